@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address comma (one thread)
-#include <tutti/detail/bootstrap/node_list.hpp>
 #include <tutti/environment.hpp>
 #include <tutti/error.hpp>
 
@@ -272,27 +271,4 @@ BOOST_AUTO_TEST_CASE(contradictions_are_named_with_their_values) {
   BOOST_TEST(read(with(open_mpi, {{"WORLD_SIZE", "2"}})).launcher == "Open MPI");
   // An empty variable is as good as none.
   BOOST_TEST(read({{"TUTTI_RANK", ""}, {"RANK", ""}}).size == 1U);
-}
-
-BOOST_AUTO_TEST_CASE(lists_of_nodes_are_written_out) {
-  using names = std::vector<std::string>;
-  struct {
-    char const* text;
-    names expected;
-  } const good[] = {{"n1", {"n1"}},
-                    {"node[01-03,7],x9", {"node01", "node02", "node03", "node7", "x9"}},
-                    {"a[9-11]", {"a9", "a10", "a11"}},
-                    {"a[098-101]b", {"a098b", "a099b", "a100b", "a101b"}},
-                    {"r[1-2]n[1-2],z", {"r1n1", "r2n1", "r1n2", "r2n2", "z"}},
-                    {"a.b-c,d", {"a.b-c", "d"}}};
-  for (auto const& g : good) {
-    names got;
-    BOOST_TEST(tutti::detail::parse_node_list(g.text, got), g.text);
-    BOOST_TEST(got == g.expected, boost::test_tools::per_element());
-  }
-  for (char const* bad : {"", ",", "a,", ",a", "a[", "a[1", "a]", "a[]", "a[1-]", "a[-1]", "a[2-1]", "a[1,,2]", "a[x]",
-                          "a[[1]]", "a b", "a[0-99999999999999999999]", "a[0-999999999]"}) {
-    names got;
-    BOOST_TEST(!tutti::detail::parse_node_list(bad, got), bad);
-  }
 }

@@ -4,16 +4,16 @@
 #include <tutti/detail/core/linkage.hpp>
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace tutti::inline v0_1_0::detail {
 
-/// Writes out what Slurm abbreviates: "node[01-03,7],x9" is node01, node02, node03, node7, x9; a
-/// name may have several brackets. False if `text` is not of that form, or names more than `most`.
-[[nodiscard]] TUTTI_DECL bool parse_node_list(std::string_view text, std::vector<std::string>& to,
-                                              std::size_t most = 1U << 16U);
+/// The first name of a list that Slurm has abbreviated: node01 of "node[01-03,7],x9", which stands for node01, node02,
+/// node03, node7 and x9; a name may have several brackets. Nothing if `text` is not of that form, or stands for more
+/// names than `most`. Names are counted, not written out.
+[[nodiscard]] TUTTI_DECL std::optional<std::string> first_node(std::string_view text, std::size_t most = 1U << 16U);
 
 }  // namespace tutti::detail
 

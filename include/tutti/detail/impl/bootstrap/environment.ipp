@@ -234,11 +234,11 @@ class environment_reader {
   void find_slurm_node(environment& e) {
     for (char const* const name : {"SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST", "SLURM_NODELIST"}) {
       if (auto const list = get(name)) {
-        std::vector<std::string> nodes;
-        if (!parse_node_list(*list, nodes)) {
-          fail(std::string(name) + "=" + *list + " is no list of nodes: set TUTTI_MASTER_ADDR");
+        auto const first = first_node(*list);
+        if (!first) {
+          fail(std::string(name) + "=" + *list + " is no list of nodes, or of more than 65536: set TUTTI_MASTER_ADDR");
         }
-        e.master.host = nodes.front();
+        e.master.host = *first;
         return;
       }
     }

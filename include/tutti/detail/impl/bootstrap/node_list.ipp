@@ -3,12 +3,13 @@
 
 #include <tutti/detail/bootstrap/node_list.hpp>
 
-#include <utility>
+#include <algorithm>
 
 namespace tutti::inline v0_1_0::detail {
 
-TUTTI_DECL bool parse_node_list(std::string_view text, std::vector<std::string>& to, std::size_t most) {
-  auto const number = [](std::string_view digits, std::size_t& value) {
+/// How the names of a list of nodes are read.
+struct node_list_text {
+  [[nodiscard]] static bool number(std::string_view digits, std::size_t& value) noexcept {
     value = 0;
     for (char const c : digits) {
       if (c < '0' || c > '9') {
@@ -17,63 +18,64 @@ TUTTI_DECL bool parse_node_list(std::string_view text, std::vector<std::string>&
       value = value * 10 + static_cast<std::size_t>(c - '0');
     }
     return !digits.empty() && digits.size() <= 9;
-  };
-  to.clear();
-  std::vector<std::string> names{""};  // those that the name at hand stands for, as far as it is read
+  }
+
+  /// How many numbers the text between two brackets stands for, at most `most + 1`; 0 if it is none.
+  [[nodiscard]] static std::size_t count_numbers(std::string_view text, std::size_t most) noexcept {
+    std::size_t count = 0;
+    for (;;) {
+      auto const comma = text.find(',');
+      std::string_view const part = text.substr(0, comma);
+      auto const dash = part.find('-');
+      std::string_view const low = part.substr(0, dash);
+      std::size_t first = 0;
+      std::size_t last = 0;
+      if (!number(low, first) || !number(dash == part.npos ? low : part.substr(dash + 1), last) || last < first) {
+        return 0;
+      }
+      count = std::min(count + (last - first + 1), most + 1);
+      if (comma == text.npos) {
+        return count;
+      }
+      text.remove_prefix(comma + 1);
+    }
+  }
+};
+
+TUTTI_DECL std::optional<std::string> first_node(std::string_view text, std::size_t most) {
+  std::optional<std::string> first;
+  std::string name;         // the first of those that the text at hand stands for, as far as it is read
+  std::size_t count = 1;    // of those
+  std::size_t earlier = 0;  // names before them
   for (std::size_t at = 0; at <= text.size(); ++at) {
     if (at == text.size() || text[at] == ',') {
-      for (std::string& n : names) {
-        if (n.empty()) {
-          return false;
-        }
-        to.push_back(std::move(n));
+      earlier += count;
+      if (name.empty() || earlier > most) {
+        return std::nullopt;
       }
-      names.assign(1, "");
+      first = first ? first : name;
+      name.clear();
+      count = 1;
     } else if (text[at] == '[') {
       auto const close = text.find(']', at);
       if (close == text.npos) {
-        return false;
+        return std::nullopt;
       }
-      std::vector<std::string> grown;
-      for (std::string_view rest = text.substr(at + 1, close - at - 1);;) {
-        auto const comma = rest.find(',');
-        std::string_view const part = rest.substr(0, comma);
-        auto const dash = part.find('-');
-        std::string_view const low = part.substr(0, dash);
-        std::size_t first = 0;
-        std::size_t last = 0;
-        if (!number(low, first) || !number(dash == part.npos ? low : part.substr(dash + 1), last) || last < first ||
-            last - first >= most) {
-          return false;
-        }
-        for (std::size_t i = first; i <= last; ++i) {
-          std::string digits = std::to_string(i);
-          if (digits.size() < low.size()) {
-            digits.insert(0, low.size() - digits.size(), '0');
-          }
-          for (std::string const& n : names) {
-            grown.push_back(n + digits);
-          }
-        }
-        if (grown.size() + to.size() > most) {
-          return false;
-        }
-        if (comma == rest.npos) {
-          break;
-        }
-        rest.remove_prefix(comma + 1);
+      std::string_view const numbers = text.substr(at + 1, close - at - 1);
+      std::size_t const some = node_list_text::count_numbers(numbers, most);
+      count *= some;
+      if (some == 0 || count > most) {
+        return std::nullopt;
       }
-      names = std::move(grown);
+      name += numbers.substr(0, numbers.find_first_of(",-"));
       at = close;
     } else if (text[at] == ']' || text[at] == ' ') {
-      return false;
+      return std::nullopt;
     } else {
-      for (std::string& n : names) {
-        n += text[at];
-      }
+      name += text[at];
     }
   }
-  return true;
+  return first;
 }
 
 }  // namespace tutti::detail
