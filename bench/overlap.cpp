@@ -45,7 +45,7 @@ constexpr std::string_view usage = R"(usage: overlap [name=value...]
 
 Each size once with buckets that move on between layers, once with a thread that moves them on. "Could be hidden" is
 what a network would hide that carries each gradient at the rate found without overlap, from when it is complete on.
-On hosts of a shaped network: one process on each, with TUTTI_RANK, TUTTI_SIZE and TUTTI_MASTER_ADDR.
+On hosts of a shaped network: one process on each, with TUTTI_JOB, TUTTI_RANK, TUTTI_SIZE and TUTTI_MASTER_ADDR.
 )";
 
 struct plan {

@@ -5,8 +5,8 @@
 // turns; lower quartiles of rank 0.
 //
 //     reproducible <shared_memory|tcp> <ranks> [rounds]
-//     reproducible launched [rounds]        on hosts of a shaped network: one process on each, with TUTTI_RANK,
-//                                           TUTTI_SIZE and TUTTI_MASTER_ADDR
+//     reproducible launched [rounds]        on hosts of a shaped network: one process on each, with TUTTI_JOB,
+//                                           TUTTI_RANK, TUTTI_SIZE and TUTTI_MASTER_ADDR
 #include "common/numbers.hpp"
 #include <tutti/allocator.hpp>
 #include <tutti/collective/allreduce.hpp>

@@ -3,8 +3,8 @@
 // A program for a launcher, over TCP: start it once per rank, on any hosts, with the launcher that you
 // have (torchrun, mpirun, srun) or by hand:
 //
-//     TUTTI_RANK=0 TUTTI_SIZE=2 TUTTI_MASTER_ADDR=localhost TUTTI_MASTER_PORT=29500 ./join &
-//     TUTTI_RANK=1 TUTTI_SIZE=2 TUTTI_MASTER_ADDR=localhost TUTTI_MASTER_PORT=29500 ./join
+//     TUTTI_JOB=run7 TUTTI_RANK=0 TUTTI_SIZE=2 TUTTI_MASTER_ADDR=localhost ./join &
+//     TUTTI_JOB=run7 TUTTI_RANK=1 TUTTI_SIZE=2 TUTTI_MASTER_ADDR=localhost ./join
 //
 // Started alone it is a world of one.
 #include <tutti/join.hpp>

@@ -25,6 +25,7 @@ void launch(rank_type n, F f) {
          auto const set = [](char const* name, std::string const& value) { ::setenv(name, value.c_str(), 1); };
          set("TUTTI_RANK", std::to_string(at.rank()));
          set("TUTTI_SIZE", std::to_string(n));
+         set("TUTTI_JOB", "test");
          set("TUTTI_STORE", "file:" + std::string(base) + "/job");
          set("TUTTI_NODE", "node " + std::to_string(at.rank() / 2));
          return f();
@@ -32,6 +33,7 @@ void launch(rank_type n, F f) {
     std::string const complaint = end ? end.value() : end.failure().text;
     BOOST_TEST(complaint == "");
   }
+  BOOST_TEST((n == 1 || ::rmdir((std::string(base) + "/job").c_str()) == 0));
   BOOST_TEST(::rmdir(base) == 0);
 }
 

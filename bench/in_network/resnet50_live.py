@@ -33,7 +33,7 @@ def measure(o, progress):
 def sums(o, network, topology, size=BYTES, count=SUMS):
     """Milliseconds of each, with a rank on each host and a soft switch in the network."""
     device = f"{network.DEVICE}:{random.randrange(12000, 29000)}"
-    meet = {**os.environ, "TUTTI_MASTER_ADDR": network.address(0), "TUTTI_INTERFACE": "eth0",
+    meet = {**os.environ, "TUTTI_JOB": "bench", "TUTTI_MASTER_ADDR": network.address(0), "TUTTI_INTERFACE": "eth0",
             "TUTTI_MASTER_PORT": str(random.randrange(12000, 29000)), "TUTTI_SIZE": str(network.hosts),
             "TUTTI_FPGA_NIC": device}
     command = [o.sums, "live", topology, str(size), str(count)]

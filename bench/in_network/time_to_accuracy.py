@@ -53,8 +53,9 @@ def train(o, network, words, sample=lambda processes: None, training=TRAINING):
         return ["ip", "netns", "exec", space, *command]
 
     device = f"{network.DEVICE}:{random.randrange(12000, 29000)}"
-    meet = {"TUTTI_MASTER_ADDR": network.address(0), "TUTTI_INTERFACE": "eth0", "TUTTI_SIZE": str(network.hosts),
-            "TUTTI_MASTER_PORT": str(random.randrange(12000, 29000)), "OPENBLAS_NUM_THREADS": "1"}
+    meet = {"TUTTI_JOB": "bench", "TUTTI_MASTER_ADDR": network.address(0), "TUTTI_INTERFACE": "eth0",
+            "TUTTI_SIZE": str(network.hosts), "TUTTI_MASTER_PORT": str(random.randrange(12000, 29000)),
+            "OPENBLAS_NUM_THREADS": "1"}
     if "fpga_nic" in words:
         meet["TUTTI_FPGA_NIC"] = device
     with tempfile.TemporaryDirectory(prefix="tutti-bench-") as place:

@@ -69,7 +69,7 @@ def soft_switch(executable):
 
 def meeting_point(network, placement):
     """In a namespace of its own every port below those that connections get is free, but for earlier worlds."""
-    return {"TUTTI_MASTER_ADDR": network.address(placement.hosts[0]), "TUTTI_INTERFACE": "eth0",
+    return {"TUTTI_JOB": "bench", "TUTTI_MASTER_ADDR": network.address(placement.hosts[0]), "TUTTI_INTERFACE": "eth0",
             "TUTTI_MASTER_PORT": str(random.randrange(12000, 29000))}
 
 

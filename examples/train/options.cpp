@@ -807,8 +807,8 @@ options read_options(int argc, char** argv) {
       "  train --ranks 3 --gpu 1,2 --precision bf16         ranks 1 and 2 on GPUs, rank 0 on its host\n"
       "  mpirun -n 4 train --transport tcp                  under a launcher, on one host or several\n"
       "\n"
-      "Under a launcher (torchrun, Open MPI, MPICH, Slurm, or TUTTI_RANK, TUTTI_SIZE and\n"
-      "TUTTI_MASTER_ADDR) the process joins the launcher's world instead of starting one.");
+      "Under a launcher (torchrun, Open MPI, MPICH, Slurm, or TUTTI_JOB, TUTTI_RANK, TUTTI_SIZE\n"
+      "and TUTTI_MASTER_ADDR) the process joins the launcher's world instead of starting one.");
   app.option_defaults()->always_capture_default();
 
   auto* const ranks = app.add_option("--ranks", o.ranks, "How many ranks to start")->check(CLI::Range(1U, 1024U));

@@ -18,8 +18,8 @@ struct environment {
   rank_type local_rank = no_rank;    ///< among the processes of this host; no_rank if unknown
   rank_type local_size = 0;          ///< how many they are; 0 if unknown
   detail::net::host_port master;     ///< where rank 0 serves the rendezvous; empty host: nowhere
-  std::string directory;             ///< where they meet through files instead; empty: nowhere
-  std::string job;                   ///< what the launcher calls this job; empty if nothing
+  std::string directory;             ///< below which they meet through files instead; empty: nowhere
+  std::string job;                   ///< the name that only ranks of this job have; empty in a world of one
   std::string network_interface;     ///< the network interface to use; empty: the one on the route
   std::string node;                  ///< what tells this host from others; empty: what the system says
   std::string role;                  ///< of this rank in a list of hosts
@@ -33,14 +33,15 @@ struct environment {
 /// 2 on worker-2), TUTTI_SIZE, TUTTI_LOCAL_RANK, TUTTI_LOCAL_SIZE, TUTTI_MASTER_ADDR, TUTTI_MASTER_PORT,
 /// TUTTI_STORE (tcp or file:PATH), TUTTI_HOSTS (a list, or file:PATH), TUTTI_JOB, TUTTI_INTERFACE,
 /// TUTTI_NODE and TUTTI_TIMEOUT (seconds) take precedence over all else. Ranks and sizes come from the first of
-/// torchrun, Open MPI, MPICH and Slurm that gives both.
+/// torchrun, Open MPI, MPICH and Slurm that gives both. A world of several ranks has a name that tells its ranks from
+/// those of other jobs: TUTTI_JOB, or the launcher's.
 /// @throws error(failure::join) that names the variable that is wrong or lacks
 [[nodiscard]] TUTTI_DECL environment read_environment();
 
 namespace detail {
 
-/// The same from other variables: "NAME=value" each, null at the end, as in `environ`, on a host of this name. `parent`
-/// stands for the job's number where a launcher gives none: its processes are its children.
+/// The same from other variables: "NAME=value" each, null at the end, as in `environ`, on a host of this name, for a
+/// process whose parent has the number `parent`.
 [[nodiscard]] TUTTI_DECL environment read_environment(char const* const* variables, long parent, std::string host);
 
 }  // namespace detail

@@ -15,7 +15,7 @@ namespace {
 
 using variables = std::map<std::string, std::string>;
 
-tutti::environment read(variables const& set, std::string const& host = "node0") {
+tutti::environment read(variables const& set, std::string const& host = "node0", long parent = 4242) {
   std::vector<std::string> texts;
   for (auto const& [name, value] : set) {
     texts.push_back(name + "=" + value);
@@ -25,7 +25,7 @@ tutti::environment read(variables const& set, std::string const& host = "node0")
     all.push_back(text.c_str());
   }
   all.push_back(nullptr);
-  return tutti::detail::read_environment(all.data(), 4242, host);
+  return tutti::detail::read_environment(all.data(), parent, host);
 }
 
 variables with(variables base, variables const& more) {
@@ -53,21 +53,27 @@ void check_complaint(variables const& set, std::vector<std::string> const& words
   }
 }
 
-variables const torch{{"RANK", "3"},         {"WORLD_SIZE", "8"},     {"LOCAL_RANK", "1"}, {"LOCAL_WORLD_SIZE", "2"},
-                      {"MASTER_ADDR", "n0"}, {"MASTER_PORT", "29400"}};
-variables const open_mpi{{"OMPI_COMM_WORLD_RANK", "2"},
-                         {"OMPI_COMM_WORLD_SIZE", "4"},
-                         {"OMPI_COMM_WORLD_LOCAL_RANK", "2"},
-                         {"OMPI_COMM_WORLD_LOCAL_SIZE", "4"},
-                         {"PMIX_NAMESPACE", "prterun-n0-77@1"}};
+variables const torch{{"RANK", "3"},
+                      {"WORLD_SIZE", "8"},
+                      {"LOCAL_RANK", "1"},
+                      {"LOCAL_WORLD_SIZE", "2"},
+                      {"MASTER_ADDR", "n0"},
+                      {"MASTER_PORT", "29400"},
+                      {"TORCHELASTIC_RUN_ID", "none"}};
+variables const open_mpi{{"OMPI_COMM_WORLD_RANK", "2"},         {"OMPI_COMM_WORLD_SIZE", "4"},
+                         {"OMPI_COMM_WORLD_LOCAL_RANK", "2"},   {"OMPI_COMM_WORLD_LOCAL_SIZE", "4"},
+                         {"PMIX_NAMESPACE", "prterun-n0-77@1"}, {"OMPI_MCA_orte_precondition_transports", "07ff-f77c"}};
 variables const mpich{{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}, {"MPI_LOCALRANKID", "1"}, {"MPI_LOCALNRANKS", "2"}};
 variables const slurm{{"SLURM_PROCID", "5"},         {"SLURM_NTASKS", "9"},
                       {"SLURM_STEP_NUM_TASKS", "6"}, {"SLURM_LOCALID", "1"},
                       {"SLURM_JOB_ID", "1234"},      {"SLURM_STEP_ID", "0"},
                       {"SLURM_STEP_NUM_NODES", "3"}, {"SLURM_STEP_NODELIST", "node[08-10]"},
                       {"SLURM_JOB_NODELIST", "x1"}};
-variables const own{
-    {"TUTTI_RANK", "1"}, {"TUTTI_SIZE", "3"}, {"TUTTI_MASTER_ADDR", "host9"}, {"TUTTI_MASTER_PORT", "7000"}};
+variables const own{{"TUTTI_RANK", "1"},
+                    {"TUTTI_SIZE", "3"},
+                    {"TUTTI_MASTER_ADDR", "host9"},
+                    {"TUTTI_MASTER_PORT", "7000"},
+                    {"TUTTI_JOB", "mine"}};
 
 }  // namespace
 
@@ -104,12 +110,12 @@ BOOST_AUTO_TEST_CASE(open_mpi_on_one_host_meets_through_files_of_the_job) {
   BOOST_TEST(e.size == 4U);
   BOOST_TEST(e.local_rank == 2U);
   BOOST_TEST(e.local_size == 4U);
-  BOOST_TEST(e.job == "prterun-n0-77@1");
-  BOOST_TEST(e.directory == "/tmp/tutti-" + std::to_string(::geteuid()) + "-prterun-n0-77_1");
-  BOOST_TEST(read(with(open_mpi, {{"TMPDIR", "/var/tmp"}})).directory.starts_with("/var/tmp/tutti-"));
+  BOOST_TEST(e.job == "prterun-n0-77@1 07ff-f77c");
+  BOOST_TEST(e.directory == "/tmp");
+  BOOST_TEST(read(with(open_mpi, {{"TMPDIR", "/var/tmp"}})).directory == "/var/tmp");
   auto older = open_mpi;
   older.erase("PMIX_NAMESPACE");
-  BOOST_TEST(read(with(older, {{"OMPI_MCA_ess_base_jobid", "4711"}})).job == "4711");
+  BOOST_TEST(read(with(older, {{"OMPI_MCA_ess_base_jobid", "4711"}})).job == "4711 07ff-f77c");
 }
 
 BOOST_AUTO_TEST_CASE(open_mpi_on_several_hosts_needs_an_address) {
@@ -130,7 +136,8 @@ BOOST_AUTO_TEST_CASE(mpich_on_one_host_meets_through_files_of_the_parent) {
   BOOST_TEST(e.size == 2U);
   BOOST_TEST(e.local_rank == 1U);
   BOOST_TEST(e.local_size == 2U);
-  BOOST_TEST(e.directory.ends_with("-parent-4242"));
+  BOOST_TEST(e.directory == "/tmp");
+  BOOST_TEST(e.job.starts_with("parent 4242 "));
   check_complaint({{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}}, {"MPICH", "set TUTTI_MASTER_ADDR"});
 }
 
@@ -223,12 +230,12 @@ BOOST_AUTO_TEST_CASE(what_the_user_sets_wins_over_every_launcher) {
 
 BOOST_AUTO_TEST_CASE(torchrun_inside_slurm_wins_over_slurm) {
   BOOST_TEST(read(with(slurm, torch)).launcher == "torchrun");
-  BOOST_TEST(read(with(with(slurm, mpich), {{"MPI_LOCALNRANKS", "1"}, {"MPI_LOCALRANKID", "0"}})).master.host ==
-             "node08");
+  variables const hydra{{"MPI_LOCALNRANKS", "1"}, {"MPI_LOCALRANKID", "0"}, {"TUTTI_JOB", "j"}};
+  BOOST_TEST(read(with(with(slurm, mpich), hydra)).master.host == "node08");
 }
 
 BOOST_AUTO_TEST_CASE(hosts_give_size_role_and_rendezvous) {
-  variables const hosts{{"TUTTI_HOSTS", "ps:0=a:7000,worker:0=b:7001,worker:1=c:7002"}};
+  variables const hosts{{"TUTTI_HOSTS", "ps:0=a:7000,worker:0=b:7001,worker:1=c:7002"}, {"TUTTI_JOB", "j"}};
   auto const e = read(with(hosts, {{"TUTTI_RANK", "2"}}));
   BOOST_TEST(e.size == 3U);
   BOOST_TEST(e.rank == 2U);
@@ -238,9 +245,58 @@ BOOST_AUTO_TEST_CASE(hosts_give_size_role_and_rendezvous) {
   check_complaint(with(hosts, {{"TUTTI_RANK", "3"}}), {"TUTTI_RANK=3", "the 3 that TUTTI_HOSTS names"});
   check_complaint(with(hosts, {{"TUTTI_RANK", "0"}, {"TUTTI_SIZE", "4"}}), {"TUTTI_SIZE=4", "names 3"});
   check_complaint({{"TUTTI_HOSTS", "file:/no/such/list"}}, {"/no/such/list", "No such file"});
-  auto const alone = read({{"TUTTI_HOSTS", "worker:4=127.0.0.1:7000,192.0.2.9:7000"}});
+  auto const alone = read({{"TUTTI_HOSTS", "worker:4=127.0.0.1:7000,192.0.2.9:7000"}, {"TUTTI_JOB", "j"}});
   BOOST_TEST(alone.rank == 0U);
   BOOST_TEST(alone.role == "worker:4");
+}
+
+/// A job has a name that no other one has which may meet at the same place, or does not meet.
+BOOST_AUTO_TEST_CASE(ranks_of_two_jobs_are_told_apart_or_asked_for_a_name) {
+  struct difference {
+    char const* between;
+    variables one;
+    variables other;
+  };
+  auto const without = [](variables base, char const* name) {
+    base.erase(name);
+    return base;
+  };
+  difference const several[] = {
+      {"keys of mpirun", open_mpi, with(open_mpi, {{"OMPI_MCA_orte_precondition_transports", "aaaa-bbbb"}})},
+      {"restarts of torchrun", with(torch, {{"TORCHELASTIC_RESTART_COUNT", "0"}}),
+       with(torch, {{"TORCHELASTIC_RESTART_COUNT", "1"}})},
+      {"runs of torchrun", torch, with(torch, {{"TORCHELASTIC_RUN_ID", "b"}})},
+      {"clusters", with(slurm, {{"SLURM_CLUSTER_NAME", "a"}}), with(slurm, {{"SLURM_CLUSTER_NAME", "b"}})},
+      {"jobs of Slurm", slurm, with(slurm, {{"SLURM_JOB_ID", "1235"}})},
+      {"steps", slurm, with(slurm, {{"SLURM_STEP_ID", "1"}})},
+      {"attempts of Slurm", slurm, with(slurm, {{"SLURM_RESTART_COUNT", "1"}})},
+      {"names by hand", own, with(own, {{"TUTTI_JOB", "other"}})}};
+  for (difference const& d : several) {
+    BOOST_TEST(read(d.one).job != read(d.other).job, d.between);
+  }
+  BOOST_TEST(read(mpich, "node0", 4242).job != read(mpich, "node0", 4243).job);
+  auto const by_hand = without(own, "TUTTI_JOB");
+  auto const by_rank_alone = without(torch, "TORCHELASTIC_RUN_ID");
+  variables const over_hosts =
+      with(mpich, {{"MPI_LOCALNRANKS", "1"}, {"MPI_LOCALRANKID", "0"}, {"TUTTI_MASTER_ADDR", "n0"}});
+  variables const at_place{{"TUTTI_STORE", "file:/scratch/x"}};
+  for (auto const& set : {by_hand, with(by_hand, at_place), by_rank_alone, over_hosts, with(over_hosts, at_place),
+                          with(with(slurm, over_hosts), {{"SLURM_STEP_ID", "3"}}),
+                          variables{{"TUTTI_HOSTS", "127.0.0.1:7000,192.0.2.9:7000"}}}) {
+    check_complaint(set, {"nothing tells the ranks of this job from those of another", "set TUTTI_JOB"});
+    BOOST_TEST(complaint(with(set, {{"TUTTI_JOB", "j"}})) == "");
+  }
+  // A process whose parent has ended is taken over by process 1, and so may be those of several jobs.
+  for (long const parent : {0L, 1L}) {
+    BOOST_CHECK_EXCEPTION((void)read(mpich, "node0", parent), tutti::error, [](tutti::error const& e) {
+      return std::string_view(e.what()).find("set TUTTI_JOB") != std::string_view::npos;
+    });
+  }
+  // mpirun of Open MPI without a key has a number of its process for a name: this system's, in this namespace.
+  auto const unkeyed = without(open_mpi, "OMPI_MCA_orte_precondition_transports");
+  BOOST_TEST(read(unkeyed).job.starts_with("prterun-n0-77@1 "));
+  BOOST_TEST(read(unkeyed).job.substr(16) == read(mpich).job.substr(12));
+  BOOST_TEST(read({{"TUTTI_RANK", "0"}, {"TUTTI_SIZE", "1"}}).job == "");  // a world of one meets no other
 }
 
 BOOST_AUTO_TEST_CASE(contradictions_are_named_with_their_values) {

@@ -9,10 +9,16 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
+#include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <string>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -24,7 +30,7 @@ using tutti::detail::membership;
 
 namespace {
 
-/// A directory for one test.
+/// A place for one test.
 struct scratch {
   scratch() {
     char name[] = "/tmp/tutti-test-XXXXXX";
@@ -34,15 +40,24 @@ struct scratch {
   }
   ~scratch() { (void)!std::system(("rm -rf " + base).c_str()); }
 
-  [[nodiscard]] std::vector<std::string> files() const {
-    std::vector<std::string> names;
-    for (auto const& n : tutti::detail::directory(path).list("")) {
-      if (n != "." && n != "..") {
-        names.push_back(n);
-      }
+  /// Where ranks without a job's name meet.
+  [[nodiscard]] std::string inner() const { return path + "/" + tutti::detail::meeting_folder(""); }
+
+  /// All that lies at a place, with types, links and contents, a line each.
+  [[nodiscard]] static std::string contents(std::string const& of) {
+    std::string const command = "cd '" + of + "' && find . \\( -type f -printf '%p %y ' -exec cat {} \\; \\) -o " +
+                                "-printf '%p %y %l\\n' | sort";
+    std::string text;
+    FILE* const found = ::popen(command.c_str(), "r");
+    BOOST_REQUIRE(found != nullptr);
+    char part[512];
+    while (std::size_t const got = std::fread(part, 1, sizeof part, found)) {
+      text.append(part, got);
     }
-    return names;
+    ::pclose(found);
+    return text;
   }
+  [[nodiscard]] bool is_empty() const { return contents(path) == ". d \n"; }
 
   std::string base;
   std::string path;
@@ -52,8 +67,12 @@ membership as(rank_type rank, rank_type size, tutti::duration patience = 20s) {
   return {.rank = rank, .size = size, .patience = patience};
 }
 
-bool exists(std::string const& path) {
-  return ::access(path.c_str(), F_OK) == 0;
+tutti::detail::directory folder_of(scratch const& s) {
+  return {s.path, tutti::detail::meeting_folder("")};
+}
+
+void put(std::string const& path, std::string const& contents) {
+  std::ofstream(path) << contents;
 }
 
 std::vector<tutti::outcome<std::string>> join_all(scratch const& s, std::vector<membership> const& members) {
@@ -79,14 +98,16 @@ void check_fails(tutti::outcome<std::string> const& end, std::vector<std::string
 
 /// Leaves what a world of two leaves behind that crashes after joining and half an exchange.
 void crash(scratch const& s) {
+  tutti::member const old{.host = "old", .pid = 1, .role = {}};
   auto const ends = tutti::detail::run_processes(2, [&](tutti::detail::process_rendezvous& at) {
     file_rendezvous r(s.path, as(at.rank(), 2));
     (void)r.exchange("stale");
     at.exchange("");
-    tutti::detail::directory(s.path).write("open", tutti::packer().text("0123456789abcdef").text("old 1 ").take());
-    tutti::detail::directory(s.path).write("hello.0123456789abcdef.1.x", "?");
-    tutti::detail::directory(s.path).write("welcome.0123456789abcdef",
-                                           tutti::packer().texts(std::vector<std::string>{"x"}).text("").take());
+    tutti::detail::directory there = folder_of(s);
+    there.write("open", tutti::packer().text("0123456789abcdef").text(tutti::detail::encode(old)).take());
+    there.write("hello.0123456789abcdef.fedcba9876543210", "?");
+    there.write("unwritten.0123456789abcdef.0", "");
+    there.write("welcome.0123456789abcdef", tutti::packer().texts(std::vector<std::string>{"x"}).text("").take());
     ::kill(::getpid(), SIGKILL);
   });
   BOOST_TEST(ends[0].failure().signal == SIGKILL);
@@ -113,20 +134,20 @@ BOOST_AUTO_TEST_CASE(all_get_every_text_in_rank_order_in_every_round_and_nothing
     for (auto const& e : ends) {
       BOOST_TEST(e.value() == 5);
     }
-    BOOST_TEST(!exists(s.path));
+    BOOST_TEST(s.is_empty());
   }
 }
 
 BOOST_AUTO_TEST_CASE(what_a_crashed_job_left_is_not_taken_for_this_one_s) {
   scratch s;
   crash(s);
-  BOOST_TEST(!s.files().empty());
+  BOOST_TEST(!s.is_empty());
   for (int again = 0; again < 3; ++again) {
     auto const ends = join_all(s, {as(0, 3), as(1, 3), as(2, 3)});
     for (auto const& e : ends) {
       BOOST_TEST(e.value() == "<0><1><2>");
     }
-    BOOST_TEST(!exists(s.path));
+    BOOST_TEST(s.is_empty());
     crash(s);
   }
 }
@@ -137,7 +158,8 @@ BOOST_AUTO_TEST_CASE(an_early_rank_survives_the_remains_of_a_crashed_job) {
   std::atomic<bool> answered{false};
   auto const ends = tutti::detail::run_threads(3, [&](tutti::detail::thread_rendezvous& at) -> std::string {
     if (at.rank() == 2) {  // sees rank 1 answer the call of the dead rank 0
-      while (tutti::detail::directory(s.path).list("hello.0123456789abcdef.").size() < 2) {
+      tutti::detail::directory const there = folder_of(s);
+      while (there.list("hello.0123456789abcdef.").size() < 2) {
         std::this_thread::yield();
       }
       answered = true;
@@ -156,7 +178,7 @@ BOOST_AUTO_TEST_CASE(missing_ranks_are_named_to_all_that_came) {
   scratch s;
   auto const ends = join_all(s, {as(0, 4, 300ms), as(1, 4)});
   for (auto const& e : ends) {
-    check_fails(e, {"ranks 2 and 3 of 4 did not join at '" + s.path + "' within 0.3 s", "joined: 0 (", ", 1 ("},
+    check_fails(e, {"ranks 2 and 3 of 4 did not join at '" + s.inner() + "' within 0.3 s", "joined: 0 (", ", 1 ("},
                 {2, 3});
   }
 }
@@ -164,7 +186,7 @@ BOOST_AUTO_TEST_CASE(missing_ranks_are_named_to_all_that_came) {
 BOOST_AUTO_TEST_CASE(a_missing_rank_0_is_said_after_the_deadline) {
   scratch s;
   auto const ends = join_all(s, {as(1, 4, 100ms)});
-  check_fails(ends[0], {"rank 1 of 4 did not meet rank 0 in '" + s.path + "' within 0.1 s"}, {0});
+  check_fails(ends[0], {"rank 1 of 4 did not meet rank 0 in '" + s.inner() + "' within 0.1 s"}, {0});
 }
 
 BOOST_AUTO_TEST_CASE(two_processes_of_one_rank_are_named) {
@@ -182,24 +204,19 @@ BOOST_AUTO_TEST_CASE(two_processes_of_rank_0_are_named_to_both) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(other_sizes_and_jobs_are_refused_by_name) {
-  membership const of_a{.rank = 0, .size = 2, .job = "a", .patience = 300ms};
-  membership const of_b{.rank = 1, .size = 2, .job = "b", .patience = 20s};
-  membership const of_three{.rank = 1, .size = 3, .job = "a", .patience = 20s};
-  for (auto const& [other_job, why] : {std::pair(of_b, "belongs to job 'b', this is 'a'"),
-                                       std::pair(of_three, "has a world of 3 ranks, rank 0 one of 2")}) {
-    scratch s;
-    auto const ends = join_all(s, {of_a, other_job});
-    check_fails(ends[0], {"rank 1 of 2 did not join", "refused: rank 1 (", why}, {1});
-    check_fails(ends[1], {"rank 0 in '" + s.path + "' refuses a rank: rank 1 (", why}, {1});
-  }
+BOOST_AUTO_TEST_CASE(other_sizes_are_refused_by_name) {
+  scratch s;
+  auto const ends = join_all(s, {as(0, 2, 300ms), as(1, 3)});
+  std::string const why = "has a world of 3 ranks, rank 0 one of 2";
+  check_fails(ends[0], {"rank 1 of 2 did not join", "refused: rank 1 (", why}, {1});
+  check_fails(ends[1], {"rank 0 in '" + s.inner() + "' refuses a rank: rank 1 (", why}, {1});
 }
 
 BOOST_AUTO_TEST_CASE(a_world_comes_together_whatever_others_leave_there) {
   scratch s;
   std::atomic<int> refused{0};
   auto const ends = tutti::detail::run_threads(4, [&](tutti::detail::thread_rendezvous& at) {
-    membership const all[] = {as(0, 2), {.rank = 1, .size = 2, .job = "b", .patience = 20s}, as(1, 3), as(1, 2)};
+    membership const all[] = {as(0, 2), as(1, 4), as(1, 3), as(1, 2)};
     while (at.rank() == 3 && refused < 2) {
       std::this_thread::yield();
     }
@@ -214,9 +231,139 @@ BOOST_AUTO_TEST_CASE(a_world_comes_together_whatever_others_leave_there) {
   });
   BOOST_TEST(ends[0].value() == "<0><1> 2");
   BOOST_TEST(ends[3].value() == "<0><1> 0");
-  check_fails(ends[1], {"belongs to job 'b', this is ''"}, {1});
+  check_fails(ends[1], {"has a world of 4 ranks"}, {1});
   check_fails(ends[2], {"has a world of 3 ranks"}, {1});
-  BOOST_TEST(!exists(s.path));
+  BOOST_TEST(s.is_empty());
+}
+
+/// Every order in which the ranks of two jobs of two may come to one place: no rank hears of the other job's.
+BOOST_AUTO_TEST_CASE(jobs_of_two_names_meet_in_one_place_each_by_itself) {
+  scratch s;
+  std::array<rank_type, 4> order{0, 1, 2, 3};
+  do {
+    std::atomic<int> turn{0};
+    auto const ends = tutti::detail::run_threads(4, [&](tutti::detail::thread_rendezvous& at) {
+      auto const place = std::find(order.begin(), order.end(), at.rank()) - order.begin();
+      while (turn < place) {
+        std::this_thread::yield();
+      }
+      ++turn;
+      std::string const job = at.rank() < 2 ? "a" : "b";
+      file_rendezvous r(s.path, {.rank = at.rank() % 2, .size = 2, .job = job, .patience = 20s});
+      auto const heard = r.exchange(job);
+      return heard[0] + heard[1];
+    });
+    for (std::size_t i = 0; i < 4; ++i) {
+      BOOST_TEST(ends[i].value() == (i < 2 ? "aa" : "bb"));
+    }
+    BOOST_TEST(s.is_empty());
+  } while (std::next_permutation(order.begin(), order.end()));
+}
+
+/// Two jobs of one name. Whatever rank of the second one comes while the first one meets, all are told.
+BOOST_AUTO_TEST_CASE(a_second_process_of_a_rank_ends_the_meeting_for_all_until_its_last_exchange) {
+  for (rank_type const twice : {0U, 1U}) {
+    scratch s;
+    std::atomic<bool> met{false};
+    std::atomic<bool> told{false};
+    auto const ends = tutti::detail::run_threads(3, [&](tutti::detail::thread_rendezvous& at) -> std::string {
+      if (at.rank() == 2) {
+        while (!met) {
+          std::this_thread::yield();
+        }
+        try {
+          file_rendezvous const second(s.path, as(twice, 2));
+        } catch (...) {
+          told = true;
+          throw;
+        }
+        return "met";
+      }
+      file_rendezvous r(s.path, as(at.rank(), 2));
+      (void)r.exchange("");
+      met = true;
+      while (at.rank() == 1 && !told) {  // rank 0 waits for its text, and hears of the second process instead
+        std::this_thread::yield();
+      }
+      (void)r.exchange("");
+      return "ended";
+    });
+    for (auto const& e : ends) {
+      check_fails(e,
+                  {"two processes both say they are rank " + std::to_string(twice), "two jobs meet here", "TUTTI_JOB"},
+                  {twice});
+    }
+  }
+}
+
+/// What is called as files of a meeting are, here and in other folders, as a file, as a link and as a folder.
+BOOST_AUTO_TEST_CASE(nothing_of_the_user_is_touched) {
+  scratch s;
+  std::string const number = "0123456789abcdef";
+  BOOST_REQUIRE(::mkdir(s.path.c_str(), 0700) == 0);
+  put(s.base + "/mine", "precious");
+  for (std::string const& folder : {s.path, s.path + "/tutti-meeting", s.path + "/tutti-meeting-0-" + number}) {
+    (void)::mkdir(folder.c_str(), 0700);
+    for (std::string const kind : {"open", "hello", "text", "table", "draft", "bye", "failure", "welcome", "refusal",
+                                   "unwritten", "probe", "tutti"}) {
+      for (std::string const& end : {std::string(), std::string(".c"), "." + number, "." + number + ".0"}) {
+        put(folder + "/" + kind + end, "precious\n");
+      }
+      BOOST_REQUIRE(::symlink((s.base + "/mine").c_str(), (folder + "/" + kind + ".link").c_str()) == 0);
+      BOOST_REQUIRE(::mkdir((folder + "/" + kind + "." + number + ".1").c_str(), 0700) == 0);
+    }
+  }
+  std::string const before = scratch::contents(s.base);
+  for (auto const& e : join_all(s, {as(0, 2), as(1, 2)})) {
+    BOOST_TEST(e.value() == "<0><1>");
+  }
+  BOOST_TEST(scratch::contents(s.base) == before);
+  for (auto const& e : join_all(s, {as(0, 3, 100ms), as(1, 3)})) {
+    BOOST_TEST(!e.has_value());
+  }
+  crash(s);
+  (void)join_all(s, {as(0, 2), as(1, 2)});
+  BOOST_TEST(scratch::contents(s.base) == before);
+}
+
+/// In the library's own folder, too, from before and from meanwhile; then the folder stays.
+BOOST_AUTO_TEST_CASE(what_a_user_puts_into_the_folder_of_a_meeting_stays) {
+  scratch s;
+  BOOST_REQUIRE(::mkdir(s.path.c_str(), 0700) == 0);
+  BOOST_REQUIRE(::mkdir(s.inner().c_str(), 0700) == 0);
+  std::string const names[] = {"open.c",
+                               "opening",
+                               "hello.c",
+                               "hello.0123456789abcdef.txt",
+                               "text.txt",
+                               "draft.tex",
+                               "bye.0123",
+                               "bye.0123456789abcde.1",
+                               "table.0123456789abcdefg",
+                               "failures.0123456789abcdef",
+                               "notes"};
+  auto const put_all = [&](std::string const& when) {
+    for (std::string const& name : names) {
+      put(s.inner() + "/" + name + when, "precious\n");
+    }
+    return ::mkdir((s.inner() + "/mine" + when).c_str(), 0700) == 0 &&
+           ::symlink("/etc/passwd", (s.inner() + "/link" + when).c_str()) == 0;
+  };
+  BOOST_REQUIRE(put_all(""));
+  auto const ends = tutti::detail::run_threads(2, [&](tutti::detail::thread_rendezvous& at) {
+    file_rendezvous r(s.path, as(at.rank(), 2));
+    bool const put = at.rank() == 1 || put_all(".late");
+    return put ? r.exchange("x").size() : 0;
+  });
+  for (auto const& e : ends) {
+    BOOST_TEST(e.value() == 2U);
+  }
+  std::string const left = scratch::contents(s.inner());
+  BOOST_TEST(std::count(left.begin(), left.end(), '\n') == 1 + 2 * (11 + 2), left);
+  for (std::string const& name : names) {
+    BOOST_TEST(has(left, "./" + name + " f precious\n"), name << " is not in\n" << left);
+    BOOST_TEST(has(left, "./" + name + ".late f precious\n"), name << ".late is not in\n" << left);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(a_rank_that_does_not_exchange_is_named_to_the_others) {
@@ -242,22 +389,174 @@ BOOST_AUTO_TEST_CASE(a_rank_that_does_not_exchange_is_named_to_the_others) {
   BOOST_TEST(ends[1].has_value());
   check_fails(ends[0], {"rank 1 of 3 did not come within 0.3 s"}, {1});
   check_fails(ends[2], {"rank 1 of 3 did not come within 0.3 s"}, {1});
-  BOOST_TEST(!exists(s.path));
+  BOOST_TEST(s.is_empty());
 }
 
-BOOST_AUTO_TEST_CASE(a_directory_open_to_all_is_refused) {
+BOOST_AUTO_TEST_CASE(a_place_that_others_may_change_is_refused_with_what_to_do) {
   scratch s;
   BOOST_REQUIRE(::mkdir(s.path.c_str(), 0700) == 0);
-  BOOST_REQUIRE(::chmod(s.path.c_str(), 0777) == 0);
-  check_fails(join_all(s, {as(0, 2)})[0], {"'" + s.path + "' is not safe to meet in", "TUTTI_STORE=file:PATH"}, {});
+  for (auto const& [mode, who] : {std::pair(0770U, "the members of its group"), std::pair(02730U, "the members of its"),
+                                  std::pair(0777U, "all users"), std::pair(0702U, "all users")}) {
+    BOOST_REQUIRE(::chmod(s.path.c_str(), mode) == 0);
+    check_fails(
+        join_all(s, {as(0, 2)})[0],
+        {"'" + s.path + "' is not safe to meet in", who, "chmod go-w '" + s.path + "'", "TUTTI_STORE=file:PATH"}, {0});
+    BOOST_TEST(s.is_empty());
+  }
+  for (unsigned const mode : {0700U, 0755U, 01777U, 01770U}) {
+    BOOST_REQUIRE(::chmod(s.path.c_str(), mode) == 0);
+    BOOST_TEST(join_all(s, {as(0, 2), as(1, 2)})[1].value() == "<0><1>");
+  }
+  BOOST_REQUIRE(::chmod(s.path.c_str(), 0700) == 0);
+  if (::geteuid() == 0) {
+    BOOST_REQUIRE(::chown(s.path.c_str(), 12345, 12345) == 0);
+    check_fails(join_all(s, {as(0, 2)})[0], {"is not safe to meet in: it belongs to another user"}, {0});
+  }
   s.path = s.base + "/no/such";
-  check_fails(join_all(s, {as(0, 2)})[0], {"cannot make the directory", "No such file or directory"}, {});
+  check_fails(join_all(s, {as(0, 2)})[0], {"cannot make the directory", "No such file or directory"}, {0});
+  s.path = s.base + "/file";
+  put(s.path, "");
+  check_fails(join_all(s, {as(1, 2)})[0], {"cannot use the directory", "Not a directory"}, {1});
 }
 
-BOOST_AUTO_TEST_CASE(its_directory_is_for_this_user_alone) {
+BOOST_AUTO_TEST_CASE(a_folder_of_a_meeting_that_others_may_have_made_is_refused) {
+  std::string const makers[] = {"mkdir -m 770", "mkdir -m 707", "touch", "ln -s /tmp",
+                                "mkdir -m 700 $0 && chown 12345"};
+  for (std::string const& maker : makers) {
+    if (maker.ends_with("12345") && ::geteuid() != 0) {
+      continue;
+    }
+    scratch s;
+    BOOST_REQUIRE(::mkdir(s.path.c_str(), 0700) == 0);
+    BOOST_REQUIRE(std::system(("sh -c '" + maker + " $0' " + s.inner()).c_str()) == 0);
+    std::string const before = scratch::contents(s.path);
+    for (auto const& e : join_all(s, {as(0, 2), as(1, 2)})) {
+      check_fails(e, {"'" + s.inner() + "' is not safe to meet in", "remove it"}, e.failure().at_fault);
+    }
+    BOOST_TEST(scratch::contents(s.path) == before);
+  }
+}
+
+/// A file that is none of a rank is not read: it may be endless, or hold its reader, or be another user's.
+BOOST_AUTO_TEST_CASE(only_regular_files_of_this_user_and_of_bounded_length_are_read) {
+  std::string const makers[] = {"ln -s /dev/zero", "ln -s /etc/passwd", "mkfifo",
+                                "mkdir",           "truncate -s 8T",    "touch $0; chown 12345"};
+  for (std::string const& maker : makers) {
+    if (maker.ends_with("12345") && ::geteuid() != 0) {
+      continue;
+    }
+    scratch s;
+    tutti::detail::directory const there = folder_of(s);
+    BOOST_REQUIRE(::mkdir(s.inner().c_str(), 0700) == 0 || errno == EEXIST);
+    BOOST_REQUIRE(std::system(("sh -c '" + maker + " $0' " + s.inner() + "/open").c_str()) == 0);
+    BOOST_CHECK_EXCEPTION((void)there.read("open", 1000), tutti::error, [&](tutti::error const& e) {
+      return has(e.what(), "'" + s.inner() + "/open' is not safe to meet in: ") && has(e.what(), "; remove it");
+    });
+    check_fails(join_all(s, {as(1, 2)})[0], {s.inner() + "/open' is not safe"}, {1});
+  }
   scratch s;
-  tutti::detail::directory const d(s.path);
-  struct stat st {};
-  BOOST_REQUIRE(::stat(s.path.c_str(), &st) == 0);
-  BOOST_TEST((st.st_mode & 0777U) == 0700U);
+  tutti::detail::directory there = folder_of(s);
+  there.write("fits", std::string(1000, 'x'));
+  BOOST_TEST(there.read("fits", 1000).value().size() == 1000U);
+  BOOST_CHECK_THROW((void)there.read("fits", 999), tutti::error);
+}
+
+BOOST_AUTO_TEST_CASE(a_text_that_is_too_long_names_its_rank) {
+  scratch s;
+  auto const ends = tutti::detail::run_threads(3, [&](tutti::detail::thread_rendezvous& at) {
+    file_rendezvous r(s.path, as(at.rank(), 3));
+    (void)r.exchange(std::string(at.rank() == 1 ? 10'000'000 : 1, 'x'));
+    return std::string();
+  });
+  for (auto const& e : ends) {
+    check_fails(e, {"is longer than 1398101 bytes"}, {1});
+  }
+}
+
+BOOST_AUTO_TEST_CASE(its_folder_is_for_this_user_alone) {
+  scratch s;
+  tutti::detail::directory const d = folder_of(s);
+  for (std::string const& path : {s.path, s.inner()}) {
+    struct stat st {};
+    BOOST_REQUIRE(::stat(path.c_str(), &st) == 0);
+    BOOST_TEST((st.st_mode & 0777U) == 0700U);
+  }
+}
+
+namespace {
+
+/// A file system of few bytes at a place. Taking it away needs the right that mounting it takes.
+struct small_disk {
+  small_disk(std::string path, std::string const& bytes) : at(std::move(path)) {
+    BOOST_REQUIRE(::mkdir(at.c_str(), 0700) == 0);
+    mounted = ::mount("tmpfs", at.c_str(), "tmpfs", 0, ("mode=700,size=" + bytes).c_str()) == 0;
+  }
+  small_disk(small_disk const&) = delete;
+  small_disk& operator=(small_disk const&) = delete;
+  ~small_disk() {
+    if (mounted) {
+      ::umount2(at.c_str(), MNT_DETACH);
+    }
+  }
+  std::string at;
+  bool mounted = false;
+};
+
+/// Ranks that have a minute meet on a disk, and exchange texts of these sizes; if `filled`, nothing else has room there
+/// when those of the others are written. All fail, for the rank that could not write, and know that at once.
+void check_full(scratch const& s, std::vector<std::size_t> const& sizes, bool filled, rank_type full) {
+  auto const before = tutti::steady_now();
+  auto const ends =
+      tutti::detail::run_threads(static_cast<rank_type>(sizes.size()), [&](tutti::detail::thread_rendezvous& at) {
+        file_rendezvous r(s.path, as(at.rank(), at.size(), 60s));
+        if (filled && at.rank() == 0) {
+          tutti::detail::directory const there = folder_of(s);
+          while (there.list("text.").size() + 1 < sizes.size()) {
+            std::this_thread::yield();
+          }
+          put(s.path + "/mine", std::string(1'000'000, 'x'));
+        }
+        (void)r.exchange(std::string(sizes[at.rank()], 'x'));
+        return std::string();
+      });
+  BOOST_TEST((tutti::steady_now() - before < 30s));
+  for (auto const& e : ends) {
+    check_fails(e, {"rank " + std::to_string(full) + " cannot write to"}, {full});
+  }
+  check_fails(ends[full], {"No space left on device"}, {full});
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_full_disk_is_told_to_all_at_once) {
+  {
+    scratch s;
+    small_disk const disk(s.path, "256k");
+    if (!disk.mounted) {
+      BOOST_TEST_MESSAGE("skipped: mounting a small file system takes root");
+      return;
+    }
+    check_full(s, {10, 70'000, 70'000}, false, 0);  // the texts have room, the table has none
+  }
+  {
+    scratch s;
+    small_disk const disk(s.path, "256k");
+    check_full(s, {10, 10, 400'000}, false, 2);
+  }
+  {
+    scratch s;
+    small_disk const disk(s.path, "256k");
+    check_full(s, {10, 10, 10}, true, 0);  // not even words that say why
+  }
+  {
+    scratch s;
+    small_disk const disk(s.path, "64k");
+    put(s.path + "/mine", std::string(100'000, 'x'));
+    auto const before = tutti::steady_now();
+    auto const ends = join_all(s, {as(0, 2, 60s), as(1, 2, 60s)});
+    BOOST_TEST((tutti::steady_now() - before < 30s));
+    for (rank_type const r : {0U, 1U}) {
+      check_fails(ends[r], {"cannot write to the directory '" + s.path + "'", "No space left on device"}, {r});
+    }
+  }
 }

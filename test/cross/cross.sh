@@ -67,7 +67,8 @@ meet() {
   started=$(date +%s)
   pids=""
   for rank in 0 1; do
-    TUTTI_RANK=$rank TUTTI_SIZE=2 TUTTI_MASTER_ADDR=localhost TUTTI_MASTER_PORT=$port TUTTI_TIMEOUT=60 \
+    TUTTI_JOB=cross TUTTI_RANK=$rank TUTTI_SIZE=2 TUTTI_MASTER_ADDR=localhost TUTTI_MASTER_PORT=$port \
+      TUTTI_TIMEOUT=60 \
       timeout 100 $(runner_of "$1") "$scratch/$1" > "$scratch/said$rank" 2>&1 &
     pids="$pids $!"
     shift

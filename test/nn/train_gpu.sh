@@ -36,7 +36,7 @@ if [ "$2" = options ]; then
   done
   cp log without_it
   # Ranks of a launcher agree on it.
-  joining="env TUTTI_STORE=file:other TUTTI_SIZE=2 $train --gpu 1"
+  joining="env TUTTI_JOB=other TUTTI_STORE=file:other TUTTI_SIZE=2 $train --gpu 1"
   TUTTI_RANK=1 $joining --precision bf16 > other_log 2>&1 &
   if TUTTI_RANK=0 $joining > log 2>&1; then wrong 'ranks with other options train'; fi
   wait

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/descriptor.hpp>
 #include <tutti/detail/core/linkage.hpp>
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,40 +12,55 @@
 
 namespace tutti::inline v0_1_0::detail {
 
-/// The contents of a file; nothing, and errno, if it cannot be read.
-[[nodiscard]] TUTTI_DECL std::optional<std::string> read_file(std::string const& path);
+/// The contents of a file of at most `most` bytes; nothing, and errno, if it cannot be read or is longer (EFBIG).
+[[nodiscard]] TUTTI_DECL std::optional<std::string> read_file(std::string const& path, std::size_t most);
 
-/// A directory through which processes exchange small files. A file is there with all of its
-/// contents or not at all.
+/// A folder of the library's own, below a place that the user names, through which processes exchange small files. A
+/// file is there with all of its contents or not at all.
+///
+/// Nothing else in the place is read, changed or removed, nor is the place itself. Files are reached through the open
+/// folder and never through a link, and only regular files of this user are read, up to a length that the reader gives.
 class directory {
  public:
-  /// Opens `path`, and makes it (not its parents) if need be, for this user alone.
-  /// @throws error(failure::join) if that fails, or if others could put files into it
-  explicit directory(std::string path);
+  /// Opens the folder `name` below `place`, and makes both (not what is above the place) if need be, for this user
+  /// alone.
+  /// @throws error(failure::join) if that fails, if other users could put files there, or if nothing can be written
+  directory(std::string place, std::string name);
 
-  [[nodiscard]] std::string const& path() const noexcept { return path_; }
+  /// Where the folder is.
+  [[nodiscard]] std::string path() const { return place_ + "/" + name_; }
 
   /// Puts a file there, in place of one of that name.
+  /// @throws error(failure::join)
   void write(std::string const& name, std::string_view contents);
 
+  /// Puts an empty file there, for which a full disk has room. It may fail without a word.
+  void mark(std::string const& name) const noexcept;
+
   /// The contents of a file, if it is there.
-  [[nodiscard]] std::optional<std::string> read(std::string const& name) const;
+  /// @throws error(failure::join) if it is a link or anything but a file of this user of at most `most` bytes
+  [[nodiscard]] std::optional<std::string> read(std::string const& name, std::size_t most) const;
 
   /// The names of the files that begin with `prefix`.
   [[nodiscard]] std::vector<std::string> list(std::string_view prefix) const;
 
   void remove(std::string const& name) const noexcept;
 
-  /// Removes the directory if nothing is in it.
+  /// Removes the folder if nothing is in it.
   void remove_if_empty() const noexcept;
 
  private:
-  void make() const;
-  void store(int fd, std::string_view contents) const;
+  [[nodiscard]] descriptor look() const noexcept;
+  [[nodiscard]] descriptor open() const;
+  [[nodiscard]] descriptor make() const;
+  [[nodiscard]] bool store(descriptor file, std::string_view contents) const noexcept;
   [[noreturn]] void fail(char const* what, int code) const;
+  [[noreturn]] void refuse(std::string const& path, std::string const& why, std::string const& remedy) const;
 
-  std::string path_;
+  std::string place_;
+  std::string name_;
   std::string self_;
+  descriptor root_;  ///< the place
 };
 
 }  // namespace tutti::detail

@@ -11,14 +11,21 @@
 
 namespace tutti::inline v0_1_0::detail {
 
-/// A rendezvous in a directory that all members see: of one host, or a shared file system that
-/// shows a new file to all hosts soon. The directory serves one job at a time. Constructing it is
-/// collective and returns when all have come.
+/// The name of the folder in which the ranks of a job meet: no other program has one of it, and no other user or job.
+[[nodiscard]] TUTTI_DECL std::string meeting_folder(std::string_view job);
+
+/// A rendezvous in a folder that all members see: of one host, or a shared file system that shows a new file to all
+/// hosts soon. Constructing it is collective and returns when all have come.
 ///
-/// What an earlier job left there is never taken for this one's: rank 0 draws a session number and
-/// takes only hellos that name it, and the others believe only an answer that names the number that
-/// they drew themselves. A hello of another job or world size is refused, and rank 0 waits on. Rank 0 removes old
-/// files; the last member to end removes the rest, and the directory if it is empty then.
+/// All happens in a folder of the job's own below the given one, whose name is made of the user's number and the job's
+/// name: several jobs meet in one place without seeing each other, and nothing of the user is touched. In that folder
+/// only files are removed whose whole name is one that members give.
+///
+/// What an earlier meeting of the job left there is never taken for this one's: rank 0 draws a session number and
+/// takes only hellos that name it, and the others believe only an answer that names the number that they drew
+/// themselves. A hello of another world size is refused, and rank 0 waits on. A second process of one rank ends the
+/// meeting for all, from its beginning to the last exchange. Rank 0 removes old files; the last member to end removes
+/// the rest, and the job's folder.
 ///
 /// Members look for files in pauses that grow from 1 to 50 ms. Used by one thread at a time.
 class file_rendezvous {
@@ -26,7 +33,7 @@ class file_rendezvous {
   /// @pre me.rank < me.size
   /// @throws error(failure::join) that names the ranks that are missing after me.patience, or that exist twice, on
   ///         every rank that rank 0 has seen; on a rank that it refuses, why
-  file_rendezvous(std::string path, membership const& me);
+  file_rendezvous(std::string place, membership const& me);
   file_rendezvous(file_rendezvous const&) = delete;  // its end has a meaning
   file_rendezvous& operator=(file_rendezvous const&) = delete;
   ~file_rendezvous();

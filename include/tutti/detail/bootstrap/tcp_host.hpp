@@ -259,7 +259,7 @@ class tcp_host final : public tcp_side {
 
   void take(rank_type r, std::string& text, std::vector<bool>& here) {
     bootstrap_frame f;
-    std::uint64_t const limit = text_limit();
+    std::uint64_t const limit = text_limit(me_.size);
     auto const found = guests_[r].next(f, limit);
     if (found == channel::found::nothing) {
       return;
@@ -285,13 +285,6 @@ class tcp_host final : public tcp_side {
         }
       }
     }
-  }
-
-  /// How long a text of an exchange may be, so that all together are a few megabytes.
-  [[nodiscard]] std::uint64_t text_limit() const noexcept {
-    constexpr std::uint64_t all = 1U << 22U;
-    constexpr std::uint64_t least = 1U << 14U;
-    return (std::max)(all / me_.size, least);
   }
 
   [[noreturn]] void fail(std::string const& what, std::vector<rank_type> at_fault) const {

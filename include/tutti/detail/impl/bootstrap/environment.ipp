@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/bootstrap/directory.hpp>
 #include <tutti/detail/bootstrap/hosts.hpp>
 #include <tutti/detail/bootstrap/node_list.hpp>
 #include <tutti/detail/core/number_text.hpp>
@@ -10,6 +11,7 @@
 
 #include <optional>
 #include <string_view>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
 #include <vector>
@@ -34,6 +36,7 @@ class environment_reader {
     e.network_interface = get("TUTTI_INTERFACE").value_or("");
     e.node = get("TUTTI_NODE").value_or("");
     find_place(e);
+    require_job(e);
     return e;
   }
 
@@ -163,21 +166,58 @@ class environment_reader {
     e.master = hosts.master();
   }
 
-  void find_job(environment& e) {
+  /// The name that tells the ranks of this job from those of any other one that may meet at the same place: the
+  /// user's, or what the launcher gives all of its ranks and no other ones. A number of a process is not enough of one:
+  /// it is unique in a PID namespace of a running system alone.
+  void find_job(environment& e) const {
+    auto const value = [this](char const* name) { return get(name).value_or(""); };
+    bool const one_host = e.local_size == e.size;
     if (auto const job = get("TUTTI_JOB")) {
       e.job = *job;
     } else if (e.launcher == "torchrun") {
       // Restarted workers are another world; the agent numbers the attempts.
-      e.job = get("TORCHELASTIC_RUN_ID").value_or("");
+      e.job = value("TORCHELASTIC_RUN_ID");
       if (auto const attempt = get("TORCHELASTIC_RESTART_COUNT"); attempt && !e.job.empty()) {
         e.job += "." + *attempt;
       }
     } else if (e.launcher == "Open MPI") {
       auto const name = get("PMIX_NAMESPACE");
-      e.job = name ? *name : get("OMPI_MCA_ess_base_jobid").value_or("");
-    } else if (e.launcher == "Slurm") {
+      e.job = name ? *name : value("OMPI_MCA_ess_base_jobid");
+      // The name is made of the host and the process of mpirun; the key is drawn at random, for each mpirun.
+      auto const key = get("OMPI_MCA_orte_precondition_transports");
+      e.job += key ? " " + *key : one_host ? " " + process_space() : "";
+    } else if (e.launcher == "MPICH" && get("MPI_LOCALNRANKS")) {
+      // The ranks of one host are children of one process, which ends after them: one with the number 1 has taken over
+      // an orphan, and 0 stands for one of another namespace.
+      std::string const space = process_space();
+      e.job = one_host && parent_ > 1 && !space.empty() ? "parent " + std::to_string(parent_) + " " + space : "";
+    } else if (e.launcher == "Slurm" || (e.launcher == "MPICH" && get("SLURM_STEP_ID"))) {
       auto const step = get("SLURM_STEP_ID");
-      e.job = get("SLURM_JOB_ID").value_or("") + "." + (step ? *step : get("SLURM_STEPID").value_or(""));
+      auto const cluster = get("SLURM_CLUSTER_NAME");
+      auto const restart = get("SLURM_RESTART_COUNT");
+      e.job = (cluster ? *cluster + "." : "") + value("SLURM_JOB_ID") + "." + (step ? *step : value("SLURM_STEPID")) +
+              (restart ? "." + *restart : "");
+    }
+  }
+
+  /// Where the numbers of processes are unique, at one time: the running system, and the PID namespace. Empty if
+  /// unknown.
+  [[nodiscard]] static std::string process_space() {
+    auto const boot = read_file("/proc/sys/kernel/random/boot_id", 64);
+    struct stat space {};
+    return boot && ::stat("/proc/self/ns/pid", &space) == 0
+               ? boot->substr(0, boot->find('\n')) + " " + std::to_string(space.st_dev) + ":" +
+                     std::to_string(space.st_ino)
+               : "";
+  }
+
+  /// Ranks of two jobs that meet at one place cannot be told apart without a name: both would be complete with each
+  /// other's ranks, and both sums wrong.
+  static void require_job(environment const& e) {
+    if (e.size > 1 && e.job.empty()) {
+      fail("nothing tells the ranks of this job from those of another one that meets at the same place (" + e.launcher +
+           " gives the job no name of its own): set TUTTI_JOB to one name on all of its ranks, and to "
+           "another one for each job, as TUTTI_JOB=run-7");
     }
   }
 
@@ -202,9 +242,7 @@ class environment_reader {
       return;
     }
     if (e.local_size == e.size && !store) {
-      // The parent's number is no name for a job that spans hosts, but within one it is.
-      std::string const name = e.job.empty() ? "parent-" + std::to_string(parent_) : e.job;
-      e.directory = get("TMPDIR").value_or("/tmp") + "/tutti-" + std::to_string(::geteuid()) + "-" + file_name(name);
+      e.directory = get("TMPDIR").value_or("/tmp");
       return;
     }
     find_slurm_node(e);
@@ -227,7 +265,7 @@ class environment_reader {
       }
     } else if (e.master.port == 0) {
       // Below the ports that systems give to connections, and likely another one for another job.
-      e.master.port = e.job.empty() ? std::uint16_t{29500} : static_cast<std::uint16_t>(12000 + hash(e.job) % 17000);
+      e.master.port = static_cast<std::uint16_t>(12000 + hash(e.job) % 17000);
     }
   }
 
@@ -294,15 +332,6 @@ class environment_reader {
       }
     }
     fail(std::string(name) + "=" + text + " is not a number of seconds, from 0.001 to 9999999");
-  }
-
-  [[nodiscard]] static std::string file_name(std::string text) {
-    for (char& c : text) {
-      bool const plain =
-          (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
-      c = plain ? c : '_';
-    }
-    return text;
   }
 
   char const* const* variables_;

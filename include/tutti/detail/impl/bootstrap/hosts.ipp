@@ -108,7 +108,7 @@ TUTTI_DECL void host_list::add(std::string_view text, std::size_t line) {
 }
 
 TUTTI_DECL host_list read_hosts(std::string const& path) {
-  auto const text = read_file(path);
+  auto const text = read_file(path, 1U << 24U);
   if (!text) {
     throw error(failure::join, "cannot read the list of hosts '" + path + "': " + describe_errno(errno) +
                                    "; TUTTI_HOSTS is file:PATH, or the list itself");

@@ -35,13 +35,20 @@ TUTTI_DECL std::string list_ranks(std::vector<rank_type> const& ranks) {
   return shown == ranks.size() ? text : text + " and " + std::to_string(ranks.size() - shown) + " more";
 }
 
+TUTTI_DECL std::size_t text_limit(rank_type size) noexcept {
+  constexpr std::size_t all = 1U << 22U;
+  constexpr std::size_t least = 1U << 14U;
+  return all / size > least ? all / size : least;
+}
+
 TUTTI_DECL roll_call::roll_call(rank_type size, std::string place) : place_(std::move(place)), seats_(size) {}
 
 TUTTI_DECL void roll_call::note(rank_type rank, member const& process) {
   seat& s = seats_[rank];
   if (s.taken) {
     fail("two processes both say they are rank " + std::to_string(rank) + ": on " + describe(s.process) + " and on " +
-             describe(process) + "; give each process a rank of its own (TUTTI_RANK)",
+             describe(process) +
+             "; if two jobs meet here, give each a TUTTI_JOB of its own, and else each process a TUTTI_RANK of its own",
          {rank});
   }
   s = {true, process};
