@@ -10,6 +10,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <stdexcept>
@@ -135,7 +136,9 @@ BOOST_AUTO_TEST_CASE(missing_ranks_are_named_to_all_that_came) {
 BOOST_AUTO_TEST_CASE(two_processes_of_one_rank_are_named_to_all) {
   place p;
   auto const ends = join_all(p, {as(0, 4), as(1, 4), as(3, 4), as(3, 4)});
-  check_all_fail(ends, {"two processes both say they are rank 3: on " + tutti::host_name() + ", pid ", " and on "},
+  check_all_fail(ends,
+                 {"two processes both say they are rank 3: on " + tutti::host_name() + ", pid ", " and on ",
+                  "if two jobs meet here, give each a TUTTI_JOB of its own"},
                  {3});
 }
 
@@ -232,6 +235,28 @@ BOOST_AUTO_TEST_CASE(a_member_of_another_job_is_refused_and_disturbs_no_rank) {
   BOOST_TEST(ends[1].value() == "x");
   BOOST_TEST(has(ends[2].value(), "refuses rank 1 of 2 of job 'b'"), ends[2].value());
   BOOST_TEST(!has(ends[2].value(), "'a'"), ends[2].value());
+}
+
+/// Two jobs of two names that were given one port: each meets by itself or fails, in whatever order their ranks come.
+BOOST_AUTO_TEST_CASE(jobs_of_two_names_never_mix_at_one_port) {
+  for (auto const& order : {std::array{0, 3, 2, 1}, std::array{3, 0, 1, 2}, std::array{0, 2, 3, 1}}) {
+    auto const port = place().at.port;  // free again
+    std::atomic<int> turn{0};
+    auto const ends = tutti::detail::run_threads(4, [&](tutti::detail::thread_rendezvous& at) {
+      auto const mine = std::find(order.begin(), order.end(), static_cast<int>(at.rank())) - order.begin();
+      while (turn < mine) {
+        std::this_thread::yield();
+      }
+      ++turn;
+      std::string const job = at.rank() < 2 ? "a" : "b";
+      tcp_rendezvous r({"127.0.0.1", port}, {.rank = at.rank() % 2, .size = 2, .job = job, .patience = 300ms});
+      auto const heard = r.exchange(job);
+      return heard[0] + heard[1];
+    });
+    for (std::size_t i = 0; i < 4; ++i) {
+      BOOST_TEST((ends[i] ? ends[i].value() == (i < 2 ? "aa" : "bb") : !ends[i].failure().text.empty()));
+    }
+  }
 }
 
 namespace {
