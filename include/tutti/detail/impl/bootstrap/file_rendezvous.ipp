@@ -271,7 +271,7 @@ class file_rendezvous::meeting {
 
   void dismiss(std::string const& why) {
     answer("failure." + self_, nonces_, why);
-    time_point deadline = steady_now() + std::min(me_.patience, moment);
+    time_point deadline = steady_now() + (std::min)(me_.patience, moment);
     wait_for(deadline, [&] {
       if (!hear().empty()) {
         answer("failure." + self_, nonces_, why);

@@ -33,7 +33,7 @@ struct node_list_text {
       if (!number(low, first) || !number(dash == part.npos ? low : part.substr(dash + 1), last) || last < first) {
         return 0;
       }
-      count = std::min(count + (last - first + 1), most + 1);
+      count = (std::min)(count + (last - first + 1), most + 1);
       if (comma == text.npos) {
         return count;
       }
