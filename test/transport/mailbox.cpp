@@ -10,6 +10,8 @@
 
 #include <cstdio>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
 /// What only the transports through memory do, and the errors of joining them.
 namespace {
@@ -199,15 +201,26 @@ BOOST_AUTO_TEST_CASE(shared_memory_is_read_where_it_is) {
 }
 
 /// Long messages that are only moved are read out of the sender's private memory, if the system allows it:
-/// to their place, or piece by piece, of whatever size the granules allow.
-BOOST_AUTO_TEST_CASE(private_memory_is_read_by_attaching) {
-  check_all(process_ranks::run(2, [](auto& meet) -> verdict {
+/// to their place, or piece by piece, of whatever size the granules allow. If it allows it no longer, when they are
+/// sent, the receiver asks the sender for them, and the sender copies what follows.
+std::vector<verdict> send_private_memory(bool stays_readable) {
+  return process_ranks::run(2, [stays_readable](auto& meet) -> verdict {
     constexpr std::size_t bytes = 1'000'002;
+    if (!stays_readable && ::geteuid() == 0) {  // root reads everything
+      if (::setgid(65534) != 0 || ::setuid(65534) != 0 || ::prctl(PR_SET_DUMPABLE, 1) != 0) {
+        return "cannot become another user";
+      }
+      meet.exchange("");
+    }
     shared_memory t(meet, {.attach_from = 100'000});
     std::vector<std::byte> data(bytes);
     flow const s{1, 1};
     t.begin(s, some_call(1));
     bool const attaches = t.shares(1, s, data);
+    bool is_read = attaches;
+    if (!stays_readable && t.rank() == 0) {
+      ::prctl(PR_SET_DUMPABLE, 0);
+    }
     verdict bad;
     for (std::size_t const granule : {1UL, 6UL, 500'001UL}) {
       for (bool const placed : {false, true}) {
@@ -218,24 +231,25 @@ BOOST_AUTO_TEST_CASE(private_memory_is_read_by_attaching) {
           std::size_t done = 0;
           ticket last = 0;
           bad = until(t, [&] {
-            sent const part =
-                t.send(1, s, std::span<std::byte const>(data).subspan(done), granule == 500'001 ? 1 : granule);
+            sent const part = t.send(1, s, std::span<std::byte const>(data).subspan(done), granule);
             done += part.bytes;
             last = part.until;
             return done == bytes;
           });
-          if (bad.empty() && attaches) {
+          if (bad.empty() && is_read) {
             bad = last == 0 ? "was copied" : until(t, [&] { return t.released(1, s, last); });
+            is_read = t.shares(1, s, data);
+            bad = bad.empty() && is_read != stays_readable ? "is not read as it can be" : bad;
           }
         } else {
           std::fill(data.begin(), data.end(), std::byte{});
           for (std::size_t done = 0; done != bytes && bad.empty();) {
             chunk c;
             bad = until(t, [&] {
-              c = t.view(0, s, {bytes - done, attaches ? granule : 1, placed ? data.data() + done : nullptr});
+              c = t.view(0, s, {bytes - done, granule, placed ? data.data() + done : nullptr});
               return static_cast<bool>(c);
             });
-            if (attaches && c.bytes % granule != 0) {
+            if (c.bytes % granule != 0) {
               bad = "a granule was cut";
             }
             if (bad.empty() && c.data != data.data() + done) {
@@ -252,7 +266,14 @@ BOOST_AUTO_TEST_CASE(private_memory_is_read_by_attaching) {
       }
     }
     return bad;
-  }));
+  });
+}
+
+BOOST_AUTO_TEST_CASE(private_memory_is_read_by_attaching) {
+  check_all(send_private_memory(true));
+}
+BOOST_AUTO_TEST_CASE(private_memory_that_became_unreadable_is_copied) {
+  check_all(send_private_memory(false));
 }
 
 /// What one rank asks for in vain is an error on all; and memory has no name that could stay behind.

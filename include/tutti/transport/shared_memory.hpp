@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/shared_memory/attached_messages.hpp>
 #include <tutti/detail/shared_memory/datagram_doorbells.hpp>
 #include <tutti/detail/shared_memory/large_elements.hpp>
 #include <tutti/detail/shared_memory/outbox.hpp>
@@ -13,8 +14,8 @@ namespace tutti::inline v0_1_0 {
 
 /// Ranks are processes of one host. A short message travels in one cache line or two; a longer one is
 /// copied once, into a chunk of shared memory, and the receiver combines straight out of that. A long
-/// one the receiver copies itself out of the sender's memory, if the system allows it. What already
-/// lies in shared memory - a buffer by tutti::allocator - is not copied: the receiver reads it where it is.
+/// one the receiver copies itself out of the sender's memory, or asks for where the system does not allow it. What
+/// already lies in shared memory - a buffer by tutti::allocator - is not copied: the receiver reads it where it is.
 ///
 /// A process that is killed leaves nothing behind, whenever that is: neither memory nor sockets have names in a file
 /// system.
@@ -39,6 +40,7 @@ class basic_shared_memory {
       : world_(meet, o),
         endpoint_(world_.mail(), meet, world_.places(), world_.bells(), world_.barrier()),
         out_(endpoint_, world_.chunks(meet.rank())),
+        attached_(meet.size()),
         reader_(world_, meet.size()),
         elements_(meet.size()) {}
 
@@ -62,14 +64,19 @@ class basic_shared_memory {
   void next_message(flow s, bool same) noexcept { out_.next_message(s, same); }
 
   /// Whether a peer would read these bytes where they are.
-  [[nodiscard]] bool shares(rank_type, flow s, std::span<std::byte const> bytes) const noexcept {
-    bool const attaches =
-        bytes.size() > detail::mailbox::longest_inside && bytes.size() >= world_.shape().attach_from && out_.moves(s);
-    return attaches || (out_.shares(s, bytes.size()) && endpoint_.places().shared(bytes.data()));
+  [[nodiscard]] bool shares(rank_type peer, flow s, std::span<std::byte const> bytes) const noexcept {
+    return attaches(peer, s, bytes) || lies_in_shared_memory(s, bytes);
   }
 
   sent send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule) {
-    return out_.send(peer, s, bytes, granule, shares(peer, s, bytes));
+    if (attaches(peer, s, bytes)) [[unlikely]] {
+      sent const result = out_.send(peer, s, bytes, granule, true);
+      if (result.accepted) {
+        attached_.add(peer, s.lane, result.until, bytes.first(result.bytes));
+      }
+      return result;
+    }
+    return out_.send(peer, s, bytes, granule, lies_in_shared_memory(s, bytes));
   }
   sent lend(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule, std::byte* back) {
     bool const here =
@@ -103,7 +110,11 @@ class basic_shared_memory {
   void say(wait_report const& w) noexcept { endpoint_.say(w); }
   bool ask(rank_type peer) noexcept { return endpoint_.ask(peer); }
   [[nodiscard]] wait_report said(rank_type r, std::uint32_t lane) const noexcept { return endpoint_.said(r, lane); }
-  void poll() noexcept {}
+  void poll() {
+    if (!attached_.empty()) [[unlikely]] {
+      attached_.serve(endpoint_, out_);
+    }
+  }
 
   int arm() noexcept {
     endpoint_.sleep();
@@ -139,11 +150,23 @@ class basic_shared_memory {
     if (c.bytes <= detail::mailbox::longest_inside || !detail::shared_places::is_private(endpoint_.place(peer, s))) {
       return c;
     }
-    chunk const part = reader_.view(peer, s.lane, reinterpret_cast<std::uintptr_t>(c.data), c.bytes, w);
-    if (!part) {
-      unreadable(peer);
+    if (!reader_.asks(peer, s.lane)) [[likely]] {
+      if (chunk const part = reader_.view(peer, s.lane, reinterpret_cast<std::uintptr_t>(c.data), c.bytes, w)) {
+        return part;
+      }
+      if (!lives(peer)) {
+        endpoint_.revoke({failure::peer_lost, endpoint_.known_as(peer), endpoint_.known_as(rank())});
+        return {};
+      }
+      reader_.ask_from_now_on(peer, s.lane);
     }
-    return part;
+    return reader_.view_copy(
+        peer, s.lane, c.bytes,
+        [&](std::size_t bytes) { return out_.whole(bytes < w.bytes ? bytes : w.bytes, out_.chunk_bytes(), w.granule); },
+        [&](std::size_t begin, std::size_t bytes) {
+          endpoint_.ask_for_part(peer, s, {static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(bytes)});
+        },
+        [&] { return endpoint_.part(peer, s); });
   }
   void finished(rank_type peer, flow s) noexcept {
     if (world_.shape().attach_from == SIZE_MAX || reader_.release(peer, s.lane)) {
@@ -151,19 +174,15 @@ class basic_shared_memory {
     }
   }
 
-  /// A peer's memory could not be read: it died, or has ended the operation and taken its memory back.
-  void unreadable(rank_type peer) {
-    int const why = errno;
-    if (!lives(peer)) {
-      endpoint_.revoke({failure::peer_lost, endpoint_.known_as(peer), endpoint_.known_as(rank())});
-    }
-    if (!fault()) {
-      endpoint_.revoke({failure::protocol, endpoint_.known_as(peer), endpoint_.known_as(rank())});
-      throw error(failure::protocol, "the memory of rank " + std::to_string(endpoint_.known_as(peer)) +
-                                         " cannot be read (" + detail::describe_errno(why) +
-                                         "); set shared_memory_options::attach_from to SIZE_MAX for such memory")
-          .between(endpoint_.known_as(rank()), {endpoint_.known_as(peer)});
-    }
+  /// True if the peer is to copy the bytes out of this rank's private memory by itself.
+  [[nodiscard]] bool attaches(rank_type peer, flow s, std::span<std::byte const> bytes) const noexcept {
+    return bytes.size() >= world_.shape().attach_from && bytes.size() > detail::mailbox::longest_inside &&
+           out_.moves(s) && !attached_.refused_by(peer);
+  }
+
+  /// True if the peer is to read the bytes where they are, in shared memory.
+  [[nodiscard]] bool lies_in_shared_memory(flow s, std::span<std::byte const> bytes) const noexcept {
+    return out_.shares(s, bytes.size()) && endpoint_.places().shared(bytes.data());
   }
 
   /// Not so for a process that died, or became another program. One that left has said so before it closed its
@@ -175,6 +194,7 @@ class basic_shared_memory {
   detail::shared_world<Doorbells> world_;
   endpoint_type endpoint_;
   detail::outbox<endpoint_type> out_;
+  detail::attached_messages attached_;
   detail::peer_reader<detail::shared_world<Doorbells>> reader_;
   detail::large_elements elements_;
 };

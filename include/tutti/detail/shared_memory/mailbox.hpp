@@ -54,8 +54,20 @@ struct mailbox {
     return bytes > slot::room && bytes <= longest_inside ? 2 : 1;
   }
 
+  /// Some bytes of a message.
+  struct part {
+    std::uint32_t begin = 0;
+    std::uint32_t bytes = 0;
+  };
+
   slot ring[slot_count];
   alignas(cache_line) std::atomic<std::uint64_t> taken{0};  ///< how many slots the receiver has released
+
+  // A receiver that cannot read the next message in its sender's private memory asks for copies of its parts.
+  std::atomic<std::uint32_t> asked{0};     ///< how many parts the receiver has asked for
+  std::atomic<std::uint32_t> answered{0};  ///< how many of them the sender has copied
+  part wanted;                             ///< the last one
+  std::uint64_t copy = 0;                  ///< where it is
 
   [[nodiscard]] slot& of(std::uint64_t number) noexcept { return ring[(number - 1) % slot_count]; }
 };

@@ -80,6 +80,20 @@ class mailbox_endpoint : public rank_mailboxes {
     return {true, bytes.size(), 0};
   }
 
+  /// Tells the peer where the part is that it has asked for.
+  void give_part(rank_type peer, std::uint32_t lane, std::byte const* copy) noexcept {
+    mailbox& box = *out_[index(peer, lane)].box;
+    box.copy = places_.of(copy);
+    box.answered.store(box.asked.load(std::memory_order_relaxed), std::memory_order_release);
+    ring_if_asleep(peer);
+  }
+  /// The part that this rank has asked for last; null until it is there.
+  [[nodiscard]] std::byte const* part(rank_type peer, flow s) const {
+    mailbox const& box = *in_[index(peer, s.lane)].box;
+    bool const there = box.answered.load(std::memory_order_acquire) == box.asked.load(std::memory_order_relaxed);
+    return there ? places_.at(peer, box.copy) : nullptr;
+  }
+
   chunk view(rank_type peer, flow s) {
     incoming& e = in_[index(peer, s.lane)];
     mailbox::slot& m = e.box->of(e.number + 1);

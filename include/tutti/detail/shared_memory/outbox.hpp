@@ -71,7 +71,32 @@ class outbox {
     return result;
   }
 
+  /// A chunk that is the peer's until it releases a message; null while there is none.
+  [[nodiscard]] std::byte* reserve(rank_type peer, std::uint32_t lane, ticket until) {
+    std::byte* const chunk = next_chunk(lane, ring_.chunk_bytes());
+    if (chunk != nullptr) {
+      ring_.issue(peer, until);
+    }
+    return chunk;
+  }
+
+  /// What is sent at a time: whole granules, or a part of one that is longer.
+  static std::size_t whole(std::size_t bytes, std::size_t most, std::size_t granule) noexcept {
+    if (bytes <= most) {
+      return bytes;
+    }
+    if (granule <= most) {
+      return most - most % granule;
+    }
+    std::size_t const rest = bytes % granule;  // of the one that has been sent in part
+    return rest != 0 && rest < most ? rest : most;
+  }
+
  private:
+  [[nodiscard]] std::byte* next_chunk(std::uint32_t lane, std::size_t bytes) {
+    return ring_.next(lane, bytes, [&](rank_type r, std::uint32_t on, ticket k) { return endpoint_->taken(r, on, k); });
+  }
+
   /// @pre the mailbox has room
   sent send_copy(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule) {
     copied_message& copied = copied_[s.lane];
@@ -84,8 +109,7 @@ class outbox {
     if (n <= mailbox::longest_inside) {  // its length says that it lies beside its flag
       return endpoint_->post(peer, s, bytes.first(n));
     }
-    std::byte* const to =
-        ring_.next(s.lane, n, [&](rank_type r, std::uint32_t lane, ticket k) { return endpoint_->taken(r, lane, k); });
+    std::byte* const to = next_chunk(s.lane, n);
     if (to == nullptr) {
       // Pairs of ranks that send and recv must not wait for each other: the slots belong to one pair.
       bool const inline_too = s.lane == transfer_lane && granule <= mailbox::longest_inside;
@@ -113,18 +137,6 @@ class outbox {
     if (timed) {
       copies_.took(way, bytes.size(), steady_now() - began);
     }
-  }
-
-  /// What is sent at a time: whole granules, or a part of one that is longer.
-  static std::size_t whole(std::size_t bytes, std::size_t most, std::size_t granule) noexcept {
-    if (bytes <= most) {
-      return bytes;
-    }
-    if (granule <= most) {
-      return most - most % granule;
-    }
-    std::size_t const rest = bytes % granule;  // of the one that has been sent in part
-    return rest != 0 && rest < most ? rest : most;
   }
 
   Endpoint* endpoint_;

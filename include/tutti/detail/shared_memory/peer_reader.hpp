@@ -10,7 +10,7 @@ namespace tutti::inline v0_1_0::detail {
 
 /// Messages that lie in their sender's private memory, as one rank reads them: straight to their place if
 /// they are only moved; otherwise piece by piece through buffers that fit into the cache, where they are
-/// combined. At most one message at a time of each peer and lane.
+/// combined. What it cannot read it asks the sender for. At most one message at a time of each peer and lane.
 template <class Memory>
 class peer_reader {
  public:
@@ -44,6 +44,29 @@ class peer_reader {
     return r.held;
   }
 
+  /// True if the rest of the message has to be asked for: it could not be read.
+  [[nodiscard]] bool asks(rank_type from, std::uint32_t lane) noexcept { return of(from, lane).asks; }
+  void ask_from_now_on(rank_type from, std::uint32_t lane) noexcept { of(from, lane).asks = true; }
+
+  /// The next part of a message that has to be asked for, no data until it is there: `cut(bytes)` says how long the
+  /// next part of that many bytes is, `ask(begin, bytes)` asks for it, and `part()` is where it is, or null.
+  template <class Cut, class Ask, class Part>
+  [[nodiscard]] chunk view_copy(rank_type from, std::uint32_t lane, std::size_t bytes, Cut cut, Ask ask, Part part) {
+    reading& r = of(from, lane);
+    if (r.held) {
+      return r.held;
+    }
+    r.total = bytes;
+    if (r.asked_for == 0) {
+      r.asked_for = cut(bytes - r.done);
+      ask(r.done, r.asked_for);
+    }
+    if (std::byte const* const here = part(); here != nullptr) {
+      r.held = {here, std::exchange(r.asked_for, 0)};
+    }
+    return r.held;
+  }
+
   /// The part that was viewed is no longer needed. True at the end of the message, or if it was none of these.
   [[nodiscard]] bool release(rank_type from, std::uint32_t lane) {
     reading& r = of(from, lane);
@@ -59,6 +82,7 @@ class peer_reader {
       return false;
     }
     r.done = 0;
+    r.asks = false;
     return true;
   }
 
@@ -71,7 +95,9 @@ class peer_reader {
     std::size_t done = 0;  ///< bytes of the message that have been released
     std::size_t total = 0;
     chunk held;
-    buffer in;  ///< where they lie, unless that is their place
+    buffer in;                  ///< where they lie, unless that is their place
+    bool asks = false;          ///< it cannot be read, so the sender is asked for copies
+    std::size_t asked_for = 0;  ///< bytes that have not come yet
   };
 
   [[nodiscard]] reading& of(rank_type from, std::uint32_t lane) noexcept {

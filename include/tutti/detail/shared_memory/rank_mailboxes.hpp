@@ -98,6 +98,22 @@ class rank_mailboxes {
     return acknowledged(out_[index(peer, lane)], k) || departed(peer);
   }
 
+  /// The part of a message that the peer has asked for, because it cannot read it by itself, and has not got; it has 0
+  /// bytes if there is none. @pre the message is not taken
+  [[nodiscard]] mailbox::part part_to_copy(rank_type peer, std::uint32_t lane, ticket k) noexcept {
+    outgoing& e = out_[index(peer, lane)];
+    bool const is_next = acknowledged(e, k - 1);
+    bool const asks = is_next && e.box->asked.load(std::memory_order_acquire) != e.box->answered.load(std::memory_order_relaxed);
+    return asks ? e.box->wanted : mailbox::part{};
+  }
+  /// Asks for a part of the message that `view` gave.
+  void ask_for_part(rank_type peer, flow s, mailbox::part wanted) noexcept {
+    mailbox& box = *in_[index(peer, s.lane)].box;
+    box.wanted = wanted;
+    box.asked.store(box.asked.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+    ring_if_asleep(peer);
+  }
+
   [[nodiscard]] bool released(rank_type peer, flow s, ticket k) noexcept {
     outgoing& e = out_[index(peer, s.lane)];
     if (acknowledged(e, k)) {
