@@ -94,11 +94,8 @@ class automatic : public selection {
 
   /// @throws profile_error if the file cannot be written
   void save(std::string const& path) const {
-    std::ofstream file(path, std::ios::binary);
-    file << to_text(profile());
-    file.close();
-    if (!file) {
-      throw detail::profile_error("cannot write the profile to " + path + ": " + detail::describe_errno(errno));
+    if (int const code = detail::replace_file(path, to_text(profile())); code != 0) {
+      throw detail::profile_error("cannot write the profile to " + path + ": " + detail::describe_write_error(code));
     }
   }
 
@@ -175,7 +172,7 @@ class automatic : public selection {
     if (text.empty()) {
       text = recall_or_measure(world, options);
       if (!options.file.empty() && world.rank() == 0) {
-        std::ofstream(options.file, std::ios::binary) << text;
+        static_cast<void>(detail::replace_file(options.file, text));  // the next run measures again
       }
     }
     return detail::read_profile(text);

@@ -15,6 +15,7 @@
 #include <netinet/tcp.h>
 #include <stdexcept>
 #include <string>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <thread>
 #include <vector>
@@ -269,6 +270,46 @@ BOOST_AUTO_TEST_CASE(no_descriptor_takes_the_number_of_a_standard_stream) {
     });
     BOOST_TEST(kept_off, "with the standard streams " << closed << " closed");
   }
+}
+
+/// The signal that would end the process neither comes now nor later, and what the program does with signals stays.
+BOOST_AUTO_TEST_CASE(a_file_beyond_the_limit_of_sizes_is_an_error) {
+  BOOST_TEST(ends_in_a_forked_child([] {
+    auto const expect = [](bool holds, char const* what) {
+      if (!holds) {
+        throw std::runtime_error(what);
+      }
+    };
+    rlimit limit{};
+    ::getrlimit(RLIMIT_FSIZE, &limit);
+    limit.rlim_cur = 1000;
+    expect(::setrlimit(RLIMIT_FSIZE, &limit) == 0, "no limit");
+    sigset_t of_limit;
+    ::sigemptyset(&of_limit);
+    ::sigaddset(&of_limit, SIGXFSZ);
+    for (bool const is_blocked : {false, true}) {
+      ::pthread_sigmask(is_blocked ? SIG_BLOCK : SIG_UNBLOCK, &of_limit, nullptr);
+      for (bool const is_pending : {false, true}) {
+        if (is_pending && is_blocked) {
+          ::raise(SIGXFSZ);
+        }
+        tutti::detail::descriptor const file(::memfd_create("tutti", MFD_CLOEXEC));
+        std::vector<std::byte> const contents(3000);
+        expect(tutti::detail::write_file(file.get(), std::span(contents).first(900)) == 0, "short enough");
+        expect(tutti::detail::write_file(file.get(), contents) == EFBIG, "too long");
+        expect(::lseek(file.get(), 0, SEEK_CUR) == 1000, "up to the limit");
+        sigset_t blocked;
+        sigset_t pending;
+        ::pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
+        ::sigpending(&pending);
+        expect(::sigismember(&blocked, SIGXFSZ) == static_cast<int>(is_blocked), "the mask has changed");
+        expect(::sigismember(&pending, SIGXFSZ) == static_cast<int>(is_pending && is_blocked), "a signal waits");
+      }
+    }
+  }));
+  BOOST_TEST(tutti::detail::replace_file("/nowhere/at/all", "text") == ENOENT);
+  BOOST_TEST(tutti::detail::replace_file("/dev/full", "text") == ENOSPC);
+  BOOST_TEST(tutti::detail::describe_write_error(EFBIG).find("ulimit -f") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_drawn_is_drawn_once) {

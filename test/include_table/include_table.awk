@@ -133,6 +133,7 @@ FILENAME != "tutti/detail/impl/core/descriptor.ipp" {
   if (code ~ follows_language)
     violation("the program's locale changes what this writes or reads; use detail/core/number_text.hpp")
 }
+/std::(basic_)?o?fstream/ { violation("beyond ulimit -f it ends the process; use write_file of detail/core/descriptor.hpp") }
 /std::(jthread|stop_)/ { violation("libc++ has std::jthread only behind a flag; use detail/core/joined_threads.hpp") }
 
 /^[ \t]*#[ \t]*include/ {

@@ -57,6 +57,7 @@ plant tutti/detail/core/a.hpp '#if !defined(NDEBUG)' 'units of one program may d
 plant tutti/detail/core/a.hpp '#ifdef TUTTI_CHECKS' 'units of one program may differ in TUTTI_CHECKS'
 plant tutti/detail/core/a.hpp '  assert(true);' 'assert differs'
 plant tutti/detail/core/a.hpp 'std::jthread t;' 'libc++'
+plant tutti/automatic.hpp 'std::ofstream file(path);' 'beyond ulimit -f'
 for call in 'int const fd = ::open(path, 0);' 'if (::pipe2(ends, 0) != 0) {' 'return ::accept4(fd, nullptr, nullptr, 0);' \
   'int fd = static_cast<int>(::syscall(SYS_pidfd_open, process, 0));' 'use(::dup(fd));'; do
   plant tutti/detail/core/a.hpp "$call" 'a descriptor is made as'
@@ -70,6 +71,7 @@ done
 plant tutti/nn/a.hpp 'std::to_string(static_cast<int>(x));  // printf("%g")' ''
 
 plant tutti/detail/core/a.hpp 'static_assert(true);' ''
+plant tutti/automatic.hpp 'std::ifstream file(path);' ''
 plant tutti/detail/core/language.hpp '#include <compile with -std=c++20>' ''
 for call in 'descriptor const f(::open(path, 0));' 'file_.reset(::memfd_create(name, 0));' ': bell_(::eventfd(0, 0)) {' \
   'files_[r].reset(static_cast<int>(::syscall(pidfd_open, process, 0)));' 'network_.open();' '// as ::open(path) would'; do

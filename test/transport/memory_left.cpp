@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address (one process)
+#include <support/forked_child.hpp>
 #include <tutti/detail/shared_memory/memory_left.hpp>
 #include <tutti/detail/shared_memory/shared_file.hpp>
 #include <tutti/error.hpp>
@@ -9,7 +10,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <stdexcept>
 #include <string>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -144,6 +147,32 @@ BOOST_AUTO_TEST_CASE(a_container_s_limit_is_an_error_and_no_kill) {
   } else {
     BOOST_TEST(WEXITSTATUS(status) == 0);
   }
+}
+
+/// The system counts shared memory as files, and ends a process by a signal that makes one too long.
+BOOST_AUTO_TEST_CASE(shared_memory_beyond_the_limit_of_file_sizes_is_an_error) {
+  BOOST_TEST(ends_in_a_forked_child([] {
+    rlimit limit{};
+    ::getrlimit(RLIMIT_FSIZE, &limit);
+    limit.rlim_cur = 1 << 20;
+    if (::setrlimit(RLIMIT_FSIZE, &limit) != 0) {
+      throw std::runtime_error("no limit");
+    }
+    tutti::detail::shared_file small;
+    small.create(limit.rlim_cur);
+    if (small.commit(0, limit.rlim_cur + 1).find("ulimit -f") == std::string::npos) {
+      throw std::runtime_error("the limit is not named");
+    }
+    try {
+      tutti::detail::shared_file large;
+      large.create(limit.rlim_cur + 1);
+    } catch (tutti::error const& e) {
+      if (std::string_view(e.what()).find("files of 1024 KiB") != std::string_view::npos) {
+        return;
+      }
+    }
+    throw std::runtime_error("no error, or another one");
+  }));
 }
 
 }  // namespace

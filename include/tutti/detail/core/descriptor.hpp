@@ -114,6 +114,16 @@ TUTTI_DECL io read_all(int fd, std::span<std::byte> to, time_point deadline) noe
 /// Writes all of `from` to a socket: `done`, `closed` or `late`.
 TUTTI_DECL io write_all(int fd, std::span<std::byte const> from, time_point deadline) noexcept;
 
+/// Writes all of `from` to a file. Returns 0, or the errno of the failure. Beyond the limit of file sizes (ulimit -f)
+/// that is EFBIG: the process gets no SIGXFSZ.
+[[nodiscard]] TUTTI_DECL int write_file(int fd, std::span<std::byte const> from) noexcept;
+
+/// Makes or replaces a file. Returns 0, or the errno of the failure.
+[[nodiscard]] TUTTI_DECL int replace_file(std::string const& path, std::string_view text);
+
+/// "File too large; ...", for a message to a human: why a file could not be written, and what to do.
+[[nodiscard]] TUTTI_DECL std::string describe_write_error(int code);
+
 template <class Byte = std::byte const>
 [[nodiscard]] std::span<Byte> bytes_of(std::string_view text) noexcept {
   return {reinterpret_cast<Byte*>(text.data()), text.size()};

@@ -35,7 +35,7 @@ class out_of_shared_memory : public std::bad_alloc {
   [[nodiscard]] char const* what() const noexcept override { return text_; }
 
  private:
-  char text_[288] = {};
+  char text_[384] = {};
 };
 
 /// The shared memory of a host as one process has it: its own part, out of which its allocators take buffers that

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/core/descriptor.hpp>
 #include <tutti/nn/report/metrics.hpp>
 
-#include <fstream>
 #include <string>
 
 namespace tutti::inline v0_1_0::nn {
@@ -19,6 +18,9 @@ class json_lines {
   /// @param behind whether to go on behind what the file holds, rather than begin anew
   /// @throws std::runtime_error if the file cannot be written
   explicit json_lines(std::string path, bool behind = false);
+  json_lines(json_lines&&) noexcept = default;
+  json_lines& operator=(json_lines&&) noexcept = default;
+  ~json_lines();
 
   template <class Replica>
   void step(step_result const& done, Replica const&) {
@@ -30,10 +32,12 @@ class json_lines {
 
  private:
   void write_step(step_result const& done);
-  void examine() const;
+  void write(std::string const& line, bool at_once);
+  [[noreturn]] void fail(int code) const;
 
   std::string path_;
-  std::ofstream file_;
+  tutti::detail::descriptor file_;
+  std::string lines_;  ///< that are not in the file yet
 };
 
 }  // namespace tutti::nn

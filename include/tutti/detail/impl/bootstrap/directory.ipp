@@ -173,21 +173,16 @@ TUTTI_DECL descriptor directory::make() const {
 /// Writes all of a file and closes it. False, and errno, if that fails: some file systems say at the end that they are
 /// full.
 TUTTI_DECL bool directory::store(descriptor file, std::string_view contents) const noexcept {
-  while (!contents.empty()) {
-    ssize_t const put = ::write(file.get(), contents.data(), contents.size());
-    if (put > 0) {
-      contents.remove_prefix(static_cast<std::size_t>(put));
-    } else if (put == 0 || errno != EINTR) {
-      errno = put == 0 ? ENOSPC : errno;
-      return false;
-    }
+  if (int const code = write_file(file.get(), bytes_of(contents)); code != 0) {
+    errno = code;
+    return false;
   }
   return ::close(file.release()) == 0;
 }
 
 TUTTI_DECL void directory::fail(char const* what, int code) const {
   throw error(failure::join, std::string(what) + " the directory '" + place_ + "' of the rendezvous: " +
-                                 describe_errno(code) + "; name another one, as TUTTI_STORE=file:PATH");
+                                 describe_write_error(code) + "; name another one, as TUTTI_STORE=file:PATH");
 }
 
 TUTTI_DECL void directory::refuse(std::string const& path, std::string const& why, std::string const& remedy) const {

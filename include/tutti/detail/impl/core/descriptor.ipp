@@ -3,6 +3,7 @@
 
 #include <tutti/detail/core/descriptor.hpp>
 
+#include <csignal>
 #include <cstring>
 
 namespace tutti::inline v0_1_0::detail {
@@ -162,6 +163,65 @@ TUTTI_DECL io write_all(int fd, std::span<std::byte const> from, time_point dead
       return io::late;
     }
   }
+}
+
+/// Keeps the signal of a write beyond the limit of file sizes from this thread; the other threads, and the program's
+/// way to handle it, stay as they are.
+class without_sigxfsz {
+ public:
+  without_sigxfsz() noexcept {
+    ::sigemptyset(&signal_);
+    ::sigaddset(&signal_, SIGXFSZ);
+    sigset_t pending;
+    ::sigpending(&pending);
+    was_pending_ = ::sigismember(&pending, SIGXFSZ) == 1;
+    ::pthread_sigmask(SIG_BLOCK, &signal_, &mask_);
+  }
+  without_sigxfsz(without_sigxfsz const&) = delete;
+  without_sigxfsz& operator=(without_sigxfsz const&) = delete;
+  ~without_sigxfsz() {
+    int const kept = errno;
+    timespec const now{};
+    while (!was_pending_ && ::sigtimedwait(&signal_, nullptr, &now) < 0 && errno == EINTR) {
+    }
+    ::pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
+    errno = kept;
+  }
+
+ private:
+  sigset_t signal_;
+  sigset_t mask_;
+  bool was_pending_;
+};
+
+TUTTI_DECL int write_file(int fd, std::span<std::byte const> from) noexcept {
+  without_sigxfsz const quiet;
+  while (!from.empty()) {
+    constexpr std::size_t most = std::size_t{1} << 30;  // Linux writes no more than 2 GiB at once
+    ssize_t const put = ::write(fd, from.data(), from.size() < most ? from.size() : most);
+    if (put > 0) {
+      from = from.subspan(static_cast<std::size_t>(put));
+    } else if (put == 0 || errno != EINTR) {
+      return put == 0 ? ENOSPC : errno;
+    }
+  }
+  return 0;
+}
+
+TUTTI_DECL int replace_file(std::string const& path, std::string_view text) {
+  descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  if (!file) {
+    return errno;
+  }
+  int const code = write_file(file.get(), bytes_of(text));
+  return code != 0 || ::close(file.release()) == 0 ? code : errno;  // NFS may say only now that there is no room
+}
+
+TUTTI_DECL std::string describe_write_error(int code) {
+  return describe_errno(code) +
+         (code == ENOSPC || code == EDQUOT ? "; make room there"
+          : code == EFBIG ? "; it is larger than the file system or the limit of file sizes (ulimit -f) allows"
+                          : "");
 }
 
 }  // namespace tutti::detail

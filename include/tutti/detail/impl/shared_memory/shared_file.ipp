@@ -7,6 +7,7 @@
 
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 namespace tutti::inline v0_1_0::detail {
@@ -63,6 +64,12 @@ TUTTI_DECL std::string shared_file::identity(descriptor const& file) {
 }
 
 TUTTI_DECL std::string shared_file::commit(std::uint64_t from, std::uint64_t to) const {
+  // The kernel counts this memory as a file, and would end the process by a signal.
+  if (rlimit limit{};
+      ::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && to > limit.rlim_cur) {
+    return "this process may make files of " + std::to_string(limit.rlim_cur >> 10) +
+           " KiB, and shared memory counts as a file: raise that limit (ulimit -f, LimitFSIZE=)";
+  }
   constexpr std::uint64_t looks_from = std::uint64_t{1} << 20;  // less than that is not worth the look
   if (to - from >= looks_from) {
     if (auto const left = memory_left::now(); to - from > left.bytes) {  // the kernel would kill to make room

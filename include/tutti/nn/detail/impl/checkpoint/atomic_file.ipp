@@ -3,7 +3,6 @@
 
 #include <tutti/nn/detail/checkpoint/atomic_file.hpp>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <fcntl.h>
@@ -30,14 +29,8 @@ TUTTI_DECL atomic_file::~atomic_file() {
 }
 
 TUTTI_DECL void atomic_file::write(std::span<std::byte const> bytes) {
-  while (!bytes.empty()) {
-    constexpr std::size_t most = std::size_t{1} << 30;  // Linux writes no more than 2 GiB at once
-    ssize_t const put = ::write(file_.get(), bytes.data(), (std::min)(bytes.size(), most));
-    if (put > 0) {
-      bytes = bytes.subspan(static_cast<std::size_t>(put));
-    } else if (put == 0 || errno != EINTR) {
-      fail(put == 0 ? ENOSPC : errno);
-    }
+  if (int const code = tutti::detail::write_file(file_.get(), bytes); code != 0) {
+    fail(code);
   }
 }
 
@@ -62,9 +55,7 @@ TUTTI_DECL void atomic_file::sync_folder(std::filesystem::path const& folder) {
 }
 
 TUTTI_DECL void atomic_file::fail(int code) const {
-  throw checkpoint_error(name_.string() + " cannot be written: " + tutti::detail::describe_errno(code) +
-                         (code == ENOSPC || code == EDQUOT ? "; make room there" : "") +
-                         (code == EFBIG ? "; it is larger than the file system or ulimit -f allows" : ""));
+  throw checkpoint_error(name_.string() + " cannot be written: " + tutti::detail::describe_write_error(code));
 }
 
 }  // namespace tutti::nn::detail

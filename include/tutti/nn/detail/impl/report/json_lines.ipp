@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include <cerrno>
-#include <cstring>
+#include <fcntl.h>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -14,8 +14,17 @@
 namespace tutti::inline v0_1_0::nn {
 
 TUTTI_DECL json_lines::json_lines(std::string path, bool behind)
-    : path_(std::move(path)), file_(path_, behind ? std::ios::binary | std::ios::app : std::ios::binary) {
-  examine();
+    : path_(std::move(path)),
+      file_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | (behind ? O_APPEND : O_TRUNC), 0666)) {
+  if (!file_) {
+    fail(errno);
+  }
+}
+
+TUTTI_DECL json_lines::~json_lines() {
+  if (file_) {
+    static_cast<void>(tutti::detail::write_file(file_.get(), tutti::detail::bytes_of(lines_)));
+  }
 }
 
 TUTTI_DECL void json_lines::epoch(epoch_result const& done) {
@@ -35,9 +44,7 @@ TUTTI_DECL void json_lines::epoch(epoch_result const& done) {
                                        {"images_per_s", done.images_per_second()},
                                        {"seconds", done.seconds},
                                        {"ranks", ranks}};
-  file_ << line.dump() << '\n';
-  file_.flush();
-  examine();
+  write(line.dump(), true);
 }
 
 TUTTI_DECL void json_lines::write_step(step_result const& done) {
@@ -46,13 +53,23 @@ TUTTI_DECL void json_lines::write_step(step_result const& done) {
       {"images", done.images},  {"loss", done.loss},       {"accuracy", done.accuracy},
       {"rate", done.rate},      {"sent_bytes", done.sent}, {"received_bytes", done.received},
       {"seconds", done.seconds}};
-  file_ << line.dump() << '\n';
+  write(line.dump(), false);
 }
 
-TUTTI_DECL void json_lines::examine() const {
-  if (!file_) {
-    throw std::runtime_error("cannot write " + path_ + ": " + std::strerror(errno));
+TUTTI_DECL void json_lines::write(std::string const& line, bool at_once) {
+  constexpr std::size_t enough = 8192;
+  lines_ += line;
+  lines_ += '\n';
+  if (at_once || lines_.size() >= enough) {
+    std::string const lines = std::exchange(lines_, {});
+    if (int const code = tutti::detail::write_file(file_.get(), tutti::detail::bytes_of(lines)); code != 0) {
+      fail(code);
+    }
   }
+}
+
+TUTTI_DECL void json_lines::fail(int code) const {
+  throw std::runtime_error("cannot write " + path_ + ": " + tutti::detail::describe_write_error(code));
 }
 
 }  // namespace tutti::nn
