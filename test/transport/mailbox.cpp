@@ -52,6 +52,25 @@ BOOST_AUTO_TEST_CASE(a_board_keeps_the_last_calls) {
   BOOST_TEST(board.describe(check_of(some_call(10), 1)) == "a call that it has left since");
 }
 
+/// So that each rank can reserve its own part, and has it near.
+BOOST_AUTO_TEST_CASE(mailboxes_lie_in_the_part_of_the_rank_that_receives) {
+  for (rank_type const n : {1U, 2U, 5U}) {
+    alignas(cache_line) std::byte base[cache_line];  // addresses only
+    mail_segment const segment(base, n);
+    BOOST_TEST(mail_segment::boxes_begin(n, n) == mail_segment::bytes(n));
+    for (rank_type to = 0; to < n; ++to) {
+      for (rank_type from = 0; from < n; ++from) {
+        for (std::uint32_t lane = 0; lane < lane_count; ++lane) {
+          auto const at = reinterpret_cast<std::uintptr_t>(&segment.box(from, to, lane)) -
+                          reinterpret_cast<std::uintptr_t>(&base[0]);
+          BOOST_TEST(at >= mail_segment::boxes_begin(n, to));
+          BOOST_TEST(at + sizeof(mailbox) <= mail_segment::boxes_begin(n, to + 1));
+        }
+      }
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_sender_that_is_ahead_is_still_named) {
   check_all(thread_ranks::run(2, [](auto& meet) -> verdict {
     loopback t(meet);

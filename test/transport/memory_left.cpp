@@ -160,6 +160,7 @@ BOOST_AUTO_TEST_CASE(shared_memory_beyond_the_limit_of_file_sizes_is_an_error) {
     }
     tutti::detail::shared_file small;
     small.create(limit.rlim_cur);
+    small.reserve(0, limit.rlim_cur);
     if (small.commit(0, limit.rlim_cur + 1).find("ulimit -f") == std::string::npos) {
       throw std::runtime_error("the limit is not named");
     }

@@ -37,7 +37,11 @@ class mail_segment {
   mail_segment(std::byte* base, rank_type n) noexcept : base_(base), n_(n) {}
 
   /// How much memory it takes. Whatever follows is the transport's.
-  [[nodiscard]] static constexpr std::size_t bytes(rank_type n) noexcept { return box_offset(n, n, 0, 0); }
+  [[nodiscard]] static constexpr std::size_t bytes(rank_type n) noexcept { return boxes_begin(n, n); }
+  /// Where the mailboxes begin from which rank r receives; before those of rank 0 lies what all ranks write to.
+  [[nodiscard]] static constexpr std::size_t boxes_begin(rank_type n, rank_type r) noexcept {
+    return box_offset(n, r, 0, 0);
+  }
 
   void construct(rank_type me) noexcept {
     if (me == 0) {

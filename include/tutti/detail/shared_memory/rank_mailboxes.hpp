@@ -103,7 +103,8 @@ class rank_mailboxes {
   [[nodiscard]] mailbox::part part_to_copy(rank_type peer, std::uint32_t lane, ticket k) noexcept {
     outgoing& e = out_[index(peer, lane)];
     bool const is_next = acknowledged(e, k - 1);
-    bool const asks = is_next && e.box->asked.load(std::memory_order_acquire) != e.box->answered.load(std::memory_order_relaxed);
+    bool const asks =
+        is_next && e.box->asked.load(std::memory_order_acquire) != e.box->answered.load(std::memory_order_relaxed);
     return asks ? e.box->wanted : mailbox::part{};
   }
   /// Asks for a part of the message that `view` gave.

@@ -23,8 +23,12 @@ class shared_file {
   shared_file& operator=(shared_file const&) = delete;
   TUTTI_DECL ~shared_file();
 
-  /// Makes the file, with memory from the start: where it is short, this is an error now, and no SIGBUS later.
+  /// Makes the file. Each of its bytes is `reserved` before it is used.
   TUTTI_DECL void create(std::size_t bytes);
+
+  /// Gives memory to bytes [from, to): near to the processor that calls. Where memory is short, this is an error now,
+  /// and no SIGBUS later.
+  TUTTI_DECL void reserve(std::uint64_t from, std::uint64_t to) const;
 
   /// Maps the file that another process has made.
   TUTTI_DECL void adopt(descriptor file);
@@ -44,6 +48,9 @@ class shared_file {
   [[nodiscard]] std::byte* base() const noexcept { return base_; }
 
  private:
+  /// Why bytes [from, to) will not get memory; "" if they may.
+  [[nodiscard]] TUTTI_DECL static std::string shortage(std::uint64_t from, std::uint64_t to);
+  [[noreturn]] TUTTI_DECL static void refuse(std::uint64_t bytes, std::string const& why);
   TUTTI_DECL void map_all();
 
   descriptor file_;

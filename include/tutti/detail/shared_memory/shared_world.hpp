@@ -65,7 +65,7 @@ class shared_world {
   [[nodiscard]] shared_memory_options const& shape() const noexcept { return shape_; }
   [[nodiscard]] shared_places places() const noexcept { return {memory_, bytes(), *arena_, parts_.get()}; }
   /// What a rank copies messages to.
-  [[nodiscard]] chunk_ring chunks(rank_type r) const { return {memory_ + rings_begin() + r * ring().bytes(), ring()}; }
+  [[nodiscard]] chunk_ring chunks(rank_type r) const { return {memory_ + ring_begin(r), ring()}; }
   [[nodiscard]] sleep_barrier barrier() const noexcept { return sleep_barrier(remote_fences_); }
   /// Copies from another rank's private memory, unless that has become another program's. To be called only if
   /// `shape().attach_from` says so.
@@ -156,6 +156,7 @@ class shared_world {
       text += " " + peers_->memory.offer(unique) + " " + peers_->processes.offer();
       if (meet.rank() == 0) {
         file().create(table_bytes() + bytes());
+        file().reserve(0, table_bytes() + mail_segment::boxes_begin(n_, 0));
         window_table(file().base(), n_).construct(table_bytes() + bytes());
         place = file().identity();
       }
@@ -261,7 +262,11 @@ class shared_world {
       } else {
         take_file(place);
       }
-      memory_ = file().base() + table_bytes();
+      // Each rank its own part, so that it lies near to the processor that uses it most.
+      std::size_t const here = table_bytes();
+      file().reserve(here + mail_segment::boxes_begin(n_, me), here + mail_segment::boxes_begin(n_, me + 1));
+      file().reserve(here + ring_begin(me), here + ring_begin(me + 1));
+      memory_ = file().base() + here;
       arena_->place(window_table(file().base(), n_), me, shape_.arena_bytes);
     }
     mail().construct(me);
@@ -336,9 +341,11 @@ class shared_world {
   static constexpr std::size_t page = 4096;
   static constexpr std::size_t whole_pages(std::size_t bytes) noexcept { return (bytes + page - 1) / page * page; }
   [[nodiscard]] ring_shape ring() const noexcept { return {shape_.ring_bytes, shape_.chunk_bytes}; }
-  [[nodiscard]] std::size_t rings_begin() const noexcept { return whole_pages(mail_segment::bytes(n_)); }
+  [[nodiscard]] std::size_t ring_begin(rank_type r) const noexcept {
+    return whole_pages(mail_segment::bytes(n_)) + r * ring().bytes();
+  }
   /// What the ranks of this world have in common.
-  [[nodiscard]] std::size_t bytes() const noexcept { return whole_pages(rings_begin() + n_ * ring().bytes()); }
+  [[nodiscard]] std::size_t bytes() const noexcept { return whole_pages(ring_begin(n_)); }
   /// Before that, in a file of its own, the table of all windows.
   [[nodiscard]] std::size_t table_bytes() const noexcept { return whole_pages(window_table::bytes(n_)); }
 

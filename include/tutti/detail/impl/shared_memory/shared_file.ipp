@@ -45,12 +45,26 @@ TUTTI_DECL void shared_file::create(std::size_t bytes) {
     throw error(failure::join,
                 "cannot make shared memory: memfd_create, " + describe_errno(errno) + "; allow it, or use tcp");
   }
-  if (std::string const shortage = commit(0, bytes); !shortage.empty()) {
-    throw error(failure::join, "cannot reserve " + std::to_string(bytes) + " bytes of shared memory: " + shortage +
-                                   "; start fewer ranks, or make shared_memory_options::ring_bytes and chunk_bytes "
-                                   "smaller");
+  std::string why = shortage(0, bytes);
+  if (why.empty() && ::ftruncate(file_.get(), static_cast<off_t>(bytes)) != 0) {
+    why = describe_errno(errno);
+  }
+  if (!why.empty()) {
+    refuse(bytes, why);
   }
   map_all();
+}
+
+TUTTI_DECL void shared_file::reserve(std::uint64_t from, std::uint64_t to) const {
+  if (std::string const why = commit(from, to); !why.empty()) {
+    refuse(to - from, why);
+  }
+}
+
+TUTTI_DECL void shared_file::refuse(std::uint64_t bytes, std::string const& why) {
+  throw error(failure::join, "cannot reserve " + std::to_string(bytes) + " bytes of shared memory: " + why +
+                                 "; start fewer ranks, or make shared_memory_options::ring_bytes and chunk_bytes "
+                                 "smaller");
 }
 
 TUTTI_DECL void shared_file::adopt(descriptor file) {
@@ -63,7 +77,7 @@ TUTTI_DECL std::string shared_file::identity(descriptor const& file) {
   return ::fstat(file.get(), &about) != 0 ? "" : std::to_string(about.st_dev) + ':' + std::to_string(about.st_ino);
 }
 
-TUTTI_DECL std::string shared_file::commit(std::uint64_t from, std::uint64_t to) const {
+TUTTI_DECL std::string shared_file::shortage(std::uint64_t from, std::uint64_t to) {
   // The kernel counts this memory as a file, and would end the process by a signal.
   if (rlimit limit{};
       ::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && to > limit.rlim_cur) {
@@ -75,6 +89,13 @@ TUTTI_DECL std::string shared_file::commit(std::uint64_t from, std::uint64_t to)
     if (auto const left = memory_left::now(); to - from > left.bytes) {  // the kernel would kill to make room
       return std::string(left.limit) + " " + std::to_string(left.bytes >> 20) + " MiB";
     }
+  }
+  return "";
+}
+
+TUTTI_DECL std::string shared_file::commit(std::uint64_t from, std::uint64_t to) const {
+  if (std::string why = shortage(from, to); !why.empty()) {
+    return why;
   }
   int code = EINTR;
   while (code == EINTR) {
