@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <csignal>
 #include <deque>
 #include <iostream>
 #include <numeric>
@@ -258,5 +259,32 @@ BOOST_AUTO_TEST_CASE(a_rank_that_never_comes_is_named) {
       share(v, 1);
     });
     BOOST_TEST(complaint.empty(), complaint);
+  }
+}
+
+// It holds the window of the rank that gives, which waits for packets to be confirmed, and for no message.
+BOOST_AUTO_TEST_CASE(a_rank_that_is_killed_before_it_gets_anything_is_named) {
+  for (tutti::rank_type const killed : {0U, 2U}) {
+    tutti::world_options<tutti::udp_multicast<tutti::tcp>> options;
+    options.deadline = std::chrono::seconds(20);
+    auto const results = tutti::spawn<tutti::udp_multicast<tutti::tcp>>(
+        3,
+        [&](auto& world) {
+          std::vector<float> v(1 << 20);
+          tutti::broadcast share{world, tutti::in_network{}};
+          if (world.rank() == killed) {
+            ::raise(SIGKILL);
+          }
+          share(v, 0);
+          share(v, killed);  // a rank that got all of the first one needs nothing of those that did not
+        },
+        options);
+    for (tutti::rank_type r = 0; r != 3; ++r) {
+      if (r != killed) {
+        std::string const text = results[r] ? "it did not fail" : results[r].failure().text;
+        BOOST_TEST((!results[r] && results[r].failure().kind == tutti::failure::peer_lost), text);
+        BOOST_TEST((!results[r] && results[r].failure().at_fault == std::vector<tutti::rank_type>{killed}), text);
+      }
+    }
   }
 }
