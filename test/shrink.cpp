@@ -13,7 +13,7 @@ using of_processes = std::tuple<tutti::shared_memory, tutti::tcp>;
 BOOST_AUTO_TEST_CASE_TEMPLATE(those_that_are_left_go_on, Transport, all_transports) {
   laws::those_that_are_left_go_on<Transport>(4, {{1}});
   laws::those_that_are_left_go_on<Transport>(8, {{1, 4, 6}});
-  laws::those_that_are_left_go_on<Transport>(4, {{0}});
+  laws::those_that_are_left_go_on<Transport>(4, {{0, 1, 3}});
   laws::those_that_are_left_go_on<Transport>(2, {{0}});
 }
 
@@ -38,7 +38,13 @@ BOOST_AUTO_TEST_CASE(patience_may_be_without_end_but_not_negative) {
   BOOST_TEST(ends[0].value(), "it is refused");
 }
 
-BOOST_AUTO_TEST_CASE(a_rank_that_is_late_is_left_out) {
-  laws::a_rank_that_is_late_is_left_out<tutti::loopback>(5, 2);
-  laws::a_rank_that_is_late_is_left_out<tutti::loopback>(5, 0);
+BOOST_AUTO_TEST_CASE(ranks_that_are_late_are_left_out) {
+  laws::ranks_that_are_late_are_left_out<tutti::loopback>(5, {2}, false);
+  laws::ranks_that_are_late_are_left_out<tutti::loopback>(5, {0}, false);
+  laws::ranks_that_are_late_are_left_out<tutti::loopback>(5, {2}, true);
+  laws::ranks_that_are_late_are_left_out<tutti::loopback>(6, {0, 3}, true);
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_stopped_rank_that_wakes_when_the_others_have_ended_ends, Transport, of_processes) {
+  laws::a_stopped_rank_that_wakes_when_the_others_have_ended_ends<Transport>(4);
 }

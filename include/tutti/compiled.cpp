@@ -26,6 +26,7 @@
 #include <tutti/detail/impl/bootstrap/processes.ipp>
 #include <tutti/detail/impl/bootstrap/shrink_meeting.ipp>
 #include <tutti/detail/impl/bootstrap/shrink_message.ipp>
+#include <tutti/detail/impl/bootstrap/shrink_notice.ipp>
 #include <tutti/detail/impl/bootstrap/survivors.ipp>
 #include <tutti/detail/impl/bootstrap/tcp_hello.ipp>
 #include <tutti/detail/impl/bootstrap/tcp_rendezvous.ipp>

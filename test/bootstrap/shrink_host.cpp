@@ -157,6 +157,50 @@ BOOST_AUTO_TEST_CASE(a_member_that_comes_again_is_told_on_its_last_line) {
   BOOST_TEST(told(again) == "wt");
 }
 
+/// A member that is silent finds at its listener that the others went on; it is not told so if they do not.
+BOOST_AUTO_TEST_CASE(those_that_are_left_out_are_left_a_notice) {
+  meeting at(4);
+  channel one = at.comes(1, first(4));
+  channel two = at.comes(2, first(4));
+  BOOST_TEST(at.gather() == first(3), boost::test_tools::per_element());
+  shrink_message const left{at.me.world, 3, first(4)};
+  BOOST_TEST(take_notice(at.listeners[3].get(), left, left.longest(4)));
+  BOOST_TEST(!take_notice(at.listeners[3].get(), left, left.longest(4)));
+
+  meeting few(3);
+  BOOST_CHECK_THROW(std::ignore = few.gather(), tutti::error);
+  shrink_message const silent{few.me.world, 2, first(3)};
+  BOOST_TEST(!take_notice(few.listeners[2].get(), silent, silent.longest(3)));
+}
+
+/// It lies behind more connections than a host keeps, and its sender is gone: so are all others.
+BOOST_AUTO_TEST_CASE(a_host_with_a_notice_does_not_go_on) {
+  for (int const strangers : {0, 200}) {
+    meeting at(3);
+    channel guest = at.comes(1, first(3));
+    std::vector<channel> crowd;
+    for (int i = 0; i != strangers; ++i) {
+      crowd.emplace_back(net::connect(at.places[0], tutti::steady_now() + 5s));
+    }
+    tutti::detail::leave_notices({at.me.world, 2, {2}}, {0}, at.places);
+    at.listeners[1].reset();
+    at.listeners[2].reset();
+    BOOST_CHECK_EXCEPTION(std::ignore = at.gather(20s), tutti::error,
+                          [](tutti::error const& e) { return has(e.what(), "went on without rank 0"); });
+    bootstrap_frame last;
+    BOOST_TEST(told(guest, last) == "wf");
+    BOOST_TEST(has(last.payload, "went on without rank 1"));
+  }
+}
+
+/// Only a notice of this world is one.
+BOOST_AUTO_TEST_CASE(a_notice_of_another_world_is_none) {
+  meeting at(2);
+  tutti::detail::leave_notices({"another world", 1, {1}}, {0}, at.places);
+  at.listeners[1].reset();
+  BOOST_TEST(at.gather(20s) == ranks{0}, boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(fewer_than_the_silent_ones_do_not_go_on) {
   meeting at(5);
   channel one = at.comes(1, first(5));

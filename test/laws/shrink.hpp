@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <laws/late.hpp>
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/shrink.hpp>
@@ -10,12 +11,17 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
+#include <cstddef>
 #include <latch>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 /// What is left of a world when ranks go, and goes on. Each function runs a world and asserts, on the main thread, what
@@ -59,6 +65,18 @@ std::string sum_until_a_fault(World& world, std::vector<rank_type> const& member
     return e.at_fault().empty() ? "no rank is blamed: " + std::string(e.what()) : "";
   }
   return "no fault";
+}
+
+/// Whether a rank that shrinks is told that the others went on without it.
+template <class Detector>
+std::string is_left_out(Detector& detector, rank_type me) {
+  try {
+    return "it went on as a world of " + std::to_string(detector.shrink().size());
+  } catch (tutti::error const& e) {
+    std::string const text = e.what();
+    bool const is_told = text.find("went on without rank " + std::to_string(me)) != std::string::npos;
+    return e.kind() == tutti::failure::join && is_told ? "" : text;
+  }
 }
 
 /// Of n ranks some die in the middle of a sum; the others go on, of which some die, and so on: `waves` says which.
@@ -124,41 +142,77 @@ void a_host_that_dies_is_followed_by_the_next(rank_type n) {
   }
 }
 
-/// A rank that does not come is left out, cannot come back, and does not go on alone.
+/// Ranks that do not come are left out, cannot come back, and do not go on alone, however often they try: neither while
+/// the others are at work, nor when these have ended, which looks as if they had died.
+/// @pre the others are more than those that are late
 template <class Transport>
   requires tutti::in_process<Transport>
-void a_rank_that_is_late_is_left_out(rank_type n, rank_type late) {
-  std::latch done(n - 2);
-  std::latch given_up(1);
+void ranks_that_are_late_are_left_out(rank_type n, std::vector<rank_type> const& late, bool ended) {
+  auto const others = static_cast<rank_type>(n - 1 - late.size());
+  std::latch done(others);
+  std::latch given_up(static_cast<std::ptrdiff_t>(late.size()));
   auto const results = tutti::spawn<Transport>(n, [&](auto& world) -> std::string {
     rank_type const me = world.rank();
-    tutti::failure_detector detector(world,
-                                     std::chrono::milliseconds(1500));  // longer than a busy machine delays a rank
-    std::string const wrong = sum_until_a_fault(world, detector.members(), me, [&] {
+    std::optional<tutti::failure_detector<Transport>> detector(
+        std::in_place, world, std::chrono::milliseconds(1500));  // longer than a busy machine delays a rank
+    std::string const wrong = sum_until_a_fault(world, detector->members(), me, [&] {
       if (me == n - 1) {
         die<Transport>();
       }
     });
-    if (me == late) {
+    if (std::ranges::count(late, me) != 0) {
       done.wait();
-      std::string said = "it went on";
-      try {
-        auto const alone = detector.shrink();
-      } catch (tutti::error const& e) {
-        said = e.kind() == tutti::failure::join ? "no fault" : e.what();
-      }
+      std::string const said = wrong + is_left_out(*detector, me) + is_left_out(*detector, me);
       given_up.count_down();
       return said;
     }
-    auto smaller = detector.shrink();
-    std::string const end = sum_until_a_fault(smaller, detector.members(), me, [] {});
+    auto smaller = detector->shrink();
+    std::string const end = sum_until_a_fault(smaller, detector->members(), me, [] {});
+    if (ended) {
+      detector.reset();  // which closes its listener, as the end of its process would
+    }
     done.count_down();
-    given_up.wait();  // with its listener open: a rank that has ended cannot have gone on
-    return smaller.size() == n - 2 ? wrong + end : "its world is of " + std::to_string(smaller.size());
+    given_up.wait();
+    return smaller.size() == others ? wrong + (end == "no fault" ? "" : end)
+                                    : "its world is of " + std::to_string(smaller.size());
   });
   for (rank_type r = 0; r + 1 != n; ++r) {
     std::string const said = results[r] ? results[r].value() : results[r].failure().text;
-    BOOST_TEST(said == "no fault", "rank " << r << ": " << said);
+    BOOST_TEST(said == "", "rank " << r << " of " << n << (ended ? ", ended" : "") << ": " << said);
+  }
+}
+
+/// The same of a process that is stopped, rank 1, and wakes when the others, of which rank 0 was killed, have ended.
+template <class Transport>
+void a_stopped_rank_that_wakes_when_the_others_have_ended_ends(rank_type n) {
+  tally ended;
+  auto const results = tutti::spawn<Transport>(n, [&](auto& world) -> std::string {
+    rank_type const me = world.rank();
+    world.deadline(std::chrono::seconds(1));
+    std::optional<tutti::failure_detector<Transport>> detector(std::in_place, world, std::chrono::milliseconds(1500));
+    std::string const wrong = sum_until_a_fault(world, detector->members(), me, [&] {
+      if (me == 0) {
+        die<Transport>();
+      }
+    });
+    if (me == 1) {
+      ::pid_t const here = ::getpid();
+      if (::fork() == 0) {
+        std::ignore = ended.await(n - 2);
+        ::kill(here, SIGCONT);
+        ::_exit(0);
+      }
+      ::raise(SIGSTOP);
+      return wrong + is_left_out(*detector, me);
+    }
+    rank_type const left = detector->shrink().size();
+    detector.reset();
+    ended.tell();
+    return left == n - 2 ? wrong : "its world is of " + std::to_string(left);
+  });
+  for (rank_type r = 1; r != n; ++r) {
+    std::string const said = results[r] ? results[r].value() : results[r].failure().text;
+    BOOST_TEST(said == "", "rank " << r << " of " << n << ": " << said);
   }
 }
 

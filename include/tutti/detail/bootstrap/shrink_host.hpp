@@ -5,6 +5,7 @@
 #include <tutti/detail/bootstrap/membership.hpp>
 #include <tutti/detail/bootstrap/pending_hello.hpp>
 #include <tutti/detail/bootstrap/shrink_message.hpp>
+#include <tutti/detail/bootstrap/shrink_notice.hpp>
 #include <tutti/detail/core/descriptor.hpp>
 #include <tutti/detail/net/address.hpp>
 #include <tutti/detail/net/greeter.hpp>
@@ -32,7 +33,7 @@ class shrink_host {
       : listener_(listener),
         me_(me),
         places_(places),
-        longest_hello_(me.text().size() + 8 * places.size()),
+        longest_hello_(me.longest(places.size())),
         silent_(std::move(silent)),
         patience_(patience) {
     for (rank_type const r : me.members) {
@@ -44,14 +45,24 @@ class shrink_host {
 
   /// Waits until all are here or gone.
   /// @returns which are in
-  /// @throws error(failure::join) if too many are silent; those that came are told the same
+  /// @throws error(failure::join) if too many are silent, or others went on without this rank; those that came are told
+  ///         the same
   std::vector<rank_type> gather() {
     time_point const deadline = steady_now() + patience_;
-    while (expecting() && steady_now() < deadline) {
+    while (expecting() && !is_left_out_ && steady_now() < deadline) {
       listen(deadline);
+    }
+    // Others that are gone now may have left a notice before, which is here by now.
+    pending_.hear_all(*this);
+    pending_ = {};
+    is_left_out_ = is_left_out_ || take_notice(listener_, me_, longest_hello_);
+    if (is_left_out_) {
+      fail([](rank_type r) { return left_out(r); });  // those that came are no members of that group, either
     }
     return decide();
   }
+  /// Whether others went on without this rank, as `gather` has found.
+  [[nodiscard]] bool is_left_out() const noexcept { return is_left_out_; }
 
   /// The lines to those that are in, in the order of their numbers.
   [[nodiscard]] std::vector<channel> take_lines() {
@@ -72,6 +83,10 @@ class shrink_host {
   void arrive(pending_hello p) {
     shrink_message message;
     if (!message.parse(p.said.payload) || message.world != me_.world) {
+      return;
+    }
+    if (message.leaves_out(me_)) {
+      is_left_out_ = true;
       return;
     }
     auto const o =
@@ -176,19 +191,26 @@ class shrink_host {
     line.flush();
     line.close();
   }
-  static void refuse(channel& line, rank_type rank) {
-    tell(line, {"the others went on without rank " + std::to_string(rank) +
-                    ", which did not come in time when they shrank the world; this process has to end, and may join "
-                    "another job",
-                failure::join,
-                {rank}});
+  static void refuse(channel& line, rank_type rank) { tell(line, left_out(rank)); }
+  /// Fails, and those that came with it. @param why(rank) what is told to a rank
+  template <class Why>
+  [[noreturn]] void fail(Why const& why) {
+    for (other& o : others_) {
+      if (o.line) {
+        tell(o.line, why(o.rank));
+      }
+    }
+    rank_failure const own = why(me_.rank);
+    throw error(own.kind, own.text).between(me_.rank, own.at_fault);
   }
 
   std::vector<rank_type> decide() {
     std::vector<rank_type> here{me_.rank};
+    std::vector<rank_type> out;
     for (other& o : others_) {
       if (o.line && !agreed(o.rank)) {
         refuse(o.line, o.rank);
+        out.push_back(o.rank);
       } else if (o.line) {
         here.push_back(o.rank);
       } else if (!o.gone) {
@@ -202,14 +224,11 @@ class shrink_host {
                                  list_ranks(here) +
                                  "; give the failure_detector more patience than a rank works between two operations",
                              failure::join, silent_};
-      for (other& o : others_) {
-        if (o.line) {
-          tell(o.line, why);
-        }
-      }
-      throw error(why.kind, why.text).between(me_.rank, why.at_fault);
+      fail([&why](rank_type) { return why; });
     }
     shrink_message const verdict{me_.world, me_.rank, here};
+    out.insert(out.end(), silent_.begin(), silent_.end());
+    leave_notices(verdict, out, places_);
     for (other& o : others_) {
       if (o.line) {
         o.line.queue(bootstrap_frame_kind::table, verdict.text());
@@ -235,7 +254,8 @@ class shrink_host {
   duration patience_;
   std::vector<other> others_;
   net::greeter<pending_hello> pending_;
-  time_point opens_{};                        ///< until then nothing is accepted
+  bool is_left_out_ = false;                ///< a notice says so
+  time_point opens_{};                      ///< until then nothing is accepted
   time_point watches_ = (time_point::max)();  ///< when listeners are tried again that could not be
 };
 

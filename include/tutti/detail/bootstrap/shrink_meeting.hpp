@@ -26,7 +26,9 @@ namespace tutti::inline v0_1_0::detail {
 /// Law: no two groups go on from one world. A member that neither comes nor is known to be gone is *silent*: it may be
 /// cut off, and have gone on elsewhere. A group goes on if it is more than the silent ones, or as many and has the
 /// lowest number of both. (A quorum: Gifford, "Weighted voting for replicated data", SOSP 1979; what is known to be
-/// dead has no vote)
+/// dead has no vote.) Before it goes on, the silent ones are left a notice, at their own listeners: one that wakes when
+/// the group has ended, and finds all listeners closed, finds the notice, too. So the law holds unless the system of a
+/// silent member cannot be reached when the group decides.
 class shrink_meeting {
  public:
   /// @param places where every member's listener is, by rank; `listener` listens at this one's
@@ -40,15 +42,18 @@ class shrink_meeting {
   /// order that they had. Those that are not in it will not be waited for again.
   ///
   /// It takes as long as the last to come, and at most `patience` for that and once more for each host that is silent.
-  /// @throws error(failure::join) if too many are silent, or the others went on without this rank
+  /// @throws error(failure::join) if too many are silent, or the others went on without this rank; then also each time
+  ///         that it is called again
   [[nodiscard]] survivors meet(duration patience);
 
  private:
+  [[noreturn]] void stay_out();
   channel visit(rank_type at, duration patience, std::vector<rank_type>& silent, std::vector<rank_type>& chosen);
 
   shrink_message mine_;  ///< which rank this is, and which are in
   descriptor listener_;
   std::vector<net::address> places_;
+  bool is_left_out_ = false;  ///< others went on without this one: it stays out
 };
 
 /// A listener for a shrink meeting, before the others are known.

@@ -4,6 +4,7 @@
 #include <tutti/detail/core/linkage.hpp>
 #include <tutti/types.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -21,11 +22,15 @@ struct shrink_message {
   std::vector<rank_type> members;  ///< which are in, as far as that one knows
 
   [[nodiscard]] std::string text() const;
+  /// Bytes that the text of none is longer than, in a world of so many ranks.
+  [[nodiscard]] std::size_t longest(std::size_t ranks) const;
   /// False: `bytes` are something else.
   [[nodiscard]] bool parse(std::string_view bytes);
 
   /// Whether a rank is among the members.
   [[nodiscard]] bool counts(rank_type one) const noexcept;
+  /// Whether this is of the same world, and does not count the one whose message the other is.
+  [[nodiscard]] bool leaves_out(shrink_message const& other) const noexcept;
 };
 
 }  // namespace tutti::detail

@@ -3,6 +3,7 @@
 
 #include <tutti/detail/bootstrap/shrink_host.hpp>
 #include <tutti/detail/bootstrap/shrink_meeting.hpp>
+#include <tutti/detail/bootstrap/shrink_notice.hpp>
 #include <tutti/detail/net/nonce.hpp>
 #include <tutti/detail/net/socket.hpp>
 #include <tutti/error.hpp>
@@ -23,6 +24,9 @@ TUTTI_DECL shrink_meeting::shrink_meeting(rank_type rank, descriptor listener, s
 }
 
 TUTTI_DECL survivors shrink_meeting::meet(duration patience) {
+  if (is_left_out_) {
+    stay_out();
+  }
   std::vector<rank_type> silent;
   for (rank_type const at : mine_.members) {
     if (at == mine_.rank) {
@@ -30,6 +34,9 @@ TUTTI_DECL survivors shrink_meeting::meet(duration patience) {
     }
     std::vector<rank_type> chosen;
     if (channel line = visit(at, patience, silent, chosen)) {
+      if (take_notice(listener_.get(), mine_, mine_.longest(places_.size()))) {
+        stay_out();
+      }
       mine_.members = std::move(chosen);
       std::vector<channel> lines;
       lines.push_back(std::move(line));
@@ -37,8 +44,19 @@ TUTTI_DECL survivors shrink_meeting::meet(duration patience) {
     }
   }
   shrink_host here(listener_.get(), mine_, places_, std::move(silent), patience);
-  mine_.members = here.gather();
+  try {
+    mine_.members = here.gather();
+  } catch (error const&) {
+    is_left_out_ = here.is_left_out();
+    throw;
+  }
   return survivors(mine_.rank, mine_.members, here.take_lines(), patience);
+}
+
+TUTTI_DECL void shrink_meeting::stay_out() {
+  is_left_out_ = true;
+  rank_failure const why = left_out(mine_.rank);
+  throw error(why.kind, why.text).between(mine_.rank, why.at_fault);
 }
 
 /// Comes to a host. Returns the line to it, once it has decided which are in; none if it is gone or silent.
@@ -68,6 +86,7 @@ TUTTI_DECL channel shrink_meeting::visit(rank_type at, duration patience, std::v
     }
     rank_failure why;
     if (state == io::done && answer.kind == bootstrap_frame_kind::failure && decode(answer.payload, why)) {
+      is_left_out_ = why.at_fault == std::vector<rank_type>{mine_.rank};
       throw error(why.kind, why.text).between(mine_.rank, why.at_fault);
     }
     shrink_message verdict;

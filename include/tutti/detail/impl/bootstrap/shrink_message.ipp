@@ -17,6 +17,10 @@ TUTTI_DECL std::string shrink_message::text() const {
   return p.take();
 }
 
+TUTTI_DECL std::size_t shrink_message::longest(std::size_t ranks) const {
+  return text().size() + 8 * ranks;
+}
+
 TUTTI_DECL bool shrink_message::parse(std::string_view bytes) {
   unpacker u(bytes);
   bool const known = u.number() == version;
@@ -31,6 +35,10 @@ TUTTI_DECL bool shrink_message::parse(std::string_view bytes) {
 
 TUTTI_DECL bool shrink_message::counts(rank_type one) const noexcept {
   return std::find(members.begin(), members.end(), one) != members.end();
+}
+
+TUTTI_DECL bool shrink_message::leaves_out(shrink_message const& other) const noexcept {
+  return world == other.world && !counts(other.rank);
 }
 
 }  // namespace tutti::detail

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/bootstrap/shrink_message.hpp>
+#include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/net/address.hpp>
+#include <tutti/outcome.hpp>
+#include <tutti/types.hpp>
+
+#include <cstddef>
+#include <vector>
+
+namespace tutti::inline v0_1_0::detail {
+
+// A notice is a hello at the listener of a member that does not count that member: a group has left it out, and goes
+// on. The member's system keeps the notice, also while the member is stopped and after the group has ended. So a member
+// that finds the others gone, and no notice, has not been left out. A system that cannot be reached keeps none.
+
+/// Leaves a notice with each of these members. Returns when their systems have confirmed it, or after three seconds.
+TUTTI_DECL void leave_notices(shrink_message const& group, std::vector<rank_type> const& left_out,
+                              std::vector<net::address> const& places);
+
+/// True if a notice waits at the listener of this member. Closes all connections that wait there: guests come again.
+/// @param longest_hello bytes; a longer one is not read
+/// @throws error(failure::join) if there are no descriptors left to look with
+[[nodiscard]] TUTTI_DECL bool take_notice(int listener, shrink_message const& me, std::size_t longest_hello);
+
+/// How a member fails that has been left out.
+[[nodiscard]] TUTTI_DECL rank_failure left_out(rank_type rank);
+
+}  // namespace tutti::detail
+
+#ifndef TUTTI_SEPARATE_COMPILATION
+#include <tutti/detail/impl/bootstrap/shrink_notice.ipp>
+#endif
