@@ -194,6 +194,7 @@ class communicator {
           extent(meet.size()),
           settings(o),
           transport(open_transport<Transport>(meet, o.transport)),
+          leaving(*this, whole_of(meet)),
           hosts(find_hosts()),
           trace(std::move(to)) {
       if constexpr (N != dynamic) {
@@ -205,6 +206,9 @@ class communicator {
       }
       settings.kin.found();
       transport.begin({transfer_lane, 0}, make_call(operation_kind::transfer, "", "", ""));
+      if constexpr (requires { meet.confirm(); }) {
+        meet.confirm();
+      }
     }
     TUTTI_COLD ~state();
 
@@ -242,7 +246,8 @@ class communicator {
     [[no_unique_address]] tutti::extent<N> extent;
     options settings;
     Transport transport;
-    detail::host_map hosts;  ///< empty if the transport knows them
+    detail::relative leaving;  ///< before its transport does
+    detail::host_map hosts;    ///< empty if the transport knows them
     [[no_unique_address]] Trace trace;
     std::size_t incidents_traced = 0;
     std::atomic<std::uint32_t> holders{1};
@@ -269,6 +274,15 @@ class communicator {
       return meet.name();
     } else {
       return "world";
+    }
+  }
+
+  template <class Meet>
+  static detail::rank_state const* whole_of(Meet const& meet) {
+    if constexpr (requires { meet.whole(); }) {
+      return &meet.whole();
+    } else {
+      return nullptr;
     }
   }
 

@@ -13,28 +13,35 @@ namespace tutti::inline v0_1_0 {
 /// How the world failed.
 enum class failure : std::uint8_t {
   none,
-  peer_lost,  ///< a peer died, closed its connection or left while it was needed
-  deadline,   ///< nothing arrived in time
-  mismatch,   ///< the ranks called different operations
-  cancelled,  ///< a rank gave up its operation
-  protocol,   ///< bytes that no tutti peer would send
-  join,       ///< the world did not come together
+  peer_lost,    ///< a peer died, closed its connection or left while it was needed
+  deadline,     ///< nothing arrived in time
+  mismatch,     ///< the ranks called different operations
+  cancelled,    ///< a rank gave up its operation
+  protocol,     ///< bytes that no tutti peer would send
+  join,         ///< the world did not come together
+  unreachable,  ///< no connection to a peer could ever be made: it may live
 };
+
+/// The kinds of failure, for code that reads one from bytes.
+inline constexpr std::uint64_t failure_kinds = 8;
 
 /// The word for it in messages.
 [[nodiscard]] constexpr std::string_view name(failure kind) noexcept {
   constexpr std::string_view names[] = {"none",      "peer lost", "deadline passed", "mismatched call",
-                                        "cancelled", "protocol",  "join failed"};
+                                        "cancelled", "protocol",  "join failed",     "unreachable"};
+  static_assert(std::size(names) == failure_kinds);
   return names[static_cast<std::size_t>(kind)];
 }
 
-/// The state of an epoch that has failed, small enough for one shared word: the rank at fault, and
-/// the one that noticed first. A default-constructed fault says that all is well.
+/// The state of an epoch that has failed, small enough for one shared word: the rank at fault, the one that noticed
+/// first, and the reason that the system gave. A default-constructed fault says that all is well.
 struct fault {
   failure kind = failure::none;  ///< what has failed; none: nothing
   rank_type culprit = no_rank;   ///< no_rank: none in particular
   rank_type reporter = no_rank;  ///< the rank that noticed
   std::uint64_t circle = 0;      ///< ranks that wait for each other, a bit each; then the two above are no_rank
+  int code = 0;                  ///< the errno of the system call that failed, where one did; 1 to 127
+  bool elsewhere = false;  ///< it happened in another communicator of the same world, and a rank left because of it
 
   /// The bit of a rank in `circle`; none if there is no room for it.
   [[nodiscard]] static constexpr std::uint64_t bit_of(rank_type r) noexcept {
@@ -45,13 +52,15 @@ struct fault {
   [[nodiscard]] constexpr explicit operator bool() const noexcept { return kind != failure::none; }
   friend constexpr bool operator==(fault const&, fault const&) = default;
 
-  /// Ranks below 2^24 - 1; zero stands for "no fault".
+  /// Ranks below 2^24 - 1; zero stands for "no fault". A code that has no room is left out.
   [[nodiscard]] constexpr std::uint64_t pack() const noexcept {
+    std::uint64_t const what = static_cast<std::uint64_t>(kind) | (elsewhere ? is_elsewhere : 0);
     if (circle != 0) {
-      return in_circle | circle << 8 | static_cast<std::uint64_t>(kind);
+      return in_circle | circle << 8 | what;
     }
-    return (std::uint64_t{culprit} & 0xffffffU) << 32 | (std::uint64_t{reporter} & 0xffffffU) << 8 |
-           static_cast<std::uint64_t>(kind);
+    std::uint64_t const reason = code > 0 && code < 128 ? static_cast<std::uint64_t>(code) : 0;
+    return reason << 56 | (std::uint64_t{culprit} & 0xffffffU) << 32 | (std::uint64_t{reporter} & 0xffffffU) << 8 |
+           what;
   }
   /// The fault that `pack` made this word of.
   [[nodiscard]] static constexpr fault unpack(std::uint64_t word) noexcept {
@@ -59,14 +68,17 @@ struct fault {
       const auto r = static_cast<rank_type>(bits & 0xffffffU);
       return r == 0xffffffU ? no_rank : r;
     };
+    auto const kind = static_cast<failure>(word & 0x7fU);
+    bool const there = (word & is_elsewhere) != 0;
     if ((word & in_circle) != 0) {
-      return {static_cast<failure>(word & 0xffU), no_rank, no_rank, (word & ~in_circle) >> 8};
+      return {kind, no_rank, no_rank, word >> 8 & 0xffff'ffff'ffffU, 0, there};
     }
-    return {static_cast<failure>(word & 0xffU), rank(word >> 32), rank(word >> 8)};
+    return {kind, rank(word >> 32), rank(word >> 8), 0, static_cast<int>(word >> 56), there};
   }
 
  private:
   static constexpr std::uint64_t in_circle = std::uint64_t{1} << 63;
+  static constexpr std::uint64_t is_elsewhere = 0x80;
 };
 
 /// What an error holds beside its text: one value, so that code that passes an error on passes all of it.

@@ -27,6 +27,10 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_failed_epoch, Transport, support::transports_and
   laws::a_failed_epoch_stays_failed<Transport>();
 }
 
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_fault_elsewhere, Transport, support::transports_and_hosts) {
+  laws::a_fault_elsewhere_is_the_reason_to_leave<Transport>();
+}
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_killed_process, Transport, support::transports_of_processes) {
   laws::a_killed_process_is_named<Transport>(ring{}, 4, 2, 300'000);
   laws::a_killed_process_is_named<Transport>(binary_tree{}, 4, 0, 100);

@@ -6,6 +6,7 @@
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/barrier.hpp>
 #include <tutti/collective/broadcast.hpp>
+#include <tutti/collective/dup.hpp>
 #include <tutti/collective/send_recv.hpp>
 #include <tutti/simulate_schedule.hpp>
 
@@ -65,6 +66,29 @@ BOOST_AUTO_TEST_CASE(a_death_is_an_error_on_all_survivors_in_bounded_time) {
     return {};
   });
   BOOST_TEST(complaint == "");
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_that_leaves_because_of_a_fault_elsewhere_is_not_named) {
+  auto const all = tutti::simulate(one_switch(3, fast), 3, [](auto& world) {
+    auto part = tutti::dup(world);
+    world.transport().spend(seconds(1));  // all have theirs
+    std::vector<float> v(1000, 1);
+    tutti::allreduce sum{world, tutti::ring{}, tutti::sum<float>{}};
+    if (world.rank() == 2) {
+      {
+        auto dropped = sum.start(v);
+      }
+      world.transport().spend(seconds(60));
+    } else if (world.rank() == 0) {
+      sum(v);
+    } else {
+      tutti::allreduce{part, tutti::ring{}, tutti::sum<float>{}}(v);
+    }
+  });
+  for (rank_type r = 0; r < 2; ++r) {
+    BOOST_TEST(failed_as(all.results[r], failure::cancelled, 2) == "");
+    BOOST_TEST(all.results[r].failure().at_fault == std::vector<rank_type>{2});
+  }
 }
 
 BOOST_AUTO_TEST_CASE(what_has_left_a_rank_before_it_dies_arrives) {

@@ -16,11 +16,15 @@ using tutti::failure;
 using tutti::fault;
 
 BOOST_AUTO_TEST_CASE(a_fault_fits_one_word) {
-  for (int k = 0; k <= static_cast<int>(failure::join); ++k) {
+  for (std::uint64_t k = 0; k < tutti::failure_kinds; ++k) {
     for (tutti::rank_type culprit : {0U, 1U, 255U, 256U, 65535U, 65536U, 0xfffffeU, tutti::no_rank}) {
       for (tutti::rank_type reporter : {0U, 1U, 255U, 256U, 65535U, 65536U, 0xfffffeU, tutti::no_rank}) {
-        fault const f{static_cast<failure>(k), culprit, reporter};
-        BOOST_TEST((fault::unpack(f.pack()) == f));
+        for (int const code : {0, 1, 113, 127}) {
+          for (bool const elsewhere : {false, true}) {
+            fault const f{static_cast<failure>(k), culprit, reporter, 0, code, elsewhere};
+            BOOST_TEST((fault::unpack(f.pack()) == f));
+          }
+        }
       }
     }
   }
@@ -28,11 +32,19 @@ BOOST_AUTO_TEST_CASE(a_fault_fits_one_word) {
 
 BOOST_AUTO_TEST_CASE(ranks_that_wait_for_each_other_fit_into_one_word) {
   for (tutti::rank_type const last : {1U, 7U, 47U}) {
-    fault const f{failure::deadline, tutti::no_rank, tutti::no_rank, fault::bit_of(0) | fault::bit_of(last)};
+    fault f{failure::deadline, tutti::no_rank, tutti::no_rank, fault::bit_of(0) | fault::bit_of(last)};
+    BOOST_TEST((fault::unpack(f.pack()) == f));
+    f.elsewhere = true;
     BOOST_TEST((fault::unpack(f.pack()) == f));
   }
   BOOST_TEST(fault::bit_of(48) == 0U);
   BOOST_TEST(fault::bit_of(tutti::no_rank) == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_code_without_room_is_left_out) {
+  for (int const code : {-1, 128, 133, 512}) {
+    BOOST_TEST((fault::unpack(fault{failure::unreachable, 3, 4, 0, code}.pack()) == fault{failure::unreachable, 3, 4}));
+  }
 }
 
 BOOST_AUTO_TEST_CASE(a_zero_word_is_no_fault) {
@@ -57,10 +69,10 @@ BOOST_AUTO_TEST_CASE(an_error_carries_what_failed) {
 
 BOOST_AUTO_TEST_CASE(every_failure_has_a_name) {
   std::set<std::string_view> names;
-  for (int k = 0; k <= static_cast<int>(failure::join); ++k) {
+  for (std::uint64_t k = 0; k < tutti::failure_kinds; ++k) {
     names.insert(tutti::name(static_cast<failure>(k)));
   }
-  BOOST_TEST(names.size() == static_cast<std::size_t>(failure::join) + 1);
+  BOOST_TEST(names.size() == tutti::failure_kinds);
 }
 
 // A broken precondition is not the world's failure.

@@ -14,6 +14,7 @@
 #include <dirent.h>
 #include <random>
 #include <set>
+#include <string_view>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -119,6 +120,19 @@ verdict until_a_death(Work&& work) {
   }
 }
 
+/// "" if an error of a communicator names the rank that was killed and no other one; or, where that is no member, says
+/// that a rank has given up because of a fault elsewhere.
+template <class World>
+verdict names_the_victim(tutti::error const& e, World const& in, rank_type victim) {
+  bool const elsewhere = std::string_view(e.what()).find("in another communicator") != std::string_view::npos;
+  bool member = false;
+  for (rank_type r = 0; r < in.size(); ++r) {
+    member = member || in.parent_rank(r) == victim;
+  }
+  bool const named = member ? e.at_fault().size() == 1 && in.parent_rank(e.at_fault()[0]) == victim : elsewhere;
+  return named ? "" : "killed was rank " + std::to_string(victim) + ", and not named: " + e.what();
+}
+
 /// What a rank does. One whose time has come does not return.
 template <class Transport>
 verdict work(tutti::detail::process_rendezvous& meet, plan const& p) {
@@ -147,8 +161,14 @@ verdict work(tutti::detail::process_rendezvous& meet, plan const& p) {
       return sum_ones(world, count);
     }
     auto part = tutti::split(world, (me + turn) % 2);
-    return sum_ones(part, count);
+    try {
+      return sum_ones(part, count);
+    } catch (tutti::error const& e) {
+      verdict const wrong = names_the_victim(e, part, p.victim);
+      return wrong.empty() ? "left" : wrong;
+    }
   });
+  why = why == "left" ? "" : why;
   if (p.kills(me)) {
     die(p);
   }

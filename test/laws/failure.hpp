@@ -6,7 +6,9 @@
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/barrier.hpp>
 #include <tutti/collective/broadcast.hpp>
+#include <tutti/collective/dup.hpp>
 #include <tutti/collective/send_recv.hpp>
+#include <tutti/collective/split.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/topology/binary_tree.hpp>
 #include <tutti/topology/doubling.hpp>
@@ -17,7 +19,9 @@
 
 #include <algorithm>
 #include <csignal>
+#include <poll.h>
 #include <string>
+#include <string_view>
 #include <unistd.h>
 #include <vector>
 
@@ -295,6 +299,124 @@ void a_dropped_request_is_named() {
   ::close(given_up[1]);
   BOOST_TEST(failed_as(results[0], failure::cancelled, 1) == "");
   BOOST_TEST(failed_as(results[2], failure::cancelled, 1) == "");
+}
+
+/// "" if the error is of this kind, and names this rank and no other one.
+[[nodiscard]] inline std::string names_only(tutti::error const& e, failure kind, rank_type culprit) {
+  bool const says = std::string_view(e.what()).find("rank " + std::to_string(culprit) + " (") != std::string::npos;
+  return e.kind() == kind && e.at_fault() == std::vector{culprit} && says ? "" : e.what();
+}
+
+/// Words that ranks leave for each other, which may be threads or processes. None is waited for longer than 20 s.
+class words {
+ public:
+  words() { tutti::expects(::pipe(ends_) == 0, "there is a pipe"); }
+  words(words const&) = delete;
+  words& operator=(words const&) = delete;
+  ~words() {
+    ::close(ends_[0]);
+    ::close(ends_[1]);
+  }
+
+  void give() const { tutti::expects(::write(ends_[1], "", 1) == 1, "the pipe takes a byte"); }
+  void take() const {
+    pollfd one{ends_[0], POLLIN, 0};
+    char word = 0;
+    tutti::expects(::poll(&one, 1, 20'000) == 1 && ::read(ends_[0], &word, 1) == 1, "the other rank has said nothing");
+  }
+
+ private:
+  int ends_[2] = {-1, -1};
+};
+
+/// Rank 2 gives up an operation of `failing` once the others have begun; rank 0 hears of it there and leaves `other`,
+/// where rank 1 misses it. Rank 2 leaves when rank 1 has come to its end.
+/// @return what is wrong with the errors of ranks 0 and 1; for rank 1 `expected(error)` says that
+template <class Failing, class Other, class Expected>
+std::string leave_because_of_a_fault(Failing& failing, Other& other, words const& begun, words const& ended,
+                                     Expected expected) {
+  rank_type const me = failing.rank();
+  std::vector<float> v(1000, 1);
+  tutti::allreduce sum{failing, tutti::ring{}, tutti::sum<float>{}};
+  if (me == 2) {
+    begun.take();
+    begun.take();
+    { auto dropped = sum.start(v); }
+    ended.take();
+    return "";
+  }
+  begun.give();
+  std::string wrong = "it worked";
+  try {
+    if (me == 0) {
+      sum(v);
+    } else {
+      tutti::allreduce{other, tutti::ring{}, tutti::sum<float>{}}(v);
+    }
+  } catch (tutti::error const& e) {
+    wrong = me == 0 ? names_only(e, failure::cancelled, 2) : expected(e);
+  }
+  return wrong;
+}
+
+/// A rank that leaves because of a fault in one communicator is not named in another one: the rank at fault is, or,
+/// where that is no member, the rank that left is said to have given up. One that has gone on since leaves for a reason
+/// of its own.
+template <class Transport>
+void a_fault_elsewhere_is_the_reason_to_leave() {
+  auto const same = [](tutti::error const& e) { return names_only(e, failure::cancelled, 2); };
+  auto const gave_up = [](tutti::error const& e) {
+    std::string const wrong = names_only(e, failure::cancelled, 0);
+    return !wrong.empty() || std::string_view(e.what()).find("another communicator") != std::string::npos ? wrong
+                                                                                                          : e.what();
+  };
+  for (int form = 0; form < 4; ++form) {
+    words const begun;
+    words const ended;
+    auto const run = [&](auto& world) -> std::string {
+      if (form == 0) {
+        auto part = tutti::dup(world);
+        return leave_because_of_a_fault(world, part, begun, ended, same);
+      }
+      if (form == 1) {
+        auto part = tutti::split(world, 0, -static_cast<std::int64_t>(world.rank()));
+        auto part_of_part = tutti::split(part, 0, -static_cast<std::int64_t>(part.rank()));
+        return leave_because_of_a_fault(part_of_part, world, begun, ended, same);
+      }
+      auto part = tutti::split(world, world.rank() / 2);
+      if (form == 2) {
+        return leave_because_of_a_fault(world, part, begun, ended, gave_up);
+      }
+      std::string const wrong = leave_because_of_a_fault(world, world, begun, ended, same);
+      if (world.rank() == 2 || !wrong.empty()) {
+        return wrong;
+      }
+      tutti::allreduce sum{part, tutti::ring{}, tutti::sum<float>{}};
+      std::vector<float> v(1000, 1);
+      sum(v);
+      if (world.rank() == 0) {
+        return "";
+      }
+      try {
+        sum(v);
+      } catch (tutti::error const& e) {
+        return names_only(e, failure::peer_lost, 0);
+      }
+      return "it worked";
+    };
+    auto const results = tutti::spawn<Transport>(3, [&](auto& world) {
+      world.deadline(std::chrono::seconds(20));
+      std::string const wrong = run(world);
+      if (world.rank() == 1) {
+        ended.give();
+      }
+      return wrong;
+    });
+    for (rank_type r = 0; r < 3; ++r) {
+      std::string const wrong = results[r] ? results[r].value() : results[r].failure().text;
+      BOOST_TEST(wrong == "", "form " << form << ", rank " << r << ": " << wrong);
+    }
+  }
 }
 
 /// A communicator that has failed goes on failing, by the same error, and at once.

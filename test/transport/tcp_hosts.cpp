@@ -10,6 +10,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <atomic>
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
@@ -76,6 +77,26 @@ std::vector<std::string> on_two_hosts(network_spaces& hosts, settings const& s, 
   }
   return said;
 }
+
+/// What processes that have no other connection meet with: each waits until all three have come.
+class three_processes {
+ public:
+  three_processes()
+      : come_(::new(::mmap(nullptr, sizeof(std::atomic<int>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+                           0)) std::atomic<int>(0)) {}
+  three_processes(three_processes const&) = delete;
+  three_processes& operator=(three_processes const&) = delete;
+  ~three_processes() { ::munmap(come_, sizeof *come_); }
+  void meet() const {
+    auto const end = steady_now() + 20s;
+    for (++*come_; *come_ < 3 && steady_now() < end;) {
+      std::this_thread::yield();
+    }
+  }
+
+ private:
+  std::atomic<int>* come_;
+};
 
 /// "sum 6" if all is well: over connections of each rank with each.
 std::string sums(communicator<tcp>& world) {
@@ -163,6 +184,63 @@ BOOST_AUTO_TEST_CASE(a_world_of_one_host_needs_any_loopback_address) {
   BOOST_TEST(text.find("neither 127.0.0.1 nor ::1: its interface lo is down") != text.npos, text);
 }
 
+BOOST_TEST_DECORATOR(*where_hosts_can_be_made)
+BOOST_AUTO_TEST_CASE(an_address_that_two_hosts_have_is_refused) {
+  network_spaces hosts;
+  hosts.give_addresses();
+  for (int host : {0, 1}) {
+    hosts.on(host, "link add docker0 type veth peer name inside0");
+    hosts.on(host, "addr add 172.17.0.1/16 dev docker0");
+    hosts.on(host, "link set docker0 up");
+    hosts.on(host, "link set inside0 up");
+  }
+  BOOST_TEST(hosts.complaint() == "");
+  check_all_say(on_two_hosts(hosts, {{"docker0", "docker0"}, 0}, {}, sums),
+                "rank 0 and rank 1 are on different hosts, and both listen at 172.17.0.1");
+}
+
+/// A rank that lives and cannot be reached is not said to be gone: all ranks are told which two cannot connect, where
+/// and why.
+BOOST_TEST_DECORATOR(*where_hosts_can_be_made)
+BOOST_AUTO_TEST_CASE(a_rank_that_cannot_be_reached_is_not_gone) {
+  struct obstacle {
+    char const* route;  // of each host to the other
+    int code;
+  };
+  for (auto const& [route, code] : {obstacle{"unreachable", EHOSTUNREACH}, obstacle{"prohibit", EACCES}}) {
+    network_spaces hosts;
+    hosts.give_addresses();
+    world_options<tcp> o;
+    o.deadline = 30s;
+    o.transport.connect = 500ms;
+    three_processes const all;
+    auto const said = on_two_hosts(hosts, {}, o, [&](communicator<tcp>& world) -> std::string {
+      if (world.rank() != 2) {
+        hosts.on(world.rank() == 0 ? 0 : 1,
+                 std::string("-6 route add ") + route + " fd00::" + (world.rank() == 0 ? "2" : "1") + "/128");
+      }
+      all.meet();
+      try {
+        return sums(world);
+      } catch (error const& e) {
+        bool const both = e.at_fault() == std::vector<rank_type>{0, 1} || e.at_fault() == std::vector<rank_type>{1, 2};
+        return (e.kind() == failure::unreachable && both ? "" : "otherwise: ") + std::string(e.what());
+      }
+    });
+    BOOST_TEST(hosts.complaint() == "");
+    bool dated = false;
+    for (std::string const& text : said) {
+      BOOST_TEST(text.find("otherwise: ") == text.npos, text);
+      BOOST_TEST(text.find("is gone") == text.npos, text);
+      BOOST_TEST(text.find(" cannot connect to rank ") != text.npos, text);
+      BOOST_TEST(text.find(" at [fd00::") != text.npos, text);
+      BOOST_TEST(text.find(describe_errno(code)) != text.npos, text);
+      dated = dated || text.find(", tried for ") != text.npos;
+    }
+    BOOST_TEST(dated);
+  }
+}
+
 /// A host that is lost before its first use is found out after `connect`, not at the deadline.
 BOOST_TEST_DECORATOR(*where_hosts_can_be_made)
 BOOST_AUTO_TEST_CASE(a_host_that_is_lost_before_its_first_use_is_named) {
@@ -191,6 +269,7 @@ BOOST_AUTO_TEST_CASE(a_host_that_is_lost_before_its_first_use_is_named) {
   BOOST_TEST((steady_now() - before < 40s));
   for (rank_type const r : {0U, 2U}) {
     BOOST_TEST(said[r].find("rank 1 (") != std::string::npos, said[r]);
-    BOOST_TEST(said[r].find("is gone") != std::string::npos, said[r]);
+    BOOST_TEST(said[r].find(" cannot connect to rank ") != std::string::npos, said[r]);
+    BOOST_TEST(said[r].find("TUTTI_INTERFACE") != std::string::npos, said[r]);
   }
 }

@@ -63,6 +63,9 @@ class group_rendezvous {
     return detail::name_of_group(give_.world().name(), members_);
   }
 
+  /// This rank's part of the communicator that they are members of.
+  [[nodiscard]] detail::rank_state const& whole() const { return give_.world().common(); }
+
   /// What the members talk through already, and the number of one of them there.
   [[nodiscard]] auto& transport() const noexcept { return give_.world().transport(); }
   /// The number that member r has in the parent.
@@ -89,6 +92,22 @@ class group_rendezvous {
          .put = [](void* p, rank_type to, std::string_view text) { static_cast<group_rendezvous*>(p)->put(to, text); },
          .get = [](void* p, rank_type from, std::string& text) { static_cast<group_rendezvous*>(p)->get(from, text); }},
         members_, rank_, mine);
+  }
+
+  /// Returns once every member has called it. A communicator is made when all have their part of it: from then on a
+  /// rank that gives it up can tell the others why. Collective over the members.
+  void confirm() {
+    std::array<std::uint64_t, 1> word{};
+    for (rank_type r = 1; rank_ == 0 && r < size(); ++r) {
+      take_(word, members_[r]);
+    }
+    for (rank_type r = 1; rank_ == 0 && r < size(); ++r) {
+      give_(word, members_[r]);
+    }
+    if (rank_ != 0) {
+      give_(word, members_[0]);
+      take_(word, members_[0]);
+    }
   }
 
  private:

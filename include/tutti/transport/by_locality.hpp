@@ -221,8 +221,22 @@ class by_locality {
   }
   void revoke(tutti::fault const& why) {
     share_fault();
+    if (!fault_ && why.culprit < size()) {  // whose transport may know a better reason
+      through(why.culprit, [&](auto& t, rank_type) { t.revoke(why); });
+      share_fault();
+    }
     if (!fault_ && why) {
       adopt(why);
+    }
+  }
+  void excuse(tutti::fault const& why)
+    requires(excuses<Near> || excuses<Far>)
+  {
+    if constexpr (excuses<Near>) {
+      near_->excuse(why);
+    }
+    if constexpr (excuses<Far>) {
+      far_.excuse(why);
     }
   }
   void quiesce() {
@@ -236,6 +250,11 @@ class by_locality {
     requires requires(Far const& transport) { transport.incidents(); }
   {
     return far_.incidents();
+  }
+  [[nodiscard]] std::string place_of(rank_type peer) const
+    requires requires(Far const& far) { far.place_of(peer); }
+  {
+    return near_ranks_[peer] == no_rank ? far_.place_of(peer) : std::string();
   }
   /// By which number the other members reach this host.
   [[nodiscard]] std::string local_host() const

@@ -94,6 +94,14 @@ concept notices_departure = transport<T> && requires(T& t, rank_type peer) {
   { t.has_left(peer) } -> std::same_as<bool>;
 };
 
+/// A transport that tells why a rank has left. `excuse` is the last call before the transport ends, on a rank that
+/// leaves because of a fault in another communicator: a peer that misses this rank from then on has that fault instead
+/// of `failure::peer_lost`. What this rank has sent is delivered all the same.
+template <class T>
+concept excuses = transport<T> && requires(T& t, fault const& why) {
+  { t.excuse(why) } -> std::same_as<void>;
+};
+
 /// A transport whose receivers may read a message where the sender has it: `shares(peer, flow, bytes)` says whether
 /// that peer would.
 template <class T>

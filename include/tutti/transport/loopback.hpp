@@ -100,6 +100,7 @@ class loopback {
   /// Threads do not die alone, and those that leave say so.
   void look() noexcept {}
   void revoke(tutti::fault why) noexcept { endpoint_.revoke(why); }
+  void excuse(tutti::fault const& why) noexcept { endpoint_.excuse(why); }
   void quiesce() noexcept { endpoint_.quiesce(all_live); }
 
  private:

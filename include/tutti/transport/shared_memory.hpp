@@ -139,6 +139,7 @@ class basic_shared_memory {
     }
   }
   void revoke(tutti::fault why) noexcept { endpoint_.revoke(why); }
+  void excuse(tutti::fault const& why) noexcept { endpoint_.excuse(why); }
   void quiesce() noexcept {
     endpoint_.quiesce([this](rank_type r) { return lives(r); });
   }

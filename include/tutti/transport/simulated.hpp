@@ -210,6 +210,7 @@ class simulated {
       simulation_->revoke(*world_, rank_, why);
     }
   }
+  void excuse(tutti::fault const& why) { world_->excuse(rank_, why); }
   void quiesce() noexcept {}
 
  private:
@@ -223,7 +224,10 @@ class simulated {
   [[nodiscard]] bool departed(rank_type peer) const noexcept {
     return world_->left(peer) || processors().found_dead(world_->members()[peer]);
   }
-  void lose(rank_type peer) { revoke({failure::peer_lost, peer, rank_}); }
+  void lose(rank_type peer) {
+    tutti::fault const reason = world_->reason_of(peer);
+    revoke(reason ? reason : tutti::fault{failure::peer_lost, peer, rank_});
+  }
 
   /// Contents go straight to where they are wanted; without contents, that is where they are said to be.
   [[nodiscard]] std::byte const* place_of(detail::simulation::arrival const& m, wanted const& w) const noexcept {

@@ -109,6 +109,7 @@ class tcp {
   [[nodiscard]] tutti::fault fault() const noexcept { return mesh_.fault(); }
   void look() { mesh_.look(); }
   void revoke(tutti::fault const& why) { mesh_.revoke(why); }
+  void excuse(tutti::fault const& why) { mesh_.excuse(why); }
   /// Peers never read this rank's memory.
   void quiesce() noexcept {}
 
@@ -118,6 +119,9 @@ class tcp {
   [[nodiscard]] std::size_t connections() const noexcept { return mesh_.connections(); }
   /// By which number the other members reach this host.
   [[nodiscard]] std::string local_host() const { return mesh_.where().host(); }
+  /// Where a peer listens, "10.0.0.2:41234", and for how long no connection to it has come about if this rank has
+  /// tried.
+  [[nodiscard]] std::string place_of(rank_type peer) const { return mesh_.place_of(peer); }
   /// Where this rank listens: "10.0.0.1:41234".
   [[nodiscard]] std::string address() const { return mesh_.where().text(); }
 

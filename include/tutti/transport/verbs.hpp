@@ -153,6 +153,8 @@ class verbs {
   /// Asks peers that say nothing whether they are there, ten times a second at most.
   void look() { edges_->look(); }
   void revoke(tutti::fault const& why) { edges_->revoke(why); }
+  void excuse(tutti::fault const& why) { edges_->excuse(why); }
+  [[nodiscard]] std::string place_of(rank_type peer) const { return edges_->mesh().place_of(peer); }
   /// Takes a second at most.
   void quiesce() { edges_->quiesce(); }
 

@@ -6,6 +6,7 @@
 #include <tutti/time.hpp>
 #include <tutti/transport/concept.hpp>
 
+#include <string>
 #include <string_view>
 
 namespace tutti::inline v0_1_0::detail {
@@ -24,7 +25,9 @@ struct transport_calls {
   void (*rest)(void*, duration) = nullptr;  ///< null, unless it rests
   bool (*ask)(void*, rank_type) = nullptr;  ///< null, unless it answers; as the next
   wait_report (*said)(void const*, rank_type, std::uint32_t) = nullptr;
-  helper_report (*waits_for)(void const*) = nullptr;  ///< null, unless it reports helpers
+  helper_report (*waits_for)(void const*) = nullptr;          ///< null, unless it reports helpers
+  void (*excuse)(void*, tutti::fault const&) = nullptr;       ///< null, unless it excuses
+  std::string (*place_of)(void const*, rank_type) = nullptr;  ///< null, unless ranks have addresses
 
   template <class Transport>
   [[nodiscard]] static constexpr transport_calls of() noexcept {
@@ -47,6 +50,12 @@ struct transport_calls {
     }
     if constexpr (reports_helpers<t>) {
       c.waits_for = [](void const* p) { return static_cast<t const*>(p)->waits_for(); };
+    }
+    if constexpr (requires(t const& one, rank_type r) { one.place_of(r); }) {
+      c.place_of = [](void const* p, rank_type r) { return static_cast<t const*>(p)->place_of(r); };
+    }
+    if constexpr (excuses<t>) {
+      c.excuse = [](void* p, tutti::fault const& why) { static_cast<t*>(p)->excuse(why); };
     }
     return c;
   }
@@ -81,6 +90,16 @@ class any_transport {
   /// What its helpers lack; nothing where it knows of none.
   [[nodiscard]] helper_report waits_for() const {
     return calls_->waits_for == nullptr ? helper_report{} : calls_->waits_for(of_);
+  }
+  /// The address of a rank, and for how long this rank has tried to connect to it; empty where it has none.
+  [[nodiscard]] std::string place_of(rank_type r) const {
+    return calls_->place_of == nullptr ? std::string() : calls_->place_of(of_, r);
+  }
+  /// Tells the fault because of which this rank leaves, where it can.
+  void excuse(tutti::fault const& why) const {
+    if (calls_->excuse != nullptr) {
+      calls_->excuse(of_, why);
+    }
   }
 
  private:

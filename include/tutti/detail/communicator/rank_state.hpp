@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/detail/communicator/any_transport.hpp>
+#include <tutti/detail/communicator/relative.hpp>
 #include <tutti/detail/core/duties.hpp>
 #include <tutti/detail/core/flow_numbers.hpp>
 #include <tutti/detail/core/host_map.hpp>
@@ -103,6 +104,7 @@ struct rank_state : duty {
   bool crowded;
   tutti::detail::patience patience;
   void* companion = nullptr;
+  relative* kin = nullptr;  ///< its place among the communicators that come of one world
 
  private:
   TUTTI_DECL void end_epoch() noexcept;
@@ -112,6 +114,7 @@ struct rank_state : duty {
   TUTTI_DECL void append_circle(std::string& text, std::uint64_t members_of_it) const;
   TUTTI_DECL void append_others_missing(std::string& text, rank_type culprit) const;
   TUTTI_DECL void append_deadline(std::string& text, tutti::fault const& why) const;
+  TUTTI_DECL void append_loss(std::string& text, tutti::fault const& why) const;
   [[nodiscard]] TUTTI_DECL std::vector<rank_type> at_fault(tutti::fault const& why) const;
 };
 
@@ -147,4 +150,5 @@ class turn {
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/detail/impl/communicator/rank_state.ipp>
+#include <tutti/detail/impl/communicator/relative.ipp>
 #endif

@@ -5,6 +5,8 @@
 #include <tutti/operation.hpp>
 
 #include <array>
+#include <atomic>
+#include <cstdint>
 #include <string>
 
 namespace tutti::inline v0_1_0::detail {
@@ -26,15 +28,20 @@ class recorder {
 
   /// Notes the start of an operation; returns its place.
   std::uint64_t start(call const& what, operation_number const& number) noexcept {
-    entry& e = entries_[next_ % capacity];
+    entry& e = entries_[started() % capacity];
     e.what = what;
     e.number.sequence = number.sequence;  // part by part: written a moment ago, so (see launcher::tell)
     e.number.from = number.from;
     e.number.to = number.to;
-    e.place = next_;
+    std::uint64_t const place = started();
+    e.place = place;
     e.now = state::started;
-    return next_++;
+    next_.store(place + 1, std::memory_order_relaxed);
+    return place;
   }
+
+  /// The number of operations that have been started. Other threads may ask, too.
+  [[nodiscard]] std::uint64_t started() const noexcept { return next_.load(std::memory_order_relaxed); }
 
   void finish(std::uint64_t place, state how) noexcept {
     entry& e = entries_[place % capacity];
@@ -46,7 +53,8 @@ class recorder {
   /// Calls `f(entry const&)` for each kept operation, oldest first.
   template <class F>
   void each(F f) const {
-    for (std::uint64_t i = next_ < capacity ? 0 : next_ - capacity; i < next_; ++i) {
+    std::uint64_t const end = started();
+    for (std::uint64_t i = end < capacity ? 0 : end - capacity; i < end; ++i) {
       f(entries_[i % capacity]);
     }
   }
@@ -55,7 +63,7 @@ class recorder {
   [[nodiscard]] std::string text() const;
 
  private:
-  std::uint64_t next_ = 0;
+  std::atomic<std::uint64_t> next_{0};
   std::array<entry, capacity> entries_{};
 };
 

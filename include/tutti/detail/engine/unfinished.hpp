@@ -82,7 +82,7 @@ class unfinished : public pending {
   TUTTI_DECL void abandon(std::exception_ptr why, tutti::fault const& told, char const* text);
   [[nodiscard]] TUTTI_DECL error placed(failure kind, std::string_view text,
                                         std::vector<rank_type> const& at_fault) const;
-  [[nodiscard]] tutti::fault given_up() const noexcept { return {failure::cancelled, in_.rank, in_.rank}; }
+  [[nodiscard]] TUTTI_DECL tutti::fault given_up() const noexcept;
 
   TUTTI_DECL void look_after();
   TUTTI_DECL void meet_deadline();

@@ -52,9 +52,6 @@ TUTTI_DECL void await_data(int listener) noexcept;
 /// Takes a connection that waits. No descriptor, and errno, if there is none, or if it is gone again.
 [[nodiscard]] TUTTI_DECL descriptor accept(int listener) noexcept;
 
-/// Whether `accept` failed for want of descriptors or memory, and not because no connection waits.
-[[nodiscard]] TUTTI_DECL bool out_of_resources(int code) noexcept;
-
 }  // namespace tutti::detail::net
 
 #ifndef TUTTI_SEPARATE_COMPILATION

@@ -17,6 +17,7 @@ struct member_lines {
   enum : std::uint32_t { here, left };
 
   alignas(cache_line) std::atomic<std::uint32_t> presence{here};
+  std::atomic<std::uint64_t> reason{0};                        ///< the fault because of which it left, packed
   alignas(cache_line) std::atomic<std::uint32_t> asleep{0};    ///< it wants its doorbell rung
   alignas(cache_line) std::atomic<std::uint32_t> touching{0};  ///< whose memory it works in, as foreign_memory says
 };

@@ -163,7 +163,12 @@ class rank_mailboxes {
     return word == 0 ? tutti::fault{} : tutti::fault::unpack(word);
   }
 
+  /// A peer that has left because of a fault elsewhere is not lost: its reason is the fault.
   TUTTI_DECL void revoke(tutti::fault why) noexcept;
+  /// Notes the fault because of which this rank is about to leave.
+  void excuse(tutti::fault const& why) noexcept {
+    segment_.member(rank_).reason.store(why.pack(), std::memory_order_relaxed);
+  }
 
   /// Whether this rank is to look for dead peers now, on behalf of all.
   [[nodiscard]] TUTTI_DECL bool takes_look(time_point now) noexcept;
@@ -260,6 +265,9 @@ class rank_mailboxes {
   TUTTI_DECL void wake_up(rank_type peer) noexcept;
   TUTTI_DECL void ring_all() noexcept;
   TUTTI_DECL void lost(rank_type peer) noexcept;
+  [[nodiscard]] tutti::fault reason_of(rank_type peer) const noexcept {
+    return tutti::fault::unpack(segment_.member(peer).reason.load(std::memory_order_relaxed));
+  }
 
   /// Books a message that was lent to this rank, or given back to it.
   void settle(rank_type peer, flow s, incoming& e, std::size_t bytes, location at) noexcept {

@@ -123,6 +123,14 @@ class simulated_world {
 
   [[nodiscard]] bool left(rank_type r) const noexcept { return left_[r]; }
   void leave(rank_type r) { left_[r] = true; }
+  /// The fault because of which a rank has left; none: there is none.
+  [[nodiscard]] tutti::fault reason_of(rank_type r) const noexcept {
+    return reasons_.empty() || !left_[r] ? tutti::fault{} : reasons_[r];
+  }
+  void excuse(rank_type r, tutti::fault const& why) {
+    reasons_.resize(left_.size());
+    reasons_[r] = why;
+  }
 
   void begin(rank_type r, flow s, call const& what) {
     lane& l = lanes_[std::size_t{r} * lane_count + s.lane];
@@ -182,6 +190,7 @@ class simulated_world {
 
   std::vector<rank_type> members_;
   std::vector<bool> left_;
+  std::vector<tutti::fault> reasons_;  ///< by rank; empty: none has one
   std::vector<lane> lanes_;
   std::vector<call> calls_;
   std::map<std::pair<rank_type, std::uint32_t>, saying> sayings_;  ///< by rank and lane

@@ -37,6 +37,12 @@ class connect_attempt {
   [[nodiscard]] bool said() const noexcept { return state_ == state::under_way && said_ != 0; }
   /// Why the last attempt could not even begin: an errno of want of descriptors or memory, 0 if it could.
   [[nodiscard]] int starved() const noexcept { return starved_; }
+  /// The peer's host answers: it refuses connections, or has accepted one.
+  [[nodiscard]] bool reached() const noexcept { return reached_; }
+  /// Why the last attempt failed: an errno, 0 if none did.
+  [[nodiscard]] int code() const noexcept { return code_; }
+  /// The time since the first attempt.
+  [[nodiscard]] duration lasted() const noexcept { return steady_now() - begin_; }
   [[nodiscard]] hello const& answer() const noexcept { return answer_; }
   [[nodiscard]] descriptor take() noexcept;
   /// The peer has asked to wait for its own connection.
@@ -48,6 +54,7 @@ class connect_attempt {
  private:
   void expire();
   void fail(int code);
+  void give_up(int code) noexcept;
   void close() noexcept;
 
   waiter& waiter_;
@@ -65,6 +72,8 @@ class connect_attempt {
   std::size_t said_ = 0;
   std::size_t heard_ = 0;
   int failures_ = 0;
+  int code_ = 0;
+  bool reached_ = false;
   time_point first_failure_{};
   time_point next_{};
 };

@@ -27,10 +27,12 @@ class connector final : private listener::visitor {
     virtual void established(rank_type peer, descriptor socket, hello const& theirs) = 0;
     /// Whether there is one already.
     [[nodiscard]] virtual bool connected(rank_type peer) const noexcept = 0;
-    /// The peer is gone.
-    virtual void lose(rank_type peer) = 0;
+    /// The peer is gone, or else it could never be reached. `code` is the errno that says so, or 0.
+    virtual void lose(rank_type peer, failure kind, int code) = 0;
     /// A peer tells of a fault.
     virtual void hear(tutti::fault const& why) = 0;
+    /// A peer leaves because of a fault elsewhere.
+    virtual void hear_excuse(rank_type peer, tutti::fault const& why) = 0;
     /// The fault that is known here, which greetings tell.
     [[nodiscard]] virtual tutti::fault const& fault() const noexcept = 0;
 
@@ -57,6 +59,9 @@ class connector final : private listener::visitor {
 
   /// Begins or goes on to make a connection.
   void call_up(rank_type peer);
+
+  /// "10.0.0.2:41234", and for how long no connection to it has come about if this rank has tried.
+  [[nodiscard]] std::string place_of(rank_type peer) const;
 
   /// Whether a connection to the peer is being made.
   [[nodiscard]] bool calls(rank_type peer) const noexcept { return attempts_[peer] != nullptr; }

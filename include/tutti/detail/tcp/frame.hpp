@@ -16,11 +16,11 @@ enum class frame_kind : std::uint8_t {
   piece = 1,  ///< `part` bytes of a message of `bytes` bytes; they follow
   credit,     ///< nothing but credits
   revoke,     ///< the epoch has failed; `bytes` is the packed fault
-  bye,        ///< no more messages, and none is read
-  inquiry,    ///< in which call is the peer on this lane?
-  status,     ///< the answer: `number` and `what`; `bytes` is 0 if it has not been in any
-  question,   ///< which rank does the peer wait for? `number` is that of the question
-  answer,     ///< it does so for `part`, on that lane: see standing
+  bye,  ///< no more messages, and none is read; `bytes` is the packed fault because of which the sender leaves, or 0
+  inquiry,   ///< in which call is the peer on this lane?
+  status,    ///< the answer: `number` and `what`; `bytes` is 0 if it has not been in any
+  question,  ///< which rank does the peer wait for? `number` is that of the question
+  answer,    ///< it does so for `part`, on that lane: see standing
 };
 
 /// Every frame begins with this. It carries the whole call, so that a receiver that expects another

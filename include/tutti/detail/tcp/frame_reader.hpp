@@ -37,8 +37,10 @@ class frame_reader {
   standing waits;
 
   /// What the connection has brought besides messages.
-  [[nodiscard]] bool ended() const noexcept { return ended_; }      ///< no more bytes will come
-  [[nodiscard]] bool bye() const noexcept { return bye_; }          ///< the peer left in order
+  [[nodiscard]] bool ended() const noexcept { return ended_; }  ///< no more bytes will come
+  [[nodiscard]] bool bye() const noexcept { return bye_; }      ///< the peer left in order
+  /// The fault because of which it left; none if there is none.
+  [[nodiscard]] tutti::fault const& reason() const noexcept { return reason_; }
   [[nodiscard]] bool unsound() const noexcept { return unsound_; }  ///< it sent what no peer would
   [[nodiscard]] tutti::fault revoked() const noexcept { return revoked_; }
   /// The next message of a lane is here, all of it, though none has been asked for.
@@ -298,6 +300,7 @@ class frame_reader {
         return;
       case frame_kind::bye:
         bye_ = true;
+        reason_ = tutti::fault::unpack(f.bytes);
         return;
       case frame_kind::inquiry:
       case frame_kind::status:
@@ -384,6 +387,7 @@ class frame_reader {
   tutti::fault revoked_;
   bool ended_ = false;
   bool bye_ = false;
+  tutti::fault reason_{};  ///< because of which the peer left
   bool unsound_ = false;
   bool digging_ = false;  ///< messages are not kept any more
 };

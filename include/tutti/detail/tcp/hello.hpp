@@ -19,13 +19,14 @@ enum class greeting : std::uint32_t {
   welcome,    ///< the answer: you are connected
   crossed,    ///< the answer: I am connecting to you myself, wait for that
   revoke,     ///< question or answer: the epoch has failed
+  excuse,     ///< the sender leaves because of a fault elsewhere, and connects for nothing else
 };
 
 /// The first bytes on a connection, in both directions. Nothing else is sent before the answer.
 struct hello {
   static constexpr char expected_magic[8] = {'t', 'u', 't', 't', 'i', '\x1a', '\r', '\n'};
   static constexpr std::uint32_t expected_order = 0x01020304;
-  static constexpr std::uint32_t expected_version = 4;
+  static constexpr std::uint32_t expected_version = 5;
 
   char magic[8] = {'t', 'u', 't', 't', 'i', '\x1a', '\r', '\n'};
   std::uint32_t order = expected_order;
@@ -35,7 +36,7 @@ struct hello {
   rank_type from = no_rank;
   rank_type to = no_rank;
   std::uint32_t unused = 0;
-  std::uint64_t fault = 0;   ///< packed; of a revoke
+  std::uint64_t fault = 0;   ///< packed; of a revoke or an excuse
   std::uint64_t window = 0;  ///< how much `from` keeps that it has not asked for, per lane
 
   /// Why this is not from a member `from` of this world to member `me`; null: it is.

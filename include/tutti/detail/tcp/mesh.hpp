@@ -220,13 +220,20 @@ class mesh final : private connector::owner {
   /// not for the others to hear.
   void revoke(tutti::fault const& why) {
     if (!leaving_) {
-      adopt(why, true);
+      tutti::fault const reason = why.kind == failure::peer_lost ? reason_of(why.culprit) : tutti::fault{};
+      adopt(reason ? reason : why, true);
     }
   }
+  /// Notes the fault because of which this rank is about to leave.
+  void excuse(tutti::fault const& why) noexcept { reason_ = why; }
 
-  /// A peer is gone. The reason may be a fault that another one tells of: that comes first, wherever it lies. A rank
-  /// that leaves because of a fault has told all of its peers before, so if nothing is found, this peer is at fault.
-  TUTTI_DECL void lose(rank_type peer) override;
+  /// A peer is gone, or cannot be reached. The reason may be a fault that another one tells of: that comes first,
+  /// wherever it lies. A rank that leaves because of a fault has told all of its peers before, so if nothing is found,
+  /// this peer is at fault.
+  TUTTI_DECL void lose(rank_type peer, failure kind = failure::peer_lost, int code = 0) override;
+
+  /// "10.0.0.2:41234", and for how long no connection to it has come about if this rank has tried.
+  [[nodiscard]] std::string place_of(rank_type peer) const { return connector_.place_of(peer); }
 
  private:
   /// The first fault is told to those that are connected to this rank, or are about to be, for it may leave
@@ -236,6 +243,9 @@ class mesh final : private connector::owner {
   // What the connector finds out, besides lose and fault.
   [[nodiscard]] bool connected(rank_type peer) const noexcept override { return connections_[peer] != nullptr; }
   void hear(tutti::fault const& why) override { adopt(fault_broadcast::heard(why, size()), false); }
+  TUTTI_DECL void hear_excuse(rank_type peer, tutti::fault const& why) override;
+  /// The fault because of which a peer has left; none if that is not known.
+  [[nodiscard]] TUTTI_DECL tutti::fault reason_of(rank_type peer) const noexcept;
   TUTTI_DECL void established(rank_type peer, descriptor socket, hello const& theirs) override;
 
   [[noreturn]] void starve(rank_type peer);
@@ -274,6 +284,8 @@ class mesh final : private connector::owner {
   std::vector<rank_type> up_;     ///< those with a connection
   wait_report said_[lane_count];  ///< by this rank
   fault_broadcast broadcast_;
+  std::vector<tutti::fault> excuses_;  ///< of peers that told theirs by a connection of its own; empty: none has
+  tutti::fault reason_{};              ///< because of which this rank leaves
   time_point last_asked_{};
   bool armed_ = false;
   bool asking_around_ = false;

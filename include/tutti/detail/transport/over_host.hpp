@@ -100,6 +100,11 @@ class over_host {
   {
     return host_.local_host();
   }
+  [[nodiscard]] std::string place_of(rank_type peer) const
+    requires requires(Host const& h) { h.place_of(peer); }
+  {
+    return host_.place_of(peer);
+  }
   [[nodiscard]] decltype(auto) hosts() const
     requires requires(Host const& h) { h.hosts(); }
   {
@@ -110,6 +115,11 @@ class over_host {
   [[nodiscard]] time_point now() const { return host_.now(); }
   [[nodiscard]] tutti::fault fault() { return host_.fault(); }
   void revoke(tutti::fault const& why) { host_.revoke(why); }
+  void excuse(tutti::fault const& why)
+    requires excuses<Host>
+  {
+    host_.excuse(why);
+  }
 
  protected:
   template <class M, class Options>

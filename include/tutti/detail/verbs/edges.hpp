@@ -147,6 +147,11 @@ class edges {
       mesh_.revoke(why);
     }
   }
+  /// Notes the fault because of which this rank is about to leave.
+  void excuse(tutti::fault const& why) noexcept {
+    reason_ = why;
+    mesh_.excuse(why);
+  }
   /// Nothing has come from a peer that is needed: it may be gone, or the way to it.
   /// @throws error that says how, if this rank is the one that knows
   void miss_if_gone(rank_type peer) {
@@ -345,7 +350,7 @@ class edges {
     take_completions();
     poll_mesh();
     if (std::any_of(made_.begin(), made_.end(), [this](rank_type r) { return by_peer_[r]->is_in_use(); })) {
-      revoke({failure::cancelled, rank_, rank_});
+      revoke(reason_ ? reason_ : tutti::fault{failure::cancelled, rank_, rank_});
     }
     leaving_ = true;
     if (!fault()) {
@@ -376,6 +381,7 @@ class edges {
   std::vector<std::unique_ptr<edge>> by_peer_;
   std::vector<rank_type> made_;
   current current_[lane_count];
+  tutti::fault reason_{};         ///< because of which this rank leaves
   std::optional<error> refused_;  ///< an edge that a peer has asked for could not be made
   time_point last_probe_{};
   std::uint32_t turns_ = 0;

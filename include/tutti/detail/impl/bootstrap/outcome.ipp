@@ -49,7 +49,7 @@ TUTTI_DECL bool decode(std::string_view bytes, rank_failure& to) {
   for (std::uint64_t count = u.number(); u.good() && count > 0; --count) {
     at_fault.push_back(u.number_as<rank_type>());
   }
-  return u.done() && number <= static_cast<std::uint64_t>(failure::join);
+  return u.done() && number < failure_kinds;
 }
 
 }  // namespace tutti::detail

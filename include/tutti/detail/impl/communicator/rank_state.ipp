@@ -2,8 +2,11 @@
 #pragma once
 
 #include <tutti/detail/communicator/rank_state.hpp>
+#include <tutti/detail/core/descriptor.hpp>
 #include <tutti/detail/core/machine_kind.hpp>
 
+#include <cerrno>
+#include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -177,7 +180,28 @@ TUTTI_DECL void rank_state::append_deadline(std::string& text, tutti::fault cons
   }
 }
 
-/// Of two ranks whose calls differ either may be wrong; a rank does not name itself.
+/// Tells a peer that was lost from one that could never be reached, and says where it is and what the system says.
+TUTTI_DECL void rank_state::append_loss(std::string& text, tutti::fault const& why) const {
+  if (why.kind == failure::peer_lost && why.code == 0) {
+    return append(text, {words(why.culprit), " is gone"});
+  }
+  std::string const place = why.culprit < size() ? any.place_of(why.culprit) : std::string();
+  char const* const at = place.empty() ? "" : " at ";
+  std::string const system = describe_errno(why.code);
+  std::string_view const remedy = remedy_of(why.code, "let no firewall keep their connections off");
+  if (why.kind == failure::unreachable) {
+    append(text,
+           {words(why.reporter), " cannot connect to ", words(why.culprit), at, place, ": ", system, "; ", remedy});
+  } else if (why.code == ECONNREFUSED) {
+    append(text, {words(why.culprit), " is gone: nothing listens any more", at, place, ": ", system,
+                  "; if its process runs, ", remedy});
+  } else {
+    append(text, {words(why.culprit), " is gone: nothing comes from its host any more", at, place, ": ", system});
+  }
+}
+
+/// Of two ranks whose calls differ either may be wrong; a rank does not name itself. Of two ranks between which no
+/// connection can be made either may have the wrong address.
 TUTTI_DECL std::vector<rank_type> rank_state::at_fault(tutti::fault const& why) const {
   std::vector<rank_type> ranks;
   auto const blame = [&](rank_type r) {
@@ -187,6 +211,11 @@ TUTTI_DECL std::vector<rank_type> rank_state::at_fault(tutti::fault const& why) 
   };
   for (rank_type r = 0; r < size(); ++r) {
     blame((why.circle & tutti::fault::bit_of(r)) != 0 ? r : no_rank);
+  }
+  if (why.kind == failure::unreachable) {
+    blame(why.culprit < why.reporter ? why.culprit : why.reporter);
+    blame(why.culprit < why.reporter ? why.reporter : why.culprit);
+    return ranks;
   }
   bool const differ = why.kind == failure::mismatch;
   blame(differ && why.culprit == rank ? why.reporter : why.culprit);
@@ -199,7 +228,8 @@ TUTTI_DECL error rank_state::explain(tutti::fault const& why, call const& what, 
   std::string text;
   switch (why.kind) {
     case failure::peer_lost:
-      append(text, {words(why.culprit), " is gone"});
+    case failure::unreachable:
+      append_loss(text, why);
       break;
     case failure::deadline:
       append_deadline(text, why);
@@ -208,12 +238,17 @@ TUTTI_DECL error rank_state::explain(tutti::fault const& why, call const& what, 
       append(text, {"the calls of ", words(why.reporter), " and ", words(why.culprit), " differ"});
       break;
     case failure::cancelled:
-      append(text, {words(why.culprit), " gave up its operation"});
+      append(text, {words(why.culprit), " gave up its operation", why.code == 0 ? "" : ": ",
+                    why.code == 0 ? std::string() : advise_on_errno(why.code)});
       break;
     default:
       append(text, {tutti::name(why.kind), " error at ", words(why.culprit)});
   }
-  if (why.reporter != rank && why.reporter != no_rank && why.reporter != why.culprit) {
+  if (why.elsewhere) {
+    append(text, {", in another communicator of the same world"});
+  }
+  if (why.reporter != rank && why.reporter != no_rank && why.reporter != why.culprit &&
+      why.kind != failure::unreachable) {
     append(text, {"; noticed by ", words(why.reporter)});
   }
   if (why.kind == failure::deadline) {

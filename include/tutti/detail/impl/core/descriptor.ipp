@@ -3,6 +3,7 @@
 
 #include <tutti/detail/core/descriptor.hpp>
 
+#include <cerrno>
 #include <csignal>
 #include <cstring>
 
@@ -75,6 +76,38 @@ TUTTI_DECL std::string describe_errno(int code) {
     static char const* of(int, char const* buffer) { return buffer; }
   };
   return pick::of(::strerror_r(code, text, sizeof text), text);
+}
+
+TUTTI_DECL bool out_of_resources(int code) noexcept {
+  return code == EMFILE || code == ENFILE || code == ENOBUFS || code == ENOMEM;
+}
+
+TUTTI_DECL std::string_view remedy_of(int code, std::string_view otherwise) noexcept {
+  switch (code) {
+    case EMFILE:
+      return "allow this process more descriptors (ulimit -n)";
+    case ENFILE:
+      return "allow the system more open files (sysctl fs.file-max)";
+    case ENOMEM:
+    case ENOBUFS:
+      return "free some memory, or allow this process more (ulimit -v)";
+    case EADDRNOTAVAIL:
+    case ECONNREFUSED:
+    case EHOSTDOWN:
+    case EHOSTUNREACH:
+    case ENETDOWN:
+    case ENETUNREACH:
+    case ETIMEDOUT:
+      return "name the interface that leads to the other ranks with TUTTI_INTERFACE or tcp_options::interface, and let "
+             "no firewall keep their connections off";
+    default:
+      return otherwise;
+  }
+}
+
+TUTTI_DECL std::string advise_on_errno(int code, std::string_view otherwise) {
+  std::string_view const remedy = remedy_of(code, otherwise);
+  return describe_errno(code).append(remedy.empty() ? "" : "; ").append(remedy);
 }
 
 TUTTI_DECL int poll_timeout(time_point deadline) noexcept {

@@ -24,6 +24,12 @@ TUTTI_DECL unfinished::unfinished(rank_state& in, body const& of, bool (*quietly
 
 TUTTI_DECL unfinished::~unfinished() = default;
 
+/// A rank that leaves because of a fault elsewhere gives its operations up for that.
+TUTTI_DECL tutti::fault unfinished::given_up() const noexcept {
+  tutti::fault const reason = in_.kin->reason_to_leave();
+  return reason ? reason : tutti::fault{failure::cancelled, in_.rank, in_.rank};
+}
+
 TUTTI_DECL void unfinished::withdraw() {
   in_.any.revoke(given_up());
 }
@@ -118,6 +124,7 @@ TUTTI_DECL void unfinished::abandon(error&& with) {
 TUTTI_DECL void unfinished::abandon(std::exception_ptr why, tutti::fault const& told, char const* text) {
   error_ = std::move(why);
   in_.any.revoke(told);
+  in_.kin->tell(in_.any.fault());
   in_.any.quiesce();
   in_.recent.finish(place_, recorder::state::failed);
   if (in_.traced.record != nullptr) {

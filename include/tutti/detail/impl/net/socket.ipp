@@ -107,7 +107,7 @@ TUTTI_DECL descriptor listen(address const& at, int backlog) {
   good = good && ::bind(s.get(), at.data(), at.size()) == 0 && ::listen(s.get(), backlog) == 0;
   if (!good) {
     int const code = errno;
-    throw error(failure::join, "cannot listen at " + at.text() + ": " + describe_errno(code));
+    throw error(failure::join, "cannot listen at " + at.text() + ": " + advise_on_errno(code));
   }
   return s;
 }
@@ -147,10 +147,6 @@ TUTTI_DECL descriptor accept(int listener) noexcept {
       return s;
     }
   }
-}
-
-TUTTI_DECL bool out_of_resources(int code) noexcept {
-  return code == EMFILE || code == ENFILE || code == ENOBUFS || code == ENOMEM;
 }
 
 }  // namespace tutti::detail::net

@@ -33,7 +33,8 @@ TUTTI_DECL rank_mailboxes::rank_mailboxes(mail_segment const& segment, rank_type
 TUTTI_DECL void rank_mailboxes::leave(liveness const& lives) noexcept {
   for (std::size_t i = 0; i < std::size_t{size_} * lane_count; ++i) {
     if (outgoing& e = out_[i]; e.lent != 0 || !acknowledged(e, e.shared)) {
-      revoke({failure::cancelled, known_as(rank_), known_as(rank_)});
+      tutti::fault const reason = reason_of(rank_);
+      revoke(reason ? reason : tutti::fault{failure::cancelled, known_as(rank_), known_as(rank_)});
       break;
     }
   }
@@ -65,6 +66,11 @@ TUTTI_DECL wait_report rank_mailboxes::said(rank_type r, std::uint32_t lane) con
 
 TUTTI_DECL void rank_mailboxes::revoke(tutti::fault why) noexcept {
   std::uint64_t none = 0;
+  for (rank_type r = 0; why.kind == failure::peer_lost && r < size_; ++r) {
+    if (known_as(r) == why.culprit && departed(r) && reason_of(r)) {
+      why = reason_of(r);
+    }
+  }
   if (why) {
     fault_->compare_exchange_strong(none, why.pack(), std::memory_order_acq_rel);
     ring_all();

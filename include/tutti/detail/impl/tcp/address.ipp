@@ -7,6 +7,7 @@
 #include <tutti/error.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace tutti::inline v0_1_0::detail::net {
 
@@ -55,6 +56,30 @@ TUTTI_DECL card card::parse(std::string_view text) {
   return c;
 }
 
+/// Where two hosts have the same address, as bridges of containers have, it leads from neither to the other.
+/// @throws error(failure::join)
+TUTTI_DECL void expect_addresses_of_their_own(std::vector<card> const& cards) {
+  std::vector<std::pair<std::string, rank_type>> places;
+  for (rank_type r = 0; r < cards.size(); ++r) {
+    if (!cards[r].node.empty() && !cards[r].at.is_link_local()) {
+      places.emplace_back(cards[r].at.host(), r);
+    }
+  }
+  std::sort(places.begin(), places.end());
+  for (std::size_t i = 1; i < places.size(); ++i) {
+    auto const& [host, first] = places[i - 1];
+    rank_type const second = places[i].second;
+    if (host == places[i].first && cards[first].node != cards[second].node) {
+      throw error(failure::join,
+                  "rank " + std::to_string(first) + " and rank " + std::to_string(second) +
+                      " are on different hosts, and both listen at " + host +
+                      ": that address leads from neither to the other; name the interface that does with "
+                      "TUTTI_INTERFACE or tcp_options::interface")
+          .between(no_rank, {first, second});
+    }
+  }
+}
+
 TUTTI_DECL directions directions_of(std::vector<std::string> const& texts, address const& own) {
   std::vector<card> cards;
   for (std::string const& text : texts) {
@@ -80,6 +105,7 @@ TUTTI_DECL directions directions_of(std::vector<std::string> const& texts, addre
     }
     all.addresses.push_back(at.through(own.zone()));
   }
+  expect_addresses_of_their_own(cards);
   return all;
 }
 

@@ -61,6 +61,7 @@ TUTTI_DECL void connect_attempt::advance() {
   if (said_ != sizeof mine_) {
     moved const m = write_some(socket_.get(), std::as_bytes(std::span(&mine_, 1)).subspan(said_));
     said_ += m.bytes;
+    reached_ = reached_ || said_ != 0;
     if (m.state == io::closed && errno != ENOTCONN) {
       return fail(errno);
     }
@@ -83,7 +84,7 @@ TUTTI_DECL void connect_attempt::advance() {
   }
 }
 
-/// A host that answers nothing is gone. One that has a connection made answers for a process that is stopped.
+/// A host that has a connection made answers for a process that is stopped.
 ///
 /// Where no connection is made the system asks less and less often, and would miss that a listener with a full queue
 /// has room again: another attempt asks at once. An attempt of which the peer may know has no other beside it.
@@ -92,8 +93,7 @@ TUTTI_DECL void connect_attempt::expire() {
   time_point const now = steady_now();
   bool const unheard = said_ == 0;
   if (unheard ? now - begin_ > patience_ : silent(socket_.get(), silence_)) {
-    close();
-    state_ = state::lost;
+    give_up(unheard && code_ != 0 ? code_ : ETIMEDOUT);
   } else if (unheard && now - tried_ >= one_attempt) {
     close();
     state_ = state::idle;
@@ -107,15 +107,26 @@ TUTTI_DECL void connect_attempt::expire() {
 /// has yet to hear of. Everything else may pass.
 TUTTI_DECL void connect_attempt::fail(int code) {
   close();
+  code_ = code;
+  reached_ = reached_ || code == ECONNREFUSED;
   time_point const now = steady_now();
   first_failure_ = failures_ == 0 ? now : first_failure_;
   ++failures_;
   bool const gone = code == ECONNREFUSED && now - first_failure_ >= doubt_;
   bool const hopeless = failures_ > 4 && now - first_failure_ > patience_;
-  state_ = gone || hopeless ? state::lost : state::idle;
+  if (gone || hopeless) {
+    return give_up(code);
+  }
+  state_ = state::idle;
   duration const pause = std::chrono::milliseconds(1) * (1 << (std::min)(failures_, 8));
   next_ = now + pause;
   waiter_.wake_at(next_);
+}
+
+TUTTI_DECL void connect_attempt::give_up(int code) noexcept {
+  close();
+  code_ = code;
+  state_ = state::lost;
 }
 
 TUTTI_DECL void connect_attempt::close() noexcept {

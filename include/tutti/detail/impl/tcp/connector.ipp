@@ -27,6 +27,17 @@ TUTTI_DECL hello connector::greet(greeting kind, rank_type to) const noexcept {
   return h;
 }
 
+TUTTI_DECL std::string connector::place_of(rank_type peer) const {
+  std::string const place = of(peer).text();
+  connect_attempt const* const d = attempts_[peer].get();
+  if (d == nullptr) {
+    return place;
+  }
+  auto const tried = std::chrono::duration_cast<std::chrono::milliseconds>(d->lasted()).count();
+  return place + (tried < 10'000 ? ", tried for " + std::to_string(tried) + " ms"
+                                 : ", tried for " + std::to_string(tried / 1000) + " s");
+}
+
 TUTTI_DECL void connector::note(std::string text) {
   if (incidents_.size() < most_incidents) {
     incidents_.push_back(std::move(text));
@@ -48,7 +59,7 @@ TUTTI_DECL void connector::call_up(rank_type peer) {
   }
   starved_ = d.starved();
   if (d.now() == connect_attempt::state::lost) {
-    return owner_.lose(peer);
+    return owner_.lose(peer, d.reached() ? failure::peer_lost : failure::unreachable, d.code());
   }
   if (d.now() != connect_attempt::state::answered) {
     return;
@@ -58,7 +69,7 @@ TUTTI_DECL void connector::call_up(rank_type peer) {
       answer.from == peer ? answer.objection(directions_.world, rank_, size()) : "another rank";
   if (objection != nullptr) {
     note("where rank " + std::to_string(peer) + " listened, another program answers: " + objection);
-    owner_.lose(peer);
+    owner_.lose(peer, failure::peer_lost, 0);
   } else if (answer.kind == greeting::welcome) {
     establish(peer, d.take(), answer);
   } else if (answer.kind == greeting::revoke) {
@@ -72,8 +83,11 @@ TUTTI_DECL void connector::call_up(rank_type peer) {
 /// A pending connection has said which rank it is from.
 TUTTI_DECL void connector::arrive(descriptor socket, hello const& h) {
   char const* const objection = h.objection(directions_.world, rank_, size());
-  if (objection != nullptr || (h.kind != greeting::hello && h.kind != greeting::revoke)) {
+  if (objection != nullptr || h.kind == greeting::welcome || h.kind == greeting::crossed) {
     return refuse(socket, objection != nullptr ? objection : "nonsense");
+  }
+  if (h.kind == greeting::excuse) {
+    return owner_.hear_excuse(h.from, tutti::fault::unpack(h.fault));
   }
   if (h.kind == greeting::revoke) {
     owner_.hear(tutti::fault::unpack(h.fault));

@@ -14,7 +14,7 @@ TUTTI_DECL bool fault_broadcast::adopt(tutti::fault const& why) noexcept {
 }
 
 TUTTI_DECL tutti::fault fault_broadcast::heard(tutti::fault f, rank_type size) noexcept {
-  if (f.kind == failure::none || f.kind > failure::join) {
+  if (f.kind == failure::none || static_cast<std::uint64_t>(f.kind) >= failure_kinds) {
     f.kind = failure::protocol;
   }
   f.culprit = f.culprit < size ? f.culprit : no_rank;

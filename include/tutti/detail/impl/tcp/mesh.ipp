@@ -4,6 +4,7 @@
 #include <tutti/detail/tcp/mesh.hpp>
 
 #include <algorithm>
+#include <cerrno>
 #include <poll.h>
 #include <string>
 #include <utility>
@@ -20,7 +21,7 @@ TUTTI_DECL void mesh::look() {
     rank_type const peer = up_[i];
     service(peer);
     if (ask && !connections_[peer]->over && connections_[peer]->silent(options_.silence)) {
-      lose(peer);
+      lose(peer, failure::peer_lost, ETIMEDOUT);
     }
   }
 }
@@ -50,7 +51,7 @@ TUTTI_DECL bool mesh::delivered() const noexcept {
          });
 }
 
-TUTTI_DECL void mesh::lose(rank_type peer) {
+TUTTI_DECL void mesh::lose(rank_type peer, failure kind, int code) {
   if (asking_around_) {
     return;  // whether a fault is being told is not known before all have been heard
   }
@@ -65,7 +66,22 @@ TUTTI_DECL void mesh::lose(rank_type peer) {
     }
     asking_around_ = false;
   }
-  revoke({failure::peer_lost, peer, rank_});
+  revoke({.kind = kind, .culprit = peer, .reporter = rank_, .code = code});
+}
+
+TUTTI_DECL void mesh::hear_excuse(rank_type peer, tutti::fault const& why) {
+  excuses_.resize(size());
+  excuses_[peer] = fault_broadcast::heard(why, size());
+}
+
+TUTTI_DECL tutti::fault mesh::reason_of(rank_type peer) const noexcept {
+  if (peer >= size()) {
+    return {};
+  }
+  if (connections_[peer] != nullptr && connections_[peer]->in.reason()) {
+    return fault_broadcast::heard(connections_[peer]->in.reason(), size());
+  }
+  return excuses_.empty() ? tutti::fault{} : excuses_[peer];
 }
 
 TUTTI_DECL void mesh::adopt(tutti::fault const& why, bool to_all) {
@@ -118,7 +134,9 @@ TUTTI_DECL void mesh::relay(rank_type peer) {
 }
 
 TUTTI_DECL void mesh::open_broadcast_connection(rank_type peer) {
-  broadcast_.connect(waiter_, connector_.of(peer), connector_.greet(greeting::revoke, peer), options_);
+  hello greeting = connector_.greet(fault() ? greeting::revoke : greeting::excuse, peer);
+  greeting.fault = fault() ? greeting.fault : reason_.pack();
+  broadcast_.connect(waiter_, connector_.of(peer), greeting, options_);
 }
 
 TUTTI_DECL void mesh::leave() {
@@ -127,7 +145,12 @@ TUTTI_DECL void mesh::leave() {
   if (!fault()) {
     for (rank_type const peer : up_) {
       if (!connections_[peer]->out.torn()) {
-        connections_[peer]->out.tell({.kind = frame_kind::bye});
+        connections_[peer]->out.tell({.kind = frame_kind::bye, .bytes = reason_.pack()});
+      }
+    }
+    for (rank_type r = 0; reason_ && r < size(); ++r) {
+      if (r != rank_ && r != reason_.culprit && connections_[r] == nullptr) {
+        open_broadcast_connection(r);
       }
     }
   }
@@ -146,8 +169,10 @@ TUTTI_DECL void mesh::leave() {
       rank_type const peer = up_[i];
       service(peer);
       connection const& l = *connections_[peer];
-      bool const done = l.over || l.relayed || l.delivered() || (!fault() && l.out.torn());
-      if (!done && fault() && waited > moment) {
+      bool const tells = fault() || reason_;
+      bool const hopeless = l.out.torn() || fault();  // what is in the way is never read
+      bool const done = l.over || l.delivered() || (hopeless && (l.relayed || !tells));
+      if (!done && !l.relayed && tells && waited > moment) {
         relay(peer);
       }
       delivered = delivered && done;
