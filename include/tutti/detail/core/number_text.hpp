@@ -30,7 +30,7 @@ template <std::integral Number>
   bool const negative = std::signed_integral<Number> && text.starts_with('-');
   std::uint64_t digits = 0;
   if (!read_digits(text.substr(negative ? 1 : 0), base,
-                   static_cast<std::uint64_t>(std::numeric_limits<Number>::max()) + (negative ? 1U : 0U), digits)) {
+                   static_cast<std::uint64_t>((std::numeric_limits<Number>::max)()) + (negative ? 1U : 0U), digits)) {
     return false;
   }
   value = static_cast<Number>(negative ? 0 - digits : digits);
