@@ -85,12 +85,11 @@
 #define near of_another_library
 #define small of_another_library
 
-// Apple's AssertMacros.h, game engines, and the kernel's style
+// Game engines, and the style of the kernel
 #define check(...) of_another_library
 #define likely(...) of_another_library
 #define require(...) of_another_library
 #define unlikely(...) of_another_library
-#define verify(...) of_another_library
 
 // Logging, and what projects define by -D
 #define ASSERT(...) of_another_library

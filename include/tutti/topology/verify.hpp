@@ -11,7 +11,7 @@ namespace tutti::inline v0_1_0 {
 /// expression; needs about n vectors of n clocks, and time in proportion to steps times ranks.
 template <class Topology, class Op>
   requires offers<Topology, Op>
-[[nodiscard]] constexpr detail::verdict(verify)(Topology const& topology, Op const& op, rank_type n) {
+[[nodiscard]] constexpr detail::verdict verify(Topology const& topology, Op const& op, rank_type n) {
   detail::verdict found;
   for (bool const in_place : {false, true}) {
     detail::symbolic::symbolic_run<Topology, Op>(topology, op, n, in_place, found).run();
@@ -39,7 +39,7 @@ template <class Op, class Topology>
   detail::verdict all;
   detail::symbolic::at_every_root<Op>(n, [&](Op const& op) {
     if (all) {
-      all = both(all, (verify)(topology, op, n));
+      all = both(all, verify(topology, op, n));
     }
   });
   return all;

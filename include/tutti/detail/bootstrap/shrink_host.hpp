@@ -254,8 +254,8 @@ class shrink_host {
   duration patience_;
   std::vector<other> others_;
   net::greeter<pending_hello> pending_;
-  bool is_left_out_ = false;                ///< a notice says so
-  time_point opens_{};                      ///< until then nothing is accepted
+  bool is_left_out_ = false;                  ///< a notice says so
+  time_point opens_{};                        ///< until then nothing is accepted
   time_point watches_ = (time_point::max)();  ///< when listeners are tried again that could not be
 };
 

@@ -148,8 +148,8 @@ class over_host {
       throw messages_differ(rank(), other);
     }
   }
-  /// Revokes the world if a rank that this one depends on has left, unless its part was there before: then the result is
-  /// on the way. Does nothing where Host does not notice departures.
+  /// Revokes the world if a rank that this one depends on has left, unless its part was there before: then the result
+  /// is on the way. Does nothing where Host does not notice departures.
   /// @param wait a lane, or `other_wait`
   /// @param needed all ranks whose absence would keep the wait from its end; no_rank and this rank are skipped
   void look_for(std::uint32_t wait, std::initializer_list<rank_type> needed) {

@@ -67,7 +67,7 @@ TUTTI_DECL bool take_notice(int listener, shrink_message const& me, std::size_t 
   constexpr int most_waiting = 4096;  // a listener holds fewer: what comes after the notice is not waited for
   for (int i = 0; i != most_waiting; ++i) {
     descriptor s = net::accept(listener);
-    if (!s && net::out_of_resources(errno)) {
+    if (!s && out_of_resources(errno)) {
       throw error(failure::join,
                   "shrinking failed: there are no descriptors left to see whether others went on without rank " +
                       std::to_string(me.rank) + "; raise their number (ulimit -n)")
