@@ -252,7 +252,7 @@ class by_locality {
     return far_.incidents();
   }
   [[nodiscard]] std::string place_of(rank_type peer) const
-    requires requires(Far const& far) { far.place_of(peer); }
+    requires requires(Far const& transport) { transport.place_of(peer); }
   {
     return near_ranks_[peer] == no_rank ? far_.place_of(peer) : std::string();
   }

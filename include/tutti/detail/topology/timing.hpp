@@ -206,8 +206,8 @@ class timed_schedule {
   /// How long the busiest processor or interface works on one segment.
   template <class Network>
   std::int64_t busiest(Network const& network) {
-    std::fill(out_.begin(), out_.end(), interface{});
-    std::fill(in_.begin(), in_.end(), interface{});
+    std::fill(out_.begin(), out_.end(), port{});
+    std::fill(in_.begin(), in_.end(), port{});
     for (rank_type r = 0; r < ranks_.size(); ++r) {
       ranks_[r].inbox.clear();
       ranks_[r].now = r < n_ ? network.start() : 0;
@@ -227,10 +227,10 @@ class timed_schedule {
       }
     }
     std::int64_t most = 0;
-    for (interface const& i : out_) {
+    for (port const& i : out_) {
       most = (std::max)(most, i.carried);
     }
-    for (interface const& i : in_) {
+    for (port const& i : in_) {
       most = (std::max)(most, i.carried);
     }
     std::vector<std::size_t> next(ranks_.size());
