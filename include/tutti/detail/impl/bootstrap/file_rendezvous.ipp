@@ -276,7 +276,8 @@ class file_rendezvous::meeting {
       if (!hear().empty()) {
         answer("failure." + self_, nonces_, why);
       }
-      return !session_.empty() || nonces_.size() >= me_.size;  // all have come, or one is there twice
+      // All have come, or one is there twice, and those that have heard it have taken their hellos back.
+      return (!session_.empty() || nonces_.size() >= me_.size) && at_.list("hello." + self_ + ".").empty();
     });
     close();
   }
