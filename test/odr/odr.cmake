@@ -49,6 +49,10 @@ set_source_files_properties(${CMAKE_CURRENT_BINARY_DIR}/headers/all.cpp PROPERTI
 add_library(headers OBJECT ${odr_sources})
 target_link_libraries(headers PRIVATE tutti_program)
 target_compile_options(headers PRIVATE -O0 -g0)  # nothing of it runs
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")  # what projects add that see headers without -isystem
+  target_compile_options(headers PRIVATE -Wuseless-cast -Wlogical-op -Wduplicated-cond -Wduplicated-branches
+                         -Wold-style-cast -Wnon-virtual-dtor -Wdouble-promotion -Wmissing-declarations)
+endif()
 foreach(component IN ITEMS nn mpi cuda)
   if(TARGET tutti::${component})
     target_link_libraries(headers PRIVATE tutti::${component})

@@ -241,7 +241,9 @@ TUTTI_DECL error rank_state::explain(tutti::fault const& why, call const& what, 
       append(text, {words(why.culprit), " gave up its operation", why.code == 0 ? "" : ": ",
                     why.code == 0 ? std::string() : advise_on_errno(why.code)});
       break;
-    default:
+    case failure::none:
+    case failure::protocol:
+    case failure::join:
       append(text, {tutti::name(why.kind), " error at ", words(why.culprit)});
   }
   if (why.elsewhere) {
