@@ -78,11 +78,15 @@
 #define OUT of_another_library
 #define TRUE of_another_library
 #define VOID of_another_library
+#define cdecl of_another_library
 #define far of_another_library
+#define huge of_another_library
+#define hyper of_another_library
 #define interface of_another_library
 #define max(...) of_another_library
 #define min(...) of_another_library
 #define near of_another_library
+#define pascal of_another_library
 #define small of_another_library
 
 // Game engines, and the style of the kernel
