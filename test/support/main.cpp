@@ -6,9 +6,12 @@
 #include <boost/test/tree/observer.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <clocale>
 #include <cstdio>
 #include <cstdlib>
+#include <locale>
 #include <optional>
+#include <pthread.h>
 #include <unistd.h>
 
 namespace {
@@ -32,6 +35,19 @@ class expect_main_thread final : public boost::unit_test::test_observer {
 
 expect_main_thread observer;
 
+/// Of the processes that this one forks, every other one has the language of C, as ranks of several hosts may.
+void let_languages_of_ranks_differ() {
+  static bool differs = false;
+  static auto const before_fork = [] { differs = !differs; };
+  static auto const in_child = [] {
+    if (differs) {
+      std::setlocale(LC_NUMERIC, "C");
+      std::locale::global(std::locale::classic());
+    }
+  };
+  ::pthread_atfork(before_fork, nullptr, in_child);
+}
+
 bool begin() {
   boost::unit_test::framework::register_observer(observer);
   return true;
@@ -43,6 +59,7 @@ int main(int argc, char** argv) {
   std::optional<support::comma_locale> language;
   if (std::getenv("TUTTI_TEST_COMMA") != nullptr) {
     language.emplace();
+    let_languages_of_ranks_differ();
   }
   return boost::unit_test::unit_test_main(begin, argc, argv);
 }
