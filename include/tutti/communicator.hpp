@@ -122,7 +122,8 @@ class communicator {
   /// What it was made with; `split` makes others alike.
   [[nodiscard]] options const& settings() const { return here().settings; }
 
-  /// Whether this host has more ranks than cores: then waiting must not keep a core busy.
+  /// True if this host has more ranks than cores that they may run on (taskset, cgroups): then waiting must not keep a
+  /// core busy.
   [[nodiscard]] bool crowded() const { return here().crowded; }
 
   /// What its waits have found out about this rank's core.

@@ -16,6 +16,7 @@
 #include <fcntl.h>
 #include <optional>
 #include <random>
+#include <sched.h>
 #include <span>
 #include <stdexcept>
 #include <sys/wait.h>
@@ -281,6 +282,27 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_world_leaves_the_numbers_of_closed_standard_stre
     for (auto const& end : ends) {
       if (!end.value()) {
         throw std::runtime_error("the library has taken a standard stream's number");
+      }
+    }
+  }));
+}
+
+/// As after taskset, or in a cpuset, of one core.
+BOOST_AUTO_TEST_CASE_TEMPLATE(ranks_that_share_a_core_know_it, Transport, support::transports) {
+  BOOST_TEST(ends_in_a_forked_child([] {
+    cpu_set_t all;
+    ::sched_getaffinity(0, sizeof all, &all);
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    for (std::size_t core = 0; core != CPU_SETSIZE && CPU_COUNT(&one) == 0; ++core) {
+      if (CPU_ISSET(core, &all)) {
+        CPU_SET(core, &one);
+      }
+    }
+    ::sched_setaffinity(0, sizeof one, &one);
+    for (auto const& end : tutti::spawn<Transport>(2, [](auto& world) { return world.crowded(); })) {
+      if (!end.value()) {
+        throw std::runtime_error("two ranks on one core do not know it");
       }
     }
   }));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain (texts)
 #include <tutti/detail/communicator/rank_state.hpp>
+#include <tutti/detail/core/core_set.hpp>
 #include <tutti/detail/core/machine_kind.hpp>
 #include <tutti/element.hpp>
 #include <tutti/error.hpp>
@@ -16,14 +17,15 @@ namespace {
 
 using tutti::rank_type;
 
+constexpr tutti::detail::transport_calls quiet{
+    .name = "quiet", .fault = [](void*) { return tutti::fault{}; }, .poll = [](void*) {}};
+
 /// What rank `me` says of a world of two, of which rank 1's processor is as its introduction says.
 [[nodiscard]] std::string refusal(rank_type me, std::string const& kind_of_rank_1) {
   std::string const usual = tutti::detail::introduction("world", "");
   std::string other = usual;
   std::string_view const kind = tutti::detail::machine_kind();
   other.replace(other.find(kind), kind.size(), kind_of_rank_1);
-  static constexpr tutti::detail::transport_calls quiet{
-      .name = "quiet", .fault = [](void*) { return tutti::fault{}; }, .poll = [](void*) {}};
   try {
     tutti::detail::rank_state const world(tutti::detail::any_transport(nullptr, quiet), {}, me, {}, {usual, other});
     BOOST_TEST(world.name == "world");
@@ -48,6 +50,46 @@ BOOST_AUTO_TEST_CASE(both_sides_name_both_machines) {
                said);
     BOOST_TEST(refusal(me, "") != "");
   }
+}
+
+BOOST_AUTO_TEST_CASE(sets_of_cores_are_texts) {
+  for (std::string const text : {"0", "63", "64", "0-63", "1,3,5-7", "0-1,62-66,1023"}) {
+    tutti::detail::core_set set;
+    BOOST_TEST(set.add(text));
+    BOOST_TEST(set.text() == text);
+  }
+  tutti::detail::core_set both;
+  BOOST_TEST(both.add("0-2"));
+  BOOST_TEST(both.add("2-5,9"));
+  BOOST_TEST(both.text() == "0-5,9");
+  for (std::string const text : {"", "-", "1-", "2-1", "1,", ",1", "a", "1 2", "99999999999999999999", "0-99999999"}) {
+    BOOST_TEST(!tutti::detail::core_set().add(text), text);
+  }
+  BOOST_TEST(tutti::detail::core_set().add(tutti::detail::core_set::of_thread().text()));
+}
+
+/// A rank that is pinned to a core of its own may keep it busy; two ranks that are pinned to the same one may not.
+BOOST_AUTO_TEST_CASE(a_host_is_as_large_as_the_cores_of_its_ranks) {
+  auto const crowded = [](std::string const& first, std::string const& second, bool one_host) {
+    std::string const usual = tutti::detail::introduction("world", "");
+    std::string const mine = '\n' + tutti::detail::core_set::of_thread().text() + '\n';
+    auto const with = [&](std::string const& cores) {
+      std::string text = usual;
+      return text.replace(text.find(mine), mine.size(), '\n' + cores + '\n');
+    };
+    std::string other = with(second);
+    if (!one_host) {
+      std::string const host = tutti::host_name();
+      other.replace(other.rfind(host), host.size(), "another");
+    }
+    return tutti::detail::rank_state(tutti::detail::any_transport(nullptr, quiet), {}, 0, {}, {with(first), other})
+        .crowded;
+  };
+  bool const has_two = tutti::detail::cores_of_groups("/proc/self/cgroup", "/sys/fs/cgroup") >= 2;
+  BOOST_TEST(crowded("0", "0", true));
+  BOOST_TEST(!crowded("0", "0", false));
+  BOOST_TEST(crowded("0", "1", true) == !has_two);
+  BOOST_TEST(crowded("0-7", "0-7", true) == !has_two);
 }
 
 /// A name is the same on two machines only if the numbers are.

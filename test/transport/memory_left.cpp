@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address (one process)
 #include <support/forked_child.hpp>
+#include <tutti/detail/core/core_set.hpp>
 #include <tutti/detail/shared_memory/memory_left.hpp>
 #include <tutti/detail/shared_memory/shared_file.hpp>
 #include <tutti/error.hpp>
@@ -92,6 +93,33 @@ BOOST_AUTO_TEST_CASE(a_container_s_own_root_counts) {
   BOOST_TEST(k.left() == 3000U);
   k.write("fs/memory/memory.limit_in_bytes", "9223372036854771712");  // none
   BOOST_TEST(k.left() > std::uint64_t{1} << 60);
+}
+
+/// The tightest group on the way up counts, rounded down, for ranks that share a core may not spin.
+BOOST_AUTO_TEST_CASE(groups_limit_the_cores_that_may_be_busy) {
+  kernel const k;
+  auto const cores = [&k] {
+    return tutti::detail::cores_of_groups((k.at / "cgroup").string(), (k.at / "fs").string());
+  };
+  BOOST_TEST(cores() == SIZE_MAX);
+  k.write("cgroup", "0::/slice/job");
+  BOOST_TEST(cores() == SIZE_MAX);
+  k.write("fs/slice/job/cpu.max", "max 100000");
+  BOOST_TEST(cores() == SIZE_MAX);
+  k.write("fs/slice/job/cpu.max", "450000 100000");
+  BOOST_TEST(cores() == 4U);
+  k.write("fs/slice/cpu.max", "150000 100000");
+  BOOST_TEST(cores() == 1U);
+  k.write("fs/slice/cpu.max", "1000 100000");
+  BOOST_TEST(cores() == 1U);
+
+  k.write("cgroup", "5:cpu,cpuacct:/docker/0123\n4:cpuset:/\n0::/");
+  BOOST_TEST(cores() == SIZE_MAX);
+  k.write("fs/cpu,cpuacct/cpu.cfs_period_us", "50000");
+  k.write("fs/cpu,cpuacct/cpu.cfs_quota_us", "-1");
+  BOOST_TEST(cores() == SIZE_MAX);
+  k.write("fs/cpu,cpuacct/cpu.cfs_quota_us", "100000");
+  BOOST_TEST(cores() == 2U);
 }
 
 /// A group of this process's own, with so little memory; not where the system lets it make none.

@@ -26,7 +26,7 @@
 namespace tutti::inline v0_1_0::detail {
 
 /// What a rank says when the members of a communicator meet: the name that rank 0's is known by from now on, how it
-/// lays out memory, and which process it is.
+/// lays out memory, the cores that it may run on, and which process it is.
 [[nodiscard]] TUTTI_DECL std::string introduction(std::string const& name, std::string const& role);
 
 /// What a rank has of a communicator whatever its transport, extent and trace are. It never moves.

@@ -42,6 +42,7 @@ class loopback_world {
   struct all;
 
   TUTTI_DECL explicit loopback_world(rank_type n);
+  TUTTI_DECL loopback_world(rank_type n, bool ranks_share_cores);
   TUTTI_DECL ~loopback_world();
 
   [[nodiscard]] TUTTI_DECL std::string text() const;

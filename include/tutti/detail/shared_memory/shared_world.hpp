@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/core_set.hpp>
 #include <tutti/detail/core/inheritance.hpp>
 #include <tutti/detail/shared_memory/chunk_ring.hpp>
 #include <tutti/detail/shared_memory/mail_segment.hpp>
@@ -15,7 +16,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -30,14 +30,14 @@ class shared_world {
  public:
   template <rendezvous M>
   shared_world(M& meet, shared_memory_options const& wanted) : n_(meet.size()), parts_(meet.size()) {
-    shared_memory_options const o = filled_in(wanted, n_);
+    shared_memory_options const o = filled_in(wanted, false);
     expects(
         o.chunk_bytes != 0 && o.chunk_bytes % cache_line == 0 && o.ring_bytes % cache_line == 0,
         "shared_memory_options: chunk_bytes must be a multiple of 64 above 0, and ring_bytes a multiple of 64, not ",
         o.chunk_bytes, " and ", o.ring_bytes);
     // A rank that fails still takes part in all exchanges, so that all learn of it at once.
-    auto const offers = meet.exchange(attempt([&] { return offer(meet, o); }));
-    std::string const found = attempt([&] { return contact(meet, offers); });
+    auto const offers = meet.exchange(attempt([&] { return offer(meet); }));
+    std::string const found = attempt([&] { return contact(meet, offers, wanted); });
     rank_type const sharers = allotment_.keep(1);  // the others may take their shares from now on
     auto const contacts = meet.exchange(found);
     bool const shared = !failed(contacts);
@@ -86,8 +86,8 @@ class shared_world {
     { m.parent_rank(r) } -> std::same_as<rank_type>;
   };
 
-  static shared_memory_options filled_in(shared_memory_options o, rank_type ranks) noexcept {
-    ring_shape const suiting = ring_shape::suiting(ranks > std::thread::hardware_concurrency());
+  static shared_memory_options filled_in(shared_memory_options o, bool ranks_share_cores) noexcept {
+    ring_shape const suiting = ring_shape::suiting(ranks_share_cores);
     o.chunk_bytes = o.chunk_bytes == shared_memory_options::as_suits ? suiting.chunk_bytes : o.chunk_bytes;
     o.ring_bytes = o.ring_bytes == shared_memory_options::as_suits ? suiting.ring_bytes : o.ring_bytes;
     return o;
@@ -122,15 +122,11 @@ class shared_world {
     }
   }
 
-  /// "doorbell memory process", and from rank 0 besides "place chunk_bytes ring_bytes arena_bytes attach_from".
+  /// "doorbell memory process cores"
   template <class M>
-  std::string offer(M const& meet, shared_memory_options const& o) {
+  std::string offer(M const& meet) {
     std::string const unique = unique_text();
     std::string text = bells_.open("tutti-" + unique);
-    std::string place;
-    if (meet.rank() == 0) {
-      shape_ = o;
-    }
     if constexpr (splits<M>) {
       shared_world const& whole = meet.transport().shared();
       arena_ = whole.arena_;
@@ -138,34 +134,17 @@ class shared_world {
       for (rank_type r = 0; r < n_; ++r) {
         parts_[r] = whole.parts_[meet.parent_rank(r)];
       }
-      text += " - -";
-      if (meet.rank() == 0) {
-        if (whole.shape_.attach_from == SIZE_MAX) {
-          shape_.attach_from = SIZE_MAX;
-        }
-        memory_ = allot();
-        allotment_ = allotment(memory_, n_);
-        place = std::to_string(arena_->locate(memory_));
-      }
+      cores_ = whole.cores_;
+      return text + " - - -";
     } else {
       arena_ = shared_arena::create();
       peers_ = shared_peers::create();
       for (rank_type r = 0; r < n_; ++r) {
         parts_[r] = r;
       }
-      text += " " + peers_->memory.offer(unique) + " " + peers_->processes.offer();
-      if (meet.rank() == 0) {
-        file().create(table_bytes() + bytes());
-        file().reserve(0, table_bytes() + mail_segment::boxes_begin(n_, 0));
-        window_table(file().base(), n_).construct(table_bytes() + bytes());
-        place = file().identity();
-      }
+      return text + " " + peers_->memory.offer(unique) + " " + peers_->processes.offer() + " " +
+             core_set::of_thread().text();
     }
-    if (meet.rank() == 0) {
-      text += " " + place + " " + std::to_string(shape_.chunk_bytes) + " " + std::to_string(shape_.ring_bytes) + " " +
-              std::to_string(shape_.arena_bytes) + " " + std::to_string(shape_.attach_from);
-    }
-    return text;
   }
 
   /// Gives allotted memory back, for some of the ranks that it was allotted to.
@@ -220,23 +199,47 @@ class shared_world {
   };
 
   /// Finds the doorbells and the processes of all. All are heard of once more after this, so they were found while they
-  /// lived.
+  /// lived. Of rank 0 "place chunk_bytes ring_bytes arena_bytes attach_from", after it has made the memory.
   template <class M>
-  std::string contact(M const& meet, std::vector<std::string> const& offers) {
+  std::string contact(M const& meet, std::vector<std::string> const& offers, shared_memory_options const& wanted) {
     examine(meet, offers);
     std::vector<std::string> doorbells;
     std::vector<std::string_view> processes;
+    core_set cores;
     for (std::string const& o : offers) {
       words text{o};
       doorbells.emplace_back(text.next());
       text.next();
       processes.push_back(text.next());
+      static_cast<void>(cores.add(text.next()));
     }
     bells_.connect(doorbells);
     if constexpr (!splits<M>) {
+      cores_ = cores.usable();
       peers_->processes.open(processes);
     }
-    return "";
+    return meet.rank() == 0 ? make_memory(meet, filled_in(wanted, n_ > cores_)) : "";
+  }
+
+  template <class M>
+  std::string make_memory(M const& meet, shared_memory_options const& o) {
+    shape_ = o;
+    std::string place;
+    if constexpr (splits<M>) {
+      if (meet.transport().shared().shape_.attach_from == SIZE_MAX) {
+        shape_.attach_from = SIZE_MAX;
+      }
+      memory_ = allot();
+      allotment_ = allotment(memory_, n_);
+      place = std::to_string(arena_->locate(memory_));
+    } else {
+      file().create(table_bytes() + bytes());
+      file().reserve(0, table_bytes() + mail_segment::boxes_begin(n_, 0));
+      window_table(file().base(), n_).construct(table_bytes() + bytes());
+      place = file().identity();
+    }
+    return place + " " + std::to_string(shape_.chunk_bytes) + " " + std::to_string(shape_.ring_bytes) + " " +
+           std::to_string(shape_.arena_bytes) + " " + std::to_string(shape_.attach_from);
   }
 
   /// "attaches fences": whether this rank can read the memory of all others; whether they are to make it pass a fence.
@@ -244,10 +247,7 @@ class shared_world {
   std::string accept(M const& meet, std::vector<std::string> const& offers, std::vector<std::string> const& contacts) {
     rank_type const me = meet.rank();
     examine(meet, contacts);
-    words text{offers[0]};
-    for (int known = 0; known < 3; ++known) {
-      text.next();
-    }
+    words text{contacts[0]};
     std::string_view const place = text.next();
     shape_.chunk_bytes = text.number();
     shape_.ring_bytes = text.number();
@@ -270,7 +270,7 @@ class shared_world {
       arena_->place(window_table(file().base(), n_), me, shape_.arena_bytes);
     }
     mail().construct(me);
-    return (attaches(meet, offers) ? "1" : "0") + std::string(sleep_barrier::offered(n_) ? " 1" : " 0");
+    return (attaches(meet, offers) ? "1" : "0") + std::string(sleep_barrier::offered(n_ <= cores_) ? " 1" : " 0");
   }
 
   /// How long rank 0 tries to hand its file to the others. Less than they wait for each other at the next exchange, so
@@ -353,6 +353,7 @@ class shared_world {
   shared_memory_options shape_{};
   Doorbells bells_;
   bool remote_fences_ = true;
+  std::size_t cores_ = 1;         ///< that the ranks of the whole world may run on
   std::byte* memory_ = nullptr;   ///< of this world, where it is mapped here
   owned_array<rank_type> parts_;  ///< which part of the shared memory each rank owns: its number in the whole world
   counted<shared_arena> arena_;

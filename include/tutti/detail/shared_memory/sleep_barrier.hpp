@@ -6,7 +6,6 @@
 #include <atomic>
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
-#include <thread>
 #include <unistd.h>
 
 namespace tutti::inline v0_1_0::detail {
@@ -34,10 +33,10 @@ inline void store_load_fence() noexcept {
 /// ever sleep; where they outnumber cores they often do, and interrupt what the other cores do each time.
 class sleep_barrier {
  public:
-  /// Whether this process's ranks, of `ranks` in the world, can be made to pass a fence by others', and that pays.
-  [[nodiscard]] static bool offered(rank_type ranks) noexcept {
-    return ranks <= std::thread::hardware_concurrency() &&
-           ::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
+  /// Whether this process's ranks, of a world of which each has a core, can be made to pass a fence by others', and
+  /// that pays.
+  [[nodiscard]] static bool offered(bool each_has_a_core) noexcept {
+    return each_has_a_core && ::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
   }
 
   /// `remote`: all ranks of the world have offered that.

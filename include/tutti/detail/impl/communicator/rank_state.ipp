@@ -2,19 +2,20 @@
 #pragma once
 
 #include <tutti/detail/communicator/rank_state.hpp>
+#include <tutti/detail/core/core_set.hpp>
 #include <tutti/detail/core/descriptor.hpp>
 #include <tutti/detail/core/machine_kind.hpp>
 
 #include <cerrno>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
+#include <vector>
 
 namespace tutti::inline v0_1_0::detail {
 
 TUTTI_DECL std::string introduction(std::string const& name, std::string const& role) {
-  return message({name, "\n", machine_kind(), "\n", encode(this_member(role))});
+  return message({name, "\n", machine_kind(), "\n", core_set::of_thread().text(), "\n", encode(this_member(role))});
 }
 
 /// Messages are memory as it lies, so the machines of all ranks must read it alike.
@@ -44,27 +45,38 @@ TUTTI_DECL rank_state::rank_state(any_transport over, tracing trace, rank_type m
   arm = [](duty& d) { return static_cast<rank_state&>(d).any.arm(); };
   disarm = [](duty& d) noexcept { static_cast<rank_state&>(d).any.disarm(); };
   duty::look = [](duty& d) noexcept { static_cast<rank_state&>(d).look_quietly(); };
+  std::vector<std::string_view> cores_of(texts.size());
   std::string_view kind_of_rank_0;
   for (rank_type r = 0; r < size(); ++r) {
     std::string_view const text = texts[r];
     auto const begin = text.find('\n');
     auto const end = begin == text.npos ? begin : text.find('\n', begin + 1);
-    if (end == text.npos || !decode(text.substr(end + 1), members[r])) {
+    auto const third = end == text.npos ? end : text.find('\n', end + 1);
+    if (third == text.npos || !decode(text.substr(third + 1), members[r])) {
       throw error(
           failure::join,
           message({"rank ", r,
                    " introduced itself in words of another version; build all ranks from one version of tutti"}))
           .between(rank, {r});
     }
+    cores_of[r] = text.substr(end + 1, third - end - 1);
     std::string_view const kind = text.substr(begin + 1, end - begin - 1);
     kind_of_rank_0 = r == 0 ? kind : kind_of_rank_0;
     agree_on_machine(*this, r, kind, kind_of_rank_0);
   }
-  rank_type neighbours = 0;
-  for (member const& m : members) {
-    neighbours += m.host == members[rank].host ? 1U : 0U;
+  std::size_t neighbours = 0;
+  core_set cores;  // of this host, by its ranks
+  std::string_view last;
+  for (rank_type r = 0; r < size(); ++r) {
+    if (members[r].host == members[rank].host) {
+      ++neighbours;
+      if (cores_of[r] != last) {  // they are mostly the same
+        static_cast<void>(cores.add(cores_of[r]));
+        last = cores_of[r];
+      }
+    }
   }
-  crowded = neighbours > std::thread::hardware_concurrency();
+  crowded = neighbours > cores.usable();
 }
 
 TUTTI_DECL rank_state::~rank_state() = default;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/core_set.hpp>
 #include <tutti/detail/core/monitor.hpp>
 #include <tutti/detail/shared_memory/loopback_world.hpp>
 #include <tutti/error.hpp>
 
 #include <new>
-#include <thread>
 #include <unistd.h>
 #include <utility>
 
@@ -28,12 +28,14 @@ struct loopback_world::all {
 };
 
 TUTTI_DECL loopback_world::loopback_world(rank_type n)
-    : shape_(ring_shape::suiting(n > std::thread::hardware_concurrency())),
+    : loopback_world(n, n > core_set::of_thread(::getpid()).usable()) {}
+TUTTI_DECL loopback_world::loopback_world(rank_type n, bool ranks_share_cores)
+    : shape_(ring_shape::suiting(ranks_share_cores)),
       segment_(static_cast<std::byte*>(
                    ::operator new(all::chunks_begin(n) + n * shape_.bytes(), std::align_val_t{all::page})),
                n),
       bells_(n),
-      barrier_(sleep_barrier::offered(n)) {}
+      barrier_(sleep_barrier::offered(!ranks_share_cores)) {}
 TUTTI_DECL loopback_world::~loopback_world() {
   ::operator delete(segment_.base(), std::align_val_t{all::page});
 }

@@ -1,51 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/descriptor.hpp>
-#include <tutti/detail/core/number_text.hpp>
+#include <tutti/detail/core/control_groups.hpp>
 #include <tutti/detail/shared_memory/memory_left.hpp>
 
-#include <cstring>
-#include <string_view>
-
 namespace tutti::inline v0_1_0::detail {
-
-/// One of the kernel's short files of words and numbers; empty if it cannot be read.
-class kernel_file {
- public:
-  static constexpr std::uint64_t none = UINT64_MAX;
-
-  explicit kernel_file(std::string const& path) {
-    descriptor const file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    for (ssize_t got = file ? 1 : 0;
-         got > 0 && size_<sizeof text_ - 1; size_ += got> 0 ? static_cast<std::size_t>(got) : 0) {
-      got = ::read(file.get(), text_ + size_, sizeof text_ - 1 - size_);
-    }
-  }
-
-  /// The number behind a word that begins a line; `none` if there is no such word, or no number.
-  [[nodiscard]] std::uint64_t number(std::string_view word = "") const noexcept {
-    for (char const* line = text_; *line != '\0'; ++line) {
-      if (std::string_view(line).starts_with(word)) {
-        char const* const digits = line + word.size() + std::strspn(line + word.size(), " ");
-        std::uint64_t value = none;
-        static_cast<void>(read_number(std::string_view(digits, std::strspn(digits, "0123456789")), value));
-        return value;
-      }
-      line = std::strchr(line, '\n');
-      if (line == nullptr) {
-        break;
-      }
-    }
-    return none;
-  }
-
-  [[nodiscard]] std::string_view text() const noexcept { return {text_, size_}; }
-
- private:
-  char text_[8192] = {};
-  std::size_t size_ = 0;
-};
 
 /// The files of a control group's memory, by version. Pages of files that are not in use count as free.
 struct group_files {
@@ -82,29 +41,10 @@ inline constexpr group_files groups_2{"max", "current", {"inactive_file ", "acti
 
 TUTTI_DECL std::uint64_t left_in_groups(std::string const& groups, std::string const& mounted, std::uint64_t swap) {
   std::uint64_t least = UINT64_MAX;
-  auto const up_from = [&](std::string const& root, std::string path, group_files const& names) {
-    for (;; path.resize(path.rfind('/'))) {
-      std::uint64_t const left = left_in_group(root + path + "/memory.", names, swap);
-      least = left < least ? left : least;
-      if (path.find('/') == std::string::npos) {
-        return;
-      }
-    }
-  };
-  kernel_file const list(groups);
-  for (std::string_view rest = list.text(); !rest.empty();) {  // "number:controllers:/path"
-    std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(line.size() == rest.size() ? line.size() : line.size() + 1);
-    line.remove_prefix(line.find(':') + 1);
-    std::string_view const controllers = line.substr(0, line.find(':'));
-    std::string const path(line.substr(line.find(':') + 1));
-    if (controllers.empty()) {
-      up_from(mounted, path, groups_2);
-      up_from(mounted + "/unified", path, groups_2);
-    } else if (controllers == "memory") {
-      up_from(mounted + "/memory", path, groups_1);
-    }
-  }
+  for_each_group(groups, mounted, "memory", [&](std::string const& group, int version) {
+    std::uint64_t const left = left_in_group(group + "memory.", version == 2 ? groups_2 : groups_1, swap);
+    least = left < least ? left : least;
+  });
   return least;
 }
 
