@@ -8,9 +8,14 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <cstddef>
 #include <cstdio>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /// What only the transports through memory do, and the errors of joining them.
@@ -293,6 +298,33 @@ BOOST_AUTO_TEST_CASE(private_memory_is_read_by_attaching) {
 }
 BOOST_AUTO_TEST_CASE(private_memory_that_became_unreadable_is_copied) {
   check_all(send_private_memory(false));
+}
+
+/// A program may lock itself in (seccomp) after it has joined. What orders "I sleep" and "here is a message" may then
+/// be lost, and with it the ring that wakes a rank.
+BOOST_AUTO_TEST_CASE(a_rank_that_cannot_announce_its_sleep_stays_awake) {
+  check_all(process_ranks::run(2, [](auto& meet) -> verdict {
+    shared_memory t(meet);
+    auto const is_awake = [&t] {
+      pollfd one{t.arm(), POLLIN, 0};
+      bool const rung = ::poll(&one, 1, 0) == 1;
+      t.disarm();
+      return rung;
+    };
+    if (is_awake()) {
+      return "nobody has rung";
+    }
+    bool const needs_others = core_set::of_thread().usable() >= 2 && sleep_barrier::offered(true);
+    sock_filter deny[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                          BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 1),
+                          BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+                          BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    sock_fprog const filter{4, deny};
+    if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0) {
+      return "";  // no filters here
+    }
+    return is_awake() == needs_others ? "" : "it sleeps, and may not be woken";
+  }));
 }
 
 /// What one rank asks for in vain is an error on all; and memory has no name that could stay behind.

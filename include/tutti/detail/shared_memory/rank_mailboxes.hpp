@@ -154,7 +154,9 @@ class rank_mailboxes {
 
   void sleep() noexcept {
     segment_.member(rank_).asleep.store(1, std::memory_order_relaxed);
-    barrier_.sleeper();
+    if (!barrier_.sleeper()) [[unlikely]] {
+      bell_.ring(rank_);
+    }
   }
   void wake() noexcept { segment_.member(rank_).asleep.store(0, std::memory_order_relaxed); }
 

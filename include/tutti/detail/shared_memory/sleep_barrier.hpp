@@ -42,12 +42,11 @@ class sleep_barrier {
   /// `remote`: all ranks of the world have offered that.
   explicit sleep_barrier(bool remote) noexcept : remote_(remote) {}
 
-  /// Between "I sleep" and the look for messages.
-  void sleeper() const noexcept {
+  /// Between "I sleep" and the look for messages. False if the others could not be made to pass a fence: the program
+  /// has locked itself in since it joined (seccomp). Then a message may not wake this rank, so it must not sleep.
+  [[nodiscard]] bool sleeper() const noexcept {
     store_load_fence();
-    if (remote_) {
-      ::syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
-    }
+    return !remote_ || ::syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0) == 0;
   }
   /// Between a message and the look for sleepers.
   void waker() const noexcept {
