@@ -69,18 +69,48 @@ struct bench {
   }
   /// Joins job `job` from address `from`.
   answer join(unsigned from, unsigned worker, unsigned workers, std::uint16_t slots = 4, std::uint32_t job = 0x1234,
-              std::uint32_t lease_ms = 1000) {
+              std::uint32_t lease_ms = 1000, std::uint32_t proof = 7) {
     nic::header h = contribution(worker, workers, 0, nic::terms::bytes);
     h.kind = nic::kind::join;
     h.operation = tutti::network_operation::none;
     h.job = job;
+    h.fingerprint = proof;
     std::vector<std::byte> terms(nic::terms::bytes);
     nic::write(nic::terms{lease_ms, slots}, terms.data());
     auto const& got = take(from, written(h, terms));
     BOOST_TEST_REQUIRE(got.size() == 1U);
     return got[0];
   }
+  /// The same with the proof that a guarded switch asks for.
+  answer join_with_proof(unsigned from, unsigned worker, unsigned workers, std::uint16_t slots, std::uint32_t job) {
+    answer const asked = join(from, worker, workers, slots, job, 60'000, 0);
+    return asked.h.kind == nic::kind::joined ? asked
+                                             : join(from, worker, workers, slots, job, 60'000, asked.h.fingerprint);
+  }
+  /// Whether two members, at these addresses, join a job with so many slots, and have a sum of it.
+  bool sums(unsigned first, unsigned second, std::uint16_t slots, std::uint32_t job) {
+    for (unsigned w = 0; w != 2; ++w) {
+      now += 1ms;
+      answer const a = join_with_proof(w == 0 ? first : second, w, 2, slots, job);
+      if (a.h.kind != nic::kind::joined || nic::read_terms(a.payload).slot_count != slots) {
+        return false;
+      }
+    }
+    nic::header h = contribution(0, 2, 0, 8);
+    h.job = job;
+    take(first, h);
+    h.worker = 1;
+    return take(second, h).size() == 2;
+  }
+  [[nodiscard]] bool has(std::uint32_t job) const {
+    return std::ranges::any_of(device.jobs(), [&](auto const& j) { return j.nonce() == job; });
+  }
 };
+
+/// A switch with room for so many jobs of ten slots, that guards what it has.
+bench guarded(std::size_t jobs) {
+  return bench({.memory = jobs * 10 * nic::slot_table::bytes(1, 0), .guard = nic::key{}});
+}
 
 bool is_refusal(bench::answer const& a, nic::refusal why) {
   return a.h.kind == nic::kind::refuse && nic::read_refusal(a.payload) == why;
@@ -169,6 +199,100 @@ BOOST_AUTO_TEST_CASE(a_member_has_one_number_at_a_time) {
   b.now += 2s;  // its lease has run out
   BOOST_TEST((b.join(100, 2, 3).h.kind == nic::kind::joined));
   BOOST_TEST((b.join(101, 0, 3).h.kind == nic::kind::joined));
+}
+
+BOOST_AUTO_TEST_CASE(a_job_begins_when_its_sender_has_proven_its_address) {
+  bench b = guarded(1);
+  auto const asked = b.join(100, 0, 2, 10, 1, 1000, 0);
+  BOOST_TEST((asked.to == 100 && is_refusal(asked, nic::refusal::unknown) && asked.h.fingerprint != 0));
+  BOOST_TEST(asked.payload.size() < nic::terms::bytes);  // it is no help to those that flood others
+  BOOST_TEST(nic::asks_for_proof(asked.h, nic::refusal::unknown));
+  std::uint32_t const proof = asked.h.fingerprint;
+  for (auto const& [from, job, said] : {std::tuple{101U, 1U, proof}, {100U, 2U, proof}, {100U, 1U, proof ^ 2}}) {
+    BOOST_TEST(is_refusal(b.join(from, 0, 2, 10, job, 1000, said), nic::refusal::unknown));
+  }
+  BOOST_TEST(b.device.jobs().empty());
+  BOOST_TEST((b.join(100, 0, 2, 10, 1, 1000, proof).h.kind == nic::kind::joined));
+  BOOST_TEST((b.join(101, 1, 2, 10, 1, 1000, 0).h.kind == nic::kind::joined));  // who knows of the job
+  b.now += 1ms;
+  unsigned answered = 0;
+  for (std::uint32_t job = 2; job != 102; ++job) {
+    nic::header h = of_kind(nic::kind::join, 0, 2);
+    h.operation = tutti::network_operation::none;
+    h.job = job;
+    h.length = nic::terms::bytes;
+    answered += static_cast<unsigned>(b.take(102, h).size());
+  }
+  BOOST_TEST(answered == 10U);  // in a millisecond
+}
+
+// Claims that nothing has come of cost others nothing, whatever they ask for.
+BOOST_AUTO_TEST_CASE(claims_make_way) {
+  for (std::uint16_t const slots : std::initializer_list<std::uint16_t>{10, 1, 60'000}) {
+    bench b = guarded(3);
+    for (std::uint32_t job = 100; job != 140; ++job) {
+      b.now += 1ms;
+      std::ignore = b.join_with_proof(66, 0, 6, slots, job);
+    }
+    b.now += 1ms;
+    BOOST_TEST(b.sums(1, 2, 10, 1));
+    for (std::uint32_t job = 200; job != 240; ++job) {
+      b.now += 100ms;
+      std::ignore = b.join_with_proof(66, 0, 6, slots, job);
+      BOOST_TEST(b.has(1));
+    }
+    b.now += 1s;
+    BOOST_TEST(b.sums(3, 4, 10, 2));
+    BOOST_TEST(b.has(1));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_claim_with_weights_makes_way_for_those_of_others) {
+  bench b = guarded(3);
+  auto const store = [&](unsigned from, std::uint32_t job, std::uint32_t k) {
+    nic::header h = of_kind(nic::kind::supply, 0, 2, k);
+    h.job = job;
+    h.flags = nic::flag::keyed;
+    h.length = nic::block_bytes;
+    return b.take(from, h).front().h.kind == nic::kind::result;
+  };
+  BOOST_TEST(b.sums(1, 2, 10, 1));
+  std::ignore = b.join_with_proof(66, 0, 2, 10, 100);
+  BOOST_TEST(store(66, 100, 8));
+  b.now += 1s;
+  BOOST_TEST(store(1, 1, 20));
+  BOOST_TEST(!b.has(100));
+}
+
+// One that has begun many makes way for one that has few, but not for its equals.
+BOOST_AUTO_TEST_CASE(hosts_share_a_switch) {
+  bench b = guarded(3);
+  for (std::uint32_t job = 1; job != 4; ++job) {
+    BOOST_TEST(b.sums(1, 2, 10, job));
+  }
+  BOOST_TEST(!b.sums(1, 2, 10, 4));
+  BOOST_TEST(b.sums(3, 4, 10, 5));
+  BOOST_TEST(!b.has(1));
+  BOOST_TEST(!b.sums(3, 4, 10, 6));
+  BOOST_TEST(b.sums(5, 6, 10, 7));
+  BOOST_TEST((b.has(3) && b.has(5) && b.has(7)));
+  BOOST_TEST(!b.sums(8, 9, 10, 8));
+}
+
+BOOST_AUTO_TEST_CASE(addresses_tell_hosts) {
+  auto const at = [](char const* host, std::uint16_t port) { return nic::endpoint(net::resolve(host, port).front()); };
+  for (auto const& [a, b, are] : {std::tuple{"10.0.0.1", "10.0.0.1", true},
+                                  {"10.0.0.1", "10.0.0.2", false},
+                                  {"2001:db8::1", "2001:db8::2:3", true},
+                                  {"2001:db8::1", "2001:db8:0:1::1", false},
+                                  {"fe80::1", "fe80::2", false},
+                                  {"::1", "127.0.0.1", false}}) {
+    BOOST_TEST(nic::are_on_one_host(at(a, 1), at(b, 2)) == are, a << " " << b);
+  }
+  nic::key const k{};
+  BOOST_TEST(nic::proof_of(k, at("10.0.0.1", 1), 1) != nic::proof_of(k, at("10.0.0.1", 2), 1));
+  BOOST_TEST(nic::proof_of(k, at("10.0.0.1", 1), 1) != nic::proof_of(k, at("10.0.0.2", 1), 1));
+  BOOST_TEST(nic::proof_of(k, at("10.0.0.1", 1), 1) != nic::proof_of(k, at("10.0.0.1", 1), 2));
 }
 
 BOOST_AUTO_TEST_CASE(unknown_senders_change_nothing_and_get_little) {
@@ -751,6 +875,47 @@ BOOST_AUTO_TEST_CASE(the_program_serves_jobs_while_unknown_senders_flood_it) {
   }));
   auto const wanted = member::expected(2, 60);
   BOOST_TEST(std::ranges::all_of(all, [&](member const& w) { return !w.failed() && w.result() == wanted; }));
+}
+
+// They ask for all memory, and prove their address if they are asked to.
+BOOST_AUTO_TEST_CASE(the_program_serves_jobs_when_unknown_senders_have_claimed_it) {
+  for (bool const proves : {false, true}) {
+    program p({"--memory", "16M"});
+    nic::udp_port unknown(net::resolve("127.0.0.1", 0).front());
+    nic::header h = contribution(0, 6, 0, nic::terms::bytes);
+    h.kind = nic::kind::join;
+    h.operation = tutti::network_operation::none;
+    std::vector<std::byte> terms(nic::terms::bytes);
+    nic::write(nic::terms{60'000, 1024}, terms.data());
+    unsigned joined = 0;
+    auto const claim = [&](std::uint32_t job, std::uint32_t proof) {
+      h.job = job;
+      h.fingerprint = proof;
+      pollfd one{unknown.descriptor(), POLLIN, 0};
+      for (int tries = 0; tries != 1000 && one.revents == 0; ++tries) {  // it answers a few in a millisecond
+        unknown.send(p.address, h, terms);
+        unknown.flush();
+        ::poll(&one, 1, 20);
+      }
+      unknown.drain([&](nic::endpoint const&, std::span<std::byte const> bytes, bool) {
+        nic::packet q;
+        BOOST_TEST((nic::seal().read(bytes, q) == nic::reading::good));
+        joined += q.head.kind == nic::kind::joined ? 1 : 0;
+        proof = q.head.fingerprint;
+      });
+      return proof;
+    };
+    for (std::uint32_t job = 100; job != 140; ++job) {
+      std::uint32_t const proof = claim(job, 0);
+      if (proves) {
+        std::ignore = claim(job, proof);
+      }
+    }
+    BOOST_TEST((joined >= 40) == proves);
+    BOOST_TEST((joined == 0) == !proves);
+    sum_by(p, {}, 4, 500, 1);
+    BOOST_TEST(p.count_after(SIGTERM, "completed") == 500U);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(programs_of_racks_sum_through_one_above_them) {

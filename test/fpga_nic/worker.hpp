@@ -86,6 +86,7 @@ class worker {
     nic::write(place_, terms.data() + nic::terms::bytes);
     nic::header h = head(nic::kind::join, 0);
     h.operation = tutti::network_operation::none;
+    h.fingerprint = proof_;
     h.flags = static_cast<std::uint16_t>(h.flags | (place_.exists() ? nic::flag::of_racks : 0));
     h.length = static_cast<std::uint16_t>(nic::terms::bytes + (place_.exists() ? nic::rack_place::bytes : 0));
     port_->send(device_, h, std::span(terms).first(h.length));
@@ -128,7 +129,10 @@ class worker {
     } else if (h.kind == nic::kind::refuse) {
       auto const why = nic::read_refusal(p.payload);
       failed_ = failed_ || (why != nic::refusal::unknown && why != nic::refusal::late);
-      if (why == nic::refusal::unknown) {
+      if (nic::asks_for_proof(h, why)) {
+        asked_ = proof_ == h.fingerprint ? asked_ : tutti::time_point{};
+        proof_ = h.fingerprint;
+      } else if (why == nic::refusal::unknown) {
         slots_ = 0;
       }
     }
@@ -159,6 +163,7 @@ class worker {
   nic::seal seal_;
   std::uint16_t slots_ = 0;  ///< 0: it has not joined
   unsigned joins_ = 0;
+  std::uint32_t proof_ = 0;  ///< what the device has asked for in a join
   bool failed_ = false;
   tutti::time_point asked_{};
   std::vector<tutti::time_point> sent_;

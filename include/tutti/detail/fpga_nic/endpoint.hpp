@@ -4,6 +4,7 @@
 #include <tutti/detail/net/address.hpp>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <netinet/in.h>
@@ -50,6 +51,21 @@ class endpoint {
     return {reinterpret_cast<sockaddr const*>(&six), sizeof six};
   }
   [[nodiscard]] bool is_ipv4() const noexcept { return std::memcmp(host_.data(), mapped.data(), mapped.size()) == 0; }
+
+  /// Host, link and port, to be hashed.
+  [[nodiscard]] std::array<std::byte, 22> bytes() const noexcept {
+    std::array<std::byte, 22> all;
+    std::memcpy(all.data(), host_.data(), host_.size());
+    std::memcpy(all.data() + host_.size(), &link_, sizeof link_);
+    std::memcpy(all.data() + host_.size() + sizeof link_, &port_, sizeof port_);
+    return all;
+  }
+  /// Whether both are of one host: an IPv6 host may have all addresses of its /64, except on its link.
+  [[nodiscard]] bool is_on_host_of(endpoint const& other) const noexcept {
+    bool const is_of_link = host_[0] == 0xfe && (host_[1] & 0xc0U) == 0x80;
+    bool const is_whole = is_ipv4() || other.is_ipv4() || is_of_link;
+    return std::memcmp(host_.data(), other.host_.data(), is_whole ? 16 : 8) == 0;
+  }
 
   friend bool operator==(endpoint const&, endpoint const&) = default;
 

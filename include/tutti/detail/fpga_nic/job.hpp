@@ -26,10 +26,12 @@ class job {
     friend bool operator==(member const&, member const&) = default;
   };
 
-  /// `racks`: see `slots`.
+  /// `racks`: see `slots`. `by`: the sender that began it, at that time.
   job(std::uint32_t nonce, std::uint8_t members, bool in_rank_order, std::uint16_t slot_count, bool awaits_weights,
-      rack_places const& racks)
+      rack_places const& racks, Address const& by, time_point begun)
       : nonce_(nonce),
+        by_(by),
+        begun_(begun),
         in_rank_order_(in_rank_order),
         members_(members),
         slots_(slot_count, in_order(in_rank_order), awaits_weights, racks) {}
@@ -41,6 +43,13 @@ class job {
   }
 
   [[nodiscard]] std::uint32_t nonce() const noexcept { return nonce_; }
+  /// The address that its first join came from.
+  [[nodiscard]] Address const& begun_by() const noexcept { return by_; }
+  [[nodiscard]] time_point begun() const noexcept { return begun_; }
+  /// Whether it is a mere claim: no operation of several workers has been completed for it.
+  [[nodiscard]] bool is_claim() const noexcept { return is_claim_; }
+  /// One has been.
+  void serve() noexcept { is_claim_ = false; }
   [[nodiscard]] bool in_rank_order() const noexcept { return in_rank_order_; }
   [[nodiscard]] std::uint8_t size() const noexcept { return static_cast<std::uint8_t>(members_.size()); }
   [[nodiscard]] member& operator[](std::uint8_t i) noexcept { return members_[i]; }
@@ -86,6 +95,9 @@ class job {
   [[nodiscard]] static constexpr unsigned in_order(bool wanted) noexcept { return wanted ? most_workers_in_order : 0; }
 
   std::uint32_t nonce_;
+  Address by_;
+  time_point begun_;
+  bool is_claim_ = true;
   bool in_rank_order_;
   std::vector<member> members_;
   fpga_nic::slot_table slots_;

@@ -207,6 +207,12 @@ class member {
       pace_.congested(now);
     }
     bool const is_unknown = p.head.kind == kind::refuse && read_refusal(p.payload) == refusal::unknown;
+    if (is_unknown && asks_for_proof(p.head, refusal::unknown)) {
+      if (!servers_.at(by).joined()) {
+        servers_.at(by).prove(p.head, now);
+      }
+      return;
+    }
     if (p.head.kind == kind::joined) {
       take_joined(by, p, now);
     } else if (!p.head.has(flag::keyed)) {

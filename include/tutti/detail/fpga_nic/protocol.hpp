@@ -77,6 +77,12 @@ struct header {
   friend constexpr bool operator==(header const&, header const&) = default;
 };
 
+/// Whether a refusal is one of a join that asks for it again, with the fingerprint that the refusal has.
+[[nodiscard]] constexpr bool asks_for_proof(header const& h, refusal why) noexcept {
+  return h.kind == kind::refuse && why == refusal::unknown && h.operation == network_operation::none &&
+         !h.has(flag::keyed) && h.fingerprint != 0;
+}
+
 /// What a worker asks for when it joins, and what it gets.
 struct terms {
   static constexpr std::size_t bytes = 6;

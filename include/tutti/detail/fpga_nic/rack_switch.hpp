@@ -53,7 +53,7 @@ class rack_switch {
   [[nodiscard]] climb_counters const& climbed() const noexcept { return counters_; }
 
   /// Takes a packet as it came; `congested` if it came marked by ECN. Answers, and what goes up, are handed to
-  /// `emit(to, header, payload)`.
+  /// `emitter(to, header, payload)`.
   template <class Emit>
   void take(Address const& from, std::span<std::byte const> bytes, bool congested, time_point now, Emit&& emitter) {
     packet p;
@@ -112,8 +112,10 @@ class rack_switch {
     std::uint32_t nonce = 0;
     rack_place place{};
     bool joined = false;
-    worker_set asking{};  ///< members that have joined, and wait for the device above to say so
-    terms above{};        ///< what that has granted
+    worker_set asking{};      ///< members that have joined, and wait for the device above to say so
+    terms wanted{};           ///< what it is asked for
+    terms above{};            ///< what that has granted
+    std::uint32_t proof = 0;  ///< that this device receives at its address, as that has said; 0: not asked for
     std::vector<version> versions{};
   };
 
@@ -194,15 +196,17 @@ class rack_switch {
     below_.take(from, std::span(again).first(seal_.write(plain, p.payload.first(terms::bytes), again.data())),
                 congested, now, keep);
     if (has_joined) {
-      c->joined ? ask_whether_known(*c, emitter) : ask_to_join(*c, read_terms(p.payload), emitter);
+      c->wanted = read_terms(p.payload);
+      c->joined ? ask_whether_known(*c, emitter) : ask_to_join(*c, emitter);
     }
   }
   template <class Emit>
-  void ask_to_join(climb const& c, terms const& wanted, Emit& emitter) {
+  void ask_to_join(climb const& c, Emit& emitter) {
     header h = head_of(c, kind::join);
+    h.fingerprint = c.proof;
     h.flags = flag::in_rank_order;
     std::array<std::byte, terms::bytes> payload;
-    write(wanted, payload.data());
+    write(c.wanted, payload.data());
     h.length = terms::bytes;
     emitter(std::as_const(above_), std::as_const(h), std::span<std::byte const>(payload));
   }
@@ -304,7 +308,12 @@ class rack_switch {
   void hear_refusal(climb& c, job<Address>& j, packet const& p, Emit& emitter) {
     header const& h = p.head;
     refusal const why = read_refusal(p.payload);
-    if (why == refusal::unknown) {
+    if (asks_for_proof(h, why)) {
+      if (!c.joined) {
+        c.proof = h.fingerprint;
+        ask_to_join(c, emitter);
+      }
+    } else if (why == refusal::unknown) {
       below_.end(c.nonce);
       climbs_.erase(climbs_.begin() + (&c - climbs_.data()));
     } else if (why == refusal::no_slots && h.slot == no_slot) {
@@ -354,6 +363,7 @@ class rack_switch {
     at(c, h) = {version::state::final, h.sequence, {}};
     aggregate const& a = j.slot_table().at(h);
     a.arrived.each([&](std::uint8_t w) { j[a.member[w]].congested = j[a.member[w]].congested || congested; });
+    j.serve();
     header r = h;
     r.workers = a.workers;
     r.flags = static_cast<std::uint16_t>((h.flags & flag::phase) | (a.in_rank_order ? flag::in_rank_order : 0));

@@ -68,6 +68,14 @@ class server {
       ask_to_join(now);
     }
   }
+  /// It wants to know whether this member receives at its address, before it lets it join.
+  void prove(header const& asked, time_point now) {
+    if (join_.fingerprint != asked.fingerprint) {
+      join_.fingerprint = asked.fingerprint;
+      asked_ = {};
+    }
+    ask_to_join(now);
+  }
   /// What it has answered. True if this member has joined by that. One that grants fewer slots than that is not used.
   bool grant(fpga_nic::terms const& given) noexcept {
     bool const before = std::exchange(joined_, given.slot_count >= asked_for_.slot_count);

@@ -5,10 +5,12 @@
 #include <tutti/detail/fpga_nic/job.hpp>
 #include <tutti/detail/fpga_nic/protocol.hpp>
 #include <tutti/detail/fpga_nic/seal.hpp>
+#include <tutti/detail/fpga_nic/sender.hpp>
 #include <tutti/detail/fpga_nic/slot_table.hpp>
 #include <tutti/detail/fpga_nic/switch_limits.hpp>
 #include <tutti/time.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -21,7 +23,7 @@ namespace tutti::inline v0_1_0::detail::fpga_nic {
 /// The device as a program: jobs, their members and slots. Packets in, packets out, at the time that it is given; it
 /// does no I/O, and allocates only when a job begins, or gives it weights of more keys than before.
 ///
-/// An answer is handed to a callable: `emit(to, header, payload)`. The payload is valid during the call.
+/// An answer is handed to a callable: `emitter(to, header, payload)`. The payload is valid during the call.
 template <class Address>
 class summing_switch {
  public:
@@ -84,7 +86,7 @@ class summing_switch {
       return refuse_member(*j, m, h, refusal::unsupported, {h.worker, h.workers}, emitter);
     }
     if (h.has(flag::keyed)) {
-      return h.kind == kind::supply ? store(*j, m, p, emitter) : answer_weights(*j, m, h, emitter);
+      return h.kind == kind::supply ? store(j, m, p, now, emitter) : answer_weights(*j, m, h, emitter);
     }
     switch (h.kind) {
       case kind::contribute:
@@ -108,7 +110,7 @@ class summing_switch {
 
   /// Gives a job a block of weights, as a member does by `supply`.
   void store(std::uint32_t nonce, std::uint32_t k, std::uint32_t version, std::span<std::byte const> weights) {
-    if (job<Address>* const j = find(nonce); j != nullptr && make_room(*j, k)) {
+    if (job<Address>* j = find(nonce); j != nullptr && make_room(j, k, {})) {
       (void)j->slot_table().store({.sequence = k, .fingerprint = version}, weights);
     }
   }
@@ -148,6 +150,9 @@ class summing_switch {
   template <class Emit>
   void give_results(job<Address>& j, header const& h, Emit& emitter) {
     aggregate const& a = j.slot_table().at(h);
+    if (a.workers > 1) {
+      j.serve();
+    }
     a.arrived.each([&](std::uint8_t w) {
       if (j[a.member[w]].is_present) {
         emit_result(j, a.member[w], h, w, a.wants_no_data.has(w), emitter);
@@ -174,8 +179,11 @@ class summing_switch {
     terms const wanted = read_terms(p.payload);
     bool const in_rank_order = h.has(flag::in_rank_order);
     job<Address>* j = find(h.job);
+    if (j == nullptr && limits_.guard && h.fingerprint != proof_of(*limits_.guard, from, h.job)) {
+      return ask_for_proof(from, h, now, emitter);
+    }
     if (j == nullptr) {
-      j = begin(h, wanted.slot_count, now);
+      j = begin(from, h, wanted.slot_count, now);
       if (j == nullptr) {
         return refuse_unknown(from, h, refusal::no_slots, now, emitter);
       }
@@ -210,53 +218,107 @@ class summing_switch {
   }
 
   /// A new job, if there is room for one with at least one slot.
-  [[nodiscard]] job<Address>* begin(header const& h, std::uint16_t wanted, time_point now) {
+  [[nodiscard]] job<Address>* begin(Address const& from, header const& h, std::uint16_t wanted, time_point now) {
     free_abandoned(now);
-    if (jobs_.size() == limits_.jobs || h.workers > limits_.members) {
+    if (h.workers > limits_.members) {
       return nullptr;
     }
     bool const in_rank_order = h.has(flag::in_rank_order);
     std::uint16_t const limit = in_rank_order ? limits_.slots_in_order : limits_.slot_count;
-    std::size_t const fit = memory_left() / job<Address>::bytes(1, in_rank_order, limits_.racks);
     std::uint16_t const most = wanted < limit ? wanted : limit;
+    make_way(from, h.job, job<Address>::bytes(most, in_rank_order, limits_.racks), 1, now);
+    if (jobs_.size() == limits_.jobs) {
+      return nullptr;
+    }
+    std::size_t const fit = memory_left() / job<Address>::bytes(1, in_rank_order, limits_.racks);
     auto const granted = static_cast<std::uint16_t>(most < fit ? most : fit);
     if (granted == 0) {
       return nullptr;
     }
-    return &jobs_.emplace_back(h.job, h.workers, in_rank_order, granted, limits_.awaits_weights, limits_.racks);
+    return &jobs_.emplace_back(h.job, h.workers, in_rank_order, granted, limits_.awaits_weights, limits_.racks, from,
+                               now);
+  }
+
+  /// Ends other jobs, as far as a guard lets it, until there are so many bytes for one that this sender began or
+  /// begins, and places for so many jobs more.
+  void make_way(Address const& from, std::uint32_t nonce, std::size_t bytes, std::size_t places, time_point now) {
+    while (limits_.guard && bytes <= limits_.memory &&
+           (memory_left() < bytes || jobs_.size() + places > limits_.jobs)) {
+      std::size_t const victim = find_one_to_end(from, nonce, now);
+      if (victim == jobs_.size()) {
+        return;
+      }
+      jobs_.erase(jobs_.begin() + static_cast<std::ptrdiff_t>(victim));
+    }
+  }
+  /// The job that makes way for one of this sender's; `jobs_.size()`: none has to. Claims come first: all but
+  /// one of a host that has no other, takes a quarter of the memory at most, and is less than a second old. Then come
+  /// jobs of a host that has begun two more than the sender's. Of equal ones, the oldest of the host with most of them
+  /// goes. Members of a job that has gone join again.
+  [[nodiscard]] std::size_t find_one_to_end(Address const& from, std::uint32_t nonce, time_point now) const {
+    auto const begun_by_host_of = [&](Address const& a, bool only_claims) {
+      return std::count_if(jobs_.begin(), jobs_.end(), [&](job<Address> const& j) {
+        return (j.is_claim() || !only_claims) && are_on_one_host(j.begun_by(), a);
+      });
+    };
+    auto const of_sender = begun_by_host_of(from, false);
+    std::size_t found = jobs_.size();
+    std::pair<bool, std::ptrdiff_t> most{};
+    for (std::size_t i = 0; i != jobs_.size(); ++i) {
+      job<Address> const& j = jobs_[i];
+      std::pair<bool, std::ptrdiff_t> const its{j.is_claim(), begun_by_host_of(j.begun_by(), j.is_claim())};
+      bool const is_fresh =
+          its.second == 1 && bytes_of(j) <= limits_.memory / 4 && now - j.begun() < std::chrono::seconds(1);
+      bool const may_end = its.first ? !is_fresh : its.second > of_sender + 1;
+      if (j.nonce() != nonce && may_end && its > most) {
+        found = i;
+        most = its;
+      }
+    }
+    return found;
+  }
+  [[nodiscard]] std::size_t bytes_of(job<Address> const& j) const noexcept {
+    return job<Address>::bytes(j.slot_table().size(), j.in_rank_order(), limits_.racks) +
+           j.slot_table().weights().bytes();
   }
   [[nodiscard]] std::size_t memory_left() const noexcept {
     std::size_t left = limits_.memory;
     for (job<Address> const& j : jobs_) {
-      left -= job<Address>::bytes(j.slot_table().size(), j.in_rank_order(), limits_.racks) +
-              j.slot_table().weights().bytes();
+      left -= bytes_of(j);
     }
     return left;
   }
 
   /// Makes room for the weights of a key, and while it is at it for as many again. False: there is none.
-  bool make_room(job<Address>& j, std::uint32_t k) {
-    std::size_t const there = j.slot_table().weights().room();
-    std::size_t const fit = memory_left() / held_weights::bytes_of_one;
+  /// @param j moves where other jobs have to end
+  bool make_room(job<Address>*& j, std::uint32_t k, time_point now) {
+    std::size_t const there = j->slot_table().weights().room();
     if (k < there) {
       return true;
     }
-    if (k >= limits_.keys || k - there >= fit) {
+    if (k >= limits_.keys) {
+      return false;
+    }
+    std::uint32_t const nonce = j->nonce();
+    make_way(Address(j->begun_by()), nonce, (k - there + 1) * held_weights::bytes_of_one, 0, now);
+    j = find(nonce);
+    std::size_t const fit = memory_left() / held_weights::bytes_of_one;
+    if (k - there >= fit) {
       return false;
     }
     std::size_t const most = limits_.keys - there < fit ? limits_.keys - there : fit;
     std::size_t const more = k - there + 1 > there ? k - there + 1 : there;
-    j.slot_table().make_room(there + (more < most ? more : most));
+    j->slot_table().make_room(there + (more < most ? more : most));
     return true;
   }
   template <class Emit>
-  void store(job<Address>& j, std::uint8_t m, packet const& p, Emit& emitter) {
-    if (!make_room(j, p.head.sequence)) {
-      return refuse_member(j, m, p.head, refusal::no_slots, {p.head.worker, p.head.workers}, emitter);
+  void store(job<Address>* j, std::uint8_t m, packet const& p, time_point now, Emit& emitter) {
+    if (!make_room(j, p.head.sequence, now)) {
+      return refuse_member(*j, m, p.head, refusal::no_slots, {p.head.worker, p.head.workers}, emitter);
     }
     ++counters_.stores;
-    (void)j.slot_table().store(p.head, p.payload);
-    emit_weights(j, m, p.head, true, emitter);
+    (void)j->slot_table().store(p.head, p.payload);
+    emit_weights(*j, m, p.head, true, emitter);
   }
   template <class Emit>
   void answer_weights(job<Address>& j, std::uint8_t m, header const& h, Emit& emitter) {
@@ -367,6 +429,26 @@ class summing_switch {
     r.flags &= flag::phase | flag::in_rank_order | flag::keyed;
     emitter(from, std::as_const(r), std::span<std::byte const>(&reason, 1));
   }
+  /// Refuses a join that begins a job, until it has the proof that this refusal carries.
+  template <class Emit>
+  void ask_for_proof(Address const& from, header h, time_point now, Emit& emitter) {
+    ++counters_.of(refusal::unknown);
+    if (now - proofs_since_ >= std::chrono::milliseconds(1)) {
+      proofs_since_ = now;
+      proofs_ = 0;
+    }
+    if (proofs_ == most_proofs) {
+      ++counters_.unanswered;
+      return;
+    }
+    ++proofs_;
+    std::byte const reason{static_cast<std::uint8_t>(refusal::unknown)};
+    h.kind = kind::refuse;
+    h.fingerprint = proof_of(*limits_.guard, from, h.job);
+    h.length = 1;
+    h.flags &= flag::in_rank_order;
+    emitter(from, std::as_const(h), std::span<std::byte const>(&reason, 1));
+  }
   [[nodiscard]] static header with(header h, other const& o) noexcept {
     h.worker = o.worker;
     h.workers = o.workers;
@@ -386,7 +468,11 @@ class summing_switch {
   switch_limits limits_;
   fpga_nic::seal seal_;
   counters counters_;
+  static constexpr unsigned most_proofs = 10;  ///< that are asked for in a millisecond
+
   time_point next_refusal_{};
+  time_point proofs_since_{};
+  unsigned proofs_ = 0;  ///< since then
   std::vector<job<Address>> jobs_;
 };
 

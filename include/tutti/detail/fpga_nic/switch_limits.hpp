@@ -3,10 +3,12 @@
 
 #include <tutti/detail/fpga_nic/protocol.hpp>
 #include <tutti/detail/fpga_nic/rack_places.hpp>
+#include <tutti/detail/fpga_nic/siphash.hpp>
 #include <tutti/time.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 namespace tutti::inline v0_1_0::detail::fpga_nic {
 
@@ -21,6 +23,9 @@ struct switch_limits {
   duration lease = std::chrono::seconds(60);  ///< the longest
   bool awaits_weights = false;                ///< contributions to updates are taken before there are the weights
   rack_places racks{};                        ///< of members: see `slots`. Of all jobs
+  /// With a key, which no sender knows: a sender that begins a job has to prove its address first, and jobs that have
+  /// done nothing, or of which one host has begun many, make way for others.
+  std::optional<key> guard{};
 };
 
 }  // namespace tutti::detail::fpga_nic
