@@ -3,7 +3,9 @@
 
 #include <tutti/collective/concept.hpp>
 #include <tutti/collective/request.hpp>
+#include <tutti/detail/core/descriptor.hpp>
 #include <tutti/detail/engine/wait.hpp>
+#include <tutti/error.hpp>
 
 #include <boost/asio/append.hpp>
 #include <boost/asio/associated_cancellation_slot.hpp>
@@ -16,9 +18,12 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include <algorithm>
+#include <cerrno>
 #include <exception>
 #include <memory>
+#include <sys/epoll.h>
 #include <tuple>
+#include <unistd.h>
 #include <vector>
 
 namespace tutti::inline v0_1_0 {
@@ -53,6 +58,21 @@ struct awaited_by final : awaited {
   boost::asio::executor_work_guard<boost::asio::associated_executor_t<Handler, boost::asio::any_io_executor>> work;
 };
 
+/// A descriptor that is readable when `fd` is, to be owned by Asio, which registers its descriptors again in a child of
+/// fork (`notify_fork`). The transport's own are closed there; this one stays open, and keeps nothing else open.
+/// @throws error(failure::cancelled) if the process has no descriptors left
+[[nodiscard]] inline int watch_for_asio(int fd) {
+  int const watch = ::epoll_create1(EPOLL_CLOEXEC);
+  epoll_event readable{.events = EPOLLIN, .data = {.fd = fd}};
+  if (watch < 0 || ::epoll_ctl(watch, EPOLL_CTL_ADD, fd, &readable) != 0) {
+    int const why = errno;
+    ::close(watch);
+    throw error(failure::cancelled, "on_asio: cannot create an epoll descriptor: " + describe_errno(why) +
+                                        "; allow this process more descriptors (ulimit -n)");
+  }
+  return watch;
+}
+
 }  // namespace detail
 
 /// Runs a communicator on an io_context: its operations may be awaited with any completion token.
@@ -69,6 +89,9 @@ struct awaited_by final : awaited {
 ///
 /// It must live as long as operations are awaited; destroying it gives them up. The initiating function
 /// starts the operation, also with a deferred token: to drop such an operation is to give it up.
+///
+/// A program may fork while operations are awaited, as Boost.Process does, and call `notify_fork`. They go on in the
+/// parent. The child may go on with the io_context: there their handlers are destroyed and not called.
 ///
 /// Cost: a handler of Asio's for each operation that is awaited.
 /// Thread safety: the thread that runs the context; one at a time.
@@ -95,7 +118,6 @@ class on_asio {
       w->operation.cancel();  // before their buffers go
     }
     world_.companion(nullptr);
-    readable_.release();  // the descriptor is the transport's
   }
 
   /// Awaits a request.
@@ -135,7 +157,16 @@ class on_asio {
 
   /// Moves everything on, completes what has ended, and sleeps if there is more to wait for.
   void pump() {
+    if (world_.inherited()) {  // a forked child: they go on in the parent
+      rest();
+      waiting_.clear();
+      return;
+    }
+    std::shared_ptr<bool> const alive = alive_;
     world_.poll();
+    if (!*alive) {  // a reduction has ended it
+      return;
+    }
     complete();
     if (waiting_.empty()) {
       rest();
@@ -143,22 +174,27 @@ class on_asio {
     }
     int const handle = world_.transport().arm();
     world_.poll();
+    if (!*alive) {
+      return;
+    }
     if (std::any_of(waiting_.begin(), waiting_.end(), [](auto& w) { return w->operation.ended(); })) {
       world_.transport().disarm();
       pump_soon();
       return;
     }
-    if (readable_.native_handle() != handle) {
-      readable_.release();
-      readable_.assign(handle);
+    if (std::exchange(watched_, handle) != handle) {
+      readable_.close();
+      readable_.assign(detail::watch_for_asio(handle));
     }
     if (!std::exchange(armed_, true)) {
       readable_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
                            [this, alive = alive_](boost::system::error_code) {
                              if (*alive) {
                                armed_ = false;
-                               world_.claim();
-                               world_.transport().disarm();
+                               if (!world_.inherited()) {
+                                 world_.claim();
+                                 world_.transport().disarm();
+                               }
                                pump();
                              }
                            });
@@ -168,7 +204,7 @@ class on_asio {
       timer_.async_wait([this, alive = alive_](boost::system::error_code why) {
         if (*alive) {
           timed_ = false;
-          if (!why) {
+          if (!why && !world_.inherited()) {
             world_.look();
             for (auto& w : waiting_) {
               w->operation.check_deadline();
@@ -209,6 +245,7 @@ class on_asio {
   boost::asio::posix::stream_descriptor readable_;
   boost::asio::steady_timer timer_;
   std::vector<std::unique_ptr<detail::awaited>> waiting_;
+  int watched_ = -1;  ///< the transport's descriptor, for which `readable_` stands
   bool armed_ = false;
   bool timed_ = false;
   bool pumping_ = false;
@@ -226,7 +263,9 @@ auto async_start(Operator& op, Arguments&&... arguments_and_token) {
   auto* const loop = static_cast<on_asio<communicator_type>*>(op.world().companion());
   expects(loop != nullptr, "async: make a tutti::on_asio for this communicator first, and keep it");
   return [&]<std::size_t... Index>(std::index_sequence<Index...>) {
-    return loop->async_wait(op.start(std::get<Index>(std::move(all))...), std::get<last>(std::move(all)));
+    request started = op.start(std::get<Index>(std::move(all))...);
+    expects(op.world().companion() == loop, "async: a reduction has ended the on_asio of this communicator");
+    return loop->async_wait(std::move(started), std::get<last>(std::move(all)));
   }(std::make_index_sequence<last>());
 }
 

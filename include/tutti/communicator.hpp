@@ -307,7 +307,11 @@ communicator<Transport, N, Trace>::state::~state() {
 }
 template <transport Transport, rank_type N, tracer Trace>
 void communicator<Transport, N, Trace>::state::end() noexcept {
-  delete this;
+  if (this->user.is_inside() || this->moving) {  // a reduction has destroyed the last name
+    this->destroy = [](detail::duty& d) { delete static_cast<state*>(&d); };
+  } else {
+    delete this;
+  }
 }
 template <transport Transport, rank_type N, tracer Trace>
 void communicator<Transport, N, Trace>::state::trace_incidents() {

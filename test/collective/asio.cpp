@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread
 #include <laws/operators.hpp>
+#include <support/transports.hpp>
 #include <support/worlds.hpp>
 #include <tutti/asio.hpp>
 #include <tutti/collective/allreduce.hpp>
+#include <tutti/collective/send_recv.hpp>
+#include <tutti/reduction/functor.hpp>
 #include <tutti/topology/ring.hpp>
 #include <tutti/transport/loopback.hpp>
 #include <tutti/transport/tcp.hpp>
@@ -17,6 +20,9 @@
 #include <boost/asio/use_future.hpp>
 
 #include <ctime>
+#include <optional>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace asio = boost::asio;
 
@@ -148,6 +154,83 @@ BOOST_AUTO_TEST_CASE(the_deadline_holds_without_a_wait) {
   });
   for (auto const& r : results) {
     BOOST_TEST((r.failure().kind == tutti::failure::deadline), r.failure().text);
+  }
+}
+
+/// A rank that awaits an operation forks a child, which goes on with the event loop.
+template <class World>
+std::string forks(World& world) {
+  asio::io_context io;
+  tutti::on_asio loop{world, io};
+  tutti::allreduce sum{world, tutti::ring{}, tutti::sum<int>{}};
+  std::vector<int> v(1000, 1);
+  int called = 0;
+  auto const await = [&] { sum.async(v, [&](std::exception_ptr why) { called += why ? 0 : 1; }); };
+  tutti::send go{world};
+  tutti::recv wait_to_go{world};
+  int token = 0;
+  if (world.rank() == 1) {
+    wait_to_go(std::span(&token, 1), 0);
+    await();
+    io.run();
+    return called == 1 && v[999] == 2 ? "" : "wrong";
+  }
+  await();
+  io.run_for(std::chrono::milliseconds(30));  // the loop has gone to sleep by then
+  io.notify_fork(asio::io_context::fork_prepare);
+  ::pid_t const child = ::fork();
+  if (child == 0) {
+    try {
+      io.notify_fork(asio::io_context::fork_child);
+      asio::steady_timer timer(io, std::chrono::milliseconds(1));
+      bool rang = false;
+      timer.async_wait([&](boost::system::error_code) { rang = true; });
+      io.run();  // ends, for nothing is awaited there
+      ::_exit(rang && called == 0 ? 0 : 1);
+    } catch (...) {
+      ::_exit(2);
+    }
+  }
+  io.notify_fork(asio::io_context::fork_parent);
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  go(std::span(&token, 1), 1);
+  io.run();
+  return status == 0 && called == 1 && v[999] == 2 ? "" : "status " + std::to_string(status);
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_forked_child_goes_on_with_the_event_loop_alone, Transport,
+                              support::transports_of_processes) {
+  support::agree<Transport>(2, [](auto& world) { return forks(world); });
+}
+
+BOOST_AUTO_TEST_CASE(a_handler_or_a_reduction_may_end_the_loop) {
+  for (bool const by_reduction : {false, true}) {
+    support::agree<tutti::loopback>(2, [=](auto& world) -> std::string {
+      asio::io_context io;
+      std::optional<tutti::on_asio<std::remove_reference_t<decltype(world)>>> loop(std::in_place, world, io);
+      auto const fold = tutti::reduce_with<int>(
+          [&](int a, int b) {
+            if (by_reduction && world.rank() == 0) {
+              loop.reset();
+            }
+            return a + b;
+          },
+          0, tutti::commutative);
+      tutti::allreduce sum{world, tutti::ring{}, fold};
+      std::vector<int> v(1000, 1);
+      std::string end = "not called";
+      try {
+        sum.async(v, [&](std::exception_ptr why) {
+          end = why ? "failed" : "called";
+          loop.reset();
+        });
+      } catch (tutti::precondition_error const&) {  // the reduction was called at once
+      }
+      io.run();
+      bool const by_this = by_reduction && world.rank() == 0;  // the other one may have had what it needs
+      return end == (by_this ? "not called" : "called") || (by_reduction && end == "failed") ? "" : end;
+    });
   }
 }
 

@@ -222,6 +222,164 @@ std::string goes_on_in_the_parent(World& world) {
   return status == 0 && x == 42 ? "" : "the child or the message came to harm";
 }
 
+/// A child that is forked from a rank calls what the rank has.
+template <class World>
+std::string refuses_calls_of_a_child(World& world) {
+  tutti::allreduce sum{world, tutti::ring{}, tutti::sum<int>{}};
+  tutti::when_any any{world};
+  std::vector<int> v(length, 1);
+  sum(v);
+  tutti::request pending = sum.start(v);
+  ::pid_t const child = world.rank() == 0 ? ::fork() : -1;
+  if (child == 0) {
+    auto const is_refused = [](auto const& call) {
+      try {
+        call();
+      } catch (tutti::precondition_error const& e) {
+        return std::string_view(e.what()).find("has no part in its world") != std::string_view::npos;
+      }
+      return false;
+    };
+    std::vector<int> w(length, 1);
+    bool const all = is_refused([&] { sum(w); }) && is_refused([&] { w[0] += sum.start(w).valid() ? 1 : 0; }) &&
+                     is_refused([&] { pending.wait(); }) && is_refused([&] { w[0] += pending.test() ? 1 : 0; }) &&
+                     is_refused([&] { world.poll(); }) && is_refused([&] { world.look(); }) &&
+                     is_refused([&] { w[0] += any(std::span(&pending, 1)) == 0 ? 1 : 0; }) &&
+                     is_refused([&] { auto const other = tutti::dup(world); });
+    ::_exit(all && w[0] == 1 ? 0 : 1);
+  }
+  int status = 0;
+  if (child > 0) {
+    ::waitpid(child, &status, 0);
+  }
+  pending.wait();
+  sum(v);
+  int const n = static_cast<int>(world.size());
+  return status != 0 ? "the child made a call" : v == std::vector<int>(length, n * n * n) ? "" : "wrong";
+}
+
+/// What a reduction does to what runs it.
+enum class deed { move, swap, other_world, drop, cancel, drop_another, drop_all, test, wait, call, start, poll, look };
+/// How the operation moves on.
+enum class driven { by_wait, by_test, by_poll, by_another_world };
+
+/// On rank 0, the reduction of an operation does this when it is first called.
+template <class World>
+std::string survives_its_reduction(World& world, deed what, driven how) {
+  World other = tutti::dup(world);
+  tutti::allreduce plain{other, tutti::ring{}, tutti::sum<int>{}};
+  tutti::allreduce meet{world, tutti::ring{}, tutti::sum<int>{}};
+  std::optional<World> mine(tutti::dup(world));
+  std::vector<int> v(100, 1);
+  std::vector<int> w(100, 1);
+  std::vector<int> x(100, 1);
+  std::vector<int> y(100, 1);
+  tutti::request pending;
+  tutti::request another;
+  void* deeds = nullptr;
+  void (*act)(void*) = nullptr;
+  bool acted = world.rank() != 0;
+  auto const fold = tutti::reduce_with<int>(
+      [&](int a, int b) {
+        if (!std::exchange(acted, true)) {
+          act(deeds);
+        }
+        return a + b;
+      },
+      0, tutti::commutative);
+  using summing = tutti::allreduce<World, tutti::ring, std::remove_const_t<decltype(fold)>>;
+  std::optional<summing> sum(std::in_place, *mine, tutti::ring{}, fold);
+  auto perform = [&] {
+    switch (what) {
+      case deed::move:
+        another = std::move(pending);
+        break;
+      case deed::swap:
+        pending.swap(another);
+        break;
+      case deed::other_world:
+        plain(x);
+        break;
+      case deed::drop:
+        pending = {};
+        break;
+      case deed::cancel:
+        pending.cancel();
+        break;
+      case deed::drop_another:
+        another = {};
+        break;
+      case deed::drop_all:
+        pending = {};
+        another = {};
+        sum.reset();
+        mine.reset();
+        break;
+      case deed::test:
+        x[0] += pending.test() ? 1 : 0;
+        break;
+      case deed::wait:
+        pending.wait();
+        break;
+      case deed::call:
+        (*sum)(x);
+        break;
+      case deed::start:
+        another = sum->start(x);
+        break;
+      case deed::poll:
+        mine->poll();
+        break;
+      case deed::look:
+        mine->look();
+        break;
+    }
+  };
+  deeds = &perform;
+  act = [](void* p) { (*static_cast<decltype(perform)*>(p))(); };
+
+  std::string end = "it has ended well";
+  try {
+    if (world.rank() != 0) {  // no message comes to rank 0 before it has its requests
+      meet(y);
+    }
+    pending = sum->start(v);
+    if (what == deed::drop_another || what == deed::drop_all) {
+      another = sum->start(w);
+    }
+    if (world.rank() == 0) {
+      meet(y);
+    }
+    if (what == deed::other_world && world.rank() != 0) {
+      plain(x);
+    }
+    if (how == driven::by_test) {
+      while (!pending.test()) {
+      }
+    } else if (how == driven::by_poll) {
+      while (mine && !pending.ended()) {
+        mine->poll();
+      }
+    } else if (how == driven::by_another_world) {
+      meet(y);
+    }
+    pending.wait();
+    another.wait();
+  } catch (tutti::precondition_error const& e) {
+    end = e.what();
+  } catch (tutti::error const& e) {
+    end = e.kind() == tutti::failure::cancelled ? "given up" : e.what();
+  }
+  bool const right = v == std::vector<int>(v.size(), static_cast<int>(world.size()));
+  if (what <= deed::other_world) {
+    return end == "it has ended well" && right ? "" : end;
+  }
+  if (world.rank() != 0 || what < deed::test) {
+    return end == "given up" || (end == "it has ended well" && (right || world.rank() == 0)) ? "" : end;
+  }
+  return end.find("calls its own communicator") != std::string::npos ? "" : end;
+}
+
 template <class Transport>
 void on_every_size(auto law) {
   for (rank_type const n : {1U, 2U, 3U}) {
@@ -306,6 +464,29 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(ranks_that_share_a_core_know_it, Transport, suppor
       }
     }
   }));
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_forked_child_makes_no_call_on_what_its_parent_has, Transport,
+                              support::transports_of_processes) {
+  auto const law = [](auto& world) { return refuses_calls_of_a_child(world); };
+  support::agree<Transport>(3, law);
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_reduction_that_ends_or_reenters_its_operation_does_no_harm, Transport,
+                              support::transports) {
+  for (int what = 0; what <= static_cast<int>(deed::look); ++what) {
+    for (int how = 0; how <= static_cast<int>(driven::by_another_world); ++how) {
+      if (how == static_cast<int>(driven::by_another_world) && what == static_cast<int>(deed::other_world)) {
+        continue;  // the world that waits stands still during the reduction, and others may wait for it
+      }
+      BOOST_TEST_CONTEXT("deed " << what << ", driven " << how) {
+        auto const law = [=](auto& world) {
+          return survives_its_reduction(world, static_cast<deed>(what), static_cast<driven>(how));
+        };
+        support::agree<Transport>(3, law);
+      }
+    }
+  }
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(two_threads_on_one_communicator_are_told_so, Transport, support::transports) {

@@ -19,6 +19,9 @@ namespace tutti::inline v0_1_0 {
 /// Calls move on all that the thread has started, in any order, so requests may be waited for in another order than
 /// they were started in.
 ///
+/// A reduction may move, cancel or destroy a request of the operation that calls it, which ends when the reduction
+/// returns. Any other call on that communicator throws precondition_error there.
+///
 /// @pre until it is complete, what it writes is neither read nor written, and what it reads is not written
 /// @throws error from `test`, `wait` and `wait_for`, once, if the operation has failed; its kind says how
 ///
@@ -27,8 +30,8 @@ namespace tutti::inline v0_1_0 {
 class request {
  public:
   request() noexcept = default;
-  explicit request(detail::pending& operation) noexcept : operation_(&operation) {}
-  request(request&& other) noexcept : operation_(std::exchange(other.operation_, nullptr)) {}
+  explicit request(detail::pending& operation) noexcept : operation_(&operation) { keep(); }
+  request(request&& other) noexcept : operation_(std::exchange(other.operation_, nullptr)) { keep(); }
   request& operator=(request&& other) noexcept {
     request taken(std::move(other));
     taken.swap(*this);
@@ -36,13 +39,18 @@ class request {
   }
   ~request() {
     if (operation_ != nullptr) {
+      detail::pending_use const until_given_up(*operation_);
+      operation_->request = nullptr;
       operation_->cancel(*operation_);
-      operation_->retire(*operation_);
     }
   }
 
   /// Exchanges the operations of both.
-  void swap(request& other) noexcept { std::swap(operation_, other.operation_); }
+  void swap(request& other) noexcept {
+    std::swap(operation_, other.operation_);
+    keep();
+    other.keep();
+  }
 
   /// Whether there is an operation that has not been waited for.
   [[nodiscard]] bool valid() const noexcept { return operation_ != nullptr; }
@@ -53,11 +61,13 @@ class request {
     if (operation_ == nullptr) {
       return true;
     }
-    operation_->poll(*operation_);
-    if (!operation_->ended) {
+    detail::pending& p = *operation_;
+    detail::pending_use const until_tested(p);
+    p.poll(p);
+    if (!p.ended) {
       return false;
     }
-    finish();
+    finish(p);
     return true;
   }
 
@@ -65,8 +75,10 @@ class request {
   /// @throws error if it has failed
   void wait() {
     if (operation_ != nullptr) {
-      operation_->wait(*operation_, no_deadline);
-      finish();
+      detail::pending& p = *operation_;
+      detail::pending_use const until_complete(p);
+      p.wait(p, no_deadline);
+      finish(p);
     }
   }
 
@@ -77,10 +89,12 @@ class request {
     if (operation_ == nullptr) {
       return true;
     }
-    if (!operation_->wait(*operation_, limit < duration::zero() ? duration::zero() : limit)) {
+    detail::pending& p = *operation_;
+    detail::pending_use const until_complete(p);
+    if (!p.wait(p, limit < duration::zero() ? duration::zero() : limit)) {
       return false;
     }
-    finish();
+    finish(p);
     return true;
   }
 
@@ -88,6 +102,7 @@ class request {
   /// names this one, and `test` and `wait` throw it here.
   void cancel() {
     if (operation_ != nullptr) {
+      detail::pending_use const until_given_up(*operation_);
       operation_->cancel(*operation_);
     }
   }
@@ -99,17 +114,23 @@ class request {
   /// For event loops, which never wait.
   void check_deadline() {
     if (operation_ != nullptr && !operation_->ended) {
+      detail::pending_use const until_checked(*operation_);
       operation_->check_deadline(*operation_);
     }
   }
 
  private:
-  void finish() {
-    detail::pending& p = *std::exchange(operation_, nullptr);
-    struct retirement {
-      detail::pending& p;
-      ~retirement() { p.retire(p); }
-    } after{p};
+  /// The operation knows where its request is, which may be moved or destroyed while a call on it is under way.
+  void keep() noexcept {
+    if (operation_ != nullptr) {
+      operation_->request = &operation_;
+    }
+  }
+  /// Static: this request may be gone by now.
+  static void finish(detail::pending& p) {
+    if (p.request != nullptr) {
+      *std::exchange(p.request, nullptr) = nullptr;
+    }
     p.result(p);
   }
 

@@ -50,11 +50,24 @@ struct rank_state : duty {
   }
   /// Ends a turn. False, and the epoch has failed, if another thread has tried to have one meanwhile.
   [[gnu::always_inline]] bool leave() noexcept {
+    if (gave_up) [[unlikely]] {
+      end_given_up();
+    }
     bool const alone = user.leave();
     if (!alone) [[unlikely]] {
       end_epoch();
     }
+    if (destroy != nullptr && !moving) [[unlikely]] {
+      destroy(*this);
+    }
     return alone;
+  }
+  /// Refuses a call of a reduction, which would run the operation that calls it a second time, and one of a forked
+  /// child, which would go on as a second copy of the rank. @throws precondition_error
+  [[gnu::always_inline]] void expect_callable() const {
+    if (in_step || inherited()) [[unlikely]] {
+      refuse_call();
+    }
   }
   static constexpr char const* two_threads =
       "two threads use this communicator at a time: let them take turns, or give each one of its own (tutti::dup)";
@@ -72,7 +85,7 @@ struct rank_state : duty {
   TUTTI_DECL void look();
 
   /// Whether this is a copy of it in a forked child.
-  [[nodiscard]] bool inherited() const noexcept { return made_in != inheritance::generation(); }
+  [[nodiscard]] bool inherited() const noexcept { return inheritance::forked_since(made_in); }
 
   [[nodiscard]] rank_type size() const noexcept { return static_cast<rank_type>(members.size()); }
   /// Which ranks share a host, by the names of the hosts.
@@ -89,6 +102,8 @@ struct rank_state : duty {
                                         std::vector<rank_type> at_fault) const;
 
   sole_user user;
+  bool in_step = false;  ///< one of its operations is in a step, which may call a reduction of the user
+  bool gave_up = false;  ///< an operation was given up during a step
   rank_type rank;
   std::uint32_t made_in = inheritance::generation();  ///< by which process
   pending_list pending;
@@ -107,6 +122,8 @@ struct rank_state : duty {
   relative* kin = nullptr;  ///< its place among the communicators that come of one world
 
  private:
+  [[noreturn, gnu::cold]] TUTTI_DECL void refuse_call() const;
+  TUTTI_DECL void end_given_up() noexcept;
   TUTTI_DECL void end_epoch() noexcept;
   TUTTI_DECL bool move_on() noexcept;
   TUTTI_DECL void look_quietly() noexcept;
@@ -122,10 +139,11 @@ struct rank_state : duty {
 /// have started there.
 class turn {
  public:
-  /// @throws precondition_error if another thread is in a call
-  [[gnu::always_inline]] explicit turn(rank_state& in) : in_(in), entry_(in_.user.enter()) {
+  /// @throws precondition_error if another thread is in a call, or a reduction or a forked child makes this one
+  [[gnu::always_inline]] explicit turn(rank_state& in) : turn(in, in.user.enter()) {
     expects(entry_ != sole_user::entry::refused, rank_state::two_threads);
-    in_.claim();
+    in_.claim();  // after that, no other thread is in a step of its operations
+    in_.expect_callable();
   }
   turn(turn const&) = delete;
   turn& operator=(turn const&) = delete;
@@ -142,6 +160,9 @@ class turn {
   }
 
  private:
+  /// Complete, so that the turn is left if it is refused.
+  [[gnu::always_inline]] turn(rank_state& in, sole_user::entry how) noexcept : in_(in), entry_(how) {}
+
   rank_state& in_;
   sole_user::entry entry_;
 };

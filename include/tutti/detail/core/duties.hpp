@@ -19,10 +19,12 @@ struct duty {
   int (*arm)(duty&) = nullptr;               ///< the descriptor to sleep on
   void (*disarm)(duty&) noexcept = nullptr;  ///< no thread sleeps on that any more
   void (*look)(duty&) noexcept = nullptr;    ///< finds out what is not told
+  void (*destroy)(duty&) = nullptr;          ///< set if its last name was destroyed while it was in use
 
   duty* next = nullptr;
   duty* previous = nullptr;
   bool armed = false;                ///< its thread sleeps on it
+  bool moving = false;               ///< its thread moves it on
   std::atomic<duties*> of{nullptr};  ///< the thread that moves it on, if any does
   std::uint32_t generation = 0;      ///< of the process whose thread that is
 };
@@ -85,6 +87,11 @@ class duties {
     duty const* const first = first_.load(std::memory_order_relaxed);
     return first != nullptr && (first != &own || last_.load(std::memory_order_relaxed) != &own);
   }
+  /// A walk through the list, which goes on right if what comes next is dropped meanwhile.
+  struct walk {
+    duty* next;
+    walk* outer;
+  };
   template <class F>
   void each(duty const& own, F f);
 
@@ -102,6 +109,7 @@ class duties {
   std::atomic<duty*> last_{nullptr};
   std::atomic<bool> locked_{false};
   unsigned depth_ = 0;  ///< how often this thread holds the lock
+  walk* walks_ = nullptr;
   owned_array<::pollfd> handles_;
   std::size_t capacity_ = 0;
   std::size_t armed_ = 0;  ///< handles in use; the first is the waiting communicator's own

@@ -27,6 +27,10 @@ class inheritance {
     watch_forks();
     return generation_.load(std::memory_order_relaxed);
   }
+  /// True in a process that was forked since `generation` returned this number.
+  [[nodiscard]] static bool forked_since(std::uint32_t number) noexcept {
+    return generation_.load(std::memory_order_relaxed) != number;
+  }
 
  private:
   static void watch_forks() noexcept {

@@ -21,9 +21,28 @@ struct pending {
   void (*retire)(pending&) = nullptr;                ///< its request is gone: it may be reused or freed
   pending* next = nullptr;
   pending* previous = nullptr;
-  std::uint64_t queue = 0;  ///< operations of one queue begin in turn
+  std::uint64_t queue = 0;      ///< operations of one queue begin in turn
+  pending** request = nullptr;  ///< the pointer in its request; null once that has let it go
+  std::uint32_t users = 0;      ///< how many calls of its request are under way
   bool listed = false;
   bool ended = false;
+  bool given_up = false;  ///< during a step, after which it ends
+};
+
+/// One call of a request. The operation outlives it, though a reduction may move or destroy the request meanwhile.
+class pending_use {
+ public:
+  explicit pending_use(pending& p) noexcept : p_(p) { ++p_.users; }
+  pending_use(pending_use const&) = delete;
+  pending_use& operator=(pending_use const&) = delete;
+  ~pending_use() {
+    if (--p_.users == 0 && p_.request == nullptr && p_.ended) {
+      p_.retire(p_);
+    }
+  }
+
+ private:
+  pending& p_;
 };
 
 /// The list of a communicator's pending operations.
@@ -70,6 +89,9 @@ class pending_list {
       pending* const after = p->next;
       if (p->advance(*p)) {
         erase(*p);
+        if (p->given_up && p->request == nullptr && p->users == 0) [[unlikely]] {
+          p->retire(*p);
+        }
       }
       p = after;
     }

@@ -32,6 +32,9 @@ class sole_user {
     return entry::refused;
   }
 
+  /// True if this thread is in.
+  [[nodiscard]] bool is_inside() const noexcept { return user_.load(std::memory_order_relaxed) == &me; }
+
   /// Whether it has been alone.
   [[nodiscard, gnu::always_inline]] bool leave() noexcept {
     if (user_.load(std::memory_order_relaxed) != &me) [[unlikely]] {

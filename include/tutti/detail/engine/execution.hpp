@@ -54,6 +54,7 @@ template <class Communicator, bool Transfers>
 void stepwise_run<Communicator, Transfers>::finish(duration limit) {
   bool done = false;
   try {
+    typename base::step_mark const during(*this);
     done = run_.advance();
   } catch (...) {
     this->throw_current();

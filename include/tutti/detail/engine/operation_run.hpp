@@ -70,12 +70,14 @@ void operation_run<Communicator>::wait_for_the_rest(duration limit) {
 
 template <class Communicator>
 bool operation_run<Communicator>::advance_quietly() {
-  if (ended) {
-    return true;
+  if (ended || in_step()) {
+    return ended;
   }
   try {
-    bool const done = advance_body();
-    if (done && !spoilt()) {
+    bool const done = !given_up && advance_body();
+    if (given_up) [[unlikely]] {
+      abandon_given_up();
+    } else if (done && !spoilt()) {
       complete();
       ended = true;
     } else if (done || transport_.fault()) {

@@ -52,6 +52,7 @@ class unfinished : public pending {
   /// It starts.
   void open() {
     ended = false;
+    given_up = false;
     watched_ = false;
     late_ = false;
     error_ = nullptr;
@@ -61,7 +62,26 @@ class unfinished : public pending {
   /// It has come to a good end.
   void note_end() noexcept { in_.recent.finish(place_, recorder::state::completed); }
 
-  [[nodiscard]] bool advance_body() { return body_->advance(*this); }
+  /// As long as a step runs, in which the user's reduction may be called: no other step of the communicator begins
+  /// then.
+  class step_mark {
+   public:
+    explicit step_mark(unfinished& of) noexcept : in_(of.in_) { in_.in_step = true; }
+    step_mark(step_mark const&) = delete;
+    step_mark& operator=(step_mark const&) = delete;
+    ~step_mark() { in_.in_step = false; }
+
+   private:
+    rank_state& in_;
+  };
+
+  [[nodiscard]] bool advance_body() {
+    step_mark const during(*this);
+    return body_->advance(*this);
+  }
+  [[nodiscard]] bool in_step() const noexcept { return in_.in_step; }
+  /// Ends it after the step during which it was given up.
+  TUTTI_DECL void abandon_given_up();
   /// Waits for what has not come at once. @throws what its body throws; it has ended then
   [[nodiscard]] TUTTI_DECL waited await_body(duration limit);
 
@@ -82,7 +102,7 @@ class unfinished : public pending {
   TUTTI_DECL void abandon(std::exception_ptr why, tutti::fault const& told, char const* text);
   [[nodiscard]] TUTTI_DECL error placed(failure kind, std::string_view text,
                                         std::vector<rank_type> const& at_fault) const;
-  [[nodiscard]] TUTTI_DECL tutti::fault given_up() const noexcept;
+  [[nodiscard]] TUTTI_DECL tutti::fault own_fault() const noexcept;
 
   TUTTI_DECL void look_after();
   TUTTI_DECL void meet_deadline();

@@ -7,6 +7,7 @@
 #include <tutti/detail/core/machine_kind.hpp>
 
 #include <cerrno>
+#include <source_location>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -91,8 +92,27 @@ TUTTI_DECL void rank_state::poll() {
   mine.end();
 }
 
+TUTTI_DECL void rank_state::refuse_call() const {
+  expects(!inherited(),
+          "a process that was forked from a rank has no part in its world: make no calls on the rank's communicators "
+          "there, and let it become another program or end by _exit");
+  refuse(
+      std::source_location::current(),
+      "a reduction, while it runs, calls its own communicator: it may give up requests there, and nothing else; make "
+      "the call when the operation has ended");
+}
+
+/// Those that were given up during a step end after it.
+TUTTI_DECL void rank_state::end_given_up() noexcept {
+  if (!in_step) {
+    gave_up = false;
+    pending.advance();
+  }
+}
+
 TUTTI_DECL void rank_state::look() {
   claim();
+  expect_callable();
   any.look();
   pending.say();
   if (duties* const others = duties::besides(*this)) [[unlikely]] {
@@ -103,6 +123,9 @@ TUTTI_DECL void rank_state::look() {
 // What a thread does here that waits for something else. What goes wrong is the operations' own: their errors, not
 // those of whatever the thread is in. Of memory they may have run out: their next turn, or wait, meets that again.
 TUTTI_DECL bool rank_state::move_on() noexcept {
+  if (in_step || inherited()) {  // a reduction waits on another communicator; or it goes on in the parent
+    return in_step;
+  }
   try {
     if (!any.rests()) {
       any.poll();
@@ -113,6 +136,9 @@ TUTTI_DECL bool rank_state::move_on() noexcept {
   return !pending.empty();
 }
 TUTTI_DECL void rank_state::look_quietly() noexcept {
+  if (in_step || inherited()) {
+    return;
+  }
   try {
     any.look();
     pending.say();
@@ -247,7 +273,8 @@ TUTTI_DECL error rank_state::explain(tutti::fault const& why, call const& what, 
       append_deadline(text, why);
       break;
     case failure::mismatch:
-      append(text, {"the calls of ", words(why.reporter), " and ", words(why.culprit), " differ"});
+      append(text, {"the calls of ", words(why.reporter), " and ", words(why.culprit), " differ: the error of rank ",
+                    why.reporter, " says how; this operation, which may be another one, has ended with them"});
       break;
     case failure::cancelled:
       append(text, {words(why.culprit), " gave up its operation", why.code == 0 ? "" : ": ",

@@ -93,20 +93,28 @@ TUTTI_DECL void duties::leave(duty& d) noexcept {
 template <class F>
 void duties::each(duty const& own, F f) {
   held const lock(*this);
-  for (duty* d = first_.load(std::memory_order_relaxed); d != nullptr;) {
-    duty* const after = d->next;
+  walk at{first_.load(std::memory_order_relaxed), walks_};
+  walks_ = &at;
+  while (duty* const d = at.next) {
+    at.next = d->next;
     if (d != &own) {
       f(*d);
     }
-    d = after;
   }
+  walks_ = at.outer;
 }
 
 TUTTI_DECL void duties::move(duty const& own) noexcept {
   if (depth_ == 0) {
     each(own, [this](duty& d) {
-      if (!d.move(d)) {
+      d.moving = true;
+      bool const moves_on = d.move(d);
+      d.moving = false;
+      if (!moves_on) {
         drop(d);
+      }
+      if (d.destroy != nullptr) [[unlikely]] {
+        d.destroy(d);
       }
     });
   }
@@ -191,6 +199,9 @@ TUTTI_DECL void duties::awake(duty& d) noexcept {
 
 TUTTI_DECL void duties::drop(duty& d) noexcept {
   awake(d);
+  for (walk* w = walks_; w != nullptr; w = w->outer) {
+    w->next = w->next == &d ? d.next : w->next;
+  }
   if (d.previous != nullptr) {
     d.previous->next = d.next;
   } else {
@@ -210,6 +221,9 @@ TUTTI_DECL void duties::forget() noexcept {
   }
   first_.store(nullptr, std::memory_order_relaxed);
   last_.store(nullptr, std::memory_order_relaxed);
+  for (walk* w = walks_; w != nullptr; w = w->outer) {
+    w->next = nullptr;
+  }
   unlock();
 }
 

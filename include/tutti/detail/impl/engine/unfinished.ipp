@@ -24,14 +24,15 @@ TUTTI_DECL unfinished::unfinished(rank_state& in, body const& of, bool (*quietly
 
 TUTTI_DECL unfinished::~unfinished() = default;
 
-/// A rank that leaves because of a fault elsewhere gives its operations up for that.
-TUTTI_DECL tutti::fault unfinished::given_up() const noexcept {
+/// The fault that peers are told when this rank gives the operation up: that of another communicator of its world, if
+/// it leaves for that.
+TUTTI_DECL tutti::fault unfinished::own_fault() const noexcept {
   tutti::fault const reason = in_.kin->reason_to_leave();
   return reason ? reason : tutti::fault{failure::cancelled, in_.rank, in_.rank};
 }
 
 TUTTI_DECL void unfinished::withdraw() {
-  in_.any.revoke(given_up());
+  in_.any.revoke(own_fault());
 }
 
 // --- waiting
@@ -145,10 +146,10 @@ TUTTI_DECL void unfinished::abandon_by_exception() {
     try {
       throw precondition_error(told.what(), e.where());
     } catch (...) {
-      abandon(std::current_exception(), given_up(), told.what());
+      abandon(std::current_exception(), own_fault(), told.what());
     }
   } catch (...) {
-    abandon(std::current_exception(), given_up(), "an exception");
+    abandon(std::current_exception(), own_fault(), "an exception");
   }
 }
 
@@ -265,11 +266,20 @@ TUTTI_DECL void unfinished::give_up() {
     return;
   }
   in_.claim();
+  if (in_.in_step) {  // its memory is in use
+    given_up = !ended;
+    in_.gave_up = in_.gave_up || given_up;
+    return;
+  }
   if (!ended && !advance(*this)) {
-    in_.any.revoke(given_up());
-    abandon(in_.explain(given_up(), what_, number_, step_number()));
+    abandon_given_up();
   }
   in_.pending.erase(*this);
+}
+
+TUTTI_DECL void unfinished::abandon_given_up() {
+  in_.any.revoke(own_fault());
+  abandon(in_.explain(own_fault(), what_, number_, step_number()));
 }
 
 }  // namespace tutti::detail
