@@ -57,17 +57,24 @@ concept matrix = requires(B& b) {
                          B::InnerSizeAtCompileTime);
 };
 
+/// One number: a variable of an arithmetic type, an enumeration, half, bfloat16 or a complex number.
+template <class B>
+concept one_number = std::is_arithmetic_v<B> || std::is_enum_v<B> || integer<std::remove_cv_t<B>> ||
+                     complex_number<std::remove_cv_t<B>> || requires { typename B::computed_in; };
+
 template <class B>
 concept plain_range = std::ranges::contiguous_range<B&> && std::ranges::sized_range<B&>;
 
 /// What is one after the other by type, or says so. Compilers show the line, and so its comment, where this fails.
 template <class B>
-concept laid_out = plain_range<B> || tensor<B> || matrix<B> ||
+concept laid_out = one_number<B> || plain_range<B> || tensor<B> || matrix<B> ||
                    enabled<B>;  // else give std::span(pointer, count), or specialise tutti::enable_buffer
 
 template <laid_out B>
 [[nodiscard]] constexpr auto* first_of(B& b) {
-  if constexpr (tensor<B> && !enabled<B>) {
+  if constexpr (one_number<B>) {
+    return &b;
+  } else if constexpr (tensor<B> && !enabled<B>) {
     return b.data() + b.data_offset();
   } else if constexpr (matrix<B> || enabled<B>) {
     return b.data();
@@ -80,7 +87,9 @@ template <laid_out B>
 
 template <laid_out B>
 [[nodiscard]] constexpr std::size_t count_of(B& b) {
-  if constexpr (std::is_array_v<B>) {
+  if constexpr (one_number<B>) {
+    return 1;
+  } else if constexpr (std::is_array_v<B>) {
     return sizeof(B) / sizeof(std::remove_all_extents_t<B>);
   } else if constexpr (enabled<B> || tensor<B> || matrix<B>) {
     return static_cast<std::size_t>(b.size());
@@ -119,9 +128,9 @@ constexpr void expect_no_gaps([[maybe_unused]] B& b) {
 
 /// Elements in host memory that are one after the other, and whose number is known: a contiguous range, such as
 /// std::vector, std::array and std::span; an array, of any dimensions; a container of xtensor; a matrix, vector or
-/// unstrided map of Eigen; what `enable_buffer` is said of. A pointer and a count become one as
-/// `std::span(pointer, count)`. Views that have gaps between their elements are none: what the type tells does not
-/// compile, what the run tells is refused when it is given to an operator.
+/// unstrided map of Eigen; what `enable_buffer` is said of; one number, as a buffer of one element. A pointer and a
+/// count become one as `std::span(pointer, count)`. Views that have gaps between their elements are none: what the type
+/// tells does not compile, what the run tells is refused when it is given to an operator.
 ///
 /// A buffer has no more shape than memory: what is column-major at one end is column-major at the other.
 template <class B>
@@ -140,16 +149,36 @@ using buffer_value_t = std::remove_cvref_t<decltype(*std::declval<buffer_pointer
 template <class B>
 concept mutable_buffer = buffer<B> && !std::is_const_v<std::remove_pointer_t<buffer_pointer_t<B>>>;
 
-template <class B, class T>
-concept buffer_of = buffer<B> && std::same_as<buffer_value_t<B>, T>;
-template <class B, class T>
-concept mutable_buffer_of = mutable_buffer<B> && std::same_as<buffer_value_t<B>, T>;
+namespace detail {
 
-/// Whether an argument's elements outlive the expression that it is given in: those of a variable do, and
-/// those that a span refers to. What starts an operation takes nothing else, for it reads and writes the
-/// elements later.
+template <class B, class T>
+concept one_element = element<T> && std::same_as<std::remove_cvref_t<B>, T>;
+
+}  // namespace detail
+
+/// A buffer of elements of type T, or one T: where T is known, an object of a class is a buffer, too.
+template <class B, class T>
+concept buffer_of = detail::one_element<B, T> || (buffer<B> && std::same_as<buffer_value_t<B>, T>);
+template <class B, class T>
+concept mutable_buffer_of = (detail::one_element<B, T> && !std::is_const_v<std::remove_reference_t<B>>) ||
+                            (mutable_buffer<B> && std::same_as<buffer_value_t<B>, T>);
+
+namespace detail {
+
+/// A view of xtensor or Eigen into a container, which is another type.
 template <class B>
-concept lasting = std::is_lvalue_reference_v<B> || std::ranges::enable_borrowed_range<std::remove_cvref_t<B>>;
+concept part_of_container =
+    (tensor<B> && requires { typename B::temporary_type; } && !std::same_as<typename B::temporary_type, B>) ||
+    (matrix<B> && requires { typename B::PlainObject; } && !std::same_as<typename B::PlainObject, B>);
+
+}  // namespace detail
+
+/// True if an argument's elements outlive the expression that it is given in: those of a variable do, and those that a
+/// span or another view refers to. Results go to nothing else, which nobody could read; and a started operation reads
+/// nothing else, for it does so later.
+template <class B>
+concept lasting = std::is_lvalue_reference_v<B> || std::ranges::enable_borrowed_range<std::remove_cvref_t<B>> ||
+                  detail::part_of_container<std::remove_cvref_t<B>>;
 
 template <class B>
 concept lasting_buffer = lasting<B> && buffer<B>;
@@ -168,5 +197,21 @@ template <class B>
   detail::expect_no_gaps(b);
   return std::span<std::remove_pointer_t<buffer_pointer_t<B>>>(detail::first_of(b), detail::count_of(b));
 }
+
+namespace detail {
+
+/// The elements of a buffer of T, which may be one T.
+/// @throws precondition_error if there are gaps between them
+template <class T, class B>
+  requires buffer_of<B, T>
+[[nodiscard]] constexpr auto elements_of(B&& b) {
+  if constexpr (one_element<B, T>) {
+    return std::span<std::remove_reference_t<B>>(&b, 1);
+  } else {
+    return elements(b);
+  }
+}
+
+}  // namespace detail
 
 }  // namespace tutti

@@ -10,6 +10,9 @@
 #   ... the mistake ...
 #   #endif
 #
+# A file that begins with "// errors: beside the lines" has several mistakes, each on a line that ends with
+# "  // error: <regular expression>", which the first error that the line causes must match.
+#
 # It is compiled twice: without MISTAKE it must compile, with MISTAKE it must fail with that message, which must be in
 # the first error, or in a line of the program text that the compiler shows beside it.
 

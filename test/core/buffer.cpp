@@ -45,7 +45,22 @@ static_assert(!tutti::buffer<float*>);
 static_assert(writes<decltype(std::span(std::declval<float (&)[4]>())), float>);
 static_assert(writes<decltype(std::span(std::declval<float*>(), std::size_t{4})), float>);
 
-static_assert(!tutti::buffer<float>);
+// One number is a buffer of one; an object of a class is where its type is asked for.
+struct pair_of_numbers {
+  float first, second;
+};
+enum class colour : short { red };
+static_assert(writes<float, float> && writes<float&, float> && reads<float const&, float>);
+static_assert(writes<colour&, colour> && writes<std::complex<float>&, std::complex<float>> && writes<bool&, bool>);
+static_assert(!tutti::buffer<pair_of_numbers&> && tutti::mutable_buffer_of<pair_of_numbers&, pair_of_numbers> &&
+              tutti::buffer_of<pair_of_numbers const&, pair_of_numbers> &&
+              !tutti::mutable_buffer_of<pair_of_numbers const&, pair_of_numbers>);
+static_assert(!tutti::buffer<std::nullptr_t> && !tutti::buffer<void (*)()>);
+
+// What is written outlives the call, and what a started operation reads: variables do, and views of them.
+static_assert(tutti::lasting_mutable_buffer<std::vector<int>&> && !tutti::lasting_mutable_buffer<std::vector<int>>);
+static_assert(tutti::lasting_mutable_buffer<std::span<int>> && !tutti::lasting_mutable_buffer<std::array<int, 2>>);
+static_assert(tutti::lasting_mutable_buffer<int&> && !tutti::lasting_buffer<int>);
 static_assert(!tutti::buffer<std::vector<bool>>);         // its elements are bits
 static_assert(!tutti::buffer<std::list<int>>);            // not contiguous
 static_assert(!tutti::buffer<std::deque<int>>);           // not contiguous, though at random places

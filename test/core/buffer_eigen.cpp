@@ -51,6 +51,13 @@ static_assert(!tutti::buffer<decltype(std::declval<Eigen::VectorXcd&>().real())>
               !tutti::buffer<decltype(std::declval<MatrixXd&>() + std::declval<MatrixXd&>())>);
 static_assert(!tutti::buffer<Map<VectorXd, 0, InnerStride<2>>> && !tutti::buffer<Map<VectorXd, 0, InnerStride<>>>);
 
+// A part or a map of a matrix is a view, so as a temporary it lasts; a matrix does not.
+static_assert(tutti::lasting_mutable_buffer<decltype(std::declval<MatrixXd&>().col(1))> &&
+              tutti::lasting_mutable_buffer<decltype(std::declval<VectorXd&>().tail<2>())> &&
+              tutti::lasting_mutable_buffer<Map<MatrixXd>>);
+static_assert(tutti::lasting_mutable_buffer<MatrixXd&> && !tutti::lasting_mutable_buffer<MatrixXd> &&
+              !tutti::lasting_mutable_buffer<Matrix4d> && !tutti::lasting_mutable_buffer<Eigen::ArrayXXi>);
+
 /// A matrix of numbers that say where they are.
 [[nodiscard]] MatrixXd counted(Eigen::Index n, Eigen::Index columns) {
   MatrixXd all(n, columns);

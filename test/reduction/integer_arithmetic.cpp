@@ -67,12 +67,6 @@ static_assert(tutti::network_operation_of<tutti::sum<tutti::half>> == tutti::net
 static_assert(tutti::network_operation_of<tutti::min<float>> == tutti::network_operation::none);
 static_assert(tutti::network_operation_of<tutti::saturating_sum<std::int64_t>> == tutti::network_operation::none);
 
-template <class T>
-concept has_mean = requires { typename tutti::mean<T>; };
-static_assert(has_mean<float> && !has_mean<int>);
-
-template <class T>
-concept has_sum = requires { typename tutti::sum<T>; };
-static_assert(has_sum<char> && !has_sum<bool> && !has_sum<long double>);
+static_assert(tutti::field_number<char> && !tutti::field_number<bool> && !tutti::field_number<long double>);
 
 }  // namespace

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/collective/concept.hpp>
+#include <tutti/detail/engine/arguments.hpp>
 #include <tutti/detail/engine/asynchronous.hpp>
 #include <tutti/detail/engine/launcher.hpp>
 #include <tutti/detail/engine/payload.hpp>
@@ -18,8 +19,8 @@ namespace tutti::inline v0_1_0 {
 ///     collect(mine, all);
 ///     collect(all);        // in place: this rank's block is already where it belongs
 ///
-/// Shape: rank r of n gives block_size(count, n, r) elements, and every rank ends with `count`, where those of rank r
-/// lie from block_begin(count, n, r) on.
+/// Shape: rank r of n gives block_size(count, n, r) elements, and every rank ends with `count`, as many as all give
+/// together, where those of rank r lie from block_begin(count, n, r) on.
 ///
 /// @pre the count and the type are the same on all ranks; `mine` and `all` are apart
 /// @throws precondition_error if `mine` has another size than this rank's block of `all`, or overlaps it
@@ -30,19 +31,23 @@ namespace tutti::inline v0_1_0 {
 template <class Communicator, class Topology>
   requires runs<op::allgather, Communicator, Topology>
 class allgather : public detail::launcher<Communicator, Topology, op::allgather, detail::moving>,
-                  public detail::asynchronous<allgather<Communicator, Topology>> {
+                  public detail::asynchronous<allgather<Communicator, Topology>>,
+                  public detail::allgather_calls {
+  using calls = detail::allgather_calls;
+
  public:
   allgather(Communicator& world, Topology topology)
       : detail::launcher<Communicator, Topology, op::allgather, detail::moving>(world, topology, {1}) {}
 
-  void operator()(mutable_buffer auto&& all) {
+  void operator()(lasting_mutable_buffer auto&& all) {
     auto const v = elements(all);
     this->run({}, {sizeof(v[0])}, what<buffer_value_t<decltype(all)>>, in_place(v), v.size());
   }
-  template <mutable_buffer All>
+  template <lasting_mutable_buffer All>
   void operator()(buffer_of<buffer_value_t<All>> auto const& mine, All&& all) {
     auto const v = elements(all);
-    this->run({}, {sizeof(v[0])}, what<buffer_value_t<All>>, apart<buffer_value_t<All>>(elements(mine), v), v.size());
+    this->run({}, {sizeof(v[0])}, what<buffer_value_t<All>>,
+              apart<buffer_value_t<All>>(detail::elements_of<buffer_value_t<All>>(mine), v), v.size());
   }
   [[nodiscard]] request start(lasting_mutable_buffer auto&& all) {
     auto const v = elements(all);
@@ -51,8 +56,8 @@ class allgather : public detail::launcher<Communicator, Topology, op::allgather,
   template <lasting_mutable_buffer All>
   [[nodiscard]] request start(lasting_buffer_of<buffer_value_t<All>> auto&& mine, All&& all) {
     auto const v = elements(all);
-    return this->launch({}, {sizeof(v[0])}, what<buffer_value_t<All>>, apart<buffer_value_t<All>>(elements(mine), v),
-                        v.size());
+    return this->launch({}, {sizeof(v[0])}, what<buffer_value_t<All>>,
+                        apart<buffer_value_t<All>>(detail::elements_of<buffer_value_t<All>>(mine), v), v.size());
   }
 
   template <device_memory All, class Stream>
@@ -69,9 +74,9 @@ class allgather : public detail::launcher<Communicator, Topology, op::allgather,
               v.size(), in);
   }
 
-  void operator()(...) = delete;  // takes buffers of one type, as std::span(ptr, count); outputs not const
-  request start(...) = delete;    // takes the same, of memory that lasts: a variable, a span
-  void enqueue(...) = delete;     // takes device memory of one type and a stream, over cuda::peers
+  using calls::operator();
+  using calls::start;
+  void enqueue(...) = delete;  // takes device memory of one type and a stream, over cuda::peers
 
  private:
   template <class T>
@@ -86,8 +91,8 @@ class allgather : public detail::launcher<Communicator, Topology, op::allgather,
   detail::memories apart(std::span<T const> mine, std::span<T> all) const {
     const rank_type n = this->world().size();
     const rank_type me = this->world().rank();
-    detail::expect_size("allgather: the input, block_size(count, size, rank),", mine.size(),
-                        block_size(all.size(), n, me));
+    detail::expect_block("allgather: the input", "the output has as many elements as all inputs together", mine.size(),
+                         all.size(), n, me);
     expects(detail::disjoint(mine, all),
             "allgather: input and output overlap; call it in place with one vector instead");
     std::byte* const data = detail::bytes_of(all);
@@ -97,6 +102,6 @@ class allgather : public detail::launcher<Communicator, Topology, op::allgather,
 };
 
 template <class C, class... Rest>
-allgather(C&&, Rest...) -> allgather<std::remove_reference_t<C>, Rest...>;  // `runs` says what is wrong
+allgather(C&&, Rest...) -> allgather<detail::given_communicator<C>, detail::given_topology<1, Rest...>>;
 
 }  // namespace tutti

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/collective/concept.hpp>
+#include <tutti/detail/engine/arguments.hpp>
 #include <tutti/detail/engine/asynchronous.hpp>
 #include <tutti/detail/engine/launcher.hpp>
 #include <tutti/detail/engine/payload.hpp>
@@ -31,8 +32,10 @@ namespace tutti::inline v0_1_0 {
 template <class Communicator, class Topology, class Reduction>
   requires runs<op::allreduce, Communicator, Topology, Reduction>
 class allreduce : public detail::launcher<Communicator, Topology, op::allreduce, detail::combining<Reduction>>,
-                  public detail::asynchronous<allreduce<Communicator, Topology, Reduction>> {
+                  public detail::asynchronous<allreduce<Communicator, Topology, Reduction>>,
+                  public detail::allreduce_calls<Reduction> {
   using base = detail::launcher<Communicator, Topology, op::allreduce, detail::combining<Reduction>>;
+  using calls = detail::allreduce_calls<Reduction>;
 
  public:
   using contribution_type = contribution_t<Reduction>;
@@ -41,29 +44,29 @@ class allreduce : public detail::launcher<Communicator, Topology, op::allreduce,
   allreduce(Communicator& world, Topology topology, Reduction reduction)
       : base(world, topology, {reduction}), payload_{reduction} {}
 
-  void operator()(mutable_buffer_of<value_type> auto&& data)
+  void operator()(lasting_mutable_buffer_of<value_type> auto&& data)
     requires contributes_elements<Reduction>
   {
-    auto const v = elements(data);
+    auto const v = detail::elements_of<value_type>(data);
     this->run({}, payload_, what, in_place(v), v.size());
   }
 
-  void operator()(buffer_of<contribution_type> auto const& input, mutable_buffer_of<value_type> auto&& output) {
-    auto const from = elements(input);
-    this->run({}, payload_, what, apart(from, elements(output)), from.size());
+  void operator()(buffer_of<contribution_type> auto const& input, lasting_mutable_buffer_of<value_type> auto&& output) {
+    auto const from = detail::elements_of<contribution_type>(input);
+    this->run({}, payload_, what, apart(from, detail::elements_of<value_type>(output)), from.size());
   }
 
   [[nodiscard]] request start(lasting_mutable_buffer_of<value_type> auto&& data)
     requires contributes_elements<Reduction>
   {
-    auto const v = elements(data);
+    auto const v = detail::elements_of<value_type>(data);
     return this->launch({}, payload_, what, in_place(v), v.size());
   }
 
   [[nodiscard]] request start(lasting_buffer_of<contribution_type> auto&& input,
                               lasting_mutable_buffer_of<value_type> auto&& output) {
-    auto const from = elements(input);
-    return this->launch({}, payload_, what, apart(from, elements(output)), from.size());
+    auto const from = detail::elements_of<contribution_type>(input);
+    return this->launch({}, payload_, what, apart(from, detail::elements_of<value_type>(output)), from.size());
   }
 
   template <class Stream>
@@ -77,9 +80,9 @@ class allreduce : public detail::launcher<Communicator, Topology, op::allreduce,
     this->put({}, payload_, what, apart(input.elements(), output.elements()), input.size(), in);
   }
 
-  void operator()(...) = delete;  // takes buffers of the reduction's type, as std::span(ptr, count); outputs not const
-  request start(...) = delete;    // takes the same, of memory that lasts: a variable, a span
-  void enqueue(...) = delete;     // takes device memory of the reduction's type and a stream, over cuda::peers
+  using calls::operator();
+  using calls::start;
+  void enqueue(...) = delete;  // takes device memory of the reduction's type and a stream, over cuda::peers
 
  private:
   static constexpr call what =
@@ -102,6 +105,7 @@ class allreduce : public detail::launcher<Communicator, Topology, op::allreduce,
 };
 
 template <class C, class... Rest>
-allreduce(C&&, Rest...) -> allreduce<std::remove_reference_t<C>, Rest...>;  // `runs` says what is wrong
+allreduce(C&&, Rest...)
+    -> allreduce<detail::given_communicator<C>, detail::given_topology<2, Rest...>, detail::given_reduction<Rest...>>;
 
 }  // namespace tutti

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/collective/concept.hpp>
+#include <tutti/detail/engine/arguments.hpp>
 #include <tutti/detail/engine/asynchronous.hpp>
 #include <tutti/detail/engine/launcher.hpp>
 #include <tutti/detail/engine/payload.hpp>
@@ -26,26 +27,30 @@ namespace tutti::inline v0_1_0 {
 template <class Communicator, class Topology>
   requires runs<op::alltoall, Communicator, Topology>
 class alltoall : public detail::launcher<Communicator, Topology, op::alltoall, detail::moving>,
-                 public detail::asynchronous<alltoall<Communicator, Topology>> {
+                 public detail::asynchronous<alltoall<Communicator, Topology>>,
+                 public detail::alltoall_calls {
+  using calls = detail::alltoall_calls;
+
  public:
   alltoall(Communicator& world, Topology topology)
       : detail::launcher<Communicator, Topology, op::alltoall, detail::moving>(world, topology, {1}) {}
 
   template <buffer Input>
-  void operator()(Input const& input, mutable_buffer_of<buffer_value_t<Input>> auto&& output) {
+  void operator()(Input const& input, lasting_mutable_buffer_of<buffer_value_t<Input>> auto&& output) {
     using value = buffer_value_t<Input>;
     auto const from = elements(input);
-    this->run({}, {sizeof(value)}, what<value>, memory<value>(from, elements(output)), from.size());
+    this->run({}, {sizeof(value)}, what<value>, memory<value>(from, detail::elements_of<value>(output)), from.size());
   }
   template <lasting_buffer Input>
   [[nodiscard]] request start(Input&& input, lasting_mutable_buffer_of<buffer_value_t<Input>> auto&& output) {
     using value = buffer_value_t<Input>;
     auto const from = elements(input);
-    return this->launch({}, {sizeof(value)}, what<value>, memory<value>(from, elements(output)), from.size());
+    return this->launch({}, {sizeof(value)}, what<value>, memory<value>(from, detail::elements_of<value>(output)),
+                        from.size());
   }
 
-  void operator()(...) = delete;  // takes buffers of one type, as std::span(ptr, count); outputs not const
-  request start(...) = delete;    // takes the same, of memory that lasts: a variable, a span
+  using calls::operator();
+  using calls::start;
 
  private:
   template <class T>
@@ -62,6 +67,6 @@ class alltoall : public detail::launcher<Communicator, Topology, op::alltoall, d
 };
 
 template <class C, class... Rest>
-alltoall(C&&, Rest...) -> alltoall<std::remove_reference_t<C>, Rest...>;  // `runs` says what is wrong
+alltoall(C&&, Rest...) -> alltoall<detail::given_communicator<C>, detail::given_topology<1, Rest...>>;
 
 }  // namespace tutti

@@ -41,6 +41,6 @@ class barrier : public detail::launcher<Communicator, Topology, op::allreduce, d
 };
 
 template <class C, class... Rest>
-barrier(C&&, Rest...) -> barrier<std::remove_reference_t<C>, Rest...>;  // `runs` says what is wrong
+barrier(C&&, Rest...) -> barrier<detail::given_communicator<C>, detail::given_topology<1, Rest...>>;
 
 }  // namespace tutti

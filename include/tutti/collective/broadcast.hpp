@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/collective/concept.hpp>
+#include <tutti/detail/engine/arguments.hpp>
 #include <tutti/detail/engine/asynchronous.hpp>
 #include <tutti/detail/engine/launcher.hpp>
 #include <tutti/detail/engine/payload.hpp>
@@ -27,12 +28,15 @@ namespace tutti::inline v0_1_0 {
 template <class Communicator, class Topology>
   requires runs<op::broadcast, Communicator, Topology>
 class broadcast : public detail::launcher<Communicator, Topology, op::broadcast, detail::moving>,
-                  public detail::asynchronous<broadcast<Communicator, Topology>> {
+                  public detail::asynchronous<broadcast<Communicator, Topology>>,
+                  public detail::broadcast_calls {
+  using calls = detail::broadcast_calls;
+
  public:
   broadcast(Communicator& world, Topology topology)
       : detail::launcher<Communicator, Topology, op::broadcast, detail::moving>(world, topology, {1}) {}
 
-  void operator()(mutable_buffer auto&& data, rank_type root) {
+  void operator()(lasting_mutable_buffer auto&& data, rank_type root) {
     auto const v = elements(data);
     this->run(by(root), {sizeof(v[0])}, what<buffer_value_t<decltype(data)>>, memory(v), v.size());
   }
@@ -48,9 +52,9 @@ class broadcast : public detail::launcher<Communicator, Topology, op::broadcast,
     this->put(by(root), {sizeof(v[0])}, what<device_element_t<Data>>, memory(v), v.size(), in);
   }
 
-  void operator()(...) = delete;  // takes a buffer, as std::span(ptr, count), not const, and a root
-  request start(...) = delete;    // takes the same, of memory that lasts: a variable, a span
-  void enqueue(...) = delete;     // takes device memory, a root and a stream, over cuda::peers
+  using calls::operator();
+  using calls::start;
+  void enqueue(...) = delete;  // takes device memory, a root and a stream, over cuda::peers
 
  private:
   template <class T>
@@ -68,6 +72,6 @@ class broadcast : public detail::launcher<Communicator, Topology, op::broadcast,
 };
 
 template <class C, class... Rest>
-broadcast(C&&, Rest...) -> broadcast<std::remove_reference_t<C>, Rest...>;  // `runs` says what is wrong
+broadcast(C&&, Rest...) -> broadcast<detail::given_communicator<C>, detail::given_topology<1, Rest...>>;
 
 }  // namespace tutti

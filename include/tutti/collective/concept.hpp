@@ -7,6 +7,7 @@
 #include <tutti/topology/concept.hpp>
 
 #include <concepts>
+#include <cstddef>
 #include <type_traits>
 
 namespace tutti::inline v0_1_0 {
@@ -35,20 +36,101 @@ concept sends_raw_contributions_for = topology<Topology> && reduction<Reduction>
 
 namespace detail {
 
+/// What takes the place of an argument that an operator needs and has not got, of one too many, and of a communicator
+/// that ends with the expression: there is a sentence for each.
+struct missing_part {};
+struct part_too_many {};
+template <class Communicator>
+struct temporary {};
+template <class Communicator>
+inline constexpr bool is_temporary = false;
+template <class Communicator>
+inline constexpr bool is_temporary<temporary<Communicator>> = true;
+
+/// The arguments that an operator is made of, as they are given; of another operator, no type: that one is copied.
+template <class C>
+struct given_world {
+  using type = C;
+};
+template <class C>
+struct given_world<C&> : given_world<C> {};
+template <class C>
+  requires is_communicator<C>
+struct given_world<C&> {
+  using type = C;
+};
+template <class C>
+  requires is_communicator<C>
+struct given_world<C> {
+  using type = temporary<C>;
+};
+template <class C>
+  requires(!is_communicator<C> && requires(C& c) { c.world(); })
+struct given_world<C> {};
+template <class C>
+using given_communicator = typename given_world<C>::type;
+
+template <std::size_t Parts, class Topology = missing_part, class Reduction = missing_part, class... More>
+struct given {
+  using topology = std::conditional_t<Parts == 1 && !std::same_as<Reduction, missing_part>, part_too_many, Topology>;
+  using reduction = std::conditional_t<sizeof...(More) != 0, part_too_many, Reduction>;
+};
+template <std::size_t Parts, class... Rest>
+using given_topology = typename given<Parts, Rest...>::topology;
+template <class... Rest>
+using given_reduction = typename given<2, Rest...>::reduction;
+
+/// The communicator that send and recv are made of. All else is an error with a sentence.
+template <class Communicator, class... More>
+struct connection {
+  static_assert(!is_temporary<Communicator>,
+                "this communicator ends with the expression: give it a name first, as in auto world = ...;");
+  static_assert(is_temporary<Communicator> || group<Communicator>,
+                "send and recv are made of a communicator, a variable that is not const");
+  static_assert(sizeof...(More) == 0, "send and recv are made of a communicator alone: no topology");
+  using type = Communicator;
+};
+template <class C, class... More>
+using connected = typename connection<given_communicator<C>, More...>::type;
+
 /// Whether an operator can be made of these. If not, the compiler says why in a sentence, as its first error.
 template <class Op, class Communicator, class Topology, class... Reduction>
 [[nodiscard]] consteval bool can_run() {
-  if constexpr (!group<Communicator>) {
-    static_assert(group<Communicator>,
+  constexpr bool no_reduction = (std::same_as<Reduction, missing_part> || ...);
+  constexpr bool more = std::same_as<Topology, part_too_many> || (std::same_as<Reduction, part_too_many> || ...);
+  if constexpr (is_temporary<Communicator>) {
+    static_assert(!is_temporary<Communicator>,
+                  "this communicator ends with the expression: give it a name first, as in auto world = ...;");
+    return false;
+  } else if constexpr (!group<Communicator>) {
+    constexpr bool found = group<Communicator>;  // compilers explain a concept, in errors of its own
+    static_assert(found,
                   "the first argument of an operator is a communicator, a variable that is not const; a topology comes "
                   "next, then a reduction if it combines: tutti::allreduce{world, tutti::ring{}, tutti::sum<float>{}}");
     return false;
+  } else if constexpr (more) {
+    static_assert(!more,
+                  "an operator is made of a communicator, a topology and, if it combines, a reduction: here are more");
+    return false;
+  } else if constexpr (std::same_as<Topology, missing_part> || (no_reduction && reduction<Topology>)) {
+    constexpr bool found = topology<Topology>;
+    static_assert(found,
+                  "the topology is missing, the second argument of an operator: tutti::allreduce{world, tutti::ring{}, "
+                  "tutti::sum<float>{}}");
+    return false;
   } else if constexpr (!topology<Topology>) {
-    static_assert(topology<Topology>,
+    constexpr bool found = topology<Topology>;
+    static_assert(found,
                   "the second argument of an operator is a topology, such as tutti::ring{}; a reduction comes third");
     return false;
+  } else if constexpr (no_reduction) {
+    static_assert(!no_reduction,
+                  "the reduction is missing, the third argument of an operator that combines, such as "
+                  "tutti::sum<float>{} or tutti::reduce_with<float>(function)");
+    return false;
   } else if constexpr (!(reduction<Reduction> && ...)) {
-    static_assert((reduction<Reduction> && ...),
+    constexpr bool found = (reduction<Reduction> && ...);
+    static_assert(found,
                   "the third argument of an operator that combines is a reduction, such as tutti::sum<float>{} or "
                   "tutti::reduce_with<float>(function)");
     return false;

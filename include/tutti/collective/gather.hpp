@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/collective/concept.hpp>
+#include <tutti/detail/engine/arguments.hpp>
 #include <tutti/detail/engine/asynchronous.hpp>
 #include <tutti/detail/engine/launcher.hpp>
 #include <tutti/detail/engine/payload.hpp>
@@ -14,10 +15,11 @@ namespace tutti::inline v0_1_0 {
 ///
 ///     tutti::gather collect{world, tutti::binary_tree{}};
 ///     collect(mine, all, 0);          // as many elements from each rank; `all` counts at the root only
-///     collect(mine, all, 0, total);   // `total` elements in all: blocks as by block_begin, block_size
+///     collect(mine, all, 0, total);   // `total` elements of all ranks together: the first ranks give one more
 ///
-/// Shape: rank r of n gives block_size(total, n, r) elements; the root ends with `total`, in which those of rank r lie
-/// from block_begin(total, n, r) on. Other ranks' `all` is not looked at.
+/// Shape: rank r of n gives block_size(total, n, r) elements; the root ends with `total`, as many as all give together,
+/// in which those of rank r lie from block_begin(total, n, r) on. Where `total` is not given it is n times what each
+/// rank gives. Other ranks' `all` is not looked at.
 ///
 /// @pre root, total and type are the same on all ranks; at the root `mine` is apart from `all`, or at its place in it
 /// @throws precondition_error if the root is no rank, a buffer has another size, or the two overlap otherwise
@@ -29,35 +31,38 @@ namespace tutti::inline v0_1_0 {
 template <class Communicator, class Topology>
   requires runs<op::gather, Communicator, Topology>
 class gather : public detail::launcher<Communicator, Topology, op::gather, detail::moving>,
-               public detail::asynchronous<gather<Communicator, Topology>> {
+               public detail::asynchronous<gather<Communicator, Topology>>,
+               public detail::gather_calls {
+  using calls = detail::gather_calls;
+
  public:
   gather(Communicator& world, Topology topology)
       : detail::launcher<Communicator, Topology, op::gather, detail::moving>(world, topology, {1}) {}
 
-  template <buffer Mine>
-  void operator()(Mine const& mine, mutable_buffer_of<buffer_value_t<Mine>> auto&& all, rank_type root) {
-    (*this)(mine, all, root, elements(mine).size() * this->world().size());
+  template <lasting_mutable_buffer All>
+  void operator()(buffer_of<buffer_value_t<All>> auto const& mine, All&& all, rank_type root) {
+    (*this)(mine, all, root, detail::elements_of<buffer_value_t<All>>(mine).size() * this->world().size());
   }
-  template <buffer Mine>
-  void operator()(Mine const& mine, mutable_buffer_of<buffer_value_t<Mine>> auto&& all, rank_type root,
-                  std::size_t total) {
-    using value = buffer_value_t<Mine>;
-    this->run(by(root), {sizeof(value)}, what<value>, memory<value>(elements(mine), elements(all), root, total), total);
+  template <lasting_mutable_buffer All>
+  void operator()(buffer_of<buffer_value_t<All>> auto const& mine, All&& all, rank_type root, std::size_t total) {
+    using value = buffer_value_t<All>;
+    this->run(by(root), {sizeof(value)}, what<value>,
+              memory<value>(detail::elements_of<value>(mine), elements(all), root, total), total);
   }
-  template <lasting_buffer Mine>
-  [[nodiscard]] request start(Mine&& mine, lasting_mutable_buffer_of<buffer_value_t<Mine>> auto&& all, rank_type root) {
-    return start(mine, all, root, elements(mine).size() * this->world().size());
+  template <lasting_mutable_buffer All>
+  [[nodiscard]] request start(lasting_buffer_of<buffer_value_t<All>> auto&& mine, All&& all, rank_type root) {
+    return start(mine, all, root, detail::elements_of<buffer_value_t<All>>(mine).size() * this->world().size());
   }
-  template <lasting_buffer Mine>
-  [[nodiscard]] request start(Mine&& mine, lasting_mutable_buffer_of<buffer_value_t<Mine>> auto&& all, rank_type root,
+  template <lasting_mutable_buffer All>
+  [[nodiscard]] request start(lasting_buffer_of<buffer_value_t<All>> auto&& mine, All&& all, rank_type root,
                               std::size_t total) {
-    using value = buffer_value_t<Mine>;
+    using value = buffer_value_t<All>;
     return this->launch(by(root), {sizeof(value)}, what<value>,
-                        memory<value>(elements(mine), elements(all), root, total), total);
+                        memory<value>(detail::elements_of<value>(mine), elements(all), root, total), total);
   }
 
-  void operator()(...) = delete;  // takes buffers of one type, as std::span(ptr, count), and a root; outputs not const
-  request start(...) = delete;    // takes the same, of memory that lasts: a variable, a span
+  using calls::operator();
+  using calls::start;
 
  private:
   template <class T>
@@ -72,10 +77,11 @@ class gather : public detail::launcher<Communicator, Topology, op::gather, detai
     const rank_type n = this->world().size();
     const rank_type me = this->world().rank();
     const std::size_t begin = block_begin(total, n, me);
-    detail::expect_size("gather: the input, block_size(total, size, rank),", mine.size(), block_size(total, n, me));
+    detail::expect_block("gather: the input", "`total`, the last argument, is that of all ranks' elements together",
+                         mine.size(), total, n, me);
     detail::memories m{.input = detail::bytes_of(mine), .input_origin = begin};
     if (me == root) {
-      detail::expect_size("gather: the output of the root, `total`,", all.size(), total);
+      detail::expect_size("gather: the output of the root, for the elements of all ranks together,", all.size(), total);
       expects(detail::disjoint(mine, all) || mine.data() == all.data() + begin,
               "gather: input and output overlap, and the input does not begin at its place in the output, element ",
               begin, "; let it begin there, or lie apart");
@@ -87,6 +93,6 @@ class gather : public detail::launcher<Communicator, Topology, op::gather, detai
 };
 
 template <class C, class... Rest>
-gather(C&&, Rest...) -> gather<std::remove_reference_t<C>, Rest...>;  // `runs` says what is wrong
+gather(C&&, Rest...) -> gather<detail::given_communicator<C>, detail::given_topology<1, Rest...>>;
 
 }  // namespace tutti

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/collective/concept.hpp>
+#include <tutti/detail/engine/arguments.hpp>
 #include <tutti/detail/engine/asynchronous.hpp>
 #include <tutti/detail/engine/launcher.hpp>
 #include <tutti/detail/engine/payload.hpp>
@@ -29,8 +30,10 @@ namespace tutti::inline v0_1_0 {
 template <class Communicator, class Topology, class Reduction>
   requires runs<op::reduce, Communicator, Topology, Reduction>
 class reduce : public detail::launcher<Communicator, Topology, op::reduce, detail::combining<Reduction>>,
-               public detail::asynchronous<reduce<Communicator, Topology, Reduction>> {
+               public detail::asynchronous<reduce<Communicator, Topology, Reduction>>,
+               public detail::reduce_calls<Reduction> {
   using base = detail::launcher<Communicator, Topology, op::reduce, detail::combining<Reduction>>;
+  using calls = detail::reduce_calls<Reduction>;
 
  public:
   using contribution_type = contribution_t<Reduction>;
@@ -39,27 +42,28 @@ class reduce : public detail::launcher<Communicator, Topology, op::reduce, detai
   reduce(Communicator& world, Topology topology, Reduction reduction)
       : base(world, topology, {reduction}), payload_{reduction} {}
 
-  void operator()(mutable_buffer_of<value_type> auto&& data, rank_type root)
+  void operator()(lasting_mutable_buffer_of<value_type> auto&& data, rank_type root)
     requires contributes_elements<Reduction>
   {
-    auto const v = elements(data);
+    auto const v = detail::elements_of<value_type>(data);
     this->run(by(root), payload_, what, memory(v, v, root), v.size());
   }
-  void operator()(buffer_of<contribution_type> auto const& input, mutable_buffer_of<value_type> auto&& output,
+  void operator()(buffer_of<contribution_type> auto const& input, lasting_mutable_buffer_of<value_type> auto&& output,
                   rank_type root) {
-    auto const from = elements(input);
-    this->run(by(root), payload_, what, memory(from, elements(output), root), from.size());
+    auto const from = detail::elements_of<contribution_type>(input);
+    this->run(by(root), payload_, what, memory(from, detail::elements_of<value_type>(output), root), from.size());
   }
   [[nodiscard]] request start(lasting_mutable_buffer_of<value_type> auto&& data, rank_type root)
     requires contributes_elements<Reduction>
   {
-    auto const v = elements(data);
+    auto const v = detail::elements_of<value_type>(data);
     return this->launch(by(root), payload_, what, memory(v, v, root), v.size());
   }
   [[nodiscard]] request start(lasting_buffer_of<contribution_type> auto&& input,
                               lasting_mutable_buffer_of<value_type> auto&& output, rank_type root) {
-    auto const from = elements(input);
-    return this->launch(by(root), payload_, what, memory(from, elements(output), root), from.size());
+    auto const from = detail::elements_of<contribution_type>(input);
+    return this->launch(by(root), payload_, what, memory(from, detail::elements_of<value_type>(output), root),
+                        from.size());
   }
 
   template <class Stream>
@@ -75,9 +79,9 @@ class reduce : public detail::launcher<Communicator, Topology, op::reduce, detai
     this->put(by(root), payload_, what, memory(input.elements(), output.elements(), root), input.size(), in);
   }
 
-  void operator()(...) = delete;  // takes buffers of the reduction's type, as std::span(ptr, count), and a root
-  request start(...) = delete;    // takes the same, of memory that lasts: a variable, a span
-  void enqueue(...) = delete;     // takes device memory of the reduction's type, a root and a stream, over cuda::peers
+  using calls::operator();
+  using calls::start;
+  void enqueue(...) = delete;  // takes device memory of the reduction's type, a root and a stream, over cuda::peers
 
  private:
   static constexpr call what =
@@ -104,6 +108,7 @@ class reduce : public detail::launcher<Communicator, Topology, op::reduce, detai
 };
 
 template <class C, class... Rest>
-reduce(C&&, Rest...) -> reduce<std::remove_reference_t<C>, Rest...>;  // `runs` says what is wrong
+reduce(C&&, Rest...)
+    -> reduce<detail::given_communicator<C>, detail::given_topology<2, Rest...>, detail::given_reduction<Rest...>>;
 
 }  // namespace tutti

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/collective/concept.hpp>
+#include <tutti/detail/engine/arguments.hpp>
 #include <tutti/detail/engine/asynchronous.hpp>
 #include <tutti/detail/engine/launcher.hpp>
 #include <tutti/detail/engine/payload.hpp>
@@ -32,8 +33,10 @@ template <class Communicator, class Topology, class Reduction>
   requires runs<op::reduce_scatter, Communicator, Topology, Reduction>
 class reduce_scatter
     : public detail::launcher<Communicator, Topology, op::reduce_scatter, detail::combining<Reduction>>,
-      public detail::asynchronous<reduce_scatter<Communicator, Topology, Reduction>> {
+      public detail::asynchronous<reduce_scatter<Communicator, Topology, Reduction>>,
+      public detail::reduce_scatter_calls<Reduction> {
   using base = detail::launcher<Communicator, Topology, op::reduce_scatter, detail::combining<Reduction>>;
+  using calls = detail::reduce_scatter_calls<Reduction>;
 
  public:
   using contribution_type = contribution_t<Reduction>;
@@ -42,27 +45,27 @@ class reduce_scatter
   reduce_scatter(Communicator& world, Topology topology, Reduction reduction)
       : base(world, topology, {reduction}), payload_{reduction} {}
 
-  std::span<value_type> operator()(mutable_buffer_of<value_type> auto&& data)
+  std::span<value_type> operator()(lasting_mutable_buffer_of<value_type> auto&& data)
     requires contributes_elements<Reduction>
   {
-    auto const v = elements(data);
+    auto const v = detail::elements_of<value_type>(data);
     this->run({}, payload_, what, in_place(v), v.size());
     return v.subspan(begin(v.size()), size(v.size()));
   }
-  void operator()(buffer_of<contribution_type> auto const& input, mutable_buffer_of<value_type> auto&& output) {
-    auto const from = elements(input);
-    this->run({}, payload_, what, apart(from, elements(output)), from.size());
+  void operator()(buffer_of<contribution_type> auto const& input, lasting_mutable_buffer_of<value_type> auto&& output) {
+    auto const from = detail::elements_of<contribution_type>(input);
+    this->run({}, payload_, what, apart(from, detail::elements_of<value_type>(output)), from.size());
   }
   [[nodiscard]] request start(lasting_mutable_buffer_of<value_type> auto&& data)
     requires contributes_elements<Reduction>
   {
-    auto const v = elements(data);
+    auto const v = detail::elements_of<value_type>(data);
     return this->launch({}, payload_, what, in_place(v), v.size());
   }
   [[nodiscard]] request start(lasting_buffer_of<contribution_type> auto&& input,
                               lasting_mutable_buffer_of<value_type> auto&& output) {
-    auto const from = elements(input);
-    return this->launch({}, payload_, what, apart(from, elements(output)), from.size());
+    auto const from = detail::elements_of<contribution_type>(input);
+    return this->launch({}, payload_, what, apart(from, detail::elements_of<value_type>(output)), from.size());
   }
 
   template <class Stream>
@@ -76,9 +79,9 @@ class reduce_scatter
     this->put({}, payload_, what, apart(input.elements(), output.elements()), input.size(), in);
   }
 
-  void operator()(...) = delete;  // takes buffers of the reduction's type, as std::span(ptr, count); outputs not const
-  request start(...) = delete;    // takes the same, of memory that lasts: a variable, a span
-  void enqueue(...) = delete;     // takes device memory of the reduction's type and a stream, over cuda::peers
+  using calls::operator();
+  using calls::start;
+  void enqueue(...) = delete;  // takes device memory of the reduction's type and a stream, over cuda::peers
 
  private:
   static constexpr call what =
@@ -96,7 +99,8 @@ class reduce_scatter
     return {.input = data, .work = detail::combining<Reduction>::work_fits_output ? data : nullptr, .output = data};
   }
   detail::memories apart(std::span<contribution_type const> in, std::span<value_type> out) const {
-    detail::expect_size("reduce_scatter: the output, block_size(count, size, rank),", out.size(), size(in.size()));
+    detail::expect_block("reduce_scatter: the output", "the input has the blocks of all ranks", out.size(), in.size(),
+                         this->world().size(), this->world().rank());
     expects(detail::disjoint(in, out),
             "reduce_scatter: input and output overlap; call it in place with one vector instead");
     return {.input = detail::bytes_of(in), .output = detail::bytes_of(out), .output_origin = begin(in.size())};
@@ -106,6 +110,7 @@ class reduce_scatter
 };
 
 template <class C, class... Rest>
-reduce_scatter(C&&, Rest...) -> reduce_scatter<std::remove_reference_t<C>, Rest...>;  // `runs` says what is wrong
+reduce_scatter(C&&, Rest...) -> reduce_scatter<detail::given_communicator<C>, detail::given_topology<2, Rest...>,
+                                               detail::given_reduction<Rest...>>;
 
 }  // namespace tutti

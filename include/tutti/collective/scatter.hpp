@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/collective/concept.hpp>
+#include <tutti/detail/engine/arguments.hpp>
 #include <tutti/detail/engine/asynchronous.hpp>
 #include <tutti/detail/engine/launcher.hpp>
 #include <tutti/detail/engine/payload.hpp>
@@ -14,10 +15,11 @@ namespace tutti::inline v0_1_0 {
 ///
 ///     tutti::scatter deal{world, tutti::binary_tree{}};
 ///     deal(all, mine, 0);          // as many elements for each rank; `all` counts at the root only
-///     deal(all, mine, 0, total);   // `total` elements in all: blocks as by block_begin, block_size
+///     deal(all, mine, 0, total);   // `total` elements for all ranks together: the first ranks get one more
 ///
 /// Shape: the root gives `total` elements; rank r of n ends with block_size(total, n, r), those from
-/// block_begin(total, n, r) on. Other ranks' `all` is not looked at.
+/// block_begin(total, n, r) on. Where `total` is not given it is n times what each rank gets. Other ranks' `all` is not
+/// looked at.
 ///
 /// @pre root, total and type are the same on all ranks; at the root `mine` is apart from `all`, or at its place in it
 /// @throws precondition_error if the root is no rank, a buffer has another size, or the two overlap otherwise
@@ -29,34 +31,39 @@ namespace tutti::inline v0_1_0 {
 template <class Communicator, class Topology>
   requires runs<op::scatter, Communicator, Topology>
 class scatter : public detail::launcher<Communicator, Topology, op::scatter, detail::moving>,
-                public detail::asynchronous<scatter<Communicator, Topology>> {
+                public detail::asynchronous<scatter<Communicator, Topology>>,
+                public detail::scatter_calls {
+  using calls = detail::scatter_calls;
+
  public:
   scatter(Communicator& world, Topology topology)
       : detail::launcher<Communicator, Topology, op::scatter, detail::moving>(world, topology, {1}) {}
 
-  template <mutable_buffer Mine>
-  void operator()(buffer_of<buffer_value_t<Mine>> auto const& all, Mine&& mine, rank_type root) {
-    (*this)(all, mine, root, elements(mine).size() * this->world().size());
+  template <buffer All>
+  void operator()(All const& all, lasting_mutable_buffer_of<buffer_value_t<All>> auto&& mine, rank_type root) {
+    (*this)(all, mine, root, detail::elements_of<buffer_value_t<All>>(mine).size() * this->world().size());
   }
-  template <mutable_buffer Mine>
-  void operator()(buffer_of<buffer_value_t<Mine>> auto const& all, Mine&& mine, rank_type root, std::size_t total) {
-    using value = buffer_value_t<Mine>;
-    this->run(by(root), {sizeof(value)}, what<value>, memory<value>(elements(all), elements(mine), root, total), total);
+  template <buffer All>
+  void operator()(All const& all, lasting_mutable_buffer_of<buffer_value_t<All>> auto&& mine, rank_type root,
+                  std::size_t total) {
+    using value = buffer_value_t<All>;
+    this->run(by(root), {sizeof(value)}, what<value>,
+              memory<value>(elements(all), detail::elements_of<value>(mine), root, total), total);
   }
-  template <lasting_mutable_buffer Mine>
-  [[nodiscard]] request start(lasting_buffer_of<buffer_value_t<Mine>> auto&& all, Mine&& mine, rank_type root) {
-    return start(all, mine, root, elements(mine).size() * this->world().size());
+  template <lasting_buffer All>
+  [[nodiscard]] request start(All&& all, lasting_mutable_buffer_of<buffer_value_t<All>> auto&& mine, rank_type root) {
+    return start(all, mine, root, detail::elements_of<buffer_value_t<All>>(mine).size() * this->world().size());
   }
-  template <lasting_mutable_buffer Mine>
-  [[nodiscard]] request start(lasting_buffer_of<buffer_value_t<Mine>> auto&& all, Mine&& mine, rank_type root,
+  template <lasting_buffer All>
+  [[nodiscard]] request start(All&& all, lasting_mutable_buffer_of<buffer_value_t<All>> auto&& mine, rank_type root,
                               std::size_t total) {
-    using value = buffer_value_t<Mine>;
+    using value = buffer_value_t<All>;
     return this->launch(by(root), {sizeof(value)}, what<value>,
-                        memory<value>(elements(all), elements(mine), root, total), total);
+                        memory<value>(elements(all), detail::elements_of<value>(mine), root, total), total);
   }
 
-  void operator()(...) = delete;  // takes buffers of one type, as std::span(ptr, count), and a root; outputs not const
-  request start(...) = delete;    // takes the same, of memory that lasts: a variable, a span
+  using calls::operator();
+  using calls::start;
 
  private:
   template <class T>
@@ -71,10 +78,11 @@ class scatter : public detail::launcher<Communicator, Topology, op::scatter, det
     const rank_type n = this->world().size();
     const rank_type me = this->world().rank();
     const std::size_t begin = block_begin(total, n, me);
-    detail::expect_size("scatter: the output, block_size(total, size, rank),", mine.size(), block_size(total, n, me));
+    detail::expect_block("scatter: the output", "`total`, the last argument, is that of all ranks' elements together",
+                         mine.size(), total, n, me);
     detail::memories m{.output = detail::bytes_of(mine), .output_origin = begin};
     if (me == root) {
-      detail::expect_size("scatter: the input of the root, `total`,", all.size(), total);
+      detail::expect_size("scatter: the input of the root, the elements of all ranks together,", all.size(), total);
       expects(detail::disjoint(all, mine) || mine.data() == all.data() + begin,
               "scatter: input and output overlap, and the output does not begin at its place in the input, element ",
               begin, "; let it begin there, or lie apart");
@@ -85,6 +93,6 @@ class scatter : public detail::launcher<Communicator, Topology, op::scatter, det
 };
 
 template <class C, class... Rest>
-scatter(C&&, Rest...) -> scatter<std::remove_reference_t<C>, Rest...>;  // `runs` says what is wrong
+scatter(C&&, Rest...) -> scatter<detail::given_communicator<C>, detail::given_topology<1, Rest...>>;
 
 }  // namespace tutti

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/collective/concept.hpp>
+#include <tutti/detail/engine/arguments.hpp>
 #include <tutti/detail/engine/asynchronous.hpp>
 #include <tutti/detail/engine/launcher.hpp>
 #include <tutti/detail/engine/payload.hpp>
@@ -30,7 +31,10 @@ namespace tutti::inline v0_1_0 {
 /// Thread safety: that of the communicator.
 template <group Communicator>
 class send : public detail::launcher<Communicator, detail::edge, op::transfer, detail::moving>,
-             public detail::asynchronous<send<Communicator>> {
+             public detail::asynchronous<send<Communicator>>,
+             public detail::send_calls {
+  using calls = detail::send_calls;
+
  public:
   explicit send(Communicator& world)
       : detail::launcher<Communicator, detail::edge, op::transfer, detail::moving>(world, detail::edge{}, {1}) {}
@@ -46,8 +50,8 @@ class send : public detail::launcher<Communicator, detail::edge, op::transfer, d
     return this->launch(pair(to), {sizeof(v[0])}, what<buffer_value_t<Data>>, {.input = detail::bytes_of(v)}, v.size());
   }
 
-  void operator()(...) = delete;  // takes a buffer, as std::span(ptr, count), and a rank
-  request start(...) = delete;    // takes the same, of memory that lasts: a variable, a span
+  using calls::operator();
+  using calls::start;
 
  private:
   [[nodiscard]] op::transfer pair(rank_type to) const {
@@ -57,6 +61,9 @@ class send : public detail::launcher<Communicator, detail::edge, op::transfer, d
   template <class T>
   static constexpr call what = make_call(operation_kind::transfer, element_name<T>(), "", "");
 };
+
+template <class C, class... Rest>
+send(C&&, Rest...) -> send<detail::connected<C, Rest...>>;
 
 /// Receives a message from one rank, which sends it with `send`.
 ///
@@ -73,12 +80,15 @@ class send : public detail::launcher<Communicator, detail::edge, op::transfer, d
 /// Thread safety: that of the communicator.
 template <group Communicator>
 class recv : public detail::launcher<Communicator, detail::edge, op::transfer, detail::moving>,
-             public detail::asynchronous<recv<Communicator>> {
+             public detail::asynchronous<recv<Communicator>>,
+             public detail::recv_calls {
+  using calls = detail::recv_calls;
+
  public:
   explicit recv(Communicator& world)
       : detail::launcher<Communicator, detail::edge, op::transfer, detail::moving>(world, detail::edge{}, {1}) {}
 
-  void operator()(mutable_buffer auto&& data, rank_type from) {
+  void operator()(lasting_mutable_buffer auto&& data, rank_type from) {
     auto const v = elements(data);
     this->run(pair(from), {sizeof(v[0])}, what<buffer_value_t<decltype(data)>>, {.output = detail::bytes_of(v)},
               v.size());
@@ -89,8 +99,8 @@ class recv : public detail::launcher<Communicator, detail::edge, op::transfer, d
                         {.output = detail::bytes_of(v)}, v.size());
   }
 
-  void operator()(...) = delete;  // takes a buffer, as std::span(ptr, count), not const, and a rank
-  request start(...) = delete;    // takes the same, of memory that lasts: a variable, a span
+  using calls::operator();
+  using calls::start;
 
  private:
   [[nodiscard]] op::transfer pair(rank_type from) const {
@@ -100,5 +110,8 @@ class recv : public detail::launcher<Communicator, detail::edge, op::transfer, d
   template <class T>
   static constexpr call what = make_call(operation_kind::transfer, element_name<T>(), "", "");
 };
+
+template <class C, class... Rest>
+recv(C&&, Rest...) -> recv<detail::connected<C, Rest...>>;
 
 }  // namespace tutti

@@ -79,4 +79,22 @@ template <class Transport, rank_type N, class Trace>
   return communicator<Transport, dynamic, Trace>(meet, parent.settings());
 }
 
+namespace detail {
+
+template <class Parent, class... More>
+concept splits = group<std::remove_reference_t<Parent>> && std::is_lvalue_reference_v<Parent> &&
+                 (std::convertible_to<More, std::int64_t> && ...) && (sizeof...(More) == 1 || sizeof...(More) == 2);
+
+}  // namespace detail
+
+/// Refuses other calls with a sentence.
+template <class Parent, class... More>
+  requires is_communicator<std::remove_cvref_t<Parent>> && (!detail::splits<Parent, More...>)
+auto split(Parent&&, More&&...) {
+  static_assert(
+      detail::splits<Parent, More...>,
+      "split takes (world, colour) or (world, colour, key): a communicator, a variable that is not const, and "
+      "numbers; ranks of one colour are a part, and tutti::no_part is the colour of those in none");
+}
+
 }  // namespace tutti

@@ -49,7 +49,7 @@ concept field_number = detail::number<T> || complex_number<T>;
 /// Bits: of integers, one result. Floating point is not associative: its bits depend on the schedule and the number
 /// of ranks, and are the same on every rank.
 /// Cost: an element travels as itself; half and bfloat16 are rounded after each combination.
-template <field_number T>
+template <detail::summand T>
 struct sum : detail::of_numbers<T> {
   static constexpr std::string_view name = "sum";
   static constexpr bool associative = detail::integer<T>;
@@ -74,7 +74,7 @@ struct sum : detail::of_numbers<T> {
 /// Elements: as of sum; integers wrap.
 /// Bits: as of sum.
 /// Cost: as of sum.
-template <field_number T>
+template <detail::summand T>
 struct prod : detail::of_numbers<T> {
   static constexpr std::string_view name = "prod";
   static constexpr bool associative = detail::integer<T>;
@@ -95,7 +95,7 @@ struct prod : detail::of_numbers<T> {
 /// Elements: integers, floating-point numbers, half and bfloat16.
 /// Bits: one result, over every schedule.
 /// Cost: an element travels as itself.
-template <detail::number T>
+template <detail::comparable T>
 struct min : detail::of_numbers<T> {
   static constexpr std::string_view name = "min";
   static constexpr bool associative = true;
@@ -115,7 +115,7 @@ struct min : detail::of_numbers<T> {
 /// Elements: integers, floating-point numbers, half and bfloat16.
 /// Bits: one result, over every schedule.
 /// Cost: an element travels as itself.
-template <detail::number T>
+template <detail::comparable T>
 struct max : detail::of_numbers<T> {
   static constexpr std::string_view name = "max";
   static constexpr bool associative = true;
@@ -144,7 +144,7 @@ struct max : detail::of_numbers<T> {
 /// them in a type that is wide enough and divide as you see fit.
 /// Bits: as of sum.
 /// Cost: as of sum, and a division for each element of the result.
-template <detail::floating_number T>
+template <detail::averageable T>
 struct mean : detail::of_numbers<T> {
   static constexpr std::string_view name = "mean";
   static constexpr bool associative = false;

@@ -16,6 +16,14 @@ concept bits = detail::integer<T> || std::same_as<T, std::byte>;
 
 namespace detail {
 
+template <class T>
+[[nodiscard]] consteval bool refuse_bits() {
+  static_assert(bits<T>, "the bitwise reductions work on integers and std::byte");
+  return false;
+}
+template <class T>
+concept bitwise = bits<T> || refuse_bits<T>();
+
 /// What the bitwise reductions share.
 template <bits T>
 struct of_bits {
@@ -39,7 +47,7 @@ struct of_bits {
 /// Elements: integers and std::byte.
 /// Bits: one result, over every schedule.
 /// Cost: an element travels as itself.
-template <bits T>
+template <detail::bitwise T>
 struct bit_and : detail::of_bits<T> {
   static constexpr std::string_view name = "bit_and";
 
@@ -58,7 +66,7 @@ struct bit_and : detail::of_bits<T> {
 /// Elements: integers and std::byte.
 /// Bits: one result, over every schedule.
 /// Cost: an element travels as itself.
-template <bits T>
+template <detail::bitwise T>
 struct bit_or : detail::of_bits<T> {
   static constexpr std::string_view name = "bit_or";
 
@@ -71,7 +79,7 @@ struct bit_or : detail::of_bits<T> {
 /// Elements: integers and std::byte.
 /// Bits: one result, over every schedule.
 /// Cost: an element travels as itself.
-template <bits T>
+template <detail::bitwise T>
 struct bit_xor : detail::of_bits<T> {
   static constexpr std::string_view name = "bit_xor";
 

@@ -11,6 +11,14 @@ namespace tutti::inline v0_1_0 {
 
 namespace detail {
 
+template <class T>
+[[nodiscard]] consteval bool refuse_truth() {
+  static_assert(integer<T>, "the logical reductions work on bool and integers");
+  return false;
+}
+template <class T>
+concept truth = integer<T> || refuse_truth<T>();
+
 /// What the logical reductions share: zero is false, the result is 0 or 1.
 template <integer T>
 struct of_truths {
@@ -34,7 +42,7 @@ struct of_truths {
 /// Elements: integers and bool.
 /// Bits: one result, over every schedule.
 /// Cost: an element travels as itself.
-template <detail::integer T = bool>
+template <detail::truth T = bool>
 struct logical_and : detail::of_truths<T> {
   static constexpr std::string_view name = "logical_and";
 
@@ -49,7 +57,7 @@ struct logical_and : detail::of_truths<T> {
 /// Elements: integers and bool.
 /// Bits: one result, over every schedule.
 /// Cost: an element travels as itself.
-template <detail::integer T = bool>
+template <detail::truth T = bool>
 struct logical_or : detail::of_truths<T> {
   static constexpr std::string_view name = "logical_or";
 
@@ -64,7 +72,7 @@ struct logical_or : detail::of_truths<T> {
 /// Elements: integers and bool.
 /// Bits: one result, over every schedule.
 /// Cost: an element travels as itself.
-template <detail::integer T = bool>
+template <detail::truth T = bool>
 struct logical_xor : detail::of_truths<T> {
   static constexpr std::string_view name = "logical_xor";
 

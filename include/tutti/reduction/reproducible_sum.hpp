@@ -197,6 +197,20 @@ struct counted_sum {
 template <class T>
 concept reproducible = std::same_as<T, float> || std::same_as<T, double> || std::same_as<T, binned>;
 
+namespace detail {
+
+template <class T>
+[[nodiscard]] consteval bool refuse_reproducible() {
+  static_assert(reproducible<T>,
+                "tutti::reproducible_sum works on float, double and tutti::binned: widen half and bfloat16 to float; "
+                "sums of integers are reproducible by themselves");
+  return false;
+}
+template <class T>
+concept adds_reproducibly = reproducible<T> || refuse_reproducible<T>();
+
+}  // namespace detail
+
 /// Addition with the same bits for any number of ranks, in any order, over every topology, cut into any segments:
 /// associative, not just nearly. `binned` says how, from what source, and how exact it is: no less than a sum in
 /// double, rounded to To once, to nearest. Contributions travel as they are, sums that are finished as To; what is
@@ -217,7 +231,7 @@ concept reproducible = std::same_as<T, float> || std::same_as<T, double> || std:
 ///
 /// @pre all ranks together contribute at most binned::most numbers to one sum. Operators refuse worlds of more ranks;
 ///      of accumulators they cannot know how many numbers are in each
-template <reproducible From, reproducible To = From>
+template <detail::adds_reproducibly From, detail::adds_reproducibly To = From>
 struct reproducible_sum {
   using contribution_type = From;
   using value_type = To;

@@ -10,6 +10,18 @@
 
 namespace tutti::inline v0_1_0 {
 
+namespace detail {
+
+template <class T>
+[[nodiscard]] consteval bool refuse_saturating() {
+  static_assert(signed_integer<T>, "tutti::saturating_sum works on signed integers");
+  return false;
+}
+template <class T>
+concept saturates = signed_integer<T> || refuse_saturating<T>();
+
+}  // namespace detail
+
 /// Addition of signed integers that stops at the largest and the smallest number instead of wrapping, as devices in the
 /// network add.
 ///
@@ -17,8 +29,7 @@ namespace tutti::inline v0_1_0 {
 /// Bits: not associative, for max + 1 + -1 is max - 1 or max: where a sum saturates they depend on the schedule, and
 /// are the same on every rank.
 /// Cost: an element travels as itself.
-template <detail::signed_integer T>
-  requires detail::native_number<T>
+template <detail::saturates T>
 struct saturating_sum : detail::of_numbers<T> {
   static constexpr std::string_view name = "saturating_sum";
   static constexpr bool associative = false;

@@ -28,6 +28,11 @@ namespace tutti::inline v0_1_0::detail {
 [[noreturn]] TUTTI_DECL void refuse_peer(std::string_view what, rank_type peer, rank_type me, rank_type ranks);
 [[noreturn]] TUTTI_DECL void refuse_size(std::string_view what, std::size_t found, std::size_t expected);
 
+/// A rank's own part that is not its block of `total`: "allgather: the input", and what the total is.
+/// @throws precondition_error
+[[noreturn]] TUTTI_DECL void refuse_block(std::string_view what, std::string_view total_is, std::size_t found,
+                                          std::size_t total, rank_type ranks, rank_type me);
+
 /// The checks of what an operator is called with. @throws precondition_error
 inline void expect_root(char const* operation, rank_type root, rank_type ranks) {
   if (root >= ranks) [[unlikely]] {
@@ -42,6 +47,12 @@ inline void expect_peer(char const* what, rank_type peer, rank_type me, rank_typ
 inline void expect_size(char const* what, std::size_t found, std::size_t expected) {
   if (found != expected) [[unlikely]] {
     refuse_size(what, found, expected);
+  }
+}
+inline void expect_block(char const* what, char const* total_is, std::size_t found, std::size_t total, rank_type ranks,
+                         rank_type me) {
+  if (found != block_size(total, ranks, me)) [[unlikely]] {
+    refuse_block(what, total_is, found, total, ranks, me);
   }
 }
 

@@ -30,6 +30,52 @@ concept number = native_number<T> || narrow_number<T>;
 template <class T>
 concept floating_number = narrow_number<T> || (native_number<T> && std::floating_point<T>);
 
+/// The question why a type is refused by reductions that work on numbers.
+template <class T>
+inline constexpr bool is_plain = std::same_as<T, std::remove_cvref_t<T>>;
+template <class T>
+inline constexpr bool is_compilers_own =
+    std::is_object_v<T> && is_plain<T> && sizeof(T) == 2 && !integer<T> && !std::is_class_v<T> && !std::is_enum_v<T> &&
+    requires(T x) { static_cast<float>(x); };
+
+/// Refuses T as the element type of a reduction: the compiler's first error is the sentence. Asking in a
+/// requires-expression is the same error: concepts such as `field_number` are for questions.
+template <class T, bool Ordered = false, bool Divided = false>
+[[nodiscard]] consteval bool refuse_number() {
+  if constexpr (!is_plain<T>) {
+    static_assert(is_plain<T>, "the element type of a reduction is named without const, volatile and &");
+  } else if constexpr (std::same_as<T, bool>) {
+    static_assert(!std::same_as<T, bool>,
+                  "bool is no number here: take tutti::logical_and, logical_or or logical_xor, or an integer to count");
+  } else if constexpr (std::same_as<T, long double>) {
+    static_assert(!std::same_as<T, long double>,
+                  "long double has another format on other processors: take double, or "
+                  "tutti::reduce_with<long double>(function)");
+  } else if constexpr (is_compilers_own<T>) {
+    static_assert(!is_compilers_own<T>,
+                  "the compiler's own types of 16 bits are none of tutti's: take tutti::half for _Float16 and "
+                  "tutti::bfloat16 for __bf16, which have the same bits");
+  } else if constexpr (Ordered && complex_number<T>) {
+    static_assert(!Ordered, "complex numbers have no order: reduce their absolute values");
+  } else if constexpr (Divided && (integer<T> || complex_number<T>)) {
+    static_assert(!Divided, "tutti::mean is of floating-point numbers: take tutti::sum, and divide its result");
+  } else {
+    static_assert(
+        number<T>,
+        "this type is no number that tutti knows: take tutti::reduce_with<type>(function), with a function of "
+        "two elements");
+  }
+  return false;
+}
+
+/// What sum and prod, min and max, and mean work on.
+template <class T>
+concept summand = number<T> || complex_number<T> || refuse_number<T>();
+template <class T>
+concept comparable = number<T> || refuse_number<T, true>();
+template <class T>
+concept averageable = floating_number<T> || refuse_number<T, false, true>();
+
 /// One bit pattern for all NaNs. Which NaN an addition of two gives depends on their order, so without
 /// this ranks that combine in different orders would hold different bits.
 template <native_number T>

@@ -50,4 +50,11 @@ TUTTI_DECL void refuse_size(std::string_view what, std::size_t found, std::size_
   refuse(std::source_location::current(), {what, " must have ", expected, " elements, not ", found});
 }
 
+TUTTI_DECL void refuse_block(std::string_view what, std::string_view total_is, std::size_t found, std::size_t total,
+                             rank_type ranks, rank_type me) {
+  refuse(std::source_location::current(),
+         {what, " has ", found, " elements, but rank ", me, "'s block of ", total, " in ", ranks, " blocks has ",
+          block_size(total, ranks, me), " (tutti::block_size); change one of the two: ", total_is});
+}
+
 }  // namespace tutti::detail

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/buffer.hpp>
+#include <tutti/collective/request.hpp>
+#include <tutti/device_span.hpp>
+#include <tutti/operation.hpp>
+#include <tutti/reduction/concept.hpp>
+#include <tutti/types.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <type_traits>
+
+/// The arguments that operators take, described once for each operator, and the sentence for each argument that none of
+/// its overloads takes.
+namespace tutti::inline v0_1_0::detail {
+
+/// In place of an element type: any one, and the one that the argument of any type has.
+struct any_element;
+struct same_element;
+
+/// An argument of an operator: a buffer that is read, a buffer that is written, the root or another rank, and the
+/// number of elements in all.
+template <class T>
+struct reads;
+template <class T>
+struct writes;
+struct rank_argument;
+struct total_argument;
+
+/// One way to call an operator.
+template <class... Roles>
+struct form;
+
+/// A blocking call reads its inputs before it returns; a started one reads them later.
+enum class calling : bool { now, later };
+
+template <calling When, class Role, class Argument, class Any>
+inline constexpr bool fits = std::convertible_to<Argument, rank_type>;
+template <calling When, class Argument, class Any>
+inline constexpr bool fits<When, total_argument, Argument, Any> = std::convertible_to<Argument, std::size_t>;
+template <calling When, class T, class Argument, class Any>
+inline constexpr bool fits<When, reads<T>, Argument, Any> =
+    (When == calling::now || lasting<Argument>)&&buffer_of<std::remove_cvref_t<Argument>, T>;
+template <calling When, class Argument, class Any>
+inline constexpr bool fits<When, reads<any_element>, Argument, Any> =
+    (When == calling::now || lasting<Argument>)&&buffer<std::remove_cvref_t<Argument>>;
+template <calling When, class Argument, class Any>
+inline constexpr bool fits<When, reads<same_element>, Argument, Any> = fits<When, reads<Any>, Argument, Any>;
+template <calling When, class T, class Argument, class Any>
+inline constexpr bool fits<When, writes<T>, Argument, Any> = lasting_mutable_buffer_of<Argument, T>;
+template <calling When, class Argument, class Any>
+inline constexpr bool fits<When, writes<any_element>, Argument, Any> = lasting_mutable_buffer<Argument>;
+template <calling When, class Argument, class Any>
+inline constexpr bool fits<When, writes<same_element>, Argument, Any> = fits<When, writes<Any>, Argument, Any>;
+
+/// The element type of the argument of any type, or void.
+template <class Role, class Argument>
+struct any_element_of : std::type_identity<void> {};
+template <buffer Argument>
+struct any_element_of<reads<any_element>, Argument> : std::type_identity<buffer_value_t<Argument>> {};
+template <buffer Argument>
+struct any_element_of<writes<any_element>, Argument> : std::type_identity<buffer_value_t<Argument>> {};
+
+template <class... Types>
+struct first_type : std::type_identity<void> {};
+template <class First, class... Rest>
+struct first_type<First, Rest...> : std::conditional<std::is_void_v<First>, typename first_type<Rest...>::type, First> {
+};
+
+template <calling When, class Form, class... Arguments>
+struct call_of {
+  static constexpr bool has_its_number = false;
+  static constexpr bool accepted = false;
+};
+template <calling When, class... Roles, class... Arguments>
+  requires(sizeof...(Roles) == sizeof...(Arguments))
+struct call_of<When, form<Roles...>, Arguments...> {
+  using any = typename first_type<typename any_element_of<Roles, Arguments>::type...>::type;
+  static constexpr bool has_its_number = true;
+  static constexpr bool accepted = (fits<When, Roles, Arguments, any> && ...);
+};
+
+/// The reasons for which an argument is refused.
+enum class flaw {
+  none,
+  pointer,
+  device,
+  bits,
+  scattered,
+  strides,
+  object,
+  unknown,
+  not_copyable,
+  aligned,
+  another_type,
+  two_types,
+  read_only,
+  lost,
+  gone,
+  no_root,
+};
+
+/// The reason for which a buffer is refused; Wanted is the element type, or void.
+template <calling When, bool Written, class Wanted, bool Same, class Argument>
+[[nodiscard]] consteval flaw flaw_of_buffer() {
+  using object = std::remove_reference_t<Argument>;
+  using bare = std::remove_cv_t<object>;
+  constexpr bool is_array = std::is_array_v<object>;
+  if constexpr (!buffer<Argument> && !std::same_as<bare, Wanted>) {
+    if constexpr ((std::is_pointer_v<bare> && !is_array) || std::is_null_pointer_v<bare>) {
+      return flaw::pointer;
+    } else if constexpr (device_memory<bare>) {
+      return flaw::device;
+    } else if constexpr (laid_out<object>) {
+      using value = std::remove_cvref_t<decltype(*first_of(std::declval<object&>()))>;
+      return std::is_trivially_copyable_v<value> ? flaw::aligned : flaw::not_copyable;
+    } else if constexpr (std::ranges::range<object&>) {
+      if constexpr (std::same_as<std::ranges::range_value_t<object&>, bool>) {
+        return flaw::bits;
+      } else {
+        return flaw::scattered;
+      }
+    } else if constexpr (requires(object& b) { b.data(), b.size(); }) {
+      return flaw::strides;
+    } else if constexpr (element<bare>) {
+      return std::is_void_v<Wanted> ? flaw::object : flaw::another_type;
+    } else {
+      return flaw::unknown;
+    }
+  } else if constexpr (!std::is_void_v<Wanted> && !buffer_of<Argument, Wanted>) {
+    return Same ? flaw::two_types : flaw::another_type;
+  } else if constexpr (Written && !std::is_void_v<Wanted> && !mutable_buffer_of<Argument, Wanted>) {
+    return flaw::read_only;
+  } else if constexpr (Written && std::is_void_v<Wanted> && !mutable_buffer<Argument>) {
+    return flaw::read_only;
+  } else if constexpr ((Written || When == calling::later) && !lasting<Argument>) {
+    return When == calling::later ? flaw::gone : flaw::lost;
+  } else {
+    return flaw::none;
+  }
+}
+
+template <calling When, class Role, class Argument, class Any>
+inline constexpr flaw flaw_of = fits<When, Role, Argument, Any> ? flaw::none : flaw::no_root;
+template <calling When, class T, class Argument, class Any>
+inline constexpr flaw flaw_of<When, reads<T>, Argument, Any> = flaw_of_buffer<When, false, T, false, Argument>();
+template <calling When, class Argument, class Any>
+inline constexpr flaw flaw_of<When, reads<any_element>, Argument, Any> =
+    flaw_of_buffer<When, false, void, false, Argument>();
+template <calling When, class Argument, class Any>
+inline constexpr flaw flaw_of<When, reads<same_element>, Argument, Any> =
+    flaw_of_buffer<When, false, Any, true, Argument>();
+template <calling When, class T, class Argument, class Any>
+inline constexpr flaw flaw_of<When, writes<T>, Argument, Any> = flaw_of_buffer<When, true, T, false, Argument>();
+template <calling When, class Argument, class Any>
+inline constexpr flaw flaw_of<When, writes<any_element>, Argument, Any> =
+    flaw_of_buffer<When, true, void, false, Argument>();
+template <calling When, class Argument, class Any>
+inline constexpr flaw flaw_of<When, writes<same_element>, Argument, Any> =
+    flaw_of_buffer<When, true, Any, true, Argument>();
+
+/// The first flaw of a call that has the number of arguments of this form.
+template <calling When, class Form, class... Arguments>
+inline constexpr flaw first_flaw = flaw::none;
+template <calling When, class... Roles, class... Arguments>
+  requires(sizeof...(Roles) == sizeof...(Arguments))
+inline constexpr flaw first_flaw<When, form<Roles...>, Arguments...> = [] {
+  using any = typename call_of<When, form<Roles...>, Arguments...>::any;
+  flaw found = flaw::none;
+  ((found = found != flaw::none ? found : flaw_of<When, Roles, Arguments, any>), ...);
+  return found;
+}();
+
+/// Refuses a call that no form accepts: the compiler's first error is the sentence.
+template <class Op, bool Reads, calling When, class Forms, class... Arguments>
+struct refusal;
+template <class Op, bool Reads, calling When, class... Forms, class... Arguments>
+struct refusal<Op, Reads, When, form<Forms...>, Arguments...> {
+  static constexpr bool has_number = (call_of<When, Forms, Arguments...>::has_its_number || ...);
+  static constexpr flaw found = [] {
+    flaw first = flaw::none;
+    ((first = first != flaw::none ? first : first_flaw<When, Forms, Arguments...>), ...);
+    return first;
+  }();
+  template <class Of>
+  static constexpr bool fits_number = has_number || !std::same_as<Op, Of>;
+
+  static_assert(fits_number<op::allreduce>,
+                "allreduce takes (data) or (input, output); where contributions and results are of two types, only the "
+                "latter");
+  static_assert(fits_number<op::reduce>, "reduce takes (data, root) or (input, output, root); is the root missing?");
+  static_assert(fits_number<op::broadcast>, "broadcast takes (data, root); is the root missing?");
+  static_assert(fits_number<op::reduce_scatter>,
+                "reduce_scatter takes (data) or (input, output); where contributions and results are of two types, "
+                "only the latter");
+  static_assert(fits_number<op::allgather>, "allgather takes (all) or (mine, all)");
+  static_assert(fits_number<op::gather>,
+                "gather takes (mine, all, root), or (mine, all, root, total) where ranks give different numbers of "
+                "elements; is the root missing?");
+  static_assert(fits_number<op::scatter>,
+                "scatter takes (all, mine, root), or (all, mine, root, total) where ranks get different numbers of "
+                "elements; is the root missing?");
+  static_assert(fits_number<op::alltoall>, "alltoall takes (input, output)");
+  static_assert(fits_number<op::transfer> || !Reads, "send takes (data, rank); is the receiver's rank missing?");
+  static_assert(fits_number<op::transfer> || Reads, "recv takes (data, rank); is the sender's rank missing?");
+
+  static_assert(found != flaw::no_root || std::same_as<Op, op::transfer>,
+                "the root, a rank, is missing here: it comes after the buffers");
+  static_assert(found != flaw::no_root || !std::same_as<Op, op::transfer>,
+                "the other one's rank is missing here: it comes after the buffer");
+  static_assert(found != flaw::pointer,
+                "a pointer does not say how many elements there are: give std::span(pointer, count)");
+  static_assert(found != flaw::device, "this is memory of a device: call enqueue with it and a stream");
+  static_assert(
+      found != flaw::bits,
+      "the elements of std::vector<bool> are bits, which have no address: take std::vector<char>, or an array of "
+      "bool");
+  static_assert(found != flaw::scattered,
+                "the elements of this range are not one after the other in memory: copy them to a std::vector, or give "
+                "std::span(pointer, count)");
+  static_assert(found != flaw::strides,
+                "data() and size() do not say whether there are gaps between the elements: give "
+                "std::span(x.data(), count), or specialise tutti::enable_buffer for this class");
+  static_assert(found != flaw::object,
+                "one object of a class is no buffer unless the operator knows the type: give std::span(&object, 1)");
+  static_assert(found != flaw::unknown,
+                "this is no buffer: give a number, a contiguous range, such as std::vector, or "
+                "std::span(pointer, count)");
+  static_assert(found != flaw::not_copyable,
+                "these elements are not trivially copyable, such as std::string: what travels are bytes, so send "
+                "characters and lengths");
+  static_assert(found != flaw::aligned, "these elements are aligned to more than 16 bytes, which messages are not");
+  static_assert(found != flaw::another_type,
+                "the elements are of another type than those of the reduction: name it there, as in "
+                "tutti::sum<double>{}, or convert the elements");
+  static_assert(found != flaw::two_types, "input and output must have elements of one type");
+  static_assert(found != flaw::read_only, "this buffer is written, so it must not be const");
+  static_assert(found != flaw::lost, "the result would be lost with this temporary: give a variable, or a span of one");
+  static_assert(found != flaw::gone,
+                "the operation uses this memory after the call, when the temporary is gone: give a variable, or a span "
+                "of one");
+  static_assert(found != flaw::none || !has_number, "no form of this operator takes these arguments");
+};
+
+template <class Op, bool Reads, class Forms>
+struct calls_of;
+
+/// A base of an operator that refuses every call that none of the operator's overloads takes, with a sentence. Asking
+/// in a requires-expression whether such a call compiles is the same error: the concepts of buffer.hpp are for
+/// questions. Reads: the first argument is read, which tells send from recv.
+template <class Op, bool Reads, class... Forms>
+struct calls_of<Op, Reads, form<Forms...>> {
+  template <class... Arguments>
+    requires(!(call_of<calling::now, Forms, Arguments...>::accepted || ...))
+  auto operator()(Arguments&&...) {
+    static_cast<void>(sizeof(refusal<Op, Reads, calling::now, form<Forms...>, Arguments...>));
+  }
+  template <class... Arguments>
+    requires(!(call_of<calling::later, Forms, Arguments...>::accepted || ...))
+  auto start(Arguments&&...) {
+    static_cast<void>(sizeof(refusal<Op, Reads, calling::later, form<Forms...>, Arguments...>));
+    return request();
+  }
+};
+
+// The operators and their calls.
+
+/// In place, which takes contributions of the type of results, and out of place; then what both have.
+template <class Op, class Reduction, class... Rest>
+using combining_calls = calls_of<
+    Op, true,
+    std::conditional_t<contributes_elements<Reduction>,
+                       form<form<writes<typename Reduction::value_type>, Rest...>,
+                            form<reads<contribution_t<Reduction>>, writes<typename Reduction::value_type>, Rest...>>,
+                       form<form<reads<contribution_t<Reduction>>, writes<typename Reduction::value_type>, Rest...>>>>;
+template <class Reduction>
+using allreduce_calls = combining_calls<op::allreduce, Reduction>;
+template <class Reduction>
+using reduce_calls = combining_calls<op::reduce, Reduction, rank_argument>;
+template <class Reduction>
+using reduce_scatter_calls = combining_calls<op::reduce_scatter, Reduction>;
+using broadcast_calls = calls_of<op::broadcast, false, form<form<writes<any_element>, rank_argument>>>;
+using allgather_calls =
+    calls_of<op::allgather, true, form<form<writes<any_element>>, form<reads<same_element>, writes<any_element>>>>;
+using gather_calls = calls_of<op::gather, true,
+                              form<form<reads<same_element>, writes<any_element>, rank_argument>,
+                                   form<reads<same_element>, writes<any_element>, rank_argument, total_argument>>>;
+using scatter_calls = calls_of<op::scatter, true,
+                               form<form<reads<any_element>, writes<same_element>, rank_argument>,
+                                    form<reads<any_element>, writes<same_element>, rank_argument, total_argument>>>;
+using alltoall_calls = calls_of<op::alltoall, true, form<form<reads<any_element>, writes<same_element>>>>;
+using send_calls = calls_of<op::transfer, true, form<form<reads<any_element>, rank_argument>>>;
+using recv_calls = calls_of<op::transfer, false, form<form<writes<any_element>, rank_argument>>>;
+
+}  // namespace tutti::detail

@@ -1,0 +1,107 @@
+// errors: beside the lines
+// SPDX-License-Identifier: Apache-2.0
+//
+// Arguments that an operator does not take: each has its reason.
+
+#include <tutti/device_span.hpp>
+#include <tutti/tutti.hpp>
+
+#include <list>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+struct plane {
+  int* data();
+  int size();
+  int stride();
+};
+struct point {
+  int x, y;
+};
+struct alignas(32) wide {
+  int x[8];
+};
+
+void use(tutti::communicator<tutti::loopback>& world, int* pointer, plane gaps, tutti::device_span<int> on_device) {
+  std::vector<int> v(4);
+  std::vector<int> const read_only(4);
+  std::vector<double> doubles(4);
+  std::vector<std::string> words(4);
+  std::vector<wide> aligned(4);
+  std::vector<bool> bits(4);
+  std::list<int> list(4);
+  int number = 1;
+  point object{};
+
+  tutti::allreduce sum{world, tutti::ring{}, tutti::sum<int>{}};
+  tutti::reduce_scatter share{world, tutti::ring{}, tutti::sum<int>{}};
+  tutti::reduce total{world, tutti::binary_tree{}, tutti::sum<int>{}};
+  tutti::broadcast tell{world, tutti::binary_tree{}};
+  tutti::allgather join{world, tutti::ring{}};
+  tutti::gather collect{world, tutti::binary_tree{}};
+  tutti::scatter deal{world, tutti::binary_tree{}};
+  tutti::alltoall swap{world, tutti::direct{}};
+  tutti::send give{world};
+  tutti::recv take{world};
+
+  sum(v);
+  sum(number);
+  sum(std::span(pointer, 1));
+  sum(read_only, v);
+  sum(std::vector<int>{1}, v);
+  sum.start(std::span(v).first(1)).wait();
+#ifdef MISTAKE
+  sum(list);                           // error: not one after the other in memory
+  sum(words);                          // error: not trivially copyable, such as std::string
+  sum(aligned);                        // error: aligned to more than 16 bytes
+  sum(bits);                           // error: elements of std::vector<bool> are bits
+  sum(read_only);                      // error: this buffer is written, so it must not be const
+  sum(v, read_only);                   // error: this buffer is written
+  sum(doubles);                        // error: of another type than those of the reduction
+  sum(std::vector<int>{1, 2});         // error: the result would be lost with this temporary
+  sum(v, std::vector<int>(4));         // error: the result would be lost
+  sum(1);                              // error: the result would be lost
+  sum(pointer);                        // error: a pointer does not say how many
+  sum(pointer, 4);                     // error: a pointer does not say how many
+  sum(gaps);                           // error: whether there are gaps .* give std::span\(x\.data\(\), count\)
+  sum(on_device);                      // error: memory of a device: call enqueue
+  sum(object);                         // error: of another type than those of the reduction
+  sum(std::make_unique<int[]>(4));     // error: this is no buffer
+  sum(v, v, 0);                        // error: allreduce takes \(data\) or \(input, output\)
+  sum.start(list);                     // error: not one after the other in memory
+  sum.start(std::vector<int>(3));      // error: after the call, when the temporary is gone
+  sum.start(std::vector<int>(3), v);   // error: after the call, when the temporary is gone
+  sum.start(read_only);                // error: this buffer is written
+  share(list);                         // error: not one after the other in memory
+  share(std::vector<int>(3));          // error: the result would be lost
+  total(v);                            // error: reduce takes \(data, root\) .* is the root missing
+  total(v, v);                         // error: the root, a rank, is missing
+  total(words, 0);                     // error: not trivially copyable
+  tell(v);                             // error: broadcast takes \(data, root\); is the root missing
+  tell(list, 0);                       // error: not one after the other in memory
+  tell(read_only, 0);                  // error: this buffer is written
+  tell(object, 0);                     // error: one object of a class is no buffer .* std::span\(&object, 1\)
+  tell.start(v);                       // error: broadcast takes \(data, root\)
+  join(list);                          // error: not one after the other in memory
+  join(doubles, v);                    // error: input and output must have elements of one type
+  collect(v, v);                       // error: gather takes \(mine, all, root\)
+  collect(v, read_only, 0);            // error: this buffer is written
+  collect(bits, v, 0);                 // error: elements of std::vector<bool> are bits
+  deal(v, v);                          // error: scatter takes \(all, mine, root\)
+  deal(v, doubles, 0);                 // error: input and output must have elements of one type
+  swap(v, std::vector<int>(4));        // error: the result would be lost
+  swap(v);                             // error: alltoall takes \(input, output\)
+  give(v);                             // error: send takes \(data, rank\)
+  give(words, 1);                      // error: not trivially copyable
+  give.start(std::vector<int>(1), 1);  // error: after the call, when the temporary is gone
+  give(v, v);                          // error: the other one's rank is missing
+  take(v);                             // error: recv takes \(data, rank\)
+  take(read_only, 1);                  // error: this buffer is written
+  tutti::split(world);                 // error: split takes \(world, colour\)
+#endif
+}
+
+int main() {}

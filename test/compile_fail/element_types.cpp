@@ -1,0 +1,36 @@
+// errors: beside the lines
+// SPDX-License-Identifier: Apache-2.0
+//
+// A reduction that does not work on a type says what does.
+
+#include <tutti/reduction/reproducible_sum.hpp>
+#include <tutti/reduction/saturating_sum.hpp>
+#include <tutti/tutti.hpp>
+
+#include <complex>
+#include <string>
+
+struct own {
+  float x;
+};
+enum class colour { red };
+
+tutti::sum<float> right;
+tutti::min<int> least;
+#ifdef MISTAKE
+tutti::sum<own> a;                       // error: take tutti::reduce_with<type>\(function\)
+tutti::prod<std::string> b;              // error: take tutti::reduce_with<type>\(function\)
+tutti::max<colour> c;                    // error: take tutti::reduce_with<type>\(function\)
+tutti::sum<_Float16> d;                  // error: take tutti::half for _Float16
+tutti::sum<long double> e;               // error: long double has another format
+tutti::sum<bool> f;                      // error: take tutti::logical_and
+tutti::sum<float const> g;               // error: without const
+tutti::min<std::complex<float>> h;       // error: complex numbers have no order
+tutti::mean<int> i;                      // error: take tutti::sum, and divide
+tutti::bit_and<float> j;                 // error: bitwise reductions work on integers
+tutti::logical_or<float> k;              // error: logical reductions work on bool and integers
+tutti::saturating_sum<unsigned> l;       // error: works on signed integers
+tutti::reproducible_sum<tutti::half> m;  // error: widen half and bfloat16 to float
+#endif
+
+int main() {}
