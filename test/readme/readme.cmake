@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Every C++ block of README.md and of the guide compiles. Programs of the guide print what it says, and its laws hold.
+# Every C++ block of README.md, the guide and the pages beside it compiles. Programs of these print what they say, and
+# laws hold.
 
 function(tutti_page_blocks name page)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${page} ${CMAKE_CURRENT_SOURCE_DIR}/readme/extract.awk)
@@ -19,8 +20,10 @@ endfunction()
 
 tutti_page_blocks(readme ${PROJECT_SOURCE_DIR}/README.md)
 tutti_page_blocks(guide ${PROJECT_SOURCE_DIR}/docs/guide.md)
+tutti_page_blocks(library ${PROJECT_SOURCE_DIR}/docs/library.md)
+tutti_page_blocks(mistakes ${PROJECT_SOURCE_DIR}/docs/mistakes.md)
 set(parts ${readme_blocks})
-foreach(block IN LISTS guide_blocks)
+foreach(block IN LISTS guide_blocks library_blocks mistakes_blocks)
   cmake_path(GET block STEM name)
   file(STRINGS ${block} stands REGEX "^(int main|BOOST_AUTO_TEST_CASE)")
   if(NOT stands)
