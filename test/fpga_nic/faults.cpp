@@ -16,8 +16,11 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <csignal>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <fstream>
 #include <memory>
@@ -148,6 +151,48 @@ BOOST_AUTO_TEST_CASE(a_late_rank_is_named_by_all) {
     for (rank_type r = 0; r < 3; ++r) {
       BOOST_TEST(laws::blames(results[r], r, {late}) == "");
     }
+  }
+}
+
+namespace {
+
+/// Lets all join, and knows nothing else.
+class device_without_knowledge final : public tutti::detail::fpga_nic::in_process_device {
+ public:
+  void take(std::uint32_t from, std::span<std::byte const> bytes, network& net) override {
+    namespace fpga_nic = tutti::detail::fpga_nic;
+    fpga_nic::packet p;
+    if (fpga_nic::seal().read(bytes, p) != fpga_nic::reading::good) {
+      return;
+    }
+    fpga_nic::header h = p.head;
+    bool const joins = h.kind == fpga_nic::kind::join;
+    if (!joins && h.kind != fpga_nic::kind::query) {
+      return;
+    }
+    h.kind = joins ? fpga_nic::kind::joined : fpga_nic::kind::missing;
+    h.length = joins ? h.length : std::uint16_t{0};
+    std::array<std::byte, fpga_nic::most_packet> answer;
+    net.answer(from, std::span(answer).first(fpga_nic::seal().write(h, p.payload.first(h.length), answer.data())));
+  }
+  void settle(network&) override {}
+  [[nodiscard]] tutti::detail::fpga_nic::counters counted() override { return {}; }
+};
+
+}  // namespace
+
+// Ranks that answer each other are not late: it is the device, which does not say what it waits for.
+BOOST_AUTO_TEST_CASE(no_rank_is_named_for_a_device) {
+  network net(2, {.device = [](auto const&) -> std::unique_ptr<tutti::detail::fpga_nic::in_process_device> {
+                return std::make_unique<device_without_knowledge>();
+              }});
+  auto const results = run(net, 2, 300ms, [&](auto& world) {
+    tutti::allreduce sum{world, in_network{}, tutti::sum<float>{}};
+    std::vector<float> v(100);
+    sum(v);
+  });
+  for (rank_type r = 0; r < 2; ++r) {
+    BOOST_TEST(laws::blames(results[r], r, {}) == "");
   }
 }
 
