@@ -16,30 +16,33 @@ usage() {
 usage: sh examples/quickstart.sh [option of train...]
 
 Installs what is missing (Debian, Ubuntu), builds the program train in $build,
-and trains a classifier of handwritten-looking digits. The first build takes ten minutes of one processor, the training
-less than one.
+and trains a classifier of handwritten-looking digits on four ranks. The first build takes about ten minutes on one
+processor, less on several; the training takes less than one.
 
-Options go to train, such as --ranks 2 (else 4) or --transport tcp. Once it is built, this lists all of them:
+Options go to train, such as --ranks 2 or --transport tcp. Once it is built, this lists all of them:
 
   $train --help
 TEXT
 }
+draws=no
 for option in "$@"; do
-  case $option in --help | -h) usage && exit 0 ;; esac
+  case $option in
+    --help | -h) usage && exit 0 ;;
+    --plot | --plot=*) draws=yes ;;
+  esac
 done
+[ "$draws" = yes ] || set -- --plot "$plot" "$@"
 
 install_missing build nn example
 
-say "Building train in $build (ten minutes of one processor if it is not built yet)"
+say "Building train in $build (about ten minutes on one processor, less on several)"
 # What other components miss is of no interest here.
 cmake --log-level=WARNING -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DTUTTI_BUILD_TESTS=OFF
 cmake --build "$build" --target train
 
-set -- --ranks 4 --plot "$plot" "$@"
 say "Training: train $*"
-rm -f "$plot"
 "$train" "$@"
-[ ! -f "$plot" ] || say "Loss and accuracy over time are drawn in $plot"
+[ "$draws" = yes ] || say "Loss and accuracy over time are drawn in $plot"
 cat << TEXT
 
 What next:

@@ -23,11 +23,10 @@ cp "$folder/tools/train" "$folder/build/quickstart/examples"
 TEXT
 cat > tools/train << 'TEXT'
 #!/bin/sh
-while [ $# -gt 0 ]; do
-  case $1 in --plot) plot=$2 ;; esac
-  shift
+for option in "$@"; do
+  case " $seen " in *" $option "*) echo "$option is given twice" && exit 1 ;; esac
+  case $option in --*) seen="$seen $option" ;; esac
 done
-echo drawn > "$plot"
 TEXT
 chmod +x tools/*
 fail() {
@@ -44,14 +43,14 @@ case $said in
 esac
 [ ! -e build ] || fail "--help builds nothing" "$(ls build)"
 
-said=$(run)
+said=$(run) || fail "it trains" "$said"
 case $said in
-  *"installs "*"--ranks 4"*"drawn in $folder/build/quickstart/training.svg"*"What next:"*) ;;
+  *"installs "*"train --plot "*"drawn in $folder/build/quickstart/training.svg"*"What next:"*) ;;
   *) fail "what was installed, started, drawn, and what comes next is expected" "$said" ;;
 esac
-said=$(run --ranks 2 --plot "$folder/other.svg")
+said=$(run --ranks 2 --plot "$folder/other.svg") || fail "it trains with two ranks" "$said"
 case $said in
   *"four ranks"* | *"drawn in $folder/build"*) fail "two ranks draw elsewhere" "$said" ;;
-  *"--ranks 2 --plot $folder/other.svg"*"What next:"*) ;;
+  *"train --ranks 2 --plot $folder/other.svg"*"What next:"*) ;;
   *) fail "the options that train gets are expected" "$said" ;;
 esac
