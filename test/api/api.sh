@@ -12,12 +12,13 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 found=$folder/api.txt
 
-# The headers without what they keep to themselves, and without the inline namespace of the version, which ctags cannot
-# read.
+# The headers without what they keep to themselves, and without what ctags cannot read: the inline namespace of the
+# version, and parentheses around names, which keep macros away.
 cp -R include/tutti "$folder/tutti"
 rm -r "$folder/tutti/detail" "$folder/tutti/nn/detail"
 find "$folder/tutti" -name '*.hpp' -exec sed -i \
-  -e '/^namespace detail {/,/^}  \/\/ namespace detail/d' -e 's/^namespace tutti::inline v[0-9_]*/namespace tutti/' {} +
+  -e '/^namespace detail {/,/^}  \/\/ namespace detail/d' -e 's/^namespace tutti::inline v[0-9_]*/namespace tutti/' \
+  -e 's/(\([a-z][a-z]*\))(/ \1(/' {} +
 
 # Of the tags: name, file, kind, scope, access. Concepts are unknown to ctags.
 (cd "$folder/tutti" && find . -name '*.hpp' | sed 's|^\./||' | LC_ALL=C sort |
