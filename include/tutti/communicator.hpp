@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/bootstrap/joint_rendezvous.hpp>
 #include <tutti/detail/communicator/rank_state.hpp>
 #include <tutti/detail/core/counted.hpp>
 #include <tutti/detail/core/deadline.hpp>
@@ -58,7 +59,7 @@ class communicator {
   /// @throws error (failure::join) naming the ranks that are missing when its deadline passes.
   template <rendezvous Meet>
   explicit communicator(Meet& meet, options const& o = {}, Trace trace = {})
-      : state_(new state(meet, o, std::move(trace))) {}
+      : state_(make(meet, o, std::move(trace))) {}
 
   /// The time that a call takes on a communicator, its own thread's alone. The thread goes on with what another one may
   /// have started there.
@@ -189,12 +190,12 @@ class communicator {
   /// All that it is: one for all its names, and never moved.
   struct state : detail::rank_state {
     template <class Meet>
-    state(Meet& meet, options const& o, Trace&& to)
+    state(Meet& meet, detail::joint_rendezvous<Meet>& all, options const& o, Trace&& to)
         : rank_state(detail::any_transport(transport), traces(), meet.rank(), ranks_in_parent(meet),
-                     meet.exchange(detail::introduction(name_of(meet), checked(o).role))),
+                     all.exchange(detail::introduction(name_of(meet), o.role))),
           extent(meet.size()),
           settings(o),
-          transport(open_transport<Transport>(meet, o.transport)),
+          transport(open_transport<Transport>(all, o.transport)),
           leaving(*this, whole_of(meet)),
           hosts(find_hosts()),
           trace(std::move(to)) {
@@ -207,9 +208,8 @@ class communicator {
       }
       settings.kin.found();
       transport.begin({transfer_lane, 0}, make_call(operation_kind::transfer, "", "", ""));
-      if constexpr (requires { meet.confirm(); }) {
-        meet.confirm();
-      }
+      // It is made when all have their part of it: from now on a rank that gives it up can tell the others why.
+      static_cast<void>(all.exchange({}));
     }
     TUTTI_COLD ~state();
 
@@ -263,10 +263,15 @@ class communicator {
     return *state_;
   }
 
-  /// Before any rank is met that would wait for this one.
-  static options const& checked(options const& o) {
-    static_cast<void>(detail::expect_deadline(o.deadline));
-    return o;
+  template <class Meet>
+  [[nodiscard]] static state* make(Meet& meet, options const& o, Trace&& to) {
+    detail::joint_rendezvous<Meet> all(meet);
+    try {
+      static_cast<void>(detail::expect_deadline(o.deadline));
+      return new state(meet, all, o, std::move(to));
+    } catch (...) {
+      all.fail();
+    }
   }
 
   template <class Meet>

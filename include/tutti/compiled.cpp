@@ -18,6 +18,7 @@
 #include <tutti/detail/impl/bootstrap/environment.ipp>
 #include <tutti/detail/impl/bootstrap/file_rendezvous.ipp>
 #include <tutti/detail/impl/bootstrap/hosts.ipp>
+#include <tutti/detail/impl/bootstrap/joint_rendezvous.ipp>
 #include <tutti/detail/impl/bootstrap/launched_rendezvous.ipp>
 #include <tutti/detail/impl/bootstrap/member.ipp>
 #include <tutti/detail/impl/bootstrap/membership.ipp>

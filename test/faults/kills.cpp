@@ -12,6 +12,7 @@
 #include <csignal>
 #include <ctime>
 #include <dirent.h>
+#include <optional>
 #include <random>
 #include <set>
 #include <string_view>
@@ -151,24 +152,37 @@ verdict work(tutti::detail::process_rendezvous& meet, plan const& p) {
   tutti::communicator<Transport> world(meet, options);
   tutti::failure_detector detector{world, 30s};
   meet.exchange("");  // all have theirs
+  std::uint32_t turn = 0;
+  // A second communicator of all ranks: what some meet in one makes them leave the other.
+  std::optional<tutti::communicator<Transport>> whole;
+  if (p.when == phase::split) {
+    whole.emplace(tutti::dup(world));
+    meet.exchange("");
+  }
   if (me == p.victim) {
     die(p);
   }
-  std::uint32_t turn = 0;
   verdict why = until_a_death([&]() -> verdict {
     std::size_t const count = std::size_t{1} << (++turn % 18);
+    auto const sum_in = [&](auto& in) -> verdict {
+      try {
+        return sum_ones(in, count);
+      } catch (tutti::error const& e) {
+        verdict const wrong = names_the_victim(e, in, p.victim);
+        return wrong.empty() ? "left" : wrong;
+      }
+    };
     if (p.when != phase::split) {
       return sum_ones(world, count);
     }
-    auto part = tutti::split(world, (me + turn) % 2);
-    try {
-      return sum_ones(part, count);
-    } catch (tutti::error const& e) {
-      verdict const wrong = names_the_victim(e, part, p.victim);
-      return wrong.empty() ? "left" : wrong;
+    if (turn % 4 == 0) {
+      auto part = tutti::split(world, (me + turn / 4) % 2);
+      return sum_in(part);
     }
+    return turn % 2 == 0 ? sum_in(world) : sum_in(*whole);
   });
   why = why == "left" ? "" : why;
+  whole.reset();
   if (p.kills(me)) {
     die(p);
   }

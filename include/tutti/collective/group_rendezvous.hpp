@@ -94,22 +94,6 @@ class group_rendezvous {
         members_, rank_, mine);
   }
 
-  /// Returns once every member has called it. A communicator is made when all have their part of it: from then on a
-  /// rank that gives it up can tell the others why. Collective over the members.
-  void confirm() {
-    std::array<std::uint64_t, 1> word{};
-    for (rank_type r = 1; rank_ == 0 && r < size(); ++r) {
-      take_(word, members_[r]);
-    }
-    for (rank_type r = 1; rank_ == 0 && r < size(); ++r) {
-      give_(word, members_[r]);
-    }
-    if (rank_ != 0) {
-      give_(word, members_[0]);
-      take_(word, members_[0]);
-    }
-  }
-
  private:
   void put(rank_type to, std::string_view text) {
     std::array<std::uint64_t, 1> const size{text.size()};

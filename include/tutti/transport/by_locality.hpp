@@ -44,7 +44,7 @@ class by_locality {
   using options = locality_options<Near, Far>;
 
   /// Collective over the members of the rendezvous.
-  /// @throws error(failure::join) on every rank when a transport cannot be opened on one
+  /// @throws error(failure::join) when a transport cannot be opened on this host
   template <rendezvous M>
   explicit by_locality(M& meet, options const& o = {})
       : node_(node_of(meet, o)),
@@ -282,24 +282,10 @@ class by_locality {
     return text;
   }
 
-  /// Where one host fails, the others must not go on without it.
   template <class M>
   detail::owned<Near> open_near(M& meet, options const& o) {
-    detail::owned<Near> opened;
-    std::string complaint;
-    try {
-      detail::near_rendezvous<M> here(meet, hosts_);
-      opened.reset(new Near(open_transport<Near>(here, o.within_host)));
-    } catch (std::exception const& e) {
-      complaint = e.what();
-    }
-    auto const complaints = meet.exchange(complaint);
-    for (rank_type r = 0; r < meet.size(); ++r) {
-      if (!complaints[r].empty()) {
-        throw error(failure::join, complaints[r]).between(meet.rank(), {r});
-      }
-    }
-    return opened;
+    detail::near_rendezvous<M> here(meet, hosts_);
+    return detail::owned<Near>(new Near(open_transport<Near>(here, o.within_host)));
   }
 
   template <class F>

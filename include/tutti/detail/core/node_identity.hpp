@@ -13,6 +13,7 @@ namespace tutti::inline v0_1_0::detail {
 /// A text that is equal for processes which can share memory with each other, and differs otherwise: the
 /// kernel that runs them, and the network that they see, for memory is handed over a local socket. So containers and
 /// network namespaces of one machine are hosts of their own, unless they share the network namespace.
+/// @throws error(failure::join) if there are no descriptors left to find it out
 [[nodiscard]] TUTTI_DECL std::string node_identity();
 
 /// The same for threads of one process, among the processes of a node.

@@ -8,6 +8,7 @@
 #include <tutti/types.hpp>
 
 #include <array>
+#include <cerrno>
 #include <cstring>
 #include <linux/filter.h>
 #include <netinet/in.h>
@@ -39,8 +40,7 @@ class datagram_doorbells {
     }
     sockaddr_un const here = address_of(name);
     if (!bell_ || ::bind(bell_.get(), reinterpret_cast<sockaddr const*>(&here), length(name)) != 0) {
-      throw error(failure::join, "cannot open a local socket to be woken by: " + describe_errno(errno) +
-                                     "; allow this process more descriptors (ulimit -n), or use tcp");
+      throw error(failure::join, "cannot open a local socket to be woken by: " + advise_on_errno(errno));
     }
     return std::string(name) + '/' + text;
   }
@@ -50,8 +50,7 @@ class datagram_doorbells {
   void connect(Addresses const& addresses) {
     probe_ = socket();
     if (!probe_) {
-      throw error(failure::join, "cannot open a local socket to wake the others by: " + describe_errno(errno) +
-                                     "; allow this process more descriptors (ulimit -n), or use tcp");
+      throw error(failure::join, "cannot open a local socket to wake the others by: " + advise_on_errno(errno));
     }
     peers_ = owned_array<peer>(addresses.size());
     for (std::size_t r = 0; r < addresses.size(); ++r) {
@@ -62,7 +61,8 @@ class datagram_doorbells {
       if (call(static_cast<rank_type>(r)) != 0) {
         throw error(failure::join, "rank " + std::to_string(r) + " cannot be reached over a local socket (" +
                                        describe_errno(errno) +
-                                       "); start the ranks in one network namespace, or use tcp");
+                                       "); start the ranks in one network namespace, or use tcp")
+            .between(no_rank, {static_cast<rank_type>(r)});
       }
     }
   }

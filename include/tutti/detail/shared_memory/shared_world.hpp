@@ -10,6 +10,7 @@
 #include <tutti/detail/shared_memory/shared_places.hpp>
 #include <tutti/detail/shared_memory/sleep_barrier.hpp>
 #include <tutti/expects.hpp>
+#include <tutti/outcome.hpp>
 #include <tutti/rendezvous.hpp>
 #include <tutti/transport/shared_memory_options.hpp>
 
@@ -36,15 +37,16 @@ class shared_world {
         "shared_memory_options: chunk_bytes must be a multiple of 64 above 0, and ring_bytes a multiple of 64, not ",
         o.chunk_bytes, " and ", o.ring_bytes);
     // A rank that fails still takes part in all exchanges, so that all learn of it at once.
-    auto const offers = meet.exchange(attempt([&] { return offer(meet); }));
-    std::string const found = attempt([&] { return contact(meet, offers, wanted); });
+    auto const offers = meet.exchange(attempt(meet, [&] { return offer(meet); }));
+    std::string const found = attempt(meet, [&] { return failed(offers) ? "" : contact(meet, offers, wanted); });
     rank_type const sharers = allotment_.keep(1);  // the others may take their shares from now on
     auto const contacts = meet.exchange(found);
     bool const shared = !failed(contacts);
     if (!shared) {
       allotment_.keep(sharers);  // all have heard of it, so none takes its share
     }
-    auto const answers = meet.exchange(attempt([&] { return accept(meet, offers, contacts); }));
+    auto const answers =
+        meet.exchange(attempt(meet, [&] { return failed(offers) || !shared ? "" : accept(meet, offers, contacts); }));
     if constexpr (splits<M>) {
       for (rank_type r = 1; shared && meet.rank() == 0 && r < n_; ++r) {
         if (answers[r].starts_with('!')) {
@@ -93,13 +95,17 @@ class shared_world {
     return o;
   }
 
-  /// What `f` returns, or '!' and why it failed.
-  template <class F>
-  static std::string attempt(F&& f) {
+  /// What `f` returns, or '!' and why it failed: whose fault it is by numbers of the world.
+  template <class M, class F>
+  static std::string attempt(M const& meet, F&& f) {
     try {
       return f();
-    } catch (std::exception const& e) {
-      return std::string("!") + e.what();
+    } catch (...) {
+      rank_failure why = current_failure();
+      for (rank_type& r : why.at_fault) {
+        r = world_rank(meet, r);
+      }
+      return '!' + encode(why);
     }
   }
 
@@ -116,8 +122,10 @@ class shared_world {
     for (rank_type r = 0; r < texts.size(); ++r) {
       if (texts[r].starts_with('!')) {
         rank_type const them = world_rank(meet, r);
-        throw error(failure::join, "shared_memory, rank " + std::to_string(them) + ": " + texts[r].substr(1))
-            .between(world_rank(meet, meet.rank()), {them});
+        rank_failure why;
+        static_cast<void>(decode(std::string_view(texts[r]).substr(1), why));
+        throw error(failure::join, "shared_memory, rank " + std::to_string(them) + ": " + why.text)
+            .between(world_rank(meet, meet.rank()), why.at_fault.empty() ? std::vector{them} : why.at_fault);
       }
     }
   }
@@ -202,7 +210,6 @@ class shared_world {
   /// lived. Of rank 0 "place chunk_bytes ring_bytes arena_bytes attach_from", after it has made the memory.
   template <class M>
   std::string contact(M const& meet, std::vector<std::string> const& offers, shared_memory_options const& wanted) {
-    examine(meet, offers);
     std::vector<std::string> doorbells;
     std::vector<std::string_view> processes;
     core_set cores;
@@ -246,7 +253,6 @@ class shared_world {
   template <class M>
   std::string accept(M const& meet, std::vector<std::string> const& offers, std::vector<std::string> const& contacts) {
     rank_type const me = meet.rank();
-    examine(meet, contacts);
     words text{contacts[0]};
     std::string_view const place = text.next();
     shape_.chunk_bytes = text.number();
@@ -304,11 +310,10 @@ class shared_world {
     descriptor handed = bells_.take(0, is_it, steady_now() + handing_patience);
     if (!handed) {
       int const code = errno;
-      throw error(failure::join, "rank 0's shared memory cannot be taken from the local socket (" +
-                                     describe_errno(code) + ")" +
-                                     (code == EMFILE   ? "; allow this process more descriptors (ulimit -n), or use tcp"
-                                      : code == EACCES ? "; allow processes to pass files to each other, or use tcp"
-                                                       : "; see what rank 0 says"));
+      throw error(failure::join, "rank 0's shared memory cannot be taken from the local socket: " +
+                                     (code == EACCES ? describe_errno(code) +
+                                                           "; allow processes to pass files to each other, or use tcp"
+                                                     : advise_on_errno(code)));
     }
     file().adopt(static_cast<descriptor&&>(handed));
   }

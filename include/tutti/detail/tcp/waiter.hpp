@@ -20,8 +20,8 @@ class waiter {
   waiter()
       : epoll_(::epoll_create1(EPOLL_CLOEXEC)), clock_(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC)) {
     if (!epoll_ || !clock_) {
-      throw error(failure::join, "cannot create the epoll and timer descriptors of a tcp transport: " +
-                                     describe_errno(errno) + "; allow this process more descriptors (ulimit -n)");
+      throw error(failure::join,
+                  "cannot create the epoll and timer descriptors of a tcp transport: " + advise_on_errno(errno));
     }
     add(clock_.get(), what::clock, 0, false);
   }

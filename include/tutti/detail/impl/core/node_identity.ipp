@@ -3,6 +3,7 @@
 
 #include <tutti/detail/core/descriptor.hpp>
 #include <tutti/detail/core/node_identity.hpp>
+#include <tutti/error.hpp>
 
 #include <sys/stat.h>
 
@@ -17,6 +18,9 @@ TUTTI_DECL std::string node_identity() {
   std::string text;
   char boot[64] = {};
   descriptor const file(::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
+  if (!file && out_of_resources(errno)) {  // else this host would be taken for another one
+    throw error(failure::join, "cannot find out which host this is: " + advise_on_errno(errno));
+  }
   if (auto const got = file ? ::read(file.get(), boot, sizeof boot) : 0; got > 0) {
     text.assign(boot, static_cast<std::size_t>(got) - (boot[got - 1] == '\n' ? 1U : 0U));
   }

@@ -5,6 +5,8 @@
 #include <tutti/detail/engine/unfinished.hpp>
 #include <tutti/expects.hpp>
 
+#include <cerrno>
+#include <new>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -148,14 +150,17 @@ TUTTI_DECL void unfinished::abandon_by_exception() {
     } catch (...) {
       abandon(std::current_exception(), own_fault(), told.what());
     }
+  } catch (std::bad_alloc const& e) {
+    abandon(std::current_exception(),
+            {.kind = failure::cancelled, .culprit = in_.rank, .reporter = in_.rank, .code = ENOMEM}, e.what());
   } catch (...) {
     abandon(std::current_exception(), own_fault(), "an exception");
   }
 }
 
-/// What found something wrong does not know about which operation.
+/// What found something wrong does not know about which operation. If it names no rank, it is this one.
 TUTTI_DECL error unfinished::placed(failure kind, std::string_view text, std::vector<rank_type> const& at_fault) const {
-  return in_.report(kind, text, what_, number_, step_number(), at_fault);
+  return in_.report(kind, text, what_, number_, step_number(), at_fault.empty() ? std::vector{in_.rank} : at_fault);
 }
 
 TUTTI_DECL void unfinished::throw_failure() const {

@@ -13,7 +13,7 @@ TUTTI_DECL either_descriptor::either_descriptor() : both_(::epoll_create1(EPOLL_
   if (!both_) {
     throw error(failure::join,
                 "cannot create an epoll descriptor for the transports within a host and between hosts: " +
-                    describe_errno(errno) + "; allow this process more descriptors (ulimit -n)");
+                    advise_on_errno(errno));
   }
 }
 

@@ -146,7 +146,7 @@ TUTTI_DECL std::vector<address> resolve(std::string const& host, std::uint16_t p
   int const code = ::getaddrinfo(here ? nullptr : host.c_str(), std::to_string(port).c_str(), &hints, &found);
   if (code != 0) {
     throw error(failure::join, "cannot resolve host '" + host + "': " +
-                                   (code == EAI_SYSTEM ? describe_errno(errno) : std::string(::gai_strerror(code))) +
+                                   (code == EAI_SYSTEM ? advise_on_errno(errno) : std::string(::gai_strerror(code))) +
                                    "; give a name that this host knows, or a number");
   }
   struct owner {
@@ -172,6 +172,14 @@ TUTTI_DECL address local_towards(address const& there) noexcept {
   return address(reinterpret_cast<sockaddr const*>(&own), length).with_port(0);
 }
 
+/// A question to the system has failed, but not because of what was asked.
+/// @throws error(failure::join) if there are no descriptors, or no memory, for it
+TUTTI_DECL void expect_resources(char const* question) {
+  if (int const code = errno; out_of_resources(code)) {
+    throw error(failure::join, std::string("cannot find out ") + question + ": " + advise_on_errno(code));
+  }
+}
+
 TUTTI_DECL std::vector<network_interface> interfaces() {
   struct owner {
     ifaddrs* list = nullptr;
@@ -180,6 +188,7 @@ TUTTI_DECL std::vector<network_interface> interfaces() {
   std::vector<network_interface> out;
   standard_numbers const occupied;
   if (::getifaddrs(&found.list) != 0) {
+    expect_resources("which interfaces this host has");
     return out;
   }
   for (int const kind : {0, 1, 2}) {
@@ -205,6 +214,7 @@ TUTTI_DECL std::string loopback_host() {
     if (probe && ::bind(probe.get(), at.data(), at.size()) == 0) {
       return host;
     }
+    expect_resources("which loopback address this host has");
   }
   throw error(failure::join,
               "this host has no loopback address, neither 127.0.0.1 nor ::1: its interface lo is down "

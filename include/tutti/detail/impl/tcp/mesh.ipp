@@ -109,9 +109,10 @@ TUTTI_DECL void mesh::established(rank_type peer, descriptor socket, hello const
 
 TUTTI_DECL void mesh::starve(rank_type peer) {
   int const code = connector_.starved();
-  revoke({failure::cancelled, rank_, rank_});
-  throw error(failure::join, "no connection to rank " + std::to_string(peer) + " can be made: " + describe_errno(code) +
-                                 "; allow a rank a descriptor for each peer (ulimit -n): it has " +
+  revoke({.kind = failure::cancelled, .culprit = rank_, .reporter = rank_, .code = code});
+  throw error(failure::join, "no connection to rank " + std::to_string(peer) +
+                                 " can be made: " + advise_on_errno(code) +
+                                 "; a rank takes a descriptor for each peer, and this one has " +
                                  std::to_string(connections()) + " of " + std::to_string(size() - 1))
       .between(rank_, {rank_});
 }
