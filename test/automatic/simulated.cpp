@@ -204,8 +204,8 @@ BOOST_AUTO_TEST_CASE(what_is_picked_is_the_first_of_all_that_are_priced) {
       }
       host_map const hosts(labels);
       network_profile p{.ranks = n, .hosts = hosts.hosts(), .start = trial * 50'000};
-      p.near = drawn_link(random);
-      p.far = drawn_link(random);
+      p.within_host = drawn_link(random);
+      p.between_hosts = drawn_link(random);
       p.helper = trial % 2 == 0 ? network_profile::link{} : drawn_link(random);
       tuning const t(p, hosts, memory_kind::ordinary);
       auto const check = [&](auto op, std::size_t bytes) {

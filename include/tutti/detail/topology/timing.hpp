@@ -218,8 +218,8 @@ class timed_schedule {
           const std::size_t bytes = elements_in(bytes_, blocks_, s.send.blocks);
           message_time const takes = network.message(r, s.send.peer, bytes, s.loan, !s.receives());
           ranks_[r].now += takes.send;
-          out_[interface_of(network, r, s.send.peer)].carried += takes.wire;
-          in_[interface_of(network, s.send.peer, r)].carried += takes.wire;
+          out_[port_of(network, r, s.send.peer)].carried += takes.wire;
+          in_[port_of(network, s.send.peer, r)].carried += takes.wire;
           ranks_[s.send.peer].inbox.push_back({r, s.send.peer, 0, bytes, takes, s.loan, 0});
         } else if (finishes(s)) {
           ranks_[r].now += network.combine(r, r, elements_in(bytes_, blocks_, s.send.blocks), loan::none);
