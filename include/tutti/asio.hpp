@@ -3,6 +3,7 @@
 
 #include <tutti/collective/concept.hpp>
 #include <tutti/collective/request.hpp>
+#include <tutti/detail/core/cancellation.hpp>
 #include <tutti/detail/core/descriptor.hpp>
 #include <tutti/detail/engine/wait.hpp>
 #include <tutti/error.hpp>
@@ -155,6 +156,7 @@ class on_asio {
 
   /// Moves everything on, completes what has ended, and sleeps if there is more to wait for.
   void pump() {
+    detail::uncancelled const throughout(detail::uncancelled::points::none);
     if (world_.inherited()) {  // a forked child: they go on in the parent
       rest();
       waiting_.clear();

@@ -203,6 +203,7 @@ class communicator {
         expects(meet.size() == N, "communicator: its type says ", N, " ranks, and the world has ", meet.size(),
                 "; start that many, or take tutti::dynamic");
       }
+      this->calls_system = !detail::only_wakes<Transport>;
       if constexpr (has_devices<Transport>) {
         settings.transport.device = transport.device_number();  // parts of it are on the same
       }
@@ -263,8 +264,10 @@ class communicator {
     return *state_;
   }
 
+  /// A thread that meets others is not cancelled: they would wait for it.
   template <class Meet>
   [[nodiscard]] static state* make(Meet& meet, options const& o, Trace&& to) {
+    detail::uncancelled const throughout(detail::uncancelled::points::none);
     detail::joint_rendezvous<Meet> all(meet);
     try {
       static_cast<void>(detail::expect_deadline(o.deadline));
@@ -313,8 +316,9 @@ communicator<Transport, N, Trace>::state::~state() {
 template <transport Transport, rank_type N, tracer Trace>
 void communicator<Transport, N, Trace>::state::end() noexcept {
   if (this->user.is_inside() || this->moving) {  // a reduction has destroyed the last name
-    this->destroy = [](detail::duty& d) { delete static_cast<state*>(&d); };
+    this->destroy = [](detail::duty& d) { static_cast<state*>(&d)->end(); };
   } else {
+    detail::uncancelled const throughout(detail::uncancelled::points::none);
     delete this;
   }
 }

@@ -39,6 +39,9 @@ namespace detail {
 /// @pre called inside a catch block
 [[nodiscard]] TUTTI_DECL rank_failure current_failure();
 
+/// The failure of a rank whose thread was unwound by pthread_cancel or pthread_exit.
+[[nodiscard]] TUTTI_DECL rank_failure unwound_failure();
+
 /// A failure as bytes, for other processes: its text and its facts.
 [[nodiscard]] TUTTI_DECL std::string encode(rank_failure const& f);
 

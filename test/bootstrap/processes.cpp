@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <latch>
+#include <pthread.h>
 #include <string>
 #include <sys/wait.h>
 #include <thread>
@@ -265,6 +266,37 @@ BOOST_AUTO_TEST_CASE(an_end_that_somebody_else_has_asked_for_is_said_to_be_unkno
     }
   }
   BOOST_TEST(no_children());
+}
+
+BOOST_AUTO_TEST_CASE(a_thread_that_is_cancelled_while_it_waits_for_its_processes_ends_them) {
+  bool unwound = false;
+  std::thread starter([&] {
+    struct unwinding {
+      bool& seen;
+      ~unwinding() { seen = true; }
+    } const mark{unwound};
+    (void)tutti::detail::run_processes(2, [](process_rendezvous&) {
+      for (;;) {
+        ::pause();
+      }
+    });
+  });
+  ::pthread_cancel(starter.native_handle());
+  starter.join();
+  BOOST_TEST(unwound);
+  BOOST_TEST(no_children());
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_that_ends_its_thread_has_failed) {
+  auto const ends = tutti::detail::run_processes(2, [](process_rendezvous& at) {
+    if (at.rank() == 1) {
+      ::pthread_exit(nullptr);
+    }
+    at.exchange("here");
+  });
+  for (auto const& end : ends) {
+    BOOST_TEST(says(end.failure(), "has ended itself (pthread_exit)"), end.failure().text);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(a_rank_that_does_not_come_is_named_at_the_deadline) {

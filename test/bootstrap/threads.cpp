@@ -107,6 +107,18 @@ BOOST_AUTO_TEST_CASE(a_rank_that_does_not_come_is_named_at_the_deadline) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_rank_that_ends_its_thread_has_failed) {
+  auto const ends = tutti::detail::run_threads(2, [](thread_rendezvous& at) {
+    if (at.rank() == 1) {
+      ::pthread_exit(nullptr);
+    }
+    at.exchange("here");
+  });
+  for (auto const& end : ends) {
+    BOOST_TEST(says(end.failure(), "has ended itself (pthread_exit)"), end.failure().text);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(an_outcome_throws_what_the_rank_threw) {
   auto ends = tutti::detail::run_threads(3, [](thread_rendezvous& at) -> std::unique_ptr<int> {
     if (at.rank() == 1) {

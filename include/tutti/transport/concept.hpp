@@ -66,6 +66,15 @@ concept transport = requires(T& t, T const& c, rank_type peer, flow s, std::span
 template <class T>
 concept in_process = transport<T> && T::in_process;
 
+namespace detail {
+
+/// Transports that make system calls only to wake a peer, and while a rank sleeps. In calls on others a thread is not
+/// cancelled (pthread_cancel) but where it waits.
+template <class T>
+inline constexpr bool only_wakes = requires { T::only_wakes; };
+
+}  // namespace detail
+
 /// A transport that can serve a part of a world: it names ranks in faults and errors by their numbers in
 /// the world, if its rendezvous knows those.
 template <class T>

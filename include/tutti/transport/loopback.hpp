@@ -25,6 +25,7 @@ class loopback {
  public:
   static constexpr std::string_view name = "loopback";
   static constexpr bool in_process = true;
+  static constexpr bool only_wakes = true;
   static constexpr bool known_by_world = true;
 
   /// Collective. @throws error(failure::join) when the ranks are not threads of one process, or it

@@ -30,6 +30,7 @@ class basic_shared_memory {
  public:
   static constexpr std::string_view name = "shared_memory";
   static constexpr bool in_process = false;
+  static constexpr bool only_wakes = true;
   static constexpr bool known_by_world = true;
   using options = shared_memory_options;
 

@@ -58,7 +58,7 @@ class child {
   using body_call = void (*)(void* body, descriptor own);
 
   [[nodiscard]] static child start(descriptor for_it, body_call call, void* body);
-  [[noreturn]] static void run(pid_t parent, body_call call, void* body, descriptor own) noexcept;
+  [[noreturn]] static void run(pid_t parent, body_call call, void* body, descriptor own);
 
   pid_t pid_ = -1;
   int status_ = 0;

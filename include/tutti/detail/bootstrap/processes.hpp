@@ -4,6 +4,7 @@
 #include <tutti/detail/bootstrap/channel.hpp>
 #include <tutti/detail/bootstrap/child.hpp>
 #include <tutti/detail/bootstrap/returnable.hpp>
+#include <tutti/detail/core/cancellation.hpp>
 #include <tutti/detail/core/linkage.hpp>
 #include <tutti/expects.hpp>
 #include <tutti/outcome.hpp>
@@ -125,6 +126,10 @@ template <class F>
         } else {
           parent.queue(bootstrap_frame_kind::result, encode_result<result>(f(at)));
         }
+      } catch (forced_unwind const&) {
+        parent.queue(bootstrap_frame_kind::failure, encode(unwound_failure()));
+        parent.send(time_point::max());
+        throw;
       } catch (...) {
         parent.queue(bootstrap_frame_kind::failure, encode(current_failure()));
       }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/cancellation.hpp>
 #include <tutti/detail/core/joined_threads.hpp>
 #include <tutti/detail/core/linkage.hpp>
 #include <tutti/detail/core/monitor.hpp>
@@ -94,6 +95,10 @@ template <class F>
       } else {
         ends[me] = outcome<result>(std::in_place, f(at));
       }
+    } catch (forced_unwind const&) {
+      ends[me] = unwound_failure();
+      meeting.leave(me, ends[me].failure().text);
+      throw;
     } catch (...) {
       ends[me] = current_failure();
     }

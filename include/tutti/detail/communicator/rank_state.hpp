@@ -3,6 +3,7 @@
 
 #include <tutti/detail/communicator/any_transport.hpp>
 #include <tutti/detail/communicator/relative.hpp>
+#include <tutti/detail/core/cancellation.hpp>
 #include <tutti/detail/core/duties.hpp>
 #include <tutti/detail/core/flow_numbers.hpp>
 #include <tutti/detail/core/host_map.hpp>
@@ -102,8 +103,9 @@ struct rank_state : duty {
                                         std::vector<rank_type> at_fault) const;
 
   sole_user user;
-  bool in_step = false;  ///< one of its operations is in a step, which may call a reduction of the user
-  bool gave_up = false;  ///< an operation was given up during a step
+  bool calls_system = false;  ///< its transport makes system calls that are not only to wake a peer
+  bool in_step = false;       ///< one of its operations is in a step, which may call a reduction of the user
+  bool gave_up = false;       ///< an operation was given up during a step
   rank_type rank;
   std::uint32_t made_in = inheritance::generation();  ///< by which process
   pending_list pending;
@@ -151,6 +153,9 @@ class turn {
     if (entry_ == sole_user::entry::first) {
       static_cast<void>(in_.leave());
     }
+    if (held_back_) [[unlikely]] {
+      uncancelled::end();
+    }
   }
   /// @throws precondition_error if another thread has tried to make a call meanwhile
   [[gnu::always_inline]] void end() {
@@ -161,10 +166,16 @@ class turn {
 
  private:
   /// Complete, so that the turn is left if it is refused.
-  [[gnu::always_inline]] turn(rank_state& in, sole_user::entry how) noexcept : in_(in), entry_(how) {}
+  [[gnu::always_inline]] turn(rank_state& in, sole_user::entry how) noexcept
+      : in_(in), entry_(how), held_back_(in.calls_system) {
+    if (held_back_) [[unlikely]] {
+      uncancelled::begin();
+    }
+  }
 
   rank_state& in_;
   sole_user::entry entry_;
+  bool held_back_;
 };
 
 }  // namespace tutti::detail

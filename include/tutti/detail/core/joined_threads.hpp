@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/cancellation.hpp>
 #include <tutti/detail/core/owned.hpp>
 
 #include <cstddef>
@@ -18,6 +19,7 @@ class joined_threads {
   joined_threads(joined_threads const&) = delete;
   joined_threads& operator=(joined_threads const&) = delete;
   ~joined_threads() {
+    uncancelled const while_joining;
     for (std::size_t i = 0; i != size_; ++i) {
       threads_[i].join();
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/cancellation.hpp>
 #include <tutti/detail/core/counted.hpp>
 #include <tutti/detail/core/inheritance.hpp>
 #include <tutti/detail/core/pending.hpp>
@@ -201,6 +202,7 @@ class staging {
   /// this staging. Where operations of another world hold the same stream, this thread moves them on.
   template <class Communicator>
   void finish(Communicator const& world, void const* owner) noexcept {
+    uncancelled const throughout(uncancelled::points::none);
     if (inherited()) {  // they go on in the parent
       for (vector* v = first_; v != nullptr; v = v->next_) {
         if (v->owner_ == owner) {

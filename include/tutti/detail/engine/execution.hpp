@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/cancellation.hpp>
 #include <tutti/detail/engine/operation_run.hpp>
 #include <tutti/detail/engine/segments.hpp>
 
@@ -56,6 +57,9 @@ void stepwise_run<Communicator, Transfers>::finish(duration limit) {
   try {
     typename base::step_mark const during(*this);
     done = run_.advance();
+  } catch (forced_unwind const&) {
+    this->abandon_given_up();
+    throw;
   } catch (...) {
     this->throw_current();
   }

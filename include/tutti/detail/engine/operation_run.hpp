@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/cancellation.hpp>
 #include <tutti/detail/engine/unfinished.hpp>
 #include <tutti/trace/concept.hpp>
 #include <tutti/transport/concept.hpp>
@@ -83,6 +84,9 @@ bool operation_run<Communicator>::advance_quietly() {
     } else if (done || transport_.fault()) {
       abandon_by_fault();
     }
+  } catch (forced_unwind const&) {
+    abandon_given_up();
+    throw;
   } catch (...) {
     abandon_by_exception();
   }

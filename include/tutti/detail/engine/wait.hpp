@@ -42,6 +42,7 @@ TUTTI_DECL waited wait_in_naps(rank_state& world, wait_target const& what, durat
 /// Calls `advance` until it says true: awake at first, then asleep.
 /// Everything else that this thread has started moves on meanwhile, on whatever communicator.
 ///
+/// A thread that is cancelled (pthread_cancel) ends between naps.
 /// Returns early when `limit` has passed or when the epoch has failed. Now and then it looks for dead peers and calls
 /// `inquire`. A transport that waits by itself is left to it from the start.
 TUTTI_DECL waited wait(rank_state& world, wait_target const& what, duration limit);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/detail/bootstrap/child.hpp>
+#include <tutti/detail/core/cancellation.hpp>
 #include <tutti/error.hpp>
 
 #include <cerrno>
@@ -18,6 +19,7 @@ namespace tutti::inline v0_1_0::detail {
 /// Writes what this program has printed, so that it comes before what the child prints. A stream whose lock another
 /// thread holds is left out: that thread may be held up for long, by a pipe that nobody reads.
 inline void flush_unlocked(std::FILE* stream) noexcept {
+  uncancelled const while_writing;
   if (::ftrylockfile(stream) == 0) {
     std::fflush(stream);
     ::funlockfile(stream);
@@ -25,6 +27,7 @@ inline void flush_unlocked(std::FILE* stream) noexcept {
 }
 
 TUTTI_DECL child::~child() {
+  uncancelled const while_waiting;
   if (pid_ > 0 && !has_ended()) {
     ::kill(pid_, SIGKILL);
     while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
@@ -51,14 +54,19 @@ TUTTI_DECL child child::start(descriptor for_it, body_call call, void* body) {
   return c;
 }
 
-TUTTI_DECL void child::run(pid_t parent, body_call call, void* body, descriptor own) noexcept {
+TUTTI_DECL void child::run(pid_t parent, body_call call, void* body, descriptor own) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   ::__fpurge(stdout);  // what is still there is the parent's to write
   ::__fpurge(stderr);
   if (::getppid() == parent) {  // else it died before the line above
+    struct end {
+      ~end() {  // also of a thread that is unwound, by pthread_exit
+        std::fflush(stdout);
+        std::fflush(stderr);
+        ::_exit(0);
+      }
+    } const after_it;
     call(body, std::move(own));
-    std::fflush(stdout);
-    std::fflush(stderr);
   }
   ::_exit(0);
 }

@@ -23,6 +23,10 @@ TUTTI_DECL rank_failure current_failure() {
   return why;
 }
 
+TUTTI_DECL rank_failure unwound_failure() {
+  return {"its thread was cancelled (pthread_cancel) or has ended itself (pthread_exit)"};
+}
+
 TUTTI_DECL std::string encode(rank_failure const& f) {
   auto const& [kind, communicator, operation, sequence, step, self, at_fault] = static_cast<error_facts const&>(f);
   packer p;

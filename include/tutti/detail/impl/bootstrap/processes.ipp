@@ -47,8 +47,10 @@ TUTTI_DECL descriptor process_world::connect(rank_type r) {
 }
 
 TUTTI_DECL void process_world::serve() {
+  uncancelled const between_points;
   std::vector<pollfd> set(ranks_.size());
   while (watch(set)) {
+    uncancelled::point();
     for (rank_type r = 0; r < ranks_.size(); ++r) {
       listen_to(r);
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/detail/communicator/rank_state.hpp>
+#include <tutti/detail/core/cancellation.hpp>
 #include <tutti/detail/core/core_set.hpp>
 #include <tutti/detail/core/descriptor.hpp>
 #include <tutti/detail/core/machine_kind.hpp>
@@ -111,6 +112,7 @@ TUTTI_DECL void rank_state::end_given_up() noexcept {
 }
 
 TUTTI_DECL void rank_state::look() {
+  uncancelled const throughout(uncancelled::points::none);
   claim();
   expect_callable();
   any.look();

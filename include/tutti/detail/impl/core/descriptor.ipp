@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/cancellation.hpp>
 #include <tutti/detail/core/descriptor.hpp>
 
 #include <cerrno>
@@ -12,6 +13,7 @@ namespace tutti::inline v0_1_0::detail {
 TUTTI_DECL void descriptor::reset(int fd) noexcept {
   if (int const old = release(); old >= 0) {
     int const kept = errno;
+    uncancelled const while_closing;
     ::close(old);  // never retried: on Linux the descriptor is gone even after EINTR
     errno = kept;
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/cancellation.hpp>
 #include <tutti/detail/core/duties.hpp>
 #include <tutti/detail/core/inheritance.hpp>
 
@@ -92,6 +93,7 @@ TUTTI_DECL void duties::leave(duty& d) noexcept {
 
 template <class F>
 void duties::each(duty const& own, F f) {
+  uncancelled const throughout(uncancelled::points::none);
   held const lock(*this);
   walk at{first_.load(std::memory_order_relaxed), walks_};
   walks_ = &at;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/cancellation.hpp>
 #include <tutti/detail/core/inheritance.hpp>
 
 #include <bit>
@@ -32,6 +33,7 @@ TUTTI_DECL void inheritance::allow(int fd) noexcept {
 
 /// In the child: async-signal-safe, as other threads of the parent may have held any lock.
 TUTTI_DECL void inheritance::close_all() noexcept {
+  uncancelled const throughout;  // the thread that called fork may have been cancelled
   generation_.fetch_add(1, std::memory_order_relaxed);
   for (int first = 0; first < refused_descriptors::most; first += 64) {
     std::uint64_t left = refused_descriptors::words[first / 64].exchange(0, std::memory_order_relaxed);

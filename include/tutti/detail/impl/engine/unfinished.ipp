@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/cancellation.hpp>
 #include <tutti/detail/engine/inquest.hpp>
 #include <tutti/detail/engine/unfinished.hpp>
 #include <tutti/expects.hpp>
@@ -48,6 +49,9 @@ TUTTI_DECL waited unfinished::await_body(duration limit) {
          .progress =
              [](void* p) { return static_cast<unfinished*>(p)->body_->progress(*static_cast<unfinished*>(p)); }},
         limit);
+  } catch (forced_unwind const&) {
+    abandon_given_up();
+    throw;
   } catch (...) {
     throw_current();
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/cancellation.hpp>
 #include <tutti/detail/engine/wait.hpp>
 
 #include <cerrno>
@@ -107,6 +108,7 @@ TUTTI_DECL bool wait_asleep(rank_state& world, wait_target const& what, duration
 }
 
 TUTTI_DECL waited wait_in_naps(rank_state& world, wait_target const& what, duration limit) {
+  uncancelled const between_points;
   const time_point begin = world.any.now();
   time_point next_look = begin + between_looks;
   auto const next_nap = [&](time_point now) {
@@ -118,6 +120,7 @@ TUTTI_DECL waited wait_in_naps(rank_state& world, wait_target const& what, durat
     if (wait_asleep(world, what, nap)) {
       return waited::done;
     }
+    uncancelled::point();
     const time_point now = world.any.now();
     if (now >= next_look) {
       world.look();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/cancellation.hpp>
 #include <tutti/detail/core/deadline.hpp>
 #include <tutti/detail/core/mismatch.hpp>
 #include <tutti/detail/shared_memory/rank_mailboxes.hpp>
@@ -90,6 +91,7 @@ TUTTI_DECL void rank_mailboxes::quiesce(liveness const& lives) noexcept {
 /// One ring is enough to wake it; the others need not make the system call.
 TUTTI_DECL void rank_mailboxes::wake_up(rank_type peer) noexcept {
   if (segment_.member(peer).asleep.exchange(0, std::memory_order_relaxed) != 0) {
+    uncancelled const while_ringing;
     bell_.ring(peer);
   }
 }
