@@ -167,3 +167,71 @@ BOOST_AUTO_TEST_CASE(a_trace_tells_what_happened) {
   });
   BOOST_TEST(texts[0].value() == "start send receive fold send receive complete ");
 }
+// Of what has been started only the first flow of each lane can move, and messages: the others are not asked, however
+// many there are. They are right all the same, and end with a fault.
+BOOST_AUTO_TEST_CASE(no_more_are_asked_than_can_move) {
+  support::agree<tutti::loopback>(2, [](auto& world) -> std::string {
+    std::size_t const many = 500;
+    tutti::allreduce sum{world, tutti::ring{}, tutti::sum<float>{}};
+    tutti::allreduce cut{world, tutti::ring{}, tutti::sum<float>{}};
+    cut.segment(4 * sizeof(float));
+    tutti::send give{world};
+    tutti::recv take{world};
+    std::vector<std::vector<float>> vectors(many, std::vector<float>(20, 1.0F));
+    std::vector<tutti::request> pending;
+    float word = 0;
+    float answer = 0;
+    std::size_t most = 0;
+    if (world.rank() == 1) {
+      take(word, 0);  // the other has started all
+    }
+    for (auto& v : vectors) {
+      pending.push_back(pending.size() % 5 == 4 ? cut.start(v) : sum.start(v));
+      most = std::max(most, world.operations().advance());
+    }
+    if (world.rank() == 0) {
+      pending.push_back(take.start(answer, 1));
+      most = std::max(most, world.operations().advance());
+      give(word, 1);
+    } else {
+      give(word, 0);
+    }
+    while (!pending.empty()) {  // the last first
+      pending.back().wait();
+      pending.pop_back();
+    }
+    for (auto const& v : vectors) {
+      if (v != std::vector<float>(20, 2.0F)) {
+        return "a sum is wrong";
+      }
+    }
+    return most <= tutti::lane_count && world.operations().empty() ? "" : "asked " + std::to_string(most);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(all_that_is_pending_ends_with_a_fault) {
+  auto const results = tutti::spawn<tutti::loopback>(2, [](auto& world) -> bool {
+    tutti::allreduce sum{world, tutti::ring{}, tutti::sum<float>{}};
+    if (world.rank() == 1) {
+      return true;  // leaves
+    }
+    std::vector<float> v(20);
+    std::vector<std::vector<float>> vectors(100, v);
+    std::vector<tutti::request> pending;
+    try {
+      for (auto& one : vectors) {
+        pending.push_back(sum.start(one));
+      }
+      pending.front().wait();
+      return false;
+    } catch (tutti::error const&) {
+    }
+    world.poll();
+    bool all = true;
+    for (auto& one : pending) {
+      all = all && (!one.valid() || one.ended());
+    }
+    return all && world.operations().empty();
+  });
+  BOOST_TEST((results[0] && results[0].value()));
+}

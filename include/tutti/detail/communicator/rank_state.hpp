@@ -75,12 +75,19 @@ struct rank_state : duty {
 
   /// Moves on what has been started, here and on all communicators that this thread moves on.
   void advance() {
-    pending.advance();
+    advance_pending();
     if (duties* const others = duties::besides(*this)) [[unlikely]] {
       others->move(*this);
     }
   }
-  /// The same, in a turn, after a look at what the transport has.
+  /// Moves on what has been started here: what can move, and after a fault, with which all end, all.
+  void advance_pending() {
+    std::size_t const listed = pending.size();
+    if (pending.advance() != listed && any.fault()) [[unlikely]] {
+      pending.advance(true);
+    }
+  }
+  /// As `advance`, in a turn, after a look at what the transport has.
   TUTTI_DECL void poll();
   /// Finds out what no rank reports, and answers ranks that ask what is waited for; here and on the others alike.
   TUTTI_DECL void look();

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/message.hpp>
 #include <tutti/time.hpp>
 
+#include <cstddef>
 #include <cstdint>
 
 namespace tutti::inline v0_1_0::detail {
@@ -22,6 +24,8 @@ struct pending {
   pending* next = nullptr;
   pending* previous = nullptr;
   std::uint64_t queue = 0;      ///< operations of one queue begin in turn
+  std::uint32_t held = 0;       ///< the lanes that it has flows on which have not ended, a bit each
+  std::uint32_t awaited = 0;    ///< the lane without which it cannot go on, for it has begun nothing; none if it has
   pending** request = nullptr;  ///< the pointer in its request; null once that has let it go
   std::uint32_t users = 0;      ///< how many calls of its request are under way
   bool listed = false;
@@ -48,9 +52,14 @@ class pending_use {
 /// The list of a communicator's pending operations.
 class pending_list {
  public:
+  /// The queue of all operations that have flows.
+  static constexpr std::uint64_t collective = UINT64_MAX;
+
   [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
 
   void push_back(pending& p) noexcept {
+    ++size_;
+    others_ += p.queue == collective ? 0U : 1U;
     p.listed = true;
     p.next = nullptr;
     p.previous = last_;
@@ -62,6 +71,8 @@ class pending_list {
     if (!p.listed) {
       return;
     }
+    --size_;
+    others_ -= p.queue == collective ? 0U : 1U;
     p.listed = false;
     (p.previous != nullptr ? p.previous->next : first_) = p.next;
     (p.next != nullptr ? p.next->previous : last_) = p.previous;
@@ -83,23 +94,40 @@ class pending_list {
     }
   }
 
-  /// Moves on every operation once and drops those that have ended.
-  void advance() {
-    for (pending* p = first_; p != nullptr;) {
+  /// Moves on once every operation that can move, and drops those that have ended. An operation of which nothing has
+  /// begun cannot, while one before it has a flow on its lane: so at most as many are asked as there are lanes, and
+  /// messages between two ranks. After a fault all end, so `all` are asked. Returns how many were asked.
+  std::size_t advance(bool all = false) {
+    std::size_t asked = 0;
+    std::uint32_t taken = 0;
+    for (pending* p = first_; p != nullptr && (all || taken != all_lanes || others_ != 0);) {
       pending* const after = p->next;
-      if (p->advance(*p)) {
-        erase(*p);
-        if (p->given_up && p->request == nullptr && p->users == 0) [[unlikely]] {
-          p->retire(*p);
+      if (!all && (p->awaited & taken) != 0) {
+        taken |= p->held;
+      } else {
+        ++asked;
+        if (p->advance(*p)) {
+          erase(*p);
+          if (p->given_up && p->request == nullptr && p->users == 0) [[unlikely]] {
+            p->retire(*p);
+          }
+        } else {
+          taken |= p->held;
         }
       }
       p = after;
     }
+    return asked;
   }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
  private:
+  static constexpr std::uint32_t all_lanes = (1U << collective_lanes) - 1;
+
   pending* first_ = nullptr;
   pending* last_ = nullptr;
+  std::size_t size_ = 0;
+  std::size_t others_ = 0;  ///< of other queues than the collective one
 };
 
 }  // namespace tutti::detail

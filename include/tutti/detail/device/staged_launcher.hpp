@@ -86,7 +86,7 @@ class staged_launcher {
       s.cancel(s);
       throw;
     }
-    world.operations().advance();
+    world.common().advance_pending();
   }
 
  private:

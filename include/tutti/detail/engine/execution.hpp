@@ -33,7 +33,12 @@ class stepwise_run : public operation_run<Communicator> {
   static stepwise_run const& self(unfinished const& r) noexcept { return static_cast<stepwise_run const&>(r); }
 
   static constexpr unfinished::body body{
-      .advance = [](unfinished& r) { return self(r).run_.advance(); },
+      .advance =
+          [](unfinished& r) {
+            bool const done = self(r).run_.advance();
+            self(r).run_.note_lanes(r);
+            return done;
+          },
       .progress = [](unfinished const& r) noexcept { return self(r).run_.progress(); },
       .inquire = [](unfinished& r) { self(r).run_.inquire(); },
       .say = [](unfinished& r, bool blocks) { self(r).run_.say(blocks); },
@@ -146,6 +151,7 @@ class execution : private work_holder<Topology, Op, Payload>,
     this->open();
     this->run_.take_place();
     this->queue = this->run_.queue();
+    this->run_.note_lanes(*this);
     this->note_place();
     this->run_.note_start();
   }

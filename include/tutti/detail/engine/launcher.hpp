@@ -133,7 +133,7 @@ class launcher {
     }
     request pending(s);
     world_.operations().push_back(s);
-    world_.operations().advance();  // the first messages leave at once
+    world_.common().advance_pending();  // the first messages leave at once
     mine.end();
     return pending;
   }

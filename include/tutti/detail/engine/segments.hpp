@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/detail/core/flow_numbers.hpp>
+#include <tutti/detail/core/pending.hpp>
 #include <tutti/detail/engine/engine_memory.hpp>
 #include <tutti/detail/engine/gate.hpp>
 #include <tutti/detail/engine/machine.hpp>
@@ -171,7 +172,17 @@ class segments {
     if constexpr (Transfers) {
       return std::uint64_t{context_.number.from} << 32 | context_.number.to;
     } else {
-      return UINT64_MAX;
+      return pending_list::collective;
+    }
+  }
+  /// Notes which lanes it holds and waits for.
+  void note_lanes(pending& p) const noexcept {
+    if constexpr (!Transfers) {
+      std::uint32_t const left = segments_ - begun_;
+      auto const first = static_cast<std::uint32_t>((base_ + begun_) % collective_lanes);
+      std::uint32_t const next = left < collective_lanes ? (1U << left) - 1 : all_lanes;
+      p.held = active_ | ((next << first | next >> (collective_lanes - first)) & all_lanes);
+      p.awaited = queued() ? 1U << first : 0;
     }
   }
 
@@ -299,6 +310,8 @@ class segments {
   {
     return context_.rank == context_.number.from ? *sends_ : *receives_;
   }
+
+  static constexpr std::uint32_t all_lanes = (1U << collective_lanes) - 1;
 
   flow_numbers& flows_;
   transfer_numbers* sends_ = nullptr;  ///< of transfers alone

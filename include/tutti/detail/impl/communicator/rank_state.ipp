@@ -107,7 +107,7 @@ TUTTI_DECL void rank_state::refuse_call() const {
 TUTTI_DECL void rank_state::end_given_up() noexcept {
   if (!in_step) {
     gave_up = false;
-    pending.advance();
+    static_cast<void>(pending.advance(true));
   }
 }
 
@@ -132,7 +132,7 @@ TUTTI_DECL bool rank_state::move_on() noexcept {
     if (!any.rests()) {
       any.poll();
     }
-    pending.advance();
+    advance_pending();
   } catch (...) {
   }
   return !pending.empty();
