@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/bootstrap/joint_rendezvous.hpp>
+#include <tutti/detail/communicator/joint_rendezvous.hpp>
 #include <tutti/detail/communicator/rank_state.hpp>
 #include <tutti/detail/core/counted.hpp>
 #include <tutti/detail/core/deadline.hpp>

@@ -18,7 +18,6 @@
 #include <tutti/detail/impl/bootstrap/environment.ipp>
 #include <tutti/detail/impl/bootstrap/file_rendezvous.ipp>
 #include <tutti/detail/impl/bootstrap/hosts.ipp>
-#include <tutti/detail/impl/bootstrap/joint_rendezvous.ipp>
 #include <tutti/detail/impl/bootstrap/launched_rendezvous.ipp>
 #include <tutti/detail/impl/bootstrap/member.ipp>
 #include <tutti/detail/impl/bootstrap/membership.ipp>
@@ -33,6 +32,7 @@
 #include <tutti/detail/impl/bootstrap/tcp_rendezvous.ipp>
 #include <tutti/detail/impl/bootstrap/threads.ipp>
 #include <tutti/detail/impl/collective/group_rendezvous.ipp>
+#include <tutti/detail/impl/communicator/joint_rendezvous.ipp>
 #include <tutti/detail/impl/communicator/rank_state.ipp>
 #include <tutti/detail/impl/communicator/relative.ipp>
 #include <tutti/detail/impl/core/core_set.ipp>

@@ -33,7 +33,8 @@ BEGIN {
   allow("reduction", "core wire/concept instances")
   # Transports never see each other; what two of them have in common has a room.
   simulated = "transport/simulated_network transport/simulated_report"
-  allow("shared_memory", "core rendezvous outcome transport/shared_memory_options")
+  # A rank that fails while ranks meet tells the others its failure.
+  allow("shared_memory", "core outcome rendezvous transport/shared_memory_options")
   allow("tcp", "core net rendezvous transport/tcp_options")
   # A device folds elements as ranks do.
   allow("fpga_nic", "core net rendezvous detail/reduction/fold detail/reduction/kernel detail/reduction/number reduction/arithmetic reduction/saturating_sum")
@@ -45,8 +46,8 @@ BEGIN {
   # through sockets, as all does over tcp.
   allow("verbs", "core rendezvous tcp transport/verbs_options detail/shared_memory/call_board detail/shared_memory/window_table")
   allow("transport", "core trace/concept rendezvous shared_memory tcp simulation locality fpga_nic multicast verbs instances")
-  # Its default arguments, and the record that says which rank it is.
-  allow("communicator", "core trace/no_trace member detail/bootstrap/joint_rendezvous " concepts)
+  # Its default arguments, the record that says which rank it is, and the failure of one that could not join.
+  allow("communicator", "core trace/no_trace member outcome " concepts)
   # Folding spans is the same for every reduction.
   allow("engine", "core communicator detail/reduction/fold collective/request " concepts)
   # Groups of a device's threads run the schedules that the engine runs, over the same slices and memories; one of these

@@ -82,6 +82,11 @@ class joint_rendezvous {
   {
     return by_->parent_rank(r);
   }
+  [[nodiscard]] std::vector<rank_type> const& parent_ranks() const
+    requires requires(Meet const& m) { m.parent_ranks(); }
+  {
+    return by_->parent_ranks();
+  }
 
  private:
   Meet* by_;
@@ -91,5 +96,5 @@ class joint_rendezvous {
 }  // namespace tutti::detail
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/detail/impl/bootstrap/joint_rendezvous.ipp>
+#include <tutti/detail/impl/communicator/joint_rendezvous.ipp>
 #endif

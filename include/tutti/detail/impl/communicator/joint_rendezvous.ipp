@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/bootstrap/joint_rendezvous.hpp>
+#include <tutti/detail/communicator/joint_rendezvous.hpp>
+#include <tutti/detail/core/message.hpp>
 #include <tutti/outcome.hpp>
 
 #include <utility>
