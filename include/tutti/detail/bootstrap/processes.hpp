@@ -128,7 +128,7 @@ template <class F>
         }
       } catch (forced_unwind const&) {
         parent.queue(bootstrap_frame_kind::failure, encode(unwound_failure()));
-        parent.send(time_point::max());
+        parent.send((time_point::max)());
         throw;
       } catch (...) {
         parent.queue(bootstrap_frame_kind::failure, encode(current_failure()));
