@@ -13,6 +13,10 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 
+#include <new>
+#include <stdexcept>
+#include <vector>
+
 namespace asio = boost::asio;
 
 BOOST_AUTO_TEST_CASE(a_functor_with_state_of_its_own_is_a_reduction) {
@@ -42,6 +46,33 @@ BOOST_AUTO_TEST_CASE(a_reduction_that_throws_gives_the_operation_up_everywhere) 
   for (tutti::rank_type const r : {0U, 2U}) {
     BOOST_TEST((results[r].failure().kind == tutti::failure::cancelled), results[r].failure().text);
     BOOST_TEST((results[r].failure().at_fault == std::vector<tutti::rank_type>{1}), results[r].failure().text);
+  }
+}
+
+/// What a rank's own system refuses it is that rank's fault, on all ranks, and the others are told what it was.
+BOOST_AUTO_TEST_CASE(an_error_of_a_ranks_own_names_that_rank) {
+  for (bool const memory : {false, true}) {
+    auto const results = tutti::spawn<tutti::loopback>(3, [memory](auto& world) {
+      bool const bad = world.rank() == 1;
+      auto const add = tutti::reduce_with<int>(
+          [=](int a, int b) -> int {
+            if (bad && memory) {
+              throw std::bad_alloc();
+            }
+            return bad ? throw tutti::error(tutti::failure::cancelled, "the disk is full") : a + b;
+          },
+          0, tutti::commutative);
+      std::vector<int> v(10000, 1);
+      tutti::allreduce{world, tutti::ring{}, add}(v);
+    });
+    for (tutti::rank_type r = 0; r < 3; ++r) {
+      auto const& why = results[r].failure();
+      if (r != 1 || !memory) {  // std::bad_alloc stays what it is
+        BOOST_TEST(why.at_fault == std::vector<tutti::rank_type>{1}, why.text);
+      }
+      BOOST_TEST((!memory || r == 1 || why.text.find("Cannot allocate memory; free some") != std::string::npos),
+                 why.text);
+    }
   }
 }
 
