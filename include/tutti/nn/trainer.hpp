@@ -255,10 +255,9 @@ void train(Replica& model, Strategy& ranks, Observers&... observers) {
   }
 }
 
-/// Does not compile: what is wrong with the arguments is in the first line of the error.
-template <class Replica, class Strategy, class... Observers>
+/// Does not compile: what is wrong with the strategy or an observer is in the first line of the error.
+template <trainable Replica, class Strategy, class... Observers>
 void train(Replica&, Strategy&, Observers&...) {
-  static_assert(trainable<Replica>, "train: the first argument must be a replica, such as tutti::nn::replica");
   detail::expect_strategy<Strategy>();
   (detail::expect_observer<Observers, Replica>(), ...);
 }
