@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -107,6 +108,7 @@ std::size_t report_failures(outcomes const& ranks) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file beyond ulimit -f is an error that names it, not the end of the program
   job work{read_options(argc, argv), {}, false};
   auto& options = work.options;
   try {

@@ -17,11 +17,8 @@ using types = std::tuple<std::complex<float>, std::complex<double>>;
 static_assert(tutti::element_name<std::complex<float>>() == "complex64");
 static_assert(tutti::element_name<std::complex<double>>() == "complex128");
 static_assert(!tutti::complex_number<std::complex<long double>> && !tutti::complex_number<float>);
-
-// Complex numbers have no order.
-template <class T>
-concept ordered = requires { typename tutti::min<T>; };
-static_assert(ordered<float> && !ordered<std::complex<float>>);
+static_assert(tutti::field_number<std::complex<float>> &&
+              !tutti::detail::number<std::complex<float>>);  // they have no order
 
 template <class T>
 using part = typename T::value_type;
