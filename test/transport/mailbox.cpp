@@ -41,7 +41,7 @@ call some_call(std::uint64_t count) {
   return c;
 }
 
-static_assert(sizeof(mailbox) == (mailbox::slots + 1) * cache_line);
+static_assert(sizeof(mailbox) == (mailbox::slot_count + 1) * cache_line);
 static_assert(sizeof(call_record) == cache_line);
 
 BOOST_AUTO_TEST_CASE(a_board_keeps_the_last_calls) {
@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(a_sender_that_is_ahead_is_still_named) {
 /// A mailbox has eight slots, and messages that take two of them come whole wherever they begin: at the end of the
 /// ring, too. One that has a single slot left is refused, and a shorter one is not.
 BOOST_AUTO_TEST_CASE(messages_in_two_slots_come_whole) {
-  static_assert(mailbox::slots == 8 && mailbox::slot::room == 48 && mailbox::longest_inside == 96);
+  static_assert(mailbox::slot_count == 8 && mailbox::slot::room == 48 && mailbox::longest_inside == 96);
   check_all(thread_ranks::run(2, [](auto& meet) -> verdict {
     loopback t(meet);
     constexpr flow s{0, 0};

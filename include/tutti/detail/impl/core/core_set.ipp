@@ -3,6 +3,7 @@
 
 #include <tutti/detail/core/control_groups.hpp>
 #include <tutti/detail/core/core_set.hpp>
+#include <tutti/detail/core/integer_cast.hpp>
 
 #include <bit>
 #include <sched.h>
@@ -115,7 +116,7 @@ TUTTI_DECL std::size_t cores_of_groups(std::string const& groups, std::string co
       least = cores < least ? cores : least;
     }
   });
-  return static_cast<std::size_t>(least);
+  return integer_cast<std::size_t>(least);
 }
 
 }  // namespace tutti::detail
