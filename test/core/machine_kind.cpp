@@ -79,8 +79,10 @@ BOOST_AUTO_TEST_CASE(a_host_is_as_large_as_the_cores_of_its_ranks) {
     };
     std::string other = with(second);
     if (!one_host) {
-      std::string const host = tutti::host_name();
-      other.replace(other.rfind(host), host.size(), "another");
+      tutti::member elsewhere = tutti::this_member("");
+      std::size_t const length = tutti::detail::encode(elsewhere).size();
+      elsewhere.host = "another";
+      other.replace(other.size() - length, length, tutti::detail::encode(elsewhere));
     }
     return tutti::detail::rank_state(tutti::detail::any_transport(nullptr, quiet), {}, 0, {}, {with(first), other})
         .crowded;
