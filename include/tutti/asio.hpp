@@ -130,9 +130,13 @@ class on_asio {
                                                                                 timer_.get_executor()));
           if (slot.is_connected()) {
             slot.assign([this, alive = alive_, one = waiting_.back().get()](boost::asio::cancellation_type) {
-              if (*alive) {  // the slot is cleared before the operation goes
+              std::shared_ptr<bool> const there = alive;  // a reduction may end the loop, and this handler with it
+              on_asio* const loop = this;
+              if (*there) {  // the slot is cleared before the operation goes
                 one->operation.cancel();
-                pump_soon();
+                if (*there) {
+                  loop->pump_soon();
+                }
               }
             });
           }
@@ -205,9 +209,13 @@ class on_asio {
         if (*alive) {
           timed_ = false;
           if (!why && !world_.inherited()) {
+            std::shared_ptr<bool> const there = alive;  // a reduction may end the loop, and this handler with it
             world_.look();
-            for (auto& w : waiting_) {
-              w->operation.check_deadline();
+            for (std::size_t i = 0; *there && i < waiting_.size(); ++i) {
+              waiting_[i]->operation.check_deadline();
+            }
+            if (!*there) {
+              return;
             }
           }
           pump();

@@ -5,6 +5,7 @@
 #include <tutti/detail/bootstrap/launched_rendezvous.hpp>
 #include <tutti/detail/bootstrap/team_rendezvous.hpp>
 #include <tutti/detail/bootstrap/threads.hpp>
+#include <tutti/detail/core/cancellation.hpp>
 
 namespace tutti::inline v0_1_0 {
 
@@ -30,6 +31,7 @@ namespace tutti::inline v0_1_0 {
 template <class Transport, rank_type N = dynamic, class Trace = no_trace>
   requires(!in_process<Transport>)
 [[nodiscard]] communicator<Transport, N, Trace> join(world_options<Transport> options = {}, Trace trace = {}) {
+  detail::uncancelled const throughout(detail::uncancelled::points::none);  // the others would wait for this rank
   environment const where = read_environment();
   if (options.role.empty()) {
     options.role = where.role;
@@ -51,6 +53,7 @@ template <class Transport, rank_type N = dynamic, class Trace = no_trace>
 template <class Transport, class F>
   requires in_process<Transport>
 [[nodiscard]] auto join(rank_type threads, F&& f, world_options<Transport> options = {}) {
+  detail::uncancelled const throughout(detail::uncancelled::points::none);  // the others would wait for these ranks
   environment const where = read_environment();
   if (options.role.empty()) {
     options.role = where.role;

@@ -4,6 +4,7 @@
 #include <tutti/collective/group_rendezvous.hpp>
 #include <tutti/communicator.hpp>
 #include <tutti/detail/bootstrap/shrink_meeting.hpp>
+#include <tutti/detail/core/cancellation.hpp>
 #include <tutti/detail/core/deadline.hpp>
 
 #include <string>
@@ -48,10 +49,12 @@ class failure_detector {
   /// Collective over those that are left; they are numbered anew, in the order that they had. They are called
   /// "world+1" and so on, and `parent_rank` says their ranks in the world that failed.
   ///
-  /// Takes as long as the last one takes to come, and at most `patience` for that and for each further fault.
+  /// Takes as long as the last one takes to come, and at most `patience` for that and for each further fault; three
+  /// seconds more where the system of one that is left out cannot be reached.
   /// @throws error (failure::join) if so many members neither come nor are gone that they may have gone on without
   ///         this one, or if they have
   [[nodiscard]] communicator_type shrink() {
+    detail::uncancelled const throughout(detail::uncancelled::points::none);  // the others would wait for this rank
     for (std::size_t left = meeting_.members().size();; --left) {
       detail::survivors all = meeting_.meet(patience_);
       all.local_host(host_);

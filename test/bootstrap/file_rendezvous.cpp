@@ -277,6 +277,7 @@ BOOST_AUTO_TEST_CASE(a_second_process_of_a_rank_ends_the_meeting_for_all_until_i
           told = true;
           throw;
         }
+        told = true;
         return "met";
       }
       file_rendezvous r(s.path, as(at.rank(), 2));

@@ -239,6 +239,7 @@ BOOST_AUTO_TEST_CASE(a_member_of_another_job_is_refused_and_disturbs_no_rank) {
 
 /// Two jobs of two names that were given one port: each meets by itself or fails, in whatever order their ranks come.
 BOOST_AUTO_TEST_CASE(jobs_of_two_names_never_mix_at_one_port) {
+  int met = 0;
   for (auto const& order : {std::array{0, 3, 2, 1}, std::array{3, 0, 1, 2}, std::array{0, 2, 3, 1}}) {
     auto const port = place().at.port;  // free again
     std::atomic<int> turn{0};
@@ -249,14 +250,16 @@ BOOST_AUTO_TEST_CASE(jobs_of_two_names_never_mix_at_one_port) {
       }
       ++turn;
       std::string const job = at.rank() < 2 ? "a" : "b";
-      tcp_rendezvous r({"127.0.0.1", port}, {.rank = at.rank() % 2, .size = 2, .job = job, .patience = 300ms});
+      tcp_rendezvous r({"127.0.0.1", port}, {.rank = at.rank() % 2, .size = 2, .job = job, .patience = 2s});
       auto const heard = r.exchange(job);
       return heard[0] + heard[1];
     });
     for (std::size_t i = 0; i < 4; ++i) {
       BOOST_TEST((ends[i] ? ends[i].value() == (i < 2 ? "aa" : "bb") : !ends[i].failure().text.empty()));
+      met += ends[i] ? 1 : 0;
     }
   }
+  BOOST_TEST(met > 0);
 }
 
 namespace {

@@ -332,7 +332,22 @@ std::string is_cancelled(World& world, int which) {
 }
 
 /// What a reduction does to what runs it.
-enum class deed { move, swap, other_world, drop, cancel, drop_another, drop_all, test, wait, call, start, poll, look };
+enum class deed {
+  move,
+  swap,
+  other_world,
+  drop,
+  cancel,
+  drop_another,
+  drop_earlier,
+  drop_all,
+  test,
+  wait,
+  call,
+  start,
+  poll,
+  look
+};
 /// How the operation moves on.
 enum class driven { by_wait, by_test, by_poll, by_another_world };
 
@@ -362,6 +377,7 @@ std::string survives_its_reduction(World& world, deed what, driven how) {
       0, tutti::commutative);
   using summing = tutti::allreduce<World, tutti::ring, std::remove_const_t<decltype(fold)>>;
   std::optional<summing> sum(std::in_place, *mine, tutti::ring{}, fold);
+  tutti::allreduce earlier{*mine, tutti::ring{}, tutti::sum<int>{}};
   auto perform = [&] {
     switch (what) {
       case deed::move:
@@ -380,6 +396,7 @@ std::string survives_its_reduction(World& world, deed what, driven how) {
         pending.cancel();
         break;
       case deed::drop_another:
+      case deed::drop_earlier:
         another = {};
         break;
       case deed::drop_all:
@@ -416,6 +433,9 @@ std::string survives_its_reduction(World& world, deed what, driven how) {
     if (world.rank() != 0) {  // no message comes to rank 0 before it has its requests
       meet(y);
     }
+    if (what == deed::drop_earlier) {
+      another = earlier.start(w);
+    }
     pending = sum->start(v);
     if (what == deed::drop_another || what == deed::drop_all) {
       another = sum->start(w);
@@ -435,6 +455,9 @@ std::string survives_its_reduction(World& world, deed what, driven how) {
       }
     } else if (how == driven::by_another_world) {
       meet(y);
+      if (what == deed::drop_earlier && world.rank() == 0 && acted && mine->operations().size() > 1) {
+        return "an operation that was given up is still pending";
+      }
     }
     pending.wait();
     another.wait();

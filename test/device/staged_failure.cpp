@@ -555,7 +555,7 @@ BOOST_AUTO_TEST_CASE(what_keeps_ranks_from_joining) {
   o.transport.slot_count = 0;
   for (std::string const& one : complaints(
            2, [](auto&) {}, o)) {
-    BOOST_TEST(has(one, "slots must be 1 or more"), one);
+    BOOST_TEST(has(one, "slot_count must be 1 or more"), one);
   }
   o = with(60s);
   o.transport.device = 2;

@@ -9,10 +9,13 @@
 #include <tutti/nn/report/metrics.hpp>
 #include <tutti/nn/report/progress.hpp>
 #include <tutti/nn/report/svg.hpp>
+#include <tutti/spawn.hpp>
+#include <tutti/transport/shared_memory.hpp>
 
 #include <boost/test/unit_test.hpp>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -63,6 +66,25 @@ std::string shown(nn::history const& history) {
   return text;
 }
 
+/// What ranks that are processes write into a file that was opened before they were forked.
+std::string lines_of_processes() {
+  std::string const path = "nn_report_processes_" + std::to_string(::getpid()) + ".jsonl";
+  nn::json_lines lines(path);
+  auto const ends = tutti::spawn<tutti::shared_memory>(2, [&](auto& world) {
+    if (world.rank() == 1) {
+      nn::history const history = made_up(1);
+      lines.epoch(history.epochs[0]);
+    }
+  });
+  for (auto const& end : ends) {
+    static_cast<void>(end.value());
+  }
+  std::ifstream file(path);
+  std::string const all{std::istreambuf_iterator<char>(file), {}};
+  std::remove(path.c_str());
+  return all;
+}
+
 std::string lines_of(nn::history const& history) {
   std::string const path = "nn_report_language.jsonl";
   {
@@ -75,6 +97,11 @@ std::string lines_of(nn::history const& history) {
 }
 
 }  // namespace
+
+BOOST_AUTO_TEST_CASE(a_forked_rank_writes_lines_into_the_file_of_its_parent) {
+  std::string const lines = lines_of_processes();
+  BOOST_TEST(std::ranges::count(lines, '\n') == 1, lines);
+}
 
 BOOST_AUTO_TEST_CASE(times_add_up_over_epochs) {
   auto const history = made_up(20);

@@ -23,8 +23,9 @@ namespace tutti::inline v0_1_0::cuda {
 ///     tutti::cuda::wait(world, stream);    // throws what other operations throw
 ///
 /// The stream is held by a word of memory until the operation has ended; no thread waits in it, and what is put behind
-/// the operation runs on its result. Long vectors go through slots (`options::slot_bytes`, `options::slots`) part by
-/// part: some are copied while others are sent. Bits are those of the same operation on host memory, without segments.
+/// the operation runs on its result. Long vectors go through slots (`options::slot_bytes`, `options::slot_count`) part
+/// by part: some are copied while others are sent. Bits are those of the same operation on host memory, without
+/// segments.
 ///
 /// **The host does the work, so it has to be called.** Operations move on in `cuda::wait`, in any other call that waits
 /// or asks for progress on a communicator of the same thread, and in a `progress_thread`. If a program makes none of
@@ -51,9 +52,8 @@ namespace tutti::inline v0_1_0::cuda {
 ///
 /// @pre `options::slot_bytes` is the same on all ranks; a program that forks ranks (`spawn`) has not used CUDA before
 ///
-/// Cost: `slots` times `slot_bytes` of pinned memory of the host: 8 MiB; two streams; two events for each operation
-/// under way.
-/// Thread safety: one thread at a time; instances are independent.
+/// Cost: `slot_count` times `slot_bytes` of pinned memory of the host: 8 MiB; two streams; two events for each
+/// operation under way. Thread safety: one thread at a time; instances are independent.
 template <transport Host>
   requires(!rests<Host>)
 using staged = detail::device::staged<Host, detail::cuda::stager>;

@@ -84,7 +84,7 @@ template <class Replica, class Strategy>
 }
 
 /// Replaces what layers remember by its mean over ranks, in which a rank weighs the images that it has trained on since
-/// the last mean. A rank without any remembers what all remembered then, and weighs nothing.
+/// the last epoch. A rank without any remembers what all remembered then, and weighs nothing.
 template <class Replica, class Strategy>
 void unite_statistics(Replica& model, Strategy& ranks) {
   auto const statistics = model.statistics();
@@ -100,7 +100,6 @@ void unite_statistics(Replica& model, Strategy& ranks) {
     std::ranges::transform(std::span(sums).first(statistics.size()), statistics.begin(),
                            [&](float sum) { return sum / all; });
   }
-  model.statistics_images(0);
 }
 
 template <class Observer, class Replica>
@@ -238,6 +237,7 @@ void train(Replica& model, Strategy& ranks, Observers&... observers) {
     auto const test = figures.test();
     auto const tests = static_cast<double>(model.test_size());
     model.end_epoch();
+    model.statistics_images(0);  // not before: if a rank is lost, the survivors may make the mean once more
     [[maybe_unused]] epoch_result const result{
         epoch,
         figures.images(),
@@ -257,6 +257,10 @@ void train(Replica& model, Strategy& ranks, Observers&... observers) {
 
 /// Does not compile: what is wrong with the strategy or an observer is in the first line of the error.
 template <trainable Replica, class Strategy, class... Observers>
+  requires requires(Strategy& s, std::span<float> numbers) {
+    s.sum(numbers);
+    s.share(numbers);
+  }
 void train(Replica&, Strategy&, Observers&...) {
   detail::expect_strategy<Strategy>();
   (detail::expect_observer<Observers, Replica>(), ...);

@@ -68,8 +68,8 @@ concept in_process = transport<T> && T::in_process;
 
 namespace detail {
 
-/// Transports that make system calls only to wake a peer, and while a rank sleeps. In calls on others a thread is not
-/// cancelled (pthread_cancel) but where it waits.
+/// Transports that hold pthread_cancel back by themselves where they make system calls, which is rare: to wake a peer,
+/// to read a peer's memory, and while a rank sleeps. In calls on others a thread is not cancelled but where it waits.
 template <class T>
 inline constexpr bool only_wakes = requires { T::only_wakes; };
 

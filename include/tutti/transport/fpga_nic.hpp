@@ -69,7 +69,7 @@ class fpga_nic : public detail::over_host<Host> {
   template <rendezvous M>
   explicit fpga_nic(M& meet, options const& o = {}) : base(meet, o.host), network_(meet, o.network) {
     expects(std::has_single_bit(o.slot_count) && o.slot_count <= 1024,
-            "fpga_nic: slots must be a power of two up to 1024, not ", o.slot_count);
+            "fpga_nic: slot_count must be a power of two up to 1024, not ", o.slot_count);
     if (size() > detail::fpga_nic::most_workers) {
       throw error(failure::join, "fpga_nic: a device serves 255 ranks at most, and there are " +
                                      std::to_string(size()) + "; start fewer");

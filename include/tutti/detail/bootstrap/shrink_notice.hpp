@@ -5,6 +5,7 @@
 #include <tutti/detail/core/linkage.hpp>
 #include <tutti/detail/net/address.hpp>
 #include <tutti/outcome.hpp>
+#include <tutti/time.hpp>
 #include <tutti/types.hpp>
 
 #include <cstddef>
@@ -16,7 +17,11 @@ namespace tutti::inline v0_1_0::detail {
 // on. The member's system keeps the notice, also while the member is stopped and after the group has ended. So a member
 // that finds the others gone, and no notice, has not been left out. A system that cannot be reached keeps none.
 
-/// Leaves a notice with each of these members. Returns when their systems have confirmed it, or after three seconds.
+/// The longest time that a group takes to leave its notices. Those that wait for its verdict wait for so much longer.
+inline constexpr duration longest_notices = std::chrono::seconds(3);
+
+/// Leaves a notice with each of these members. Returns when their systems have confirmed it, or after
+/// `longest_notices`.
 TUTTI_DECL void leave_notices(shrink_message const& group, std::vector<rank_type> const& left_out,
                               std::vector<net::address> const& places);
 

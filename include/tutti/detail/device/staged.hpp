@@ -70,7 +70,7 @@ class staged : private staged_memory<D>, public over_host<Host> {
   explicit staged(M& meet, options const& o = {}) : base(meet, o.host) {
     auto const all = agree(name, meet, [&] {
       expects(o.slot_bytes % 64 == 0 && o.slot_bytes != 0, "slot_bytes must be a multiple of 64, not ", o.slot_bytes);
-      expects(o.slot_count != 0, "slots must be 1 or more, not 0");
+      expects(o.slot_count != 0, "slot_count must be 1 or more, not 0");
       device_ = device_for<D>(rank(), o.device);
       driver_ = std::make_unique<D>(device_);
       staging_ = std::make_unique<device::staging<D>>(*driver_, o.slot_count, o.slot_bytes);

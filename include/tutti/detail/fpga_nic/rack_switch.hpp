@@ -309,8 +309,8 @@ class rack_switch {
     header const& h = p.head;
     refusal const why = read_refusal(p.payload);
     if (asks_for_proof(h, why)) {
-      if (!c.joined) {
-        c.proof = h.fingerprint;
+      // The same number again did not fit: members ask once more soon, and their joins repeat it.
+      if (!c.joined && std::exchange(c.proof, h.fingerprint) != h.fingerprint) {
         ask_to_join(c, emitter);
       }
     } else if (why == refusal::unknown) {

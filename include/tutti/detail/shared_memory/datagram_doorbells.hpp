@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/cancellation.hpp>
 #include <tutti/detail/core/descriptor.hpp>
 #include <tutti/detail/core/owned.hpp>
 #include <tutti/detail/shared_memory/shared_file.hpp>
@@ -197,6 +198,7 @@ class datagram_doorbells {
   }
 
   [[nodiscard]] int call(rank_type r) const noexcept {
+    uncancelled const while_calling;
     return ::connect(probe_.get(), reinterpret_cast<sockaddr const*>(&peers_[r].name), peers_[r].length);
   }
 

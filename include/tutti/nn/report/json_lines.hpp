@@ -19,7 +19,7 @@ class json_lines {
   /// @throws std::runtime_error if the file cannot be written
   explicit json_lines(std::string path, bool behind = false);
   json_lines(json_lines&&) noexcept = default;
-  json_lines& operator=(json_lines&&) noexcept = default;
+  json_lines& operator=(json_lines&& other) noexcept;
   ~json_lines();
 
   template <class Replica>
@@ -33,6 +33,8 @@ class json_lines {
  private:
   void write_step(step_result const& done);
   void write(std::string const& line, bool at_once);
+  void open(int how);
+  void flush() noexcept;
   [[noreturn]] void fail(int code) const;
 
   std::string path_;

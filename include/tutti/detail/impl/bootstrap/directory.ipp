@@ -81,8 +81,9 @@ TUTTI_DECL void directory::write(std::string const& name, std::string_view conte
       ::unlinkat(folder.get(), draft.c_str(), 0);
       errno = code;
     }
-    // The last member of an earlier job has just removed the folder, or rank 0 drafts of earlier jobs.
-    if (errno != ENOENT || attempt == 3) {
+    // The last member of an earlier job has just removed the folder, perhaps on another host, or rank 0 drafts of
+    // earlier jobs.
+    if ((errno != ENOENT && errno != ESTALE) || attempt == 3) {
       fail("cannot write to", errno);
     }
   }
@@ -177,7 +178,7 @@ TUTTI_DECL bool directory::store(descriptor file, std::string_view contents) con
     errno = code;
     return false;
   }
-  return ::close(file.release()) == 0;
+  return ::close(file.release()) == 0 || errno == EINTR;  // then it is closed, too
 }
 
 TUTTI_DECL void directory::fail(char const* what, int code) const {

@@ -81,7 +81,7 @@ TUTTI_DECL channel shrink_meeting::visit(rank_type at, duration patience, std::v
     io state = line.send(deadline);
     state = state == io::done ? line.receive(answer, shrink_message::limit, deadline) : state;
     if (state == io::done && answer.kind == bootstrap_frame_kind::welcome) {
-      deadline = steady_now() + 2 * patience;  // it is the host, and keeps the time from now on
+      deadline = steady_now() + 2 * patience + longest_notices;  // it is the host, and keeps the time from now on
       state = line.receive(answer, shrink_message::limit, deadline);
     }
     rank_failure why;

@@ -30,7 +30,7 @@ TUTTI_DECL void leave_notices(shrink_message const& group, std::vector<rank_type
   for (rank_type const r : left_out) {
     all.push_back({r});
   }
-  time_point const deadline = steady_now() + std::chrono::seconds(3);
+  time_point const deadline = steady_now() + longest_notices;
   auto const advance = [&](notice& n) {
     pollfd one{n.line.fd(), POLLOUT, 0};
     if (!n.line) {

@@ -105,8 +105,7 @@ TUTTI_DECL void rank_state::refuse_call() const {
 
 /// Those that were given up during a step end after it.
 TUTTI_DECL void rank_state::end_given_up() noexcept {
-  if (!in_step) {
-    gave_up = false;
+  while (!in_step && std::exchange(gave_up, false)) {  // what ends may have a reduction that gives up others
     static_cast<void>(pending.advance(true));
   }
 }
@@ -134,6 +133,9 @@ TUTTI_DECL bool rank_state::move_on() noexcept {
     }
     advance_pending();
   } catch (...) {
+  }
+  if (gave_up) [[unlikely]] {
+    end_given_up();
   }
   return !pending.empty();
 }

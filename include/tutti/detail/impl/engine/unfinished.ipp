@@ -129,6 +129,7 @@ TUTTI_DECL void unfinished::abandon(error&& with) {
   }
 }
 TUTTI_DECL void unfinished::abandon(std::exception_ptr why, tutti::fault const& told, char const* text) {
+  uncancelled const throughout(uncancelled::points::none);
   error_ = std::move(why);
   in_.any.revoke(told);
   in_.kin->tell(in_.any.fault());
@@ -269,7 +270,8 @@ TUTTI_DECL bool unfinished::wait_ended(duration limit) {
 }
 
 TUTTI_DECL void unfinished::give_up() {
-  if (in_.inherited()) {  // it goes on in the parent
+  uncancelled const throughout(uncancelled::points::none);  // a request that is destroyed cannot be left
+  if (in_.inherited()) {                                    // it goes on in the parent
     ended = true;
     in_.pending.erase(*this);
     return;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/cancellation.hpp>
 #include <tutti/detail/core/node_identity.hpp>
 #include <tutti/detail/core/number_text.hpp>
 #include <tutti/detail/shared_memory/peer_processes.hpp>
@@ -33,6 +34,7 @@ TUTTI_DECL void peer_processes::open(std::vector<std::string_view> const& offers
 }
 
 TUTTI_DECL bool peer_processes::ended(rank_type r) const noexcept {
+  uncancelled const while_asking;
   pollfd one{files_[r].get(), POLLIN, 0};
   return one.fd >= 0 && ::poll(&one, 1, 0) == 1 && (one.revents & POLLIN) != 0;
 }

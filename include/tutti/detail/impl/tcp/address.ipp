@@ -16,7 +16,7 @@ TUTTI_DECL address listening_address(std::string const& host) {
   if (at.is_any()) {
     throw error(failure::join, "a rank of tcp listens at one address that the others reach, which " + host +
                                    " is not; name the interface that leads to them with TUTTI_INTERFACE or "
-                                   "tcp_options::interface");
+                                   "tcp_options::network_interface");
   }
   return at;
 }
@@ -74,7 +74,7 @@ TUTTI_DECL void expect_addresses_of_their_own(std::vector<card> const& cards) {
                   "rank " + std::to_string(first) + " and rank " + std::to_string(second) +
                       " are on different hosts, and both listen at " + host +
                       ": that address leads from neither to the other; name the interface that does with "
-                      "TUTTI_INTERFACE or tcp_options::interface")
+                      "TUTTI_INTERFACE or tcp_options::network_interface")
           .between(no_rank, {first, second});
     }
   }
@@ -93,14 +93,14 @@ TUTTI_DECL directions directions_of(std::vector<std::string> const& texts, addre
       if (cards[other].node != cards[r].node) {
         throw error(failure::join, where + ", a loopback address that rank " + std::to_string(other) +
                                        " on another host cannot reach; name its interface with TUTTI_INTERFACE or "
-                                       "tcp_options::interface")
+                                       "tcp_options::network_interface")
             .between(no_rank, {r});
       }
     }
     if (at.is_link_local() && own.zone() == 0) {
       throw error(failure::join, where + ", which holds for one link only, and this rank listens at " + own.host() +
                                      ", on another; name the interface of that link on all hosts with TUTTI_INTERFACE "
-                                     "or tcp_options::interface")
+                                     "or tcp_options::network_interface")
           .between(no_rank, {r});
     }
     all.addresses.push_back(at.through(own.zone()));

@@ -13,17 +13,35 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-TUTTI_DECL json_lines::json_lines(std::string path, bool behind)
-    : path_(std::move(path)),
-      file_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | (behind ? O_APPEND : O_TRUNC), 0666)) {
+TUTTI_DECL json_lines::json_lines(std::string path, bool behind) : path_(std::move(path)) {
+  open(behind ? O_APPEND : O_TRUNC);
+}
+
+TUTTI_DECL json_lines& json_lines::operator=(json_lines&& other) noexcept {
+  if (this != &other) {
+    flush();
+    path_ = std::move(other.path_);
+    file_ = std::move(other.file_);
+    lines_ = std::exchange(other.lines_, {});
+  }
+  return *this;
+}
+
+TUTTI_DECL json_lines::~json_lines() {
+  flush();
+}
+
+TUTTI_DECL void json_lines::open(int how) {
+  file_.reset(::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | how, 0666));
   if (!file_) {
     fail(errno);
   }
 }
 
-TUTTI_DECL json_lines::~json_lines() {
+TUTTI_DECL void json_lines::flush() noexcept {
   if (file_) {
     static_cast<void>(tutti::detail::write_file(file_.get(), tutti::detail::bytes_of(lines_)));
+    lines_.clear();
   }
 }
 
@@ -58,6 +76,10 @@ TUTTI_DECL void json_lines::write_step(step_result const& done) {
 
 TUTTI_DECL void json_lines::write(std::string const& line, bool at_once) {
   constexpr std::size_t enough = 8192;
+  if (!file_) {  // in a forked process, which does not inherit the descriptor; its parent writes the lines so far
+    lines_.clear();
+    open(O_APPEND);
+  }
   lines_ += line;
   lines_ += '\n';
   if (at_once || lines_.size() >= enough) {
