@@ -257,10 +257,11 @@ void train(Replica& model, Strategy& ranks, Observers&... observers) {
 
 /// Does not compile: what is wrong with the strategy or an observer is in the first line of the error.
 template <trainable Replica, class Strategy, class... Observers>
-  requires requires(Strategy& s, std::span<float> numbers) {
-    s.sum(numbers);
-    s.share(numbers);
-  }
+  requires(!(strategy<Strategy> && (observer<Observers, Replica> && ...)) &&
+           requires(Strategy& s, std::span<float> numbers) {
+             s.sum(numbers);
+             s.share(numbers);
+           })
 void train(Replica&, Strategy&, Observers&...) {
   detail::expect_strategy<Strategy>();
   (detail::expect_observer<Observers, Replica>(), ...);
