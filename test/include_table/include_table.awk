@@ -93,7 +93,7 @@ BEGIN {
   platform = "^(sys|netinet|arpa|net|linux|sanitizer)/[a-z_]+\\.h$|^(cpuid|cxxabi|dirent|endian|fcntl|ifaddrs|netdb|poll|pthread|sched|semaphore|signal|spawn|stdio_ext|time|ucontext|unistd|immintrin)\\.h$"
   # What all units of a program have in common, so that a definition which depends on it is still one definition.
   # The code for a device is apart from the host's; where nvcc reads for a host, g++ gets another spelling of the same.
-  common = "^(defined|__CUDA_ARCH__|__CUDACC__|__x86_64__|__i386__|__aarch64__|__GNUC__|__clang__|__SANITIZE_ADDRESS__|__has_feature|address_sanitizer|__ELF__|__GLIBCXX__|__SIZEOF_INT128__|TUTTI_SEPARATE_COMPILATION)$"
+  common = "^(defined|__CUDA_ARCH__|__CUDACC__|__x86_64__|__i386__|__aarch64__|__GNUC__|__clang__|__SANITIZE_ADDRESS__|__has_feature|address_sanitizer|__ELF__|__SIZEOF_INT128__|TUTTI_SEPARATE_COMPILATION)$"
 
   # Writes a comma, or expects one, in a program whose language does. to_string of an integer does not.
   follows_language = "(^|[^A-Za-z_])(v?[sfd]?n?w?printf|v?[sf]?w?scanf|strto(d|f|ld|l|ul|ll|ull|imax|umax)|ato(i|l|ll|f)|sto(i|l|ul|ll|ull|f|d|ld)|setlocale|localeconv|put_time|strftime)\\(" \

@@ -126,11 +126,12 @@ template <class F>
         } else {
           parent.queue(bootstrap_frame_kind::result, encode_result<result>(f(at)));
         }
-      } catch (forced_unwind const&) {
-        parent.queue(bootstrap_frame_kind::failure, encode(unwound_failure()));
-        parent.send((time_point::max)());
-        throw;
       } catch (...) {
+        if (is_forced_unwind()) {
+          parent.queue(bootstrap_frame_kind::failure, encode(unwound_failure()));
+          parent.send((time_point::max)());
+          throw;
+        }
         parent.queue(bootstrap_frame_kind::failure, encode(current_failure()));
       }
       parent.send((time_point::max)());

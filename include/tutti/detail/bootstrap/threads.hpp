@@ -95,11 +95,12 @@ template <class F>
       } else {
         ends[me] = outcome<result>(std::in_place, f(at));
       }
-    } catch (forced_unwind const&) {
-      ends[me] = unwound_failure();
-      meeting.leave(me, ends[me].failure().text);
-      throw;
     } catch (...) {
+      if (is_forced_unwind()) {
+        ends[me] = unwound_failure();
+        meeting.leave(me, ends[me].failure().text);
+        throw;
+      }
       ends[me] = current_failure();
     }
     meeting.leave(me, ends[me].failure().text);

@@ -3,17 +3,16 @@
 
 #include <tutti/detail/core/language.hpp>
 
-#include <cxxabi.h>
+#include <exception>
 #include <pthread.h>
 
 namespace tutti::inline v0_1_0::detail {
 
-/// What pthread_cancel and pthread_exit unwind a thread by. A handler of it must throw it again.
-#ifdef __GLIBCXX__
-using forced_unwind = abi::__forced_unwind;
-#else
-struct forced_unwind {};  // no handler sees it there
-#endif
+/// True in a handler that has caught what pthread_cancel and pthread_exit unwind a thread by, which is no exception of
+/// C++. The handler must throw it again.
+[[nodiscard]] inline bool is_forced_unwind() noexcept {
+  return std::current_exception() == nullptr;
+}
 
 /// Holds pthread_cancel back on this thread until the end of the block: what the library does in the system is no
 /// cancellation point, as its bookkeeping, and its destructors, could not be left in the middle. A wait has points of

@@ -62,10 +62,11 @@ void stepwise_run<Communicator, Transfers>::finish(duration limit) {
   try {
     typename base::step_mark const during(*this);
     done = run_.advance();
-  } catch (forced_unwind const&) {
-    this->abandon_given_up();
-    throw;
   } catch (...) {
+    if (is_forced_unwind()) {
+      this->abandon_given_up();
+      throw;
+    }
     this->throw_current();
   }
   if (done) {

@@ -84,10 +84,11 @@ bool operation_run<Communicator>::advance_quietly() {
     } else if (done || transport_.fault()) {
       abandon_by_fault();
     }
-  } catch (forced_unwind const&) {
-    abandon_given_up();
-    throw;
   } catch (...) {
+    if (is_forced_unwind()) {
+      abandon_given_up();
+      throw;
+    }
     abandon_by_exception();
   }
   return ended;

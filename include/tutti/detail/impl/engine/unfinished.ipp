@@ -49,10 +49,11 @@ TUTTI_DECL waited unfinished::await_body(duration limit) {
          .progress =
              [](void* p) { return static_cast<unfinished*>(p)->body_->progress(*static_cast<unfinished*>(p)); }},
         limit);
-  } catch (forced_unwind const&) {
-    abandon_given_up();
-    throw;
   } catch (...) {
+    if (is_forced_unwind()) {
+      abandon_given_up();
+      throw;
+    }
     throw_current();
   }
 }
