@@ -18,7 +18,9 @@ class json_lines {
   /// @param behind whether to go on behind what the file holds, rather than begin anew
   /// @throws std::runtime_error if the file cannot be written
   explicit json_lines(std::string path, bool behind = false);
+  /// Takes the file over, and the lines that are not in it yet.
   json_lines(json_lines&&) noexcept = default;
+  /// Writes what is left of the old file, then takes the other one over.
   json_lines& operator=(json_lines&& other) noexcept;
   ~json_lines();
 
