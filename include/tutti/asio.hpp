@@ -130,7 +130,8 @@ class on_asio {
                                                                                 timer_.get_executor()));
           if (slot.is_connected()) {
             slot.assign([this, alive = alive_, one = waiting_.back().get()](boost::asio::cancellation_type) {
-              std::shared_ptr<bool> const there = alive;  // a reduction may end the loop, and this handler with it
+              std::shared_ptr<bool> there;  // a reduction may end the loop, and this handler with it
+              there = alive;
               on_asio* const loop = this;
               if (*there) {  // the slot is cleared before the operation goes
                 one->operation.cancel();
@@ -209,7 +210,8 @@ class on_asio {
         if (*alive) {
           timed_ = false;
           if (!why && !world_.inherited()) {
-            std::shared_ptr<bool> const there = alive;  // a reduction may end the loop, and this handler with it
+            std::shared_ptr<bool> there;  // a reduction may end the loop, and this handler with it
+            there = alive;
             world_.look();
             for (std::size_t i = 0; *there && i < waiting_.size(); ++i) {
               waiting_[i]->operation.check_deadline();

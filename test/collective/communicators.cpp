@@ -367,9 +367,11 @@ std::string survives_its_reduction(World& world, deed what, driven how) {
   void* deeds = nullptr;
   void (*act)(void*) = nullptr;
   bool acted = world.rank() != 0;
+  // While rank 0 is in `meet`, another rank may still need it there, and so would not come to the other world.
+  bool ready = what != deed::other_world;
   auto const fold = tutti::reduce_with<int>(
       [&](int a, int b) {
-        if (!std::exchange(acted, true)) {
+        if (ready && !std::exchange(acted, true)) {
           act(deeds);
         }
         return a + b;
@@ -442,6 +444,7 @@ std::string survives_its_reduction(World& world, deed what, driven how) {
     }
     if (world.rank() == 0) {
       meet(y);
+      ready = true;
     }
     if (what == deed::other_world && world.rank() != 0) {
       plain(x);
@@ -461,6 +464,9 @@ std::string survives_its_reduction(World& world, deed what, driven how) {
     }
     pending.wait();
     another.wait();
+    if (!std::exchange(acted, true)) {  // all folds were over before rank 0 was ready
+      perform();
+    }
   } catch (tutti::precondition_error const& e) {
     end = e.what();
   } catch (tutti::error const& e) {

@@ -131,9 +131,8 @@ template <calling When, bool Written, class Wanted, bool Same, class Argument>
     }
   } else if constexpr (!std::is_void_v<Wanted> && !buffer_of<Argument, Wanted>) {
     return Same ? flaw::two_types : flaw::another_type;
-  } else if constexpr (Written && !std::is_void_v<Wanted> && !mutable_buffer_of<Argument, Wanted>) {
-    return flaw::read_only;
-  } else if constexpr (Written && std::is_void_v<Wanted> && !mutable_buffer<Argument>) {
+  } else if constexpr (Written &&
+                       !(std::is_void_v<Wanted> ? mutable_buffer<Argument> : mutable_buffer_of<Argument, Wanted>)) {
     return flaw::read_only;
   } else if constexpr ((Written || When == calling::later) && !lasting<Argument>) {
     return When == calling::later ? flaw::gone : flaw::lost;

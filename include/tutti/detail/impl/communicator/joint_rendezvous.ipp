@@ -28,7 +28,8 @@ TUTTI_DECL void open_joint_texts(std::vector<std::string>& all, rank_type self) 
   for (rank_type r = 0; r < all.size(); ++r) {
     if (all[r].starts_with('!') && decode(std::string_view(all[r]).substr(1), why)) {
       why.self = self;
-      throw error(std::move(why), why.text);
+      std::string const text = why.text;
+      throw error(std::move(why), text);
     }
     if (!all[r].starts_with('+')) {
       throw error(failure::join,

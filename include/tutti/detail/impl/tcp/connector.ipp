@@ -28,7 +28,7 @@ TUTTI_DECL hello connector::greet(greeting kind, rank_type to) const noexcept {
 }
 
 TUTTI_DECL std::string connector::place_of(rank_type peer) const {
-  std::string const place = of(peer).text();
+  std::string place = of(peer).text();
   connect_attempt const* const d = attempts_[peer].get();
   if (d == nullptr) {
     return place;
