@@ -8,6 +8,7 @@
 #include <tutti/time.hpp>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -92,6 +93,13 @@ class oracle {
   /// A member is known by IP and port; what it gets goes where its `join` came from.
   struct sender {
     frame::place at;
+
+    [[nodiscard]] std::array<std::byte, 6> bytes() const noexcept {
+      std::array<std::byte, 6> text{};
+      tutti::detail::fpga_nic::put(text.data(), at.ip);
+      tutti::detail::fpga_nic::put(text.data() + 4, at.port);
+      return text;
+    }
 
     friend bool operator==(sender const& a, sender const& b) noexcept {
       return a.at.ip == b.at.ip && a.at.port == b.at.port;
