@@ -52,10 +52,10 @@ template <class F, class Places, class... From>
 [[nodiscard]] unsigned blocks() {
   int each = 0;
   int multiprocessors = 0;
-  tutti::detail::cuda::check(
+  tutti::detail::cuda::examine(
       cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, for_all<F, Places, From...>, threads, 0),
       [] { return std::string("asking how many blocks run at a time"); });
-  tutti::detail::cuda::check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0),
+  tutti::detail::cuda::examine(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0),
                              [] { return std::string("asking for multiprocessors"); });
   return static_cast<unsigned>(each * multiprocessors);
 }
@@ -63,7 +63,7 @@ template <class F, class Places, class... From>
 void launch(cuda::stream const& in, F const& f, std::size_t n, Places const& to, From const*... from) {
   static unsigned const grid = blocks<F, Places, From...>();
   for_all<<<grid, threads, 0, in.native()>>>(how<F>{n, f}, to, from...);
-  tutti::detail::cuda::check(cudaGetLastError(), [] { return std::string("launching a kernel that combines"); });
+  tutti::detail::cuda::examine(cudaGetLastError(), [] { return std::string("launching a kernel that combines"); });
 }
 
 /// N vectors of random numbers, there and here.
