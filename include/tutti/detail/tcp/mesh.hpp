@@ -220,7 +220,10 @@ class mesh final : private connector::owner {
   /// not for the others to hear.
   void revoke(tutti::fault const& why) {
     if (!leaving_) {
-      tutti::fault const reason = why.kind == failure::peer_lost ? reason_of(why.culprit) : tutti::fault{};
+      tutti::fault reason;  // nvcc 13 cannot hand a choice between two of them on to g++
+      if (why.kind == failure::peer_lost) {
+        reason = reason_of(why.culprit);
+      }
       adopt(reason ? reason : why, true);
     }
   }

@@ -81,7 +81,10 @@ TUTTI_DECL tutti::fault mesh::reason_of(rank_type peer) const noexcept {
   if (connections_[peer] != nullptr && connections_[peer]->in.reason()) {
     return fault_broadcast::heard(connections_[peer]->in.reason(), size());
   }
-  return excuses_.empty() ? tutti::fault{} : excuses_[peer];
+  if (excuses_.empty()) {
+    return {};
+  }
+  return excuses_[peer];
 }
 
 TUTTI_DECL void mesh::adopt(tutti::fault const& why, bool to_all) {
