@@ -41,7 +41,7 @@ nn::replica replica_of(nn::data_pair const& data, nn::settings const& settings, 
                      data.training, data.test, settings, rank, size);
 }
 
-// What a step is: gradients of this rank's part of the batch, their sum over ranks, one update on each.
+// One step computes gradients of this rank's part of the batch, their sum over ranks, one update on each.
 template <class Strategy>
 void train_by_hand(nn::replica& model, Strategy& ranks) {
   ranks.share(model.parameters());  // all begin with the weights of rank 0

@@ -28,7 +28,7 @@ struct member {
 
 namespace detail {
 
-/// As bytes to exchange.
+/// Bytes to exchange.
 [[nodiscard]] TUTTI_DECL std::string encode(member const& m);
 
 /// Reads what `encode` wrote. False: `bytes` are something else.

@@ -218,7 +218,7 @@ BOOST_AUTO_TEST_CASE(no_lock_of_a_stream_is_waited_for_and_output_is_still_writt
   std::fclose(other);
 }
 
-/// What SIGCHLD does until the end of the block.
+/// Sets the action of SIGCHLD until the end of the block.
 class child_signal {
  public:
   explicit child_signal(void (*handler)(int)) {

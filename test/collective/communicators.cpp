@@ -331,7 +331,7 @@ std::string is_cancelled(World& world, int which) {
   return "no error";
 }
 
-/// What a reduction does to what runs it.
+/// The deed of a reduction to the operation that runs it.
 enum class deed {
   move,
   swap,
@@ -348,7 +348,7 @@ enum class deed {
   poll,
   look
 };
-/// How the operation moves on.
+/// The call that moves the operation on.
 enum class driven { by_wait, by_test, by_poll, by_another_world };
 
 /// On rank 0, the reduction of an operation does this when it is first called.
@@ -525,7 +525,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_forked_child_gives_up_no_operation_of_its_parent
   support::agree<Transport>(2, law);
 }
 
-/// As in a daemon, whose standard streams are closed: what it prints must not get into a descriptor of the library.
+/// A daemon has closed its standard streams: what it prints must not get into a descriptor of the library.
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_world_leaves_the_numbers_of_closed_standard_streams_free, Transport,
                               support::transports) {
   BOOST_TEST(ends_in_a_forked_child([] {
@@ -547,7 +547,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_world_leaves_the_numbers_of_closed_standard_stre
   }));
 }
 
-/// As after taskset, or in a cpuset, of one core.
+/// After taskset, or in a cpuset, of one core.
 BOOST_AUTO_TEST_CASE_TEMPLATE(ranks_that_share_a_core_know_it, Transport, support::transports) {
   BOOST_TEST(ends_in_a_forked_child([] {
     cpu_set_t all;

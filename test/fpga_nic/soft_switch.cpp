@@ -87,7 +87,7 @@ struct bench {
     return asked.h.kind == nic::kind::joined ? asked
                                              : join(from, worker, workers, slots, job, 60'000, asked.h.fingerprint);
   }
-  /// Whether two members, at these addresses, join a job with so many slots, and have a sum of it.
+  /// True if two members, at these addresses, join a job with this number of slots, and have a sum of it.
   bool sums(unsigned first, unsigned second, std::uint16_t slots, std::uint32_t job) {
     for (unsigned w = 0; w != 2; ++w) {
       now += 1ms;

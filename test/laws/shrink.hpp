@@ -67,7 +67,7 @@ std::string sum_until_a_fault(World& world, std::vector<rank_type> const& member
   return "no fault";
 }
 
-/// Whether a rank that shrinks is told that the others went on without it.
+/// True if a rank that shrinks is told that the others went on without it.
 template <class Detector>
 std::string is_left_out(Detector& detector, rank_type me) {
   try {

@@ -66,7 +66,7 @@ std::string shown(nn::history const& history) {
   return text;
 }
 
-/// What ranks that are processes write into a file that was opened before they were forked.
+/// Returns the lines of ranks that are processes, in a file that was opened before they were forked.
 std::string lines_of_processes() {
   std::string const path = "nn_report_processes_" + std::to_string(::getpid()) + ".jsonl";
   nn::json_lines lines(path);

@@ -46,7 +46,7 @@ class switch_process {
   }
 
   [[nodiscard]] std::string address() const { return "127.0.0.1:" + std::to_string(number_); }
-  /// It forgets all, hears nothing for a quarter of a second, and begins anew.
+  /// It forgets all, hears nothing for a quarter of a second, and begins again.
   void crash() const { ::kill(child_, SIGUSR1); }
   /// It ends, and does not come back.
   void kill() const { ::kill(child_, SIGKILL); }

@@ -27,7 +27,7 @@ class directory {
   /// @throws error(failure::join) if that fails, if other users could put files there, or if nothing can be written
   directory(std::string place, std::string name);
 
-  /// Where the folder is.
+  /// The path of the folder.
   [[nodiscard]] std::string path() const { return place_ + "/" + name_; }
 
   /// Puts a file there, in place of one of that name.

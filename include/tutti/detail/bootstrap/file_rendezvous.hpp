@@ -21,7 +21,7 @@ namespace tutti::inline v0_1_0::detail {
 /// name: several jobs meet in one place without seeing each other, and nothing of the user is touched. In that folder
 /// only files are removed whose whole name is one that members give.
 ///
-/// What an earlier meeting of the job left there is never taken for this one's: rank 0 draws a session number and
+/// Leftovers of an earlier meeting of the job are never taken for this one's: rank 0 draws a session number and
 /// takes only hellos that name it, and the others believe only an answer that names the number that they drew
 /// themselves. A hello of another world size is refused, and rank 0 waits on. A second process of one rank ends the
 /// meeting for all, from its beginning to the last exchange. Rank 0 removes old files; the last member to end removes

@@ -32,7 +32,7 @@ struct membership {
 /// "rank 2", "ranks 2 and 5", "ranks 0, 1, 2 and 61 more"
 [[nodiscard]] TUTTI_DECL std::string list_ranks(std::vector<rank_type> const& ranks);
 
-/// How many bytes a text of an exchange may have, so that all together are a few megabytes.
+/// The longest text of an exchange in bytes, so that all together are a few megabytes.
 [[nodiscard]] TUTTI_DECL std::size_t text_limit(rank_type size) noexcept;
 
 /// Which members of a world have come, which have not, and what is wrong about it.

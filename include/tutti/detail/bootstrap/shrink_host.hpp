@@ -61,7 +61,7 @@ class shrink_host {
     }
     return decide();
   }
-  /// Whether others went on without this rank, as `gather` has found.
+  /// True if `gather` has found that others went on without this rank.
   [[nodiscard]] bool is_left_out() const noexcept { return is_left_out_; }
 
   /// The lines to those that are in, in the order of their numbers.

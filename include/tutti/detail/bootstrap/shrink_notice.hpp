@@ -30,7 +30,7 @@ TUTTI_DECL void leave_notices(shrink_message const& group, std::vector<rank_type
 /// @throws error(failure::join) if there are no descriptors left to look with
 [[nodiscard]] TUTTI_DECL bool take_notice(int listener, shrink_message const& me, std::size_t longest_hello);
 
-/// How a member fails that has been left out.
+/// The failure of a member that has been left out.
 [[nodiscard]] TUTTI_DECL rank_failure left_out(rank_type rank);
 
 }  // namespace tutti::detail

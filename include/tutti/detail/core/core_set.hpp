@@ -25,10 +25,10 @@ class core_set {
   /// Adds those of a text. False if it is no text of a set.
   [[nodiscard]] TUTTI_DECL bool add(std::string_view text);
 
-  /// As a text to exchange: "0-3,8".
+  /// A text to exchange: "0-3,8".
   [[nodiscard]] TUTTI_DECL std::string text() const;
 
-  /// How many of them may be kept busy: a control group may allow fewer at a time (cgroup, `docker run --cpus`).
+  /// The number of them that may be kept busy: a control group may allow fewer at a time (cgroup, `docker run --cpus`).
   [[nodiscard]] TUTTI_DECL std::size_t usable() const;
 
  private:
@@ -37,7 +37,7 @@ class core_set {
   std::vector<std::uint64_t> words_;
 };
 
-/// How many cores control groups let a process keep busy, at least 1; SIZE_MAX if there is no limit. @see
+/// The number of cores that control groups let a process keep busy, at least 1; SIZE_MAX if there is no limit. @see
 /// for_each_group
 [[nodiscard]] TUTTI_DECL std::size_t cores_of_groups(std::string const& groups, std::string const& mounted);
 

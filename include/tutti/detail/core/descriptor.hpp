@@ -78,14 +78,14 @@ class standard_numbers {
 /// "Connection refused", for a message to a human.
 [[nodiscard]] TUTTI_DECL std::string describe_errno(int code);
 
-/// What a user can do about an errno: the one place that knows.
+/// Advice to a user about an errno: the one place that knows.
 /// @param otherwise what to do about an errno of which nothing is known here; empty: nothing is said
 [[nodiscard]] TUTTI_DECL std::string_view remedy_of(int code, std::string_view otherwise = {}) noexcept;
 
 /// Both: "Too many open files; allow this process more descriptors (ulimit -n)".
 [[nodiscard]] TUTTI_DECL std::string advise_on_errno(int code, std::string_view otherwise = {});
 
-/// Whether a call failed for want of descriptors or memory.
+/// True if a call failed for want of descriptors or memory.
 [[nodiscard]] TUTTI_DECL bool out_of_resources(int code) noexcept;
 
 /// What poll(2) is to wait, in ms, until `deadline`: rounded up, so that it does not spin at the end.

@@ -41,7 +41,7 @@ class slice {
     return parts_ == 1 ? at : at + block_begin(block_size(count_, blocks_, b), parts_, part_);
   }
 
-  /// How many elements block `b` has.
+  /// The number of elements of block `b`.
   [[nodiscard]] constexpr std::size_t size(std::uint32_t b) const noexcept {
     if (blocks_ == 1 && parts_ == 1) {
       return count_;

@@ -60,7 +60,7 @@ class endpoint {
     std::memcpy(all.data() + host_.size() + sizeof link_, &port_, sizeof port_);
     return all;
   }
-  /// Whether both are of one host: an IPv6 host may have all addresses of its /64, except on its link.
+  /// True if both are of one host: an IPv6 host may have all addresses of its /64, except on its link.
   [[nodiscard]] bool is_on_host_of(endpoint const& other) const noexcept {
     bool const is_of_link = host_[0] == 0xfe && (host_[1] & 0xc0U) == 0x80;
     bool const is_whole = is_ipv4() || other.is_ipv4() || is_of_link;

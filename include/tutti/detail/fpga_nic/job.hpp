@@ -46,7 +46,7 @@ class job {
   /// The address that its first join came from.
   [[nodiscard]] Address const& begun_by() const noexcept { return by_; }
   [[nodiscard]] time_point begun() const noexcept { return begun_; }
-  /// Whether it is a mere claim: no operation of several workers has been completed for it.
+  /// True if it is a mere claim: no operation of several workers has been completed for it.
   [[nodiscard]] bool is_claim() const noexcept { return is_claim_; }
   /// One has been.
   void serve() noexcept { is_claim_ = false; }

@@ -77,7 +77,7 @@ struct header {
   friend constexpr bool operator==(header const&, header const&) = default;
 };
 
-/// Whether a refusal is one of a join that asks for it again, with the fingerprint that the refusal has.
+/// True for a refusal of a join that asks for it again, with the fingerprint that the refusal has.
 [[nodiscard]] constexpr bool asks_for_proof(header const& h, refusal why) noexcept {
   return h.kind == kind::refuse && why == refusal::unknown && h.operation == network_operation::none &&
          !h.has(flag::keyed) && h.fingerprint != 0;

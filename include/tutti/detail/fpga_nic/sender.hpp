@@ -28,7 +28,7 @@ template <class Address>
   return static_cast<std::uint32_t>(siphash(k, text)) | 1U;
 }
 
-/// Whether two addresses are of one host, as far as they tell.
+/// True if two addresses are of one host, as far as they tell.
 template <class Address>
 [[nodiscard]] bool are_on_one_host(Address const& a, Address const& b) noexcept {
   if constexpr (requires { a.is_on_host_of(b); }) {

@@ -68,7 +68,7 @@ template <class T, bool Ordered = false, bool Divided = false>
   return false;
 }
 
-/// What sum and prod, min and max, and mean work on.
+/// The element types of sum and prod, min and max, and mean.
 template <class T>
 concept summand = number<T> || complex_number<T> || refuse_number<T>();
 template <class T>

@@ -279,7 +279,7 @@ class shared_world {
     return (attaches(meet, offers) ? "1" : "0") + std::string(sleep_barrier::offered(n_ <= cores_) ? " 1" : " 0");
   }
 
-  /// How long rank 0 tries to hand its file to the others. Less than they wait for each other at the next exchange
+  /// The time for which rank 0 tries to hand its file to the others. Less than they wait for each other at the next exchange
   /// unless TUTTI_TIMEOUT is shorter, so that all hear why it failed.
   static constexpr duration handing_patience = join_timeout / 2;
 

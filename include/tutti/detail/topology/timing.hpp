@@ -203,7 +203,7 @@ class timed_schedule {
     return end;
   }
 
-  /// How long the busiest processor or interface works on one segment.
+  /// The time that the busiest processor or interface works on one segment.
   template <class Network>
   std::int64_t busiest(Network const& network) {
     std::fill(out_.begin(), out_.end(), port{});

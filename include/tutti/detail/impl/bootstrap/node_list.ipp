@@ -7,7 +7,7 @@
 
 namespace tutti::inline v0_1_0::detail {
 
-/// How the names of a list of nodes are read.
+/// A reader of the names in a list of nodes.
 struct node_list_text {
   [[nodiscard]] static bool number(std::string_view digits, std::size_t& value) noexcept {
     value = 0;
