@@ -36,8 +36,8 @@ concept sends_raw_contributions_for = topology<Topology> && reduction<Reduction>
 
 namespace detail {
 
-/// What takes the place of an argument that an operator needs and has not got, of one too many, and of a communicator
-/// that ends with the expression: there is a sentence for each.
+/// Placeholders for a missing argument of an operator, for one too many, and for a communicator that ends with the
+/// expression. Each has its sentence in an error.
 struct missing_part {};
 struct part_too_many {};
 template <class Communicator>

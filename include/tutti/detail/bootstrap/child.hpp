@@ -30,7 +30,7 @@ class child {
   /// and then ends at once, with no exit handler and no destructor: only what it wrote to stdout and stderr itself is
   /// flushed. It is killed when the thread that called this ends, so that it cannot outlive its parent.
   ///
-  /// Text that the parent has printed to stdout and stderr is written first. No other stream is touched, and no lock of a
+  /// Output of the parent to stdout and stderr is written first. No other stream is touched, and no lock of a
   /// stream is waited for: another thread may hold one for long, of stdin until somebody types.
   /// @throws error(failure::join) if the system gives no process
   template <class Body>

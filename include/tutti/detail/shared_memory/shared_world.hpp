@@ -279,8 +279,8 @@ class shared_world {
     return (attaches(meet, offers) ? "1" : "0") + std::string(sleep_barrier::offered(n_ <= cores_) ? " 1" : " 0");
   }
 
-  /// The time for which rank 0 tries to hand its file to the others. Less than they wait for each other at the next exchange
-  /// unless TUTTI_TIMEOUT is shorter, so that all hear why it failed.
+  /// The time for which rank 0 tries to hand its file to the others. Less than they wait for each other at the next
+  /// exchange unless TUTTI_TIMEOUT is shorter, so that all hear why it failed.
   static constexpr duration handing_patience = join_timeout / 2;
 
   /// Hands rank 0's file to the others, which take it at the same time.
