@@ -2,6 +2,7 @@
 // test: address waits
 #include <laws/complaints.hpp>
 #include <tutti/detail/bootstrap/shrink_host.hpp>
+#include <tutti/detail/bootstrap/shrink_notice.hpp>
 #include <tutti/detail/net/socket.hpp>
 #include <tutti/error.hpp>
 

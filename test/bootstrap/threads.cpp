@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread
 #include <tutti/detail/bootstrap/threads.hpp>
+#include <tutti/detail/communicator/joint_rendezvous.hpp>
+#include <tutti/detail/core/cancellation.hpp>
 #include <tutti/detail/core/deadline.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -105,6 +107,52 @@ BOOST_AUTO_TEST_CASE(a_rank_that_does_not_come_is_named_at_the_deadline) {
     BOOST_TEST(says(ends[r].failure(), "rank 1 of 3 did not come within 0.1 s"), ends[r].failure().text);
     BOOST_TEST((ends[r].failure().at_fault == std::vector<rank_type>{1}));
   }
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_that_fails_between_exchanges_is_an_error_of_all) {
+  auto const ends = tutti::detail::run_threads(3, [](thread_rendezvous& at) {
+    tutti::detail::joint_rendezvous all(at);
+    try {
+      all.exchange("here");
+      if (at.rank() == 1) {
+        throw tutti::error(tutti::failure::join, "there is no memory");
+      }
+      all.exchange("ready");
+    } catch (...) {
+      all.fail();
+    }
+  });
+  for (auto const& end : ends) {
+    BOOST_TEST(says(end.failure(), "there is no memory"), end.failure().text);
+    BOOST_TEST((end.failure().at_fault == std::vector<rank_type>{1}));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_cancelled_thread_ends_at_a_point_of_its_own) {
+  using tutti::detail::uncancelled;
+  std::atomic<int> reached{0};
+  std::atomic<bool> unwound{false};
+  auto const ends = tutti::detail::run_threads(1, [&](thread_rendezvous&) {
+    try {
+      uncancelled const outside;
+      ::pthread_cancel(::pthread_self());
+      ::pthread_testcancel();
+      reached = 1;
+      {
+        uncancelled const throughout(uncancelled::points::none);
+        uncancelled::point();
+        reached = 2;
+      }
+      uncancelled::point();
+      reached = 3;
+    } catch (...) {
+      unwound = tutti::detail::is_forced_unwind();
+      throw;
+    }
+  });
+  BOOST_TEST(reached == 2);
+  BOOST_TEST(unwound);
+  BOOST_TEST(!ends[0].has_value());
 }
 
 BOOST_AUTO_TEST_CASE(a_rank_that_ends_its_thread_has_failed) {

@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
+#include <tutti/detail/core/integer_cast.hpp>
 #include <tutti/extent.hpp>
 #include <tutti/types.hpp>
 
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <type_traits>
 #include <vector>
 
 namespace {
+
+using tutti::detail::integer_cast;
+static_assert(integer_cast<int>(7) == 7 && integer_cast<unsigned char>(300) == 44);
+static_assert(std::is_same_v<decltype(integer_cast<std::size_t>(1U)), std::size_t>);
+static_assert(integer_cast<std::int64_t>(std::int8_t{-1}) == -1);
 
 BOOST_AUTO_TEST_CASE(blocks_cover_the_vector_and_differ_by_at_most_one) {
   for (std::size_t blocks = 1; blocks <= 19; ++blocks) {

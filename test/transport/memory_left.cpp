@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address (one process)
 #include <support/forked_child.hpp>
+#include <tutti/detail/core/control_groups.hpp>
 #include <tutti/detail/core/core_set.hpp>
 #include <tutti/detail/shared_memory/memory_left.hpp>
 #include <tutti/detail/shared_memory/shared_file.hpp>
