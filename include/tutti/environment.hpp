@@ -40,8 +40,9 @@ struct environment {
 
 namespace detail {
 
-/// The same from other variables: "NAME=value" each, null at the end, as in `environ`, on a host of this name, for a
-/// process whose parent has the number `parent`.
+/// Reads other variables than those of the process: "NAME=value" each, null at the end, as in `environ`.
+/// @param parent the number of the parent process
+/// @param host the name of the host
 [[nodiscard]] TUTTI_DECL environment read_environment(char const* const* variables, long parent, std::string host);
 
 }  // namespace detail

@@ -44,7 +44,7 @@ struct block_range {
   return b * base + (b < longer ? b : longer);
 }
 
-/// How many elements block `b` has. `reduce_scatter` and `scatter` hand rank `b` this many, and `gather` and
+/// The number of elements of block `b`. `reduce_scatter` and `scatter` hand rank `b` this many, and `gather` and
 /// `allgather` take as many from it; `count` is what all ranks have together, the `total` of `gather` and `scatter`.
 [[nodiscard]] constexpr std::size_t block_size(std::size_t count, std::size_t blocks, std::size_t b) noexcept {
   return count / blocks + (b < count % blocks ? 1 : 0);

@@ -40,10 +40,10 @@ struct scratch {
   }
   ~scratch() { (void)!std::system(("rm -rf " + base).c_str()); }
 
-  /// Where ranks without a job's name meet.
+  /// The folder in which ranks without a job's name meet.
   [[nodiscard]] std::string inner() const { return path + "/" + tutti::detail::meeting_folder(""); }
 
-  /// All that lies at a place, with types, links and contents, a line each.
+  /// The contents of a folder: a line for each entry, with its type, its link and its text.
   [[nodiscard]] static std::string contents(std::string const& of) {
     std::string const command = "cd '" + of + "' && find . \\( -type f -printf '%p %y ' -exec cat {} \\; \\) -o " +
                                 "-printf '%p %y %l\\n' | sort";
@@ -297,7 +297,7 @@ BOOST_AUTO_TEST_CASE(a_second_process_of_a_rank_ends_the_meeting_for_all_until_i
   }
 }
 
-/// What is called as files of a meeting are, here and in other folders, as a file, as a link and as a folder.
+/// Things of the user whose names look like those of a meeting: files, links and folders, here and elsewhere.
 BOOST_AUTO_TEST_CASE(nothing_of_the_user_is_touched) {
   scratch s;
   std::string const number = "0123456789abcdef";

@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE(numbers_must_fit) {
   BOOST_TEST(!in.good());
 }
 
-/// What a rank says of itself arrives as it is, whatever names hosts and roles have.
+/// Every description of a rank arrives unchanged, whatever names hosts and roles have.
 BOOST_AUTO_TEST_CASE(members_may_have_any_names) {
   using namespace std::string_literals;
   for (std::string const& host : {"node7"s, "lab pc 7"s, " "s, "a\nb"s, "7 8 9"s, "a\0b"s, std::string(10, 'x')}) {

@@ -577,7 +577,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_forked_child_makes_no_call_on_what_its_parent_ha
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_reduction_that_ends_or_reenters_its_operation_does_no_harm, Transport,
                               support::transports) {
   for (int what = 0; what <= static_cast<int>(deed::look); ++what) {
-    // What has been sent there may wait for a connection, which stands still as long as the reduction waits elsewhere.
+    // A message may wait for a connection of this world, which stands still while the reduction waits elsewhere.
     if (std::is_same_v<Transport, tutti::tcp> && what == static_cast<int>(deed::other_world)) {
       continue;
     }

@@ -167,8 +167,8 @@ BOOST_AUTO_TEST_CASE(a_trace_tells_what_happened) {
   });
   BOOST_TEST(texts[0].value() == "start send receive fold send receive complete ");
 }
-// Of what has been started only the first flow of each lane can move, and messages: the others are not asked, however
-// many there are. They are right all the same, and end with a fault.
+// Only the first flow of each lane can move, and messages between two ranks. Other operations that have been started
+// are not asked, however many there are. They still give the right sums, and end with a fault.
 BOOST_AUTO_TEST_CASE(no_more_are_asked_than_can_move) {
   support::agree<tutti::loopback>(2, [](auto& world) -> std::string {
     std::size_t const many = 500;

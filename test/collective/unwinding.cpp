@@ -49,7 +49,7 @@ BOOST_AUTO_TEST_CASE(a_reduction_that_throws_gives_the_operation_up_everywhere) 
   }
 }
 
-/// What a rank's own system refuses it is that rank's fault, on all ranks, and the others are told what it was.
+/// A refusal by a rank's own system is that rank's fault, on all ranks, and the others are told the reason.
 BOOST_AUTO_TEST_CASE(an_error_of_a_ranks_own_names_that_rank) {
   for (bool const memory : {false, true}) {
     auto const results = tutti::spawn<tutti::loopback>(3, [memory](auto& world) {

@@ -57,7 +57,7 @@ static_assert(!tutti::buffer<pair_of_numbers&> && tutti::mutable_buffer_of<pair_
               !tutti::mutable_buffer_of<pair_of_numbers const&, pair_of_numbers>);
 static_assert(!tutti::buffer<std::nullptr_t> && !tutti::buffer<void (*)()>);
 
-// What is written outlives the call, and what a started operation reads: variables do, and views of them.
+// Outputs outlive the call, and so do inputs of started operations: variables do, and views of them.
 static_assert(tutti::lasting_mutable_buffer<std::vector<int>&> && !tutti::lasting_mutable_buffer<std::vector<int>>);
 static_assert(tutti::lasting_mutable_buffer<std::span<int>> && !tutti::lasting_mutable_buffer<std::array<int, 2>>);
 static_assert(tutti::lasting_mutable_buffer<int&> && !tutti::lasting_buffer<int>);

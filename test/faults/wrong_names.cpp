@@ -40,7 +40,7 @@ struct board {
   std::atomic<bool> over;
 };
 
-/// What the ranks talk over. `served`: rank 0 serves in place of a device.
+/// The transport of the ranks. `served`: rank 0 serves in place of a device.
 enum class way { tcp, served, device, multicast };
 
 struct plan {

@@ -81,7 +81,7 @@ struct bench {
     BOOST_TEST_REQUIRE(got.size() == 1U);
     return got[0];
   }
-  /// The same with the proof that a guarded switch asks for.
+  /// Joins a guarded switch, with the proof that it asks for.
   answer join_with_proof(unsigned from, unsigned worker, unsigned workers, std::uint16_t slots, std::uint32_t job) {
     answer const asked = join(from, worker, workers, slots, job, 60'000, 0);
     return asked.h.kind == nic::kind::joined ? asked
@@ -107,7 +107,7 @@ struct bench {
   }
 };
 
-/// A switch with room for so many jobs of ten slots, that guards what it has.
+/// A guarded switch with room for this number of jobs of ten slots.
 bench guarded(std::size_t jobs) {
   return bench({.memory = jobs * 10 * nic::slot_table::bytes(1, 0), .guard = nic::key{}});
 }

@@ -182,7 +182,7 @@ void ranks_that_are_late_are_left_out(rank_type n, std::vector<rank_type> const&
   }
 }
 
-/// The same of a process that is stopped, rank 1, and wakes when the others, of which rank 0 was killed, have ended.
+/// Rank 0 is killed and rank 1 is stopped. Rank 1 wakes when the others have gone on without it and have ended.
 template <class Transport>
 void a_stopped_rank_that_wakes_when_the_others_have_ended_ends(rank_type n) {
   tally ended;

@@ -35,7 +35,7 @@ class expect_main_thread final : public boost::unit_test::test_observer {
 
 expect_main_thread observer;
 
-/// Of the processes that this one forks, every other one has the language of C, as ranks of several hosts may.
+/// Gives every other process that this one forks the language of C: ranks of several hosts may differ, too.
 void let_languages_of_ranks_differ() {
   static bool differs = false;
   static auto const before_fork = [] { differs = !differs; };

@@ -78,7 +78,7 @@ std::vector<std::string> on_two_hosts(network_spaces& hosts, settings const& s, 
   return said;
 }
 
-/// What processes that have no other connection meet with: each waits until all three have come.
+/// A barrier of three processes that have no other connection.
 class three_processes {
  public:
   three_processes()

@@ -119,8 +119,8 @@ class tcp {
   [[nodiscard]] std::size_t connections() const noexcept { return mesh_.connections(); }
   /// By which number the other members reach this host.
   [[nodiscard]] std::string local_host() const { return mesh_.where().host(); }
-  /// Where a peer listens, "10.0.0.2:41234", and for how long no connection to it has come about if this rank has
-  /// tried.
+  /// The address at which a peer listens, "10.0.0.2:41234", and for how long this rank has tried to connect without
+  /// success.
   [[nodiscard]] std::string place_of(rank_type peer) const { return mesh_.place_of(peer); }
   /// Where this rank listens: "10.0.0.1:41234".
   [[nodiscard]] std::string address() const { return mesh_.where().text(); }

@@ -29,7 +29,7 @@ struct shrink_message {
 
   /// Whether a rank is among the members.
   [[nodiscard]] bool counts(rank_type one) const noexcept;
-  /// Whether this is of the same world, and does not count the one whose message the other is.
+  /// True if this message is of the same world as the other one, and does not count the sender of that.
   [[nodiscard]] bool leaves_out(shrink_message const& other) const noexcept;
 };
 

@@ -17,7 +17,7 @@ namespace tutti::inline v0_1_0::detail {
 // on. The member's system keeps the notice, also while the member is stopped and after the group has ended. So a member
 // that finds the others gone, and no notice, has not been left out. A system that cannot be reached keeps none.
 
-/// The longest time that a group takes to leave its notices. Those that wait for its verdict wait for so much longer.
+/// The longest time that a group takes to leave its notices. Guests wait for its verdict for this much longer.
 inline constexpr duration longest_notices = std::chrono::seconds(3);
 
 /// Leaves a notice with each of these members. Returns when their systems have confirmed it, or after

@@ -13,7 +13,8 @@ namespace tutti::inline v0_1_0::detail {
 
 /// The text of a rank that takes part in an exchange: what it says.
 [[nodiscard]] TUTTI_DECL std::string joint_text(std::string_view said);
-/// The same of a rank that has failed: the exception that is being handled. If no rank is at fault, this one is.
+/// The text of a rank that has failed: the exception that is being handled. If it names no rank at fault, it gets this
+/// one.
 [[nodiscard]] TUTTI_DECL std::string joint_failure(rank_type self);
 /// Takes what all ranks say out of their texts. @throws the failure of the first rank that has failed
 TUTTI_DECL void open_joint_texts(std::vector<std::string>& all, rank_type self);

@@ -87,7 +87,7 @@ struct rank_state : duty {
       pending.advance(true);
     }
   }
-  /// As `advance`, in a turn, after a look at what the transport has.
+  /// Asks the transport for arrivals, then advances all operations. One thread at a time.
   TUTTI_DECL void poll();
   /// Finds out what no rank reports, and answers ranks that ask what is waited for; here and on the others alike.
   TUTTI_DECL void look();

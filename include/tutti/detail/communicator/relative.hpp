@@ -49,7 +49,7 @@ class relative {
   std::vector<rank_type> in_world_;  ///< the number in the world of each rank; empty: the same as here
   relative* next_ = nullptr;
   tutti::fault reason_{};       ///< under the lock of the family, as the next
-  std::uint64_t noted_at_ = 0;  ///< after so many operations of this communicator
+  std::uint64_t noted_at_ = 0;  ///< the number of operations of this communicator that had been started then
 };
 
 }  // namespace tutti::detail

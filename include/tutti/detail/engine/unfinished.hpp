@@ -62,8 +62,8 @@ class unfinished : public pending {
   /// It has come to a good end.
   void note_end() noexcept { in_.recent.finish(place_, recorder::state::completed); }
 
-  /// As long as a step runs, in which the user's reduction may be called: no other step of the communicator begins
-  /// then.
+  /// Marks the time of a step, in which the user's reduction may be called. No other step of the communicator begins
+  /// meanwhile.
   class step_mark {
    public:
     explicit step_mark(unfinished& of) noexcept : in_(of.in_) { in_.in_step = true; }

@@ -25,7 +25,7 @@ class block_requests {
       --left_;
     }
   }
-  /// Those that are not over.
+  /// The operations that are not over.
   [[nodiscard]] std::size_t left() const noexcept { return left_; }
   /// That of block k is to be sent again at once.
   void again(std::uint32_t k) noexcept {

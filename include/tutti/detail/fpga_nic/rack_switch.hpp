@@ -309,7 +309,7 @@ class rack_switch {
     header const& h = p.head;
     refusal const why = read_refusal(p.payload);
     if (asks_for_proof(h, why)) {
-      // The same number again did not fit: members ask once more soon, and their joins repeat it.
+      // A number that comes twice did not fit. Members ask once more soon, and their joins repeat it.
       if (!c.joined && std::exchange(c.proof, h.fingerprint) != h.fingerprint) {
         ask_to_join(c, emitter);
       }

@@ -12,7 +12,7 @@
 
 namespace tutti::inline v0_1_0::detail::fpga_nic {
 
-// What a device that knows no key can know of a sender: its address, and whether it receives there.
+// A device without a key can find out two things of a sender: its address, and that it receives there.
 
 /// The proof that a sender at this address receives what is sent to it about this job: a number, never 0, that it can
 /// only know from an answer. The device keeps nothing for it.

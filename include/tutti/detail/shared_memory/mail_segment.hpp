@@ -39,7 +39,7 @@ class mail_segment {
 
   /// How much memory it takes. Whatever follows is the transport's.
   [[nodiscard]] static constexpr std::size_t bytes(rank_type n) noexcept { return boxes_begin(n, n); }
-  /// Where the mailboxes begin from which rank r receives; before those of rank 0 lies what all ranks write to.
+  /// The offset of the mailboxes from which rank r receives. Words that all ranks write lie before those of rank 0.
   [[nodiscard]] static constexpr std::size_t boxes_begin(rank_type n, rank_type r) noexcept {
     return box_offset(n, r, 0, 0);
   }

@@ -80,7 +80,7 @@ class outbox {
     return chunk;
   }
 
-  /// What is sent at a time: whole granules, or a part of one that is longer.
+  /// The number of bytes to send at a time: whole granules, or a part of one that is longer.
   static std::size_t whole(std::size_t bytes, std::size_t most, std::size_t granule) noexcept {
     if (bytes <= most) {
       return bytes;

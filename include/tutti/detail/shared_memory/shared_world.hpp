@@ -95,7 +95,7 @@ class shared_world {
     return o;
   }
 
-  /// What `f` returns, or '!' and why it failed: whose fault it is by numbers of the world.
+  /// Calls `f`. Returns its text, or '!' and its failure, in which ranks have their numbers in the world.
   template <class M, class F>
   static std::string attempt(M const& meet, F&& f) {
     try {

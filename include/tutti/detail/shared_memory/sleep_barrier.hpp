@@ -33,8 +33,7 @@ inline void store_load_fence() noexcept {
 /// ever sleep; where they outnumber cores they often do, and interrupt what the other cores do each time.
 class sleep_barrier {
  public:
-  /// Whether this process's ranks, of a world of which each has a core, can be made to pass a fence by others', and
-  /// that pays.
+  /// True if other processes can make the ranks of this one pass a fence, and that pays: each rank has a core.
   [[nodiscard]] static bool offered(bool each_has_a_core) noexcept {
     return each_has_a_core && ::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
   }

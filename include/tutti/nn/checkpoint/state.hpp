@@ -18,7 +18,8 @@ struct training_state {
   rank_type ranks = 1;            ///< that it ran on
   std::vector<float> parameters;  ///< the same on all ranks
   std::vector<float> optimizer;   ///< what it remembers, the same on all ranks
-  /// What each rank's layers remember, and of how many images since it was last the same on all; rank after rank.
+  /// The statistics of each rank's layers, and the number of images that they followed since they were last the same
+  /// on all ranks; rank after rank.
   std::vector<float> statistics;
   std::string history;  ///< the steps and epochs so far, encoded
 };
@@ -43,7 +44,8 @@ struct own_numbers {
 /// @returns the images that the statistics have followed since they were last the same on all ranks
 TUTTI_DECL std::size_t restore(training_state const& from, own_numbers const& to);
 
-/// What a rank's layers remember, and behind it of how many images; empty where layers remember nothing.
+/// The statistics of a rank's layers, and behind them the number of images that they followed; empty if there are no
+/// statistics.
 template <trainable Replica>
 [[nodiscard]] std::vector<float> weighed_statistics(Replica& model) {
   auto const own = model.statistics();

@@ -144,7 +144,7 @@ TUTTI_DECL descriptor directory::look() const noexcept {
   return descriptor(::openat(root_.get(), name_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
-/// The same, if it is safe; none if it is not there.
+/// Opens the folder; none if there is no such folder. @throws error(failure::join) if it is not safe
 TUTTI_DECL descriptor directory::open() const {
   descriptor folder = look();
   struct stat s {};

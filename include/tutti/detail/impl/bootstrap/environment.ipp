@@ -200,7 +200,7 @@ class environment_reader {
     }
   }
 
-  /// Where the numbers of processes are unique, at one time: the running system, and the PID namespace. Empty if
+  /// The running system and its PID namespace, in which the number of a process is unique at any one time. Empty if
   /// unknown.
   [[nodiscard]] static std::string process_space() {
     auto const boot = read_file("/proc/sys/kernel/random/boot_id", 64);

@@ -427,7 +427,7 @@ class file_rendezvous::meeting {
     return decode(u.text(), h.process) && u.done() && h.nonce.size() == self_.size() ? h : hello();
   }
 
-  /// What an answer says, if it is meant for this very process.
+  /// The contents of an answer that is meant for this very process; none of any other.
   [[nodiscard]] std::optional<std::string> addressed(std::optional<std::string> const& bytes) const {
     unpacker u(bytes ? std::string_view(*bytes) : std::string_view());
     auto const to = u.texts();

@@ -20,7 +20,7 @@ struct node_list_text {
     return !digits.empty() && digits.size() <= 9;
   }
 
-  /// How many numbers the text between two brackets stands for, at most `most + 1`; 0 if it is none.
+  /// The number of numbers that the text between two brackets stands for, at most `most + 1`; 0 if it is malformed.
   [[nodiscard]] static std::size_t count_numbers(std::string_view text, std::size_t most) noexcept {
     std::size_t count = 0;
     for (;;) {

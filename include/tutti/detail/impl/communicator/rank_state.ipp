@@ -103,7 +103,7 @@ TUTTI_DECL void rank_state::refuse_call() const {
       "the call when the operation has ended");
 }
 
-/// Those that were given up during a step end after it.
+/// Ends the operations that were given up during a step, after it.
 TUTTI_DECL void rank_state::end_given_up() noexcept {
   while (!in_step && std::exchange(gave_up, false)) {  // what ends may have a reduction that gives up others
     static_cast<void>(pending.advance(true));
@@ -242,8 +242,8 @@ TUTTI_DECL void rank_state::append_loss(std::string& text, tutti::fault const& w
   }
 }
 
-/// Of two ranks whose calls differ either may be wrong; a rank does not name itself. Of two ranks between which no
-/// connection can be made either may have the wrong address.
+/// The ranks that an error names. If the calls of two ranks differ, either may be wrong, and each names the other. If
+/// no connection between two ranks can be made, either may have the wrong address, and both are named.
 TUTTI_DECL std::vector<rank_type> rank_state::at_fault(tutti::fault const& why) const {
   std::vector<rank_type> ranks;
   auto const blame = [&](rank_type r) {

@@ -164,7 +164,8 @@ TUTTI_DECL void unfinished::abandon_by_exception() {
   }
 }
 
-/// What found something wrong does not know about which operation. If it names no rank, it is this one.
+/// The error of this operation for a failure of code that does not know the operation. If the failure names no rank, it
+/// is this rank's.
 TUTTI_DECL error unfinished::placed(failure kind, std::string_view text, std::vector<rank_type> const& at_fault) const {
   return in_.report(kind, text, what_, number_, step_number(), at_fault.empty() ? std::vector{in_.rank} : at_fault);
 }

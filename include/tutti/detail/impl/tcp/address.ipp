@@ -56,7 +56,7 @@ TUTTI_DECL card card::parse(std::string_view text) {
   return c;
 }
 
-/// Where two hosts have the same address, as bridges of containers have, it leads from neither to the other.
+/// Refuses two hosts that have the same address, as bridges of containers have: it leads from neither to the other.
 /// @throws error(failure::join)
 TUTTI_DECL void expect_addresses_of_their_own(std::vector<card> const& cards) {
   std::vector<std::pair<std::string, rank_type>> places;
