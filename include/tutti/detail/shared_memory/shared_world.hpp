@@ -3,6 +3,7 @@
 
 #include <tutti/detail/core/core_set.hpp>
 #include <tutti/detail/core/inheritance.hpp>
+#include <tutti/detail/core/number_text.hpp>
 #include <tutti/detail/shared_memory/chunk_ring.hpp>
 #include <tutti/detail/shared_memory/mail_segment.hpp>
 #include <tutti/detail/shared_memory/shared_arena.hpp>
@@ -187,25 +188,6 @@ class shared_world {
     }
   }
 
-  /// Takes the words of a text one after the other.
-  struct words {
-    std::string_view rest;
-
-    std::string_view next() noexcept {
-      std::string_view const word = rest.substr(0, rest.find(' '));
-      rest.remove_prefix(word.size() == rest.size() ? word.size() : word.size() + 1);
-      return word;
-    }
-    template <class Number = std::size_t>
-    Number number() noexcept {
-      Number value = 0;
-      for (char const digit : next()) {
-        value = value * 10 + static_cast<Number>(digit - '0');
-      }
-      return value;
-    }
-  };
-
   /// Finds the doorbells and the processes of all. All are heard of once more after this, so they were found while they
   /// lived. Of rank 0 "place chunk_bytes ring_bytes arena_bytes attach_from", after it has made the memory.
   template <class M>
@@ -214,11 +196,11 @@ class shared_world {
     std::vector<std::string_view> processes;
     core_set cores;
     for (std::string const& o : offers) {
-      words text{o};
-      doorbells.emplace_back(text.next());
-      text.next();
-      processes.push_back(text.next());
-      static_cast<void>(cores.add(text.next()));
+      word_reader text(o);
+      doorbells.emplace_back(text.word());
+      text.word();
+      processes.push_back(text.word());
+      static_cast<void>(cores.add(text.word()));
     }
     bells_.connect(doorbells);
     if constexpr (!splits<M>) {
@@ -253,14 +235,14 @@ class shared_world {
   template <class M>
   std::string accept(M const& meet, std::vector<std::string> const& offers, std::vector<std::string> const& contacts) {
     rank_type const me = meet.rank();
-    words text{contacts[0]};
-    std::string_view const place = text.next();
-    shape_.chunk_bytes = text.number();
-    shape_.ring_bytes = text.number();
-    shape_.arena_bytes = text.number();
-    shape_.attach_from = text.number();
+    word_reader text(contacts[0]);
+    std::string_view const place = text.word();
+    shape_.chunk_bytes = text.number<std::size_t>();
+    shape_.ring_bytes = text.number<std::size_t>();
+    shape_.arena_bytes = text.number<std::size_t>();
+    shape_.attach_from = text.number<std::size_t>();
     if constexpr (splits<M>) {
-      memory_ = arena_->at(parts_[0], words{place}.template number<std::uint64_t>());
+      memory_ = arena_->at(parts_[0], word_reader(place).number<std::uint64_t>());
       allotment_ = allotment(memory_, 1);
     } else {
       if (me == 0) {
@@ -325,9 +307,9 @@ class shared_world {
     } else {
       std::vector<std::string_view> memories;
       for (std::string const& o : offers) {
-        words text{o};
-        text.next();
-        memories.push_back(text.next());
+        word_reader text(o);
+        text.word();
+        memories.push_back(text.word());
       }
       return shape_.attach_from != SIZE_MAX && peers_->reads(memories);
     }
@@ -335,9 +317,9 @@ class shared_world {
 
   void conclude(std::vector<std::string> const& answers) {
     for (std::string const& a : answers) {
-      words text{a};
-      shape_.attach_from = text.number() != 0 ? shape_.attach_from : SIZE_MAX;
-      remote_fences_ = remote_fences_ && text.number() != 0;
+      word_reader text(a);
+      shape_.attach_from = text.number<std::size_t>() != 0 ? shape_.attach_from : SIZE_MAX;
+      remote_fences_ = remote_fences_ && text.number<std::size_t>() != 0;
     }
   }
 
