@@ -17,6 +17,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -210,6 +211,37 @@ BOOST_AUTO_TEST_CASE(other_sizes_are_refused_by_name) {
   std::string const why = "has a world of 3 ranks, rank 0 one of 2";
   check_fails(ends[0], {"rank 1 of 2 did not join", "refused: rank 1 (", why}, {1});
   check_fails(ends[1], {"rank 0 in '" + s.inner() + "' refuses a rank: rank 1 (", why}, {1});
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_of_another_version_is_refused_by_name) {
+  scratch s;
+  std::string name;
+  std::string refusal;
+  auto const ends = tutti::detail::run_threads(2, [&](tutti::detail::thread_rendezvous& at) {
+    if (at.rank() == 0) {
+      return file_rendezvous(s.path, as(0, 2)).exchange("").size();
+    }
+    tutti::detail::directory const there = folder_of(s);
+    std::optional<std::string> open;
+    for (; !open; std::this_thread::yield()) {
+      open = there.read("open", 1000);
+    }
+    std::string const session = tutti::unpacker(*open).text();
+    name = "hello." + session + ".fedcba9876543210";
+    there.write(name, "words of another version");
+    std::optional<std::string> why;
+    for (; !why; std::this_thread::yield()) {
+      why = there.read("refusal." + session + ".fedcba9876543210", 1000);
+    }
+    refusal = *why;
+    return file_rendezvous(s.path, as(1, 2)).exchange("").size();
+  });
+  std::string const why = "'" + s.inner() + "/" + name +
+                          "' introduces a rank in words of another version; build all ranks from one version";
+  BOOST_TEST(has(refusal, why));
+  BOOST_TEST(ends[0].value() == 2U);
+  BOOST_TEST(ends[1].value() == 2U);
+  BOOST_TEST(s.is_empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_world_comes_together_whatever_others_leave_there) {

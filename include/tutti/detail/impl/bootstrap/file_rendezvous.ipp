@@ -227,10 +227,8 @@ class file_rendezvous::meeting {
       h.nonce = u.text();
       h.rank = u.number_as<rank_type>();
       h.size = u.number_as<rank_type>();
-      if (!decode(u.text(), h.process) || !u.done()) {
-        continue;
-      }
-      if (std::string const why = objection_to(h); !why.empty()) {
+      bool const readable = decode(u.text(), h.process) && u.done();
+      if (std::string const why = readable ? objection_to(h) : unreadable(name); !why.empty()) {
         at_.write("refusal" + name.substr(name.find('.')), why);
         if (refused_.size() < 64) {
           refused_.push_back(why);
@@ -243,6 +241,10 @@ class file_rendezvous::meeting {
     return out;
   }
 
+  [[nodiscard]] std::string unreadable(std::string const& name) const {
+    return "'" + at_.path() + "/" + name +
+           "' introduces a rank in words of another version; build all ranks from one version of tutti";
+  }
   [[nodiscard]] std::string objection_to(hello const& h) const {
     if (h.size != me_.size) {
       return describe(h.rank, h.process) + " has a world of " + std::to_string(h.size) + " ranks, rank 0 one of " +
