@@ -40,6 +40,15 @@ struct exported_memory {
 };
 static_assert(sizeof(exported_memory) <= sizeof(cudaIpcMemHandle_t));
 
+/// Waits for a device whose memory is to be freed. Meanwhile no thread copies anything, as on a GPU (seen on an H100).
+void wait_to_free(lock_type& lock, device_state const& d, std::string const& who) {
+  machine& m = machine::get();
+  ++m.freeing;
+  wait_for_all(lock, d, who);
+  --m.freeing;
+  m.changed.notify_all();
+}
+
 }  // namespace
 
 }  // namespace emulated_gpu
@@ -78,7 +87,7 @@ cudaError_t cudaFree(void* p) {
     if (!found) {
       return cudaErrorInvalidValue;
     }
-    wait_for_all(lock, m.device(found->device), "cudaFree");
+    wait_to_free(lock, m.device(found->device), "cudaFree");
     if (!m.memory.remove(found->first)) {
       return cudaErrorInvalidValue;
     }
@@ -114,7 +123,7 @@ cudaError_t cudaFreeHost(void* p) {
   return uncaptured_call([&](lock_type& lock) {
     machine& m = machine::get();
     for (auto const& d : m.devices) {
-      wait_for_all(lock, *d, "cudaFreeHost");
+      wait_to_free(lock, *d, "cudaFreeHost");
     }
     auto const found = memory_at(p, is_pinned);
     if (!found || !m.memory.remove(found->first)) {

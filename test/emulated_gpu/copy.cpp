@@ -42,6 +42,10 @@ extern "C" {
 
 cudaError_t cudaMemcpyAsync(void* to, void const* from, std::size_t bytes, cudaMemcpyKind way, cudaStream_t stream) {
   return locked_call([&](lock_type& lock) {
+    machine& m = machine::get();
+    if (!m.changed.wait_for(lock, patience(), [&] { return m.freeing == 0; })) {
+      fail("cudaMemcpyAsync waits for a call that frees memory, and that one for work that does not end");
+    }
     cudaStream_t const s = stream_of(stream, lock);
     if (bytes == 0) {
       return cudaSuccess;

@@ -63,6 +63,20 @@ cudaError_t join(cudaStream_t s, CUevent_st const& e) {
   return cudaSuccess;
 }
 
+/// A question about a stream, which spoils a capture that it is in, as a driver of version 580 does.
+template <class Answer>
+cudaError_t ask(cudaStream_t stream, Answer const& answer) {
+  return locked_call([&](lock_type const& lock) {
+    cudaStream_t const s = stream_of(stream, lock);
+    if (s->capture != nullptr) {
+      return s->capture->valid ? spoil(s->capture, cudaErrorStreamCaptureUnsupported)
+                               : cudaErrorStreamCaptureInvalidated;
+    }
+    answer(*s);
+    return cudaSuccess;
+  });
+}
+
 }  // namespace
 
 }  // namespace emulated_gpu
@@ -96,16 +110,10 @@ cudaError_t cudaStreamDestroy(cudaStream_t s) {
   });
 }
 cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned* flags) {
-  return locked_call([&](lock_type const& lock) {
-    *flags = stream_of(stream, lock)->flags;
-    return cudaSuccess;
-  });
+  return ask(stream, [=](CUstream_st const& s) { *flags = s.flags; });
 }
 cudaError_t cudaStreamGetDevice(cudaStream_t stream, int* device) {
-  return locked_call([&](lock_type const& lock) {
-    *device = stream_of(stream, lock)->device.number;
-    return cudaSuccess;
-  });
+  return ask(stream, [=](CUstream_st const& s) { *device = s.device.number; });
 }
 cudaError_t cudaStreamQuery(cudaStream_t stream) {
   return uncaptured_call([&](lock_type const& lock) {

@@ -73,6 +73,7 @@ struct machine {
   std::condition_variable changed;
   memory_map memory;
   std::vector<std::unique_ptr<device_state>> devices;
+  unsigned freeing = 0;  ///< calls that free memory, which hold back copies
   std::minstd_rand seeds{setting("EMULATED_GPU_SEED", 1)};
   std::atomic<bool> used = false;
   std::atomic<bool> of_a_parent = false;  ///< which has used it: a forked child has no devices

@@ -6,13 +6,13 @@
 #include <tutti/detail/cuda/check.hpp>
 #include <tutti/detail/cuda/current_device.hpp>
 #include <tutti/detail/cuda/memory_handle.hpp>
+#include <tutti/detail/cuda/unused_memory.hpp>
 #include <tutti/detail/device/driver.hpp>
 #include <tutti/detail/device/kernels.hpp>
 #include <tutti/expects.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -84,21 +84,17 @@ class driver {
   [[nodiscard]] std::byte* allocate(std::size_t bytes) const {
     current_device const here(number_);
     relaxed_capture const meanwhile;
-    void* p = nullptr;
-    examine(cudaMalloc(&p, bytes), [=] { return "allocating " + std::to_string(bytes) + " bytes of device memory"; });
-    examine(cudaMemsetAsync(p, 0, bytes, copies_.native()), [] { return std::string("clearing device memory"); });
+    std::byte* const all = unused_memory::take(number_, bytes, [bytes] {
+      void* p = nullptr;
+      examine(cudaMalloc(&p, bytes), [=] { return "allocating " + std::to_string(bytes) + " bytes of device memory"; });
+      return static_cast<std::byte*>(p);
+    });
+    examine(cudaMemsetAsync(all, 0, bytes, copies_.native()), [] { return std::string("clearing device memory"); });
     copies_.wait();
-    return static_cast<std::byte*>(p);
+    return all;
   }
-  [[nodiscard]] std::byte* allocate_for_all(std::size_t bytes) const {
-    relaxed_capture const meanwhile;
-    void* p = nullptr;
-    examine(cudaHostAlloc(&p, bytes, cudaHostAllocPortable | cudaHostAllocMapped),
-            [=] { return "allocating " + std::to_string(bytes) + " bytes of host memory for devices"; });
-    std::memset(p, 0, bytes);
-    return static_cast<std::byte*>(p);
-  }
-  static void free(std::byte* p) noexcept { static_cast<void>(cudaFree(p)); }
+  [[nodiscard]] static std::byte* allocate_for_all(std::size_t bytes) { return pinned_memory(bytes); }
+  static void free(std::byte* p) noexcept { unused_memory::give_back(p); }
   /// CUDA exports memory in pieces of 2 MiB, with whatever else is there.
   [[nodiscard]] std::byte* allocate_to_export(std::size_t bytes) const {
     constexpr std::size_t piece = std::size_t{2} << 20;
@@ -127,7 +123,7 @@ class driver {
     } catch (tutti::cuda::error const&) {  // a device that has failed has nothing mapped
     }
   }
-  static void free_for_all(std::byte* p) noexcept { static_cast<void>(cudaFreeHost(p)); }
+  static void free_for_all(std::byte* p) noexcept { unused_memory::give_back(p); }
 
   void upload(std::byte* to, std::byte const* from, std::size_t bytes) const {
     copy(to, from, bytes, cudaMemcpyHostToDevice);
@@ -190,12 +186,14 @@ class driver {
   template <class Kernel>
   void launch(stream_type const& in, std::uint32_t groups, Kernel const& kernel, std::uint64_t limit) {
     current_device const here(number_);
-    expect_own_queue(in.native());
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     unsigned long long capture = 0;
     examine(cudaStreamGetCaptureInfo(in.native(), &status, &capture),
             [] { return std::string("asking whether a stream of CUDA is captured"); });
     bool const captured = status == cudaStreamCaptureStatusActive;
+    if (!captured) {  // CUDA does not say then; the stream in which the graph will run is another one anyway
+      expect_own_queue(in.native());
+    }
     launch_order& order = captured ? in_graphs_ : in_streams_;
     order.before(in.native(), captured ? capture : 0);
     run_groups<<<groups, block_threads, 0, in.native()>>>(kernel, limit);
@@ -237,6 +235,7 @@ class driver {
     copies_.wait();
   }
 
+  unused_memory::user user_;  ///< until all else is given back
   int number_;
   std::uint32_t ranks_here_ = 0;  ///< of its world, itself among them
   tutti::cuda::stream copies_;

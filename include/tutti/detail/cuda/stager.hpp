@@ -5,11 +5,11 @@
 #include <tutti/detail/cuda/check.hpp>
 #include <tutti/detail/cuda/current_device.hpp>
 #include <tutti/detail/cuda/stream_memory.hpp>
+#include <tutti/detail/cuda/unused_memory.hpp>
 #include <tutti/detail/device/stager.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -89,14 +89,9 @@ class stager {
 
   [[nodiscard]] std::byte* allocate_for_all(std::size_t bytes) const {
     current_device const here(number_);
-    relaxed_capture const meanwhile;
-    void* p = nullptr;
-    examine(cudaHostAlloc(&p, bytes, cudaHostAllocPortable | cudaHostAllocMapped),
-            [=] { return "allocating " + std::to_string(bytes) + " bytes of host memory whose pages are pinned"; });
-    std::memset(p, 0, bytes);
-    return static_cast<std::byte*>(p);
+    return pinned_memory(bytes);
   }
-  static void free_for_all(std::byte* p) noexcept { static_cast<void>(cudaFreeHost(p)); }
+  static void free_for_all(std::byte* p) noexcept { unused_memory::give_back(p); }
 
   [[nodiscard]] static bool is_captured(stream_type const& s) {
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
@@ -151,6 +146,7 @@ class stager {
     return number;
   }
 
+  unused_memory::user user_;  ///< until all else is given back
   int number_;
   stream_memory memory_;
   copy_stream down_;

@@ -21,8 +21,7 @@ namespace tutti::inline v0_1_0::nn::cuda {
 ///
 /// Any strategy that sums in host memory trains it; `device_synchronous` does not.
 ///
-/// No GPU has run it, only an emulated one. Programs link tutti::nn_cuda, or compile tutti/nn/cuda.cu by nvcc, which
-/// cannot read this header.
+/// Programs link tutti::nn_cuda, or compile tutti/nn/cuda.cu by nvcc, which cannot read this header.
 using any_replica = detail::device::any_replica<detail::cuda::math>;
 
 }  // namespace tutti::nn::cuda

@@ -11,8 +11,7 @@ namespace tutti::inline v0_1_0::nn::cuda {
 ///
 /// Making it makes its device the current one of that thread. Later it does not matter which one is.
 ///
-/// No GPU has run it, only an emulated one. Programs link tutti::nn_cuda, or compile tutti/nn/cuda.cu by nvcc, which
-/// cannot read this header.
+/// Programs link tutti::nn_cuda, or compile tutti/nn/cuda.cu by nvcc, which cannot read this header.
 using replica = detail::device::replica<detail::cuda::math>;
 
 }  // namespace tutti::nn::cuda
