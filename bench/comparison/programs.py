@@ -119,12 +119,26 @@ def _tutti(transport, field, name="", settings="defaults", *options):
                    options=(f"transport={transport}", *options))
 
 
-def _openmpi(name, field, setting, settings, *options):
+def openmpi_peers(shared_memory, no_single_copy, crowded):
+    """Open MPI, whose words differ by version: its transport through memory, the parameter and value by which that
+    copies twice, and what permits more ranks than cores."""
     root = (("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"))
-    return Program(name, "openmpi", "peer", field, "bench_openmpi", OPENMPI_PACKAGES, settings, "mpirun.openmpi",
-                   ("--bind-to", "none", "--mca", "pml", "ob1") + options,
-                   ("--oversubscribe", "--mca", "mpi_yield_when_idle", "1"),
-                   root if os.geteuid() == 0 else (), setting)
+
+    def peer(name, field, setting, settings, *parameters):
+        options = (word for pair in (("pml", "ob1"), *parameters) for word in ("--mca", *pair))
+        return Program(name, "openmpi", "peer", field, "bench_openmpi", OPENMPI_PACKAGES, settings, "mpirun.openmpi",
+                       ("--bind-to", "none", *options), (*crowded, "--mca", "mpi_yield_when_idle", "1"),
+                       root if os.geteuid() == 0 else (), setting)
+
+    memory = ("btl", f"self,{shared_memory}")
+    return [
+        peer("openmpi", "memory", "cma", f"btl self,{shared_memory}, single copy by CMA (the default)", memory),
+        peer("openmpi", "memory", "copy", f"the same with {' '.join(no_single_copy)}", memory, no_single_copy),
+        peer("openmpi", "memory", "coll_sm", "the same as cma with coll_sm_priority 100", memory,
+             ("coll_sm_priority", "100")),
+        peer("openmpi:tcp", "tcp", "", "btl self,tcp on the interface lo", ("btl", "self,tcp"),
+             ("btl_tcp_if_include", "lo")),
+    ]
 
 
 def _mpich(name, field, setting, settings, **variables):
@@ -148,12 +162,7 @@ PROGRAMS = [
     _tutti("shared_memory", "memory", "segment", "shared_memory with buffers by tutti::allocator", "buffers=own"),
     _tutti("loopback", "memory"),
     _tutti("shared_memory", "memory", "automatic", "shared_memory; tutti::automatic picks the schedule"),
-    _openmpi("openmpi", "memory", "cma", "btl self,vader, single copy by CMA (the default)",
-             "--mca", "btl", "self,vader"),
-    _openmpi("openmpi", "memory", "copy", "the same with btl_vader_single_copy_mechanism none",
-             "--mca", "btl", "self,vader", "--mca", "btl_vader_single_copy_mechanism", "none"),
-    _openmpi("openmpi", "memory", "coll_sm", "the same as cma with coll_sm_priority 100",
-             "--mca", "btl", "self,vader", "--mca", "coll_sm_priority", "100"),
+    *openmpi_peers("vader", ("btl_vader_single_copy_mechanism", "none"), ("--oversubscribe",)),
     _mpich("mpich", "memory", "posix", "POSIX shared memory (the default)"),
     _mpich("mpich", "memory", "ucx", "MPIR_CVAR_NOLOCAL=1, UCX_TLS=posix,sysv,cma,self",
            MPIR_CVAR_NOLOCAL="1", UCX_TLS="posix,sysv,cma,self"),
@@ -162,8 +171,6 @@ PROGRAMS = [
             options=("transport=memory",)),
     _tutti("tcp", "tcp"),
     _tutti("tcp", "tcp", "automatic:tcp", "tutti::automatic picks the schedule"),
-    _openmpi("openmpi:tcp", "tcp", "", "btl self,tcp on the interface lo",
-             "--mca", "btl", "self,tcp", "--mca", "btl_tcp_if_include", "lo"),
     _mpich("mpich:tcp", "tcp", "", "MPIR_CVAR_NOLOCAL=1, UCX_TLS=tcp,self on the interface lo",
            MPIR_CVAR_NOLOCAL="1", UCX_TLS="tcp,self", UCX_NET_DEVICES="lo"),
     _gloo("tcp"),

@@ -4,14 +4,18 @@ import itertools
 import json
 import math
 import os
+import subprocess
 import sys
+import tempfile
 import unittest
+import unittest.mock
 import xml.etree.ElementTree as ElementTree
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bench"))
+BENCH = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "bench")
+sys.path.insert(0, BENCH)
 
-from comparison import plot, programs, report  # noqa: E402
+from comparison import debian_13, plot, programs, report  # noqa: E402
 from comparison.batch import Failed, figures, seconds  # noqa: E402
 from comparison.estimates import median, median_interval, paired_ratio, spread  # noqa: E402
 from comparison.rounds import Cell, Entry, alternate, best_of_each_name, choose  # noqa: E402
@@ -206,6 +210,61 @@ class Programs(unittest.TestCase):
     def test_a_missing_program_is_told_with_what_to_install(self):
         for p in programs.PROGRAMS:
             self.assertIn(p.packages, p.missing("/nowhere"))
+
+
+class Debian13(unittest.TestCase):
+    def test_its_peers_have_the_names_and_ways_of_the_others(self):
+        here = {p.name for p in programs.PROGRAMS}
+        found = debian_13.contenders("/chroot", "/source")
+        self.assertEqual({p.name for p in found}, here)
+        self.assertEqual(len(found), len(programs.PROGRAMS))
+        for p in found:
+            self.assertEqual(isinstance(p, debian_13.Peer), p.role == "peer")
+            self.assertTrue(p.ways("allreduce", 4, 2, "rewritten"))
+
+    def test_its_peers_run_in_the_chroot_and_in_mounts_of_their_own(self):
+        for p in (p for p in debian_13.contenders("/chroot", "/source") if p.role == "peer"):
+            command = p.command("/elsewhere", 4, 2)
+            self.assertEqual(tuple(command[:4]), debian_13.UNSHARE)
+            self.assertEqual(command[7:10], ["sh", "/chroot", "/source"])
+            words = command[10:]
+            self.assertTrue(any(w == f"/tutti-build/bench/{p.executable}" for w in words), words)
+            self.assertFalse(any("/elsewhere" in w or "vader" in w for w in words), words)
+            self.assertEqual("mpi_yield_when_idle" in words, p.implementation == "openmpi")
+            self.assertEqual(p.missing("/elsewhere"), "")
+
+    def test_variables_of_the_host_stay_outside(self):
+        with unittest.mock.patch.dict(os.environ, {"CMAKE_CXX_COMPILER_LAUNCHER": "of the host"}):
+            for p in (p for p in debian_13.contenders("/chroot", "/source") if p.role == "peer"):
+                self.assertNotIn("CMAKE_CXX_COMPILER_LAUNCHER", p.environment())
+                self.assertTrue(set(dict(p.variables)) <= set(p.environment()))
+
+    def test_a_folder_that_holds_other_files_is_refused_and_left_alone(self):
+        with tempfile.TemporaryDirectory() as folder:
+            kept = os.path.join(folder, "kept")
+            with open(kept, "w", encoding="utf-8") as f:
+                f.write("a user's")
+            with self.assertRaisesRegex(Failed, "neither empty nor a finished chroot"):
+                debian_13.make(folder, "/source", lambda text: None)
+            self.assertEqual(os.listdir(folder), ["kept"])
+
+    def test_a_command_that_fails_is_told_with_its_words(self):
+        with self.assertRaisesRegex(Failed, "the attempt failed: no such mirror"):
+            debian_13.run("the attempt failed", ["/bin/sh", "-c", "echo no such mirror; exit 1"])
+
+    def test_missing_rights_and_programs_are_named(self):
+        with unittest.mock.patch("os.geteuid", return_value=1000):
+            self.assertIn("root", debian_13.missing())
+        with unittest.mock.patch("os.geteuid", return_value=0), unittest.mock.patch("shutil.which", return_value=None):
+            self.assertIn("the package debootstrap", debian_13.missing())
+
+    def test_the_option_ends_with_an_error_where_no_chroot_can_be_made(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run([sys.executable, os.path.join(BENCH, "compare"), "--debian-13", folder],
+                                  env={"PATH": folder}, capture_output=True, text=True, check=False, timeout=30)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertRegex(done.stderr, "^--debian-13: .*(root|debootstrap)")
+            self.assertEqual(os.listdir(folder), [])
 
 
 def sample_run():
