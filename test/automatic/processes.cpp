@@ -96,6 +96,21 @@ BOOST_AUTO_TEST_CASE(over_tcp) {
   sums_are_right<tutti::tcp>();
 }
 
+// A long message fills the buffers of the system, so a step that overwrites what it sends copies it first.
+BOOST_AUTO_TEST_CASE(long_messages_over_tcp_cost_a_copy_where_they_are_overwritten) {
+  support::agree<tutti::tcp>(2, [](auto& world) -> std::string {
+    tutti::automatic const best(world, {.how = {.budget = std::chrono::milliseconds(1)}});
+    for (std::size_t const bytes : {2UL << 20, 16UL << 20, 64UL << 20}) {
+      auto const p = tutti::detail::at_size(best.profile().within_host, bytes);
+      auto const rounded = static_cast<std::int64_t>(bytes >> 20);  // a line ends beside the exact value
+      if (p.overwrite < p.send + p.receive - rounded) {
+        return std::to_string(bytes) + " bytes: " + tutti::detail::to_text(best.profile());
+      }
+    }
+    return {};
+  });
+}
+
 // Messages within a host and between hosts are measured apart, and schedules that group hosts are among the ways.
 BOOST_AUTO_TEST_CASE(by_locality_on_hosts_of_two) {
   using hosts_of_two = tutti::support::emulated_hosts<tutti::shared_memory, tutti::tcp>;

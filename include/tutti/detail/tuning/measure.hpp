@@ -82,6 +82,9 @@ class world_meter {
   /// Beyond, what is copied aside first, because peers read it there, takes as long a byte as before.
   static constexpr std::size_t longest_swap = 256 << 10;
   static constexpr bool copies_aside = shares_memory<typename Communicator::transport_type>;
+  /// Longer messages fill the buffers of a system, so a step that overwrites what it sends copies it first.
+  static constexpr std::size_t longest_taken_whole = 1024 << 10;
+  static constexpr bool fills_buffers = !copies_aside && !computes<typename Communicator::transport_type>;
   static constexpr bool lending = lends<typename Communicator::transport_type>;
 
   /// Picoseconds of one message of one size.
@@ -285,7 +288,7 @@ class world_meter {
       }
       link.points.push_back(p);
     }
-    link.points.push_back(beyond(link));
+    add_longer_points(link);
     if (!copies_aside && !link.moves.empty()) {
       add_longer_moves(link);
     }
@@ -307,13 +310,28 @@ class world_meter {
     }
   }
 
-  /// What was not measured: on as on the last line, for what a cache too small adds is added to every way of
-  /// moving a vector. But where peers read long messages in the sender's memory, what they overwrite is copied first.
-  static network_profile::point beyond(network_profile::link const& link) {
-    network_profile::point p = at_size(link, 4 * link.points.back().bytes);
-    if (copies_aside) {
-      p.overwrite = (std::max)(p.overwrite, p.send + p.receive);
+  /// Adds sizes beyond the measured ones, on the last line: a cache that is too small adds as much to every way of
+  /// moving a vector. Where peers read long messages in the sender's memory, or these fill the buffers of a system, a
+  /// step that overwrites what it sends copies it first.
+  static void add_longer_points(network_profile::link& link) {
+    network_profile::link const measured = link;
+    std::size_t const last = measured.points.back().bytes;
+    if constexpr (fills_buffers) {
+      for (std::size_t bytes = 2 * last; bytes <= (std::max)(4 * last, 4 * longest_taken_whole); bytes *= 2) {
+        link.points.push_back(at_size(measured, bytes));
+      }
+      for (network_profile::point& p : link.points) {
+        p = p.bytes > longest_taken_whole ? copied_first(p) : p;
+      }
+    } else {
+      network_profile::point const next = at_size(measured, 4 * last);
+      link.points.push_back(copies_aside ? copied_first(next) : next);
     }
+  }
+
+  /// Returns `p` with the price of a copy, which takes about as long as the message, where it is overwritten.
+  [[nodiscard]] static network_profile::point copied_first(network_profile::point p) {
+    p.overwrite = (std::max)(p.overwrite, p.send + p.receive);
     return p;
   }
 
