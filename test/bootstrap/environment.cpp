@@ -53,13 +53,9 @@ void check_complaint(variables const& set, std::vector<std::string> const& words
   }
 }
 
-variables const torch{{"RANK", "3"},
-                      {"WORLD_SIZE", "8"},
-                      {"LOCAL_RANK", "1"},
-                      {"LOCAL_WORLD_SIZE", "2"},
-                      {"MASTER_ADDR", "n0"},
-                      {"MASTER_PORT", "29400"},
-                      {"TORCHELASTIC_RUN_ID", "none"}};
+variables const torch{
+    {"RANK", "3"},         {"WORLD_SIZE", "8"},      {"LOCAL_RANK", "1"},           {"LOCAL_WORLD_SIZE", "2"},
+    {"MASTER_ADDR", "n0"}, {"MASTER_PORT", "29400"}, {"TORCHELASTIC_RUN_ID", "run"}};
 variables const open_mpi{{"OMPI_COMM_WORLD_RANK", "2"},         {"OMPI_COMM_WORLD_SIZE", "4"},
                          {"OMPI_COMM_WORLD_LOCAL_RANK", "2"},   {"OMPI_COMM_WORLD_LOCAL_SIZE", "4"},
                          {"PMIX_NAMESPACE", "prterun-n0-77@1"}, {"OMPI_MCA_orte_precondition_transports", "07ff-f77c"}};
@@ -277,12 +273,17 @@ BOOST_AUTO_TEST_CASE(ranks_of_two_jobs_are_told_apart_or_asked_for_a_name) {
   BOOST_TEST(read(mpich, "node0", 4242).job != read(mpich, "node0", 4243).job);
   auto const by_hand = without(own, "TUTTI_JOB");
   auto const by_rank_alone = without(torch, "TORCHELASTIC_RUN_ID");
+  auto const called_none = with(torch, {{"TORCHELASTIC_RUN_ID", "none"}});
+  auto const mpi_over_hosts =
+      with(without(open_mpi, "OMPI_MCA_orte_precondition_transports"),
+           {{"OMPI_COMM_WORLD_LOCAL_SIZE", "2"}, {"OMPI_COMM_WORLD_LOCAL_RANK", "0"}, {"TUTTI_MASTER_ADDR", "n0"}});
   variables const over_hosts =
       with(mpich, {{"MPI_LOCALNRANKS", "1"}, {"MPI_LOCALRANKID", "0"}, {"TUTTI_MASTER_ADDR", "n0"}});
   variables const at_place{{"TUTTI_STORE", "file:/scratch/x"}};
-  for (auto const& set : {by_hand, with(by_hand, at_place), by_rank_alone, over_hosts, with(over_hosts, at_place),
-                          with(with(slurm, over_hosts), {{"SLURM_STEP_ID", "3"}}),
-                          variables{{"TUTTI_HOSTS", "127.0.0.1:7000,192.0.2.9:7000"}}}) {
+  for (auto const& set :
+       {by_hand, with(by_hand, at_place), by_rank_alone, called_none, over_hosts, with(over_hosts, at_place),
+        mpi_over_hosts, without(open_mpi, "PMIX_NAMESPACE"), with(with(slurm, over_hosts), {{"SLURM_STEP_ID", "3"}}),
+        variables{{"TUTTI_HOSTS", "127.0.0.1:7000,192.0.2.9:7000"}}}) {
     check_complaint(set, {"nothing tells the ranks of this job from those of another", "set TUTTI_JOB"});
     BOOST_TEST(complaint(with(set, {{"TUTTI_JOB", "j"}})) == "");
   }
@@ -296,6 +297,10 @@ BOOST_AUTO_TEST_CASE(ranks_of_two_jobs_are_told_apart_or_asked_for_a_name) {
   auto const unkeyed = without(open_mpi, "OMPI_MCA_orte_precondition_transports");
   BOOST_TEST(read(unkeyed).job.starts_with("prterun-n0-77@1 "));
   BOOST_TEST(read(unkeyed).job.substr(16) == read(mpich).job.substr(12));
+  // torchrun calls every job none that has no --rdzv-id: the ranks of one host are children of one process.
+  auto const on_one_host = with(called_none, {{"LOCAL_WORLD_SIZE", "8"}, {"LOCAL_RANK", "3"}});
+  BOOST_TEST(read(on_one_host, "node0", 4242).job == read(mpich, "node0", 4242).job);
+  BOOST_TEST(read(on_one_host, "node0", 4242).job != read(on_one_host, "node0", 4243).job);
   BOOST_TEST(read({{"TUTTI_RANK", "0"}, {"TUTTI_SIZE", "1"}}).job == "");  // a world of one meets no other
 }
 

@@ -443,7 +443,10 @@ BOOST_AUTO_TEST_CASE(a_place_that_others_may_change_is_refused_with_what_to_do) 
   BOOST_REQUIRE(::chmod(s.path.c_str(), 0700) == 0);
   if (::geteuid() == 0) {
     BOOST_REQUIRE(::chown(s.path.c_str(), 12345, 12345) == 0);
-    check_fails(join_all(s, {as(0, 2)})[0], {"is not safe to meet in: it belongs to another user"}, {0});
+    for (unsigned const mode : {0700U, 01777U}) {
+      BOOST_REQUIRE(::chmod(s.path.c_str(), mode) == 0);
+      check_fails(join_all(s, {as(0, 2)})[0], {"is not safe to meet in: it belongs to another user"}, {0});
+    }
   }
   s.path = s.base + "/no/such";
   check_fails(join_all(s, {as(0, 2)})[0], {"cannot make the directory", "No such file or directory"}, {0});

@@ -50,16 +50,14 @@ TUTTI_DECL directory::directory(std::string place, std::string name)
     fail("cannot use", errno);
   }
   constexpr char const* other = "name a folder of your own, as TUTTI_STORE=file:PATH";
-  // In a folder with the sticky bit, as /tmp, no other user can rename or remove what this one makes.
-  if ((s.st_mode & S_ISVTX) == 0) {
-    if (s.st_uid != ::geteuid() && s.st_uid != 0) {
-      refuse(place_, "it belongs to another user", other);
-    }
-    if ((s.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-      refuse(place_,
-             std::string((s.st_mode & S_IWOTH) != 0 ? "all users" : "the members of its group") + " may write there",
-             "take that right away (chmod go-w '" + place_ + "'), or " + other);
-    }
+  if (s.st_uid != ::geteuid() && s.st_uid != 0) {
+    refuse(place_, "it belongs to another user", other);
+  }
+  // In a folder with the sticky bit, as /tmp, none but its owner can rename or remove what this user makes.
+  if ((s.st_mode & S_ISVTX) == 0 && (s.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    refuse(place_,
+           std::string((s.st_mode & S_IWOTH) != 0 ? "all users" : "the members of its group") + " may write there",
+           "take that right away (chmod go-w '" + place_ + "'), or " + other);
   }
   // A rank whose disk is full has to say so by itself: it could not tell the others.
   std::string const probe = "probe." + self_;

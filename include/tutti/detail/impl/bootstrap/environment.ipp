@@ -175,8 +175,10 @@ class environment_reader {
     if (auto const job = get("TUTTI_JOB")) {
       e.job = *job;
     } else if (e.launcher == "torchrun") {
-      // Restarted workers are another world; the agent numbers the attempts.
-      e.job = value("TORCHELASTIC_RUN_ID");
+      // Restarted workers are another world; the agent numbers the attempts. Without --rdzv-id every job is called
+      // none.
+      std::string const id = value("TORCHELASTIC_RUN_ID");
+      e.job = id == "none" ? name_by_parent(e) : id;
       if (auto const attempt = get("TORCHELASTIC_RESTART_COUNT"); attempt && !e.job.empty()) {
         e.job += "." + *attempt;
       }
@@ -185,12 +187,10 @@ class environment_reader {
       e.job = name ? *name : value("OMPI_MCA_ess_base_jobid");
       // The name is made of the host and the process of mpirun; the key is drawn at random, for each mpirun.
       auto const key = get("OMPI_MCA_orte_precondition_transports");
-      e.job += key ? " " + *key : one_host ? " " + process_space() : "";
+      std::string const space = key ? *key : one_host ? process_space() : "";
+      e.job = e.job.empty() || space.empty() ? "" : e.job + " " + space;
     } else if (e.launcher == "MPICH" && get("MPI_LOCALNRANKS")) {
-      // The ranks of one host are children of one process, which ends after them: one with the number 1 has taken over
-      // an orphan, and 0 stands for one of another namespace.
-      std::string const space = process_space();
-      e.job = one_host && parent_ > 1 && !space.empty() ? "parent " + std::to_string(parent_) + " " + space : "";
+      e.job = name_by_parent(e);
     } else if (e.launcher == "Slurm" || (e.launcher == "MPICH" && get("SLURM_STEP_ID"))) {
       auto const step = get("SLURM_STEP_ID");
       auto const cluster = get("SLURM_CLUSTER_NAME");
@@ -198,6 +198,14 @@ class environment_reader {
       e.job = (cluster ? *cluster + "." : "") + value("SLURM_JOB_ID") + "." + (step ? *step : value("SLURM_STEPID")) +
               (restart ? "." + *restart : "");
     }
+  }
+
+  /// The process that has started all ranks, if they are of one host; else nothing. It ends after them: one with the
+  /// number 1 has taken over an orphan, and 0 stands for one of another namespace.
+  [[nodiscard]] std::string name_by_parent(environment const& e) const {
+    std::string const space = process_space();
+    bool const known = e.local_size == e.size && parent_ > 1 && !space.empty();
+    return known ? "parent " + std::to_string(parent_) + " " + space : "";
   }
 
   /// The running system and its PID namespace, in which the number of a process is unique at any one time. Empty if
@@ -216,8 +224,8 @@ class environment_reader {
   static void require_job(environment const& e) {
     if (e.size > 1 && e.job.empty()) {
       fail("nothing tells the ranks of this job from those of another one that meets at the same place (" + e.launcher +
-           " gives the job no name of its own): set TUTTI_JOB to one name on all of its ranks, and to "
-           "another one for each job, as TUTTI_JOB=run-7");
+           " gives the job no name of its own" + (e.launcher == "torchrun" ? "; torchrun --rdzv-id=run-7 does" : "") +
+           "): set TUTTI_JOB to one name on all of its ranks, and to another one for each job, as TUTTI_JOB=run-7");
     }
   }
 

@@ -32,10 +32,20 @@ TUTTI_DECL std::optional<checkpoint_names::parsed> checkpoint_names::parse(std::
   std::string_view const rest = all.substr(prefix.size() + digits);
   if (rest == suffix) {
     result.what = kind::whole;
-  } else if (rest.find("-of-") != rest.npos) {
+  } else if (is_part(rest)) {
     result.what = kind::part;
   }
   return result;
+}
+
+TUTTI_DECL bool checkpoint_names::is_part(std::string_view ending) {
+  constexpr std::string_view between = "-of-";
+  auto const is_number = [](std::string_view text) {
+    return !text.empty() && text.find_first_not_of("0123456789") == text.npos;
+  };
+  std::size_t const at = ending.find(between);
+  return at != ending.npos && at != 0 && ending.front() == '.' && is_number(ending.substr(1, at - 1)) &&
+         is_number(ending.substr(at + between.size()));
 }
 
 TUTTI_DECL std::string checkpoint_names::stem(std::uint64_t step) const {
