@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 /// Operators that are put into streams of a device, or of a model of one, have the engine's bits.
@@ -75,19 +74,17 @@ auto putting(op::broadcast what, auto& world, Topology const& t, R, auto& stream
 }
 
 /// A rank's three outputs of an operation that is put into a stream three times, one after the other.
-template <class Op, class R, class Topology>
+template <class Op, class R, class Topology, class Stream>
 [[nodiscard]] std::vector<typename R::value_type> enqueued_three_times(auto& world, device_case<Op, R> const& c,
-                                                                       Topology const& topology) {
+                                                                       Topology const& topology, Stream& stream) {
   using value = typename R::value_type;
   using contribution = typename device_case<Op, R>::contribution;
-  using stream_type = typename std::remove_reference_t<decltype(world.transport())>::stream_type;
   auto const drawn = c.input(world.rank());
   auto const [from, own] = c.given(world.rank());
-  stream_type stream;
-  device_array<contribution, stream_type> const in(
+  device_array<contribution, Stream> const in(
       {drawn.begin() + static_cast<std::ptrdiff_t>(from), drawn.begin() + static_cast<std::ptrdiff_t>(from + own)},
       stream);
-  std::vector<device_array<value, stream_type>> outs;
+  std::vector<device_array<value, Stream>> outs;
   for (int i = 0; i != 3; ++i) {
     outs.emplace_back(output_before(c, world.rank()), stream);
   }
@@ -107,7 +104,8 @@ template <class Op, class R, class Topology>
 }
 
 /// What is wrong with what ranks get of operations that are put into a stream; "" if nothing. Over ranks, lengths and
-/// roots, in place or not. All cases of as many ranks are of one world: a process takes a second to begin with a GPU.
+/// roots, in place or not. All cases of as many ranks are of one world and its streams: a process takes a second to
+/// begin with a GPU.
 template <class Transport, class Op, class R, class... Topology>
 [[nodiscard]] std::string enqueued_have_bits_of_engine(tutti::world_options<Transport> const& options,
                                                        std::vector<rank_type> const& ranks,
@@ -127,11 +125,12 @@ template <class Transport, class Op, class R, class... Topology>
     auto const results = tutti::spawn<Transport>(
         n,
         [&](auto& world) {
+          typename Transport::stream_type stream;
           std::vector<value> all;
           for (auto const& c : cases) {
             (
                 [&] {
-                  auto const values = enqueued_three_times(world, c, topology);
+                  auto const values = enqueued_three_times(world, c, topology, stream);
                   all.insert(all.end(), values.begin(), values.end());
                 }(),
                 ...);
