@@ -7,6 +7,7 @@
 #include "limit_tcp.hpp"
 #include <tutti/detail/core/joined_threads.hpp>
 
+#include <cstddef>
 #include <cstdio>
 #include <exception>
 
@@ -16,7 +17,8 @@ int main(int argc, char** argv) try {
   auto const size = static_cast<unsigned>(s.number("ranks", 2));
   bench::board shared(size);
   bench::sockets const net(tcp ? size : 0, bench::places(s.text("hosts", "")));
-  auto const rank = [&](unsigned r) {
+  auto const rank = [&](std::size_t number) {
+    auto const r = static_cast<unsigned>(number);
     try {
       bench::pin(r, size);
       if (tcp) {
@@ -33,7 +35,7 @@ int main(int argc, char** argv) try {
   };
   tutti::detail::joined_threads ranks(size);
   for (unsigned r = 0; r < size; ++r) {
-    ranks.start(rank, r);
+    ranks.start(rank);
   }
 } catch (std::exception const& e) {
   std::fprintf(stderr, "%s\n", e.what());

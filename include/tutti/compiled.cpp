@@ -41,6 +41,7 @@
 #include <tutti/detail/impl/core/error.ipp>
 #include <tutti/detail/impl/core/expects.ipp>
 #include <tutti/detail/impl/core/inheritance.ipp>
+#include <tutti/detail/impl/core/joined_threads.ipp>
 #include <tutti/detail/impl/core/message.ipp>
 #include <tutti/detail/impl/core/mismatch.ipp>
 #include <tutti/detail/impl/core/node_identity.ipp>

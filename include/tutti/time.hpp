@@ -3,7 +3,7 @@
 
 #include <tutti/detail/core/language.hpp>
 
-#include <thread>  // std::chrono durations without the calendar, which costs 0.06 s to parse
+#include <shared_mutex>  // std::chrono durations without the calendar, and without the streams that <thread> parses
 
 namespace tutti::inline v0_1_0 {
 

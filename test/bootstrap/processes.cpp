@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <latch>
+#include <memory>
 #include <pthread.h>
 #include <string>
 #include <sys/wait.h>

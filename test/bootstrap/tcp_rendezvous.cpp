@@ -15,6 +15,7 @@
 #include <atomic>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 namespace net = tutti::detail::net;
 using namespace std::chrono_literals;

@@ -22,6 +22,7 @@
 #include <ctime>
 #include <optional>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 
 namespace asio = boost::asio;

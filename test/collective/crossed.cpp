@@ -7,6 +7,7 @@
 #include <tutti/progress_thread.hpp>
 
 #include <latch>
+#include <thread>
 
 namespace {
 

@@ -12,6 +12,8 @@
 #include <tutti/transport/loopback.hpp>
 #include <tutti/transport/tcp.hpp>
 
+#include <thread>
+
 BOOST_AUTO_TEST_CASE(test_never_waits_and_tells_the_end) {
   support::agree<tutti::loopback>(3, [](auto& world) -> std::string {
     tutti::allreduce sum{world, tutti::ring{}, tutti::sum<int>{}};

@@ -13,8 +13,10 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 
+#include <memory>
 #include <new>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 namespace asio = boost::asio;

@@ -7,6 +7,7 @@
 #include <cuda.h>
 #include <map>
 #include <string_view>
+#include <thread>
 
 namespace emulated_gpu {
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <pthread.h>
+#include <thread>
 #include <utility>
 
 namespace emulated_gpu {

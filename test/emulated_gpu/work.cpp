@@ -6,6 +6,7 @@
 #include "launch.hpp"
 
 #include <numeric>
+#include <thread>
 
 emulated_gpu::completion_ptr CUstream_st::put(work begin, work body) {
   last = std::make_shared<emulated_gpu::completion>();

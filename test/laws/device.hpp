@@ -14,6 +14,7 @@
 #include <tutti/topology/selection.hpp>
 #include <tutti/transport/loopback.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <random>

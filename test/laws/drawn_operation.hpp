@@ -6,6 +6,7 @@
 #include <tutti/reduction/location.hpp>
 #include <tutti/topology/selection.hpp>
 
+#include <algorithm>
 #include <complex>
 #include <string>
 #include <vector>

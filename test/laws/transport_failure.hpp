@@ -3,6 +3,7 @@
 
 #include <laws/transport.hpp>
 
+#include <algorithm>
 #include <csignal>
 #include <fstream>
 #include <memory>

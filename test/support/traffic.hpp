@@ -6,6 +6,7 @@
 #include <tutti/transport/concept.hpp>
 
 #include <algorithm>
+#include <thread>
 #include <vector>
 
 namespace tutti::support {

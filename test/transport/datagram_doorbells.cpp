@@ -148,12 +148,13 @@ BOOST_AUTO_TEST_CASE(a_file_reaches_more_ranks_than_messages_may_wait) {
     auto const is_it = [&](descriptor const& f) { return shared_file::identity(f) == shared_file::identity(file); };
     rank_type taken = 1;
     {
-      joined_threads giver(1);
-      giver.start([&] {
+      auto const give = [&](std::size_t) {
         while (handed != ranks && all.all[0].hand(handed, file.get(), steady_now() + patience)) {
           ++handed;
         }
-      });
+      };
+      joined_threads giver(1);
+      giver.start(give);
       while (taken != ranks && all.all[taken].take(0, is_it, steady_now() + patience)) {
         ++taken;
       }

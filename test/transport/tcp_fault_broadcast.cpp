@@ -5,6 +5,9 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
+#include <thread>
+
 namespace {
 
 using namespace tutti;

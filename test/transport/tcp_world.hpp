@@ -6,6 +6,7 @@
 #include <tutti/detail/bootstrap/threads.hpp>
 #include <tutti/transport/tcp.hpp>
 
+#include <algorithm>
 #include <memory>
 #include <thread>
 

@@ -6,6 +6,7 @@
 #include <support/rdma_device.hpp>
 #include <tutti/transport/verbs.hpp>
 
+#include <algorithm>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>

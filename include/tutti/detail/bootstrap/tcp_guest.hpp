@@ -5,6 +5,7 @@
 #include <tutti/detail/bootstrap/membership.hpp>
 #include <tutti/detail/bootstrap/tcp_hello.hpp>
 #include <tutti/detail/bootstrap/tcp_side.hpp>
+#include <tutti/detail/core/sleep.hpp>
 #include <tutti/detail/net/address.hpp>
 #include <tutti/detail/net/socket.hpp>
 #include <tutti/error.hpp>
@@ -13,12 +14,10 @@
 #include <tutti/packing.hpp>
 #include <tutti/time.hpp>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 namespace tutti::inline v0_1_0::detail {
@@ -43,7 +42,7 @@ class tcp_guest final : public tcp_side {
                                        "; start rank 0 there, or set TUTTI_TIMEOUT to wait longer")
             .between(me.rank, {0});
       }
-      std::this_thread::sleep_for(pause);
+      sleep_for(pause);
     }
   }
 

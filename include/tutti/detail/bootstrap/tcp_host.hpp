@@ -14,7 +14,6 @@
 #include <tutti/packing.hpp>
 #include <tutti/time.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>

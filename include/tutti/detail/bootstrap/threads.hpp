@@ -9,6 +9,7 @@
 #include <tutti/outcome.hpp>
 #include <tutti/rendezvous.hpp>
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -86,7 +87,8 @@ template <class F>
   for (rank_type r = 0; r < n; ++r) {
     ends.emplace_back(rank_failure{});
   }
-  auto const run = [&](rank_type me) {
+  auto const run = [&](std::size_t number) {
+    auto const me = static_cast<rank_type>(number);
     try {
       thread_rendezvous at(meeting, me);
       if constexpr (std::is_void_v<result>) {
@@ -109,7 +111,7 @@ template <class F>
     joined_threads ranks(n);
     try {
       for (rank_type me = 0; me < n; ++me) {
-        ranks.start(run, me);
+        ranks.start(run);
       }
     } catch (...) {
       meeting.leave(static_cast<rank_type>(ranks.size()), "no thread could be started for it");

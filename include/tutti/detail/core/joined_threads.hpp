@@ -1,42 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/cancellation.hpp>
+#include <tutti/detail/core/linkage.hpp>
 #include <tutti/detail/core/owned.hpp>
 
 #include <cstddef>
-#include <thread>
-#include <utility>
+#include <pthread.h>
 
 namespace tutti::inline v0_1_0::detail {
 
-/// Threads that are waited for on every way out of their scope. What the standard has for that is behind
-/// -fexperimental-library in libc++.
+/// Threads that are waited for on every way out of their scope. The standard's are behind -fexperimental-library in
+/// libc++, and <thread> takes 0.1 s to parse.
 class joined_threads {
  public:
   /// Has room for `n` threads.
   explicit joined_threads(std::size_t n) : threads_(n) {}
   joined_threads(joined_threads const&) = delete;
   joined_threads& operator=(joined_threads const&) = delete;
-  ~joined_threads() {
-    uncancelled const while_joining;
-    for (std::size_t i = 0; i != size_; ++i) {
-      threads_[i].join();
-    }
-  }
+  ~joined_threads();
 
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
+  /// Calls `body(i)` in a thread of its own, the i-th, from 0. All share `body`, which outlives this.
   /// @pre there is room. @throws std::system_error if no thread can be had
-  template <class... What>
-  void start(What&&... what) {
-    threads_[size_] = std::thread(std::forward<What>(what)...);
-    ++size_;
+  template <class Body>
+  void start(Body const& body) {
+    start([](void const* of, std::size_t number) { (*static_cast<Body const*>(of))(number); }, &body);
   }
 
  private:
-  owned_array<std::thread> threads_;
+  using body_call = void (*)(void const* body, std::size_t number);
+  struct thread {
+    ::pthread_t id;
+    body_call call;
+    void const* body;
+    std::size_t number;
+  };
+
+  void start(body_call call, void const* body);
+
+  owned_array<thread> threads_;
   std::size_t size_ = 0;  ///< how many of them have been started
 };
 
 }  // namespace tutti::detail
+
+#ifndef TUTTI_SEPARATE_COMPILATION
+#include <tutti/detail/impl/core/joined_threads.ipp>
+#endif

@@ -34,6 +34,7 @@ class owned {
   [[nodiscard]] T& operator*() const noexcept { return *p_; }
   [[nodiscard]] T* operator->() const noexcept { return p_; }
   [[nodiscard]] explicit operator bool() const noexcept { return p_ != nullptr; }
+  [[nodiscard]] bool operator==(std::nullptr_t) const noexcept { return p_ == nullptr; }
   [[nodiscard]] T* release() noexcept { return std::exchange(p_, nullptr); }
   void reset(T* p = nullptr) noexcept {
     if (T* const old = std::exchange(p_, p); old != nullptr) {

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/core/owned.hpp>
 #include <tutti/detail/tcp/address.hpp>
 #include <tutti/detail/tcp/connect_attempt.hpp>
 #include <tutti/detail/tcp/listener.hpp>
 #include <tutti/error.hpp>
 
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -102,7 +102,7 @@ class connector final : private listener::visitor {
   directions directions_;
   listener listener_;
   int starved_ = 0;
-  std::vector<std::unique_ptr<connect_attempt>> attempts_;
+  std::vector<owned<connect_attempt>> attempts_;
   std::vector<rank_type> calling_;  ///< the peers to which a connection is being made
   std::vector<std::string> incidents_;
 };

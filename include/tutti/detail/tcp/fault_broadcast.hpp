@@ -2,11 +2,11 @@
 #pragma once
 
 #include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/core/owned.hpp>
 #include <tutti/detail/tcp/connect_attempt.hpp>
 #include <tutti/detail/tcp/connection.hpp>
 #include <tutti/error.hpp>
 
-#include <memory>
 #include <vector>
 
 namespace tutti::inline v0_1_0::detail::net {
@@ -42,7 +42,7 @@ class fault_broadcast {
   void advance_all();
 
   tutti::fault fault_;
-  std::vector<std::unique_ptr<connect_attempt>> connections_;
+  std::vector<owned<connect_attempt>> connections_;
 };
 
 }  // namespace tutti::detail::net

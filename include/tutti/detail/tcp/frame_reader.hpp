@@ -9,8 +9,6 @@
 #include <tutti/detail/tcp/standing.hpp>
 #include <tutti/error.hpp>
 
-#include <algorithm>
-
 namespace tutti::inline v0_1_0::detail::net {
 
 /// The receiving half of a connection: takes the frames apart and hands the messages out.

@@ -5,7 +5,6 @@
 #include <tutti/detail/tcp/frame.hpp>
 #include <tutti/expects.hpp>
 
-#include <algorithm>
 #include <sys/uio.h>
 #include <vector>
 
@@ -22,7 +21,9 @@ class frame_writer {
  public:
   /// `window`: how much the peer keeps. `own`: how much this rank does.
   frame_writer(std::size_t piece, std::size_t window, std::size_t own)
-      : piece_((std::min)({piece, window / 2, std::size_t{1} << 31})), window_(window), most_owed_(most_owed(own)) {
+      : piece_((std::min)((std::min)(piece, window / 2), std::size_t{1} << 31)),
+        window_(window),
+        most_owed_(most_owed(own)) {
     rest_.reserve(4096);
     deferred_.reserve(4096);
   }
@@ -50,7 +51,7 @@ class frame_writer {
                .part = static_cast<std::uint32_t>(part_),
                .bytes = l.total,
                .what = what};
-    std::copy_n(owed_, lane_count, head.credits);
+    std::copy(owed_, owed_ + lane_count, head.credits);
     std::size_t const front = starts ? sizeof head : 0;
     std::size_t const pad = padding(part_);
     iovec const parts[] = {part(&head, front), part(bytes.data(), left_), part(zeros, pad)};
@@ -117,7 +118,7 @@ class frame_writer {
     owed_[on] += static_cast<std::uint32_t>(bytes);
     if (owed_[on] > most_owed_) {
       frame f{.kind = frame_kind::credit};
-      std::copy_n(owed_, lane_count, f.credits);
+      std::copy(owed_, owed_ + lane_count, f.credits);
       std::fill_n(owed_, lane_count, 0U);
       tell(f);
     }
@@ -194,7 +195,7 @@ class frame_writer {
       std::byte* end = together;
       for (iovec const& p : parts) {
         auto const* data = static_cast<std::byte const*>(p.iov_base);
-        end = std::copy_n(data, p.iov_len, end);
+        end = std::copy(data, data + p.iov_len, end);
       }
     }
     for (;;) {

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/core/owned.hpp>
 #include <tutti/detail/tcp/connection.hpp>
 #include <tutti/detail/tcp/connector.hpp>
 #include <tutti/detail/tcp/fault_broadcast.hpp>
 
 #include <bit>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -283,7 +283,7 @@ class mesh final : private connector::owner {
   waiter waiter_;
   connector connector_;
   fragment_pool pool_;
-  std::vector<std::unique_ptr<connection>> connections_;
+  std::vector<owned<connection>> connections_;
   std::vector<rank_type> up_;     ///< those with a connection
   wait_report said_[lane_count];  ///< by this rank
   fault_broadcast broadcast_;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/owned.hpp>
 #include <tutti/detail/tcp/frame.hpp>
 
 #include <cstring>
-#include <memory>
 #include <new>
 #include <vector>
 
@@ -91,7 +91,7 @@ class receive_buffer {
     }
     if (next == nullptr) {
       std::erase_if(blocks_, [&](auto const& b) { return b.get() != at_ && b->pins == 0 && b->capacity < least; });
-      blocks_.push_back(std::make_unique<block>(least < usual ? usual : least));
+      blocks_.push_back(owned<block>(new block(least < usual ? usual : least)));
       next = blocks_.back().get();
     }
     std::size_t const start = offset_ % frame_alignment;
@@ -104,7 +104,7 @@ class receive_buffer {
     tail_ = start + kept;
   }
 
-  std::vector<std::unique_ptr<block>> blocks_;
+  std::vector<owned<block>> blocks_;
   block* at_ = nullptr;
   std::size_t head_ = 0;
   std::size_t tail_ = 0;

@@ -3,6 +3,7 @@
 
 #include <tutti/detail/bootstrap/directory.hpp>
 #include <tutti/detail/bootstrap/file_rendezvous.hpp>
+#include <tutti/detail/core/sleep.hpp>
 #include <tutti/detail/net/address.hpp>
 #include <tutti/detail/net/nonce.hpp>
 #include <tutti/error.hpp>
@@ -10,9 +11,7 @@
 #include <tutti/outcome.hpp>
 #include <tutti/packing.hpp>
 
-#include <algorithm>
 #include <optional>
-#include <thread>
 #include <unistd.h>
 #include <utility>
 
@@ -106,12 +105,17 @@ class file_rendezvous::meeting {
       if (left <= duration::zero()) {
         return false;
       }
-      std::this_thread::sleep_for((std::min)(pause, left));
+      sleep_for((std::min)(pause, left));
     }
   }
 
   static bool contains(std::vector<std::string> const& names, std::string_view name) noexcept {
-    return std::find(names.begin(), names.end(), name) != names.end();
+    for (std::string const& one : names) {
+      if (one == name) {
+        return true;
+      }
+    }
+    return false;
   }
 
   /// Removes files of meetings by the number in their names. Whatever else lies in the folder stays.

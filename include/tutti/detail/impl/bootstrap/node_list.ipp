@@ -3,8 +3,6 @@
 
 #include <tutti/detail/bootstrap/node_list.hpp>
 
-#include <algorithm>
-
 namespace tutti::inline v0_1_0::detail {
 
 /// A reader of the names in a list of nodes.

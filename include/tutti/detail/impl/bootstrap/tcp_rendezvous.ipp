@@ -8,7 +8,6 @@
 #include <tutti/error.hpp>
 #include <tutti/expects.hpp>
 
-#include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>

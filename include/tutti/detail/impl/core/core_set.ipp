@@ -7,7 +7,8 @@
 
 #include <bit>
 #include <sched.h>
-#include <thread>
+#include <unistd.h>
+#include <utility>
 
 namespace tutti::inline v0_1_0::detail {
 
@@ -21,8 +22,8 @@ TUTTI_DECL core_set core_set::of_thread(::pid_t thread) {
       }
     }
   } else {  // more cores than a cpu_set_t holds, or a sandbox
-    std::size_t const cores = std::thread::hardware_concurrency();
-    for (std::size_t core = 0; core < cores; ++core) {
+    long const cores = ::sysconf(_SC_NPROCESSORS_ONLN);
+    for (std::size_t core = 0; std::cmp_less(core, cores); ++core) {
       all.add(core);
     }
   }

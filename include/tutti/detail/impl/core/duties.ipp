@@ -6,7 +6,7 @@
 #include <tutti/detail/core/inheritance.hpp>
 
 #include <pthread.h>
-#include <thread>
+#include <sched.h>
 #include <utility>
 
 namespace tutti::inline v0_1_0::detail {
@@ -16,7 +16,7 @@ class duties::between_threads {
  public:
   between_threads() noexcept {
     while (busy.exchange(true, std::memory_order_acquire)) {
-      std::this_thread::yield();
+      ::sched_yield();
     }
   }
   between_threads(between_threads const&) = delete;
@@ -173,7 +173,7 @@ TUTTI_DECL duties& duties::of_this_thread() {
 
 TUTTI_DECL void duties::lock() noexcept {
   while (locked_.exchange(true, std::memory_order_acquire)) {
-    std::this_thread::yield();
+    ::sched_yield();
   }
 }
 TUTTI_DECL void duties::unlock() noexcept {

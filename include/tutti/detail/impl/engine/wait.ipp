@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <poll.h>
+#include <sched.h>
 
 namespace tutti::inline v0_1_0::detail {
 
@@ -50,7 +51,7 @@ TUTTI_DECL bool wait_yielding(rank_state& world, wait_target const& what, bool h
   constexpr int yields = 64;
   for (int i = 0; i < yields; ++i) {
     time_point const before = steady_now();
-    std::this_thread::yield();
+    ::sched_yield();
     time_point const now = steady_now();
     bool const late = world.patience.late(now - before, now);
     world.poll();

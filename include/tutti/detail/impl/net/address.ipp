@@ -5,7 +5,6 @@
 #include <tutti/detail/net/address.hpp>
 #include <tutti/error.hpp>
 
-#include <algorithm>
 #include <arpa/inet.h>
 #include <cerrno>
 #include <cstring>

@@ -6,7 +6,7 @@
 #include <tutti/detail/tcp/address.hpp>
 #include <tutti/error.hpp>
 
-#include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 namespace tutti::inline v0_1_0::detail::net {
@@ -59,17 +59,30 @@ TUTTI_DECL card card::parse(std::string_view text) {
 /// Refuses two hosts that have the same address, as bridges of containers have: it leads from neither to the other.
 /// @throws error(failure::join)
 TUTTI_DECL void expect_addresses_of_their_own(std::vector<card> const& cards) {
-  std::vector<std::pair<std::string, rank_type>> places;
+  struct place {
+    std::string const* host;
+    rank_type rank;
+  };
+  std::vector<std::string> hosts(cards.size());
+  std::vector<place> places;
+  places.reserve(cards.size());
   for (rank_type r = 0; r < cards.size(); ++r) {
     if (!cards[r].node.empty() && !cards[r].at.is_link_local()) {
-      places.emplace_back(cards[r].at.host(), r);
+      hosts[r] = cards[r].at.host();
+      places.push_back({&hosts[r], r});
     }
   }
-  std::sort(places.begin(), places.end());
+  std::qsort(places.data(), places.size(), sizeof(place), [](void const* left, void const* right) {
+    place const& a = *static_cast<place const*>(left);
+    place const& b = *static_cast<place const*>(right);
+    int const order = a.host->compare(*b.host);
+    return order != 0 ? order : a.rank < b.rank ? -1 : 1;
+  });
   for (std::size_t i = 1; i < places.size(); ++i) {
-    auto const& [host, first] = places[i - 1];
-    rank_type const second = places[i].second;
-    if (host == places[i].first && cards[first].node != cards[second].node) {
+    std::string const& host = *places[i].host;
+    rank_type const first = places[i - 1].rank;
+    rank_type const second = places[i].rank;
+    if (host == *places[i - 1].host && cards[first].node != cards[second].node) {
       throw error(failure::join,
                   "rank " + std::to_string(first) + " and rank " + std::to_string(second) +
                       " are on different hosts, and both listen at " + host +

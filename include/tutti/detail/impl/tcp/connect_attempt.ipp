@@ -5,7 +5,6 @@
 #include <tutti/detail/tcp/connect_attempt.hpp>
 #include <tutti/detail/tcp/tuning.hpp>
 
-#include <algorithm>
 #include <cerrno>
 #include <span>
 #include <utility>

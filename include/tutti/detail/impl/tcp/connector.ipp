@@ -48,8 +48,8 @@ TUTTI_DECL void connector::call_up(rank_type peer) {
   // Why a peer has left is told before it leaves, but perhaps by a rank that has to wait for a processor.
   constexpr duration time_for_broadcast = std::chrono::milliseconds(100);
   if (attempts_[peer] == nullptr) {
-    attempts_[peer] = std::make_unique<connect_attempt>(waiter_, of(peer), greet(greeting::hello, peer), options_,
-                                                        time_for_broadcast);
+    attempts_[peer] = owned<connect_attempt>(
+        new connect_attempt(waiter_, of(peer), greet(greeting::hello, peer), options_, time_for_broadcast));
     calling_.push_back(peer);
   }
   connect_attempt& d = *attempts_[peer];

@@ -35,7 +35,7 @@ TUTTI_DECL bool fault_broadcast::tell(connection& l) const {
 }
 
 TUTTI_DECL void fault_broadcast::connect(waiter& w, address const& to, hello const& greeting, tcp_options const& o) {
-  connections_.push_back(std::make_unique<connect_attempt>(w, to, greeting, o, duration::zero()));
+  connections_.push_back(owned<connect_attempt>(new connect_attempt(w, to, greeting, o, duration::zero())));
   connections_.back()->advance();
 }
 

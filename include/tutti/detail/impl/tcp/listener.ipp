@@ -3,7 +3,6 @@
 
 #include <tutti/detail/tcp/listener.hpp>
 
-#include <algorithm>
 #include <cstring>
 #include <span>
 #include <utility>

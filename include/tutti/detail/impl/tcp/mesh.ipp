@@ -3,7 +3,6 @@
 
 #include <tutti/detail/tcp/mesh.hpp>
 
-#include <algorithm>
 #include <cerrno>
 #include <poll.h>
 #include <string>
@@ -45,10 +44,13 @@ TUTTI_DECL void mesh::inquire(rank_type peer, flow s) {
 }
 
 TUTTI_DECL bool mesh::delivered() const noexcept {
-  return broadcast_.spread() && std::all_of(up_.begin(), up_.end(), [this](rank_type peer) {
-           connection const& l = *connections_[peer];
-           return l.over || l.relayed || l.delivered();
-         });
+  for (rank_type const peer : up_) {
+    connection const& l = *connections_[peer];
+    if (!l.over && !l.relayed && !l.delivered()) {
+      return false;
+    }
+  }
+  return broadcast_.spread();
 }
 
 TUTTI_DECL void mesh::lose(rank_type peer, failure kind, int code) {
@@ -103,7 +105,7 @@ TUTTI_DECL void mesh::adopt(tutti::fault const& why, bool to_all) {
 
 TUTTI_DECL void mesh::established(rank_type peer, descriptor socket, hello const& theirs) {
   waiter_.add(socket.get(), waiter::what::connection, peer, false);
-  connections_[peer] = std::make_unique<connection>(std::move(socket), theirs, options_, pool_);
+  connections_[peer] = owned<connection>(new connection(std::move(socket), theirs, options_, pool_));
   up_.push_back(peer);
   if (fault()) {
     spread(peer);
@@ -160,7 +162,7 @@ TUTTI_DECL void mesh::leave() {
   }
   // After a fault no rank waits for data, only for the fault: what is still in the way of it soon will be for longer,
   // so a broadcast connection takes it.
-  duration const patience = fault() ? std::min<duration>(options_.linger, std::chrono::seconds(1)) : options_.linger;
+  duration const patience = fault() ? (std::min<duration>)(options_.linger, std::chrono::seconds(1)) : options_.linger;
   time_point const begin = steady_now();
   for (;;) {
     duration const waited = steady_now() - begin;

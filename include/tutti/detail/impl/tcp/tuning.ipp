@@ -3,7 +3,6 @@
 
 #include <tutti/detail/tcp/tuning.hpp>
 
-#include <algorithm>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string_view>
