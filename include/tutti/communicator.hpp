@@ -189,29 +189,10 @@ class communicator {
  private:
   /// All that it is: one for all its names, and never moved.
   struct state : detail::rank_state {
-    template <class Meet>
-    state(Meet& meet, detail::joint_rendezvous<Meet>& all, options const& o, Trace&& to)
-        : rank_state(detail::any_transport(transport), traces(), meet.rank(), ranks_in_parent(meet),
-                     all.exchange(detail::introduction(name_of(meet), o.role))),
-          extent(meet.size()),
-          settings(o),
-          transport(open_transport<Transport>(all, o.transport)),
-          leaving(*this, whole_of(meet)),
-          hosts(find_hosts()),
-          trace(std::move(to)) {
-      if constexpr (N != dynamic) {
-        expects(meet.size() == N, "communicator: its type says ", N, " ranks, and the world has ", meet.size(),
-                "; start that many, or take tutti::dynamic");
-      }
-      this->calls_system = !detail::only_wakes<Transport>;
-      if constexpr (has_devices<Transport>) {
-        settings.transport.device = transport.device_number();  // parts of it are on the same
-      }
-      settings.kin.found();
-      transport.begin({transfer_lane, 0}, make_call(operation_kind::transfer, "", "", ""));
-      // It is made when all have their part of it: from now on a rank that gives it up can tell the others why.
-      static_cast<void>(all.exchange({}));
-    }
+    template <class Joint>
+    [[nodiscard]] TUTTI_COLD static state* make(Joint& all, options const& o, Trace&& to);
+    template <class Joint>
+    TUTTI_COLD state(Joint& all, options const& o, Trace&& to);
     TUTTI_COLD ~state();
 
     void hold() noexcept { holders.fetch_add(1, std::memory_order_relaxed); }
@@ -264,51 +245,52 @@ class communicator {
     return *state_;
   }
 
-  /// A thread that meets others is not cancelled: they would wait for it.
   template <class Meet>
   [[nodiscard]] static state* make(Meet& meet, options const& o, Trace&& to) {
-    detail::uncancelled const throughout(detail::uncancelled::points::none);
-    detail::joint_rendezvous<Meet> all(meet);
-    try {
-      static_cast<void>(detail::expect_deadline(o.deadline));
-      return new state(meet, all, o, std::move(to));
-    } catch (...) {
-      all.fail();
-    }
+    detail::joint_rendezvous all(meet);
+    return state::make(all, o, std::move(to));
   }
-
-  template <class Meet>
-  static std::string name_of(Meet const& meet) {
-    if constexpr (requires { meet.name(); }) {
-      return meet.name();
-    } else {
-      return "world";
-    }
-  }
-
-  template <class Meet>
-  static detail::rank_state const* whole_of(Meet const& meet) {
-    if constexpr (requires { meet.whole(); }) {
-      return &meet.whole();
-    } else {
-      return nullptr;
-    }
-  }
-
-  template <class Meet>
-  static std::vector<rank_type> ranks_in_parent(Meet const& meet) {
-    if constexpr (requires { meet.parent_ranks(); }) {
-      return meet.parent_ranks();
-    } else {
-      return {};
-    }
-  }
-
   detail::counted<state> state_;
 };
 
 // Out of its class: where the instance is compiled apart, a unit does not look at what it would not inline.
 
+template <transport Transport, rank_type N, tracer Trace>
+template <class Joint>
+communicator<Transport, N, Trace>::state::state(Joint& all, options const& o, Trace&& to)
+    : rank_state(detail::any_transport(transport), traces(), all.rank(), all.parent_ranks(),
+                 all.exchange(detail::introduction(all.name(), o.role))),
+      extent(all.size()),
+      settings(o),
+      transport(open_transport<Transport>(all, o.transport)),
+      leaving(*this, all.whole()),
+      hosts(find_hosts()),
+      trace(std::move(to)) {
+  if constexpr (N != dynamic) {
+    expects(all.size() == N, "communicator: its type says ", N, " ranks, and the world has ", all.size(),
+            "; start that many, or take tutti::dynamic");
+  }
+  this->calls_system = !detail::only_wakes<Transport>;
+  if constexpr (has_devices<Transport>) {
+    settings.transport.device = transport.device_number();  // parts of it are on the same
+  }
+  settings.kin.found();
+  transport.begin({transfer_lane, 0}, make_call(operation_kind::transfer, "", "", ""));
+  // It is made when all have their part of it: from now on a rank that gives it up can tell the others why.
+  static_cast<void>(all.exchange({}));
+}
+/// A thread that meets others is not cancelled: they would wait for it.
+template <transport Transport, rank_type N, tracer Trace>
+template <class Joint>
+auto communicator<Transport, N, Trace>::state::make(Joint& all, options const& o, Trace&& to) -> state* {
+  detail::uncancelled const throughout(detail::uncancelled::points::none);
+  try {
+    static_cast<void>(detail::expect_deadline(o.deadline));
+    return new state(all, o, std::move(to));
+  } catch (...) {
+    all.fail();
+  }
+}
 template <transport Transport, rank_type N, tracer Trace>
 communicator<Transport, N, Trace>::state::~state() {
   detail::duties::leave(*this);

@@ -7,9 +7,13 @@
 
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace tutti::inline v0_1_0::detail {
+
+struct rank_state;
 
 /// The text of a rank that takes part in an exchange: what it says.
 [[nodiscard]] TUTTI_DECL std::string joint_text(std::string_view said);
@@ -22,77 +26,147 @@ TUTTI_DECL void open_joint_texts(std::vector<std::string>& all, rank_type self);
 /// that exception.
 [[noreturn]] TUTTI_DECL void throw_joint_failure(std::vector<std::string>& all, rank_type self);
 
-/// A rendezvous as the making of a communicator sees it: a rank that fails between two exchanges takes part in the next
-/// one with its failure, and all ranks get the same error, which names that rank and says why. So no rank leaves
-/// without a word, and none waits for one that has. The last step of the making is an exchange, too.
-template <rendezvous Meet>
-class joint_rendezvous {
+/// The members of a rendezvous that the making of a communicator calls, as pointers; see `joint_meeting`.
+struct rendezvous_calls {
+  std::vector<std::string> (*exchange)(void*, std::string_view) = nullptr;
+  rank_type (*world_rank)(void const*, rank_type) = nullptr;
+  std::string (*local_host)(void const*) = nullptr;  ///< null, unless it knows; as the next five
+  std::string (*node)(void const*) = nullptr;
+  std::string (*name)(void const*) = nullptr;
+  rank_state const& (*whole)(void const*) = nullptr;
+  std::vector<rank_type> (*parent_ranks)(void const*) = nullptr;
+  rank_type (*parent_rank)(void const*, rank_type) = nullptr;
+
+  template <class Meet>
+  [[nodiscard]] static constexpr rendezvous_calls of() noexcept {
+    using m = Meet;
+    rendezvous_calls c{
+        .exchange = [](void* p, std::string_view mine) { return static_cast<m*>(p)->exchange(mine); },
+        .world_rank = [](void const* p, rank_type r) { return detail::world_rank(*static_cast<m const*>(p), r); }};
+    if constexpr (requires(m const& meet) { meet.local_host(); }) {
+      c.local_host = [](void const* p) -> std::string { return static_cast<m const*>(p)->local_host(); };
+    }
+    if constexpr (requires(m const& meet) { meet.node(); }) {
+      c.node = [](void const* p) -> std::string { return static_cast<m const*>(p)->node(); };
+    }
+    if constexpr (requires(m const& meet) { meet.name(); }) {
+      c.name = [](void const* p) -> std::string { return static_cast<m const*>(p)->name(); };
+    }
+    if constexpr (requires(m const& meet) { meet.whole(); }) {
+      c.whole = [](void const* p) -> rank_state const& { return static_cast<m const*>(p)->whole(); };
+    }
+    if constexpr (requires(m const& meet) { meet.parent_ranks(); }) {
+      c.parent_ranks = [](void const* p) -> std::vector<rank_type> { return static_cast<m const*>(p)->parent_ranks(); };
+    }
+    if constexpr (requires(m const& meet, rank_type r) { meet.parent_rank(r); }) {
+      c.parent_rank = [](void const* p, rank_type r) { return static_cast<m const*>(p)->parent_rank(r); };
+    }
+    return c;
+  }
+};
+
+/// A rendezvous, of any type, as the making of a communicator sees it: a rank that fails between two exchanges takes
+/// part in the next one with its failure, and all ranks get the same error, which names that rank and says why. So no
+/// rank leaves without a word, and none waits for one that has. The last step of the making is an exchange, too.
+class joint_meeting {
  public:
-  static constexpr bool one_host = on_one_host<Meet>;
+  /// @pre `by` outlives this
+  template <rendezvous Meet>
+  explicit joint_meeting(Meet& by) : by_(&by), calls_(&calls_of<Meet>), rank_(by.rank()), size_(by.size()) {}
 
-  explicit joint_rendezvous(Meet& by) noexcept : by_(&by) {}
-
-  [[nodiscard]] rank_type rank() const { return by_->rank(); }
-  [[nodiscard]] rank_type size() const { return by_->size(); }
+  [[nodiscard]] rank_type rank() const noexcept { return rank_; }
+  [[nodiscard]] rank_type size() const noexcept { return size_; }
 
   /// @throws error if a rank has failed; and what the rendezvous throws
-  std::vector<std::string> exchange(std::string_view mine) {
-    over_ = true;  // unless it succeeds
-    std::vector<std::string> all = by_->exchange(joint_text(mine));
-    open_joint_texts(all, rank());
-    over_ = false;
-    return all;
-  }
+  TUTTI_DECL std::vector<std::string> exchange(std::string_view mine);
   /// Tells the others the exception that is being handled, and throws the failure that all ranks agree on. Exceptions
   /// that are no tutti::error go on as they are on this rank.
-  [[noreturn]] void fail() {
-    if (over_) {
-      throw;
+  [[noreturn]] TUTTI_DECL void fail();
+
+  [[nodiscard]] rank_type world_rank(rank_type r) const { return calls_->world_rank(by_, r); }
+  /// The text that tells this host from others; empty if the rendezvous knows none.
+  [[nodiscard]] std::string node() const { return calls_->node != nullptr ? calls_->node(by_) : std::string(); }
+  /// The name of the communicator: "world", unless the rendezvous has one.
+  [[nodiscard]] std::string name() const { return calls_->name != nullptr ? calls_->name(by_) : std::string("world"); }
+  /// The communicator whose members meet, or null.
+  [[nodiscard]] rank_state const* whole() const { return calls_->whole != nullptr ? &calls_->whole(by_) : nullptr; }
+  /// The numbers of the members in that communicator, or in the one that failed before; empty if there is none.
+  [[nodiscard]] std::vector<rank_type> parent_ranks() const {
+    return calls_->parent_ranks != nullptr ? calls_->parent_ranks(by_) : std::vector<rank_type>();
+  }
+  /// @pre the members are those of a communicator
+  [[nodiscard]] rank_type parent_rank(rank_type r) const { return calls_->parent_rank(by_, r); }
+
+ protected:
+  [[nodiscard]] std::string host() const { return calls_->local_host(by_); }
+
+ private:
+  template <class Meet>
+  static constexpr rendezvous_calls calls_of = rendezvous_calls::of<Meet>();
+
+  void* by_;
+  rendezvous_calls const* calls_;
+  rank_type rank_;
+  rank_type size_;
+  bool over_ = false;  ///< no further exchange can succeed
+};
+
+/// A joint meeting as a transport sees it when it is opened. Its type says no more than a transport asks at compile
+/// time, so that what opens a transport is compiled once for the rendezvous of all launchers, and once for all parts.
+///
+/// @tparam OneHost the members are all on one host
+/// @tparam LocatesHosts the rendezvous has a `local_host`
+/// @tparam Whole the transport through which the members talk already, or void
+template <bool OneHost, bool LocatesHosts, class Whole>
+class joint_rendezvous : public joint_meeting {
+ public:
+  static constexpr bool one_host = OneHost;
+
+  template <rendezvous Meet>
+  explicit joint_rendezvous(Meet& by) : joint_meeting(by) {
+    if constexpr (has_whole) {
+      whole_ = &by.transport();
     }
-    over_ = true;
-    std::vector<std::string> all{joint_failure(rank())};
-    try {
-      all = by_->exchange(all[0]);
-    } catch (...) {  // it cannot be told; the others miss this rank
-    }
-    throw_joint_failure(all, rank());
   }
 
-  [[nodiscard]] rank_type world_rank(rank_type r) const
-    requires part_of_world<Meet>
-  {
-    return by_->world_rank(r);
-  }
   [[nodiscard]] std::string local_host() const
-    requires requires(Meet const& m) { m.local_host(); }
+    requires LocatesHosts
   {
-    return by_->local_host();
-  }
-  [[nodiscard]] std::string node() const
-    requires requires(Meet const& m) { m.node(); }
-  {
-    return by_->node();
+    return this->host();
   }
   [[nodiscard]] auto& transport() const
-    requires requires(Meet const& m) { m.transport(); }
+    requires(!std::is_void_v<Whole>)
   {
-    return by_->transport();
-  }
-  [[nodiscard]] rank_type parent_rank(rank_type r) const
-    requires requires(Meet const& m) { m.parent_rank(r); }
-  {
-    return by_->parent_rank(r);
-  }
-  [[nodiscard]] std::vector<rank_type> const& parent_ranks() const
-    requires requires(Meet const& m) { m.parent_ranks(); }
-  {
-    return by_->parent_ranks();
+    return *whole_;
   }
 
  private:
-  Meet* by_;
-  bool over_ = false;  ///< no further exchange can succeed
+  static constexpr bool has_whole = !std::is_void_v<Whole>;
+
+  Whole* whole_ = nullptr;
 };
+
+template <class Meet>
+struct transport_of_members {
+  using type = void;
+};
+template <class Meet>
+  requires requires(Meet const& m) { m.transport(); }
+struct transport_of_members<Meet> {
+  using type = std::remove_reference_t<decltype(std::declval<Meet const&>().transport())>;
+};
+
+template <class Meet>
+joint_rendezvous(Meet&) -> joint_rendezvous<on_one_host<Meet>, requires(Meet const& m) { m.local_host(); },
+                                            typename transport_of_members<Meet>::type>;
+
+/// The meeting of processes or threads that this host has started.
+using joint_of_one_host = joint_rendezvous<true, false, void>;
+/// The meeting of what a launcher has started, and of what is left of a world.
+using joint_of_hosts = joint_rendezvous<false, true, void>;
+/// The meeting of a part of a communicator.
+template <class Transport>
+using joint_of_part = joint_rendezvous<false, requires(Transport const& t) { t.local_host(); }, Transport>;
 
 }  // namespace tutti::detail
 

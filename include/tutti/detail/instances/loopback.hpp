@@ -7,12 +7,16 @@
 #include <tutti/transport/loopback.hpp>
 
 // What tutti/compiled.cpp holds of this transport, so that units which are linked with it need not compile it: the
-// engine, which is one for all operations.
+// engine, which is one for all operations, and the making of worlds and parts.
 namespace tutti::inline v0_1_0 {
 
 TUTTI_COMPILED template class detail::mailbox_endpoint<detail::common_places>;
 TUTTI_COMPILED template class detail::outbox<detail::mailbox_endpoint<detail::common_places>>;
 TUTTI_COMPILED template class communicator<loopback>;
+TUTTI_COMPILED template communicator<loopback>::state* communicator<loopback>::state::make(detail::joint_of_one_host&,
+                                                                                           options const&, no_trace&&);
+TUTTI_COMPILED template communicator<loopback>::state* communicator<loopback>::state::make(
+    detail::joint_of_part<loopback>&, options const&, no_trace&&);
 TUTTI_COMPILED template class detail::operation_run<communicator<loopback>>;
 TUTTI_COMPILED template class detail::segments<communicator<loopback>, false>;
 TUTTI_COMPILED template class detail::segments<communicator<loopback>, true>;

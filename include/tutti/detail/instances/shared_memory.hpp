@@ -7,13 +7,19 @@
 #include <tutti/transport/shared_memory.hpp>
 
 // What tutti/compiled.cpp holds of this transport, so that units which are linked with it need not compile it: the
-// engine, which is one for all operations.
+// engine, which is one for all operations, and the making of worlds and parts.
 namespace tutti::inline v0_1_0 {
 
 TUTTI_COMPILED template class detail::mailbox_endpoint<detail::shared_places>;
 TUTTI_COMPILED template class detail::outbox<detail::mailbox_endpoint<detail::shared_places>>;
 TUTTI_COMPILED template class basic_shared_memory<detail::datagram_doorbells>;
 TUTTI_COMPILED template class communicator<shared_memory>;
+TUTTI_COMPILED template communicator<shared_memory>::state* communicator<shared_memory>::state::make(
+    detail::joint_of_one_host&, options const&, no_trace&&);
+TUTTI_COMPILED template communicator<shared_memory>::state* communicator<shared_memory>::state::make(
+    detail::joint_of_hosts&, options const&, no_trace&&);
+TUTTI_COMPILED template communicator<shared_memory>::state* communicator<shared_memory>::state::make(
+    detail::joint_of_part<shared_memory>&, options const&, no_trace&&);
 TUTTI_COMPILED template class detail::operation_run<communicator<shared_memory>>;
 TUTTI_COMPILED template class detail::segments<communicator<shared_memory>, false>;
 TUTTI_COMPILED template class detail::segments<communicator<shared_memory>, true>;

@@ -7,10 +7,16 @@
 #include <tutti/transport/tcp.hpp>
 
 // What tutti/compiled.cpp holds of this transport, so that units which are linked with it need not compile it: the
-// engine, which is one for all operations.
+// engine, which is one for all operations, and the making of worlds and parts.
 namespace tutti::inline v0_1_0 {
 
 TUTTI_COMPILED template class communicator<tcp>;
+TUTTI_COMPILED template communicator<tcp>::state* communicator<tcp>::state::make(detail::joint_of_one_host&,
+                                                                                 options const&, no_trace&&);
+TUTTI_COMPILED template communicator<tcp>::state* communicator<tcp>::state::make(detail::joint_of_hosts&,
+                                                                                 options const&, no_trace&&);
+TUTTI_COMPILED template communicator<tcp>::state* communicator<tcp>::state::make(detail::joint_of_part<tcp>&,
+                                                                                 options const&, no_trace&&);
 TUTTI_COMPILED template class detail::operation_run<communicator<tcp>>;
 TUTTI_COMPILED template class detail::segments<communicator<tcp>, false>;
 TUTTI_COMPILED template class detail::segments<communicator<tcp>, true>;

@@ -53,4 +53,25 @@ TUTTI_DECL void throw_joint_failure(std::vector<std::string>& all, rank_type sel
   }
 }
 
+TUTTI_DECL std::vector<std::string> joint_meeting::exchange(std::string_view mine) {
+  over_ = true;  // unless it succeeds
+  std::vector<std::string> all = calls_->exchange(by_, joint_text(mine));
+  open_joint_texts(all, rank_);
+  over_ = false;
+  return all;
+}
+
+TUTTI_DECL void joint_meeting::fail() {
+  if (over_) {
+    throw;
+  }
+  over_ = true;
+  std::vector<std::string> all{joint_failure(rank_)};
+  try {
+    all = calls_->exchange(by_, all[0]);
+  } catch (...) {  // it cannot be told; the others miss this rank
+  }
+  throw_joint_failure(all, rank_);
+}
+
 }  // namespace tutti::detail
