@@ -5,7 +5,6 @@
 #include <tutti/error.hpp>
 
 #include <exception>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -47,6 +46,9 @@ namespace detail {
 
 /// Reads what `encode` wrote. False: `bytes` are something else.
 [[nodiscard]] TUTTI_DECL bool decode(std::string_view bytes, rank_failure& to);
+
+/// Throws what a rank threw, or an error that tells as much of it as is known.
+[[noreturn]] TUTTI_DECL void throw_failure(rank_failure const& why);
 
 }  // namespace detail
 
@@ -101,16 +103,9 @@ class outcome {
 
  private:
   void expect_value() const {
-    if (has_value()) {
-      return;
+    if (!has_value()) {
+      detail::throw_failure(why_);
     }
-    if (why_.thrown) {
-      std::rethrow_exception(why_.thrown);
-    }
-    if (why_.kind == tutti::failure::none) {
-      throw std::runtime_error(why_.text);
-    }
-    throw error(static_cast<error_facts const&>(why_), why_.text);
   }
 
   std::vector<stored> value_;  ///< one, or none

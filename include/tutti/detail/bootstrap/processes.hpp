@@ -4,7 +4,6 @@
 #include <tutti/detail/bootstrap/channel.hpp>
 #include <tutti/detail/bootstrap/child.hpp>
 #include <tutti/detail/bootstrap/returnable.hpp>
-#include <tutti/detail/core/cancellation.hpp>
 #include <tutti/detail/core/linkage.hpp>
 #include <tutti/expects.hpp>
 #include <tutti/outcome.hpp>
@@ -43,14 +42,18 @@ class process_world {
  public:
   process_world(rank_type size, duration patience);
 
-  /// Forks rank r, which runs `body(channel&)`.
-  template <class Body>
-  void start(rank_type r, Body&& body) {
-    ranks_[r].process = child::start(connect(r), [&](descriptor own) {
-      channel line(std::move(own));
-      body(line);
-    });
-  }
+  ~process_world();
+  process_world(process_world const&) = delete;
+  process_world& operator=(process_world const&) = delete;
+
+  /// What every rank does: a function, and the bytes of its result.
+  struct body {
+    void* of;
+    std::string (*call)(void* of, process_rendezvous& at);
+  };
+
+  /// Forks rank r, which calls `what` and sends its result, or its failure.
+  void start(rank_type r, body const& what);
 
   /// Serves until every process has ended.
   void serve();
@@ -115,27 +118,19 @@ template <class F>
                 "a rank that is a process returns void, a trivially copyable type that is no pointer or view, "
                 "std::string, or std::vector of such a type: nothing else comes back out of its memory");
   expects(n >= 1, "spawn: a world has at least one rank, not 0");
+  auto call = [&f](process_rendezvous& at) -> std::string {
+    if constexpr (std::is_void_v<result>) {
+      f(at);
+      return {};
+    } else {
+      return encode_result<result>(f(at));
+    }
+  };
+  process_world::body const all_do{
+      &call, [](void* of, process_rendezvous& at) { return (*static_cast<decltype(call)*>(of))(at); }};
   process_world world(n, patience);
   for (rank_type r = 0; r < n; ++r) {
-    world.start(r, [&](channel& parent) {
-      try {
-        process_rendezvous at(parent, r, n);
-        if constexpr (std::is_void_v<result>) {
-          f(at);
-          parent.queue(bootstrap_frame_kind::result, {});
-        } else {
-          parent.queue(bootstrap_frame_kind::result, encode_result<result>(f(at)));
-        }
-      } catch (...) {
-        if (is_forced_unwind()) {
-          parent.queue(bootstrap_frame_kind::failure, encode(unwound_failure()));
-          parent.send((time_point::max)());
-          throw;
-        }
-        parent.queue(bootstrap_frame_kind::failure, encode(current_failure()));
-      }
-      parent.send((time_point::max)());
-    });
+    world.start(r, all_do);
   }
   world.serve();
   std::vector<outcome<result>> out;

@@ -5,6 +5,7 @@
 #include <tutti/packing.hpp>
 
 #include <exception>
+#include <stdexcept>
 
 namespace tutti::inline v0_1_0::detail {
 
@@ -54,6 +55,16 @@ TUTTI_DECL bool decode(std::string_view bytes, rank_failure& to) {
     at_fault.push_back(u.number_as<rank_type>());
   }
   return u.done() && number < failure_kinds;
+}
+
+TUTTI_DECL void throw_failure(rank_failure const& why) {
+  if (why.thrown) {
+    std::rethrow_exception(why.thrown);
+  }
+  if (why.kind == failure::none) {
+    throw std::runtime_error(why.text);
+  }
+  throw error(static_cast<error_facts const&>(why), why.text);
 }
 
 }  // namespace tutti::detail

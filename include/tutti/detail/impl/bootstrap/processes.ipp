@@ -3,6 +3,7 @@
 
 #include <tutti/detail/bootstrap/membership.hpp>
 #include <tutti/detail/bootstrap/processes.hpp>
+#include <tutti/detail/core/cancellation.hpp>
 #include <tutti/detail/core/deadline.hpp>
 #include <tutti/error.hpp>
 #include <tutti/packing.hpp>
@@ -34,6 +35,27 @@ TUTTI_DECL std::vector<std::string> process_rendezvous::exchange(std::string_vie
 
 TUTTI_DECL process_world::process_world(rank_type size, duration patience)
     : patience_(finite_patience(patience)), ranks_(size) {}
+
+TUTTI_DECL process_world::~process_world() = default;
+
+TUTTI_DECL void process_world::start(rank_type r, body const& what) {
+  auto const size = static_cast<rank_type>(ranks_.size());
+  ranks_[r].process = child::start(connect(r), [&](descriptor own) {
+    channel parent(std::move(own));
+    try {
+      process_rendezvous at(parent, r, size);
+      parent.queue(bootstrap_frame_kind::result, what.call(what.of, at));
+    } catch (...) {
+      if (is_forced_unwind()) {
+        parent.queue(bootstrap_frame_kind::failure, encode(unwound_failure()));
+        parent.send((time_point::max)());
+        throw;
+      }
+      parent.queue(bootstrap_frame_kind::failure, encode(current_failure()));
+    }
+    parent.send((time_point::max)());
+  });
+}
 
 /// Makes the connection between rank r and this process; returns the end for rank r.
 TUTTI_DECL descriptor process_world::connect(rank_type r) {
