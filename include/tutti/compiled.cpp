@@ -35,6 +35,7 @@
 #include <tutti/detail/impl/communicator/joint_rendezvous.ipp>
 #include <tutti/detail/impl/communicator/rank_state.ipp>
 #include <tutti/detail/impl/communicator/relative.ipp>
+#include <tutti/detail/impl/core/control_groups.ipp>
 #include <tutti/detail/impl/core/core_set.ipp>
 #include <tutti/detail/impl/core/descriptor.ipp>
 #include <tutti/detail/impl/core/duties.ipp>

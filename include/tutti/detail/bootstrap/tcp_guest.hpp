@@ -28,7 +28,8 @@ class tcp_guest final : public tcp_side {
   /// Connects, presents itself, and waits until every rank has come. Rank 0 may start later: until
   /// the deadline a host that is unknown, unreachable or refuses is tried again.
   /// @throws error(failure::join)
-  tcp_guest(net::host_port const& at, membership const& me) : me_(with_finite_patience(me)), place_(net::format(at)) {
+  TUTTI_COLD tcp_guest(net::host_port const& at, membership const& me)
+      : me_(with_finite_patience(me)), place_(net::format(at)) {
     time_point const deadline = steady_now() + me_.patience;
     constexpr duration longest = std::chrono::milliseconds(250);
     for (duration pause = std::chrono::milliseconds(2);; pause = (std::min)(2 * pause, longest)) {
@@ -46,7 +47,7 @@ class tcp_guest final : public tcp_side {
     }
   }
 
-  std::vector<std::string> exchange(std::string_view mine) override {
+  TUTTI_COLD std::vector<std::string> exchange(std::string_view mine) override {
     line_.queue(bootstrap_frame_kind::text, mine);
     bootstrap_frame answer;
     // Rank 0 keeps the time from when it comes itself, which may be as late as its own patience allows.
@@ -79,7 +80,7 @@ class tcp_guest final : public tcp_side {
   static constexpr std::uint64_t most_words = 1U << 16U;  ///< of a welcome or a failure
   static constexpr std::uint64_t most_table = 1U << 28U;  ///< of all texts
 
-  bool reach(net::host_port const& at, time_point deadline) {
+  TUTTI_COLD bool reach(net::host_port const& at, time_point deadline) {
     try {
       for (net::address const& to : net::resolve(at.host, at.port)) {
         // An address that swallows packets must not keep the others from being tried.
@@ -96,7 +97,7 @@ class tcp_guest final : public tcp_side {
     return false;
   }
 
-  bool enter() {
+  TUTTI_COLD bool enter() {
     time_point const deadline = steady_now() + me_.patience + grace;
     std::string const hello = tcp_hello{me_.rank, me_.size, me_.job, this_member(me_.role)}.encode();
     expects(hello.size() <= tcp_hello::limit, "tcp_rendezvous: the names of job and role make a greeting of ",
@@ -125,7 +126,7 @@ class tcp_guest final : public tcp_side {
     return false;
   }
 
-  void throw_if_told(bootstrap_frame const& answer) const {
+  TUTTI_COLD void throw_if_told(bootstrap_frame const& answer) const {
     rank_failure why;
     if (answer.kind == bootstrap_frame_kind::failure && decode(answer.payload, why)) {
       throw error(why.kind, why.text).between(me_.rank, why.at_fault);

@@ -34,7 +34,7 @@ namespace tutti::inline v0_1_0::detail {
 /// bounded.
 class tcp_host final : public tcp_side {
  public:
-  tcp_host(descriptor listener, membership const& me)
+  TUTTI_COLD tcp_host(descriptor listener, membership const& me)
       : me_(with_finite_patience(me)),
         place_(net::local_address(listener.get()).text()),
         listener_(std::move(listener)),
@@ -54,7 +54,7 @@ class tcp_host final : public tcp_side {
     announce();
   }
 
-  std::vector<std::string> exchange(std::string_view mine) override {
+  TUTTI_COLD std::vector<std::string> exchange(std::string_view mine) override {
     std::vector<std::string> all(me_.size);
     std::vector<bool> here(me_.size);
     all[0] = mine;
@@ -70,13 +70,13 @@ class tcp_host final : public tcp_side {
 
   // What the greeter asks and tells.
 
-  [[nodiscard]] static pending_hello begin(descriptor s) {
+  [[nodiscard]] TUTTI_COLD static pending_hello begin(descriptor s) {
     std::string from = net::peer_address(s.get()).text();
     return {channel(std::move(s)), std::move(from)};
   }
   [[nodiscard]] static net::heard hear(pending_hello& p) { return p.hear(tcp_hello::limit); }
   void turn_away(pending_hello const& p, char const* why) { refuse(p.from, why); }
-  void arrive(pending_hello p) {
+  TUTTI_COLD void arrive(pending_hello p) {
     tcp_hello hello;
     if (!hello.decode(p.said.payload)) {
       return refuse(p.from, "not a hello of tutti");
@@ -107,7 +107,7 @@ class tcp_host final : public tcp_side {
   static constexpr duration moment = std::chrono::seconds(1);  ///< how long it tells latecomers that it failed
 
   /// Waits until all have come.
-  void gather() {
+  TUTTI_COLD void gather() {
     time_point const deadline = steady_now() + me_.patience;
     while (!roll_.complete()) {
       listen(deadline);
@@ -122,7 +122,7 @@ class tcp_host final : public tcp_side {
   }
 
   /// Tells those that have come why it failed, and for a moment those that are on their way.
-  void dismiss(rank_failure why) {
+  TUTTI_COLD void dismiss(rank_failure why) {
     verdict_ = std::move(why);
     std::size_t left = me_.size - 1;
     for (channel& g : guests_) {
@@ -136,7 +136,7 @@ class tcp_host final : public tcp_side {
   }
 
   /// Waits once, and hears what has come.
-  void listen(time_point deadline) {
+  TUTTI_COLD void listen(time_point deadline) {
     std::vector<pollfd> set(1, {listener_.get(), POLLIN, 0});
     for (channel const& g : guests_) {
       set.push_back({g.fd(), POLLIN, 0});  // an absent one has -1, which poll skips
@@ -161,7 +161,7 @@ class tcp_host final : public tcp_side {
   }
 
   /// A rank that has said hello has nothing more to say before it is welcome. If it has, or is gone, its seat is free.
-  void check_seat(rank_type r) {
+  TUTTI_COLD void check_seat(rank_type r) {
     io const heard = guests_[r].fill(1);
     if (heard == io::open) {
       return;
@@ -174,7 +174,7 @@ class tcp_host final : public tcp_side {
   }
 
   /// For rank 0 alone: an unknown peer is not told why it was refused.
-  [[nodiscard]] std::string objection_to(tcp_hello const& h) const {
+  [[nodiscard]] TUTTI_COLD std::string objection_to(tcp_hello const& h) const {
     if (h.job != me_.job) {
       return describe(h.process) + " belongs to job '" + h.job + "', this is '" + me_.job + "'";
     }
@@ -187,14 +187,14 @@ class tcp_host final : public tcp_side {
                : describe(h.rank, h.process) + " sent more than a hello";
   }
 
-  void refuse(std::string const& from, std::string const& why) {
+  TUTTI_COLD void refuse(std::string const& from, std::string const& why) {
     if (refused_.size() < 64) {
       refused_.push_back(from + ": " + why);
     }
   }
 
   /// The first few that were refused, for a failure that they may explain.
-  [[nodiscard]] std::string refused_text() const {
+  [[nodiscard]] TUTTI_COLD std::string refused_text() const {
     constexpr std::size_t most = 4;
     std::string text;
     for (std::size_t i = 0; i < (std::min)(refused_.size(), most); ++i) {
@@ -203,7 +203,7 @@ class tcp_host final : public tcp_side {
     return refused_.size() > most ? text + " and others" : text;
   }
 
-  void announce() {
+  TUTTI_COLD void announce() {
     reach_ = me_.size == 1 ? net::loopback_host() : std::string();
     for (rank_type r = 1; r < me_.size; ++r) {
       net::address const here = net::local_address(guests_[r].fd());
@@ -217,7 +217,7 @@ class tcp_host final : public tcp_side {
     reporting([&] { deliver(bootstrap_frame_kind::welcome, reach_); });
   }
 
-  void collect(std::vector<std::string>& all, std::vector<bool>& here) {
+  TUTTI_COLD void collect(std::vector<std::string>& all, std::vector<bool>& here) {
     time_point const deadline = steady_now() + me_.patience;
     std::vector<pollfd> set(me_.size);
     for (;;) {
@@ -256,7 +256,7 @@ class tcp_host final : public tcp_side {
     }
   }
 
-  void take(rank_type r, std::string& text, std::vector<bool>& here) {
+  TUTTI_COLD void take(rank_type r, std::string& text, std::vector<bool>& here) {
     bootstrap_frame f;
     std::uint64_t const limit = text_limit(me_.size);
     auto const found = guests_[r].next(f, limit);
@@ -274,7 +274,7 @@ class tcp_host final : public tcp_side {
   }
 
   /// Writes the same to all guests, one after the other: the system takes it at once.
-  void deliver(bootstrap_frame_kind kind, std::string_view what) {
+  TUTTI_COLD void deliver(bootstrap_frame_kind kind, std::string_view what) {
     time_point const deadline = steady_now() + me_.patience;
     for (rank_type r = 1; r < me_.size; ++r) {
       if (guests_[r]) {
@@ -292,7 +292,7 @@ class tcp_host final : public tcp_side {
 
   /// Does `work`; if that fails, all guests are told why.
   template <class Work>
-  void reporting(Work&& work) {
+  TUTTI_COLD void reporting(Work&& work) {
     try {
       work();
     } catch (error& e) {
@@ -304,7 +304,7 @@ class tcp_host final : public tcp_side {
     }
   }
 
-  static void tell(channel& line, rank_failure const& why) {
+  TUTTI_COLD static void tell(channel& line, rank_failure const& why) {
     if (line) {
       line.queue(bootstrap_frame_kind::failure, encode(why));
       line.send(steady_now() + std::chrono::milliseconds(100));

@@ -42,7 +42,7 @@ class greeter {
 
   /// Accepts a connection and hears it, or makes room for it. False: there is none, or no room to be made (`starved`).
   template <class Visitor>
-  bool accept_one(int listener, Visitor& visitor) {
+  TUTTI_COLD bool accept_one(int listener, Visitor& visitor) {
     descriptor s = accept(listener);
     bool const none = !s && !out_of_resources(errno);
     starved_ = s || none ? 0 : errno;
@@ -106,7 +106,7 @@ class greeter {
 
  private:
   template <class Visitor>
-  void hear(std::size_t i, Visitor& visitor) {
+  TUTTI_COLD void hear(std::size_t i, Visitor& visitor) {
     heard const h = visitor.hear(pending_[i]);
     if (h.objection != nullptr) {
       visitor.turn_away(take(i), h.objection);

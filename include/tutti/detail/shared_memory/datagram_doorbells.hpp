@@ -32,7 +32,7 @@ class datagram_doorbells {
  public:
   /// Opens this rank's own bell. Returns the address by which others `connect`: its name and its password.
   /// @throws error(failure::join)
-  [[nodiscard]] std::string open(std::string_view name) {
+  [[nodiscard]] TUTTI_COLD std::string open(std::string_view name) {
     std::string const text = unique_text();
     text.copy(password_.data(), password_.size());
     bell_ = socket();
@@ -48,7 +48,7 @@ class datagram_doorbells {
 
   /// Learns the addresses of all ranks. @throws error(failure::join) if one is out of reach
   template <class Addresses>
-  void connect(Addresses const& addresses) {
+  TUTTI_COLD void connect(Addresses const& addresses) {
     probe_ = socket();
     if (!probe_) {
       throw error(failure::join, "cannot open a local socket to wake the others by: " + advise_on_errno(errno));
@@ -112,7 +112,7 @@ class datagram_doorbells {
   /// ECANCELED if that rank has refused, EMFILE or EACCES if the file cannot be taken, ECONNRESET if the rank is gone,
   /// and ETIMEDOUT at the deadline. Other files and messages without the password are let go.
   template <class Expected>
-  [[nodiscard]] descriptor take(rank_type from, Expected&& expected, time_point deadline) const {
+  [[nodiscard]] TUTTI_COLD descriptor take(rank_type from, Expected&& expected, time_point deadline) const {
     for (;;) {
       datagram p;
       p.message.msg_controllen = CMSG_LEN(sizeof(int));  // or the padding would have room for a second file

@@ -20,7 +20,7 @@ class peer_memory {
  public:
   /// By which peers find out whether they can read this process: its number, and where it keeps a word
   /// that no other process has.
-  [[nodiscard]] std::string offer(std::string_view unique) {
+  [[nodiscard]] TUTTI_COLD std::string offer(std::string_view unique) {
     unique.copy(token_, sizeof token_);
     return std::to_string(::getpid()) + ":" + std::to_string(reinterpret_cast<std::uintptr_t>(token_)) + ":" +
            std::string(token_, sizeof token_);
@@ -28,7 +28,7 @@ class peer_memory {
 
   /// Whether this process can read all of those that made these offers.
   template <class Offers>
-  [[nodiscard]] bool reads(Offers const& offers) {
+  [[nodiscard]] TUTTI_COLD bool reads(Offers const& offers) {
     peers_ = owned_array<::pid_t>(offers.size());
     bool all = true;
     for (rank_type r = 0; r < offers.size(); ++r) {

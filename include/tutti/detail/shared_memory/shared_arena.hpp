@@ -252,7 +252,7 @@ class basic_shared_arena : public memory_source {
   /// and lets like buffers of two ranks not lie a power of two apart: then their addresses would differ in high bits
   /// only, and a first-level cache that predicts its way by a hash of lower ones (AMD's: Lipp and others, Take A Way,
   /// 2020) could not hold both lines.
-  std::size_t open(std::size_t size) {
+  TUTTI_COLD std::size_t open(std::size_t size) {
     std::uint32_t const i = count_.load(std::memory_order_relaxed);
     if (i == window_table::most) {
       throw out_of_shared_memory();

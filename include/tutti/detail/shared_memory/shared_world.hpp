@@ -31,7 +31,7 @@ template <class Doorbells>
 class shared_world {
  public:
   template <rendezvous M>
-  shared_world(M& meet, shared_memory_options const& wanted) : n_(meet.size()), parts_(meet.size()) {
+  TUTTI_COLD shared_world(M& meet, shared_memory_options const& wanted) : n_(meet.size()), parts_(meet.size()) {
     shared_memory_options const o = filled_in(wanted, false);
     expects(
         o.chunk_bytes != 0 && o.chunk_bytes % cache_line == 0 && o.ring_bytes % cache_line == 0,
@@ -98,7 +98,7 @@ class shared_world {
 
   /// Calls `f`. Returns its text, or '!' and its failure, in which ranks have their numbers in the world.
   template <class M, class F>
-  static std::string attempt(M const& meet, F&& f) {
+  TUTTI_COLD static std::string attempt(M const& meet, F&& f) {
     try {
       return f();
     } catch (...) {
@@ -119,7 +119,7 @@ class shared_world {
     return false;
   }
   template <class M>
-  static void examine(M const& meet, std::vector<std::string> const& texts) {
+  TUTTI_COLD static void examine(M const& meet, std::vector<std::string> const& texts) {
     for (rank_type r = 0; r < texts.size(); ++r) {
       if (texts[r].starts_with('!')) {
         rank_type const them = world_rank(meet, r);
@@ -133,7 +133,7 @@ class shared_world {
 
   /// "doorbell memory process cores"
   template <class M>
-  std::string offer(M const& meet) {
+  TUTTI_COLD std::string offer(M const& meet) {
     std::string const unique = unique_text();
     std::string text = bells_.open("tutti-" + unique);
     if constexpr (splits<M>) {
@@ -191,7 +191,8 @@ class shared_world {
   /// Finds the doorbells and the processes of all. All are heard of once more after this, so they were found while they
   /// lived. Of rank 0 "place chunk_bytes ring_bytes arena_bytes attach_from", after it has made the memory.
   template <class M>
-  std::string contact(M const& meet, std::vector<std::string> const& offers, shared_memory_options const& wanted) {
+  TUTTI_COLD std::string contact(M const& meet, std::vector<std::string> const& offers,
+                                 shared_memory_options const& wanted) {
     std::vector<std::string> doorbells;
     std::vector<std::string_view> processes;
     core_set cores;
@@ -211,7 +212,7 @@ class shared_world {
   }
 
   template <class M>
-  std::string make_memory(M const& meet, shared_memory_options const& o) {
+  TUTTI_COLD std::string make_memory(M const& meet, shared_memory_options const& o) {
     shape_ = o;
     std::string place;
     if constexpr (splits<M>) {
@@ -233,7 +234,8 @@ class shared_world {
 
   /// "attaches fences": whether this rank can read the memory of all others; whether they are to make it pass a fence.
   template <class M>
-  std::string accept(M const& meet, std::vector<std::string> const& offers, std::vector<std::string> const& contacts) {
+  TUTTI_COLD std::string accept(M const& meet, std::vector<std::string> const& offers,
+                                std::vector<std::string> const& contacts) {
     rank_type const me = meet.rank();
     word_reader text(contacts[0]);
     std::string_view const place = text.word();
@@ -267,7 +269,7 @@ class shared_world {
 
   /// Hands rank 0's file to the others, which take it at the same time.
   template <class M>
-  void hand_file(M const& meet) {
+  TUTTI_COLD void hand_file(M const& meet) {
     time_point const deadline = steady_now() + handing_patience;
     std::string why;
     for (rank_type r = 1; r < n_; ++r) {
@@ -287,7 +289,7 @@ class shared_world {
       throw error(failure::join, why);
     }
   }
-  void take_file(std::string_view place) {
+  TUTTI_COLD void take_file(std::string_view place) {
     auto const is_it = [&](descriptor const& f) { return shared_file::identity(f) == place; };
     descriptor handed = bells_.take(0, is_it, steady_now() + handing_patience);
     if (!handed) {
@@ -315,7 +317,7 @@ class shared_world {
     }
   }
 
-  void conclude(std::vector<std::string> const& answers) {
+  TUTTI_COLD void conclude(std::vector<std::string> const& answers) {
     for (std::string const& a : answers) {
       word_reader text(a);
       shape_.attach_from = text.number<std::size_t>() != 0 ? shape_.attach_from : SIZE_MAX;

@@ -21,11 +21,11 @@ namespace tutti::inline v0_1_0::detail {
 /// Reads what a launcher says.
 class environment_reader {
  public:
-  environment_reader(char const* const* variables, long parent, std::string host)
+  TUTTI_COLD environment_reader(char const* const* variables, long parent, std::string host)
       : variables_(variables), parent_(parent), host_(std::move(host)) {}
 
   /// @throws error(failure::join) that names the variable that is wrong or lacks
-  [[nodiscard]] environment read() {
+  [[nodiscard]] TUTTI_COLD environment read() {
     environment e;
     find_ranks(e);
     find_job(e);
@@ -58,7 +58,7 @@ class environment_reader {
       {"Slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", "SLURM_LOCALID", nullptr},
   };
 
-  void find_ranks(environment& e) {
+  TUTTI_COLD void find_ranks(environment& e) {
     std::string incomplete;
     auto const hosts = get("TUTTI_HOSTS");
     for (launcher const& l : launchers) {
@@ -105,7 +105,7 @@ class environment_reader {
   }
 
   /// TUTTI_RANK, in which `hostname` stands for the number at the end of the host's name.
-  [[nodiscard]] std::optional<std::string> own_rank() const {
+  [[nodiscard]] TUTTI_COLD std::optional<std::string> own_rank() const {
     auto rank = get("TUTTI_RANK");
     if (rank != "hostname") {
       return rank;
@@ -120,7 +120,7 @@ class environment_reader {
   }
 
   /// A batch script of several tasks runs once: its programs are ranks only if srun starts them.
-  void advise_batch(environment& e) const {
+  TUTTI_COLD void advise_batch(environment& e) const {
     auto const tasks = get("SLURM_NTASKS");
     if (get("SLURM_JOB_ID") && tasks && *tasks != "1") {
       e.advice = "a world of one in a Slurm job of SLURM_NTASKS=" + *tasks +
@@ -128,7 +128,7 @@ class environment_reader {
     }
   }
 
-  void find_local(environment& e, launcher const& l) {
+  TUTTI_COLD void find_local(environment& e, launcher const& l) {
     if (auto const local = get(l.local_rank)) {
       e.local_rank = number(l.local_rank, *local);
     }
@@ -147,8 +147,8 @@ class environment_reader {
     }
   }
 
-  void use_hosts(environment& e, std::string const& text, std::optional<std::string> const& rank,
-                 std::optional<std::string> const& size) {
+  TUTTI_COLD void use_hosts(environment& e, std::string const& text, std::optional<std::string> const& rank,
+                            std::optional<std::string> const& size) {
     constexpr std::string_view file = "file:";
     host_list const hosts =
         text.starts_with(file) ? read_hosts(text.substr(file.size())) : host_list(text, "TUTTI_HOSTS");
@@ -169,7 +169,7 @@ class environment_reader {
   /// The name that tells the ranks of this job from those of any other one that may meet at the same place: the
   /// user's, or what the launcher gives all of its ranks and no other ones. A number of a process is not enough of one:
   /// it is unique in a PID namespace of a running system alone.
-  void find_job(environment& e) const {
+  TUTTI_COLD void find_job(environment& e) const {
     auto const value = [this](char const* name) { return get(name).value_or(""); };
     bool const one_host = e.local_size == e.size;
     if (auto const job = get("TUTTI_JOB")) {
@@ -210,7 +210,7 @@ class environment_reader {
 
   /// The running system and its PID namespace, in which the number of a process is unique at any one time. Empty if
   /// unknown.
-  [[nodiscard]] static std::string process_space() {
+  [[nodiscard]] TUTTI_COLD static std::string process_space() {
     auto const boot = read_file("/proc/sys/kernel/random/boot_id", 64);
     struct stat space {};
     return boot && ::stat("/proc/self/ns/pid", &space) == 0
@@ -221,7 +221,7 @@ class environment_reader {
 
   /// Ranks of two jobs that meet at one place cannot be told apart without a name: both would be complete with each
   /// other's ranks, and both sums wrong.
-  static void require_job(environment const& e) {
+  TUTTI_COLD static void require_job(environment const& e) {
     if (e.size > 1 && e.job.empty()) {
       fail("nothing tells the ranks of this job from those of another one that meets at the same place (" + e.launcher +
            " gives the job no name of its own" + (e.launcher == "torchrun" ? "; torchrun --rdzv-id=run-7 does" : "") +
@@ -230,7 +230,7 @@ class environment_reader {
   }
 
   /// Where they meet: as told, else what the launcher knows, else files if all are on this host.
-  void find_place(environment& e) {
+  TUTTI_COLD void find_place(environment& e) {
     auto const store = get("TUTTI_STORE");
     if (store && store->starts_with("file:") && store->size() > 5) {
       e.directory = store->substr(5);
@@ -260,7 +260,7 @@ class environment_reader {
     }
   }
 
-  void find_port(environment& e) {
+  TUTTI_COLD void find_port(environment& e) {
     if (auto const port = get("TUTTI_MASTER_PORT")) {
       e.master.port = port_number("TUTTI_MASTER_PORT", *port);
     } else if (auto const torch = get("MASTER_PORT"); torch && e.launcher == "torchrun") {
@@ -277,7 +277,7 @@ class environment_reader {
     }
   }
 
-  void find_slurm_node(environment& e) {
+  TUTTI_COLD void find_slurm_node(environment& e) {
     for (char const* const name : {"SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST", "SLURM_NODELIST"}) {
       if (auto const list = get(name)) {
         auto const first = first_node(*list);
@@ -291,7 +291,7 @@ class environment_reader {
   }
 
   /// The value of a variable, if it has one that is not empty.
-  [[nodiscard]] std::optional<std::string> get(std::string_view name) const {
+  [[nodiscard]] TUTTI_COLD std::optional<std::string> get(std::string_view name) const {
     for (char const* const* v = variables_; v != nullptr && *v != nullptr; ++v) {
       if (std::string_view const text = *v; text.starts_with(name) && text.substr(name.size()).starts_with('=')) {
         std::string_view const value = text.substr(name.size() + 1);
@@ -303,7 +303,7 @@ class environment_reader {
 
   [[noreturn]] static void fail(std::string const& what) { throw error(failure::join, "the environment: " + what); }
 
-  [[nodiscard]] static rank_type number(char const* name, std::string const& text) {
+  [[nodiscard]] TUTTI_COLD static rank_type number(char const* name, std::string const& text) {
     if (rank_type value = 0; read_number(text, value) && value < 0xffffffU) {
       return value;
     }
@@ -311,7 +311,7 @@ class environment_reader {
   }
 
   /// A name or a number of a host; one in brackets is meant without them.
-  [[nodiscard]] static std::string host(char const* name, std::string const& text) {
+  [[nodiscard]] TUTTI_COLD static std::string host(char const* name, std::string const& text) {
     if (net::host_port both; net::parse(text, both)) {
       fail(std::string(name) + "=" + text + " has a port in it: set TUTTI_MASTER_PORT to that");
     }
@@ -319,7 +319,7 @@ class environment_reader {
     return bracketed ? text.substr(1, text.size() - 2) : text;
   }
 
-  [[nodiscard]] static std::uint16_t port_number(char const* name, std::string const& text) {
+  [[nodiscard]] TUTTI_COLD static std::uint16_t port_number(char const* name, std::string const& text) {
     std::uint16_t port = 0;
     if (!net::parse_port(text, port) || port == 0) {
       fail(std::string(name) + "=" + text + " is not a port from 1 to 65535");
@@ -328,7 +328,7 @@ class environment_reader {
   }
 
   /// "30", "0.5", ".25": up to seven digits of seconds, of the rest the first three.
-  [[nodiscard]] static std::int64_t milliseconds(char const* name, std::string const& text) {
+  [[nodiscard]] TUTTI_COLD static std::int64_t milliseconds(char const* name, std::string const& text) {
     auto const point = text.find('.');
     std::string const whole = text.substr(0, point);
     std::string rest = point == text.npos ? "" : text.substr(point + 1);

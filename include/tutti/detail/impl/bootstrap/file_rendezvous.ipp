@@ -48,7 +48,7 @@ TUTTI_DECL std::string_view number_in_name(std::string_view name) noexcept {
 
 class file_rendezvous::meeting {
  public:
-  meeting(std::string place, membership const& me)
+  TUTTI_COLD meeting(std::string place, membership const& me)
       : me_(with_finite_patience(me)),
         at_(std::move(place), meeting_folder(me.job)),
         self_(net::draw_nonce()),
@@ -62,7 +62,7 @@ class file_rendezvous::meeting {
   meeting(meeting const&) = delete;  // its end has a meaning
   meeting& operator=(meeting const&) = delete;
 
-  ~meeting() {
+  TUTTI_COLD ~meeting() {
     if (session_.empty()) {
       return;
     }
@@ -82,7 +82,7 @@ class file_rendezvous::meeting {
   /// Which hellos rank 0 has refused, and why. The first 64.
   [[nodiscard]] std::vector<std::string> const& refused() const noexcept { return refused_; }
 
-  std::vector<std::string> exchange(std::string_view mine) {
+  TUTTI_COLD std::vector<std::string> exchange(std::string_view mine) {
     std::string const round = session_ + "." + std::to_string(round_++);
     return me_.rank == 0 ? collect(round, mine) : contribute(round, mine);
   }
@@ -95,7 +95,7 @@ class file_rendezvous::meeting {
 
   /// Calls `look` until it says true. False at the deadline, which `look` may move.
   template <class Look>
-  static bool wait_for(time_point& deadline, Look&& look) {
+  TUTTI_COLD static bool wait_for(time_point& deadline, Look&& look) {
     constexpr duration longest = std::chrono::milliseconds(50);
     for (duration pause = std::chrono::milliseconds(1);; pause = (std::min)(2 * pause, longest)) {
       if (look()) {
@@ -120,7 +120,7 @@ class file_rendezvous::meeting {
 
   /// Removes files of meetings by the number in their names. Whatever else lies in the folder stays.
   template <class Which>
-  void sweep(Which&& which) const {
+  TUTTI_COLD void sweep(Which&& which) const {
     for (std::string const& name : at_.list("")) {
       if (std::string_view const number = number_in_name(name); !number.empty() && which(number)) {
         at_.remove(name);
@@ -129,7 +129,7 @@ class file_rendezvous::meeting {
   }
 
   /// Writes a file of a session. If that fails, the other ranks are told at once, by an empty file.
-  void write(std::string const& session, std::string const& name, std::string_view contents) {
+  TUTTI_COLD void write(std::string const& session, std::string const& name, std::string_view contents) {
     try {
       at_.write(name, contents);
     } catch (error const& e) {
@@ -139,7 +139,7 @@ class file_rendezvous::meeting {
   }
 
   /// @throws error(failure::join) if a rank of this session could not write, or rank 0 could not even open one
-  void check_written(std::string const& session, std::vector<std::string> const& earlier = {}) const {
+  TUTTI_COLD void check_written(std::string const& session, std::vector<std::string> const& earlier = {}) const {
     for (std::string const& name : at_.list("unwritten." + session + (session.empty() ? "" : "."))) {
       rank_type rank = 0;
       for (char const digit : name.substr(name.rfind('.') + 1)) {
@@ -164,7 +164,7 @@ class file_rendezvous::meeting {
     member process;
   };
 
-  void open() {
+  TUTTI_COLD void open() {
     roll_.note(0, this_member(me_.role));
     reporting([&] {
       write(self_, "open", packer().text(self_).text(encode(this_member(me_.role))).take());
@@ -191,7 +191,7 @@ class file_rendezvous::meeting {
   }
 
   /// Removes the sign that rank 0 is here, if it is this one's.
-  void close() {
+  TUTTI_COLD void close() {
     if (read_open().nonce == self_) {
       at_.remove("open");
     }
@@ -199,7 +199,7 @@ class file_rendezvous::meeting {
 
   /// Takes the hellos that have come. A world has one rank 0, and one process for each other rank, until this
   /// rendezvous ends: a second one ends it for all, for then two jobs meet here.
-  void serve() {
+  TUTTI_COLD void serve() {
     for (hello const& h : hear()) {
       roll_.note(h.rank, h.process);
     }
@@ -218,7 +218,7 @@ class file_rendezvous::meeting {
   }
 
   /// The hellos of this world that have come since the last time. Others are told that they are not of it.
-  [[nodiscard]] std::vector<hello> hear() {
+  [[nodiscard]] TUTTI_COLD std::vector<hello> hear() {
     std::vector<hello> out;
     for (std::string const& name : at_.list("hello." + self_ + ".")) {
       if (contains(seen_, name)) {
@@ -245,11 +245,11 @@ class file_rendezvous::meeting {
     return out;
   }
 
-  [[nodiscard]] std::string unreadable(std::string const& name) const {
+  [[nodiscard]] TUTTI_COLD std::string unreadable(std::string const& name) const {
     return "'" + at_.path() + "/" + name +
            "' introduces a rank in words of another version; build all ranks from one version of tutti";
   }
-  [[nodiscard]] std::string objection_to(hello const& h) const {
+  [[nodiscard]] TUTTI_COLD std::string objection_to(hello const& h) const {
     if (h.size != me_.size) {
       return describe(h.rank, h.process) + " has a world of " + std::to_string(h.size) + " ranks, rank 0 one of " +
              std::to_string(me_.size) + " (TUTTI_SIZE)";
@@ -261,7 +261,7 @@ class file_rendezvous::meeting {
 
   /// Does `work`; if that fails, tells those that have come why, and for a moment those that are on their way.
   template <class Work>
-  void reporting(Work&& work) {
+  TUTTI_COLD void reporting(Work&& work) {
     try {
       work();
     } catch (error& e) {
@@ -275,7 +275,7 @@ class file_rendezvous::meeting {
     }
   }
 
-  void dismiss(std::string const& why) {
+  TUTTI_COLD void dismiss(std::string const& why) {
     answer("failure." + self_, nonces_, why);
     time_point deadline = steady_now() + (std::min)(me_.patience, moment);
     wait_for(deadline, [&] {
@@ -288,11 +288,11 @@ class file_rendezvous::meeting {
     close();
   }
 
-  void answer(std::string const& name, std::vector<std::string> const& to, std::string_view what) {
+  TUTTI_COLD void answer(std::string const& name, std::vector<std::string> const& to, std::string_view what) {
     write(self_, name, packer().texts(to).text(what).take());
   }
 
-  std::vector<std::string> collect(std::string const& round, std::string_view mine) {
+  TUTTI_COLD std::vector<std::string> collect(std::string const& round, std::string_view mine) {
     std::vector<std::optional<std::string>> texts(me_.size);
     texts[0] = mine;
     std::vector<std::string> out;
@@ -331,7 +331,7 @@ class file_rendezvous::meeting {
     return out;
   }
 
-  [[nodiscard]] std::optional<std::string> text_of(std::string const& round, rank_type rank) const {
+  [[nodiscard]] TUTTI_COLD std::optional<std::string> text_of(std::string const& round, rank_type rank) const {
     try {
       return at_.read("text." + round + "." + std::to_string(rank), text_limit(me_.size));
     } catch (error& e) {
@@ -342,7 +342,7 @@ class file_rendezvous::meeting {
 
   // the others
 
-  void enter() {
+  TUTTI_COLD void enter() {
     time_point deadline = steady_now() + me_.patience;
     std::vector<std::string> const earlier = at_.list("unwritten.");
     std::string mine;
@@ -378,7 +378,7 @@ class file_rendezvous::meeting {
 
   /// True if rank 0 has welcomed this rank.
   /// @throws error(failure::join) if it has refused it, or the world has failed
-  [[nodiscard]] bool heard(std::string const& session) const {
+  [[nodiscard]] TUTTI_COLD bool heard(std::string const& session) const {
     if (auto const why = read_failure(session)) {
       throw error(why->kind, why->text).between(me_.rank, why->at_fault);
     }
@@ -392,7 +392,7 @@ class file_rendezvous::meeting {
     return addressed(at_.read("welcome." + session, most_table)).has_value();
   }
 
-  std::vector<std::string> contribute(std::string const& round, std::string_view mine) {
+  TUTTI_COLD std::vector<std::string> contribute(std::string const& round, std::string_view mine) {
     std::string const name = "text." + round + "." + std::to_string(me_.rank);
     write(session_, name, mine);
     std::optional<std::string> table;
@@ -425,7 +425,7 @@ class file_rendezvous::meeting {
   // all
 
   /// The process that is rank 0 here now, and its number; without a number if there is none.
-  [[nodiscard]] hello read_open() const {
+  [[nodiscard]] TUTTI_COLD hello read_open() const {
     auto const bytes = at_.read("open", most_words);
     unpacker u(bytes ? std::string_view(*bytes) : std::string_view());
     hello h;
@@ -434,14 +434,14 @@ class file_rendezvous::meeting {
   }
 
   /// The contents of an answer that is meant for this very process; none of any other.
-  [[nodiscard]] std::optional<std::string> addressed(std::optional<std::string> const& bytes) const {
+  [[nodiscard]] TUTTI_COLD std::optional<std::string> addressed(std::optional<std::string> const& bytes) const {
     unpacker u(bytes ? std::string_view(*bytes) : std::string_view());
     auto const to = u.texts();
     std::string what(u.text());
     return u.done() && contains(to, self_) ? std::optional(what) : std::nullopt;
   }
 
-  [[nodiscard]] std::optional<rank_failure> read_failure(std::string const& session) const {
+  [[nodiscard]] TUTTI_COLD std::optional<rank_failure> read_failure(std::string const& session) const {
     rank_failure why;
     auto const what = addressed(at_.read("failure." + session, most_table));
     return what && decode(*what, why) ? std::optional(why) : std::nullopt;

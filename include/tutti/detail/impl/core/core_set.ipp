@@ -101,7 +101,7 @@ TUTTI_DECL std::size_t core_set::usable() const {
 
 TUTTI_DECL std::size_t cores_of_groups(std::string const& groups, std::string const& mounted) {
   std::uint64_t least = SIZE_MAX;
-  for_each_group(groups, mounted, "cpu", [&least](std::string const& group, int version) {
+  auto look = [&least](std::string const& group, int version) {
     constexpr std::uint64_t none = kernel_file::none;
     kernel_file const limit(group + (version == 2 ? "cpu.max" : "cpu.cfs_quota_us"));
     if (limit.text().starts_with('-')) {  // version 1 has no limit
@@ -116,7 +116,8 @@ TUTTI_DECL std::size_t cores_of_groups(std::string const& groups, std::string co
       std::uint64_t const cores = quota < period ? 1 : quota / period;
       least = cores < least ? cores : least;
     }
-  });
+  };
+  for_each_group(groups, mounted, "cpu", group_visit(look));
   return integer_cast<std::size_t>(least);
 }
 

@@ -41,10 +41,11 @@ inline constexpr group_files groups_2{"max", "current", {"inactive_file ", "acti
 
 TUTTI_DECL std::uint64_t left_in_groups(std::string const& groups, std::string const& mounted, std::uint64_t swap) {
   std::uint64_t least = UINT64_MAX;
-  for_each_group(groups, mounted, "memory", [&](std::string const& group, int version) {
+  auto look = [&](std::string const& group, int version) {
     std::uint64_t const left = left_in_group(group + "memory.", version == 2 ? groups_2 : groups_1, swap);
     least = left < least ? left : least;
-  });
+  };
+  for_each_group(groups, mounted, "memory", group_visit(look));
   return least;
 }
 
