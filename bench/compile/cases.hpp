@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <fstream>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -11,9 +13,30 @@ struct compile_case {
   std::string text;
 };
 
-/// What is measured: the umbrella against the standard headers that any such program has, and each
-/// operator against the umbrella alone.
-inline std::vector<compile_case> compile_cases() {
+/// The first C++ programs of a page of docs, in their order.
+inline std::vector<std::string> programs_of(std::string const& page, std::size_t count) {
+  std::ifstream file(page);
+  std::vector<std::string> programs;
+  std::string line;
+  while (programs.size() != count && std::getline(file, line)) {
+    if (line != "```cpp") {
+      continue;
+    }
+    std::string text;
+    while (std::getline(file, line) && line != "```") {
+      text += line + '\n';
+    }
+    programs.push_back(text);
+  }
+  if (programs.size() != count) {
+    throw std::runtime_error(page + " has fewer than " + std::to_string(count) + " programs");
+  }
+  return programs;
+}
+
+/// What is measured: the first two programs of README.md as they are, the umbrella against the standard headers that
+/// any such program has, and each operator against the umbrella alone.
+inline std::vector<compile_case> compile_cases(std::string const& readme) {
   std::string const standard = "#include <vector>\n#include <span>\n#include <atomic>\n#include <thread>\n";
   std::string const umbrella = standard + "#include <tutti/tutti.hpp>\n";
   std::vector<compile_case> all = {
@@ -21,6 +44,9 @@ inline std::vector<compile_case> compile_cases() {
       {"standard headers", "", standard},
       {"tutti/tutti.hpp", "standard headers", umbrella},
   };
+  auto const programs = programs_of(readme, 2);
+  all.push_back({"README, the first program", "nothing", programs[0]});
+  all.push_back({"README, the second program", "nothing", programs[1]});
 
   auto const uses = [&](std::string const& name, std::string const& transport, std::string const& body) {
     all.push_back({name, "tutti/tutti.hpp",

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What including and using tutti costs the compiler: processor time (medians of several runs, the cases
-// taking turns, so that a disturbance hits all of them alike), and machine code. Prints a table; --json
-// writes the figures, too.
+// taking turns, so that a disturbance hits all of them alike), in all and as the user's alone, and machine code. Prints
+// a table; --json writes the figures, too.
 
 #include "cases.hpp"
 
@@ -26,8 +26,14 @@
 
 namespace {
 
-/// Runs a command and returns the processor time that it and its children took, in seconds.
-double run(std::vector<std::string> command) {
+/// Processor time, in seconds.
+struct cost {
+  double user = 0;
+  double system = 0;
+};
+
+/// Runs a command and returns the time that it and its children took.
+cost run(std::vector<std::string> command) {
   std::vector<char*> arguments;
   for (std::string& s : command) {
     arguments.push_back(s.data());
@@ -43,7 +49,7 @@ double run(std::vector<std::string> command) {
     throw std::runtime_error(command[0] + " failed on " + command.back());
   }
   auto const seconds = [](timeval t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6; };
-  return seconds(used.ru_utime) + seconds(used.ru_stime);
+  return {seconds(used.ru_utime), seconds(used.ru_stime)};
 }
 
 /// The size of the machine code in an object file, as `size` reports it: code, and constants.
@@ -102,8 +108,22 @@ std::vector<compile_case> chosen(std::vector<compile_case> all, std::string cons
   return some;
 }
 
+/// The lines of a source that include headers.
+std::string includes_of(std::string const& text) {
+  std::string all;
+  for (std::size_t begin = 0; begin < text.size();) {
+    std::size_t const end = text.find('\n', begin);
+    if (text.compare(begin, 8, "#include") == 0) {
+      all += text.substr(begin, end - begin) + '\n';
+    }
+    begin = end == std::string::npos ? text.size() : end + 1;
+  }
+  return all;
+}
+
 struct figures {
   std::vector<double> seconds = {};
+  std::vector<double> user = {};
   long code = 0;
 };
 
@@ -117,11 +137,15 @@ int main(int argc, char** argv) try {
   std::vector<std::string> flags = {"-O2"};
   int runs = 7;
   bool apart = false;
+  bool precompiled = false;
+  std::string readme = "README.md";
   CLI::App app("What including and using tutti costs the compiler");
   app.add_option("--compiler", compiler, "the compiler")->capture_default_str();
   app.add_option("--include", include, "the folder that contains tutti/")->capture_default_str();
   app.add_option("--flags", flags, "what else the compiler is told")->capture_default_str();
   app.add_flag("--apart", apart, "as units that are linked with tutti::compiled: with TUTTI_SEPARATE_COMPILATION");
+  app.add_flag("--precompiled", precompiled, "with the headers of each case precompiled, which is not measured");
+  app.add_option("--readme", readme, "the page whose first two programs are cases")->capture_default_str();
   app.add_option("--runs", runs, "how often each case is compiled")->capture_default_str()->check(CLI::Range(1, 1000));
   app.add_option("--only", only, "only cases whose names contain this, and what they are compared with");
   app.add_option("--json", json, "where to write the figures");
@@ -132,42 +156,56 @@ int main(int argc, char** argv) try {
 
   temporary_folder const folder;
   setenv("CCACHE_DISABLE", "1", 1);  // in case the compiler is ccache in disguise
-  auto const cases = chosen(compile_cases(), only);
+  auto const cases = chosen(compile_cases(readme), only);
   std::map<std::string, figures> measured;
   for (int i = 0; i < runs; ++i) {
     for (std::size_t c = 0; c < cases.size(); ++c) {
       std::string const source = folder.path() + "/case_" + std::to_string(c) + ".cpp";
       std::string const object = source + ".o";
+      std::string const header = source + ".hpp";
+      std::vector<std::string> command = {compiler, "-std=c++20", "-I" + include};
+      command.insert(command.end(), flags.begin(), flags.end());
       if (i == 0) {
         std::ofstream(source) << cases[c].text;
+        if (precompiled) {
+          std::ofstream(header) << includes_of(cases[c].text);
+          std::vector<std::string> first = command;
+          first.insert(first.end(), {"-x", "c++-header", "-o", header + ".gch", header});
+          run(first);
+        }
       }
-      std::vector<std::string> command = {compiler, "-std=c++20", "-I" + include, "-c", "-o", object};
-      command.insert(command.end(), flags.begin(), flags.end());
-      command.push_back(source);
+      if (precompiled) {
+        command.insert(command.end(), {"-include", header});
+      }
+      command.insert(command.end(), {"-c", "-o", object, source});
       figures& f = measured[cases[c].name];
-      f.seconds.push_back(run(command));
+      cost const took = run(command);
+      f.seconds.push_back(took.user + took.system);
+      f.user.push_back(took.user);
       f.code = code_size(object);
     }
   }
 
   nlohmann::json report = {
       {"compiler", compiler}, {"flags", flags}, {"runs", runs}, {"cases", nlohmann::json::array()}};
-  std::printf("%-36s %10s %10s %7s %10s\n", "", "seconds", "more", "ratio", "code bytes");
+  std::printf("%-36s %10s %10s %10s %7s %10s\n", "", "user", "seconds", "more", "ratio", "code bytes");
   for (compile_case const& c : cases) {
     figures const& f = measured.at(c.name);
     double const seconds = median(f.seconds);
+    double const user = median(f.user);
     nlohmann::json row = {{"name", c.name},
+                          {"user", user},
                           {"seconds", seconds},
                           {"least", *std::min_element(f.seconds.begin(), f.seconds.end())},
                           {"most", *std::max_element(f.seconds.begin(), f.seconds.end())},
                           {"code", f.code}};
     if (c.against.empty()) {
-      std::printf("%-36s %10.3f %10s %7s %10ld\n", c.name.c_str(), seconds, "", "", f.code);
+      std::printf("%-36s %10.3f %10.3f %10s %7s %10ld\n", c.name.c_str(), user, seconds, "", "", f.code);
     } else {
       figures const& base = measured.at(c.against);
       double const before = median(base.seconds);
-      std::printf("%-36s %10.3f %+10.3f %7.2f %10ld\n", c.name.c_str(), seconds, seconds - before, seconds / before,
-                  f.code - base.code);
+      std::printf("%-36s %10.3f %10.3f %+10.3f %7.2f %10ld\n", c.name.c_str(), user, seconds, seconds - before,
+                  seconds / before, f.code - base.code);
       row.update({{"against", c.against},
                   {"more_seconds", seconds - before},
                   {"ratio", seconds / before},
