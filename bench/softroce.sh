@@ -3,6 +3,7 @@
 #
 # Measures messages over verbs against other projects' programs, over Soft-RoCE. usage() says how.
 set -eu
+export LC_ALL=C  # sort and awk read and write numbers with points
 root=$(cd "$(dirname "$0")/.." && pwd)
 . "$root/cmake/setup.sh"
 

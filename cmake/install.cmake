@@ -11,6 +11,18 @@ if(NOT TUTTI_INSTALL)
   list(APPEND tutti_install EXCLUDE_FROM_ALL)
 endif()
 
+# The installed packages find the headers from where they lie themselves, which an absolute folder outside of the prefix
+# that was configured would not be.
+foreach(folder IN ITEMS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_DATADIR)
+  if(IS_ABSOLUTE "${${folder}}")
+    set(complaint "${folder}=${${folder}} is absolute, and so was configured for the prefix ${CMAKE_INSTALL_PREFIX}: ")
+    string(APPEND complaint "configure with the other prefix (-DCMAKE_INSTALL_PREFIX=), or with a relative folder")
+    install(CODE "if(NOT CMAKE_INSTALL_PREFIX STREQUAL \"${CMAKE_INSTALL_PREFIX}\")
+  message(FATAL_ERROR \"${complaint}\")
+endif()" ${tutti_install})
+  endif()
+endforeach()
+
 foreach(component IN LISTS tutti_components)
   if(component STREQUAL "tutti")
     set(target tutti)

@@ -5,6 +5,7 @@
 # To be run in the guest of test/softroce: measures the program MESSAGES and other projects' in turns. Prints a line for
 # each figure: its name, a tab, and the number.
 set -eu
+export LC_ALL=C  # sort and awk read and write numbers with points
 messages=$1 rounds=$2
 
 # with_server PROGRAM...: what its client prints, in $output.

@@ -9,6 +9,7 @@
 # The arguments after the program go to it. TRANSPORTS and TOPOLOGIES choose others than all. Ends with
 # status 1 if two curves differ that must not, or if two accuracies differ by more than SPREAD points.
 set -eu
+export LC_ALL=C  # sort and awk read and write numbers with points
 program=$1
 shift
 transports=${TRANSPORTS:-loopback shared_memory tcp}

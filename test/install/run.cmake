@@ -58,6 +58,8 @@ elseif(WAY STREQUAL "absolute_paths")  # as Nix and Guix install; CMake refuses 
   run("" ${CMAKE_COMMAND} -S ${FOLDER}/source -B ${FOLDER}/tutti -G ${GENERATOR} -DCMAKE_CXX_COMPILER=${COMPILER}
       -DTUTTI_BUILD_TESTS=OFF -DTUTTI_BUILD_EXAMPLES=OFF -DCMAKE_INSTALL_PREFIX=${FOLDER}/out
       -DCMAKE_INSTALL_INCLUDEDIR=${FOLDER}/dev/include -DCMAKE_INSTALL_DATADIR=${prefix}/share)
+  run("CMAKE_INSTALL_INCLUDEDIR=.* is absolute, .* configure with the other prefix"
+      ${CMAKE_COMMAND} --install ${FOLDER}/tutti --prefix ${FOLDER}/elsewhere)
   run("" ${CMAKE_COMMAND} --install ${FOLDER}/tutti)
   run("" ${configure} -DWAY=find_package -DCOMPONENTS=tcp)
   run("" ${CMAKE_COMMAND} --build ${FOLDER}/build --target reaches)

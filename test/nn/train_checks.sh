@@ -3,6 +3,7 @@
 # Sourced by the tests of train, whose first argument is the program: they run in a folder of their own, and each run
 # leaves what it says in the file log.
 set -eu
+export LC_ALL=C  # sort and awk read and write numbers with points
 train=$1
 here=$(mktemp -d)
 trap 'rm -rf "$here"' EXIT

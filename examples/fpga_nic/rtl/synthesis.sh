@@ -3,6 +3,7 @@
 #
 # Says what the device in hardware takes of an FPGA, as far as free tools can: see usage.
 set -eu
+export LC_ALL=C  # sort and awk read and write numbers with points
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../../.." && pwd)
 . "$root/cmake/setup.sh"

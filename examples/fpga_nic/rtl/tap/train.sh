@@ -4,6 +4,7 @@
 # Trains through the device in hardware, simulated behind a TAP interface, then through the soft switch, and compares the
 # weights, bit for bit.
 set -eu
+export LC_ALL=C  # sort and awk read and write numbers with points
 root=$(cd "$(dirname "$0")/../../../.." && pwd)
 . "$root/cmake/setup.sh"
 

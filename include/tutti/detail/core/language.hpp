@@ -10,6 +10,6 @@
 // Under these flags a compiler removes checks for NaN and changes the order of additions: results would be wrong.
 #if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__) || \
     defined(__ASSOCIATIVE_MATH__) || defined(__NO_SIGNED_ZEROS__)
-#error "tutti needs IEEE 754: compile this unit without -ffast-math, or end its flags with -fno-fast-math (no -Ofast)"
+#error "tutti needs IEEE 754: compile this unit without -ffast-math, -Ofast or their parts, or with -fno-fast-math last"
 #include <compile without -ffast-math>  // there is no such file, which ends the compilation here
 #endif
