@@ -222,12 +222,12 @@ BOOST_AUTO_TEST_CASE(a_rank_of_another_version_is_refused_by_name) {
     if (at.rank() == 0) {
       return file_rendezvous(s.path, as(0, 2)).exchange("").size();
     }
-    tutti::detail::directory const there = folder_of(s);
+    tutti::detail::directory there = folder_of(s);
     std::optional<std::string> open;
     for (; !open; std::this_thread::yield()) {
       open = there.read("open", 1000);
     }
-    std::string const session = tutti::unpacker(*open).text();
+    std::string const session(tutti::unpacker(*open).text());
     name = "hello." + session + ".fedcba9876543210";
     there.write(name, "words of another version");
     std::optional<std::string> why;

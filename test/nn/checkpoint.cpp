@@ -350,6 +350,23 @@ BOOST_AUTO_TEST_CASE(another_number_of_ranks_goes_on_from_the_same_weights) {
   BOOST_TEST(train(2, keep).failure.empty());
 }
 
+BOOST_AUTO_TEST_CASE(files_of_the_user_stay) {
+  for (bool const sharded : {false, true}) {
+    scratch const folder;
+    std::vector<fs::path> mine;
+    for (std::string const kind : {".best-of-all", ".tutti.copy-of-monday", "-plot-of-loss.svg", "x-of-y", ".0-of-2.gz",
+                                   "-of-", ".-of-2", ".1-of-", ".txt"}) {
+      mine.push_back(file_of(folder.path(), 2, kind));
+      std::ofstream(mine.back()) << "precious";
+    }
+    auto const done = train(2, {folder.path(), 2, 3, sharded, false});
+    BOOST_REQUIRE_MESSAGE(done.failure.empty(), done.failure);
+    for (fs::path const& one : mine) {
+      BOOST_TEST(contents(one) == "precious", one);
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(the_last_few_stay) {
   for (bool const sharded : {false, true}) {
     scratch const folder;
