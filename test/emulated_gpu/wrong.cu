@@ -512,6 +512,10 @@ void asks_other_stream_in_capture() {
 void asks_stream_of_relaxed_capture() {
   spoils([](cudaStream_t s) { return cudaStreamSynchronize(s); }, captured(cudaStreamCaptureModeRelaxed));
 }
+void asks_kind_of_stream_of_capture() {
+  unsigned kind = 0;
+  spoils([&](cudaStream_t s) { return cudaStreamGetFlags(s, &kind); }, captured(cudaStreamCaptureModeRelaxed));
+}
 void allocates_in_capture() {
   void* p = nullptr;
   spoils([&](cudaStream_t) { return cudaMalloc(&p, 1); });
@@ -658,6 +662,8 @@ constexpr small_program programs[] = {
     {"asks_other_stream_in_capture", asks_other_stream_in_capture,
      "cudaErrorStreamCaptureUnsupported\ncudaErrorStreamCaptureInvalidated"},
     {"asks_stream_of_relaxed_capture", asks_stream_of_relaxed_capture,
+     "cudaErrorStreamCaptureUnsupported\ncudaErrorStreamCaptureInvalidated"},
+    {"asks_kind_of_stream_of_capture", asks_kind_of_stream_of_capture,
      "cudaErrorStreamCaptureUnsupported\ncudaErrorStreamCaptureInvalidated"},
     {"allocates_in_capture", allocates_in_capture,
      "cudaErrorStreamCaptureUnsupported\ncudaErrorStreamCaptureInvalidated"},
