@@ -30,7 +30,7 @@ endfunction()
 
 file(GLOB compile_fail_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/compile_fail/*.cpp)
 if(NOT TARGET tutti::nn)
-  list(FILTER compile_fail_sources EXCLUDE REGEX "/nn_[a-z]+\\.cpp$")
+  list(FILTER compile_fail_sources EXCLUDE REGEX "/nn_[a-z_]+\\.cpp$")
 endif()
 foreach(source IN LISTS compile_fail_sources)
   cmake_path(GET source STEM name)

@@ -18,6 +18,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -34,17 +35,41 @@ concept observer = requires(O& o, step_result const& step, epoch_result const& e
 
 namespace detail {
 
-/// Compiles for observers only; else the first error names what is missing.
-template <class O, class Replica>
+/// Compiles for what `train` takes as an observer; else the first error names what is wrong. Observer is a reference
+/// where a variable was given.
+template <class Observer, class Replica>
 constexpr void expect_observer() {
+  using given = std::remove_reference_t<Observer>;
+  using variable = std::remove_const_t<given>;
   static_assert(
-      requires(O& o, step_result const& step, Replica const& model) { o.step(step, model); },
+      requires(variable& o, step_result const& step, Replica const& model) { o.step(step, model); },
       "this observer lacks: void step(tutti::nn::step_result const&, Replica const& model)");
   static_assert(
-      requires(O& o, epoch_result const& epoch) { o.epoch(epoch); },
+      requires(variable& o, epoch_result const& epoch) { o.epoch(epoch); },
       "this observer lacks: void epoch(tutti::nn::epoch_result const&)");
-  static_assert(observer<O, Replica>);
+  static_assert(observer<given, Replica> || !observer<variable, Replica>,
+                "this observer is const, and its members are not: give one that is not const");
+  static_assert(std::is_lvalue_reference_v<Observer> || !observer<variable, Replica>,
+                "this observer is a temporary, which is gone with all that it saw: give a variable");
 }
+
+/// Compiles for strategies that are variables, and for what is no strategy; else the first error names what is wrong.
+template <class Strategy>
+constexpr void expect_variable() {
+  using given = std::remove_reference_t<Strategy>;
+  using variable = std::remove_const_t<given>;
+  static_assert(strategy<given> || !strategy<variable>,
+                "this strategy is const, and its members are not: give one that is not const");
+  static_assert(std::is_lvalue_reference_v<Strategy> || !strategy<variable>,
+                "this strategy is a temporary: give a variable");
+}
+
+/// Strategies, and what lacks some of a strategy's members, but none of those that tell it from other things.
+template <class S>
+concept nearly_strategy = requires(S& s, std::span<float> numbers) {
+  s.sum(numbers);
+  s.share(numbers);
+};
 
 }  // namespace detail
 
@@ -257,14 +282,23 @@ void train(Replica& model, Strategy& ranks, Observers&... observers) {
 
 /// Does not compile: what is wrong with the strategy or an observer is in the first line of the error.
 template <trainable Replica, class Strategy, class... Observers>
-  requires(!(strategy<Strategy> && (observer<Observers, Replica> && ...)) &&
-           requires(Strategy& s, std::span<float> numbers) {
-             s.sum(numbers);
-             s.share(numbers);
-           })
-void train(Replica&, Strategy&, Observers&...) {
-  detail::expect_strategy<Strategy>();
+  requires detail::nearly_strategy<std::remove_cvref_t<Strategy>> &&
+           (!(strategy<std::remove_reference_t<Strategy>> && std::is_lvalue_reference_v<Strategy> &&
+              ((observer<std::remove_reference_t<Observers>, Replica> &&
+                std::is_lvalue_reference_v<Observers>)&&...))) &&
+           (std::is_class_v<std::remove_cvref_t<Observers>> && ...)
+void train(Replica&, Strategy&&, Observers&&...) {
+  detail::expect_strategy<std::remove_cvref_t<Strategy>>();
+  detail::expect_variable<Strategy>();
   (detail::expect_observer<Observers, Replica>(), ...);
+}
+
+/// Does not compile: what an object in a strategy's place lacks is in the first line of the error. A function of this
+/// name in the program itself is the better match for its own arguments.
+template <trainable Replica, class Strategy, class... Observers>
+  requires std::is_class_v<Strategy> && (!detail::nearly_strategy<Strategy>) && (observer<Observers, Replica> && ...)
+void train(Replica&, Strategy const&, Observers const&...) {
+  detail::expect_strategy<Strategy>();
 }
 
 }  // namespace tutti::nn

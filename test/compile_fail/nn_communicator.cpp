@@ -1,0 +1,21 @@
+// error: this strategy lacks: bool equal\(\) const
+// SPDX-License-Identifier: Apache-2.0
+//
+// A communicator in a strategy's place is refused by a member that it lacks.
+
+#include <tutti/communicator.hpp>
+#include <tutti/nn/strategy/alone.hpp>
+#include <tutti/nn/trainer.hpp>
+#include <tutti/transport/loopback.hpp>
+
+void use(tutti::nn::replica& model, tutti::communicator<tutti::loopback>& world) {
+  tutti::nn::alone ranks;
+#ifndef MISTAKE
+  static_cast<void>(world);
+  tutti::nn::train(model, ranks);
+#else
+  tutti::nn::train(model, world);
+#endif
+}
+
+int main() {}
