@@ -45,6 +45,30 @@ BOOST_AUTO_TEST_CASE(lengths_are_said_with_what_they_must_be) {
              "allreduce: the output, like the input, must have 8 elements, not 12");
 }
 
+/// Blocks of 10 elements among 3 ranks, without the total.
+BOOST_AUTO_TEST_CASE(uneven_blocks_without_their_total_are_told_of_it) {
+  support::agree<tutti::loopback>(3, [](auto& world) {
+    std::vector<int> mine(tutti::block_size(10, world.size(), world.rank()));
+    std::vector<int> all(10);
+    tutti::gather collect{world, tutti::binary_tree{}};
+    tutti::scatter deal{world, tutti::binary_tree{}};
+    if (world.rank() != 0) {
+      return std::string();
+    }
+    std::string const of_gather = refusal([&] { collect(mine, all, 0); });
+    std::string const of_scatter = refusal([&] { deal(all, mine, 0); });
+    bool const right = of_gather ==
+                           "gather: the output of the root, for the elements of all ranks together, must have 12 "
+                           "elements, not 10; where ranks give different numbers, `total`, the last argument, says how "
+                           "many there are" &&
+                       of_scatter ==
+                           "scatter: the input of the root, the elements of all ranks together, must have 12 elements, "
+                           "not 10; where ranks get different numbers, `total`, the last argument, says how many there "
+                           "are";
+    return right ? std::string() : of_gather + "\n" + of_scatter;
+  });
+}
+
 BOOST_AUTO_TEST_CASE(a_part_that_is_no_block_blames_neither) {
   auto const text = [](std::size_t found) {
     return refusal([&] { expect_block("allgather: the input", "the output has all", found, 10, 4, 1); });

@@ -81,7 +81,8 @@ class gather : public detail::launcher<Communicator, Topology, op::gather, detai
                          mine.size(), total, n, me);
     detail::memories m{.input = detail::bytes_of(mine), .input_origin = begin};
     if (me == root) {
-      detail::expect_size("gather: the output of the root, for the elements of all ranks together,", all.size(), total);
+      detail::expect_size("gather: the output of the root, for the elements of all ranks together,", all.size(), total,
+                          "; where ranks give different numbers, `total`, the last argument, says how many there are");
       expects(detail::disjoint(mine, all) || mine.data() == all.data() + begin,
               "gather: input and output overlap, and the input does not begin at its place in the output, element ",
               begin, "; let it begin there, or lie apart");

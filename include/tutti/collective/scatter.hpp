@@ -82,7 +82,8 @@ class scatter : public detail::launcher<Communicator, Topology, op::scatter, det
                          mine.size(), total, n, me);
     detail::memories m{.output = detail::bytes_of(mine), .output_origin = begin};
     if (me == root) {
-      detail::expect_size("scatter: the input of the root, the elements of all ranks together,", all.size(), total);
+      detail::expect_size("scatter: the input of the root, the elements of all ranks together,", all.size(), total,
+                          "; where ranks get different numbers, `total`, the last argument, says how many there are");
       expects(detail::disjoint(all, mine) || mine.data() == all.data() + begin,
               "scatter: input and output overlap, and the output does not begin at its place in the input, element ",
               begin, "; let it begin there, or lie apart");

@@ -22,11 +22,13 @@ namespace tutti::inline v0_1_0::detail {
 /// A reduction that does not commute, on a schedule that does not combine in rank order. @throws precondition_error
 [[noreturn]] TUTTI_DECL void refuse_order(std::string_view told);
 
-/// A root, or a peer, that is no rank for it, or vectors of other lengths than they must have: "scatter: the output".
+/// A root, or a peer, that is no rank for it, or vectors of other lengths than they must have: "scatter: the output",
+/// and advice, which begins with its semicolon.
 /// @throws precondition_error
 [[noreturn]] TUTTI_DECL void refuse_root(std::string_view operation, rank_type root, rank_type ranks);
 [[noreturn]] TUTTI_DECL void refuse_peer(std::string_view what, rank_type peer, rank_type me, rank_type ranks);
-[[noreturn]] TUTTI_DECL void refuse_size(std::string_view what, std::size_t found, std::size_t expected);
+[[noreturn]] TUTTI_DECL void refuse_size(std::string_view what, std::size_t found, std::size_t expected,
+                                         std::string_view advice);
 
 /// A rank's own part that is not its block of `total`: "allgather: the input", and what the total is.
 /// @throws precondition_error
@@ -44,9 +46,9 @@ inline void expect_peer(char const* what, rank_type peer, rank_type me, rank_typ
     refuse_peer(what, peer, me, ranks);
   }
 }
-inline void expect_size(char const* what, std::size_t found, std::size_t expected) {
+inline void expect_size(char const* what, std::size_t found, std::size_t expected, char const* advice = "") {
   if (found != expected) [[unlikely]] {
-    refuse_size(what, found, expected);
+    refuse_size(what, found, expected, advice);
   }
 }
 inline void expect_block(char const* what, char const* total_is, std::size_t found, std::size_t total, rank_type ranks,

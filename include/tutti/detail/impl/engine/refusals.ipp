@@ -46,8 +46,8 @@ TUTTI_DECL void refuse_peer(std::string_view what, rank_type peer, rank_type me,
                                            ", and below ", ranks, ", not ", peer});
 }
 
-TUTTI_DECL void refuse_size(std::string_view what, std::size_t found, std::size_t expected) {
-  refuse(std::source_location::current(), {what, " must have ", expected, " elements, not ", found});
+TUTTI_DECL void refuse_size(std::string_view what, std::size_t found, std::size_t expected, std::string_view advice) {
+  refuse(std::source_location::current(), {what, " must have ", expected, " elements, not ", found, advice});
 }
 
 TUTTI_DECL void refuse_block(std::string_view what, std::string_view total_is, std::size_t found, std::size_t total,
