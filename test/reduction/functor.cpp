@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
 
 namespace {
 
@@ -93,29 +92,16 @@ BOOST_AUTO_TEST_CASE(a_lambda_that_captures_can_be_assigned) {
   BOOST_TEST(r.combine(1, 1) == 4);
 }
 
-template <class T, class F>
-concept reducible = requires(F f) { tutti::reduce_with<T>(f); };
-
 struct no_default {
   int x;
   no_default() = delete;
   explicit no_default(int v) : x(v) {}
 };
-struct not_trivial {
-  int x = 0;
-  not_trivial(not_trivial const&) {}
-};
 
-template <class T>
-inline constexpr auto first = [](T const& a, T const&) { return a; };
-
-static_assert(reducible<affine, decltype(first<affine>)>);
-static_assert(!reducible<no_default, decltype(first<no_default>)>);  // but with an identity:
-static_assert(requires(no_default x) { tutti::reduce_with<no_default>(first<no_default>, x); });
-static_assert(!reducible<not_trivial, decltype(first<not_trivial>)>);
-static_assert(!reducible<int, int>);
-static_assert(!reducible<int, void (*)(int, int)>);
-static_assert(!reducible<int, int (*)(int, int)>);  // which function?
-static_assert(!reducible<int, std::function<int(int, int)>>);
+BOOST_AUTO_TEST_CASE(elements_without_a_default_are_reduced_with_an_identity) {
+  auto const r = tutti::reduce_with<no_default>([](no_default a, no_default) { return a; }, no_default(7));
+  BOOST_TEST(r.identity().x == 7);
+  BOOST_TEST(r.combine(no_default(1), no_default(2)).x == 1);
+}
 
 }  // namespace

@@ -82,8 +82,8 @@ concept functor_property = std::same_as<P, commutative_t> || std::same_as<P, ass
 /// Whether it is known what f does. Of a pointer to a function or a std::function the type does not tell, and a name
 /// must; the values that a lambda has captured are not seen.
 template <class F, class... Properties>
-concept known_function = std::is_empty_v<F> || !std::is_constructible_v<bool, F const&> ||
-                         (detail::is_name<Properties> || ...);  // else give tutti::named<"..."> as well
+concept known_function =
+    std::is_empty_v<F> || !std::is_constructible_v<bool, F const&> || (detail::is_name<Properties> || ...);
 
 /// f(a, b) gives an element again. f is called as const, and copies of it are called.
 template <class F, class T>
@@ -163,10 +163,25 @@ class functor {
 
 namespace detail {
 
-/// The reduction of T by f: in the type that T is computed in, if f is a function of that.
-template <element T, functor_property... Properties, class F>
+/// The reduction of T by f: in the type that T is computed in, if f is a function of that. All else is an error with a
+/// sentence.
+template <class T, functor_property... Properties, class F>
 [[nodiscard]] constexpr auto make_functor(F f, T const& identity) {
-  if constexpr (combines_widened<F, T>) {
+  constexpr bool combines = combines_elements<F, T> || combines_widened<F, T>;
+  static_assert(element<T> || std::is_trivially_copyable_v<T>,
+                "these elements are not trivially copyable, such as std::string: what travels are bytes");
+  static_assert(element<T> || !std::is_trivially_copyable_v<T>,
+                "the elements of a reduction are objects that are not const, aligned to 16 bytes or less");
+  static_assert(std::copy_constructible<F>, "this function cannot be copied, and copies of it are called");
+  static_assert(combines || !element<T> || !std::copy_constructible<F>,
+                "this function does not combine two elements: f(a, b) of two constant elements, with f constant, must "
+                "give an element");
+  static_assert(!combines || known_function<F, Properties...>,
+                "the type of a pointer to a function, or of a std::function, does not say which function all ranks are "
+                "to give: give tutti::named<\"...\"> as well");
+  if constexpr (!element<T> || !combines || !known_function<F, Properties...>) {
+    return;
+  } else if constexpr (combines_widened<F, T>) {
     using wide = typename T::computed_in;
     return rounded<T, functor<wide, F, Properties...>>(functor<wide, F, Properties...>(std::move(f), identity));
   } else {
@@ -188,16 +203,18 @@ template <element T, functor_property... Properties, class F>
 ///
 /// For half and bfloat16 give a function of floats: it is called with widened operands, and what it returns
 /// is rounded, by the fast kernels. A function of halves works, too, but slower.
-template <element T, class F, functor_property... Properties>
-  requires(combines_elements<F, T> || combines_widened<F, T>) && known_function<F, Properties...> &&
-          std::default_initializable<T>
+///
+/// Asking in a requires-expression whether a call compiles is an error where it does not: the concepts
+/// `combines_elements`, `combines_widened` and `known_function` are for questions.
+template <class T, class F, functor_property... Properties>
 [[nodiscard]] constexpr auto reduce_with(F f, Properties...) {
+  static_assert(std::default_initializable<std::remove_const_t<T>>,
+                "elements without a T{} need an identity: reduce_with<T>(f, identity)");
   return detail::make_functor<T, Properties...>(std::move(f), T{});
 }
 
 /// The same with the identity of f, for those that ask for it (the laws do).
-template <element T, class F, functor_property... Properties>
-  requires(combines_elements<F, T> || combines_widened<F, T>) && known_function<F, Properties...>
+template <class T, class F, functor_property... Properties>
 [[nodiscard]] constexpr auto reduce_with(F f, T const& identity, Properties...) {
   return detail::make_functor<T, Properties...>(std::move(f), identity);
 }
