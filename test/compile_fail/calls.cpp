@@ -8,6 +8,7 @@
 
 #include <list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -35,6 +36,7 @@ void use(tutti::communicator<tutti::loopback>& world, int* pointer, plane gaps, 
   std::list<int> list(4);
   int number = 1;
   point object{};
+  std::optional<int> maybe;
 
   tutti::allreduce sum{world, tutti::ring{}, tutti::sum<int>{}};
   tutti::reduce_scatter share{world, tutti::ring{}, tutti::sum<int>{}};
@@ -44,6 +46,7 @@ void use(tutti::communicator<tutti::loopback>& world, int* pointer, plane gaps, 
   tutti::gather collect{world, tutti::binary_tree{}};
   tutti::scatter deal{world, tutti::binary_tree{}};
   tutti::alltoall swap{world, tutti::direct{}};
+  tutti::barrier meet{world, tutti::doubling{}};
   tutti::send give{world};
   tutti::recv take{world};
 
@@ -53,6 +56,8 @@ void use(tutti::communicator<tutti::loopback>& world, int* pointer, plane gaps, 
   sum(read_only, v);
   sum(std::vector<int>{1}, v);
   sum.start(std::span(v).first(1)).wait();
+  meet();
+  meet.start().wait();
 #ifdef MISTAKE
   sum(list);                           // error: not one after the other in memory
   sum(words);                          // error: not trivially copyable, such as std::string
@@ -66,6 +71,16 @@ void use(tutti::communicator<tutti::loopback>& world, int* pointer, plane gaps, 
   sum(1);                              // error: the result would be lost
   sum(pointer);                        // error: a pointer does not say how many
   sum(pointer, 4);                     // error: a pointer does not say how many
+  sum(v.begin(), v.end());             // error: an iterator does not say how many .* std::span\(first, last\)
+  tell(v.begin(), 0);                  // error: an iterator does not say how many
+  sum(list.begin());                   // error: an iterator does not say how many
+  sum(maybe);                          // error: this is no buffer
+  sum(v, 0L);                          // error: the result would be lost
+  sum(v, point{});                     // error: the result would be lost
+  sum.start(v, 0L);                    // error: after the call, when the temporary is gone
+  sum(0L, v);                          // error: of another type than those of the reduction
+  meet(v);                             // error: barrier takes no arguments
+  meet.start(v, 0);                    // error: barrier takes no arguments
   sum(gaps);                           // error: whether there are gaps .* give std::span\(x\.data\(\), count\)
   sum(on_device);                      // error: memory of a device: call enqueue
   sum(object);                         // error: of another type than those of the reduction

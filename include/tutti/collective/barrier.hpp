@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/collective/concept.hpp>
+#include <tutti/detail/engine/arguments.hpp>
 #include <tutti/detail/engine/asynchronous.hpp>
 #include <tutti/detail/engine/launcher.hpp>
 #include <tutti/detail/engine/payload.hpp>
@@ -23,13 +24,19 @@ namespace tutti::inline v0_1_0 {
 template <class Communicator, class Topology>
   requires runs<op::allreduce, Communicator, Topology>
 class barrier : public detail::launcher<Communicator, Topology, op::allreduce, detail::moving>,
-                public detail::asynchronous<barrier<Communicator, Topology>> {
+                public detail::asynchronous<barrier<Communicator, Topology>>,
+                public detail::barrier_calls {
+  using calls = detail::barrier_calls;
+
  public:
   barrier(Communicator& world, Topology topology)
       : detail::launcher<Communicator, Topology, op::allreduce, detail::moving>(world, topology, {1}) {}
 
   void operator()() { this->run({}, {1}, what, memory(), 0); }
   [[nodiscard]] request start() { return this->launch({}, {1}, what, memory(), 0); }
+
+  using calls::operator();
+  using calls::start;
 
  private:
   static constexpr call what = make_call(operation_kind::barrier, "", "", Topology::name);

@@ -29,6 +29,9 @@ struct writes;
 struct rank_argument;
 struct total_argument;
 
+/// In place of an operation: that of a barrier, which has no arguments.
+struct meeting;
+
 /// One way to call an operator.
 template <class... Roles>
 struct form;
@@ -86,6 +89,7 @@ struct call_of<When, form<Roles...>, Arguments...> {
 enum class flaw {
   none,
   pointer,
+  iterator,
   device,
   bits,
   scattered,
@@ -111,6 +115,8 @@ template <calling When, bool Written, class Wanted, bool Same, class Argument>
   if constexpr (!buffer<Argument> && !std::same_as<bare, Wanted>) {
     if constexpr ((std::is_pointer_v<bare> && !is_array) || std::is_null_pointer_v<bare>) {
       return flaw::pointer;
+    } else if constexpr (std::input_or_output_iterator<bare>) {
+      return flaw::iterator;
     } else if constexpr (device_memory<bare>) {
       return flaw::device;
     } else if constexpr (laid_out<object>) {
@@ -124,18 +130,22 @@ template <calling When, bool Written, class Wanted, bool Same, class Argument>
       }
     } else if constexpr (requires(object& b) { b.data(), b.size(); }) {
       return flaw::strides;
-    } else if constexpr (element<bare>) {
-      return std::is_void_v<Wanted> ? flaw::object : flaw::another_type;
+    } else if constexpr (element<bare> && std::is_void_v<Wanted>) {
+      return flaw::object;
+    } else if constexpr (element<bare> && Written && !lasting<Argument>) {
+      return When == calling::later ? flaw::gone : flaw::lost;
+    } else if constexpr (element<bare> && !requires(object& o) { *o; }) {
+      return flaw::another_type;
     } else {
       return flaw::unknown;
     }
+  } else if constexpr ((Written || When == calling::later) && !lasting<Argument>) {
+    return When == calling::later ? flaw::gone : flaw::lost;
   } else if constexpr (!std::is_void_v<Wanted> && !buffer_of<Argument, Wanted>) {
     return Same ? flaw::two_types : flaw::another_type;
   } else if constexpr (Written &&
                        !(std::is_void_v<Wanted> ? mutable_buffer<Argument> : mutable_buffer_of<Argument, Wanted>)) {
     return flaw::read_only;
-  } else if constexpr ((Written || When == calling::later) && !lasting<Argument>) {
-    return When == calling::later ? flaw::gone : flaw::lost;
   } else {
     return flaw::none;
   }
@@ -202,6 +212,7 @@ struct refusal<Op, Reads, When, form<Forms...>, Arguments...> {
                 "scatter takes (all, mine, root), or (all, mine, root, total) where ranks get different numbers of "
                 "elements; is the root missing?");
   static_assert(fits_number<op::alltoall>, "alltoall takes (input, output)");
+  static_assert(fits_number<meeting>, "barrier takes no arguments: it moves no elements");
   static_assert(fits_number<op::transfer> || !Reads, "send takes (data, rank); is the receiver's rank missing?");
   static_assert(fits_number<op::transfer> || Reads, "recv takes (data, rank); is the sender's rank missing?");
 
@@ -211,6 +222,8 @@ struct refusal<Op, Reads, When, form<Forms...>, Arguments...> {
                 "the other one's rank is missing here: it comes after the buffer");
   static_assert(found != flaw::pointer,
                 "a pointer does not say how many elements there are: give std::span(pointer, count)");
+  static_assert(found != flaw::iterator,
+                "an iterator does not say how many elements there are: give the container, or std::span(first, last)");
   static_assert(found != flaw::device, "this is memory of a device: call enqueue with it and a stream");
   static_assert(
       found != flaw::bits,
@@ -290,6 +303,7 @@ using scatter_calls = calls_of<op::scatter, true,
                                form<form<reads<any_element>, writes<same_element>, rank_argument>,
                                     form<reads<any_element>, writes<same_element>, rank_argument, total_argument>>>;
 using alltoall_calls = calls_of<op::alltoall, true, form<form<reads<any_element>, writes<same_element>>>>;
+using barrier_calls = calls_of<meeting, false, form<form<>>>;
 using send_calls = calls_of<op::transfer, true, form<form<reads<any_element>, rank_argument>>>;
 using recv_calls = calls_of<op::transfer, false, form<form<writes<any_element>, rank_argument>>>;
 
