@@ -289,6 +289,20 @@ class hierarchical {
   Groups groups_;
 };
 
+namespace detail {
+
+/// In place of the hosts, if none are given: the compiler's first error says so.
+template <class Inner>
+struct missing_hosts {
+  static_assert(!identifiable<Inner>,
+                "hierarchical takes (inner, outer, hosts): the hosts are a number of ranks each, or world.hosts()");
+  using type = consecutive;
+};
+
+}  // namespace detail
+
+template <class Inner, class Outer>
+hierarchical(Inner, Outer) -> hierarchical<Inner, Outer, typename detail::missing_hosts<Inner>::type>;
 template <class Inner, class Outer, std::integral Count>
 hierarchical(Inner, Outer, Count) -> hierarchical<Inner, Outer, detail::consecutive>;
 template <class Inner, class Outer>
