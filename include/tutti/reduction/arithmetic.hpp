@@ -37,6 +37,15 @@ template <native_number T>
   }
 }
 
+/// In place of the type of the elements, if none is named: the compiler's first error says so.
+template <class Missing>
+struct missing_type {
+  static_assert(!std::is_void_v<Missing>, "name the type of the elements, as in tutti::sum<float>{}");
+  using type = int;
+};
+template <class Missing>
+using missing_type_t = typename missing_type<Missing>::type;
+
 }  // namespace detail
 
 /// What has a sum and a product: numbers, and pairs of them that are complex.
@@ -155,6 +164,14 @@ struct mean : detail::of_numbers<T> {
   [[nodiscard]] static constexpr T combine(T a, T b) noexcept { return a + b; }
   [[nodiscard]] static constexpr T lower(T a, rank_type n) noexcept { return detail::canonical(a / static_cast<T>(n)); }
 };
+
+// A macro of another library may be called min or max, so these two have no guide.
+template <class Missing = void>
+sum() -> sum<detail::missing_type_t<Missing>>;
+template <class Missing = void>
+prod() -> prod<detail::missing_type_t<Missing>>;
+template <class Missing = void>
+mean() -> mean<detail::missing_type_t<Missing>>;
 
 // Of half and bfloat16: computed in float, and rounded after each combination, so that two bytes travel.
 template <detail::narrow_number T>
