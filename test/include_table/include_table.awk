@@ -102,6 +102,9 @@ BEGIN {
 
   language = "tutti/detail/core/language.hpp"  # what every compilation of tutti sees first
   refused = "^(__cplusplus|__FAST_MATH__|__FINITE_MATH_ONLY__|__ASSOCIATIVE_MATH__|__NO_SIGNED_ZEROS__)$"  # by that header
+  # Instructions that fuse, where a product must not be fused: the definitions differ, and their results do not.
+  fuses = "^(__FP_FAST_FMAF|__FMA__|__FMA4__|__AVX512F__)$"
+  unfused = "tutti/detail/core/product.hpp"
   # A call that makes a descriptor, and what comes before it where a detail::descriptor owns what it returns.
   maker = "::((socket|socketpair|open|openat|creat|memfd_create|eventfd|epoll_create1?|pipe2?|accept4?|timerfd_create|signalfd|inotify_init1?|dup[23]?|mkstemp|mkostemp|shm_open)\\(|syscall\\([A-Za-z_]*(pidfd_open|memfd))"
   owner = "(descriptor( const)?( [a-z_]+)?|[a-z]+_|reset)\\((static_cast<int>\\()?"
@@ -118,7 +121,7 @@ FNR == 1 { files_read[FILENAME] }
   gsub(/__has_include\(<[^>]*>\)/, "", line)  # what is installed is the same for all units
   n = split(line, words, /[^A-Za-z0-9_]+/)
   for (i = 1; i <= n; ++i)
-    if (words[i] ~ /^[A-Za-z_]/ && words[i] !~ common && !(words[i] ~ refused && FILENAME == language) && !((FILENAME " " words[i]) in own))
+    if (words[i] ~ /^[A-Za-z_]/ && words[i] !~ common && !(words[i] ~ refused && FILENAME == language) && !(words[i] ~ fuses && FILENAME == unfused) && !((FILENAME " " words[i]) in own))
       violation("units of one program may differ in " words[i] ", and so would definitions")
 }
 /(^|[^A-Za-z_])assert\(/ { violation("assert differs between units of one program; use expects") }

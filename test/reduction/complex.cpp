@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
 #include <laws/reduction.hpp>
+#include <tutti/detail/reduction/fold.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 
 #include <boost/test/unit_test.hpp>
 
 #include <complex>
+#include <cstddef>
 #include <limits>
+#include <random>
 #include <tuple>
 #include <vector>
 
@@ -79,6 +82,33 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(both_orders_have_the_same_bits, T, types) {
       using prod = tutti::prod<T>;
       BOOST_TEST(laws::same_bits{}(prod::lower(prod::combine(a, b), 2), prod::lower(prod::combine(b, a), 2)));
     }
+  }
+}
+
+/// The loops over many numbers, too. test/reduction/vectorised reads what compilers that may fuse make of them.
+BOOST_AUTO_TEST_CASE_TEMPLATE(loops_in_both_orders_have_the_same_bits, T, types) {
+  constexpr std::size_t count = 1003;
+  std::mt19937 random(5);
+  std::uniform_real_distribution<part<T>> parts(-1, 1);
+  std::vector<T> a(count);
+  std::vector<T> b(count);
+  for (std::vector<T>* numbers : {&a, &b}) {
+    for (T& x : *numbers) {
+      x = T(parts(random), parts(random));
+    }
+  }
+  auto const folded = [](std::vector<T> const& local, std::vector<T> const& arriving) {
+    std::vector<T> to(count);
+    tutti::detail::fold(tutti::prod<T>{}, tutti::detail::fold_kind{}, reinterpret_cast<std::byte const*>(local.data()),
+                        reinterpret_cast<std::byte const*>(arriving.data()), reinterpret_cast<std::byte*>(to.data()),
+                        count, 2);
+    return to;
+  };
+  auto const ab = folded(a, b);
+  auto const ba = folded(b, a);
+  for (std::size_t i = 0; i < count; ++i) {
+    BOOST_REQUIRE(laws::same_bits{}(ab[i], ba[i]));
+    BOOST_REQUIRE(laws::same_bits{}(ab[i], tutti::prod<T>::combine(a[i], b[i])));
   }
 }
 

@@ -5,6 +5,7 @@
 # packed instruction that each needs in what the compiler made of its kernels: for the processor that every
 # program may count on, and for those that have more. And for whether there are not many more scalar
 # ones: a loop over whole blocks must not end as scalar code while only what is left over is vectorised.
+# In products.cpp no product may be fused with a sum, even if the flags of the program allow it.
 #
 #     sh check.sh <c++ compiler> <include directory>
 #
@@ -102,6 +103,23 @@ for level in -O2 -O3; do
   mostly 'fixed_point_sum' divpd divsd
   if grep -q vfm "$work/listing"; then
     echo "fused multiply-add: bits that depend on the processor"
+    failed=1
+  fi
+done
+# A program may be compiled for a processor that fuses. A user's own function is then compiled as its unit is.
+for flags in "-O3 -mfma" "-O2 -mavx512f" "-O3 -mavx512f"; do
+  # shellcheck disable=SC2086 # several words
+  if ! "$compiler" -std=c++20 $flags -DNDEBUG -I"$include" -c "$here/products.cpp" -o "$work/products.o"; then
+    failed=1
+    continue
+  fi
+  objdump -d -C --no-show-raw-insn "$work/products.o" > "$work/listing"
+  if ! grep -q vmul "$work/listing"; then
+    echo "no product in products.cpp ($flags)"
+    failed=1
+  fi
+  if grep -Eq '[[:space:]]vfn?m' "$work/listing"; then
+    echo "fused products: bits that depend on the order of the operands ($flags)"
     failed=1
   fi
 done

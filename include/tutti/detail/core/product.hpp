@@ -31,6 +31,20 @@ template <std::floating_point T>
     asm("" : "+m"(c));
   }
   return c;
+#elif defined(__FP_FAST_FMAF) || defined(__FMA__) || defined(__FMA4__) || defined(__AVX512F__)
+  // g++ forgets __builtin_assoc_barrier in loops that it vectorises, so there it is enough only in units that have no
+  // fused instruction. A pragma "target" sets only the last three of these words.
+  T c = a * b;
+  if (!std::is_constant_evaluated()) {
+#if defined(__x86_64__)
+    asm("" : "+x"(c));
+#elif defined(__aarch64__)
+    asm("" : "+w"(c));
+#else
+    asm("" : "+m"(c));
+#endif
+  }
+  return c;
 #else
   return __builtin_assoc_barrier(a * b);
 #endif

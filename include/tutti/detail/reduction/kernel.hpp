@@ -18,6 +18,7 @@
 /// Whatever runs, the bits are the same. The one thing in the way of that is the fused multiply-add, which
 /// rounds once instead of twice and which compilers use wherever they may: AVX2 is therefore used without
 /// it. AVX-512 cannot be had without, so only functions that say so (`F::widest`) are compiled for it.
+/// A program's own flags may allow it everywhere (-mfma, -mavx512f, -march=native): `product` is not fused even then.
 #if defined(__CUDACC__)  // it passes pragmas of g++ on, and warns that it does not know them
 #pragma nv_diagnostic push
 #pragma nv_diag_suppress 1675

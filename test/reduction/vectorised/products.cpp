@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// All loops of the library that round products by themselves. check.sh looks at them. Compiled, never run.
+#include <tutti/detail/device/after_fold.hpp>
+#include <tutti/detail/fpga_nic/weight_step.hpp>
+#include <tutti/detail/reduction/fold.hpp>
+#include <tutti/nn/detail/device/elements.hpp>
+#include <tutti/reduction/arithmetic.hpp>
+#include <tutti/reduction/fixed_point_sum.hpp>
+
+#include <complex>
+
+namespace tutti::inline v0_1_0::detail {
+
+using in = std::byte const*;
+using out = std::byte*;
+
+template void fold(prod<std::complex<float>> const&, fold_kind, in, in, out, std::size_t, rank_type);
+template void fold(prod<std::complex<double>> const&, fold_kind, in, in, out, std::size_t, rank_type);
+template void fold(mean<float> const&, fold_kind, in, in, out, std::size_t, rank_type);
+template void fold(fixed_point_sum const&, fold_kind, in, in, out, std::size_t, rank_type);
+template void run(fpga_nic::weight_step, std::size_t, float*, float const*, float const*);
+
+/// A sum of two contributions.
+struct two_added {
+  constexpr float operator()(float a, float b) const { return a + b; }
+};
+
+void step(device::sgd_step<two_added, float> const& f, std::size_t n, float* weights, float* velocities, float const* a,
+          float const* b) {
+#pragma GCC ivdep
+  for (std::size_t i = 0; i < n; ++i) {
+    auto const made = f(weights[i], velocities[i], a[i], b[i]);
+    weights[i] = made.first;
+    velocities[i] = made.second;
+  }
+}
+
+void follow(nn::detail::device::followed const& f, std::size_t n, float* weights, float* velocities, float const* g) {
+#pragma GCC ivdep
+  for (std::size_t i = 0; i < n; ++i) {
+    auto const made = f(weights[i], velocities[i], g[i]);
+    weights[i] = made.first;
+    velocities[i] = made.second;
+  }
+}
+
+void follow(nn::detail::device::followed_at_once const& f, std::size_t n, float* weights, float const* g) {
+#pragma GCC ivdep
+  for (std::size_t i = 0; i < n; ++i) {
+    weights[i] = f(weights[i], g[i]);
+  }
+}
+
+}  // namespace tutti::detail
