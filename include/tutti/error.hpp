@@ -84,7 +84,7 @@ struct fault {
 /// What an error holds beside its text: one value, so that code that passes an error on passes all of it.
 struct error_facts {
   failure kind = failure::none;          ///< what has failed
-  std::string communicator = {};         ///< its name; empty outside an operation, as is the next
+  std::string communicator = {};         ///< its name; of a part that cannot be made, its parent's; empty: none yet
   std::string operation = {};            ///< the operation in words; empty if none
   std::uint64_t sequence = 0;            ///< the number of the operation in its communicator
   std::uint32_t step = 0;                ///< the step of its schedule
@@ -115,7 +115,8 @@ class error : public std::runtime_error {
   [[nodiscard]] error_facts const& facts() const noexcept { return facts_; }
   /// What has failed.
   [[nodiscard]] failure kind() const noexcept { return facts_.kind; }
-  /// The name of the communicator, e.g. "world": the same on all its ranks. Empty outside an operation.
+  /// The name of the communicator, e.g. "world": the same on all its ranks. If a part cannot be made, its
+  /// parent's. Empty while a world comes together.
   [[nodiscard]] std::string const& communicator() const noexcept { return facts_.communicator; }
   /// The operation, e.g. "allreduce(sum float32 x 1000, ring)"; empty outside one.
   [[nodiscard]] std::string const& operation() const noexcept { return facts_.operation; }

@@ -56,6 +56,16 @@ template <rendezvous M>
   }
 }
 
+/// The number of rank r of a rendezvous in the text of an error.
+template <rendezvous M>
+[[nodiscard]] rank_type reported_rank(M const& meet, rank_type r) {
+  if constexpr (requires { meet.reported_rank(r); }) {
+    return meet.reported_rank(r);
+  } else {
+    return world_rank(meet, r);
+  }
+}
+
 }  // namespace detail
 
 }  // namespace tutti

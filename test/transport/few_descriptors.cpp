@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain (descriptors run out: the undefined behaviour sanitizer would take every object for none)
 #include <tutti/collective/allreduce.hpp>
+#include <tutti/collective/split.hpp>
 #include <tutti/communicator.hpp>
 #include <tutti/detail/bootstrap/processes.hpp>
 #include <tutti/reduction/arithmetic.hpp>
+#include <tutti/topology/doubling.hpp>
 #include <tutti/topology/ring.hpp>
 #include <tutti/transport/by_locality.hpp>
 #include <tutti/transport/shared_memory.hpp>
@@ -11,6 +13,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <cstdint>
 #include <set>
 #include <string>
 #include <string_view>
@@ -27,6 +30,16 @@ using tutti::detail::run_processes;
 
 using transports = std::tuple<tutti::shared_memory, tutti::tcp, tutti::by_locality<tutti::shared_memory, tutti::tcp>>;
 
+/// From now on this process can open only so many descriptors.
+void leave_descriptors(rlim_t left) {
+  int const next = ::dup(0);
+  ::close(next);
+  rlimit few{};
+  ::getrlimit(RLIMIT_NOFILE, &few);
+  few.rlim_cur = static_cast<rlim_t>(next) + left;
+  ::setrlimit(RLIMIT_NOFILE, &few);
+}
+
 /// Rank 1 has only so many descriptors left, from none on: all ranks work, or all are told that it lacks descriptors,
 /// wherever it fails while they join or make connections.
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_rank_without_descriptors_is_named, Transport, transports) {
@@ -36,12 +49,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_rank_without_descriptors_is_named, Transport, tr
         3,
         [&](process_rendezvous& meet) -> std::string {
           if (meet.rank() == 1) {
-            int const next = ::dup(0);
-            ::close(next);
-            rlimit few{};
-            ::getrlimit(RLIMIT_NOFILE, &few);
-            few.rlim_cur = static_cast<rlim_t>(next) + left;
-            ::setrlimit(RLIMIT_NOFILE, &few);
+            leave_descriptors(left);
           }
           try {
             tutti::world_options<Transport> o;
@@ -66,6 +74,46 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_rank_without_descriptors_is_named, Transport, tr
     }
     BOOST_TEST_MESSAGE(left << " descriptors: " << *said.begin());
     seen.insert(said.begin(), said.end());
+  }
+  BOOST_TEST(seen.size() == 2U, "the limits are no test of this transport");
+}
+
+/// Rank 2 of the world, which would be rank 0 of a part, has only so many descriptors left: the part is made, or its
+/// ranks are told so by their numbers in the world, for there is no part.
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_part_that_cannot_be_made_has_no_numbers, Transport, transports) {
+  std::set<std::string> seen;
+  for (rlim_t left = 0; left < 8; ++left) {
+    auto const results = run_processes(
+        3,
+        [&](process_rendezvous& meet) -> std::string {
+          tutti::world_options<Transport> o;
+          o.deadline = std::chrono::seconds(20);
+          tutti::communicator<Transport> world(meet, o);
+          std::vector<int> v(1000, 1);
+          tutti::allreduce{world, tutti::doubling{}, tutti::sum<int>{}}(v);
+          tutti::allreduce{world, tutti::ring{}, tutti::sum<int>{}}(v);  // each two ranks have talked
+          if (world.rank() == 2) {
+            leave_descriptors(left);
+          }
+          try {
+            auto const part = tutti::split(world, world.rank() == 0 ? tutti::no_part : 0, -std::int64_t{world.rank()});
+            return "a part";
+          } catch (tutti::error const& e) {
+            std::string_view const text = e.what();
+            bool const says = text.find("rank 2") != std::string_view::npos &&
+                              text.find("rank 0:") == std::string_view::npos &&
+                              text.find("(ulimit -n)") != std::string_view::npos;
+            bool const names =
+                e.communicator() == "world" && e.self() == world.rank() && e.at_fault() == std::vector<rank_type>{2};
+            return says && names ? "told" : e.what();
+          }
+        },
+        std::chrono::seconds(20));
+    for (rank_type r = 1; r < 3; ++r) {
+      std::string const said = results[r] ? results[r].value() : results[r].failure().text;
+      BOOST_TEST((said == "a part" || said == "told"), left << " descriptors, rank " << r << ": " << said);
+      seen.insert(said);
+    }
   }
   BOOST_TEST(seen.size() == 2U, "the limits are no test of this transport");
 }

@@ -5,7 +5,10 @@
 #include <tutti/collective/group_rendezvous.hpp>
 #include <tutti/topology/doubling.hpp>
 
+#include <cstdint>
 #include <cstdlib>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace tutti::inline v0_1_0 {
@@ -15,30 +18,34 @@ inline constexpr std::uint32_t no_part = UINT32_MAX;
 
 namespace detail {
 
+/// What a rank wants of a split.
+struct split_wish {
+  static constexpr std::string_view element_name = "split wish";
+
+  std::int64_t key;
+  std::uint32_t colour;
+  rank_type rank;
+};
+
 /// The members of one colour, in the order of their keys, and among equal keys in the order of their
 /// ranks in the parent: a rendezvous to make a communicator of.
 template <group Communicator>
 [[nodiscard]] group_rendezvous<Communicator> choose_sides(Communicator& parent, std::uint32_t colour,
                                                           std::int64_t key) {
-  struct wish {
-    std::int64_t key;
-    std::uint32_t colour;
-    rank_type rank;
-  };
-  std::vector<wish> all(parent.size());
-  wish const mine{key, colour, parent.rank()};
+  std::vector<split_wish> all(parent.size());
+  split_wish const mine{key, colour, parent.rank()};
   std::string name = parent.name() + "/" + std::to_string(parent.flows().operations()) + ":" + std::to_string(colour);
   allgather{parent, doubling{}}(std::span(&mine, 1), all);
-  std::erase_if(all, [&](wish const& c) { return c.colour != colour; });
-  std::qsort(all.data(), all.size(), sizeof(wish), [](void const* left, void const* right) {
-    wish const& a = *static_cast<wish const*>(left);
-    wish const& b = *static_cast<wish const*>(right);
+  std::erase_if(all, [&](split_wish const& c) { return c.colour != colour; });
+  std::qsort(all.data(), all.size(), sizeof(split_wish), [](void const* left, void const* right) {
+    split_wish const& a = *static_cast<split_wish const*>(left);
+    split_wish const& b = *static_cast<split_wish const*>(right);
     bool const before = a.key != b.key ? a.key < b.key : a.rank < b.rank;
     return before ? -1 : 1;
   });
   std::vector<rank_type> members;
   rank_type rank = 0;
-  for (wish const& c : all) {
+  for (split_wish const& c : all) {
     if (c.rank == parent.rank()) {
       rank = static_cast<rank_type>(members.size());
     }
@@ -65,7 +72,8 @@ template <group Communicator>
 /// Collective over the parent: each rank gives its colour and its key, a number; equal keys are ordered by rank.
 ///
 /// @pre every rank of the parent calls it in the same place among its operations
-/// @throws error as all operations do; failure::join if the transport cannot be opened
+/// @throws error as all operations do; failure::join if the transport cannot be opened. Its ranks have their numbers in
+///         the parent, for there is no part.
 ///
 /// Cost: an allgather, by `doubling`, of 16 bytes of each rank, and what it takes to open the transport.
 /// Thread safety: that of the parent.

@@ -17,14 +17,23 @@ struct rank_state;
 
 /// The text of a rank that takes part in an exchange: what it says.
 [[nodiscard]] TUTTI_DECL std::string joint_text(std::string_view said);
+/// The communicator in whose numbers a failure names ranks: a part that cannot be made has none of its own.
+struct joint_numbers {
+  rank_type self;                      ///< this rank, by its number in the rendezvous
+  std::string communicator = {};       ///< the parent's name; empty: the members are a world
+  std::vector<rank_type> parent = {};  ///< the number of each member in the parent; empty: the same
+
+  [[nodiscard]] rank_type of(rank_type r) const noexcept { return r < parent.size() ? parent[r] : r; }
+};
+
 /// The text of a rank that has failed: the exception that is being handled. If it names no rank at fault, it gets this
 /// one.
-[[nodiscard]] TUTTI_DECL std::string joint_failure(rank_type self);
+[[nodiscard]] TUTTI_DECL std::string joint_failure(joint_numbers const& numbers);
 /// Takes what all ranks say out of their texts. @throws the failure of the first rank that has failed
-TUTTI_DECL void open_joint_texts(std::vector<std::string>& all, rank_type self);
+TUTTI_DECL void open_joint_texts(std::vector<std::string>& all, joint_numbers const& numbers);
 /// Throws the failure of the first rank that has failed, if the exception that is being handled is a tutti::error; else
 /// that exception.
-[[noreturn]] TUTTI_DECL void throw_joint_failure(std::vector<std::string>& all, rank_type self);
+[[noreturn]] TUTTI_DECL void throw_joint_failure(std::vector<std::string>& all, joint_numbers const& numbers);
 
 /// The members of a rendezvous that the making of a communicator calls, as pointers; see `joint_meeting`.
 struct rendezvous_calls {
@@ -96,6 +105,8 @@ class joint_meeting {
   }
   /// @pre the members are those of a communicator
   [[nodiscard]] rank_type parent_rank(rank_type r) const { return calls_->parent_rank(by_, r); }
+  /// The number of member r in errors.
+  [[nodiscard]] rank_type reported_rank(rank_type r) const { return numbers().of(r); }
 
  protected:
   [[nodiscard]] std::string host() const { return calls_->local_host(by_); }
@@ -103,6 +114,8 @@ class joint_meeting {
  private:
   template <class Meet>
   static constexpr rendezvous_calls calls_of = rendezvous_calls::of<Meet>();
+
+  [[nodiscard]] TUTTI_DECL joint_numbers numbers() const;
 
   void* by_;
   rendezvous_calls const* calls_;

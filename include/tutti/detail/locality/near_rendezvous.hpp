@@ -18,6 +18,8 @@ class near_rendezvous {
   [[nodiscard]] rank_type size() const noexcept { return static_cast<rank_type>(members_->size()); }
   [[nodiscard]] rank_type world_rank(rank_type r) const noexcept { return (*members_)[r]; }
 
+  [[nodiscard]] rank_type reported_rank(rank_type r) const { return detail::reported_rank(*all_, world_rank(r)); }
+
   /// The transport that they talk through already, and a rank's number there, if all are members of such a world.
   [[nodiscard]] auto& transport() const
     requires requires(Meet& m) { m.transport().within_host(); }

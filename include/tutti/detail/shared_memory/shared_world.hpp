@@ -125,7 +125,7 @@ class shared_world {
         rank_type const them = world_rank(meet, r);
         rank_failure why;
         static_cast<void>(decode(std::string_view(texts[r]).substr(1), why));
-        throw error(failure::join, "shared_memory, rank " + std::to_string(them) + ": " + why.text)
+        throw error(failure::join, "shared_memory, rank " + std::to_string(reported_rank(meet, r)) + ": " + why.text)
             .between(world_rank(meet, meet.rank()), why.at_fault.empty() ? std::vector{them} : why.at_fault);
       }
     }
