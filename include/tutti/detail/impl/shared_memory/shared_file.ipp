@@ -43,7 +43,7 @@ TUTTI_DECL void shared_file::create(std::size_t bytes) {
   }
   if (!file_ || ::fcntl(file_.get(), F_ADD_SEALS, F_SEAL_SHRINK) != 0) {
     throw error(failure::join,
-                "cannot make shared memory: memfd_create, " + describe_errno(errno) + "; allow it, or use tcp");
+                "cannot make shared memory: memfd_create, " + advise_on_errno(errno, "allow it, or use tcp"));
   }
   std::string why = shortage(0, bytes);
   if (why.empty() && ::ftruncate(file_.get(), static_cast<off_t>(bytes)) != 0) {
