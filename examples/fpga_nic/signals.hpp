@@ -20,7 +20,7 @@ class signals {
       sigaddset(&all, s);
     }
     sigprocmask(SIG_BLOCK, &all, nullptr);
-    come_.reset(signalfd(-1, &all, SFD_NONBLOCK | SFD_CLOEXEC));
+    come_ = tutti::detail::descriptor([&] { return ::signalfd(-1, &all, SFD_NONBLOCK | SFD_CLOEXEC); });
     if (!come_) {
       throw std::runtime_error("cannot wait for signals: " + tutti::detail::describe_errno(errno));
     }

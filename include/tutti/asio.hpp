@@ -63,7 +63,7 @@ struct awaited_by final : awaited {
 /// fork (`notify_fork`). The transport's own are closed there; this one stays open, and keeps nothing else open.
 /// @throws error(failure::cancelled) if the process has no descriptors left
 [[nodiscard]] inline int watch_for_asio(int fd) {
-  descriptor watch(::epoll_create1(EPOLL_CLOEXEC));
+  descriptor watch([] { return ::epoll_create1(EPOLL_CLOEXEC); });
   epoll_event readable{.events = EPOLLIN, .data = {.fd = fd}};
   if (!watch || ::epoll_ctl(watch.get(), EPOLL_CTL_ADD, fd, &readable) != 0) {
     throw error(failure::cancelled, "on_asio: cannot create an epoll descriptor: " + describe_errno(errno) +

@@ -164,6 +164,7 @@ class automatic : public selection {
     std::string text;
     if (!options.file.empty()) {
       if (world.rank() == 0) {
+        detail::standard_numbers const occupied;
         std::ifstream file(options.file, std::ios::binary);
         text.assign(std::istreambuf_iterator<char>(file), {});
       }

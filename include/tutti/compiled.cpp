@@ -49,6 +49,7 @@
 #include <tutti/detail/impl/core/number_text.ipp>
 #include <tutti/detail/impl/core/operation.ipp>
 #include <tutti/detail/impl/core/recorder.ipp>
+#include <tutti/detail/impl/core/standard_numbers.ipp>
 #include <tutti/detail/impl/engine/inquest.ipp>
 #include <tutti/detail/impl/engine/refusals.ipp>
 #include <tutti/detail/impl/engine/unfinished.ipp>

@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(the_own_rank_is_found_by_address) {
 
 BOOST_AUTO_TEST_CASE(a_list_is_read_from_a_file) {
   char path[] = "/tmp/tutti-test-hosts-XXXXXX";
-  tutti::detail::descriptor const f(::mkstemp(path));
+  tutti::detail::descriptor const f([&] { return ::mkstemp(path); });
   std::string const text = "ps:0=a:1\n# none\nworker:0=b:2\n";
   BOOST_REQUIRE(::write(f.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()));
   auto const hosts = tutti::detail::read_hosts(path);

@@ -22,8 +22,8 @@ struct connection {
   connection() {
     int ends[2];
     BOOST_REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends) == 0);
-    peer = descriptor(ends[0]);
-    here = {tutti::detail::channel(descriptor(ends[1])), "a peer"};
+    peer = descriptor([&] { return ends[0]; });
+    here = {tutti::detail::channel(descriptor([&] { return ends[1]; })), "a peer"};
   }
   void say(std::string_view bytes) const {
     BOOST_REQUIRE(::send(peer.get(), bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()));

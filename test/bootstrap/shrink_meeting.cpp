@@ -164,7 +164,7 @@ BOOST_AUTO_TEST_CASE(a_host_without_descriptors_rests) {
     }
     rlim_t const before = leave_descriptors(0);
     std::vector<descriptor> gaps;  // among the numbers of descriptors below that
-    while (descriptor last{::dup(0)}) {
+    while (descriptor last{[] { return ::dup(0); }}) {
       gaps.push_back(std::move(last));
     }
     int const asked = polls;

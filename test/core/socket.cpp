@@ -222,8 +222,8 @@ BOOST_AUTO_TEST_CASE(signals_do_not_end_a_wait) {
 BOOST_AUTO_TEST_CASE(a_descriptor_owns_exactly_one) {
   int ends[2];
   BOOST_REQUIRE(::pipe(ends) == 0);
-  tutti::detail::descriptor a(ends[0]);
-  tutti::detail::descriptor b(ends[1]);
+  tutti::detail::descriptor a([&] { return ends[0]; });
+  tutti::detail::descriptor b([&] { return ends[1]; });
   b = std::move(a);
   BOOST_TEST(!a);
   BOOST_TEST(b.get() == ends[0]);
@@ -249,17 +249,10 @@ BOOST_AUTO_TEST_CASE(no_descriptor_takes_the_number_of_a_standard_stream) {
       all.push_back(net::listen(loopback(0)));
       all.push_back(net::connect(net::local_address(all.back().get()), in(5s)));
       all.push_back(net::accept(all[2].get()));
-      all.emplace_back().reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+      all.emplace_back([] { return ::open("/dev/null", O_RDONLY | O_CLOEXEC); });
       for (auto const& d : all) {
         if (d.get() < 3 || ::fcntl(d.get(), F_GETFD) != FD_CLOEXEC) {
           throw std::runtime_error("a descriptor is not kept off the standard streams");
-        }
-      }
-      {
-        tutti::detail::standard_numbers const occupied;
-        tutti::detail::descriptor const next(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-        if (!is_open(0) || !is_open(1) || !is_open(2)) {
-          throw std::runtime_error("a standard number is free");
         }
       }
       for (int fd = 0; fd != 3; ++fd) {
@@ -293,7 +286,7 @@ BOOST_AUTO_TEST_CASE(a_file_beyond_the_limit_of_sizes_is_an_error) {
         if (is_pending && is_blocked) {
           ::raise(SIGXFSZ);
         }
-        tutti::detail::descriptor const file(::memfd_create("tutti", MFD_CLOEXEC));
+        tutti::detail::descriptor const file([] { return ::memfd_create("tutti", MFD_CLOEXEC); });
         std::vector<std::byte> const contents(3000);
         expect(tutti::detail::write_file(file.get(), std::span(contents).first(900)) == 0, "short enough");
         expect(tutti::detail::write_file(file.get(), contents) == EFBIG, "too long");

@@ -227,7 +227,7 @@ void flood(std::uint64_t seed, rank_type n, std::uint16_t meeting, board& all) {
   auto const ends = run_processes(
       n,
       [&](process_rendezvous& at) -> support::verdict {
-        descriptor own(listener);
+        descriptor own([&] { return listener; });
         if (at.rank() != 0) {
           own.reset();
         }

@@ -647,7 +647,7 @@ BOOST_AUTO_TEST_CASE(more_destinations_than_bursts_are_served_in_turn) {
 BOOST_AUTO_TEST_CASE(datagrams_of_others_come_as_they_are_and_congestion_is_seen) {
   nic::udp_port port(net::resolve("127.0.0.1", 0).front());
   auto const at = port.local().as(AF_INET);
-  tutti::detail::descriptor const other(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  tutti::detail::descriptor const other([] { return ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0); });
   std::vector<std::byte> const bytes(5000, std::byte{7});
   for (auto const& [size, tos] : {std::pair{std::size_t{0}, 0}, {5000, 0}, {21, 1}, {22, 2}, {23, 3}}) {
     BOOST_TEST(::setsockopt(other.get(), IPPROTO_IP, IP_TOS, &tos, sizeof tos) == 0);
@@ -948,7 +948,7 @@ BOOST_AUTO_TEST_CASE(the_program_emulates_a_network_and_reads_what_has_a_tag) {
   nic::key key{};
   key[15] = std::byte{0xab};
   char path[] = "/tmp/tutti_key_XXXXXX";
-  tutti::detail::descriptor const file(::mkstemp(path));
+  tutti::detail::descriptor const file([&] { return ::mkstemp(path); });
   std::ofstream(path) << "000000000000000000000000000000ab\n";
   program p({"--key", path, "--loss", "0.02", "--delay", "500", "--no-offload", "--report", "1"});
   sum_by(p, nic::seal(key), 3, 200, 1);

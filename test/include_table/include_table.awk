@@ -105,9 +105,12 @@ BEGIN {
   # Instructions that fuse, where a product must not be fused: the definitions differ, and their results do not.
   fuses = "^(__FP_FAST_FMAF|__FMA__|__FMA4__|__AVX512F__)$"
   unfused = "tutti/detail/core/product.hpp"
-  # A call that makes a descriptor, and what comes before it where a detail::descriptor owns what it returns.
-  maker = "::((socket|socketpair|open|openat|creat|memfd_create|eventfd|epoll_create1?|pipe2?|accept4?|timerfd_create|signalfd|inotify_init1?|dup[23]?|mkstemp|mkostemp|shm_open)\\(|syscall\\([A-Za-z_]*(pidfd_open|memfd))"
-  owner = "(descriptor( const)?( [a-z_]+)?|[a-z]+_|reset)\\((static_cast<int>\\()?"
+  # A call that makes a descriptor, and the beginning of a detail::descriptor that is made of it: that occupies the
+  # numbers of the standard streams meanwhile.
+  maker = "::((socket|socketpair|open|open64|openat|creat|memfd_create|eventfd|epoll_create1?|pipe2?|accept4?|timerfd_create|signalfd|inotify_init1?|dup[23]?|mkstemp|mkostemp|shm_open|posix_openpt)\\(|(fcntl|recvmsg)\\([^;]*(F_DUPFD|MSG_CMSG_CLOEXEC)|syscall\\([A-Za-z_]*(pidfd|memfd|perf_event_open|userfaultfd|io_uring_setup))"
+  owner = "(descriptor( const)?( [a-z_]+)?|[a-z]+_)[({] ?\\[[^]]*\\] ?[{][^{}]*"
+  # A call that makes one within another library: an object of standard_numbers in its block, or around that, is needed.
+  foreign_maker = "(^|[^A-Za-z0-9_])((getaddrinfo|getifaddrs|getnameinfo|if_nametoindex|if_indextoname|fopen|freopen|tmpfile|popen|opendir|gzopen|hardware_concurrency|ibv_open_device|ibv_create_comp_channel|ibv_get_device_list)\\(|sysconf\\(_SC_NPROCESSORS|std::(w?ifstream|basic_ifstream|random_device)|directory_iterator [a-z]+\\()"
 
   # Dear to parse: kept out of what the umbrella reaches.
   dear = "^(algorithm|chrono|format|functional|future|iostream|locale|regex|filesystem|random|ranges)$"
@@ -125,11 +128,22 @@ FNR == 1 { files_read[FILENAME] }
       violation("units of one program may differ in " words[i] ", and so would definitions")
 }
 /(^|[^A-Za-z_])assert\(/ { violation("assert differs between units of one program; use expects") }
-FILENAME != "tutti/detail/impl/core/descriptor.ipp" {
+FNR == 1 { depth = 0; occupied = -1; statement = "" }
+FILENAME !~ /^tutti\/detail\/impl\/core\/(descriptor|standard_numbers)\.ipp$/ {
   line = $0
-  sub(/[ \t]*\/\/.*/, "", line)
-  gsub(owner maker, "", line)
-  if (line ~ "(^|[^A-Za-z0-9_>])" maker) violation("a descriptor is made as the initial value of a detail::descriptor, which keeps it off the standard streams")
+  gsub(/"([^"\\]|\\.)*"/, "\"\"", line); gsub(/'.'/, "' '", line)
+  sub(/[ \t]*\/\/.*/, "", line); sub(/^[ \t]+/, "", line)
+  if (line ~ /(^|[^A-Za-z0-9_])standard_numbers const [a-z_]+;/) { if (occupied < 0) occupied = depth }
+  else if (occupied < 0 && line ~ foreign_maker) violation("what another library opens could get the number of a closed standard stream; hold an object of detail::standard_numbers")
+  statement = statement " " line
+  if (statement ~ maker) {
+    gsub(owner maker, "", statement)
+    if (statement ~ "(^|[^A-Za-z0-9_>])" maker) violation("a descriptor is made by the function that a detail::descriptor is made of, which keeps it off the standard streams")
+    statement = ""
+  }
+  if (line ~ /[;}]$/) statement = ""
+  depth += gsub(/\{/, "{", line) - gsub(/\}/, "}", line)
+  if (depth < occupied) occupied = -1
 }
 {
   code = $0

@@ -59,8 +59,15 @@ plant tutti/detail/core/a.hpp '  assert(true);' 'assert differs'
 plant tutti/detail/core/a.hpp 'std::jthread t;' 'libc++'
 plant tutti/automatic.hpp 'std::ofstream file(path);' 'beyond ulimit -f'
 for call in 'int const fd = ::open(path, 0);' 'if (::pipe2(ends, 0) != 0) {' 'return ::accept4(fd, nullptr, nullptr, 0);' \
-  'int fd = static_cast<int>(::syscall(SYS_pidfd_open, process, 0));' 'use(::dup(fd));'; do
-  plant tutti/detail/core/a.hpp "$call" 'a descriptor is made as'
+  'int fd = static_cast<int>(::syscall(SYS_pidfd_open, process, 0));' 'use(::dup(fd));' 'descriptor const f(::open(path, 0));' \
+  'int const fd = ::fcntl(old, F_DUPFD_CLOEXEC, 3);' 'auto n = ::recvmsg(fd, &m, MSG_CMSG_CLOEXEC);' \
+  'auto const open_it = [] { return ::open(path, 0); };' 'standard_numbers const o; int fd = ::socket(1, 2, 3);'; do
+  plant tutti/detail/core/a.hpp "$call" 'a descriptor is made by'
+done
+
+for call in 'std::ifstream file(path);' 'int code = ::getaddrinfo(a, b, c, d);' 'std::FILE* f = std::fopen(path, "re");' \
+  "$(printf 'void f() {\n  {\n    standard_numbers const occupied;\n  }\n  ::getifaddrs(&all);\n}')"; do
+  plant tutti/detail/core/a.hpp "$call" 'what another library opens'
 done
 
 for call in 'std::snprintf(text, 9, "%g", x);' 'printf("%d", 1);' 'return std::stoul(text);' 'x = strtod(text, &end);' \
@@ -71,10 +78,12 @@ done
 plant tutti/nn/a.hpp 'std::to_string(static_cast<int>(x));  // printf("%g")' ''
 
 plant tutti/detail/core/a.hpp 'static_assert(true);' ''
-plant tutti/automatic.hpp 'std::ifstream file(path);' ''
 plant tutti/detail/core/language.hpp '#include <compile with -std=c++20>' ''
-for call in 'descriptor const f(::open(path, 0));' 'file_.reset(::memfd_create(name, 0));' ': bell_(::eventfd(0, 0)) {' \
-  'files_[r].reset(static_cast<int>(::syscall(pidfd_open, process, 0)));' 'network_.open();' '// as ::open(path) would'; do
+for call in 'descriptor const f([&] { return ::open(path, 0); });' 'file_ = descriptor([] { return ::memfd_create(name, 0); });' \
+  ': bell_([] { return ::eventfd(0, 0); }), clock_([] { return ::timerfd_create(0, 0); }) {' \
+  'files_[r] = descriptor([&] { return static_cast<int>(::syscall(pidfd_open, process, 0)); });' 'network_.open();' \
+  "$(printf 'descriptor f([&] {\n  got = ::recvmsg(fd, &m, MSG_CMSG_CLOEXEC);\n  return file();\n});')" \
+  "$(printf 'void f() {\n  standard_numbers const occupied;\n  if (a) {\n    ::getifaddrs(&all);\n  }\n}')" '// as ::open(path) would'; do
   plant tutti/detail/core/a.hpp "$call" ''
 done
 plant tutti/detail/core/a.hpp '#if defined(__x86_64__) && !defined(__clang__)  // NDEBUG' ''

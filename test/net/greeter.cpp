@@ -122,11 +122,11 @@ BOOST_AUTO_TEST_CASE(want_of_descriptors_turns_pending_ones_away) {
   few.rlim_cur = static_cast<rlim_t>(std::distance(begin(mine), end(mine))) - 1;
   ::setrlimit(RLIMIT_NOFILE, &few);
   std::vector<descriptor> gaps;  // among the numbers of descriptors below that
-  while (descriptor last{::dup(0)}) {
+  while (descriptor last{[] { return ::dup(0); }}) {
     gaps.push_back(std::move(last));
   }
   p.accept();
-  descriptor const another = descriptor(::dup(0));  // in place of the member's
+  descriptor const another = descriptor([] { return ::dup(0); });  // in place of the member's
   BOOST_TEST(another.get() >= 0);
   bool const more = p.all.accept_one(p.listener.get(), p.at);
   int const starved = p.all.starved();

@@ -30,7 +30,7 @@ BOOST_AUTO_TEST_CASE(too_few_descriptors_are_no_other_network_namespace) {
   std::vector<std::string> const names{bells.open("tutti test " + std::to_string(::getpid()))};
   rlimit usual{};
   ::getrlimit(RLIMIT_NOFILE, &usual);
-  descriptor const next(::dup(0));
+  descriptor const next([] { return ::dup(0); });
   rlimit few = usual;
   few.rlim_cur = static_cast<rlim_t>(next.get()) + 1;
   ::setrlimit(RLIMIT_NOFILE, &few);
@@ -102,7 +102,7 @@ class stranger {
   }
 
  private:
-  descriptor socket_{::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
+  descriptor socket_{[] { return ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0); }};
   sockaddr_un to_{};
   socklen_t length_ = 0;
 };
@@ -111,16 +111,16 @@ class stranger {
 BOOST_AUTO_TEST_CASE(strangers_do_not_get_at_a_bell) {
   bells two(2);
   stranger someone(two.names[1]);
-  int const next = descriptor(::dup(0)).get();
+  int const next = descriptor([] { return ::dup(0); }).get();
   for (std::size_t i = 0; i != 2000; ++i) {  // net.unix.max_dgram_qlen is 10 or 512
     someone.send(std::string(1 + i % 40, 'x'), i % 5);
   }
   BOOST_TEST(!two.is_rung(1));
-  BOOST_TEST(descriptor(::dup(0)).get() == next);
+  BOOST_TEST(descriptor([] { return ::dup(0); }).get() == next);
 
-  int const own = descriptor(::memfd_create("tutti", MFD_CLOEXEC)).get();
+  int const own = descriptor([] { return ::memfd_create("tutti", MFD_CLOEXEC); }).get();
   BOOST_TEST(own == next);
-  descriptor const file(::memfd_create("tutti", MFD_CLOEXEC));
+  descriptor const file([] { return ::memfd_create("tutti", MFD_CLOEXEC); });
   BOOST_TEST(two.all[0].hand(1, file.get(), steady_now()));
   BOOST_TEST(two.is_rung(1));
   auto const is_it = [&](descriptor const& f) { return shared_file::identity(f) == shared_file::identity(file); };
@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(a_file_reaches_more_ranks_than_messages_may_wait) {
   BOOST_REQUIRE(::setrlimit(RLIMIT_NOFILE, &many) == 0);
   {
     bells all(ranks);
-    descriptor const file(::memfd_create("tutti", MFD_CLOEXEC));
+    descriptor const file([] { return ::memfd_create("tutti", MFD_CLOEXEC); });
     rank_type handed = 1;
     auto const is_it = [&](descriptor const& f) { return shared_file::identity(f) == shared_file::identity(file); };
     rank_type taken = 1;
@@ -168,7 +168,7 @@ BOOST_AUTO_TEST_CASE(a_file_reaches_more_ranks_than_messages_may_wait) {
 /// Each reason why no file comes is told from the others, without a wait where there is nothing to wait for.
 BOOST_AUTO_TEST_CASE(a_file_that_does_not_come_is_explained) {
   bells two(2);
-  descriptor const file(::memfd_create("tutti", MFD_CLOEXEC));
+  descriptor const file([] { return ::memfd_create("tutti", MFD_CLOEXEC); });
   auto const any = [](descriptor const&) { return true; };
   auto const why = [&](time_point deadline) { return two.all[1].take(0, any, deadline) ? 0 : errno; };
 
@@ -180,7 +180,7 @@ BOOST_AUTO_TEST_CASE(a_file_that_does_not_come_is_explained) {
   ::getrlimit(RLIMIT_NOFILE, &usual);
   BOOST_TEST(two.all[0].hand(1, file.get(), steady_now()));
   rlimit few = usual;
-  few.rlim_cur = static_cast<rlim_t>(descriptor(::dup(0)).get());
+  few.rlim_cur = static_cast<rlim_t>(descriptor([] { return ::dup(0); }).get());
   ::setrlimit(RLIMIT_NOFILE, &few);
   int const starved = why(steady_now() + patience);
   ::setrlimit(RLIMIT_NOFILE, &usual);

@@ -94,7 +94,7 @@ class thrower {
   draw next_;
   nic::udp_port port_;
   net::address at_;
-  tutti::detail::descriptor thrower_{::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
+  tutti::detail::descriptor thrower_{[] { return ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0); }};
   nic::summing_switch<nic::endpoint> device_;
   std::vector<std::vector<std::byte>> sent_;
   std::uint64_t count_ = 0;

@@ -48,7 +48,7 @@ tap_interface::tap_interface(std::string const& name, std::uint32_t address, uns
   if (name.empty() || name.size() >= IFNAMSIZ) {
     throw std::runtime_error("--name " + name + ": the name of an interface has 1 to 15 characters");
   }
-  device_.reset(::open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC));
+  device_ = tutti::detail::descriptor([] { return ::open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC); });
   if (!device_) {
     fail("cannot open /dev/net/tun, by which interfaces are made",
          "load the module (modprobe tun); in a container, allow the device (--device /dev/net/tun)");
@@ -59,7 +59,7 @@ tap_interface::tap_interface(std::string const& name, std::uint32_t address, uns
     fail("cannot make the interface " + name,
          errno == EBUSY ? "another program has it: choose another --name" : needs_root);
   }
-  tutti::detail::descriptor const any(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  tutti::detail::descriptor const any([] { return ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0); });
   if (!any) {
     fail("cannot make a socket", "too many files may be open");
   }

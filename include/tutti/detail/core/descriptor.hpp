@@ -3,9 +3,11 @@
 
 #include <tutti/detail/core/inheritance.hpp>
 #include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/core/standard_numbers.hpp>
 #include <tutti/time.hpp>
 
 #include <cerrno>
+#include <concepts>
 #include <cstddef>
 #include <cstring>
 #include <fcntl.h>
@@ -22,13 +24,23 @@ namespace tutti::inline v0_1_0::detail {
 /// Owns a file descriptor. Moves, does not copy; closes at the end. It belongs to the process that made it: a forked
 /// child does not inherit it, and has none in its place. `release` gives it up as one that a child does inherit.
 ///
-/// Its number is never 0, 1 or 2, also where the program has closed the standard streams: what the program prints must
-/// not get into a socket or into shared memory. test/include_table checks that each descriptor that is made has such an
-/// owner.
+/// Its number is never 0, 1 or 2, not even for an instant, also where the program has closed the standard streams: what
+/// the program prints must not get into a socket or into shared memory. So there is one way to make a descriptor, from
+/// the call that makes it: `descriptor file([&] { return ::open(path, flags); })`. test/include_table checks that no
+/// other code makes one.
 class descriptor {
  public:
   descriptor() noexcept = default;
-  explicit descriptor(int fd) noexcept : fd_(above_standard(fd)) { inheritance::refuse(fd_); }
+  /// Owns the number that `make()` returns, while the numbers 0 to 2 are occupied. None, and errno, if that is
+  /// negative.
+  template <class Make>
+    requires requires(Make const& make) {
+      { make() } -> std::same_as<int>;
+    }
+  explicit descriptor(Make const& make) noexcept {
+    standard_numbers const occupied;
+    own(make());
+  }
   descriptor(descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)), owner_(other.owner_) {}
   descriptor& operator=(descriptor&& other) noexcept {
     if (this != &other) {
@@ -49,12 +61,12 @@ class descriptor {
     return fd;
   }
 
-  /// Closes the descriptor (errno stays as it was) and owns `fd` instead.
-  TUTTI_DECL void reset(int fd = -1) noexcept;
+  /// Closes the descriptor (errno stays as it was).
+  TUTTI_DECL void reset() noexcept;
 
  private:
-  /// Returns `fd` if it is above 2; else closes it and returns a duplicate that is, or -1 and errno if there is none.
-  TUTTI_DECL static int above_standard(int fd) noexcept;
+  /// Owns `fd`. If that is 0 to 2, as after the program has closed a stream during the call, owns a duplicate above 2.
+  TUTTI_DECL void own(int fd) noexcept;
 
   int fd_ = -1;
   std::uint32_t owner_ = inheritance::generation();  ///< the process that has it open
@@ -62,18 +74,6 @@ class descriptor {
 
 /// Returns the two ends of a local connection; none, and errno, if they cannot be made.
 [[nodiscard]] TUTTI_DECL std::pair<descriptor, descriptor> stream_pair() noexcept;
-
-/// Occupies those of the numbers 0 to 2 that are free. What another library opens in the meantime gets none of them.
-class standard_numbers {
- public:
-  TUTTI_DECL standard_numbers() noexcept;
-  standard_numbers(standard_numbers const&) = delete;
-  standard_numbers& operator=(standard_numbers const&) = delete;
-  TUTTI_DECL ~standard_numbers();
-
- private:
-  bool occupied_[3] = {};
-};
 
 /// "Connection refused", for a message to a human.
 [[nodiscard]] TUTTI_DECL std::string describe_errno(int code);

@@ -77,7 +77,7 @@ class staged : private staged_memory<D>, public over_host<Host> {
       if constexpr (registers_memory<Host>) {
         host_.adopt(staging_->memory());
       }
-      timer_ = descriptor(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+      timer_ = descriptor([] { return ::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK); });
       expects(static_cast<bool>(timer_), "cannot create a timer: ", describe_errno(errno),
               "; allow this process more descriptors (ulimit -n)");
       return std::to_string(o.slot_bytes);

@@ -116,7 +116,12 @@ class datagram_doorbells {
     for (;;) {
       datagram p;
       p.message.msg_controllen = CMSG_LEN(sizeof(int));  // or the padding would have room for a second file
-      if (::recvmsg(bell_.get(), &p.message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) < 0) {
+      ssize_t got = -1;
+      descriptor file([&] {
+        got = ::recvmsg(bell_.get(), &p.message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+        return got < 0 ? -1 : p.received_file();
+      });
+      if (got < 0) {
         bool const reached = reaches(from);
         if (!reached || steady_now() >= deadline) {
           errno = reached ? ETIMEDOUT : ECONNRESET;
@@ -126,18 +131,13 @@ class datagram_doorbells {
         ::poll(&one, 1, look_ms);
         continue;
       }
-      cmsghdr const* const head = CMSG_FIRSTHDR(&p.message);
-      bool const has_file = head != nullptr && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS &&
-                            head->cmsg_len == CMSG_LEN(sizeof(int));
-      if (has_file) {
-        int fd = -1;
-        std::memcpy(&fd, CMSG_DATA(head), sizeof fd);
-        if (descriptor file(fd); expected(file)) {
+      if (p.received_file() >= 0) {
+        if (expected(file)) {
           return file;
         }
       } else if (p.text == password_) {
         bool const lost = (p.message.msg_flags & MSG_CTRUNC) != 0;
-        descriptor const another(lost ? ::fcntl(bell_.get(), F_DUPFD_CLOEXEC, 0) : -1);
+        descriptor const another([&] { return lost ? ::fcntl(bell_.get(), F_DUPFD_CLOEXEC, 0) : -1; });
         errno = !lost ? ECANCELED : another ? EACCES : EMFILE;
         return {};
       }
@@ -177,6 +177,17 @@ class datagram_doorbells {
     }
     datagram(datagram const&) = delete;
     datagram& operator=(datagram const&) = delete;
+
+    /// The number of the file that came with the message, or -1.
+    [[nodiscard]] int received_file() const noexcept {
+      cmsghdr const* const head = CMSG_FIRSTHDR(&message);
+      int fd = -1;
+      if (head != nullptr && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS &&
+          head->cmsg_len == CMSG_LEN(sizeof fd)) {
+        std::memcpy(&fd, CMSG_DATA(head), sizeof fd);
+      }
+      return fd;
+    }
   };
 
   /// Has the kernel drop all messages to this rank's bell that do not begin with the password. (One that knows no
@@ -203,7 +214,7 @@ class datagram_doorbells {
   }
 
   static descriptor socket() noexcept {
-    return descriptor(::socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    return descriptor([] { return ::socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); });
   }
   /// A name that starts with a zero byte belongs to no file.
   static sockaddr_un address_of(std::string_view name) noexcept {

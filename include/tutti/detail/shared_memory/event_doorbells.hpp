@@ -17,7 +17,7 @@ class event_doorbells {
   /// After this, `complete()` says whether the process had as many descriptors left.
   explicit event_doorbells(rank_type n) : bells_(n) {
     for (rank_type r = 0; r < n && complete_; ++r) {
-      bells_[r].reset(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+      bells_[r] = descriptor([] { return ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); });
       complete_ = static_cast<bool>(bells_[r]);
     }
   }

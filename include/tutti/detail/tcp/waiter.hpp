@@ -18,7 +18,8 @@ class waiter {
   enum class what : std::uint32_t { listener, pending_connection, connect_attempt, connection, clock, guest };
 
   waiter()
-      : epoll_(::epoll_create1(EPOLL_CLOEXEC)), clock_(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC)) {
+      : epoll_([] { return ::epoll_create1(EPOLL_CLOEXEC); }),
+        clock_([] { return ::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC); }) {
     if (!epoll_ || !clock_) {
       throw error(failure::join,
                   "cannot create the epoll and timer descriptors of a tcp transport: " + advise_on_errno(errno));

@@ -119,6 +119,7 @@ struct device {
 
 /// A forked child that had the device's queues mapped would keep its parent's queue pairs alive.
 inline void keep_mappings_from_children() noexcept {
+  standard_numbers const occupied;
   std::FILE* const maps = std::fopen("/proc/self/maps", "re");
   char line[4352];
   while (maps != nullptr && std::fgets(line, sizeof line, maps) != nullptr) {
@@ -150,7 +151,7 @@ inline void keep_mappings_from_children() noexcept {
 
 /// @throws error(failure::join) if there is none such, or which one is meant cannot be known
 [[nodiscard]] inline device open_device(verbs_options const& o, std::string const& host) {
-  standard_numbers const occupied;                       // the library's descriptors must have others
+  standard_numbers const occupied;
   if (ibv_is_fork_initialized() == IBV_FORK_DISABLED) {  // a kernel that does not copy registered memory at a fork
     ibv_fork_init();
   }

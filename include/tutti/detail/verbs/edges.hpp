@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/standard_numbers.hpp>
 #include <tutti/detail/tcp/mesh.hpp>
 #include <tutti/detail/verbs/addresses.hpp>
 #include <tutti/detail/verbs/edge.hpp>
@@ -365,10 +366,15 @@ class edges {
     }
   }
 
+  [[nodiscard]] static std::uint32_t draw_packet_number() {
+    standard_numbers const occupied;
+    return std::random_device{}() & 0xffffffU;
+  }
+
   verbs_options options_;
   rank_type rank_;
   std::uint32_t owner_ = inheritance::generation();
-  std::uint32_t first_packet_ = std::random_device{}() & 0xffffffU;
+  std::uint32_t first_packet_ = draw_packet_number();
   device device_;
   registrar registrar_;
   std::unique_ptr<call_board[]> calls_ = std::make_unique<call_board[]>(lane_count);

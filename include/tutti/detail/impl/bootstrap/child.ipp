@@ -41,7 +41,7 @@ TUTTI_DECL child child::start(descriptor for_it, body_call call, void* body) {
   pid_t const parent = ::getpid();
   int const inherited = for_it.release();
   pid_t const pid = ::fork();
-  for_it.reset(inherited);
+  for_it = descriptor([&] { return inherited; });
   if (pid < 0) {
     throw error(failure::join, "cannot start a process: " + describe_errno(errno) +
                                    "; start fewer ranks or allow more processes (ulimit -u)");

@@ -35,7 +35,7 @@ TUTTI_DECL std::optional<std::string> read_to_end(descriptor const& file, std::s
 }
 
 TUTTI_DECL std::optional<std::string> read_file(std::string const& path, std::size_t most) {
-  descriptor const f(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  descriptor const f([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); });
   return f ? read_to_end(f, most) : std::nullopt;
 }
 
@@ -44,7 +44,7 @@ TUTTI_DECL directory::directory(std::string place, std::string name)
   if (::mkdir(place_.c_str(), 0700) != 0 && errno != EEXIST) {
     fail("cannot make", errno);
   }
-  root_.reset(::open(place_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  root_ = descriptor([&] { return ::open(place_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC); });
   struct stat s {};
   if (!root_ || ::fstat(root_.get(), &s) != 0) {
     fail("cannot use", errno);
@@ -69,7 +69,9 @@ TUTTI_DECL void directory::write(std::string const& name, std::string_view conte
   std::string const draft = "draft." + self_;
   for (int attempt = 0;; ++attempt) {
     descriptor const folder = make();
-    descriptor file(::openat(folder.get(), draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+    descriptor file([&] {
+      return ::openat(folder.get(), draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    });
     if (file) {
       if (store(std::move(file), contents) &&
           ::renameat(folder.get(), draft.c_str(), folder.get(), name.c_str()) == 0) {
@@ -89,7 +91,8 @@ TUTTI_DECL void directory::write(std::string const& name, std::string_view conte
 
 TUTTI_DECL void directory::mark(std::string const& name) const noexcept {
   descriptor const folder = look();
-  descriptor const file(::openat(folder.get(), name.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  descriptor const file(
+      [&] { return ::openat(folder.get(), name.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600); });
 }
 
 TUTTI_DECL std::optional<std::string> directory::read(std::string const& name, std::size_t most) const {
@@ -97,7 +100,8 @@ TUTTI_DECL std::optional<std::string> directory::read(std::string const& name, s
   if (!folder) {
     return std::nullopt;
   }
-  descriptor const file(::openat(folder.get(), name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  descriptor const file(
+      [&] { return ::openat(folder.get(), name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK); });
   struct stat s {};
   bool const foreign = file ? ::fstat(file.get(), &s) == 0 && (!S_ISREG(s.st_mode) || s.st_uid != ::geteuid())
                             : errno == ELOOP || errno == ENXIO;
@@ -139,7 +143,8 @@ TUTTI_DECL void directory::remove_if_empty() const noexcept {
 
 /// The folder as it is now, or none and errno. It may be removed and made again by others, so it is opened each time.
 TUTTI_DECL descriptor directory::look() const noexcept {
-  return descriptor(::openat(root_.get(), name_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  return descriptor(
+      [&] { return ::openat(root_.get(), name_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); });
 }
 
 /// Opens the folder; none if there is no such folder. @throws error(failure::join) if it is not safe

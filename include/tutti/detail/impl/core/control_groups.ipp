@@ -12,7 +12,7 @@
 namespace tutti::inline v0_1_0::detail {
 
 TUTTI_DECL kernel_file::kernel_file(std::string const& path) {
-  descriptor const file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  descriptor const file([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); });
   ssize_t got = file ? 1 : 0;
   while (got > 0 && size_ < sizeof text_ - 1) {
     got = ::read(file.get(), text_ + size_, sizeof text_ - 1 - size_);

@@ -4,6 +4,7 @@
 #include <tutti/detail/core/control_groups.hpp>
 #include <tutti/detail/core/core_set.hpp>
 #include <tutti/detail/core/integer_cast.hpp>
+#include <tutti/detail/core/standard_numbers.hpp>
 
 #include <bit>
 #include <sched.h>
@@ -22,6 +23,7 @@ TUTTI_DECL core_set core_set::of_thread(::pid_t thread) {
       }
     }
   } else {  // more cores than a cpu_set_t holds, or a sandbox
+    standard_numbers const occupied;
     long const cores = ::sysconf(_SC_NPROCESSORS_ONLN);
     for (std::size_t core = 0; std::cmp_less(core, cores); ++core) {
       all.add(core);

@@ -10,65 +10,39 @@
 
 namespace tutti::inline v0_1_0::detail {
 
-TUTTI_DECL void descriptor::reset(int fd) noexcept {
+TUTTI_DECL void descriptor::reset() noexcept {
   if (int const old = release(); old >= 0) {
     int const kept = errno;
     uncancelled const while_closing;
     ::close(old);  // never retried: on Linux the descriptor is gone even after EINTR
     errno = kept;
   }
-  fd_ = above_standard(fd);
-  owner_ = inheritance::generation();
-  inheritance::refuse(fd_);
 }
 
-TUTTI_DECL int descriptor::above_standard(int fd) noexcept {
-  if (fd < 0 || fd > STDERR_FILENO) [[likely]] {
-    return fd;
+TUTTI_DECL void descriptor::own(int fd) noexcept {
+  fd_ = fd;
+  if (fd >= 0 && fd <= STDERR_FILENO) [[unlikely]] {
+    fd_ = ::fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    int const kept = errno;
+    ::close(fd);
+    errno = kept;
   }
-  int const above = ::fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-  int const kept = errno;
-  ::close(fd);
-  errno = kept;
-  return above;
+  inheritance::refuse(fd_);
 }
 
 TUTTI_DECL std::pair<descriptor, descriptor> stream_pair() noexcept {
   int ends[2] = {-1, -1};
+  standard_numbers const occupied;
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) != 0) {
     return {};
   }
-  std::pair<descriptor, descriptor> both(ends[0], ends[1]);
+  std::pair<descriptor, descriptor> both([&] { return ends[0]; }, [&] { return ends[1]; });
   if (!both.first || !both.second) {  // no number above those of the standard streams was left
     int const kept = errno;
     both = {};
     errno = kept;
   }
   return both;
-}
-
-TUTTI_DECL standard_numbers::standard_numbers() noexcept {
-  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
-    if (::fcntl(fd, F_GETFD) >= 0 || errno != EBADF) {
-      continue;
-    }
-    int const opened = ::open("/dev/null", O_RDWR | O_CLOEXEC);  // the lowest number that is free
-    if (opened < 0 || opened > STDERR_FILENO) {
-      ::close(opened);
-      return;
-    }
-    occupied_[opened] = true;
-  }
-}
-
-TUTTI_DECL standard_numbers::~standard_numbers() {
-  int const kept = errno;
-  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
-    if (occupied_[fd]) {
-      ::close(fd);
-    }
-  }
-  errno = kept;
 }
 
 TUTTI_DECL std::string describe_errno(int code) {
@@ -245,7 +219,7 @@ TUTTI_DECL int write_file(int fd, std::span<std::byte const> from) noexcept {
 }
 
 TUTTI_DECL int replace_file(std::string const& path, std::string_view text) {
-  descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  descriptor file([&] { return ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666); });
   if (!file) {
     return errno;
   }

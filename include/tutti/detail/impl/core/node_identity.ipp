@@ -17,7 +17,7 @@ TUTTI_DECL std::string file_identity(char const* name) {
 TUTTI_DECL std::string node_identity() {
   std::string text;
   char boot[64] = {};
-  descriptor const file(::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
+  descriptor const file([] { return ::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC); });
   if (!file && out_of_resources(errno)) {  // else this host would be taken for another one
     throw error(failure::join, "cannot find out which host this is: " + advise_on_errno(errno));
   }

@@ -42,7 +42,7 @@ TUTTI_DECL in_process_network::in_process_network(unsigned ports, in_process_opt
       devices_(std::size_t{options.racks} + 1) {
   for (std::size_t i = 1; i < boxes_.size(); ++i) {
     boxes_[i].waiting.room.resize(inbox);
-    boxes_[i].bell.reset(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+    boxes_[i].bell = detail::descriptor([] { return ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); });
     if (!boxes_[i].bell) {
       throw error(failure::join, "cannot make an eventfd, by which a port sleeps: " + describe_errno(errno) +
                                      "; allow this process more descriptors (ulimit -n)");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/standard_numbers.hpp>
 #include <tutti/detail/fpga_nic/key_file.hpp>
 #include <tutti/error.hpp>
 
@@ -10,6 +11,7 @@
 namespace tutti::inline v0_1_0::detail::fpga_nic {
 
 TUTTI_DECL key read_key(std::string const& path) {
+  standard_numbers const occupied;
   std::ifstream file(path);
   std::string text;
   if (!(file >> text)) {

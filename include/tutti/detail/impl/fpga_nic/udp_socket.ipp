@@ -20,7 +20,7 @@ inline void switch_on(int fd, int level, int option, int value = 1) noexcept {
 }
 
 inline descriptor bound_socket(net::address const& at, udp_options const& options, bool is_group) {
-  descriptor s(::socket(at.family(), SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  descriptor s([&] { return ::socket(at.family(), SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); });
   if (s && at.family() == AF_INET6) {
     switch_on(s.get(), IPPROTO_IPV6, IPV6_V6ONLY, 0);
   }
@@ -56,6 +56,7 @@ TUTTI_DECL descriptor udp_socket(net::address const& at, udp_options const& opti
 TUTTI_DECL unsigned interface_number(net::address const& by) {
   auto const all = net::interfaces();
   auto const it = std::ranges::find_if(all, [&](net::network_interface const& i) { return i.at.host() == by.host(); });
+  standard_numbers const occupied;
   return it == all.end() ? 0 : ::if_nametoindex(it->name.c_str());
 }
 
@@ -88,7 +89,7 @@ TUTTI_DECL descriptor group_socket(udp_group const& group, udp_options const& op
 }
 
 TUTTI_DECL descriptor either_socket(int first, int second) {
-  descriptor both(::epoll_create1(EPOLL_CLOEXEC));
+  descriptor both([] { return ::epoll_create1(EPOLL_CLOEXEC); });
   for (int const fd : {first, second}) {
     epoll_event readable{.events = EPOLLIN, .data = {.fd = fd}};
     if (!both || ::epoll_ctl(both.get(), EPOLL_CTL_ADD, fd, &readable) != 0) {
@@ -122,7 +123,7 @@ TUTTI_DECL net::address any_address(std::uint16_t port) noexcept {
   six.sin6_addr = in6addr_any;
   net::address const any(reinterpret_cast<sockaddr const*>(&six), sizeof six);
   // IPv6 may be compiled in and yet switched off; then only binding says so.
-  if (descriptor const probe(::socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (descriptor const probe([] { return ::socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0); });
       probe && ::bind(probe.get(), any.data(), any.size()) == 0) {
     return any.with_port(port);
   }

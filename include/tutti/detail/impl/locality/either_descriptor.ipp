@@ -9,7 +9,7 @@
 
 namespace tutti::inline v0_1_0::detail {
 
-TUTTI_DECL either_descriptor::either_descriptor() : both_(::epoll_create1(EPOLL_CLOEXEC)) {
+TUTTI_DECL either_descriptor::either_descriptor() : both_([] { return ::epoll_create1(EPOLL_CLOEXEC); }) {
   if (!both_) {
     throw error(failure::join,
                 "cannot create an epoll descriptor for the transports within a host and between hosts: " +

@@ -119,6 +119,7 @@ TUTTI_DECL address address::through(std::uint32_t zone) const noexcept {
 
 TUTTI_DECL std::string address::host() const {
   char text[NI_MAXHOST] = {};
+  standard_numbers const occupied;  // the name of a zone takes a socket
   if (!*this || ::getnameinfo(data(), length_, text, sizeof text, nullptr, 0, NI_NUMERICHOST) != 0) {
     return "?";
   }
@@ -160,7 +161,7 @@ TUTTI_DECL std::vector<address> resolve(std::string const& host, std::uint16_t p
 }
 
 TUTTI_DECL address local_towards(address const& there) noexcept {
-  descriptor const probe(::socket(there.family(), SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  descriptor const probe([&] { return ::socket(there.family(), SOCK_DGRAM | SOCK_CLOEXEC, 0); });
   address const target = there.port() != 0 ? there : there.with_port(9);  // some systems refuse port 0
   sockaddr_storage own{};
   socklen_t length = sizeof own;
@@ -209,7 +210,7 @@ TUTTI_DECL std::vector<network_interface> interfaces() {
 TUTTI_DECL std::string loopback_host() {
   for (char const* const host : {"127.0.0.1", "::1"}) {
     address const at = resolve(host, 0).front();
-    descriptor const probe(::socket(at.family(), SOCK_STREAM | SOCK_CLOEXEC, 0));
+    descriptor const probe([&] { return ::socket(at.family(), SOCK_STREAM | SOCK_CLOEXEC, 0); });
     if (probe && ::bind(probe.get(), at.data(), at.size()) == 0) {
       return host;
     }
@@ -246,7 +247,7 @@ TUTTI_DECL address interface_address(std::string const& name) {
   if (name.find('%') != name.npos || ::inet_pton(AF_INET, name.c_str(), &number) == 1 ||
       ::inet_pton(AF_INET6, name.c_str(), &number) == 1) {
     address const at = resolve(name, 0).front();
-    descriptor const probe(::socket(at.family(), SOCK_STREAM | SOCK_CLOEXEC, 0));
+    descriptor const probe([&] { return ::socket(at.family(), SOCK_STREAM | SOCK_CLOEXEC, 0); });
     if (!probe || ::bind(probe.get(), at.data(), at.size()) == 0 || errno != EADDRNOTAVAIL) {
       return at;  // what else is wrong with it, its use will tell
     }

@@ -17,7 +17,8 @@ TUTTI_DECL std::uint64_t draw_number() {
   if (::getrandom(&bits, sizeof bits, 0) == static_cast<ssize_t>(sizeof bits)) {
     return bits;
   }
-  descriptor const source(::open("/dev/urandom", O_RDONLY | O_CLOEXEC));  // a sandbox may refuse the call
+  descriptor const source(
+      [] { return ::open("/dev/urandom", O_RDONLY | O_CLOEXEC); });  // a sandbox may refuse the call
   if (!source || ::read(source.get(), &bits, sizeof bits) != static_cast<ssize_t>(sizeof bits)) {
     throw error(failure::join, "this host gives no random numbers, by which a world is told from others: " +
                                    describe_errno(errno) + "; allow getrandom(2) or reading /dev/urandom");

@@ -14,7 +14,7 @@
 namespace tutti::inline v0_1_0::detail::net {
 
 TUTTI_DECL descriptor stream_socket(int family) noexcept {
-  return descriptor(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  return descriptor([&] { return ::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); });
 }
 
 TUTTI_DECL void no_delay(int fd) noexcept {
@@ -138,7 +138,7 @@ TUTTI_DECL void await_data(int listener) noexcept {
 
 TUTTI_DECL descriptor accept(int listener) noexcept {
   for (;;) {
-    descriptor s(::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    descriptor s([&] { return ::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC); });
     if (s) {
       no_delay(s.get());
       return s;

@@ -28,7 +28,7 @@ TUTTI_DECL void peer_processes::open(std::vector<std::string_view> const& offers
     ::pid_t process = 0;
     // Numbers of another namespace mean other processes here.
     if (in(text) == in(mine) && !in(mine).empty() && read_number(text.substr(0, text.find('@')), process)) {
-      files_[r].reset(static_cast<int>(::syscall(pidfd_open, process, 0)));
+      files_[r] = descriptor([&] { return static_cast<int>(::syscall(pidfd_open, process, 0)); });
     }
   }
 }

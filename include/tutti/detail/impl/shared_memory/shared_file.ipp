@@ -37,9 +37,9 @@ TUTTI_DECL shared_file::~shared_file() {
 
 TUTTI_DECL void shared_file::create(std::size_t bytes) {
   constexpr unsigned no_exec_seal = 8;  // MFD_NOEXEC_SEAL, which kernels before 6.3 do not know
-  file_.reset(::memfd_create("tutti", MFD_CLOEXEC | MFD_ALLOW_SEALING | no_exec_seal));
+  file_ = descriptor([] { return ::memfd_create("tutti", MFD_CLOEXEC | MFD_ALLOW_SEALING | no_exec_seal); });
   if (!file_ && errno == EINVAL) {
-    file_.reset(::memfd_create("tutti", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    file_ = descriptor([] { return ::memfd_create("tutti", MFD_CLOEXEC | MFD_ALLOW_SEALING); });
   }
   if (!file_ || ::fcntl(file_.get(), F_ADD_SEALS, F_SEAL_SHRINK) != 0) {
     throw error(failure::join,

@@ -12,7 +12,7 @@ namespace tutti::inline v0_1_0::nn::detail {
 
 /// How much of this process' memory is in the machine's; 0 where the system does not say.
 [[nodiscard]] inline double resident_bytes() noexcept {
-  tutti::detail::descriptor const file(::open("/proc/self/statm", O_RDONLY | O_CLOEXEC));
+  tutti::detail::descriptor const file([] { return ::open("/proc/self/statm", O_RDONLY | O_CLOEXEC); });
   std::array<char, 128> text{};
   auto const length = ::read(file.get(), text.data(), text.size() - 1);
   if (length <= 0) {

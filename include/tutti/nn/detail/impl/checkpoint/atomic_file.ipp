@@ -16,7 +16,7 @@ namespace tutti::inline v0_1_0::nn::detail {
 TUTTI_DECL atomic_file::atomic_file(std::filesystem::path name)
     : name_(std::move(name)),
       draft_(name_.string() + ".draft"),
-      file_(::open(draft_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666)) {
+      file_([&] { return ::open(draft_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666); }) {
   if (!file_) {
     fail(errno);
   }
@@ -47,7 +47,8 @@ TUTTI_DECL void atomic_file::commit() {
 }
 
 TUTTI_DECL void atomic_file::sync_folder(std::filesystem::path const& folder) {
-  tutti::detail::descriptor const f(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  tutti::detail::descriptor const f(
+      [&] { return ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
   if (!f || (::fsync(f.get()) != 0 && errno != EINVAL && errno != ENOTSUP)) {  // some cannot, and need not
     throw checkpoint_error("the folder " + folder.string() +
                            " cannot be put onto the disk: " + tutti::detail::describe_errno(errno));

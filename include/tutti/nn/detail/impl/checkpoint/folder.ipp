@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/detail/core/integer_cast.hpp>
+#include <tutti/detail/core/standard_numbers.hpp>
 #include <tutti/nn/checkpoint/history_text.hpp>
 #include <tutti/nn/detail/checkpoint/folder.hpp>
 
@@ -35,6 +36,7 @@ TUTTI_DECL checkpoint_folder::checkpoint_folder(std::filesystem::path where, std
 TUTTI_DECL std::vector<std::uint64_t> checkpoint_folder::steps() const {
   std::vector<std::uint64_t> result;
   std::error_code why;
+  tutti::detail::standard_numbers const occupied;
   for (std::filesystem::directory_iterator at(names_.folder(), why), end; !why && at != end; at.increment(why)) {
     auto const found = checkpoint_names::parse(at->path().filename().string());
     if (found && found->what == checkpoint_names::kind::whole) {
@@ -252,6 +254,7 @@ TUTTI_DECL void checkpoint_folder::prune() const {
     }
   }
   std::vector<std::filesystem::path> parts;
+  tutti::detail::standard_numbers const occupied;
   for (std::filesystem::directory_iterator at(names_.folder(), ignored), end; !ignored && at != end;
        at.increment(ignored)) {
     auto const found = checkpoint_names::parse(at->path().filename().string());

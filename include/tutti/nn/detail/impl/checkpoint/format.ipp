@@ -22,7 +22,7 @@
 namespace tutti::inline v0_1_0::nn::detail {
 
 TUTTI_DECL section_file::section_file(std::filesystem::path const& name)
-    : name_(name.string()), file_(::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+    : name_(name.string()), file_([&] { return ::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); }) {
   if (!file_) {
     damaged("cannot be opened: " + tutti::detail::describe_errno(errno));
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/standard_numbers.hpp>
 #include <tutti/nn/detail/data/file_names.hpp>
 
 #include <algorithm>
@@ -38,6 +39,7 @@ TUTTI_DECL std::vector<std::filesystem::path> cifar10_files(std::filesystem::pat
                                                             std::string_view beginning) {
   std::vector<std::filesystem::path> found;
   std::error_code problem;
+  tutti::detail::standard_numbers const occupied;
   for (std::filesystem::directory_iterator at(folder, problem), end; !problem && at != end; at.increment(problem)) {
     auto const name = at->path().filename().string();
     if (name.starts_with(beginning) && (name.ends_with(".bin") || name.ends_with(".bin.gz"))) {

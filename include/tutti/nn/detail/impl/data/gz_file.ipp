@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/standard_numbers.hpp>
 #include <tutti/nn/detail/data/gz_file.hpp>
 
 #include <zlib.h>
@@ -24,6 +25,7 @@ TUTTI_DECL gz_file::gz_file(std::filesystem::path const& path) : path_(path.stri
   if (std::filesystem::is_directory(path, ignored)) {
     fail("is a folder, not a file; name a file in it");
   }
+  tutti::detail::standard_numbers const occupied;
   file_ = gzopen(path_.c_str(), "rb");
   if (file_ == nullptr) {
     fail("cannot be opened: " + std::string(errno != 0 ? std::strerror(errno) : "out of memory"));

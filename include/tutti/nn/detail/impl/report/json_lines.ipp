@@ -32,7 +32,7 @@ TUTTI_DECL json_lines::~json_lines() {
 }
 
 TUTTI_DECL void json_lines::open(int how) {
-  file_.reset(::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | how, 0666));
+  file_ = tutti::detail::descriptor([&] { return ::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | how, 0666); });
   if (!file_) {
     fail(errno);
   }

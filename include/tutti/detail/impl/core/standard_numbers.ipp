@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/core/inheritance.hpp>
+#include <tutti/detail/core/standard_numbers.hpp>
+
+#include <atomic>
+#include <cerrno>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <unistd.h>
+
+namespace tutti::inline v0_1_0::detail {
+
+/// The numbers that this process occupies, and how many objects want that. An object of this class holds their lock.
+///
+/// A number is occupied by a descriptor of a path (O_PATH): reads and writes fail with EBADF, and "/" is everywhere.
+class occupied_numbers {
+ public:
+  occupied_numbers() noexcept {
+    holds = true;
+    lock();
+  }
+  occupied_numbers(occupied_numbers const&) = delete;
+  occupied_numbers& operator=(occupied_numbers const&) = delete;
+  ~occupied_numbers() {
+    unlock();
+    holds = false;
+  }
+
+  void enter() noexcept { ++users; }
+  void leave() noexcept {
+    if (--users == 0 && numbers != 0) {
+      vacate();
+    }
+  }
+
+  void occupy() noexcept {
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+      if (!is_free(fd)) {
+        continue;
+      }
+      int const opened = ::open("/", O_PATH | O_CLOEXEC);  // the lowest number that is free
+      if (opened >= 0 && opened <= STDERR_FILENO) {
+        numbers |= bit_of(opened);
+      } else if (opened >= 0) {
+        ::close(opened);
+      }
+    }
+  }
+
+  /// Holds the lock through a fork: the kernel copies descriptors and memory one after the other, and they must agree.
+  /// A thread that forks in a signal handler may hold it already.
+  static void watch_forks() noexcept {
+    [[maybe_unused]] static int const handled = ::pthread_atfork(
+        [] {
+          if (!holds) {
+            lock();
+          }
+        },
+        [] {
+          if (!holds) {
+            unlock();
+          }
+        },
+        [] {  // async-signal-safe
+          uncancelled const throughout;
+          vacate();
+          users = 0;
+          unlock();
+        });
+  }
+
+  [[nodiscard]] static bool is_free(int fd) noexcept { return ::fcntl(fd, F_GETFD) < 0 && errno == EBADF; }
+
+ private:
+  static void lock() noexcept {
+    while (busy.exchange(true, std::memory_order_acquire)) {
+      ::sched_yield();
+    }
+  }
+  static void unlock() noexcept { busy.store(false, std::memory_order_release); }
+
+  [[nodiscard]] static unsigned bit_of(int fd) noexcept { return 1U << static_cast<unsigned>(fd); }
+
+  static void vacate() noexcept {
+    int const kept = errno;
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+      int const flags = (numbers & bit_of(fd)) != 0 ? ::fcntl(fd, F_GETFL) : -1;
+      if (flags >= 0 && (flags & O_PATH) != 0) {  // else the program has put a file of its own there
+        ::close(fd);
+      }
+    }
+    numbers = 0;
+    errno = kept;
+  }
+
+  static constinit inline std::atomic<bool> busy{false};
+  static constinit inline thread_local bool holds = false;  ///< this thread has the lock, or waits for it
+  static constinit inline unsigned users = 0;
+  static constinit inline unsigned numbers = 0;  ///< a bit for each
+};
+
+TUTTI_DECL standard_numbers::standard_numbers() noexcept : owner_(inheritance::generation()) {
+  occupied_numbers::watch_forks();
+  int const kept = errno;
+  occupied_numbers().enter();  // from now on no number is given up that is seen occupied below
+  if (occupied_numbers::is_free(STDIN_FILENO) || occupied_numbers::is_free(STDOUT_FILENO) ||
+      occupied_numbers::is_free(STDERR_FILENO)) [[unlikely]] {
+    occupied_numbers().occupy();
+  }
+  errno = kept;
+}
+
+TUTTI_DECL standard_numbers::~standard_numbers() {
+  if (!inheritance::forked_since(owner_)) {
+    occupied_numbers().leave();
+  }
+}
+
+}  // namespace tutti::detail
