@@ -7,17 +7,28 @@
 #include <tutti/cuda/pinned_array.hpp>
 #include <tutti/cuda/stream.hpp>
 #include <tutti/detail/cuda/stream_memory.hpp>
+#include <tutti/detail/cuda/unused_memory.hpp>
 
 #include <boost/test/unit_test.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <optional>
 #include <utility>
 #include <vector>
 
 namespace {
 
 namespace cuda = tutti::cuda;
+
+/// Whether CUDA knows an address.
+bool is_allocated(void const* p) {
+  cudaPointerAttributes known{};
+  bool const good = cudaPointerGetAttributes(&known, p) == cudaSuccess;
+  static_cast<void>(cudaGetLastError());
+  return good && known.type != cudaMemoryTypeUnregistered;
+}
 
 }  // namespace
 
@@ -58,4 +69,41 @@ BOOST_AUTO_TEST_CASE(a_stream_waits_for_a_word) {
   memory.write(other.native(), &words[0], 8);
   held.wait();
   BOOST_TEST(words[1] == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(memory_that_is_given_back_waits_for_the_last_user) {
+  using tutti::detail::cuda::unused_memory;
+  if (!has_device()) {
+    return;
+  }
+  int made = 0;
+  auto const take = [&](int place, std::size_t bytes) {
+    return unused_memory::take(place, bytes, [&] {
+      void* p = nullptr;
+      ++made;
+      auto const code = place == unused_memory::host ? cudaMallocHost(&p, bytes) : cudaMalloc(&p, bytes);
+      BOOST_REQUIRE(code == cudaSuccess);
+      return static_cast<std::byte*>(p);
+    });
+  };
+  for (int const place : {0, unused_memory::host}) {
+    made = 0;
+    std::optional<unused_memory::user> first(std::in_place);
+    std::byte* const a = take(place, 1000);
+    {
+      unused_memory::user const second;
+      std::byte* const b = take(place, 1000);
+      BOOST_TEST(a != b);
+      unused_memory::give_back(a);
+      BOOST_TEST(take(place, 1001) != a);
+      BOOST_TEST(made == 3);
+      BOOST_TEST(take(place, 1000) == a);
+      BOOST_TEST(made == 3);
+      unused_memory::give_back(a);
+      unused_memory::give_back(b);
+    }
+    BOOST_TEST(is_allocated(a));
+    first.reset();
+    BOOST_TEST(!is_allocated(a));
+  }
 }
