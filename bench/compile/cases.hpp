@@ -34,8 +34,8 @@ inline std::vector<std::string> programs_of(std::string const& page, std::size_t
   return programs;
 }
 
-/// What is measured: the first two programs of README.md as they are, the umbrella against the standard headers that
-/// any such program has, and each operator against the umbrella alone.
+/// The programs that are measured: the first two of README.md as they are, the umbrella against the standard headers
+/// that any such program has, and each operator against the umbrella alone.
 inline std::vector<compile_case> compile_cases(std::string const& readme) {
   std::string const standard = "#include <vector>\n#include <span>\n#include <atomic>\n#include <thread>\n";
   std::string const umbrella = standard + "#include <tutti/tutti.hpp>\n";

@@ -22,7 +22,7 @@ namespace {
 
 namespace cuda = tutti::cuda;
 
-/// Whether CUDA knows an address.
+/// True if CUDA knows an address.
 bool is_allocated(void const* p) {
   cudaPointerAttributes known{};
   bool const good = cudaPointerGetAttributes(&known, p) == cudaSuccess;

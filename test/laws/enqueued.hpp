@@ -103,7 +103,7 @@ template <class Op, class R, class Topology, class Stream>
   return all;
 }
 
-/// What is wrong with what ranks get of operations that are put into a stream; "" if nothing. Over ranks, lengths and
+/// Returns what is wrong with results of operations that are put into a stream; "" if nothing. Over ranks, lengths and
 /// roots, in place or not. All cases of as many ranks are of one world and its streams: a process takes a second to
 /// begin with a GPU.
 template <class Transport, class Op, class R, class... Topology>

@@ -18,7 +18,7 @@ inline constexpr std::uint32_t no_part = UINT32_MAX;
 
 namespace detail {
 
-/// What a rank wants of a split.
+/// A rank's wish in a split.
 struct split_wish {
   static constexpr std::string_view element_name = "split wish";
 

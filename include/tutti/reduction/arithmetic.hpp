@@ -37,7 +37,7 @@ template <native_number T>
   }
 }
 
-/// In place of the type of the elements, if none is named: the compiler's first error says so.
+/// Stands for the type of the elements, if none is named: the compiler's first error says so.
 template <class Missing>
 struct missing_type {
   static_assert(!std::is_void_v<Missing>, "name the type of the elements, as in tutti::sum<float>{}");

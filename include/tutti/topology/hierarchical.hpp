@@ -291,7 +291,7 @@ class hierarchical {
 
 namespace detail {
 
-/// In place of the hosts, if none are given: the compiler's first error says so.
+/// Stands for the hosts, if none are given: the compiler's first error says so.
 template <class Inner>
 struct missing_hosts {
   static_assert(!identifiable<Inner>,

@@ -46,7 +46,7 @@ class process_world {
   process_world(process_world const&) = delete;
   process_world& operator=(process_world const&) = delete;
 
-  /// What every rank does: a function, and the bytes of its result.
+  /// The work of every rank: a function, and the bytes of its result.
   struct body {
     void* of;
     std::string (*call)(void* of, process_rendezvous& at);

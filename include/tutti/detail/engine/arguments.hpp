@@ -29,7 +29,7 @@ struct writes;
 struct rank_argument;
 struct total_argument;
 
-/// In place of an operation: that of a barrier, which has no arguments.
+/// Stands for an operation: that of a barrier, which has no arguments.
 struct meeting;
 
 /// One way to call an operator.

@@ -41,7 +41,7 @@ class checkpoint_names {
   static constexpr std::size_t digits = 12;
 
   [[nodiscard]] std::string stem(std::uint64_t step) const;
-  /// Whether what follows the number of steps is as ".2-of-16".
+  /// True for an ending such as ".2-of-16".
   [[nodiscard]] static bool is_part(std::string_view ending);
 
   std::filesystem::path folder_;
