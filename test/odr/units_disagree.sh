@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# A unit that is header-only and one that is not link alone, each, and not with each other.
+# Units that are header-only link, assembled as one, too (-flto), and so do units that are not. Units of g++ that
+# disagree do not link.
 #
 #   sh units_disagree.sh <archive of tutti/compiled.cpp> <compiler> [flag...]
 set -eu
@@ -21,8 +22,14 @@ std::string other() { return tutti::host_name(); }' > other.cpp
 
 "$@" header_only.o -o header_only
 ./header_only
+echo 'int main() { return 0; }' > empty.cpp
+if "$@" -flto empty.cpp -o empty 2> said; then
+  "$@" -flto main.cpp other.cpp -o as_one
+  ./as_one
+fi
 "$@" apart.o other.o "$archive" -o apart
 ./apart
+! "$@" -dM -E -x c++ /dev/null | grep -q '#define __clang__ ' || exit 0
 if "$@" header_only.o other.o "$archive" -o both 2> said; then
   echo "units that disagree on TUTTI_SEPARATE_COMPILATION link"
   exit 1

@@ -28,16 +28,19 @@
 #define TUTTI_COMPILED extern
 
 // All units of a program that are built from one version agree on that. One that is header-only has a symbol, which is
-// one for all of these, for the linker keeps the first of a group. Any other unit asks for tutti/compiled.cpp, which
-// has the same symbol outside of any group: the two do not link.
+// one for all of these: the linker keeps the first of a group, and the assembler of -flto the first of all. Any other
+// unit asks for tutti/compiled.cpp, which has the same symbol outside of any group: the two do not link. (With -flto
+// clang takes a symbol in a group for one in none: its units have no symbol.)
 #ifdef TUTTI_SEPARATE_COMPILATION
 namespace tutti::inline v0_1_0::detail {
 extern char const compiled_apart;
 [[gnu::used]] static char const* const needs_compiled_apart = &compiled_apart;
 }  // namespace tutti::detail
-#elif defined(__ELF__)
-asm(".pushsection .rodata.tutti, \"aG\", %progbits, tutti_v0_1_0_units_disagree_on_TUTTI_SEPARATE_COMPILATION, comdat\n"
+#elif defined(__ELF__) && !defined(__clang__)
+asm(".ifndef tutti_v0_1_0_units_disagree_on_TUTTI_SEPARATE_COMPILATION\n"
+    ".pushsection .rodata.tutti, \"aG\", %progbits, tutti_v0_1_0_units_disagree_on_TUTTI_SEPARATE_COMPILATION, comdat\n"
     ".globl tutti_v0_1_0_units_disagree_on_TUTTI_SEPARATE_COMPILATION\n"
     "tutti_v0_1_0_units_disagree_on_TUTTI_SEPARATE_COMPILATION: .byte 0\n"
-    ".popsection");
+    ".popsection\n"
+    ".endif");
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/linkage.hpp>
 #include <tutti/detail/core/owned.hpp>
 #include <tutti/types.hpp>
 
