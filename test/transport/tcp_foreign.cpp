@@ -151,7 +151,7 @@ BOOST_AUTO_TEST_CASE(too_few_descriptors_are_reported) {
   few.rlim_cur = descriptors() + 8;
   ::setrlimit(RLIMIT_NOFILE, &few);
   do {
-    all.emplace_back(::dup(0));
+    all.emplace_back([] { return ::dup(0); });
   } while (all.back());
   std::string what;
   try {

@@ -21,8 +21,8 @@ struct wire {
   wire() {
     int ends[2];
     BOOST_REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends) == 0);
-    near.reset(ends[0]);
-    far.reset(ends[1]);
+    near = descriptor([&] { return ends[0]; });
+    far = descriptor([&] { return ends[1]; });
   }
   /// Sends a message of this many bytes; whether it was taken.
   bool offer(std::uint32_t lane, std::size_t bytes) {
