@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(loops_in_both_orders_have_the_same_bits, T, types)
     }
   }
   auto const folded = [](std::vector<T> const& local, std::vector<T> const& arriving) {
-    std::vector<T> to(count);
+    std::vector<T> to(local.size());
     tutti::detail::fold(tutti::prod<T>{}, tutti::detail::fold_kind{}, reinterpret_cast<std::byte const*>(local.data()),
                         reinterpret_cast<std::byte const*>(arriving.data()), reinterpret_cast<std::byte*>(to.data()),
                         count, 2);
