@@ -44,8 +44,7 @@ inline settings read_command_line(int argc, char** argv) {
 class command_line {
  public:
   /// @throws std::runtime_error if no process listens there
-  explicit command_line(std::string const& path)
-      : socket_([] { return ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0); }) {
+  explicit command_line(std::string const& path) : socket_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     sockaddr_un to{};
     to.sun_family = AF_UNIX;
     path.copy(to.sun_path, sizeof to.sun_path - 1);
