@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread waits
 //
-// Both sides of a meeting at a port, tcp_host.hpp and tcp_guest.hpp, by what their rendezvous promises.
+// Both sides of a meeting at a port (tcp_side.hpp), tcp_host.hpp and tcp_guest.hpp, by what their rendezvous promises.
 #include <laws/complaints.hpp>
 #include <tutti/detail/bootstrap/tcp_hello.hpp>
 #include <tutti/detail/bootstrap/tcp_rendezvous.hpp>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address (fibers of one thread)
 //
-// Groups of threads run schedules with the engine's bits, whatever their number and the order in which they go on.
+// Groups of threads run schedules with the engine's bits, whatever their number and the order in which they go on:
+// device/interpreter.hpp over block_link.hpp, and areas.hpp where ranks are apart.
 #include <laws/device.hpp>
 #include <tutti/bfloat16.hpp>
 #include <tutti/half.hpp>

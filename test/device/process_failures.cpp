@@ -2,7 +2,7 @@
 // test: address waits (device memory of a model; what processes do to each other no sanitizer sees)
 //
 // Ranks that are processes, each with a device of a model: one is killed, is late, or calls something else; groups;
-// what is left of worlds that have ended.
+// what is left of worlds that have ended. Hosts notice ranks that have left by kernel_watch.hpp.
 #include <laws/device_failure.hpp>
 #include <models/host_device.hpp>
 #include <support/forked_child.hpp>

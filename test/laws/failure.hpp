@@ -378,7 +378,7 @@ std::string leave_because_of_a_fault(Failing& failing, Other& other, words const
 
 /// A rank that leaves because of a fault in one communicator is not named in another one: the rank at fault is, or,
 /// where that is no member, the rank that left is said to have given up. One that has gone on since leaves for a reason
-/// of its own.
+/// of its own. See detail/communicator/relative.hpp.
 template <class Transport>
 void a_fault_elsewhere_is_the_reason_to_leave() {
   auto const same = [](tutti::error const& e) { return names_only(e, failure::cancelled, 2); };

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Units that are header-only link, assembled as one, too (-flto), and so do units that are not. Units of g++ that
-# disagree do not link.
+# disagree do not link (detail/core/linkage.hpp).
 #
 #   sh units_disagree.sh <archive of tutti/compiled.cpp> <compiler> [flag...]
 set -eu

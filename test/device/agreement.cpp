@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// test: address
+//
+// Ranks agree on their devices, or all get the error of the first one that has none.
+#include <tutti/detail/bootstrap/threads.hpp>
+#include <tutti/detail/device/agreement.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace device = tutti::detail::device;
+using tutti::rank_type;
+
+/// The text of each rank's error, or what the ranks said. Rank `failing` cannot say anything.
+std::vector<std::string> agreed(rank_type size, rank_type failing) {
+  std::vector<std::string> all;
+  for (auto const& one : tutti::detail::run_threads(size, [&](tutti::detail::thread_rendezvous& meet) -> std::string {
+         try {
+           std::string text;
+           for (std::string const& said : device::agree("a transport", meet, [&] {
+                  return meet.rank() == failing ? throw std::runtime_error("no device here")
+                                                : "<" + std::to_string(meet.rank()) + ">";
+                })) {
+             text += said;
+           }
+           return text;
+         } catch (tutti::error const& e) {
+           bool const named = e.kind() == tutti::failure::join && e.at_fault() == std::vector{failing};
+           return (named ? "" : "another rank is named: ") + std::string(e.what());
+         }
+       })) {
+    all.push_back(one.value());
+  }
+  return all;
+}
+
+struct three_devices {
+  static int devices() { return 3; }
+};
+struct no_devices {
+  static int devices() { return 0; }
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(all_hear_what_all_say) {
+  for (std::string const& text : agreed(3, tutti::no_rank)) {
+    BOOST_TEST(text == "<0><1><2>");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(all_get_the_error_of_a_rank) {
+  for (std::string const& text : agreed(3, 1)) {
+    BOOST_TEST(text == "a transport: rank 1: no device here");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(ranks_take_devices_in_turns_or_as_asked) {
+  BOOST_TEST(device::device_for<three_devices>(4, -1) == 1);
+  BOOST_TEST(device::device_for<three_devices>(4, 2) == 2);
+  BOOST_CHECK_THROW((void)device::device_for<three_devices>(0, 3), tutti::precondition_error);
+  BOOST_CHECK_THROW((void)device::device_for<no_devices>(0, -1), tutti::precondition_error);
+}
