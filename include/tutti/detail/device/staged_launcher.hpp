@@ -79,7 +79,7 @@ class staged_launcher {
       throw;
     }
     staging.append(s.vector, s);
-    world.operations().push_back(s);
+    s.enlist();
     try {
       staging.hold(s.vector, in);
     } catch (...) {

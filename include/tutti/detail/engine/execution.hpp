@@ -22,6 +22,13 @@ class stepwise_run : public operation_run<Communicator> {
   ///         any more
   void finish(duration limit);
 
+  /// Makes it one of those that the communicator moves on.
+  void enlist() noexcept {
+    this->queue = run_.queue();
+    run_.note_lanes(*this);
+    this->world().operations().push_back(*this);
+  }
+
  protected:
   TUTTI_COLD stepwise_run(Communicator& world, schedule_view const& schedule, payload const& elements);
   TUTTI_COLD ~stepwise_run();
@@ -36,7 +43,9 @@ class stepwise_run : public operation_run<Communicator> {
       .advance =
           [](unfinished& r) {
             bool const done = self(r).run_.advance();
-            self(r).run_.note_lanes(r);
+            if (r.listed) {
+              self(r).run_.note_lanes(r);
+            }
             return done;
           },
       .progress = [](unfinished const& r) noexcept { return self(r).run_.progress(); },
@@ -151,8 +160,6 @@ class execution : private work_holder<Topology, Op, Payload>,
     }
     this->open();
     this->run_.take_place();
-    this->queue = this->run_.queue();
-    this->run_.note_lanes(*this);
     this->note_place();
     this->run_.note_start();
   }

@@ -132,7 +132,7 @@ class launcher {
       throw;
     }
     request pending(s);
-    world_.operations().push_back(s);
+    s.enlist();
     world_.common().advance_pending();  // the first messages leave at once
     mine.end();
     return pending;
