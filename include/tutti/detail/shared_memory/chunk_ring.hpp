@@ -33,9 +33,12 @@ struct ring_shape {
 /// Chunks follow each other around a ring, which is larger than a processor's own cache: so a chunk has
 /// left its reader's cache before it is written again, for to write where another processor has just read
 /// is several times dearer (bench/results/long_messages.md). While the oldest chunk is in use a full ring gives no
-/// more; then there is one chunk for each lane, so that lanes never wait for each other. (The shortest
-/// messages take that one first: they are the quicker the hotter it is.) That it may be only one cannot block a
-/// schedule: it finishes even if no send completes before its receive is reached.
+/// more; then there is one chunk for each lane, so that lanes never wait for each other. That it may be only one cannot
+/// block a schedule: it finishes even if no send completes before its receive is reached.
+///
+/// The shortest messages take the lane's own chunk first, whose lines both processors have in their caches, and its two
+/// halves in turn. Two ranks that send to each other release their messages at the same time as they send the next
+/// ones, so the half that the last message is in may not be free yet; the other one is.
 class chunk_ring {
  public:
   /// @pre memory has shape.bytes()
@@ -50,9 +53,9 @@ class chunk_ring {
   /// @pre bytes is at most chunk_bytes()
   template <class Free>
   [[nodiscard]] std::byte* next(std::uint32_t lane, std::size_t bytes, Free&& free) noexcept {
-    if (bytes <= small_message) {
-      if (std::byte* const chunk = own(lane, free)) {
-        return chunk;
+    if (bytes <= half_bytes()) {
+      if (std::byte* const half = own_half(lane, free)) {
+        return half;
       }
     }
     std::size_t const size = (bytes + line - 1) / line * line;
@@ -71,15 +74,24 @@ class chunk_ring {
 
   /// The chunk that `next` gave is on its way. Returns by which number it may be issued again, if at all.
   std::uint64_t issue(rank_type peer, ticket until) noexcept {
-    offered_.until = until;
-    offered_.peer = peer;
-    if (offered_.bytes == 0) {
-      own_[offered_.lane] = offered_;
+    if (offered_.halves != 0) {
+      for (std::uint32_t half = 0; half != 2; ++half) {
+        if ((offered_.halves >> half & 1U) != 0) {
+          own_[offered_.lane][half].until = until;
+          own_[offered_.lane][half].peer = peer;
+        }
+      }
+      next_half_[offered_.lane] ^= 1U;
       return no_issue;
     }
-    of(newest_++) = offered_;
-    used_ += offered_.bytes;
-    head_ += offered_.bytes;
+    issued& chunk = of(newest_++);  // member by member: what has just been written in parts is slow to read as a whole
+    chunk.until = until;
+    chunk.peer = peer;
+    chunk.lane = offered_.lane;
+    chunk.others = 0;
+    chunk.bytes = offered_.bytes;
+    used_ += chunk.bytes;
+    head_ += chunk.bytes;
     if (head_ >= shape_.ring_bytes) {
       head_ -= shape_.ring_bytes;
     }
@@ -104,7 +116,7 @@ class chunk_ring {
 
  private:
   static constexpr std::size_t line = 64;
-  /// Up to this many bytes are written faster where both processors have them at hand.
+  /// Messages of at most this many bytes are written faster where both processors have them in their caches.
   static constexpr std::size_t small_message = 2048;
   static constexpr std::uint64_t most_issued = 1024;
 
@@ -112,8 +124,18 @@ class chunk_ring {
     ticket until = 0;
     rank_type peer = no_rank;
     std::uint32_t lane = 0;
-    std::size_t bytes = 0;     ///< of the ring; 0: the lane's own chunk
+    std::size_t bytes = 0;
     std::uint32_t others = 0;  ///< the next one that reads it: the number of a reader, from 1
+  };
+  /// The last message in a half of a lane's own chunk.
+  struct half_use {
+    ticket until = 0;
+    rank_type peer = no_rank;
+  };
+  struct offer {
+    std::uint32_t lane = 0;
+    std::uint32_t halves = 0;  ///< of the lane's own chunk, a bit each; 0: it is in the ring
+    std::size_t bytes = 0;     ///< of the ring
   };
   struct reader {
     ticket until = 0;
@@ -141,13 +163,36 @@ class chunk_ring {
     return false;
   }
 
+  [[nodiscard]] std::size_t half_bytes() const noexcept {
+    std::size_t const most = shape_.chunk_bytes / 2 / line * line;
+    return most < small_message ? most : small_message;
+  }
+  [[nodiscard]] std::byte* own_chunk(std::uint32_t lane) const noexcept {
+    return memory_ + shape_.ring_bytes + lane * shape_.chunk_bytes;
+  }
+
+  /// The lane's own chunk as a whole; null if a reader needs any of it.
   template <class Free>
   [[nodiscard]] std::byte* own(std::uint32_t lane, Free&& free) noexcept {
-    if (own_[lane].until != 0 && !free(own_[lane].peer, lane, own_[lane].until)) {
+    if (!half_is_free(lane, 0, free) || !half_is_free(lane, 1, free)) {
       return nullptr;
     }
-    offered_ = {.lane = lane};
-    return memory_ + shape_.ring_bytes + lane * shape_.chunk_bytes;
+    offered_ = {.lane = lane, .halves = 3};
+    return own_chunk(lane);
+  }
+  template <class Free>
+  [[nodiscard]] std::byte* own_half(std::uint32_t lane, Free&& free) noexcept {
+    std::uint32_t const half = next_half_[lane];
+    if (!half_is_free(lane, half, free)) {
+      return nullptr;
+    }
+    offered_ = {.lane = lane, .halves = 1U << half};
+    return own_chunk(lane) + half * half_bytes();
+  }
+  template <class Free>
+  [[nodiscard]] bool half_is_free(std::uint32_t lane, std::uint32_t half, Free&& free) const noexcept {
+    half_use const& last = own_[lane][half];
+    return last.until == 0 || free(last.peer, lane, last.until);
   }
 
   std::byte* memory_;
@@ -160,8 +205,9 @@ class chunk_ring {
   owned_array<reader> more_readers_;
   std::uint32_t used_readers_ = 0;   ///< how many of them have ever been in use
   std::uint32_t spare_readers_ = 0;  ///< the first of those that are not any more; 0: none
-  issued own_[lane_count];           ///< of the lanes' own chunks
-  issued offered_;                   ///< what `next` gave
+  half_use own_[lane_count][2];      ///< of the halves of each lane's own chunk
+  std::uint32_t next_half_[lane_count] = {};
+  offer offered_;  ///< the chunk that `next` gave
 };
 
 }  // namespace tutti::detail

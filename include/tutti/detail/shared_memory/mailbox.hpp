@@ -4,6 +4,7 @@
 #include <tutti/message.hpp>
 
 #include <atomic>
+#include <cstddef>
 #include <cstring>
 #include <span>
 
@@ -39,7 +40,13 @@ struct mailbox {
       std::uint64_t back = 0;
       enum : std::uint64_t { shared, lent, given_back } how = shared;
     };
-    void put(location l) noexcept { std::memcpy(payload, &l, sizeof l); }
+    /// Word by word: g++ would write the three to its stack and read two as one there, which processors do not forward.
+    void put(location l) noexcept {
+      std::uint64_t const how = l.how;
+      std::memcpy(payload + offsetof(location, place), &l.place, sizeof l.place);
+      std::memcpy(payload + offsetof(location, back), &l.back, sizeof l.back);
+      std::memcpy(payload + offsetof(location, how), &how, sizeof how);
+    }
     [[nodiscard]] location where() const noexcept {
       location l;
       std::memcpy(&l, payload, sizeof l);
