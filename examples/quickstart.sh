@@ -11,6 +11,9 @@ build="$root/build/quickstart"
 train="$build/examples/train"
 plot="$build/training.svg"
 
+# The names of train's options, before it is built.
+known=$(sed -n 's/.*"\(--[a-z][a-z0-9-]*\)".*/\1/p' "$root"/examples/train/*.cpp | LC_ALL=C sort -u)
+
 usage() {
   cat << TEXT
 usage: sh examples/quickstart.sh [option of train...]
@@ -19,7 +22,11 @@ Installs what is missing (Debian, Ubuntu), builds the program train in $build,
 and trains a classifier of handwritten-looking digits on four ranks. The first build takes about ten minutes on one
 processor, less on several; the training takes less than one.
 
-Options go to train, such as --ranks 2 or --transport tcp. Once it is built, this lists all of them:
+Options go to train, such as --ranks 2 or --transport tcp:
+
+$(echo $known | fold -s -w 80 | sed 's/^/  /; s/ *$//')
+
+Once train is built, this says what they mean:
 
   $train --help
 TEXT
@@ -28,7 +35,16 @@ draws=no
 for option in "$@"; do
   case $option in
     --help | -h) usage && exit 0 ;;
+  esac
+done
+# An option that train does not have is refused before anything is installed. Other words may be values of options.
+for option in "$@"; do
+  case $option in
     --plot | --plot=*) draws=yes ;;
+    -[!0-9.]*)
+      printf '%s\n' "$known" | grep -qxF -e "${option%%=*}" ||
+        fail "unknown option ${option%%=*}; sh examples/quickstart.sh --help lists all"
+      ;;
   esac
 done
 [ "$draws" = yes ] || set -- --plot "$plot" "$@"

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# What examples/quickstart.sh says is true for the options that it is given, and --help does nothing else. Installing,
-# cmake and train are stand-ins here.
+# What examples/quickstart.sh says is true for the options that it is given, and --help does nothing else. An option that
+# train does not have is refused at once. Installing, cmake and train are stand-ins here.
 #
 #   sh quickstart.sh <repository>
 set -eu
@@ -10,10 +10,15 @@ root=$(cd "$1" && pwd)
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
-mkdir examples cmake tools
+mkdir -p examples/train cmake tools
 cp "$root/examples/quickstart.sh" examples
+cp "$root"/examples/train/*.cpp examples/train
 cat > cmake/setup.sh << 'TEXT'
 say() { printf '\n== %s\n' "$*"; }
+fail() {
+  printf 'error: %s\n' "$*" >&2
+  exit 1
+}
 install_missing() { echo "installs $*"; }
 TEXT
 cat > tools/cmake << TEXT
@@ -41,7 +46,17 @@ case $said in
   "usage: "*minutes*) ;;
   *) fail "--help says how it is used and how long it takes" "$said" ;;
 esac
-[ ! -e build ] || fail "--help builds nothing" "$(ls build)"
+case $said in
+  *"--batch-per-rank "*"--transport "*) ;;
+  *) fail "--help lists the options of train" "$said" ;;
+esac
+
+for unknown in --nonsense --nonsense=3 -n --; do
+  if said=$(run --ranks 2 "$unknown" 4); then fail "$unknown is refused" "$said"; fi
+  [ "$said" = "error: unknown option ${unknown%=3}; sh examples/quickstart.sh --help lists all" ] ||
+    fail "a sentence that names $unknown is expected" "$said"
+done
+[ ! -e build ] || fail "nothing is built" "$(ls build)"
 
 said=$(run) || fail "it trains" "$said"
 case $said in
@@ -54,3 +69,4 @@ case $said in
   *"train --ranks 2 --plot $folder/other.svg"*"What next:"*) ;;
   *) fail "the options that train gets are expected" "$said" ;;
 esac
+said=$(run --lr -0.5 --seed=7 --die 1:10) || fail "values may be negative, or behind =" "$said"
