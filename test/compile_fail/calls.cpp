@@ -58,7 +58,19 @@ void use(tutti::communicator<tutti::loopback>& world, int* pointer, plane gaps, 
   sum.start(std::span(v).first(1)).wait();
   meet();
   meet.start().wait();
+  tell(v, {0});
 #ifdef MISTAKE
+  sum({1, 2});                         // error: a list in braces is no buffer: make it a variable
+  sum({1, 2}, v);                      // error: a list in braces
+  sum(v, {1, 2});                      // error: a list in braces
+  sum.start({1, 2.5});                 // error: a list in braces
+  sum.start(v, {pointer, 4});          // error: a list in braces
+  share({1});                          // error: a list in braces
+  total({1, 2});                       // error: reduce takes \(data, root\)
+  tell({}, 0);                         // error: a list in braces
+  deal({pointer, 4}, v, 0);            // error: a list in braces
+  give({object}, 1);                   // error: a list in braces
+  meet({});                            // error: barrier takes no arguments
   sum(list);                           // error: not one after the other in memory
   sum(words);                          // error: not trivially copyable, such as std::string
   sum(aligned);                        // error: aligned to more than 16 bytes

@@ -10,6 +10,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <initializer_list>
 #include <type_traits>
 
 /// The arguments that operators take, described once for each operator, and the sentence for each argument that none of
@@ -31,6 +32,15 @@ struct total_argument;
 
 /// Stands for an operation: that of a barrier, which has no arguments.
 struct meeting;
+
+/// Stands for an argument that is a list in braces, which has no type.
+struct braced_list {
+  braced_list();
+  template <class T>
+  braced_list(std::initializer_list<T>);
+  template <class First, class Second, class... Rest>
+  braced_list(First&&, Second&&, Rest&&...);
+};
 
 /// One way to call an operator.
 template <class... Roles>
@@ -88,6 +98,7 @@ struct call_of<When, form<Roles...>, Arguments...> {
 /// The reasons for which an argument is refused.
 enum class flaw {
   none,
+  braces,
   pointer,
   iterator,
   device,
@@ -113,7 +124,9 @@ template <calling When, bool Written, class Wanted, bool Same, class Argument>
   using bare = std::remove_cv_t<object>;
   constexpr bool is_array = std::is_array_v<object>;
   if constexpr (!buffer<Argument> && !std::same_as<bare, Wanted>) {
-    if constexpr ((std::is_pointer_v<bare> && !is_array) || std::is_null_pointer_v<bare>) {
+    if constexpr (std::same_as<bare, braced_list>) {
+      return flaw::braces;
+    } else if constexpr ((std::is_pointer_v<bare> && !is_array) || std::is_null_pointer_v<bare>) {
       return flaw::pointer;
     } else if constexpr (std::input_or_output_iterator<bare>) {
       return flaw::iterator;
@@ -220,6 +233,8 @@ struct refusal<Op, Reads, When, form<Forms...>, Arguments...> {
                 "the root, a rank, is missing here: it comes after the buffers");
   static_assert(found != flaw::no_root || !std::same_as<Op, op::transfer>,
                 "the other one's rank is missing here: it comes after the buffer");
+  static_assert(found != flaw::braces,
+                "a list in braces is no buffer: make it a variable, such as a std::vector or an array, and give that");
   static_assert(found != flaw::pointer,
                 "a pointer does not say how many elements there are: give std::span(pointer, count)");
   static_assert(found != flaw::iterator,
@@ -267,14 +282,38 @@ struct calls_of<Op, Reads, form<Forms...>> {
   template <class... Arguments>
     requires(!(call_of<calling::now, Forms, Arguments...>::accepted || ...))
   auto operator()(Arguments&&...) {
-    static_cast<void>(sizeof(refusal<Op, Reads, calling::now, form<Forms...>, Arguments...>));
+    static_cast<void>(sizeof(refused<calling::now, Arguments...>));
   }
   template <class... Arguments>
     requires(!(call_of<calling::later, Forms, Arguments...>::accepted || ...))
   auto start(Arguments&&...) {
-    static_cast<void>(sizeof(refusal<Op, Reads, calling::later, form<Forms...>, Arguments...>));
+    static_cast<void>(sizeof(refused<calling::later, Arguments...>));
     return request();
   }
+
+  // Lists in braces, from which no type can be deduced.
+  template <class... Rest>
+  auto operator()(braced_list, Rest&&...) {
+    static_cast<void>(sizeof(refused<calling::now, braced_list, Rest...>));
+  }
+  template <class First, class... Rest>
+  auto operator()(First&&, braced_list, Rest&&...) {
+    static_cast<void>(sizeof(refused<calling::now, First, braced_list, Rest...>));
+  }
+  template <class... Rest>
+  auto start(braced_list, Rest&&...) {
+    static_cast<void>(sizeof(refused<calling::later, braced_list, Rest...>));
+    return request();
+  }
+  template <class First, class... Rest>
+  auto start(First&&, braced_list, Rest&&...) {
+    static_cast<void>(sizeof(refused<calling::later, First, braced_list, Rest...>));
+    return request();
+  }
+
+ private:
+  template <calling When, class... Arguments>
+  using refused = refusal<Op, Reads, When, form<Forms...>, Arguments...>;
 };
 
 // The operators and their calls.
