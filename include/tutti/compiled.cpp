@@ -80,16 +80,6 @@
 #include <tutti/detail/impl/tcp/mesh.ipp>
 #include <tutti/detail/impl/tcp/tuning.ipp>
 #include <tutti/detail/impl/topology/planned.ipp>
-
-// See detail/core/linkage.hpp.
-namespace tutti::inline v0_1_0::detail {
-char const compiled_apart = 0;
-}  // namespace tutti::detail
-extern "C" {
-extern char const tutti_v0_1_0_units_disagree_on_TUTTI_SEPARATE_COMPILATION;
-char const tutti_v0_1_0_units_disagree_on_TUTTI_SEPARATE_COMPILATION = 0;
-}
-
 #include <tutti/detail/instances/arithmetic.hpp>
 #include <tutti/detail/instances/loopback.hpp>
 #include <tutti/detail/instances/shared_memory.hpp>

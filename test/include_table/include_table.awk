@@ -105,6 +105,9 @@ BEGIN {
   # Instructions that fuse, where a product must not be fused: the definitions differ, and their results do not.
   fuses = "^(__FP_FAST_FMAF|__FMA__|__FMA4__|__AVX512F__)$"
   unfused = "tutti/detail/core/product.hpp"
+  # Modes of a standard library, on which units that disagree do not link.
+  modes = "^(__GLIBCXX__|_GLIBCXX_DEBUG|_GLIBCXX_USE_CXX11_ABI)$"
+  linked = "tutti/detail/core/linkage.hpp"
   # A call that makes a descriptor, and the beginning of a detail::descriptor that is made of it: that occupies the
   # numbers of the standard streams meanwhile.
   maker = "::((socket|socketpair|open|open64|openat|creat|memfd_create|eventfd|epoll_create1?|pipe2?|accept4?|timerfd_create|signalfd|inotify_init1?|dup[23]?|mkstemp|mkostemp|shm_open|posix_openpt)\\(|(fcntl|recvmsg)\\([^;]*(F_DUPFD|MSG_CMSG_CLOEXEC)|syscall\\([A-Za-z_]*(pidfd|memfd|perf_event_open|userfaultfd|io_uring_setup))"
@@ -124,7 +127,7 @@ FNR == 1 { files_read[FILENAME] }
   gsub(/__has_include\(<[^>]*>\)/, "", line)  # what is installed is the same for all units
   n = split(line, words, /[^A-Za-z0-9_]+/)
   for (i = 1; i <= n; ++i)
-    if (words[i] ~ /^[A-Za-z_]/ && words[i] !~ common && !(words[i] ~ refused && FILENAME == language) && !(words[i] ~ fuses && FILENAME == unfused) && !((FILENAME " " words[i]) in own))
+    if (words[i] ~ /^[A-Za-z_]/ && words[i] !~ common && !(words[i] ~ refused && FILENAME == language) && !(words[i] ~ fuses && FILENAME == unfused) && !(words[i] ~ modes && FILENAME == linked) && !((FILENAME " " words[i]) in own))
       violation("units of one program may differ in " words[i] ", and so would definitions")
 }
 /(^|[^A-Za-z_])assert\(/ { violation("assert differs between units of one program; use expects") }

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Every header compiles alone, and twice; all of them compile in one translation unit, so no two give one name to two
-# things; and all of them, each in a translation unit of its own, link into one program together with two that use the
-# library.
+# things; and all of them, sorted into translation units, link into one program together with two that use the library.
 
 set(odr_headers "")
 foreach(component IN LISTS tutti_components)
@@ -41,22 +40,23 @@ endforeach()
 list(TRANSFORM odr_headers REPLACE "(.+)" "#include <\\1>\n" OUTPUT_VARIABLE odr_all)
 string(JOIN "" odr_all ${odr_all})
 file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/headers/all.cpp CONTENT "@odr_all@" @ONLY)
-list(APPEND odr_sources ${CMAKE_CURRENT_BINARY_DIR}/headers/all.cpp)
-# Compiles in the debug mode of libstdc++, too; the program has the definitions of the units before it.
-set_source_files_properties(${CMAKE_CURRENT_BINARY_DIR}/headers/all.cpp PROPERTIES
-                            COMPILE_DEFINITIONS _GLIBCXX_DEBUG)
 
 add_library(headers OBJECT ${odr_sources})
-target_link_libraries(headers PRIVATE tutti_program)
-target_compile_options(headers PRIVATE -O0 -g0)  # nothing of it runs
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")  # what projects add that see headers without -isystem
-  target_compile_options(headers PRIVATE -Wuseless-cast -Wlogical-op -Wduplicated-cond -Wduplicated-branches
-                         -Wold-style-cast -Wnon-virtual-dtor -Wdouble-promotion -Wmissing-declarations)
-endif()
-foreach(component IN ITEMS nn mpi cuda)
-  if(TARGET tutti::${component})
-    target_link_libraries(headers PRIVATE tutti::${component})
+# All headers compile in the debug mode of libstdc++, too. Units of that mode do not link with others.
+add_library(debug_mode_headers OBJECT ${CMAKE_CURRENT_BINARY_DIR}/headers/all.cpp)
+target_compile_definitions(debug_mode_headers PRIVATE _GLIBCXX_DEBUG)
+foreach(part IN ITEMS headers debug_mode_headers)
+  target_link_libraries(${part} PRIVATE tutti_program)
+  target_compile_options(${part} PRIVATE -O0 -g0)  # nothing of it runs
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")  # what projects add that see headers without -isystem
+    target_compile_options(${part} PRIVATE -Wuseless-cast -Wlogical-op -Wduplicated-cond -Wduplicated-branches
+                           -Wold-style-cast -Wnon-virtual-dtor -Wdouble-promotion -Wmissing-declarations)
   endif()
+  foreach(component IN ITEMS nn mpi cuda)
+    if(TARGET tutti::${component})
+      target_link_libraries(${part} PRIVATE tutti::${component})
+    endif()
+  endforeach()
 endforeach()
 
 if(EXISTS ${PROJECT_SOURCE_DIR}/include/tutti/tutti.hpp)
@@ -73,7 +73,7 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/include/tutti/tutti.hpp)
   tutti_check_with_second_compiler(odr)
   add_test(NAME odr COMMAND odr)
   set_tests_properties(odr PROPERTIES TIMEOUT ${timeout} LABELS sources)
-  tutti_test_needs(odr odr)
+  tutti_test_needs(odr odr debug_mode_headers)
 endif()
 
 # The same with the cold code compiled apart; and units that disagree on it do not link.

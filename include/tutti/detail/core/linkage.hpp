@@ -3,6 +3,8 @@
 
 #include <tutti/detail/core/language.hpp>
 
+#include <cstddef>
+
 /// Cold code is declared in its header and defined in a file of the same name in detail/impl/. By default the header
 /// includes that, and the definitions are inline. Where TUTTI_SEPARATE_COMPILATION is defined, tutti/compiled.cpp has
 /// them, once: link tutti::compiled.
@@ -27,20 +29,34 @@
 /// is a promise that tutti/compiled.cpp has them; and there, where the word is empty, what keeps it.
 #define TUTTI_COMPILED extern
 
-// All units of a program that are built from one version agree on that. One that is header-only has a symbol, which is
-// one for all of these: the linker keeps the first of a group, and the assembler of -flto the first of all. Any other
-// unit asks for tutti/compiled.cpp, which has the same symbol outside of any group: the two do not link. (With -flto
-// clang takes a symbol in a group for one in none: its units have no symbol.)
+// All units of a program that are built from one version agree on the words below, which change definitions or layouts.
+// For each word a unit has a variable that is named after the word and its value, and a second name for it, after the
+// word alone. The variable is inline, so a linker keeps one definition of it, with all of its names: units that agree
+// have one definition of the second name, others two, and do not link. The names are hidden, so shared libraries with
+// words of their own live in one program.
+#ifdef __ELF__
+#define TUTTI_UNITS_AGREE(word, value)                                                                   \
+  extern "C" {                                                                                           \
+  [[gnu::used, gnu::visibility("hidden")]] inline char const tutti_v0_1_0_units_with_##word##_##value{}; \
+  [[gnu::alias("tutti_v0_1_0_units_with_" #word "_" #value),                                             \
+    gnu::visibility("hidden")]] extern char const tutti_v0_1_0_units_disagree_on_##word;                 \
+  }
 #ifdef TUTTI_SEPARATE_COMPILATION
-namespace tutti::inline v0_1_0::detail {
-extern char const compiled_apart;
-[[gnu::used]] static char const* const needs_compiled_apart = &compiled_apart;
-}  // namespace tutti::detail
-#elif defined(__ELF__) && !defined(__clang__)
-asm(".ifndef tutti_v0_1_0_units_disagree_on_TUTTI_SEPARATE_COMPILATION\n"
-    ".pushsection .rodata.tutti, \"aG\", %progbits, tutti_v0_1_0_units_disagree_on_TUTTI_SEPARATE_COMPILATION, comdat\n"
-    ".globl tutti_v0_1_0_units_disagree_on_TUTTI_SEPARATE_COMPILATION\n"
-    "tutti_v0_1_0_units_disagree_on_TUTTI_SEPARATE_COMPILATION: .byte 0\n"
-    ".popsection\n"
-    ".endif");
+TUTTI_UNITS_AGREE(TUTTI_SEPARATE_COMPILATION, defined)
+#else
+TUTTI_UNITS_AGREE(TUTTI_SEPARATE_COMPILATION, undefined)
+#endif
+#ifdef __GLIBCXX__  // these words change the layout of its classes; classes of libc++ have other names
+#ifdef _GLIBCXX_DEBUG
+TUTTI_UNITS_AGREE(GLIBCXX_DEBUG, defined)
+#else
+TUTTI_UNITS_AGREE(GLIBCXX_DEBUG, undefined)
+#endif
+#if _GLIBCXX_USE_CXX11_ABI
+TUTTI_UNITS_AGREE(GLIBCXX_USE_CXX11_ABI, 1)
+#else
+TUTTI_UNITS_AGREE(GLIBCXX_USE_CXX11_ABI, 0)
+#endif
+#endif
+#undef TUTTI_UNITS_AGREE
 #endif
