@@ -183,12 +183,14 @@ BOOST_AUTO_TEST_CASE(missing_ranks_are_named_to_all_that_came) {
     check_fails(e, {"ranks 2 and 3 of 4 did not join at '" + s.inner() + "' within 0.3 s", "joined: 0 (", ", 1 ("},
                 {2, 3});
   }
+  BOOST_TEST(s.is_empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_missing_rank_0_is_said_after_the_deadline) {
   scratch s;
   auto const ends = join_all(s, {as(1, 4, 100ms)});
   check_fails(ends[0], {"rank 1 of 4 did not meet rank 0 in '" + s.inner() + "' within 0.1 s"}, {0});
+  BOOST_TEST(s.is_empty());
 }
 
 BOOST_AUTO_TEST_CASE(two_processes_of_one_rank_are_named) {
@@ -196,6 +198,7 @@ BOOST_AUTO_TEST_CASE(two_processes_of_one_rank_are_named) {
   for (auto const& e : join_all(s, {as(0, 4), as(1, 4), as(1, 4), as(2, 4)})) {
     check_fails(e, {"two processes both say they are rank 1: on "}, {1});
   }
+  BOOST_TEST(s.is_empty());
 }
 
 BOOST_AUTO_TEST_CASE(two_processes_of_rank_0_are_named_to_both) {
@@ -204,6 +207,7 @@ BOOST_AUTO_TEST_CASE(two_processes_of_rank_0_are_named_to_both) {
   for (auto const& e : ends) {
     check_fails(e, {"two processes both say they are rank 0"}, {0});
   }
+  BOOST_TEST(s.is_empty());
 }
 
 BOOST_AUTO_TEST_CASE(other_sizes_are_refused_by_name) {
@@ -212,6 +216,45 @@ BOOST_AUTO_TEST_CASE(other_sizes_are_refused_by_name) {
   std::string const why = "has a world of 3 ranks, rank 0 one of 2";
   check_fails(ends[0], {"rank 1 of 2 did not join", "refused: rank 1 (", why}, {1});
   check_fails(ends[1], {"rank 0 in '" + s.inner() + "' refuses a rank: rank 1 (", why}, {1});
+  BOOST_TEST(s.is_empty());
+}
+
+BOOST_AUTO_TEST_CASE(the_failure_of_a_meeting_stays_until_the_slowest_rank_has_heard_of_it) {
+  scratch s;
+  std::string session;
+  bool is_there = false;
+  auto const ends = tutti::detail::run_threads(3, [&](tutti::detail::thread_rendezvous& at) -> std::string {
+    if (at.rank() == 2) {  // in place of a rank 2 that looks only after rank 0 has left
+      tutti::detail::directory there = folder_of(s);
+      std::optional<std::string> open;
+      for (; !open; std::this_thread::yield()) {
+        open = there.read("open", 1000);
+      }
+      session = tutti::unpacker(*open).text();
+      std::string const hello = "hello." + session + ".fedcba9876543210";
+      there.write(hello, tutti::packer()
+                             .text("fedcba9876543210")
+                             .number(2)
+                             .number(4)
+                             .text(tutti::detail::encode(tutti::this_member()))
+                             .take());
+      at.exchange("");
+      is_there = there.read("failure." + session, 10'000).value_or("").find("fedcba9876543210") != std::string::npos;
+      there.remove(hello);
+      return {};
+    }
+    try {
+      file_rendezvous const r(s.path, as(at.rank(), 4, at.rank() == 0 ? 300ms : 20s));
+    } catch (...) {
+      at.exchange("");
+      throw;
+    }
+    return {};
+  });
+  for (rank_type const r : {0U, 1U}) {
+    check_fails(ends[r], {"rank 3 of 4 did not join"}, {3});
+  }
+  BOOST_TEST(is_there);
 }
 
 BOOST_AUTO_TEST_CASE(a_rank_of_another_version_is_refused_by_name) {
@@ -327,6 +370,7 @@ BOOST_AUTO_TEST_CASE(a_second_process_of_a_rank_ends_the_meeting_for_all_until_i
                   {"two processes both say they are rank " + std::to_string(twice), "two jobs meet here", "TUTTI_JOB"},
                   {twice});
     }
+    BOOST_TEST(s.is_empty());
   }
 }
 
@@ -508,6 +552,7 @@ BOOST_AUTO_TEST_CASE(a_text_that_is_too_long_names_its_rank) {
   for (auto const& e : ends) {
     check_fails(e, {"is longer than 1398101 bytes"}, {1});
   }
+  BOOST_TEST(s.is_empty());
 }
 
 BOOST_AUTO_TEST_CASE(its_folder_is_for_this_user_alone) {
@@ -595,5 +640,6 @@ BOOST_AUTO_TEST_CASE(a_full_disk_is_told_to_all_at_once) {
     for (rank_type const r : {0U, 1U}) {
       check_fails(ends[r], {"cannot write to the directory '" + s.path + "'", "No space left on device"}, {r});
     }
+    BOOST_TEST(!has(scratch::contents(s.path), "tutti-meeting"));
   }
 }

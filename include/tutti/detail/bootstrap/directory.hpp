@@ -46,7 +46,7 @@ class directory {
 
   void remove(std::string const& name) const noexcept;
 
-  /// Removes the folder if nothing is in it.
+  /// Removes the folder if nothing is in it and this user alone may write there.
   void remove_if_empty() const noexcept;
 
  private:

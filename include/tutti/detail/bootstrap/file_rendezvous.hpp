@@ -24,8 +24,8 @@ namespace tutti::inline v0_1_0::detail {
 /// Leftovers of an earlier meeting of the job are never taken for this one's: rank 0 draws a session number and
 /// takes only hellos that name it, and the others believe only an answer that names the number that they drew
 /// themselves. A hello of another world size is refused, and rank 0 waits on. A second process of one rank ends the
-/// meeting for all, from its beginning to the last exchange. Rank 0 removes old files; the last member to end removes
-/// the rest, and the job's folder.
+/// meeting for all, from its beginning to the last exchange. Rank 0 removes old files; the last member to end, or to
+/// hear that the meeting has failed, removes the rest, and the job's folder.
 ///
 /// Members look for files in pauses that grow from 1 to 50 ms. Used by one thread at a time.
 class file_rendezvous {

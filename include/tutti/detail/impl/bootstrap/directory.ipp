@@ -39,6 +39,11 @@ TUTTI_DECL std::optional<std::string> read_file(std::string const& path, std::si
   return f ? read_to_end(f, most) : std::nullopt;
 }
 
+/// True if this user alone may write in a folder.
+TUTTI_DECL bool is_private(struct stat const& folder) noexcept {
+  return folder.st_uid == ::geteuid() && (folder.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
 TUTTI_DECL directory::directory(std::string place, std::string name)
     : place_(std::move(place)), name_(std::move(name)), self_(net::draw_nonce()) {
   if (::mkdir(place_.c_str(), 0700) != 0 && errno != EEXIST) {
@@ -61,7 +66,12 @@ TUTTI_DECL directory::directory(std::string place, std::string name)
   }
   // A rank whose disk is full has to say so by itself: it could not tell the others.
   std::string const probe = "probe." + self_;
-  write(probe, std::string_view("tutti"));
+  try {
+    write(probe, std::string_view("tutti"));
+  } catch (error const&) {
+    remove_if_empty();
+    throw;
+  }
   remove(probe);
 }
 
@@ -138,7 +148,11 @@ TUTTI_DECL void directory::remove(std::string const& name) const noexcept {
 }
 
 TUTTI_DECL void directory::remove_if_empty() const noexcept {
-  ::unlinkat(root_.get(), name_.c_str(), AT_REMOVEDIR);
+  descriptor const folder = look();
+  struct stat s {};
+  if (folder && ::fstat(folder.get(), &s) == 0 && is_private(s)) {
+    ::unlinkat(root_.get(), name_.c_str(), AT_REMOVEDIR);
+  }
 }
 
 /// The folder as it is now, or none and errno. It may be removed and made again by others, so it is opened each time.
@@ -154,8 +168,7 @@ TUTTI_DECL descriptor directory::open() const {
   if (folder ? ::fstat(folder.get(), &s) != 0 : errno != ENOENT && errno != ELOOP && errno != ENOTDIR) {
     fail("cannot use a folder in", errno);
   }
-  bool const foreign =
-      folder ? s.st_uid != ::geteuid() || (s.st_mode & (S_IWGRP | S_IWOTH)) != 0 : errno == ELOOP || errno == ENOTDIR;
+  bool const foreign = folder ? !is_private(s) : errno == ELOOP || errno == ENOTDIR;
   if (foreign) {
     refuse(path(), "it is not a folder that this user alone may write",
            "remove it, or name another place, as TUTTI_STORE=file:PATH");

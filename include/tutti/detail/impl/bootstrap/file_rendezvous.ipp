@@ -128,6 +128,20 @@ class file_rendezvous::meeting {
     }
   }
 
+  /// Removes the files of a meeting that has failed before all had come, and the folder. Only the last of those that
+  /// have heard of it does: each first takes back its sign, which is a hello, or of rank 0 the open file. Where all had
+  /// come, those that are here say bye at their end instead.
+  TUTTI_COLD void leave_nothing(std::string const& session) const noexcept {
+    try {
+      if (!session.empty() && read_open().nonce != session && at_.list("hello." + session + ".").empty() &&
+          at_.list("welcome." + session).empty()) {
+        sweep([&](std::string_view number) { return number == session; });
+      }
+    } catch (...) {  // what stays is swept by the next meeting of this job
+    }
+    at_.remove_if_empty();
+  }
+
   /// Writes a file of a session. If that fails, the other ranks are told at once, by an empty file.
   TUTTI_COLD void write(std::string const& session, std::string const& name, std::string_view contents) {
     try {
@@ -191,9 +205,12 @@ class file_rendezvous::meeting {
   }
 
   /// Removes the sign that rank 0 is here, if it is this one's.
-  TUTTI_COLD void close() {
-    if (read_open().nonce == self_) {
-      at_.remove("open");
+  TUTTI_COLD void close() const noexcept {
+    try {
+      if (read_open().nonce == self_) {
+        at_.remove("open");
+      }
+    } catch (...) {  // it is none of this rank's
     }
   }
 
@@ -268,7 +285,8 @@ class file_rendezvous::meeting {
       try {
         dismiss(encode(rank_failure(e)));
       } catch (error const&) {
-        at_.mark("unwritten." + self_ + ".0");
+        at_.mark("unwritten." + self_ + ".0");  // stays for ranks that are on their way
+        close();
       }
       e.between(0, e.at_fault());
       throw;
@@ -286,6 +304,9 @@ class file_rendezvous::meeting {
       return (!session_.empty() || nonces_.size() >= me_.size) && at_.list("hello." + self_ + ".").empty();
     });
     close();
+    if (session_.empty()) {
+      leave_nothing(self_);
+    }
   }
 
   TUTTI_COLD void answer(std::string const& name, std::vector<std::string> const& to, std::string_view what) {
@@ -369,8 +390,9 @@ class file_rendezvous::meeting {
                                        "to wait longer")
             .between(me_.rank, {0});
       }
-    } catch (error const&) {
+    } catch (...) {
       at_.remove(mine);
+      leave_nothing(session);
       throw;
     }
     session_ = session;
