@@ -27,21 +27,29 @@ struct pending {
   std::uint32_t held = 0;       ///< the lanes that it has flows on which have not ended, a bit each
   std::uint32_t awaited = 0;    ///< the lane without which it cannot go on, for it has begun nothing; none if it has
   pending** request = nullptr;  ///< the pointer in its request; null once that has let it go
-  std::uint32_t users = 0;      ///< how many calls of its request are under way
+  std::uint32_t users = 0;      ///< see pending_use
   bool listed = false;
   bool ended = false;
   bool given_up = false;  ///< during a step, after which it ends
 };
 
-/// One call of a request. The operation outlives it, though a reduction may move or destroy the request meanwhile.
+/// One use of an operation: a call of its request, or a turn in the list. The operation outlives it, though a reduction
+/// may move or destroy the request meanwhile.
+///
+/// The last user retires an operation that has ended, has no request and is in no list. It is retired once, since users
+/// come by the request or the list.
 class pending_use {
  public:
-  explicit pending_use(pending& p) noexcept : p_(p) { ++p_.users; }
+  explicit pending_use(pending& p) noexcept : p_(p) { begin(p); }
   pending_use(pending_use const&) = delete;
   pending_use& operator=(pending_use const&) = delete;
-  ~pending_use() {
-    if (--p_.users == 0 && p_.request == nullptr && p_.ended) {
-      p_.retire(p_);
+  ~pending_use() { end(p_); }
+
+  /// The same for a use that outlasts a block, such as that of a stream of a device.
+  static void begin(pending& p) noexcept { ++p.users; }
+  static void end(pending& p) noexcept {
+    if (--p.users == 0 && p.request == nullptr && p.ended && !p.listed) {
+      p.retire(p);
     }
   }
 
@@ -97,23 +105,26 @@ class pending_list {
   /// Moves on once every operation that can move, and drops those that have ended. An operation of which nothing has
   /// begun cannot, while one before it has a flow on its lane: so at most as many are asked as there are lanes, and
   /// messages between two ranks. After a fault all end, so `all` are asked. Returns how many were asked.
+  ///
+  /// A turn may erase and retire others, since it may call a reduction or a tracer of the user. So the next one is
+  /// found after the turn; where that erased its own operation, the walk begins again.
   std::size_t advance(bool all = false) {
     std::size_t asked = 0;
     std::uint32_t taken = 0;
     for (pending* p = first_; p != nullptr && (all || taken != all_lanes || others_ != 0);) {
-      pending* const after = p->next;
       if (!all && (p->awaited & taken) != 0) {
         taken |= p->held;
+        p = p->next;
+        continue;
+      }
+      ++asked;
+      pending_use const during(*p);
+      bool const has_ended = p->advance(*p);
+      pending* const after = p->listed ? p->next : first_;
+      if (has_ended) {
+        erase(*p);
       } else {
-        ++asked;
-        if (p->advance(*p)) {
-          erase(*p);
-          if (p->given_up && p->request == nullptr && p->users == 0) [[unlikely]] {
-            p->retire(*p);
-          }
-        } else {
-          taken |= p->held;
-        }
+        taken |= p->held;
       }
       p = after;
     }

@@ -153,6 +153,7 @@ class staging {
   /// An operation is the last one from now on. @pre it has been prepared
   void append(vector& v, pending& operation) noexcept {
     v.operation_ = &operation;
+    pending_use::begin(operation);
     v.first_ = parts_;
     v.ticket_ = ++enqueued_;
     parts_ += v.parts_.number();
@@ -189,7 +190,7 @@ class staging {
       }
       *link = v.next_;
       end_ = end_ == &v.next_ ? link : end_;
-      v.operation_->retire(*v.operation_);
+      pending_use::end(*v.operation_);
     }
   }
   /// @throws what the first one ended with that has failed
