@@ -689,25 +689,33 @@ BOOST_AUTO_TEST_CASE(a_silent_worker_is_dropped_and_those_that_wait_for_it_are_n
   }
 }
 
+namespace {
+
+/// What server 1 of two does in `train`, up to its tenth message, when `then` is called.
+template <class World, class Then>
+void serve_ten_messages(World& world, ps::roles const& roles, nn::replica const& model, Then then) {
+  auto channels = ps::detail::connect(world, roles);
+  ps::detail::peer_channel<World> const scheduler(world, 0, roles.name(1), roles.name(0));
+  ps::detail::layout const layout(model.ranges(), roles.servers());
+  ps::detail::shard shard(layout, 1, {}, make_settings(), model.plan(), {}, roles.workers(), model.parameters(), {}, 0);
+  ps::detail::server<World> self(world, std::move(channels), std::move(shard));
+  self.run(nullptr, [&, messages = 0]() mutable {
+    if (++messages == 10) {
+      then();
+    }
+  });
+}
+
+}  // namespace
+
 BOOST_AUTO_TEST_CASE(a_server_that_dies_is_named_everywhere) {
   (void)data();
   auto const results = tutti::spawn<tutti::tcp>(4, [&](auto& world) {
     world.deadline(std::chrono::seconds(20));
     ps::roles const roles(4, 2);
     auto model = replica(roles.serves(world.rank()) ? 0 : roles.worker(world.rank()), roles.workers(), make_settings());
-    if (world.rank() == 1) {  // as `train` does, up to the tenth message
-      using world_type = std::remove_cvref_t<decltype(world)>;
-      auto channels = ps::detail::connect(world, roles);
-      ps::detail::peer_channel<world_type> const scheduler(world, 0, roles.name(1), roles.name(0));
-      ps::detail::layout const layout(model.ranges(), roles.servers());
-      ps::detail::shard shard(layout, 1, {}, make_settings(), model.plan(), {}, roles.workers(), model.parameters(), {},
-                              0);
-      ps::detail::server<world_type> self(world, std::move(channels), std::move(shard));
-      self.run(nullptr, [messages = 0]() mutable {
-        if (++messages == 10) {
-          ::kill(::getpid(), SIGKILL);
-        }
-      });
+    if (world.rank() == 1) {
+      serve_ten_messages(world, roles, model, [] { ::kill(::getpid(), SIGKILL); });
     }
     (void)ps::train(world, roles, model, {}, {}, ps::full_speed{});
   });
@@ -716,6 +724,40 @@ BOOST_AUTO_TEST_CASE(a_server_that_dies_is_named_everywhere) {
     BOOST_TEST((results[worker].failure().at_fault == std::vector<rank_type>{1}));
   }
   BOOST_TEST(results[0].failure().text.find("all workers are lost") == 0U, results[0].failure().text);
+}
+
+// Nothing tells that it will not answer: the deadline of what is pulled does.
+BOOST_AUTO_TEST_CASE(a_server_that_falls_silent_is_named_within_a_few_deadlines) {
+  (void)data();
+  tutti::simulation_options options;
+  options.stack_bytes = std::size_t{4} << 20;
+  std::vector<tutti::time_point> ends(4);
+  auto const ended = tutti::simulate(
+      support::busy_cluster(), 4,
+      [&](auto& world) {
+        world.deadline(std::chrono::seconds(1));
+        ps::roles const roles(4, 2);
+        auto model =
+            replica(roles.serves(world.rank()) ? 0 : roles.worker(world.rank()), roles.workers(), make_settings());
+        try {
+          if (world.rank() == 1) {
+            serve_ten_messages(world, roles, model, [&] { world.transport().spend(std::chrono::hours(1)); });
+          } else {
+            (void)ps::train(world, roles, model, {}, {}, ps::full_speed{});
+          }
+        } catch (tutti::error const&) {
+          ends[world.rank()] = world.transport().now();
+          throw;
+        }
+      },
+      options);
+  for (rank_type const worker : {2U, 3U}) {
+    auto const& why = ended.results[worker].failure();
+    BOOST_TEST(why.text.find("server 1 (rank 1) is lost") == 0U, why.text);
+    BOOST_TEST((why.at_fault == std::vector<rank_type>{1}));
+    BOOST_TEST((ends[worker] > tutti::time_point{} && ends[worker] < tutti::time_point{} + std::chrono::seconds(10)));
+  }
+  BOOST_TEST(ended.results[0].failure().text.find("all workers are lost") == 0U, ended.results[0].failure().text);
 }
 
 // Each worker tests with the statistics of its own images.
