@@ -33,8 +33,8 @@
 // For each word a unit has a variable that is named after the word and its value, and a second name for it, after the
 // word alone. The variable is inline, so a linker keeps one definition of it, with all of its names: units that agree
 // have one definition of the second name, others two, and do not link. The names are hidden, so shared libraries with
-// words of their own live in one program.
-#ifdef __ELF__
+// words of their own live in one program. Code for devices has no such names.
+#if defined(__ELF__) && !defined(__CUDA_ARCH__)
 #define TUTTI_UNITS_AGREE(word, value)                                                                   \
   extern "C" {                                                                                           \
   [[gnu::used, gnu::visibility("hidden")]] inline char const tutti_v0_1_0_units_with_##word##_##value{}; \
