@@ -12,13 +12,13 @@
 #include <tutti/collective/allgather.hpp>
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/barrier.hpp>
+#include <tutti/extend/time.hpp>
 #include <tutti/nn/any_layer.hpp>
 #include <tutti/nn/detail/sequence.hpp>
 #include <tutti/nn/threads.hpp>
 #include <tutti/nn/zoo/stack.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/spawn.hpp>
-#include <tutti/time.hpp>
 #include <tutti/topology/ring.hpp>
 #include <tutti/trace/traffic_count.hpp>
 #include <tutti/transport/loopback.hpp>

@@ -23,7 +23,7 @@
 #include <tutti/nn/threads.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/nn/zoo/mlp.hpp>
-#include <tutti/simulate.hpp>
+#include <tutti/simulation/simulate.hpp>
 #include <tutti/topology/selection.hpp>
 
 #include <algorithm>

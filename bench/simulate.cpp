@@ -13,7 +13,7 @@
 // of a program whose ranks wait for a send before they receive.
 #include "averaging/waited_ring.hpp"
 #include "common/known_settings.hpp"
-#include <tutti/simulate_schedule.hpp>
+#include <tutti/simulation/simulate_schedule.hpp>
 #include <tutti/topology/binary_tree.hpp>
 #include <tutti/topology/butterfly.hpp>
 #include <tutti/topology/chain.hpp>

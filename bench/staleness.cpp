@@ -9,7 +9,7 @@
 #include <tutti/nn/parameter_server/train.hpp>
 #include <tutti/nn/threads.hpp>
 #include <tutti/nn/zoo/mlp.hpp>
-#include <tutti/simulate.hpp>
+#include <tutti/simulation/simulate.hpp>
 
 #include <algorithm>
 #include <array>

@@ -21,7 +21,7 @@
 #include "strategies/layered.hpp"
 #include "strategies/workload.hpp"
 #include <tutti/nn/detail/report/plot_panel.hpp>
-#include <tutti/simulate_schedule.hpp>
+#include <tutti/simulation/simulate_schedule.hpp>
 #include <tutti/topology/butterfly.hpp>
 #include <tutti/topology/in_network.hpp>
 #include <tutti/topology/ring.hpp>

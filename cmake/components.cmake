@@ -1,31 +1,49 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# One INTERFACE target per component: `tutti` (no dependency but the platform) and one for each part
-# that brings another project's library. Installing them needs none of those libraries; the alias
+# One INTERFACE target per component: the core, `tutti` (no dependency but the platform), and one for each other
+# component, some of which bring another project's library. Installing them needs none of those libraries; the alias
 # tutti::<component> exists only where they were found.
 
 include(GNUInstallDirs)
 include(${CMAKE_CURRENT_LIST_DIR}/dependencies.cmake)
 
-# Which headers belong to which component. What is not named here belongs to `tutti`.
-set(tutti_headers_of_asio "^tutti/asio\\.hpp$")
-set(tutti_headers_of_tcp "^tutti/transport/tcp[._]|^tutti/detail/(impl/)?tcp/")
-set(tutti_headers_of_verbs "^tutti/transport/verbs[._]|^tutti/detail/verbs/")
-set(tutti_headers_of_mpi "^tutti/mpi\\.hpp$")
-set(tutti_headers_of_cuda "^tutti/(nn/)?(detail/)?cuda(/|[.]cu$)")
-set(tutti_headers_of_nn "^tutti/nn/")
+# The folders and files of a component, below include/tutti. Without an entry it is the folder of its name; what no
+# component has is of the core, `tutti`.
+set(tutti_paths_of_asio asio.hpp)
+set(tutti_paths_of_mpi mpi.hpp)
+set(tutti_paths_of_tcp transport/tcp.hpp transport/tcp_options.hpp detail/tcp)
 
-file(GLOB_RECURSE tutti_headers RELATIVE ${PROJECT_SOURCE_DIR}/include CONFIGURE_DEPENDS
-     ${PROJECT_SOURCE_DIR}/include/tutti/*.hpp ${PROJECT_SOURCE_DIR}/include/tutti/*.ipp
-     ${PROJECT_SOURCE_DIR}/include/tutti/*.cpp ${PROJECT_SOURCE_DIR}/include/tutti/*.cu)
+# Sets `result` to the headers at `path`, a folder or a file below include/tutti.
+function(tutti_headers_at path result)
+  set(at ${PROJECT_SOURCE_DIR}/include/tutti/${path})
+  set(patterns ${at})
+  if(IS_DIRECTORY ${at})
+    list(TRANSFORM tutti_header_kinds PREPEND ${at}/*. OUTPUT_VARIABLE patterns)
+  endif()
+  file(GLOB_RECURSE found RELATIVE ${PROJECT_SOURCE_DIR}/include CONFIGURE_DEPENDS ${patterns})
+  set(${result} ${found} PARENT_SCOPE)
+endfunction()
+set(tutti_header_kinds hpp ipp cpp cu)
 
-set(tutti_left ${tutti_headers})
-foreach(component IN ITEMS asio tcp verbs mpi cuda nn)
-  set(tutti_headers_${component} ${tutti_left})
-  list(FILTER tutti_headers_${component} INCLUDE REGEX "${tutti_headers_of_${component}}")
-  list(FILTER tutti_left EXCLUDE REGEX "${tutti_headers_of_${component}}")
+tutti_headers_at("" tutti_headers_tutti)
+foreach(component IN LISTS tutti_components)
+  if(component STREQUAL "tutti")
+    continue()
+  endif()
+  if(NOT DEFINED tutti_paths_of_${component})
+    set(tutti_paths_of_${component} ${component})
+  endif()
+  set(tutti_headers_${component} "")
+  foreach(path IN LISTS tutti_paths_of_${component})
+    tutti_headers_at(${path} found)
+    list(APPEND tutti_headers_${component} ${found})
+  endforeach()
+  if(tutti_headers_${component})
+    list(REMOVE_ITEM tutti_headers_tutti ${tutti_headers_${component}})
+  else()
+    list(REMOVE_ITEM tutti_components ${component})  # its folder has been removed
+  endif()
 endforeach()
-set(tutti_headers_tutti ${tutti_left})
 
 # Before CMake 3.23 there are no file sets. Those of later ones are exported wrongly where headers go to an absolute path,
 # as on NixOS.
@@ -79,16 +97,23 @@ if(tutti_refused)
 endif()
 
 target_link_libraries(tutti INTERFACE Threads::Threads)
-target_link_libraries(tutti_asio INTERFACE tutti Boost::headers)
-target_link_libraries(tutti_tcp INTERFACE tutti)
-target_link_libraries(tutti_verbs INTERFACE tutti ibverbs::ibverbs)
-target_link_libraries(tutti_mpi INTERFACE tutti MPI::MPI_CXX)
-target_link_libraries(tutti_cuda INTERFACE tutti CUDA::cudart)
-target_compile_options(tutti_cuda INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>)
-target_link_libraries(tutti_nn INTERFACE tutti xtensor xtensor-blas BLAS::BLAS ZLIB::ZLIB
-                                         nlohmann_json::nlohmann_json oneDNN::oneDNN)
-# xtensor-blas 0.21 reads its own configuration too late, and would multiply without the BLAS, 25 times slower.
-target_compile_definitions(tutti_nn INTERFACE HAVE_CBLAS=1)
+set(tutti_libraries_of_asio Boost::headers)
+set(tutti_libraries_of_verbs ibverbs::ibverbs)
+set(tutti_libraries_of_mpi MPI::MPI_CXX)
+set(tutti_libraries_of_cuda CUDA::cudart)
+set(tutti_libraries_of_nn xtensor xtensor-blas BLAS::BLAS ZLIB::ZLIB nlohmann_json::nlohmann_json oneDNN::oneDNN)
+foreach(component IN LISTS tutti_components)
+  if(NOT component STREQUAL "tutti")
+    target_link_libraries(tutti_${component} INTERFACE tutti ${tutti_libraries_of_${component}})
+  endif()
+endforeach()
+if(TARGET tutti_cuda)
+  target_compile_options(tutti_cuda INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>)
+endif()
+if(TARGET tutti_nn)
+  # xtensor-blas 0.21 reads its own configuration too late, and would multiply without the BLAS, 25 times slower.
+  target_compile_definitions(tutti_nn INTERFACE HAVE_CBLAS=1)
+endif()
 
 include(${CMAKE_CURRENT_LIST_DIR}/compiled.cmake)
 tutti_add_compiled(${PROJECT_SOURCE_DIR}/include)

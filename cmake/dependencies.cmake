@@ -6,8 +6,8 @@
 # The least version of Boost: Asio under C++20 needs care before it.
 set(tutti_boost 1.81)
 
-# Every component; the others build on the first.
-set(tutti_components tutti asio tcp verbs mpi cuda nn)
+# Every component; the others build on the first, the core.
+set(tutti_components tutti asio tcp simulation verbs in_network mpi cuda nn)
 
 # The least version of CUDA: no older one was tried, and that of Debian 12 has no C++20.
 set(tutti_cuda 13.0)

@@ -33,6 +33,8 @@ endfunction()
 set(tutti_pc_of_tutti "${PROJECT_DESCRIPTION}" CFLAGS -pthread LIBS -pthread)
 set(tutti_pc_of_asio "tutti at an event loop of Boost.Asio, which needs Boost ${tutti_boost}" REQUIRES tutti)
 set(tutti_pc_of_tcp "tutti over TCP" REQUIRES tutti)
+set(tutti_pc_of_simulation "tutti in virtual time, on networks that are not there" REQUIRES tutti)
+set(tutti_pc_of_in_network "tutti with the help of the network: sums in an FPGA NIC, multicast over UDP" REQUIRES tutti)
 set(tutti_pc_of_verbs "tutti over RDMA" REQUIRES "tutti, libibverbs")
 set(tutti_pc_of_mpi "tutti, meeting over MPI, whose own wrapper of the compiler (mpicxx) is to be used" REQUIRES tutti)
 set(tutti_pc_of_cuda "tutti on GPUs, which needs CUDA ${tutti_cuda}; nvcc, or the flags of its folder, are to be used"
@@ -43,7 +45,8 @@ foreach(component IN LISTS tutti_components)
   if(NOT tutti_pc_of_${component})
     message(FATAL_ERROR "tutti::${component} has no file for pkg-config: give it one in cmake/pkg_config.cmake.")
   endif()
-  string(REGEX REPLACE "^tutti-tutti$" "tutti" name tutti-${component})
+  string(REPLACE "_" "-" name tutti-${component})
+  string(REGEX REPLACE "^tutti-tutti$" "tutti" name ${name})
   tutti_add_pc(${name} ${tutti_pc_of_${component}})
 endforeach()
 
@@ -52,4 +55,4 @@ tutti_add_pc(tutti-compiled "tutti with its cold code compiled apart" REQUIRES t
 tutti_add_pc(tutti-nn-compiled "tutti's trainer with its cold code compiled apart" REQUIRES "tutti-nn, tutti-compiled"
              SOURCE tutti/nn/compiled.cpp)
 tutti_add_pc(tutti-nn-cuda "tutti's trainer on GPUs, which needs cuDNN ${tutti_cudnn}; nvcc compiles its source"
-             REQUIRES "tutti-nn-compiled, tutti-cuda" LIBS "-lcublas -lcudnn" SOURCE tutti/nn/cuda.cu)
+             REQUIRES "tutti-nn-compiled, tutti-cuda" LIBS "-lcublas -lcudnn" SOURCE tutti/nn/cuda/cuda.cu)

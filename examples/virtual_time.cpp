@@ -2,7 +2,7 @@
 //
 // The same program in virtual time: 16 hosts on two switches that share one cable. A ring does not notice
 // the cable, unless the ranks are placed badly; a butterfly does in any case.
-#include <tutti/simulate.hpp>
+#include <tutti/simulation/simulate.hpp>
 #include <tutti/tutti.hpp>
 
 #include <cstdio>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread
 #include <support/process_ranks.hpp>
-#include <tutti/allocator.hpp>
+#include <tutti/collective/allocator.hpp>
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/barrier.hpp>
 #include <tutti/collective/split.hpp>

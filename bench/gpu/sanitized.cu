@@ -9,8 +9,8 @@
 #include <tutti/collective/broadcast.hpp>
 #include <tutti/collective/reduce.hpp>
 #include <tutti/collective/reduce_scatter.hpp>
+#include <tutti/cuda/detail/device/fused.hpp>
 #include <tutti/cuda/peers.hpp>
-#include <tutti/detail/device/fused.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/reduction/reproducible_sum.hpp>
 #include <tutti/spawn.hpp>

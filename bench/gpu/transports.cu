@@ -12,9 +12,9 @@
 #include <tutti/collective/broadcast.hpp>
 #include <tutti/collective/reduce.hpp>
 #include <tutti/collective/reduce_scatter.hpp>
+#include <tutti/cuda/detail/device/step_table.hpp>
 #include <tutti/cuda/peers.hpp>
 #include <tutti/cuda/staged.hpp>
-#include <tutti/detail/device/step_table.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/spawn.hpp>
 #include <tutti/topology/butterfly.hpp>

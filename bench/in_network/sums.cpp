@@ -14,6 +14,7 @@
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/barrier.hpp>
 #include <tutti/gather_timelines.hpp>
+#include <tutti/in_network/fpga_nic.hpp>
 #include <tutti/join.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/spawn.hpp>
@@ -25,7 +26,6 @@
 #include <tutti/topology/star.hpp>
 #include <tutti/trace/straggler_report.hpp>
 #include <tutti/trace/switched_trace.hpp>
-#include <tutti/transport/fpga_nic.hpp>
 #include <tutti/transport/loopback.hpp>
 #include <tutti/transport/tcp.hpp>
 

@@ -3,8 +3,8 @@
 // What do messages over verbs take, between two processes that sleep until there is something to do? Prints one number;
 // bench/softroce.sh runs it beside other projects' programs.
 #include <tutti/detail/bootstrap/processes.hpp>
-#include <tutti/time.hpp>
-#include <tutti/transport/verbs.hpp>
+#include <tutti/extend/time.hpp>
+#include <tutti/verbs/verbs.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/simulate.hpp>
+#include <tutti/simulation/simulate.hpp>
 
 #include <cstddef>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/extend/outcome.hpp>
+#include <tutti/extend/types.hpp>
 #include <tutti/nn/data/dataset.hpp>
-#include <tutti/outcome.hpp>
-#include <tutti/types.hpp>
 
 #include <cstddef>
 #include <cstdint>

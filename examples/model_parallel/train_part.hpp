@@ -4,15 +4,15 @@
 #include "job.hpp"
 #include "memory_limit.hpp"
 #include <tutti/collective/allreduce.hpp>
+#include <tutti/extend/time.hpp>
 #include <tutti/nn/data/normalisation.hpp>
 #include <tutti/nn/data/sampler.hpp>
 #include <tutti/nn/detail/product/product.hpp>
+#include <tutti/nn/extend/parallel.hpp>
 #include <tutti/nn/optimizer/sgd.hpp>
-#include <tutti/nn/parallel/concept.hpp>
 #include <tutti/nn/threads.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/spawn.hpp>
-#include <tutti/time.hpp>
 #include <tutti/topology/ring.hpp>
 #include <tutti/trace/traffic_count.hpp>
 #include <tutti/transport/shared_memory.hpp>

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <tutti/collective/allreduce.hpp>
+#include <tutti/nn/extend/strategy.hpp>
 #include <tutti/nn/strategy/any_strategy.hpp>
-#include <tutti/nn/strategy/concept.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/topology/direct.hpp>
 

@@ -2,7 +2,7 @@
 #include "gpu.hpp"
 #include "trained_replica.hpp"
 #include <tutti/cuda/error.hpp>
-#include <tutti/nn/device_model.hpp>
+#include <tutti/nn/cuda/device_model.hpp>
 #include <tutti/nn/model.hpp>
 
 #include <utility>

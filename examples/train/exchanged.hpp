@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/collective/group_rendezvous.hpp>
-#include <tutti/types.hpp>
+#include <tutti/extend/types.hpp>
 
 #include <string>
 #include <utility>

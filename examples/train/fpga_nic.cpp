@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run.hpp"
-#include <tutti/transport/fpga_nic.hpp>
+#include <tutti/in_network/fpga_nic.hpp>
 #include <tutti/transport/tcp.hpp>
 
 outcomes train_over_fpga_nic(job const& work) {

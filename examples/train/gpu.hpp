@@ -2,8 +2,8 @@
 #pragma once
 
 #include "options.hpp"
+#include <tutti/extend/types.hpp>
 #include <tutti/nn/precision.hpp>
-#include <tutti/types.hpp>
 
 #include <optional>
 #include <string>

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "options.hpp"
+#include <tutti/extend/outcome.hpp>
 #include <tutti/nn/data/dataset.hpp>
-#include <tutti/outcome.hpp>
 
 #include <string>
 #include <vector>

@@ -13,9 +13,9 @@
 #include <tutti/automatic.hpp>
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/detail/bootstrap/membership.hpp>
+#include <tutti/extend/member.hpp>
 #include <tutti/gather_timelines.hpp>
 #include <tutti/join.hpp>
-#include <tutti/member.hpp>
 #include <tutti/nn/checkpoint/latest_state.hpp>
 #include <tutti/nn/report/gather_usage.hpp>
 #include <tutti/nn/report/hash.hpp>

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "exchanged.hpp"
-#include <tutti/member.hpp>
-#include <tutti/types.hpp>
+#include <tutti/extend/member.hpp>
+#include <tutti/extend/types.hpp>
 
 #include <cstddef>
 #include <stdexcept>

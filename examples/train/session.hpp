@@ -4,16 +4,16 @@
 #include "gpu.hpp"
 #include "job.hpp"
 #include "trained_replica.hpp"
+#include <tutti/extend/time.hpp>
+#include <tutti/extend/types.hpp>
 #include <tutti/nn/checkpoint/fingerprint.hpp>
 #include <tutti/nn/checkpoint/state.hpp>
 #include <tutti/nn/report/json_lines.hpp>
 #include <tutti/nn/report/metrics.hpp>
 #include <tutti/nn/report/progress.hpp>
 #include <tutti/nn/report/usage_meter.hpp>
-#include <tutti/time.hpp>
 #include <tutti/trace/timeline.hpp>
 #include <tutti/trace/traffic_count.hpp>
-#include <tutti/types.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run.hpp"
+#include <tutti/in_network/udp_multicast.hpp>
 #include <tutti/transport/tcp.hpp>
-#include <tutti/transport/udp_multicast.hpp>
 
 outcomes train_over_udp_multicast(job const& work) {
   using transport = tutti::udp_multicast<tutti::tcp>;

@@ -6,7 +6,7 @@
 #include <tutti/detail/core/cancellation.hpp>
 #include <tutti/detail/core/descriptor.hpp>
 #include <tutti/detail/engine/wait.hpp>
-#include <tutti/error.hpp>
+#include <tutti/extend/error.hpp>
 
 #include <boost/asio/append.hpp>
 #include <boost/asio/associated_cancellation_slot.hpp>

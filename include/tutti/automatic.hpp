@@ -9,7 +9,7 @@
 #include <tutti/detail/tuning/measure.hpp>
 #include <tutti/detail/tuning/profile_text.hpp>
 #include <tutti/detail/tuning/tuning.hpp>
-#include <tutti/error.hpp>
+#include <tutti/extend/error.hpp>
 
 #include <array>
 #include <cerrno>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/communicator.hpp>
+#include <tutti/collective/communicator.hpp>
 #include <tutti/detail/bootstrap/launched_rendezvous.hpp>
 #include <tutti/detail/bootstrap/team_rendezvous.hpp>
 #include <tutti/detail/bootstrap/threads.hpp>

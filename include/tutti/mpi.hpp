@@ -2,8 +2,8 @@
 #pragma once
 
 #include <tutti/detail/net/address.hpp>
-#include <tutti/error.hpp>
-#include <tutti/rendezvous.hpp>
+#include <tutti/extend/error.hpp>
+#include <tutti/extend/rendezvous.hpp>
 
 #include <cstdlib>
 #include <mpi.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/collective/communicator.hpp>
 #include <tutti/collective/group_rendezvous.hpp>
-#include <tutti/communicator.hpp>
 #include <tutti/detail/bootstrap/shrink_meeting.hpp>
 #include <tutti/detail/core/cancellation.hpp>
 #include <tutti/detail/core/deadline.hpp>

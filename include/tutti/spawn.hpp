@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/communicator.hpp>
+#include <tutti/collective/communicator.hpp>
 #include <tutti/detail/bootstrap/processes.hpp>
 #include <tutti/detail/bootstrap/threads.hpp>
 

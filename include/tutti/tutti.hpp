@@ -6,13 +6,13 @@
 // own: joining a world that a launcher started, <tutti/join.hpp>; the other transports, e.g.
 // <tutti/transport/tcp.hpp>; Boost.Asio, <tutti/asio.hpp>.
 
-#include <tutti/allocator.hpp>                  // IWYU pragma: export
-#include <tutti/bfloat16.hpp>                   // IWYU pragma: export
 #include <tutti/collective/allgather.hpp>       // IWYU pragma: export
+#include <tutti/collective/allocator.hpp>       // IWYU pragma: export
 #include <tutti/collective/allreduce.hpp>       // IWYU pragma: export
 #include <tutti/collective/alltoall.hpp>        // IWYU pragma: export
 #include <tutti/collective/barrier.hpp>         // IWYU pragma: export
 #include <tutti/collective/broadcast.hpp>       // IWYU pragma: export
+#include <tutti/collective/communicator.hpp>    // IWYU pragma: export
 #include <tutti/collective/dup.hpp>             // IWYU pragma: export
 #include <tutti/collective/gather.hpp>          // IWYU pragma: export
 #include <tutti/collective/reduce.hpp>          // IWYU pragma: export
@@ -21,8 +21,8 @@
 #include <tutti/collective/send_recv.hpp>       // IWYU pragma: export
 #include <tutti/collective/split.hpp>           // IWYU pragma: export
 #include <tutti/collective/when_any.hpp>        // IWYU pragma: export
-#include <tutti/communicator.hpp>               // IWYU pragma: export
-#include <tutti/half.hpp>                       // IWYU pragma: export
+#include <tutti/extend/bfloat16.hpp>            // IWYU pragma: export
+#include <tutti/extend/half.hpp>                // IWYU pragma: export
 #include <tutti/reduction/accumulate_in.hpp>    // IWYU pragma: export
 #include <tutti/reduction/arithmetic.hpp>       // IWYU pragma: export
 #include <tutti/reduction/bitwise.hpp>          // IWYU pragma: export

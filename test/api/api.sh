@@ -15,7 +15,7 @@ found=$folder/api.txt
 # The headers without what they keep to themselves, and without what ctags cannot read: the inline namespace of the
 # version, and parentheses around names, which keep macros away.
 cp -R include/tutti "$folder/tutti"
-rm -r "$folder/tutti/detail" "$folder/tutti/nn/detail"
+find "$folder/tutti" -name detail -prune -exec rm -r {} +
 find "$folder/tutti" -name '*.hpp' -exec sed -i \
   -e '/^namespace detail {/,/^}  \/\/ namespace detail/d' -e 's/^namespace tutti::inline v[0-9_]*/namespace tutti/' \
   -e 's/(\([a-z][a-z]*\))(/ \1(/' {} +

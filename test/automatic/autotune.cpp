@@ -2,7 +2,7 @@
 // test: thread
 #include <support/simulated_worlds.hpp>
 #include <tutti/automatic.hpp>
-#include <tutti/simulate_schedule.hpp>
+#include <tutti/simulation/simulate_schedule.hpp>
 #include <tutti/spawn.hpp>
 #include <tutti/transport/loopback.hpp>
 

@@ -2,7 +2,7 @@
 // test: plain (one thread)
 #include <support/simulated_worlds.hpp>
 #include <tutti/automatic.hpp>
-#include <tutti/simulate_schedule.hpp>
+#include <tutti/simulation/simulate_schedule.hpp>
 #include <tutti/topology/in_network.hpp>
 
 #include <boost/test/unit_test.hpp>

@@ -3,7 +3,7 @@
 #include "../../bench/common/settings.hpp"
 
 #include "../../bench/common/work.hpp"
-#include <tutti/transport/simulated_network.hpp>
+#include <tutti/simulation/simulated_network.hpp>
 
 #include <boost/test/unit_test.hpp>
 

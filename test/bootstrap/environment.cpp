@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address comma (one thread)
-#include <tutti/environment.hpp>
-#include <tutti/error.hpp>
+#include <tutti/extend/environment.hpp>
+#include <tutti/extend/error.hpp>
 
 #include <boost/test/unit_test.hpp>
 

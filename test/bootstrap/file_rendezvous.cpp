@@ -5,7 +5,7 @@
 #include <tutti/detail/bootstrap/file_rendezvous.hpp>
 #include <tutti/detail/bootstrap/processes.hpp>
 #include <tutti/detail/bootstrap/threads.hpp>
-#include <tutti/packing.hpp>
+#include <tutti/extend/packing.hpp>
 
 #include <boost/test/unit_test.hpp>
 

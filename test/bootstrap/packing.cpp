@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address (one thread)
-#include <tutti/member.hpp>
-#include <tutti/packing.hpp>
+#include <tutti/extend/member.hpp>
+#include <tutti/extend/packing.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -2,7 +2,7 @@
 // test: plain (texts, and each operator once)
 #include <support/worlds.hpp>
 #include <tutti/detail/engine/refusals.hpp>
-#include <tutti/expects.hpp>
+#include <tutti/extend/expects.hpp>
 #include <tutti/reduction/location.hpp>
 #include <tutti/tutti.hpp>
 

@@ -4,7 +4,7 @@
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/when_any.hpp>
 #include <tutti/reduction/arithmetic.hpp>
-#include <tutti/simulate.hpp>
+#include <tutti/simulation/simulate.hpp>
 #include <tutti/topology/ring.hpp>
 #include <tutti/transport/loopback.hpp>
 

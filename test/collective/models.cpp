@@ -5,7 +5,7 @@
 #include <tutti/detail/bootstrap/launched_rendezvous.hpp>
 #include <tutti/detail/bootstrap/tcp_rendezvous.hpp>
 #include <tutti/detail/bootstrap/team_rendezvous.hpp>
-#include <tutti/simulate.hpp>
+#include <tutti/simulation/simulate.hpp>
 #include <tutti/topology/in_network.hpp>
 #include <tutti/trace/memory_trace.hpp>
 #include <tutti/trace/traffic_count.hpp>

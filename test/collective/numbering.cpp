@@ -2,7 +2,7 @@
 // test: address (which numbers there are, not when)
 #include <laws/numbering.hpp>
 #include <support/hosts_too.hpp>
-#include <tutti/simulate.hpp>
+#include <tutti/simulation/simulate.hpp>
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(ranks_number_their_operations_alike, Transport, support::transports_of_the_engine) {
   laws::check_numbering<Transport>(std::same_as<Transport, tutti::loopback> ? 40 : 20);

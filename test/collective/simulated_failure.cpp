@@ -8,7 +8,7 @@
 #include <tutti/collective/broadcast.hpp>
 #include <tutti/collective/dup.hpp>
 #include <tutti/collective/send_recv.hpp>
-#include <tutti/simulate_schedule.hpp>
+#include <tutti/simulation/simulate_schedule.hpp>
 
 #include <algorithm>
 #include <stdexcept>

@@ -4,7 +4,7 @@
 #include <support/simulated_worlds.hpp>
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/send_recv.hpp>
-#include <tutti/simulate_schedule.hpp>
+#include <tutti/simulation/simulate_schedule.hpp>
 #include <tutti/topology/cost.hpp>
 
 // What things take in virtual time.

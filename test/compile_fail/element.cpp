@@ -3,7 +3,7 @@
 //
 // What travels is copied as bytes: a std::string has no place in a buffer.
 
-#include <tutti/buffer.hpp>
+#include <tutti/extend/buffer.hpp>
 
 #include <string>
 #include <vector>

@@ -4,6 +4,6 @@
 //
 // Flags that remove checks for NaN are refused before anything else.
 
-#include <tutti/element.hpp>
+#include <tutti/extend/element.hpp>
 
 int main() {}

@@ -4,6 +4,6 @@
 //
 // One of these flags alone is refused, too.
 
-#include <tutti/element.hpp>
+#include <tutti/extend/element.hpp>
 
 int main() {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
-#include <tutti/buffer.hpp>
+#include <tutti/extend/buffer.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
-#include <tutti/error.hpp>
-#include <tutti/expects.hpp>
+#include <tutti/extend/error.hpp>
+#include <tutti/extend/expects.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address comma
 #include "support/comma_locale.hpp"
+#include <tutti/detail/base/message.hpp>
+#include <tutti/detail/base/number_text.hpp>
 #include <tutti/detail/bootstrap/membership.hpp>
-#include <tutti/detail/core/message.hpp>
-#include <tutti/detail/core/number_text.hpp>
 
 #include <boost/test/unit_test.hpp>
 

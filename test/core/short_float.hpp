@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/element.hpp>
+#include <tutti/extend/element.hpp>
 
 #include <boost/test/unit_test.hpp>
 

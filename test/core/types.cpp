@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
-#include <tutti/detail/core/integer_cast.hpp>
-#include <tutti/extent.hpp>
-#include <tutti/types.hpp>
+#include <tutti/detail/base/integer_cast.hpp>
+#include <tutti/extend/extent.hpp>
+#include <tutti/extend/types.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -2,12 +2,12 @@
 // test: address
 //
 // What CUDA refuses is said in words, with a GPU and without one.
-#include <tutti/buffer.hpp>
 #include <tutti/cuda/array.hpp>
+#include <tutti/cuda/detail/runtime/memory_handle.hpp>
 #include <tutti/cuda/pinned_array.hpp>
 #include <tutti/cuda/staged.hpp>
 #include <tutti/cuda/stream.hpp>
-#include <tutti/detail/cuda/memory_handle.hpp>
+#include <tutti/extend/buffer.hpp>
 #include <tutti/spawn.hpp>
 #include <tutti/transport/loopback.hpp>
 

@@ -4,10 +4,10 @@
 // What is copied to a device and back is what it was.
 #include <cuda/device.hpp>
 #include <tutti/cuda/array.hpp>
+#include <tutti/cuda/detail/runtime/stream_memory.hpp>
+#include <tutti/cuda/detail/runtime/unused_memory.hpp>
 #include <tutti/cuda/pinned_array.hpp>
 #include <tutti/cuda/stream.hpp>
-#include <tutti/detail/cuda/stream_memory.hpp>
-#include <tutti/detail/cuda/unused_memory.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -2,8 +2,8 @@
 // test: address
 //
 // Ranks agree on their devices, or all get the error of the first one that has none.
+#include <tutti/cuda/detail/device/agreement.hpp>
 #include <tutti/detail/bootstrap/threads.hpp>
-#include <tutti/detail/device/agreement.hpp>
 
 #include <boost/test/unit_test.hpp>
 

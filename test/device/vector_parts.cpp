@@ -2,7 +2,7 @@
 // test: address
 //
 // A vector of blocks is cut into parts that are vectors of as many blocks, each element in one of them.
-#include <tutti/detail/device/vector_parts.hpp>
+#include <tutti/cuda/detail/device/vector_parts.hpp>
 
 #include <boost/test/unit_test.hpp>
 

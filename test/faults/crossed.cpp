@@ -3,7 +3,7 @@
 #include <faults/trials.hpp>
 #include <laws/crossed.hpp>
 #include <support/emulated_hosts.hpp>
-#include <tutti/simulate.hpp>
+#include <tutti/simulation/simulate.hpp>
 #include <tutti/spawn.hpp>
 #include <tutti/transport/loopback.hpp>
 #include <tutti/transport/shared_memory.hpp>

@@ -5,10 +5,10 @@
 // leave, their connections are reset, and a rank that thaws must name the rank that was killed, and no other one.
 #include "trials.hpp"
 #include <support/switch_process.hpp>
+#include <tutti/in_network/fpga_nic.hpp>
+#include <tutti/in_network/udp_multicast.hpp>
 #include <tutti/topology/in_network.hpp>
-#include <tutti/transport/fpga_nic.hpp>
 #include <tutti/transport/tcp.hpp>
-#include <tutti/transport/udp_multicast.hpp>
 #include <tutti/tutti.hpp>
 
 #include <algorithm>

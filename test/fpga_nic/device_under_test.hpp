@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/fpga_nic/in_process_network.hpp>
+#include <tutti/in_network/detail/fpga_nic/in_process_network.hpp>
 
 #include <memory>
 

@@ -5,11 +5,11 @@
 #include <support/transports.hpp>
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/broadcast.hpp>
+#include <tutti/in_network/fpga_nic.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/spawn.hpp>
 #include <tutti/topology/in_network.hpp>
 #include <tutti/topology/star.hpp>
-#include <tutti/transport/fpga_nic.hpp>
 #include <tutti/transport/loopback.hpp>
 #include <tutti/transport/tcp.hpp>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
 #include "packets.hpp"
-#include <tutti/detail/fpga_nic/in_process_network.hpp>
-#include <tutti/detail/fpga_nic/in_process_port.hpp>
-#include <tutti/detail/fpga_nic/member.hpp>
+#include <tutti/in_network/detail/fpga_nic/in_process_network.hpp>
+#include <tutti/in_network/detail/fpga_nic/in_process_port.hpp>
+#include <tutti/in_network/detail/fpga_nic/member.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -8,6 +8,7 @@
 #include <support/watched.hpp>
 #include <tutti/automatic.hpp>
 #include <tutti/collective/dup.hpp>
+#include <tutti/in_network/fpga_nic.hpp>
 #include <tutti/reduction/fixed_point_sum.hpp>
 #include <tutti/reduction/saturating_sum.hpp>
 #include <tutti/spawn.hpp>
@@ -16,7 +17,6 @@
 #include <tutti/topology/in_network.hpp>
 #include <tutti/topology/ring.hpp>
 #include <tutti/topology/star.hpp>
-#include <tutti/transport/fpga_nic.hpp>
 #include <tutti/transport/loopback.hpp>
 
 #include <boost/test/unit_test.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/fpga_nic/seal.hpp>
+#include <tutti/in_network/detail/udp/seal.hpp>
 
 #include <cstddef>
 #include <cstdint>

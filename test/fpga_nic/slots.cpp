@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
 #include <fpga_nic/packets.hpp>
-#include <tutti/detail/fpga_nic/rack_places.hpp>
-#include <tutti/detail/fpga_nic/seal.hpp>
-#include <tutti/detail/fpga_nic/slot_table.hpp>
+#include <tutti/in_network/detail/fpga_nic/rack_places.hpp>
+#include <tutti/in_network/detail/fpga_nic/slot_table.hpp>
+#include <tutti/in_network/detail/udp/seal.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -3,11 +3,11 @@
 #include <fpga_nic/packets.hpp>
 #include <fpga_nic/worker.hpp>
 #include <support/counted_new.hpp>
-#include <tutti/detail/fpga_nic/in_process_port.hpp>
-#include <tutti/detail/fpga_nic/summing_switch.hpp>
-#include <tutti/detail/fpga_nic/turns.hpp>
-#include <tutti/detail/fpga_nic/udp_port.hpp>
-#include <tutti/error.hpp>
+#include <tutti/extend/error.hpp>
+#include <tutti/in_network/detail/fpga_nic/in_process_port.hpp>
+#include <tutti/in_network/detail/fpga_nic/summing_switch.hpp>
+#include <tutti/in_network/detail/fpga_nic/turns.hpp>
+#include <tutti/in_network/detail/udp/udp_port.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -8,16 +8,16 @@
 #include <tutti/collective/broadcast.hpp>
 #include <tutti/collective/reduce.hpp>
 #include <tutti/detail/core/node_identity.hpp>
-#include <tutti/detail/fpga_nic/networks.hpp>
-#include <tutti/detail/fpga_nic/rack_switch.hpp>
-#include <tutti/detail/fpga_nic/stand_in.hpp>
+#include <tutti/in_network/detail/fpga_nic/networks.hpp>
+#include <tutti/in_network/detail/fpga_nic/rack_switch.hpp>
+#include <tutti/in_network/detail/fpga_nic/stand_in.hpp>
+#include <tutti/in_network/fpga_nic.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/reduction/saturating_sum.hpp>
 #include <tutti/spawn.hpp>
 #include <tutti/topology/hierarchical.hpp>
 #include <tutti/topology/in_network.hpp>
 #include <tutti/topology/star.hpp>
-#include <tutti/transport/fpga_nic.hpp>
 #include <tutti/transport/loopback.hpp>
 
 #include <boost/test/unit_test.hpp>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
 #include <fpga_nic/packets.hpp>
-#include <tutti/detail/fpga_nic/slot_table.hpp>
-#include <tutti/detail/fpga_nic/summing_switch.hpp>
-#include <tutti/detail/fpga_nic/weight_exchange.hpp>
+#include <tutti/in_network/detail/fpga_nic/slot_table.hpp>
+#include <tutti/in_network/detail/fpga_nic/summing_switch.hpp>
+#include <tutti/in_network/detail/fpga_nic/weight_exchange.hpp>
 #include <tutti/nn/optimizer/sgd.hpp>
 
 #include <boost/test/unit_test.hpp>

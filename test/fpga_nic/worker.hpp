@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/fpga_nic/port.hpp>
-#include <tutti/detail/fpga_nic/protocol.hpp>
-#include <tutti/detail/fpga_nic/seal.hpp>
-#include <tutti/time.hpp>
+#include <tutti/extend/time.hpp>
+#include <tutti/in_network/detail/udp/port.hpp>
+#include <tutti/in_network/detail/udp/protocol.hpp>
+#include <tutti/in_network/detail/udp/seal.hpp>
 
 #include <algorithm>
 #include <array>

@@ -2,92 +2,84 @@
 #
 # The table of docs/headers.md, and the check; see include_table.sh.
 
-# The row of the table that a path stands in: its folder, of detail/ the one below; at the top its own name, but that
-# what all rooms stand on, and what bootstrap offers to users, belong to these.
+# The row of the table that a path stands in: its folder, of detail/ and of the rooms of a component the one below; at
+# the top "root".
 function row_of(path,   part, n) {
-  sub(/\/detail\/impl\//, "/detail/", path)  # what a header declares is defined beside it, in its own row
   n = split(path, part, "/")
-  if (n > 3 && part[2] == "detail") return part[3]
-  if (n > 2) return part[2]
-  sub(/\.[a-z]+$/, "", part[2])
-  if (part[2] ~ basics) return "core"
-  if (part[2] ~ /^(rendezvous|member|outcome|environment)$/) return "bootstrap"
-  return part[2] == "memory_kind" ? "automatic" : part[2]
+  if (n == 2) return "root"
+  if (part[2] == "detail") return part[3]
+  if (n > 4 && part[3] == "detail" && path ~ rooms) return part[4]
+  if (part[2] == "nn" && part[3] == "cuda") return "nn_cuda"
+  return part[2]
 }
 function allow(row, list) { allowed[row] = " " list " " }
 function vendor(header_pattern, file_pattern) { ++vendors; library[vendors] = header_pattern; home[vendors] = file_pattern }
 function violation(text) { printf "%s:%d: %s\n", FILENAME, FNR, text; ++violations }
 
 BEGIN {
-  basics = "^(bfloat16|buffer|device_span|element|error|expects|extent|half|memory_source|message|network_operation|operation|packing|time|types|version)$"
+  rooms = "^tutti/(in_network/detail/|cuda/detail/device/)"  # rows of their own
 
-  # "<row>" allows every file of that row, "<row>/concept" only its concept; a row may include itself.
-  concepts = "topology/concept reduction/concept transport/concept trace/concept rendezvous wire/concept"
-  allow("core", "")
-  allow("net", "core")
-  allow("trace", "core")
-  allow("wire", "core")
-  allow("topology", "core verify")
-  allow("verify", "core topology")
-  allow("bootstrap", "core net")
-  allow("reduction", "core wire/concept instances")
+  # "<row>" allows every file of that row, "<folder>/<file>" only this one; a row may include itself.
+  low = "base extend core"
+  allow("base", "")
+  # Where the launcher says that rank 0 is, and how that is read.
+  allow("extend", "base detail/net/address detail/bootstrap/directory detail/bootstrap/hosts detail/bootstrap/node_list")
+  allow("core", "base extend")
+  allow("net", low)
+  allow("trace", low)
+  allow("topology", low " verify")
+  allow("verify", low " topology")
+  allow("bootstrap", low " net")
+  allow("reduction", low " instances")
   # Transports never see each other; what two of them have in common has a room.
-  simulated = "transport/simulated_network transport/simulated_report"
-  # A rank that fails while ranks meet tells the others its failure.
-  allow("shared_memory", "core outcome rendezvous transport/shared_memory_options")
-  allow("tcp", "core net rendezvous transport/tcp_options")
-  # A device folds elements as ranks do.
-  allow("fpga_nic", "core net rendezvous detail/reduction/fold detail/reduction/kernel detail/reduction/number reduction/arithmetic reduction/saturating_sum")
-  # A group is reached by the ports and packets by which a device is.
-  allow("multicast", "core net rendezvous fpga_nic")
-  allow("simulation", "core transport/simulation_options " simulated)
-  allow("locality", "core rendezvous")
-  # What both ends of a message must agree on, and where a peer reads it, is as through memory; control messages go
-  # through sockets, as all does over tcp.
-  allow("verbs", "core rendezvous tcp transport/verbs_options detail/shared_memory/call_board detail/shared_memory/window_table")
-  allow("transport", "core trace/concept rendezvous shared_memory tcp simulation locality fpga_nic multicast verbs instances")
-  # Its default arguments, the record that says which rank it is, and the failure of one that could not join.
-  allow("communicator", "core trace/no_trace member outcome " concepts)
+  allow("shared_memory", low " transport/shared_memory_options")
+  allow("tcp", low " net transport/tcp_options")
+  allow("locality", low)
+  allow("transport", low " shared_memory tcp locality instances")
+  allow("communicator", low)
   # Folding spans is the same for every reduction.
-  allow("engine", "core communicator detail/reduction/fold collective/request " concepts)
-  # Groups of a device's threads run the schedules that the engine runs, over the same slices and memories; one of these
-  # they know without its steps. Processes find out by a socket whether another one still has their memory.
-  allow("device", "core engine detail/reduction/fold detail/transport/over_host detail/shared_memory/datagram_doorbells " \
-        "detail/shared_memory/shared_file topology/direct " concepts)
+  allow("engine", low " communicator detail/reduction/fold collective/request")
   # What is compiled once of each transport, the engine over it, and of each likely reduction: a header of theirs ends
   # with it.
-  allow("instances", "core communicator engine transport reduction")
+  allow("instances", low " communicator engine transport reduction collective/communicator")
   # One edge is all the topology of send and recv; split asks all ranks' colours by a schedule of its own choice.
-  allow("collective", "core communicator engine detail/topology/edge topology/doubling " concepts)
-  allow("spawn", "core communicator bootstrap")
-  allow("join", "core communicator bootstrap")
+  allow("collective", low " communicator engine trace/no_trace detail/topology/edge topology/doubling")
+  # It measures what a sum of floats takes, also in memory that a transport provides.
+  allow("tuning", low " communicator collective engine topology verify reduction/arithmetic")
+  # What users name, and that is no folder's: nothing of the core includes it.
+  below = low " net trace topology verify bootstrap reduction transport communicator engine collective tuning"
+  allow("root", below)
+
+  # The components. None includes another one, but that of the trainer on GPUs.
   # Virtual time has one transport: programs over it, and schedules that the engine runs over it.
-  allow("mpi", "core net rendezvous")
-  allow("simulate", "core communicator bootstrap transport/simulated")
-  allow("simulate_schedule", "core engine topology/concept trace/no_trace transport/simulated")
-  # Survivors meet at listeners whose addresses they have told each other over the world.
-  allow("shrink", "core communicator bootstrap collective")
-  allow("progress_thread", "core communicator engine")
-  allow("gather_timelines", "core communicator collective trace")
-  allow("allocator", "core communicator")
-  allow("asio", "core communicator collective engine")
-  # It picks from all topologies, and measures what a sum of floats takes, also in memory that a transport provides.
-  allow("automatic", "core communicator collective tuning")
-  allow("tuning", "core communicator allocator memory_kind collective engine topology verify reduction/arithmetic")
-  allow("cuda", "core communicator device transport/concept")
-  allow("nn", "*")
-  allow("tutti", "*")  # the umbrella
+  allow("simulation", low " communicator engine trace/no_trace collective/communicator")
+  # What both ends of a message must agree on, and where a peer reads it, is as through memory; control messages go
+  # through sockets, as all does over tcp.
+  allow("verbs", low " tcp detail/shared_memory/call_board detail/shared_memory/shared_arena detail/shared_memory/window_table")
+  allow("udp", low " net")
+  # A device folds elements as ranks do.
+  allow("fpga_nic", low " net udp detail/reduction/fold detail/reduction/kernel detail/reduction/number reduction/arithmetic reduction/saturating_sum")
+  # A group is reached by the networks by which a device is.
+  allow("multicast", low " net udp in_network/detail/fpga_nic/networks in_network/detail/fpga_nic/in_process_port")
+  allow("in_network", low " udp fpga_nic multicast detail/transport/fan_out detail/transport/over_host")
+  # Groups of a device's threads run the schedules that the engine runs, over the same slices and memories; one of these
+  # they know without its steps. Processes find out by a socket whether another one still has their memory.
+  allow("device", low " engine detail/reduction/fold detail/transport/over_host detail/shared_memory/datagram_doorbells " \
+        "detail/shared_memory/shared_file topology/direct")
+  allow("cuda", low " device collective/communicator")
+  allow("nn", below " root")
+  allow("nn_cuda", below " root nn cuda device")
 
   vendor("^boost/", "^tutti/asio\\.hpp$")
   vendor("^(xtensor|xtensor-blas|xtl)/|^(cblas|zlib)\\.h$", "^tutti/nn/")
   vendor("^dnnl\\.(h|hpp)$", "^tutti/nn/detail/(convolution|product)/onednn\\.hpp$")
-  vendor("^nlohmann/", "^tutti/(nn/(detail/impl/)?report|trace)/json[./_]")
+  vendor("^nlohmann/", "^tutti/(nn/report|trace)/json[./_]")
   vendor("^openssl/", "^tutti/detail/tls/")
-  vendor("^infiniband/", "^tutti/detail/verbs/")
+  vendor("^infiniband/", "^tutti/verbs/detail/")
   vendor("^mpi\\.h$", "^tutti/mpi\\.hpp$")
-  vendor("^cublas", "^tutti/nn/detail/cuda/cublas\\.hpp$")
-  vendor("^cudnn", "^tutti/nn/detail/cuda/cudnn\\.hpp$")
-  vendor("^(cuda|nccl)", "^tutti/(detail/)?cuda/")
+  vendor("^cublas", "^tutti/nn/cuda/detail/runtime/cublas\\.hpp$")
+  vendor("^cudnn", "^tutti/nn/cuda/detail/runtime/cudnn\\.hpp$")
+  vendor("^(cuda|nccl)", "^tutti/cuda/([a-z_]+\\.hpp$|detail/runtime/)")
 
   # What the operating system and the compiler give.
   platform = "^(sys|netinet|arpa|net|linux|sanitizer)/[a-z_]+\\.h$|^(cpuid|cxxabi|dirent|endian|fcntl|ifaddrs|netdb|poll|pthread|sched|semaphore|signal|spawn|stdio_ext|time|ucontext|unistd|immintrin)\\.h$"
@@ -100,14 +92,14 @@ BEGIN {
                      "|std::w?[io]?stringstream|std::format|<(sstream|iomanip)>" \
                      "|to_string\\(([^()]*(double|float)[^A-Za-z_]|[^()]*[0-9]\\.[0-9])"
 
-  language = "tutti/detail/core/language.hpp"  # what every compilation of tutti sees first
+  language = "tutti/detail/base/language.hpp"  # what every compilation of tutti sees first
   refused = "^(__cplusplus|__FAST_MATH__|__FINITE_MATH_ONLY__|__ASSOCIATIVE_MATH__|__NO_SIGNED_ZEROS__)$"  # by that header
   # Instructions that fuse, where a product must not be fused: the definitions differ, and their results do not.
   fuses = "^(__FP_FAST_FMAF|__FMA__|__FMA4__|__AVX512F__)$"
   unfused = "tutti/detail/core/product.hpp"
   # Modes of a standard library, on which units that disagree do not link.
   modes = "^(__GLIBCXX__|_GLIBCXX_DEBUG|_GLIBCXX_USE_CXX11_ABI)$"
-  linked = "tutti/detail/core/linkage.hpp"
+  linked = "tutti/detail/base/linkage.hpp"
   # A call that makes a descriptor, and the beginning of a detail::descriptor that is made of it: that occupies the
   # numbers of the standard streams meanwhile.
   maker = "::((socket|socketpair|open|open64|openat|creat|memfd_create|eventfd|epoll_create1?|pipe2?|accept4?|timerfd_create|signalfd|inotify_init1?|dup[23]?|mkstemp|mkostemp|shm_open|posix_openpt)\\(|(fcntl|recvmsg)\\([^;]*(F_DUPFD|MSG_CMSG_CLOEXEC)|syscall\\([A-Za-z_]*(pidfd|memfd|perf_event_open|userfaultfd|io_uring_setup))"
@@ -132,7 +124,7 @@ FNR == 1 { files_read[FILENAME] }
 }
 /(^|[^A-Za-z_])assert\(/ { violation("assert differs between units of one program; use expects") }
 FNR == 1 { depth = 0; occupied = -1; statement = "" }
-FILENAME !~ /^tutti\/detail\/impl\/core\/(descriptor|standard_numbers)\.ipp$/ {
+FILENAME !~ /^tutti\/detail\/core\/(descriptor|standard_numbers)\.ipp$/ {
   line = $0
   gsub(/"([^"\\]|\\.)*"/, "\"\"", line); gsub(/'.'/, "' '", line)
   sub(/[ \t]*\/\/.*/, "", line); sub(/^[ \t]+/, "", line)
@@ -152,7 +144,7 @@ FILENAME !~ /^tutti\/detail\/impl\/core\/(descriptor|standard_numbers)\.ipp$/ {
   code = $0
   sub(/\/\/.*/, "", code)
   if (code ~ follows_language)
-    violation("the program's locale changes what this writes or reads; use detail/core/number_text.hpp")
+    violation("the program's locale changes what this writes or reads; use detail/base/number_text.hpp")
 }
 /std::(basic_)?o?fstream/ { violation("beyond ulimit -f it ends the process; use write_file of detail/core/descriptor.hpp") }
 /std::(jthread|stop_)/ { violation("libc++ has std::jthread only behind a flag; use detail/core/joined_threads.hpp") }
@@ -170,9 +162,8 @@ FILENAME !~ /^tutti\/detail\/impl\/core\/(descriptor|standard_numbers)\.ipp$/ {
     stands_on[FILENAME]
     to = row_of(line)
     exact = line; sub(/^tutti\//, "", exact); sub(/\.[a-z]+$/, "", exact)
-    if (to != from && allowed[from] != " * " && !index(allowed[from], " " to " ") && !index(allowed[from], " " exact " "))
+    if (to != from && !index(allowed[from], " " to " ") && !index(allowed[from], " " exact " "))
       violation(from " may not include " line)
-    if (to == from && FILENAME ~ /^tutti\/[a-z]+\/concept\.hpp$/) violation("a concept includes only core, not " line)
     edges[FILENAME] = edges[FILENAME] " " line
     next
   }

@@ -11,11 +11,11 @@ failures=0
 # plant <file> <include line> <text that the check must print>; no text: the check must be content
 plant() {
   rm -rf "$folder/tutti"
-  mkdir -p "$folder/tutti/detail/core" "$(dirname "$folder/$1")"
-  echo '#pragma once' > "$folder/tutti/detail/core/language.hpp"
-  echo '#include <tutti/detail/core/language.hpp>' > "$folder/tutti/types.hpp"
-  echo '#include <tutti/types.hpp>' > "$folder/tutti/tutti.hpp"
-  [ "$1" = tutti/alone.hpp ] || echo '#include <tutti/types.hpp>' >> "$folder/$1"
+  mkdir -p "$folder/tutti/detail/base" "$folder/tutti/extend" "$(dirname "$folder/$1")"
+  echo '#pragma once' > "$folder/tutti/detail/base/language.hpp"
+  echo '#include <tutti/detail/base/language.hpp>' > "$folder/tutti/extend/types.hpp"
+  echo '#include <tutti/extend/types.hpp>' > "$folder/tutti/tutti.hpp"
+  case $1 in tutti/alone.hpp | tutti/detail/base/*) ;; *) echo '#include <tutti/extend/types.hpp>' >> "$folder/$1" ;; esac
   printf '%s\n' "$2" >> "$folder/$1"
   if said=$(sh "$here/include_table.sh" "$folder"); then
     [ -z "$3" ] && return
@@ -27,26 +27,34 @@ plant() {
   failures=$((failures + 1))
 }
 
-plant tutti/topology/a.hpp '#include <tutti/transport/concept.hpp>' 'topology may not include'
-plant tutti/transport/a.hpp '#include <tutti/topology/concept.hpp>' 'transport may not include'
+plant tutti/topology/a.hpp '#include <tutti/transport/tcp.hpp>' 'topology may not include'
+plant tutti/transport/a.hpp '#include <tutti/topology/ring.hpp>' 'transport may not include'
 plant tutti/transport/a.hpp '#include <tutti/detail/bootstrap/threads.hpp>' 'transport may not include'
 plant tutti/reduction/a.hpp '  #  include <tutti/wire/raw.hpp>' 'reduction may not include'
 plant tutti/collective/a.hpp '#include <tutti/topology/ring.hpp>' 'collective may not include'
-plant tutti/detail/core/a.hpp '#include <tutti/communicator.hpp>' 'core may not include'
-plant tutti/communicator.hpp '#include <tutti/detail/engine/machine.hpp>' 'communicator may not include'
-plant tutti/trace/concept.hpp '#include <tutti/trace/a.hpp>' 'a concept includes only core'
+plant tutti/detail/core/a.hpp '#include <tutti/collective/communicator.hpp>' 'core may not include'
+plant tutti/detail/communicator/a.hpp '#include <tutti/detail/engine/machine.hpp>' 'communicator may not include'
+plant tutti/extend/trace.hpp '#include <tutti/trace/a.hpp>' 'extend may not include'
+plant tutti/detail/base/a.hpp '#include <tutti/extend/types.hpp>' 'base may not include'
+plant tutti/collective/a.hpp '#include <tutti/join.hpp>' 'collective may not include'
+plant tutti/join.hpp '#include <tutti/simulation/simulated.hpp>' 'root may not include'
+plant tutti/simulation/a.hpp '#include <tutti/verbs/verbs.hpp>' 'simulation may not include'
+plant tutti/in_network/detail/udp/a.hpp '#include <tutti/in_network/detail/fpga_nic/member.hpp>' 'udp may not include'
+plant tutti/nn/a.hpp '#include <tutti/cuda/stream.hpp>' 'nn may not include'
+plant tutti/nn/cuda/a.hpp '#include <tutti/verbs/verbs.hpp>' 'nn_cuda may not include'
+plant tutti/cuda/detail/device/a.hpp '#include <cuda.h>' 'may not appear'
 plant tutti/detail/core/a.hpp '#include "types.hpp"' 'not in quotes'
 plant tutti/detail/core/a.hpp '#include <boost/asio.hpp>' 'may not appear'
 plant tutti/transport/tcp.hpp '#include <boost/asio.hpp>' 'may not appear'
 plant tutti/detail/tcp/a.hpp '#include <tutti/detail/shared_memory/mailbox.hpp>' 'tcp may not include'
-plant tutti/detail/impl/tcp/a.ipp '#include <tutti/detail/bootstrap/threads.hpp>' 'tcp may not include'
+plant tutti/detail/tcp/a.ipp '#include <tutti/detail/bootstrap/threads.hpp>' 'tcp may not include'
 plant tutti/collective/a.hpp '#include <mpi.h>' 'may not appear'
 plant tutti/detail/core/a.hpp '#include <cblas.h>' 'may not appear'
 plant tutti/detail/core/a.hpp '#include <nlohmann/json.hpp>' 'may not appear'
 plant tutti/nn/a.hpp '#include <CLI/CLI.hpp>' 'neither standard'
 plant tutti/other/a.hpp '#include <vector>' 'no row "other"'
 plant tutti/tutti.hpp '#include <functional>' 'the umbrella reaches it'
-plant tutti/types.hpp '#include <iostream>' 'the umbrella reaches it'
+plant tutti/extend/types.hpp '#include <iostream>' 'the umbrella reaches it'
 plant tutti/tutti.hpp '#include <boost/asio.hpp>' 'may not appear'
 
 plant tutti/alone.hpp '#include <vector>' 'it includes nothing of tutti'
@@ -78,7 +86,7 @@ done
 plant tutti/nn/a.hpp 'std::to_string(static_cast<int>(x));  // printf("%g")' ''
 
 plant tutti/detail/core/a.hpp 'static_assert(true);' ''
-plant tutti/detail/core/language.hpp '#include <compile with -std=c++20>' ''
+plant tutti/detail/base/language.hpp '#include <compile with -std=c++20>' ''
 for call in 'descriptor const f([&] { return ::open(path, 0); });' 'file_ = descriptor([] { return ::memfd_create(name, 0); });' \
   ': bell_([] { return ::eventfd(0, 0); }), clock_([] { return ::timerfd_create(0, 0); }) {' \
   'files_[r] = descriptor([&] { return static_cast<int>(::syscall(pidfd_open, process, 0)); });' 'network_.open();' \
@@ -88,12 +96,14 @@ for call in 'descriptor const f([&] { return ::open(path, 0); });' 'file_ = desc
 done
 plant tutti/detail/core/a.hpp '#if defined(__x86_64__) && !defined(__clang__)  // NDEBUG' ''
 plant tutti/nn/a.hpp '#if __has_include(<xtensor/containers/xtensor.hpp>)  // newer' ''
-plant tutti/collective/a.hpp '#include <tutti/topology/concept.hpp>' ''
-plant tutti/detail/tcp/a.hpp '#include <tutti/detail/impl/tcp/a.ipp>' ''
+plant tutti/collective/a.hpp '#include <tutti/extend/topology.hpp>' ''
+plant tutti/detail/tcp/a.hpp '#include <tutti/detail/tcp/a.ipp>' ''
+plant tutti/cuda/detail/runtime/a.hpp '#include <cuda.h>' ''
 plant tutti/detail/tcp/a.hpp '#ifndef TUTTI_SEPARATE_COMPILATION' ''
 plant tutti/asio.hpp '#include <boost/asio/io_context.hpp>' ''
 plant tutti/asio.hpp '#include <tutti/detail/engine/wait.hpp>' ''
 plant tutti/transport/a.hpp '#include <sys/mman.h>' ''
 plant tutti/nn/a.hpp '#include <tutti/transport/tcp.hpp>' ''
+plant tutti/nn/cuda/a.hpp '#include <tutti/cuda/stream.hpp>' ''
 
 [ "$failures" -eq 0 ] || { echo "$failures planted violation(s) judged wrongly"; exit 1; }

@@ -40,7 +40,7 @@ endif()
 # A package and a folder say the same.
 if(WAY STREQUAL "no_such_component")
   foreach(door IN ITEMS find_package add_subdirectory)
-    run("tutti::warp: there is no such component; there are tutti, asio, tcp, verbs, mpi, cuda, nn" ${configure} -DWAY=${door}
+    run("tutti::warp: there is no such component; there are tutti, asio, tcp, simulation, verbs, in_network, mpi, cuda, nn" ${configure} -DWAY=${door}
         -DCOMPONENTS=warp)
   endforeach()
 elseif(WAY STREQUAL "missing_library")

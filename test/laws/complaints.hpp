@@ -2,9 +2,9 @@
 #pragma once
 
 #include <support/verdict.hpp>
-#include <tutti/error.hpp>
+#include <tutti/extend/error.hpp>
+#include <tutti/extend/types.hpp>
 #include <tutti/spawn.hpp>
-#include <tutti/types.hpp>
 
 #include <exception>
 #include <stdexcept>

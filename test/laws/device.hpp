@@ -7,7 +7,7 @@
 #include <tutti/collective/broadcast.hpp>
 #include <tutti/collective/reduce.hpp>
 #include <tutti/collective/reduce_scatter.hpp>
-#include <tutti/detail/device/kernels.hpp>
+#include <tutti/cuda/detail/device/kernels.hpp>
 #include <tutti/detail/verify/contents.hpp>
 #include <tutti/spawn.hpp>
 #include <tutti/topology/direct.hpp>

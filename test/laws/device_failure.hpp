@@ -5,8 +5,8 @@
 #include <laws/device_array.hpp>
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/barrier.hpp>
-#include <tutti/detail/device/launcher.hpp>
-#include <tutti/detail/device/wait.hpp>
+#include <tutti/cuda/detail/device/launcher.hpp>
+#include <tutti/cuda/detail/device/wait.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/topology/direct.hpp>
 #include <tutti/topology/ring.hpp>

@@ -4,8 +4,8 @@
 #include <laws/device.hpp>
 #include <laws/device_array.hpp>
 #include <tutti/collective/barrier.hpp>
-#include <tutti/detail/device/launcher.hpp>
-#include <tutti/detail/device/wait.hpp>
+#include <tutti/cuda/detail/device/launcher.hpp>
+#include <tutti/cuda/detail/device/wait.hpp>
 #include <tutti/topology/ring.hpp>
 
 #include <algorithm>

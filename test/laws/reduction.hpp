@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/detail/reduction/fold.hpp>
-#include <tutti/reduction/concept.hpp>
+#include <tutti/extend/reduction.hpp>
 
 #include <algorithm>
 #include <cstring>

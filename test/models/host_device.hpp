@@ -3,12 +3,12 @@
 
 #include <models/exported_memory.hpp>
 #include <models/thread_groups.hpp>
-#include <tutti/detail/device/driver.hpp>
-#include <tutti/detail/device/kernels.hpp>
-#include <tutti/detail/device/launcher.hpp>
-#include <tutti/detail/device/peers.hpp>
-#include <tutti/detail/device/wait.hpp>
-#include <tutti/device_span.hpp>
+#include <tutti/cuda/detail/device/driver.hpp>
+#include <tutti/cuda/detail/device/kernels.hpp>
+#include <tutti/cuda/detail/device/launcher.hpp>
+#include <tutti/cuda/detail/device/peers.hpp>
+#include <tutti/cuda/detail/device/wait.hpp>
+#include <tutti/extend/device_span.hpp>
 
 #include <atomic>
 #include <chrono>

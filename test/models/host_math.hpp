@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/bfloat16.hpp>
-#include <tutti/half.hpp>
-#include <tutti/nn/detail/device/math.hpp>
+#include <tutti/extend/bfloat16.hpp>
+#include <tutti/extend/half.hpp>
+#include <tutti/nn/cuda/detail/device/math.hpp>
 #include <tutti/nn/random.hpp>
 
 #include <algorithm>

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <models/host_device.hpp>
-#include <tutti/detail/device/staged.hpp>
-#include <tutti/detail/device/staged_launcher.hpp>
-#include <tutti/detail/device/staged_wait.hpp>
-#include <tutti/detail/device/stager.hpp>
-#include <tutti/device_span.hpp>
+#include <tutti/cuda/detail/device/staged.hpp>
+#include <tutti/cuda/detail/device/staged_launcher.hpp>
+#include <tutti/cuda/detail/device/staged_wait.hpp>
+#include <tutti/cuda/detail/device/stager.hpp>
+#include <tutti/extend/device_span.hpp>
 
 #include <atomic>
 #include <chrono>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/rendezvous.hpp>
-#include <tutti/transport/concept.hpp>
+#include <tutti/extend/rendezvous.hpp>
+#include <tutti/extend/transport.hpp>
 
 #include <algorithm>
 #include <array>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/cuda/detail/device/board.hpp>
+#include <tutti/cuda/detail/device/thread_group.hpp>
 #include <tutti/detail/core/fiber.hpp>
-#include <tutti/detail/device/board.hpp>
-#include <tutti/detail/device/thread_group.hpp>
-#include <tutti/error.hpp>
+#include <tutti/extend/error.hpp>
 
 #include <algorithm>
 #include <atomic>

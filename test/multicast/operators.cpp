@@ -7,13 +7,13 @@
 #include <support/watched.hpp>
 #include <tutti/collective/dup.hpp>
 #include <tutti/collective/split.hpp>
+#include <tutti/in_network/udp_multicast.hpp>
 #include <tutti/spawn.hpp>
 #include <tutti/topology/binary_tree.hpp>
 #include <tutti/topology/hierarchical.hpp>
 #include <tutti/topology/in_network.hpp>
 #include <tutti/transport/loopback.hpp>
 #include <tutti/transport/tcp.hpp>
-#include <tutti/transport/udp_multicast.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -2,8 +2,8 @@
 // test: address thread
 #include <laws/memory_cases.hpp>
 #include <support/thread_ranks.hpp>
+#include <tutti/in_network/udp_multicast.hpp>
 #include <tutti/transport/loopback.hpp>
-#include <tutti/transport/udp_multicast.hpp>
 
 #include <type_traits>
 #include <vector>

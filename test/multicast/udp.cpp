@@ -5,12 +5,12 @@
 #include <support/worlds.hpp>
 #include <tutti/collective/dup.hpp>
 #include <tutti/collective/split.hpp>
-#include <tutti/detail/fpga_nic/udp_port.hpp>
-#include <tutti/error.hpp>
+#include <tutti/extend/error.hpp>
+#include <tutti/in_network/detail/udp/udp_port.hpp>
+#include <tutti/in_network/udp_multicast.hpp>
 #include <tutti/topology/in_network.hpp>
 #include <tutti/transport/loopback.hpp>
 #include <tutti/transport/tcp.hpp>
-#include <tutti/transport/udp_multicast.hpp>
 
 #include <boost/test/unit_test.hpp>
 

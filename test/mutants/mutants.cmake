@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Each safety rule is necessary: without it, a test breaks. A mutant is a program built against a copy of a header that a
-# sed script has changed: in_place.cpp, of detail/engine/machine.hpp, and device.cpp, of the header of detail/device that
-# the name of the script begins with.
+# sed script has changed: in_place.cpp, of detail/engine/machine.hpp, and device.cpp, of the header of
+# cuda/detail/device that the name of the script begins with.
 
 function(tutti_add_safety_program name source)
   add_executable(${name} ${CMAKE_CURRENT_SOURCE_DIR}/mutants/${source}.cpp)
@@ -44,6 +44,6 @@ file(GLOB scripts CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/mutants/device/*
 foreach(script IN LISTS scripts)
   cmake_path(GET script STEM LAST_ONLY mutant)
   string(REGEX REPLACE "\\..*" "" header ${mutant})
-  tutti_add_mutant(mutants_device_${mutant} device tutti/detail/device/${header}.hpp ${script})
+  tutti_add_mutant(mutants_device_${mutant} device tutti/cuda/detail/device/${header}.hpp ${script})
   target_link_libraries(mutants_device_${mutant} PRIVATE tutti::compiled)
 endforeach()

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain optimised
 #include <nn/layer_on_host.hpp>
-#include <tutti/bfloat16.hpp>
-#include <tutti/nn/detail/device/columns.hpp>
-#include <tutti/nn/detail/device/elements.hpp>
-#include <tutti/nn/detail/device/pooling.hpp>
-#include <tutti/nn/detail/device/softmax.hpp>
+#include <tutti/extend/bfloat16.hpp>
+#include <tutti/nn/cuda/detail/device/columns.hpp>
+#include <tutti/nn/cuda/detail/device/elements.hpp>
+#include <tutti/nn/cuda/detail/device/pooling.hpp>
+#include <tutti/nn/cuda/detail/device/softmax.hpp>
 #include <tutti/nn/detail/optimizer/corrected_sgd.hpp>
 #include <tutti/nn/loss/softmax_cross_entropy.hpp>
 #include <tutti/nn/optimizer/sgd.hpp>

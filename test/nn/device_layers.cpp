@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address optimised
 #include <models/host_math.hpp>
-#include <tutti/bfloat16.hpp>
+#include <tutti/extend/bfloat16.hpp>
 #include <tutti/nn/any_layer.hpp>
-#include <tutti/nn/detail/device/blocks.hpp>
+#include <tutti/nn/cuda/detail/device/blocks.hpp>
 #include <tutti/nn/threads.hpp>
 
 #include <boost/test/unit_test.hpp>

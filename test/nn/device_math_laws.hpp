@@ -2,8 +2,8 @@
 #pragma once
 
 #include <nn/layer_on_host.hpp>
-#include <tutti/bfloat16.hpp>
-#include <tutti/nn/detail/device/math.hpp>
+#include <tutti/extend/bfloat16.hpp>
+#include <tutti/nn/cuda/detail/device/math.hpp>
 #include <tutti/nn/loss/softmax_cross_entropy.hpp>
 #include <tutti/nn/optimizer/sgd.hpp>
 
@@ -17,8 +17,8 @@
 #include <utility>
 #include <vector>
 
-/// The laws of a device's math (nn/detail/device/math.hpp): each operation agrees with the CPU's layer, and the same
-/// arguments give the same bits.
+/// The laws of a device's math (nn/cuda/detail/device/math.hpp): each operation agrees with the CPU's layer, and the
+/// same arguments give the same bits.
 namespace laws {
 
 namespace device = tutti::nn::detail::device;

@@ -2,8 +2,8 @@
 // test: address optimised
 #include <models/host_math.hpp>
 #include <tutti/nn/checkpoint/checkpointer.hpp>
+#include <tutti/nn/cuda/detail/device/any_replica.hpp>
 #include <tutti/nn/data/digits.hpp>
-#include <tutti/nn/detail/device/any_replica.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/replica.hpp>
 #include <tutti/nn/strategy/alone.hpp>

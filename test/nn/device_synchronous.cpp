@@ -4,13 +4,13 @@
 // Messages that are summed on devices, in streams beside those of the computation.
 #include <models/host_device.hpp>
 #include <models/host_math.hpp>
+#include <tutti/nn/cuda/any_device_sums.hpp>
+#include <tutti/nn/cuda/detail/device/replica.hpp>
+#include <tutti/nn/cuda/device_sums.hpp>
+#include <tutti/nn/cuda/device_synchronous.hpp>
 #include <tutti/nn/data/digits.hpp>
-#include <tutti/nn/detail/device/replica.hpp>
 #include <tutti/nn/layer/batch_norm.hpp>
 #include <tutti/nn/layer/dense.hpp>
-#include <tutti/nn/strategy/any_device_sums.hpp>
-#include <tutti/nn/strategy/device_sums.hpp>
-#include <tutti/nn/strategy/device_synchronous.hpp>
 #include <tutti/nn/strategy/synchronous.hpp>
 #include <tutti/nn/threads.hpp>
 #include <tutti/nn/trainer.hpp>

@@ -2,9 +2,10 @@
 // test: address
 #include <models/host_math.hpp>
 #include <support/data_files.hpp>
+#include <tutti/in_network/fpga_nic.hpp>
 #include <tutti/nn/checkpoint/checkpointer.hpp>
+#include <tutti/nn/cuda/detail/device/any_replica.hpp>
 #include <tutti/nn/data/digits.hpp>
-#include <tutti/nn/detail/device/any_replica.hpp>
 #include <tutti/nn/layer/batch_norm.hpp>
 #include <tutti/nn/layer/dense.hpp>
 #include <tutti/nn/model.hpp>
@@ -26,7 +27,6 @@
 #include <tutti/spawn.hpp>
 #include <tutti/topology/direct.hpp>
 #include <tutti/topology/ring.hpp>
-#include <tutti/transport/fpga_nic.hpp>
 #include <tutti/transport/loopback.hpp>
 
 #include <boost/test/unit_test.hpp>

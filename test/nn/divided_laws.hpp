@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/nn/extend/parallel.hpp>
 #include <tutti/nn/loss/softmax_cross_entropy.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/optimizer/sgd.hpp>
-#include <tutti/nn/parallel/concept.hpp>
 #include <tutti/nn/threads.hpp>
 #include <tutti/spawn.hpp>
 #include <tutti/transport/loopback.hpp>
@@ -18,7 +18,7 @@
 #include <span>
 #include <vector>
 
-/// The laws of models whose parts lie on several ranks (nn/parallel/concept.hpp), in double.
+/// The laws of models whose parts lie on several ranks (nn/extend/parallel.hpp), in double.
 namespace laws {
 
 namespace nn = tutti::nn;

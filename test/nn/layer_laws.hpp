@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-/// The laws of layers (nn/layer/concept.hpp).
+/// The laws of layers (nn/extend/layer.hpp).
 namespace laws {
 
 namespace nn = tutti::nn;

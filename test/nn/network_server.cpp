@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread
+#include <tutti/in_network/fpga_nic.hpp>
 #include <tutti/nn/optimizer/sgd.hpp>
 #include <tutti/nn/strategy/any_strategy.hpp>
 #include <tutti/nn/strategy/network_server.hpp>
 #include <tutti/nn/strategy/synchronous.hpp>
 #include <tutti/spawn.hpp>
 #include <tutti/topology/in_network.hpp>
-#include <tutti/transport/fpga_nic.hpp>
 #include <tutti/transport/loopback.hpp>
 
 #include <boost/test/unit_test.hpp>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address optimised
+#include <tutti/extend/time.hpp>
 #include <tutti/nn/data/digits.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/replica.hpp>
@@ -8,7 +9,6 @@
 #include <tutti/nn/trainer.hpp>
 #include <tutti/nn/zoo/mlp.hpp>
 #include <tutti/nn/zoo/vgg.hpp>
-#include <tutti/time.hpp>
 
 #include <boost/test/unit_test.hpp>
 

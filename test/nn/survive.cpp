@@ -2,8 +2,8 @@
 // test: plain
 #include <models/host_math.hpp>
 #include <tutti/nn/checkpoint/latest_state.hpp>
+#include <tutti/nn/cuda/detail/device/any_replica.hpp>
 #include <tutti/nn/data/digits.hpp>
-#include <tutti/nn/detail/device/any_replica.hpp>
 #include <tutti/nn/layer/batch_norm.hpp>
 #include <tutti/nn/layer/dense.hpp>
 #include <tutti/nn/model.hpp>

@@ -4,9 +4,9 @@
 // What the trainer makes on a GPU is of its own device, whichever is the current one of the thread. Functions of CUDA
 // and its libraries are of a model here: an event may only be recorded in a stream of the device that it was made on,
 // and a library's handle is of the device that was the current one, and must be that again when it is used.
-#include <tutti/detail/cuda/current_device.hpp>
-#include <tutti/nn/detail/cuda/math.hpp>
-#include <tutti/nn/strategy/device_synchronous.hpp>
+#include <tutti/cuda/detail/runtime/current_device.hpp>
+#include <tutti/nn/cuda/detail/runtime/math.hpp>
+#include <tutti/nn/cuda/device_synchronous.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -3,12 +3,12 @@
 //
 // Messages are summed on the GPUs that compute them, with the bits of sums on the host.
 #include <nn_cuda/sums_on_gpus.hpp>
+#include <tutti/nn/cuda/device_synchronous.hpp>
 #include <tutti/nn/cuda/replica.hpp>
 #include <tutti/nn/data/digits.hpp>
 #include <tutti/nn/layer/batch_norm.hpp>
 #include <tutti/nn/layer/dense.hpp>
 #include <tutti/nn/strategy/alone.hpp>
-#include <tutti/nn/strategy/device_synchronous.hpp>
 #include <tutti/nn/strategy/synchronous.hpp>
 #include <tutti/nn/threads.hpp>
 #include <tutti/nn/trainer.hpp>

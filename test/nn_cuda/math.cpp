@@ -3,7 +3,7 @@
 //
 // A GPU computes what the CPU's layers do.
 #include <nn/device_math_laws.hpp>
-#include <tutti/nn/detail/cuda/math.hpp>
+#include <tutti/nn/cuda/detail/runtime/math.hpp>
 
 #include <cstdio>
 

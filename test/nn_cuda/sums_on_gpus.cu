@@ -3,7 +3,7 @@
 // nvcc compiles it, as kernels are in it.
 #include <nn_cuda/sums_on_gpus.hpp>
 #include <tutti/cuda/peers.hpp>
-#include <tutti/nn/strategy/device_sums.hpp>
+#include <tutti/nn/cuda/device_sums.hpp>
 #include <tutti/spawn.hpp>
 #include <tutti/topology/ring.hpp>
 #include <tutti/transport/loopback.hpp>

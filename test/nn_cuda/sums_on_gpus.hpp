@@ -2,8 +2,8 @@
 #pragma once
 
 #include <tutti/cuda/stream.hpp>
-#include <tutti/nn/strategy/any_device_sums.hpp>
-#include <tutti/types.hpp>
+#include <tutti/extend/types.hpp>
+#include <tutti/nn/cuda/any_device_sums.hpp>
 
 #include <functional>
 

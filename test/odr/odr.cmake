@@ -8,15 +8,19 @@ foreach(component IN LISTS tutti_components)
   if(component IN_LIST tutti_available)
     list(APPEND odr_headers ${tutti_headers_${component}})
   else()
+    # What no library is needed for: how groups of a device's threads run a schedule.
+    set(anywhere ${tutti_headers_${component}})
+    list(FILTER anywhere INCLUDE REGEX "^tutti/cuda/detail/device/")
+    list(APPEND odr_headers ${anywhere})
     message(STATUS "The headers of tutti::${component} are not tested: it is not available (see above).")
   endif()
 endforeach()
 list(FILTER odr_headers EXCLUDE REGEX "[.](cpp|cu|ipp)$")  # its header includes what is defined apart
 # For nvcc alone: device_ptx, and nn_cuda_ptx.
-list(FILTER odr_headers EXCLUDE REGEX "^tutti/(detail/cuda/(block|driver)|cuda/peers)[.]hpp$")
-list(FILTER odr_headers EXCLUDE REGEX "^tutti/nn/detail/cuda/(launch|[a-z]+_kernels)[.]hpp$")
+list(FILTER odr_headers EXCLUDE REGEX "^tutti/(cuda/detail/runtime/(block|driver)|cuda/peers)[.]hpp$")
+list(FILTER odr_headers EXCLUDE REGEX "^tutti/nn/cuda/detail/runtime/(launch|[a-z]+_kernels)[.]hpp$")
 if(NOT TARGET tutti::nn_cuda)
-  list(FILTER odr_headers EXCLUDE REGEX "^tutti/nn/(detail/)?cuda/")
+  list(FILTER odr_headers EXCLUDE REGEX "^tutti/nn/cuda/((any_)?replica[.]hpp$|detail/runtime/)")
 endif()
 
 # Each header is compiled where nothing is before it that it does not include itself. A unit shows that of several, and

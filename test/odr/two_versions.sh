@@ -23,10 +23,10 @@ grow() { # <header> <opening of a class>
   grep -q "^$2.*{\$" "other/tutti/$1" || { echo "$1 has no \"$2\": name another class whose layout differs"; exit 1; }
   sed -i "s/^$2.*{\$/&\n  char of_the_other_version[72] = {};/" "other/tutti/$1"
 }
-grow outcome.hpp 'class outcome '
-grow communicator.hpp 'class communicator '
+grow extend/outcome.hpp 'class outcome '
+grow collective/communicator.hpp 'class communicator '
 grow collective/request.hpp 'class request '
-grow error.hpp 'class error '
+grow extend/error.hpp 'class error '
 grow detail/core/duties.hpp 'struct duty '
 grow detail/communicator/rank_state.hpp 'struct rank_state '
 grow detail/engine/machine.hpp 'class machine '

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Units that agree link, header-only or not, and optimised as one, too (-flto); units that disagree on a word of
-# detail/core/linkage.hpp do not, and every linker that is installed names the word. A shared library that hides its
+# detail/base/linkage.hpp do not, and every linker that is installed names the word. A shared library that hides its
 # symbols works in a program that disagrees.
 #
 #   sh units_disagree.sh <archive of tutti/compiled.cpp> <compiler> [flag...]
@@ -13,9 +13,9 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
 
-echo '#include <tutti/member.hpp>
+echo '#include <tutti/extend/member.hpp>
 int main() { return tutti::host_name().empty() ? 1 : 0; }' > main.cpp
-echo '#include <tutti/member.hpp>
+echo '#include <tutti/extend/member.hpp>
 std::string other() { return tutti::host_name(); }' > other.cpp
 "$@" -c main.cpp -o header_only.o
 "$@" -c other.cpp -o other_header_only.o

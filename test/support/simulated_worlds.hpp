@@ -2,7 +2,7 @@
 #pragma once
 
 #include <support/verdict.hpp>
-#include <tutti/simulate.hpp>
+#include <tutti/simulation/simulate.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/transport/fpga_nic.hpp>
+#include <tutti/in_network/fpga_nic.hpp>
 
 #include <cerrno>
 #include <chrono>

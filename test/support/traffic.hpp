@@ -2,8 +2,8 @@
 #pragma once
 
 #include <support/verdict.hpp>
-#include <tutti/time.hpp>
-#include <tutti/transport/concept.hpp>
+#include <tutti/extend/time.hpp>
+#include <tutti/extend/transport.hpp>
 
 #include <algorithm>
 #include <thread>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/outcome.hpp>
+#include <tutti/extend/outcome.hpp>
 
 #include <csignal>
 #include <string>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain may_skip (what it needs is in a guest)
 #include <support/rdma_device.hpp>
-#include <tutti/transport/verbs.hpp>
 #include <tutti/tutti.hpp>
+#include <tutti/verbs/verbs.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -10,12 +10,12 @@
 #include <support/process_ranks.hpp>
 #include <support/rdma_device.hpp>
 #include <support/worlds.hpp>
-#include <tutti/allocator.hpp>
+#include <tutti/collective/allocator.hpp>
 #include <tutti/topology/butterfly.hpp>
 #include <tutti/topology/hierarchical.hpp>
 #include <tutti/topology/ring.hpp>
 #include <tutti/transport/shared_memory.hpp>
-#include <tutti/transport/verbs.hpp>
+#include <tutti/verbs/verbs.hpp>
 
 namespace {
 

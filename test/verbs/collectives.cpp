@@ -10,7 +10,7 @@
 #include <tutti/topology/binary_tree.hpp>
 #include <tutti/topology/butterfly.hpp>
 #include <tutti/topology/ring.hpp>
-#include <tutti/transport/verbs.hpp>
+#include <tutti/verbs/verbs.hpp>
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <laws/transport_sleep.hpp>
 #include <support/process_ranks.hpp>
 #include <support/rdma_device.hpp>
-#include <tutti/transport/verbs.hpp>
+#include <tutti/verbs/verbs.hpp>
 
 namespace {
 

@@ -6,8 +6,8 @@
 #include <support/process_ranks.hpp>
 #include <support/rdma_device.hpp>
 #include <support/traffic.hpp>
-#include <tutti/transport/verbs.hpp>
 #include <tutti/tutti.hpp>
+#include <tutti/verbs/verbs.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -5,7 +5,7 @@
 #include <laws/transport.hpp>
 #include <support/process_ranks.hpp>
 #include <support/rdma_device.hpp>
-#include <tutti/transport/verbs.hpp>
+#include <tutti/verbs/verbs.hpp>
 
 #include <algorithm>
 #include <atomic>

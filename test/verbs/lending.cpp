@@ -3,7 +3,7 @@
 #include <laws/lending.hpp>
 #include <support/process_ranks.hpp>
 #include <support/rdma_device.hpp>
-#include <tutti/transport/verbs.hpp>
+#include <tutti/verbs/verbs.hpp>
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <support/counted_registrations.hpp>
 #include <support/process_ranks.hpp>
 #include <support/rdma_device.hpp>
-#include <tutti/transport/verbs.hpp>
+#include <tutti/verbs/verbs.hpp>
 
 #include <algorithm>
 #include <sys/mman.h>

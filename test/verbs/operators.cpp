@@ -6,7 +6,7 @@
 #include <laws/late.hpp>
 #include <support/rdma_device.hpp>
 #include <tutti/topology/binary_tree.hpp>
-#include <tutti/transport/verbs.hpp>
+#include <tutti/verbs/verbs.hpp>
 
 namespace {
 

@@ -2,7 +2,7 @@
 // test: plain may_skip (what it needs is in a guest)
 #include <laws/shrink.hpp>
 #include <support/rdma_device.hpp>
-#include <tutti/transport/verbs.hpp>
+#include <tutti/verbs/verbs.hpp>
 
 BOOST_AUTO_TEST_CASE(those_that_are_left_go_on) {
   laws::those_that_are_left_go_on<tutti::verbs>(4, {{1}});

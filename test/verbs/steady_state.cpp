@@ -3,8 +3,8 @@
 #include <laws/steady_state.hpp>
 #include <support/rdma_device.hpp>
 #include <support/worlds.hpp>
-#include <tutti/allocator.hpp>
-#include <tutti/transport/verbs.hpp>
+#include <tutti/collective/allocator.hpp>
+#include <tutti/verbs/verbs.hpp>
 
 namespace {
 

@@ -6,8 +6,8 @@
 #include <laws/complaints.hpp>
 #include <laws/transport.hpp>
 #include <support/process_ranks.hpp>
-#include <tutti/transport/verbs.hpp>
 #include <tutti/tutti.hpp>
+#include <tutti/verbs/verbs.hpp>
 
 #include <filesystem>
 #include <fstream>

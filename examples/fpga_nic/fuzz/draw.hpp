@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/fpga_nic/protocol.hpp>
-#include <tutti/detail/fpga_nic/seal.hpp>
+#include <tutti/in_network/detail/udp/protocol.hpp>
+#include <tutti/in_network/detail/udp/seal.hpp>
 
 #include <cstddef>
 #include <cstdint>

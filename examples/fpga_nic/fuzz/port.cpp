@@ -2,9 +2,9 @@
 #include "draw.hpp"
 #include "targets.hpp"
 #include <tutti/detail/core/descriptor.hpp>
-#include <tutti/detail/fpga_nic/summing_switch.hpp>
-#include <tutti/detail/fpga_nic/udp_port.hpp>
-#include <tutti/time.hpp>
+#include <tutti/extend/time.hpp>
+#include <tutti/in_network/detail/fpga_nic/summing_switch.hpp>
+#include <tutti/in_network/detail/udp/udp_port.hpp>
 
 #include <algorithm>
 #include <cstdio>

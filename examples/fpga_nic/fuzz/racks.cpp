@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "draw.hpp"
 #include "targets.hpp"
-#include <tutti/detail/fpga_nic/rack_switch.hpp>
-#include <tutti/time.hpp>
+#include <tutti/extend/time.hpp>
+#include <tutti/in_network/detail/fpga_nic/rack_switch.hpp>
 
 #include <array>
 #include <cstdio>

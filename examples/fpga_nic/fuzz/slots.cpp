@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "draw.hpp"
 #include "targets.hpp"
-#include <tutti/detail/fpga_nic/slot_table.hpp>
+#include <tutti/in_network/detail/fpga_nic/slot_table.hpp>
 
 #include <algorithm>
 #include <array>

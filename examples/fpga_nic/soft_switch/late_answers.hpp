@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/fpga_nic/endpoint.hpp>
-#include <tutti/detail/fpga_nic/protocol.hpp>
-#include <tutti/time.hpp>
+#include <tutti/extend/time.hpp>
+#include <tutti/in_network/detail/udp/endpoint.hpp>
+#include <tutti/in_network/detail/udp/protocol.hpp>
 
 #include <algorithm>
 #include <array>

@@ -4,10 +4,10 @@
 #include "../signals.hpp"
 #include "late_answers.hpp"
 #include "options.hpp"
-#include <tutti/detail/fpga_nic/rack_switch.hpp>
-#include <tutti/detail/fpga_nic/turns.hpp>
-#include <tutti/detail/fpga_nic/udp_port.hpp>
-#include <tutti/time.hpp>
+#include <tutti/extend/time.hpp>
+#include <tutti/in_network/detail/fpga_nic/rack_switch.hpp>
+#include <tutti/in_network/detail/fpga_nic/turns.hpp>
+#include <tutti/in_network/detail/udp/udp_port.hpp>
 
 #include <algorithm>
 #include <array>

@@ -2,10 +2,10 @@
 #include "options.hpp"
 
 #include "../../within.hpp"
-#include <tutti/detail/fpga_nic/key_file.hpp>
-#include <tutti/detail/fpga_nic/udp_socket.hpp>
 #include <tutti/detail/net/nonce.hpp>
-#include <tutti/error.hpp>
+#include <tutti/extend/error.hpp>
+#include <tutti/in_network/detail/udp/key_file.hpp>
+#include <tutti/in_network/detail/udp/udp_socket.hpp>
 
 #include <CLI/CLI.hpp>
 

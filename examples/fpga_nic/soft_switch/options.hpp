@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/fpga_nic/seal.hpp>
-#include <tutti/detail/fpga_nic/summing_switch.hpp>
 #include <tutti/detail/net/address.hpp>
+#include <tutti/in_network/detail/fpga_nic/summing_switch.hpp>
+#include <tutti/in_network/detail/udp/seal.hpp>
 
 #include <chrono>
 #include <cstdint>

@@ -8,7 +8,7 @@
 #include <tutti/detail/engine/payload.hpp>
 #include <tutti/detail/engine/refusals.hpp>
 #include <tutti/detail/engine/regions.hpp>
-#include <tutti/device_span.hpp>
+#include <tutti/extend/device_span.hpp>
 
 namespace tutti::inline v0_1_0 {
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/buffer.hpp>
-#include <tutti/communicator.hpp>
-#include <tutti/reduction/concept.hpp>
-#include <tutti/topology/concept.hpp>
+#include <tutti/collective/communicator.hpp>
+#include <tutti/extend/buffer.hpp>
+#include <tutti/extend/reduction.hpp>
+#include <tutti/extend/topology.hpp>
 
 #include <concepts>
 #include <cstddef>

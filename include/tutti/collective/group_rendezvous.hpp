@@ -2,9 +2,9 @@
 #pragma once
 
 #include <tutti/collective/send_recv.hpp>
-#include <tutti/detail/core/integer_cast.hpp>
-#include <tutti/detail/core/linkage.hpp>
-#include <tutti/rendezvous.hpp>
+#include <tutti/detail/base/integer_cast.hpp>
+#include <tutti/detail/base/linkage.hpp>
+#include <tutti/extend/rendezvous.hpp>
 
 #include <array>
 #include <cstdint>
@@ -117,5 +117,5 @@ class group_rendezvous {
 }  // namespace tutti
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/detail/impl/collective/group_rendezvous.ipp>
+#include <tutti/collective/group_rendezvous.ipp>
 #endif

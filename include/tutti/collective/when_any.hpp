@@ -5,7 +5,7 @@
 #include <tutti/collective/request.hpp>
 #include <tutti/detail/core/deadline.hpp>
 #include <tutti/detail/engine/wait.hpp>
-#include <tutti/expects.hpp>
+#include <tutti/extend/expects.hpp>
 
 #include <span>
 #include <utility>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/cuda/detail/runtime/check.hpp>
 #include <tutti/cuda/stream.hpp>
-#include <tutti/detail/cuda/check.hpp>
-#include <tutti/device_span.hpp>
-#include <tutti/element.hpp>
-#include <tutti/expects.hpp>
+#include <tutti/extend/device_span.hpp>
+#include <tutti/extend/element.hpp>
+#include <tutti/extend/expects.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -5,13 +5,13 @@
 #error "tutti/cuda/peers.hpp launches kernels: include it in a .cu file, which nvcc compiles"
 #endif
 
-#include <tutti/communicator.hpp>
+#include <tutti/collective/communicator.hpp>
+#include <tutti/cuda/detail/device/launcher.hpp>
+#include <tutti/cuda/detail/device/peers.hpp>
+#include <tutti/cuda/detail/device/wait.hpp>
+#include <tutti/cuda/detail/runtime/driver.hpp>
 #include <tutti/cuda/stream.hpp>
-#include <tutti/detail/cuda/driver.hpp>
-#include <tutti/detail/device/launcher.hpp>
-#include <tutti/detail/device/peers.hpp>
-#include <tutti/detail/device/wait.hpp>
-#include <tutti/transport/concept.hpp>
+#include <tutti/extend/transport.hpp>
 
 #include <concepts>
 

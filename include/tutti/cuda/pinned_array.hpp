@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/cuda/check.hpp>
-#include <tutti/element.hpp>
-#include <tutti/expects.hpp>
+#include <tutti/cuda/detail/runtime/check.hpp>
+#include <tutti/extend/element.hpp>
+#include <tutti/extend/expects.hpp>
 
 #include <cstddef>
 #include <cstdint>

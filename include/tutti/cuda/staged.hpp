@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/communicator.hpp>
+#include <tutti/collective/communicator.hpp>
+#include <tutti/cuda/detail/device/staged.hpp>
+#include <tutti/cuda/detail/device/staged_launcher.hpp>
+#include <tutti/cuda/detail/device/staged_wait.hpp>
+#include <tutti/cuda/detail/runtime/stager.hpp>
 #include <tutti/cuda/stream.hpp>
-#include <tutti/detail/cuda/stager.hpp>
-#include <tutti/detail/device/staged.hpp>
-#include <tutti/detail/device/staged_launcher.hpp>
-#include <tutti/detail/device/staged_wait.hpp>
-#include <tutti/transport/concept.hpp>
+#include <tutti/extend/transport.hpp>
 
 #include <concepts>
 

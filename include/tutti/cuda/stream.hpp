@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/cuda/check.hpp>
+#include <tutti/cuda/detail/runtime/check.hpp>
 
 #include <string>
 #include <utility>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/base/linkage.hpp>
+#include <tutti/nn/extend/layer.hpp>
 #include <tutti/nn/layer/activation.hpp>
 #include <tutti/nn/layer/batch_norm.hpp>
 #include <tutti/nn/layer/channels_last.hpp>
-#include <tutti/nn/layer/concept.hpp>
 #include <tutti/nn/layer/conv2d.hpp>
 #include <tutti/nn/layer/dense.hpp>
 #include <tutti/nn/layer/dropout.hpp>

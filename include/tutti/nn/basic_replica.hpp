@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
-#include <tutti/expects.hpp>
+#include <tutti/detail/base/linkage.hpp>
+#include <tutti/extend/expects.hpp>
+#include <tutti/extend/time.hpp>
+#include <tutti/extend/types.hpp>
 #include <tutti/nn/data/dataset.hpp>
 #include <tutti/nn/data/image_source.hpp>
 #include <tutti/nn/data/normalisation.hpp>
@@ -18,8 +20,6 @@
 #include <tutti/nn/settings.hpp>
 #include <tutti/nn/training_place.hpp>
 #include <tutti/reduction/binned.hpp>
-#include <tutti/time.hpp>
-#include <tutti/types.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -258,5 +258,5 @@ class basic_replica {
 }  // namespace tutti::nn
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/nn/detail/impl/core/basic_replica.ipp>
+#include <tutti/nn/basic_replica.ipp>
 #endif

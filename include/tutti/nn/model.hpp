@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/expects.hpp>
+#include <tutti/extend/expects.hpp>
 #include <tutti/nn/any_layer.hpp>
 #include <tutti/nn/detail/sequence.hpp>
 #include <tutti/nn/gradient_sizes.hpp>

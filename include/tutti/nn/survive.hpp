@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/error.hpp>
+#include <tutti/extend/error.hpp>
 #include <tutti/shrink.hpp>
 
 namespace tutti::inline v0_1_0::nn {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/expects.hpp>
+#include <tutti/extend/expects.hpp>
 
 #if __has_include(<xtensor/containers/xtensor.hpp>)  // from xtensor 0.26 on
 #include <xtensor/containers/xadapt.hpp>

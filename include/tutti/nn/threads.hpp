@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/expects.hpp>
+#include <tutti/extend/expects.hpp>
 
 // OpenBLAS declares this in its cblas.h, which cannot be included beside the declarations that
 // xtensor-blas brings. Weak, because another BLAS does not have it.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/extend/types.hpp>
 #include <tutti/nn/detail/learner.hpp>
 #include <tutti/nn/loss/score.hpp>
 #include <tutti/nn/pace.hpp>
@@ -10,7 +11,6 @@
 #include <tutti/nn/settings.hpp>
 #include <tutti/nn/training_place.hpp>
 #include <tutti/reduction/binned.hpp>
-#include <tutti/types.hpp>
 
 #include <concepts>
 #include <cstddef>

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/expects.hpp>
+#include <tutti/extend/expects.hpp>
+#include <tutti/extend/time.hpp>
 #include <tutti/nn/detail/replica_step.hpp>
 #include <tutti/nn/detail/report/epoch_message.hpp>
+#include <tutti/nn/extend/strategy.hpp>
 #include <tutti/nn/replica.hpp>
 #include <tutti/nn/report/metrics.hpp>
 #include <tutti/nn/schedule/learning_rate.hpp>
-#include <tutti/nn/strategy/concept.hpp>
 #include <tutti/nn/trainable.hpp>
-#include <tutti/time.hpp>
 
 #include <algorithm>
 #include <array>

@@ -5,8 +5,8 @@
 #include <tutti/detail/reduction/rounded.hpp>
 #include <tutti/detail/reduction/short_block.hpp>
 #include <tutti/detail/reduction/traits.hpp>
-#include <tutti/element.hpp>
-#include <tutti/types.hpp>
+#include <tutti/extend/element.hpp>
+#include <tutti/extend/types.hpp>
 
 #include <concepts>
 #include <cstddef>

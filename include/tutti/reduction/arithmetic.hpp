@@ -4,8 +4,8 @@
 #include <tutti/detail/reduction/complex.hpp>
 #include <tutti/detail/reduction/number.hpp>
 #include <tutti/detail/reduction/rounded.hpp>
-#include <tutti/network_operation.hpp>
-#include <tutti/reduction/concept.hpp>
+#include <tutti/extend/network_operation.hpp>
+#include <tutti/extend/reduction.hpp>
 
 #include <bit>
 #include <concepts>

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <tutti/detail/reduction/number.hpp>
-#include <tutti/expects.hpp>
-#include <tutti/network_operation.hpp>
-#include <tutti/operation.hpp>
+#include <tutti/extend/expects.hpp>
+#include <tutti/extend/network_operation.hpp>
+#include <tutti/extend/operation.hpp>
+#include <tutti/extend/types.hpp>
 #include <tutti/reduction/saturating_sum.hpp>
-#include <tutti/types.hpp>
 
 #include <bit>
 #include <cstdint>

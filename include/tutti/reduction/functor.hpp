@@ -4,8 +4,8 @@
 #include <tutti/detail/core/type_spelling.hpp>
 #include <tutti/detail/reduction/number.hpp>
 #include <tutti/detail/reduction/rounded.hpp>
-#include <tutti/reduction/concept.hpp>
-#include <tutti/types.hpp>
+#include <tutti/extend/reduction.hpp>
+#include <tutti/extend/types.hpp>
 
 #include <concepts>
 #include <cstddef>

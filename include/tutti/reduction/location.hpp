@@ -2,9 +2,9 @@
 #pragma once
 
 #include <tutti/detail/reduction/number.hpp>
-#include <tutti/element.hpp>
+#include <tutti/extend/element.hpp>
+#include <tutti/extend/types.hpp>
 #include <tutti/reduction/arithmetic.hpp>
-#include <tutti/types.hpp>
 
 #include <bit>
 #include <concepts>

@@ -3,9 +3,9 @@
 
 #include <tutti/detail/reduction/binned_block.hpp>
 #include <tutti/detail/reduction/block_fold.hpp>
+#include <tutti/extend/reduction.hpp>
+#include <tutti/extend/types.hpp>
 #include <tutti/reduction/binned.hpp>
-#include <tutti/reduction/concept.hpp>
-#include <tutti/types.hpp>
 
 #include <bit>
 #include <concepts>

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <tutti/detail/topology/table.hpp>
-#include <tutti/message.hpp>
-#include <tutti/topology/concept.hpp>
+#include <tutti/extend/message.hpp>
+#include <tutti/extend/topology.hpp>
 
 #include <vector>
 

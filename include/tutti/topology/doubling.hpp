@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/integer_cast.hpp>
+#include <tutti/detail/base/integer_cast.hpp>
 #include <tutti/detail/topology/binomial_tree.hpp>
 #include <tutti/detail/topology/pairing.hpp>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/base/linkage.hpp>
 #include <tutti/detail/verify/contents.hpp>
-#include <tutti/expects.hpp>
+#include <tutti/extend/expects.hpp>
 
 #include <span>
 #include <string>
@@ -139,5 +139,5 @@ plan(Topology, Op, rank_type, rank_type) -> plan<Topology::keeps_order, Topology
 }  // namespace tutti
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/detail/impl/topology/planned.ipp>
+#include <tutti/topology/planned.ipp>
 #endif

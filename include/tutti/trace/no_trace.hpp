@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/trace/concept.hpp>
+#include <tutti/extend/trace.hpp>
 
 namespace tutti::inline v0_1_0 {
 

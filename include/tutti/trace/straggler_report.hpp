@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/number_text.hpp>
+#include <tutti/detail/base/number_text.hpp>
 #include <tutti/trace/waits.hpp>
 
 #include <algorithm>

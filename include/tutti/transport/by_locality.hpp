@@ -6,8 +6,8 @@
 #include <tutti/detail/core/owned.hpp>
 #include <tutti/detail/locality/either_descriptor.hpp>
 #include <tutti/detail/locality/near_rendezvous.hpp>
-#include <tutti/rendezvous.hpp>
-#include <tutti/transport/concept.hpp>
+#include <tutti/extend/rendezvous.hpp>
+#include <tutti/extend/transport.hpp>
 
 #include <string>
 #include <vector>

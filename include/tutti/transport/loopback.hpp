@@ -5,8 +5,8 @@
 #include <tutti/detail/shared_memory/large_elements.hpp>
 #include <tutti/detail/shared_memory/loopback_world.hpp>
 #include <tutti/detail/shared_memory/outbox.hpp>
-#include <tutti/rendezvous.hpp>
-#include <tutti/transport/concept.hpp>
+#include <tutti/extend/rendezvous.hpp>
+#include <tutti/extend/transport.hpp>
 
 #include <string>
 

@@ -7,8 +7,8 @@
 #include <tutti/detail/shared_memory/outbox.hpp>
 #include <tutti/detail/shared_memory/peer_reader.hpp>
 #include <tutti/detail/shared_memory/shared_world.hpp>
-#include <tutti/rendezvous.hpp>
-#include <tutti/transport/concept.hpp>
+#include <tutti/extend/rendezvous.hpp>
+#include <tutti/extend/transport.hpp>
 
 namespace tutti::inline v0_1_0 {
 

@@ -3,8 +3,8 @@
 
 #include <tutti/detail/tcp/address.hpp>
 #include <tutti/detail/tcp/mesh.hpp>
-#include <tutti/rendezvous.hpp>
-#include <tutti/transport/concept.hpp>
+#include <tutti/extend/rendezvous.hpp>
+#include <tutti/extend/transport.hpp>
 
 #include <string_view>
 

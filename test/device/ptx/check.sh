@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Compiles the groups of threads of detail/device for a GPU (sm_90), and reads the code: N inputs must be N loads of 16
-# bytes and one store of as many, and nothing may lie in a thread's local memory. Of nvcc it also reads what ptxas
+# Compiles the groups of threads of cuda/detail/device for a GPU (sm_90), and reads the code: N inputs must be N loads
+# of 16 bytes and one store of as many, and nothing may lie in a thread's local memory. Of nvcc it also reads what ptxas
 # reports: no kernel spills registers, or takes more than 128. A clang does the first without any vendor's headers;
 # nothing is run.
 #
@@ -64,7 +64,7 @@ awk '
 
 case $(basename "$compiler") in
   nvcc*)
-    (cd "$include" && find tutti -name '*.hpp' | grep -vE '^tutti/(nn/|mpi.hpp|transport/verbs|detail/)' | LC_ALL=C sort) |
+    (cd "$include" && find tutti -name '*.hpp' | grep -vE '^tutti/(nn/|mpi.hpp|verbs/|([a-z_]+/)?detail/)' | LC_ALL=C sort) |
       sed 's/.*/#include <&>/' > "$work/headers.cu"
     "$compiler" $flags -I"$include" -cuda -o "$work/headers.ii" "$work/headers.cu" > "$work/headers.log" 2>&1 ||
       { cat "$work/headers.log" && exit 1; }

@@ -4,13 +4,13 @@
 #include <cstdlib>
 #include <new>
 
-#include <tutti/bfloat16.hpp>
-#include <tutti/detail/device/kernels.hpp>
-#include <tutti/half.hpp>
+#include <tutti/cuda/detail/device/kernels.hpp>
+#include <tutti/extend/bfloat16.hpp>
+#include <tutti/extend/half.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/reduction/functor.hpp>
 #if !defined(__clang__)
-#include <tutti/detail/cuda/block.hpp>
+#include <tutti/cuda/detail/runtime/block.hpp>
 #endif
 
 #include <utility>
@@ -29,7 +29,7 @@ namespace {
 namespace device = tutti::detail::device;
 using tutti::rank_type;
 
-#if defined(__clang__)  // without a vendor's headers, and so without detail/cuda
+#if defined(__clang__)  // without a vendor's headers, and so without cuda/detail/runtime
 /// The threads of a block.
 struct block {
   TEST_BOTH std::uint32_t rank() const { return __nvvm_read_ptx_sreg_tid_x(); }

@@ -3,8 +3,8 @@
 #include <rtl/registers/device.hpp>
 #include <rtl/registers/model.hpp>
 #include <rtl/registers/xdma.hpp>
-#include <tutti/detail/fpga_nic/protocol.hpp>
-#include <tutti/detail/fpga_nic/seal.hpp>
+#include <tutti/in_network/detail/udp/protocol.hpp>
+#include <tutti/in_network/detail/udp/seal.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -11,14 +11,21 @@
 #include <tutti/cuda/array.hpp>
 static_assert(sizeof(tutti::cuda::array<float>) != 0);  // few hosts have a GPU that it could run on
 #endif
+#ifdef WITH_in_network
+#include <tutti/in_network/fpga_nic.hpp>
+#include <tutti/in_network/udp_multicast.hpp>
+#endif
 #ifdef WITH_nn
 #include <tutti/nn/trainer.hpp>
+#endif
+#ifdef WITH_simulation
+#include <tutti/simulation/simulate.hpp>
 #endif
 #ifdef WITH_tcp
 #include <tutti/transport/tcp.hpp>
 #endif
 #ifdef WITH_verbs
-#include <tutti/transport/verbs.hpp>
+#include <tutti/verbs/verbs.hpp>
 static_assert(tutti::transport<tutti::verbs>);  // few hosts have a device that it could run on
 #endif
 

@@ -13,7 +13,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 "$nvcc" -std=c++20 --expt-relaxed-constexpr -arch=sm_90 -O3 -Werror all-warnings -Xptxas -v --keep --keep-dir "$work" \
-  -I"$include" -cubin -o "$work/code.cubin" "$include/tutti/nn/cuda.cu" > "$work/log" 2>&1 || { cat "$work/log" && exit 1; }
+  -I"$include" -cubin -o "$work/code.cubin" "$include/tutti/nn/cuda/cuda.cu" > "$work/log" 2>&1 ||
+  { cat "$work/log" && exit 1; }
 
 awk '
   /Compiling entry function/ { name = $0; sub(/.*function ./, "", name); sub(/. for.*/, "", name) }

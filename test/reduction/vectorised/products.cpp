@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // All loops of the library that round products by themselves. check.sh looks at them. Compiled, never run.
-#include <tutti/detail/device/after_fold.hpp>
-#include <tutti/detail/fpga_nic/weight_step.hpp>
+#include <tutti/cuda/detail/device/after_fold.hpp>
 #include <tutti/detail/reduction/fold.hpp>
-#include <tutti/nn/detail/device/elements.hpp>
+#include <tutti/in_network/detail/fpga_nic/weight_step.hpp>
+#include <tutti/nn/cuda/detail/device/elements.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/reduction/fixed_point_sum.hpp>
 

@@ -3,9 +3,9 @@
 
 #include "../model/frame.hpp"
 #include "../registers/device.hpp"
-#include <tutti/detail/fpga_nic/protocol.hpp>
-#include <tutti/detail/fpga_nic/summing_switch.hpp>
-#include <tutti/time.hpp>
+#include <tutti/extend/time.hpp>
+#include <tutti/in_network/detail/fpga_nic/summing_switch.hpp>
+#include <tutti/in_network/detail/udp/protocol.hpp>
 
 #include <algorithm>
 #include <array>

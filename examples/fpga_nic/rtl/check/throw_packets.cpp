@@ -3,7 +3,7 @@
 #include "bench.hpp"
 #include "frames.hpp"
 #include "scenarios.hpp"
-#include <tutti/detail/fpga_nic/seal.hpp>
+#include <tutti/in_network/detail/udp/seal.hpp>
 
 #include <random>
 #include <vector>

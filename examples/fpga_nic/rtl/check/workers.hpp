@@ -2,8 +2,8 @@
 #pragma once
 
 #include "frames.hpp"
-#include <tutti/detail/fpga_nic/protocol.hpp>
-#include <tutti/network_operation.hpp>
+#include <tutti/extend/network_operation.hpp>
+#include <tutti/in_network/detail/udp/protocol.hpp>
 
 #include <algorithm>
 #include <array>

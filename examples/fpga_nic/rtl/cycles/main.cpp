@@ -4,8 +4,8 @@
 #include "../model/nic_model.hpp"
 #include "../registers/device.hpp"
 #include "../registers/model.hpp"
-#include <tutti/detail/fpga_nic/protocol.hpp>
-#include <tutti/detail/fpga_nic/seal.hpp>
+#include <tutti/in_network/detail/udp/protocol.hpp>
+#include <tutti/in_network/detail/udp/seal.hpp>
 
 #include <CLI/CLI.hpp>
 

@@ -3,7 +3,7 @@
 
 #include "../model/frame.hpp"
 #include "registers.hpp"
-#include <tutti/detail/fpga_nic/counters.hpp>
+#include <tutti/in_network/detail/fpga_nic/counters.hpp>
 
 #include <array>
 #include <bit>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/base/linkage.hpp>
 #include <tutti/detail/core/descriptor.hpp>
-#include <tutti/detail/core/linkage.hpp>
 
 #include <cstdint>
 #include <string>
@@ -76,5 +76,5 @@ class channel {
 }  // namespace tutti::detail
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/detail/impl/bootstrap/channel.ipp>
+#include <tutti/detail/bootstrap/channel.ipp>
 #endif

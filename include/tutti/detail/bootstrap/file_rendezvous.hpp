@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/base/linkage.hpp>
 #include <tutti/detail/bootstrap/membership.hpp>
-#include <tutti/detail/core/linkage.hpp>
 #include <tutti/detail/core/owned.hpp>
 
 #include <string>
@@ -60,5 +60,5 @@ class file_rendezvous {
 }  // namespace tutti::detail
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/detail/impl/bootstrap/file_rendezvous.ipp>
+#include <tutti/detail/bootstrap/file_rendezvous.ipp>
 #endif

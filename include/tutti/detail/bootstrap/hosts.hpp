@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/base/linkage.hpp>
 #include <tutti/detail/net/address.hpp>
-#include <tutti/types.hpp>
+#include <tutti/extend/types.hpp>
 
 #include <string>
 #include <string_view>
@@ -50,5 +50,5 @@ class host_list {
 }  // namespace tutti::detail
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/detail/impl/bootstrap/hosts.ipp>
+#include <tutti/detail/bootstrap/hosts.ipp>
 #endif

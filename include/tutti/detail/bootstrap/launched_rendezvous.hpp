@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/base/linkage.hpp>
 #include <tutti/detail/core/owned.hpp>
-#include <tutti/environment.hpp>
+#include <tutti/extend/environment.hpp>
 
 #include <string>
 #include <string_view>
@@ -54,5 +54,5 @@ class launched_rendezvous {
 }  // namespace tutti::detail
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/detail/impl/bootstrap/launched_rendezvous.ipp>
+#include <tutti/detail/bootstrap/launched_rendezvous.ipp>
 #endif

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
-#include <tutti/member.hpp>
-#include <tutti/rendezvous.hpp>
-#include <tutti/time.hpp>
-#include <tutti/types.hpp>
+#include <tutti/detail/base/linkage.hpp>
+#include <tutti/extend/member.hpp>
+#include <tutti/extend/rendezvous.hpp>
+#include <tutti/extend/time.hpp>
+#include <tutti/extend/types.hpp>
 
 #include <cstddef>
 #include <string>
@@ -74,5 +74,5 @@ class roll_call {
 }  // namespace tutti::detail
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/detail/impl/bootstrap/membership.ipp>
+#include <tutti/detail/bootstrap/membership.ipp>
 #endif

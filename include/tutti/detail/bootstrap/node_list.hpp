@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/base/linkage.hpp>
 
 #include <cstddef>
 #include <optional>
@@ -18,5 +18,5 @@ namespace tutti::inline v0_1_0::detail {
 }  // namespace tutti::detail
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/detail/impl/bootstrap/node_list.ipp>
+#include <tutti/detail/bootstrap/node_list.ipp>
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/base/integer_cast.hpp>
 #include <tutti/detail/bootstrap/channel.hpp>
-#include <tutti/detail/core/integer_cast.hpp>
 #include <tutti/detail/net/greeter.hpp>
 
 #include <string>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/base/linkage.hpp>
 #include <tutti/detail/bootstrap/channel.hpp>
 #include <tutti/detail/bootstrap/child.hpp>
 #include <tutti/detail/bootstrap/returnable.hpp>
-#include <tutti/detail/core/linkage.hpp>
-#include <tutti/expects.hpp>
-#include <tutti/outcome.hpp>
-#include <tutti/rendezvous.hpp>
+#include <tutti/extend/expects.hpp>
+#include <tutti/extend/outcome.hpp>
+#include <tutti/extend/rendezvous.hpp>
 
 #include <string>
 #include <string_view>
@@ -144,5 +144,5 @@ template <class F>
 }  // namespace tutti::detail
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/detail/impl/bootstrap/processes.ipp>
+#include <tutti/detail/bootstrap/processes.ipp>
 #endif

@@ -10,10 +10,10 @@
 #include <tutti/detail/net/address.hpp>
 #include <tutti/detail/net/greeter.hpp>
 #include <tutti/detail/net/socket.hpp>
-#include <tutti/error.hpp>
-#include <tutti/outcome.hpp>
-#include <tutti/time.hpp>
-#include <tutti/types.hpp>
+#include <tutti/extend/error.hpp>
+#include <tutti/extend/outcome.hpp>
+#include <tutti/extend/time.hpp>
+#include <tutti/extend/types.hpp>
 
 #include <algorithm>
 #include <cerrno>

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/base/linkage.hpp>
 #include <tutti/detail/bootstrap/channel.hpp>
 #include <tutti/detail/bootstrap/shrink_message.hpp>
 #include <tutti/detail/bootstrap/survivors.hpp>
 #include <tutti/detail/core/descriptor.hpp>
-#include <tutti/detail/core/linkage.hpp>
 #include <tutti/detail/net/address.hpp>
-#include <tutti/time.hpp>
-#include <tutti/types.hpp>
+#include <tutti/extend/time.hpp>
+#include <tutti/extend/types.hpp>
 
 #include <string>
 #include <vector>
@@ -78,5 +78,5 @@ class shrink_listener {
 }  // namespace tutti::detail
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/detail/impl/bootstrap/shrink_meeting.ipp>
+#include <tutti/detail/bootstrap/shrink_meeting.ipp>
 #endif

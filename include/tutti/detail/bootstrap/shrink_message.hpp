@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
-#include <tutti/types.hpp>
+#include <tutti/detail/base/linkage.hpp>
+#include <tutti/extend/types.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -36,5 +36,5 @@ struct shrink_message {
 }  // namespace tutti::detail
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/detail/impl/bootstrap/shrink_message.ipp>
+#include <tutti/detail/bootstrap/shrink_message.ipp>
 #endif

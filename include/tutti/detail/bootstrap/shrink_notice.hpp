@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/base/linkage.hpp>
 #include <tutti/detail/bootstrap/shrink_message.hpp>
-#include <tutti/detail/core/linkage.hpp>
 #include <tutti/detail/net/address.hpp>
-#include <tutti/outcome.hpp>
-#include <tutti/time.hpp>
-#include <tutti/types.hpp>
+#include <tutti/extend/outcome.hpp>
+#include <tutti/extend/time.hpp>
+#include <tutti/extend/types.hpp>
 
 #include <cstddef>
 #include <vector>
@@ -36,5 +36,5 @@ TUTTI_DECL void leave_notices(shrink_message const& group, std::vector<rank_type
 }  // namespace tutti::detail
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/detail/impl/bootstrap/shrink_notice.ipp>
+#include <tutti/detail/bootstrap/shrink_notice.ipp>
 #endif

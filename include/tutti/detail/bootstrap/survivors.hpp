@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/base/linkage.hpp>
 #include <tutti/detail/bootstrap/channel.hpp>
-#include <tutti/detail/core/linkage.hpp>
-#include <tutti/time.hpp>
-#include <tutti/types.hpp>
+#include <tutti/extend/time.hpp>
+#include <tutti/extend/types.hpp>
 
 #include <string>
 #include <string_view>
@@ -51,5 +51,5 @@ class survivors {
 }  // namespace tutti::detail
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/detail/impl/bootstrap/survivors.ipp>
+#include <tutti/detail/bootstrap/survivors.ipp>
 #endif

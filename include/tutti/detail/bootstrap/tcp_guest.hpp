@@ -8,11 +8,11 @@
 #include <tutti/detail/core/sleep.hpp>
 #include <tutti/detail/net/address.hpp>
 #include <tutti/detail/net/socket.hpp>
-#include <tutti/error.hpp>
-#include <tutti/expects.hpp>
-#include <tutti/outcome.hpp>
-#include <tutti/packing.hpp>
-#include <tutti/time.hpp>
+#include <tutti/extend/error.hpp>
+#include <tutti/extend/expects.hpp>
+#include <tutti/extend/outcome.hpp>
+#include <tutti/extend/packing.hpp>
+#include <tutti/extend/time.hpp>
 
 #include <cerrno>
 #include <cstdint>

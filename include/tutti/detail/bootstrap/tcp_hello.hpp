@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
-#include <tutti/member.hpp>
-#include <tutti/types.hpp>
+#include <tutti/detail/base/linkage.hpp>
+#include <tutti/extend/member.hpp>
+#include <tutti/extend/types.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -29,5 +29,5 @@ struct tcp_hello {
 }  // namespace tutti::detail
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/detail/impl/bootstrap/tcp_hello.ipp>
+#include <tutti/detail/bootstrap/tcp_hello.ipp>
 #endif

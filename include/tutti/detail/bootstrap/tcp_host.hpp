@@ -9,10 +9,10 @@
 #include <tutti/detail/core/descriptor.hpp>
 #include <tutti/detail/net/greeter.hpp>
 #include <tutti/detail/net/socket.hpp>
-#include <tutti/error.hpp>
-#include <tutti/outcome.hpp>
-#include <tutti/packing.hpp>
-#include <tutti/time.hpp>
+#include <tutti/extend/error.hpp>
+#include <tutti/extend/outcome.hpp>
+#include <tutti/extend/packing.hpp>
+#include <tutti/extend/time.hpp>
 
 #include <cstddef>
 #include <cstdint>

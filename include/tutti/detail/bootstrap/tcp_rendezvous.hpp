@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/base/linkage.hpp>
 #include <tutti/detail/bootstrap/membership.hpp>
 #include <tutti/detail/core/descriptor.hpp>
-#include <tutti/detail/core/linkage.hpp>
 #include <tutti/detail/core/owned.hpp>
 #include <tutti/detail/net/address.hpp>
 
@@ -57,5 +57,5 @@ class tcp_rendezvous {
 }  // namespace tutti::detail
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/detail/impl/bootstrap/tcp_rendezvous.ipp>
+#include <tutti/detail/bootstrap/tcp_rendezvous.ipp>
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/language.hpp>
+#include <tutti/detail/base/language.hpp>
 
 #include <string>
 #include <string_view>

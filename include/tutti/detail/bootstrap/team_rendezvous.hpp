@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/packing.hpp>
-#include <tutti/rendezvous.hpp>
+#include <tutti/extend/packing.hpp>
+#include <tutti/extend/rendezvous.hpp>
 
 #include <string>
 #include <string_view>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/base/linkage.hpp>
 #include <tutti/detail/core/cancellation.hpp>
 #include <tutti/detail/core/joined_threads.hpp>
-#include <tutti/detail/core/linkage.hpp>
 #include <tutti/detail/core/monitor.hpp>
-#include <tutti/expects.hpp>
-#include <tutti/outcome.hpp>
-#include <tutti/rendezvous.hpp>
+#include <tutti/extend/expects.hpp>
+#include <tutti/extend/outcome.hpp>
+#include <tutti/extend/rendezvous.hpp>
 
 #include <cstddef>
 #include <string>
@@ -124,5 +124,5 @@ template <class F>
 }  // namespace tutti::detail
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/detail/impl/bootstrap/threads.ipp>
+#include <tutti/detail/bootstrap/threads.ipp>
 #endif

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/error.hpp>
-#include <tutti/message.hpp>
-#include <tutti/time.hpp>
-#include <tutti/transport/concept.hpp>
+#include <tutti/extend/error.hpp>
+#include <tutti/extend/message.hpp>
+#include <tutti/extend/time.hpp>
+#include <tutti/extend/transport.hpp>
 
 #include <string>
 #include <string_view>

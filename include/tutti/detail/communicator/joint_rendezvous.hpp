@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
-#include <tutti/error.hpp>
-#include <tutti/rendezvous.hpp>
+#include <tutti/detail/base/linkage.hpp>
+#include <tutti/extend/error.hpp>
+#include <tutti/extend/rendezvous.hpp>
 
 #include <string>
 #include <string_view>
@@ -184,5 +184,5 @@ using joint_of_part = joint_rendezvous<false, requires(Transport const& t) { t.l
 }  // namespace tutti::detail
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/detail/impl/communicator/joint_rendezvous.ipp>
+#include <tutti/detail/communicator/joint_rendezvous.ipp>
 #endif

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/base/linkage.hpp>
+#include <tutti/detail/base/message.hpp>
 #include <tutti/detail/communicator/any_transport.hpp>
 #include <tutti/detail/communicator/relative.hpp>
 #include <tutti/detail/core/cancellation.hpp>
@@ -8,16 +10,14 @@
 #include <tutti/detail/core/flow_numbers.hpp>
 #include <tutti/detail/core/host_map.hpp>
 #include <tutti/detail/core/inheritance.hpp>
-#include <tutti/detail/core/linkage.hpp>
-#include <tutti/detail/core/message.hpp>
 #include <tutti/detail/core/patience.hpp>
 #include <tutti/detail/core/pending.hpp>
 #include <tutti/detail/core/recorder.hpp>
 #include <tutti/detail/core/sole_user.hpp>
-#include <tutti/error.hpp>
-#include <tutti/expects.hpp>
-#include <tutti/member.hpp>
-#include <tutti/trace/concept.hpp>
+#include <tutti/extend/error.hpp>
+#include <tutti/extend/expects.hpp>
+#include <tutti/extend/member.hpp>
+#include <tutti/extend/trace.hpp>
 
 #include <string>
 #include <string_view>
@@ -188,6 +188,6 @@ class turn {
 }  // namespace tutti::detail
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/detail/impl/communicator/rank_state.ipp>
-#include <tutti/detail/impl/communicator/relative.ipp>
+#include <tutti/detail/communicator/rank_state.ipp>
+#include <tutti/detail/communicator/relative.ipp>
 #endif

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/counted.hpp>
-#include <tutti/detail/core/linkage.hpp>
-#include <tutti/error.hpp>
-#include <tutti/types.hpp>
+#include <tutti/detail/base/counted.hpp>
+#include <tutti/detail/base/linkage.hpp>
+#include <tutti/extend/error.hpp>
+#include <tutti/extend/types.hpp>
 
 #include <cstdint>
 #include <vector>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/base/linkage.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -46,5 +46,5 @@ TUTTI_DECL void for_each_group(std::string const& groups, std::string const& mou
 }  // namespace tutti::detail
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/detail/impl/core/control_groups.ipp>
+#include <tutti/detail/core/control_groups.ipp>
 #endif

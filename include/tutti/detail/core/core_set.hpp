@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/base/linkage.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -44,5 +44,5 @@ class core_set {
 }  // namespace tutti::detail
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/detail/impl/core/core_set.ipp>
+#include <tutti/detail/core/core_set.ipp>
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/expects.hpp>
-#include <tutti/time.hpp>
+#include <tutti/extend/expects.hpp>
+#include <tutti/extend/time.hpp>
 
 namespace tutti::inline v0_1_0::detail {
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/base/linkage.hpp>
 #include <tutti/detail/core/inheritance.hpp>
-#include <tutti/detail/core/linkage.hpp>
 #include <tutti/detail/core/standard_numbers.hpp>
-#include <tutti/time.hpp>
+#include <tutti/extend/time.hpp>
 
 #include <cerrno>
 #include <concepts>
@@ -142,5 +142,5 @@ template <class Byte = std::byte const>
 }  // namespace tutti::detail
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/detail/impl/core/descriptor.ipp>
+#include <tutti/detail/core/descriptor.ipp>
 #endif

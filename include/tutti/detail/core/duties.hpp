@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/base/linkage.hpp>
 #include <tutti/detail/core/owned.hpp>
 
 #include <atomic>
@@ -118,5 +118,5 @@ class duties {
 }  // namespace tutti::detail
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/detail/impl/core/duties.ipp>
+#include <tutti/detail/core/duties.ipp>
 #endif

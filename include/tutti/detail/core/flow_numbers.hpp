@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/message.hpp>
-#include <tutti/types.hpp>
+#include <tutti/extend/message.hpp>
+#include <tutti/extend/types.hpp>
 
 #include <array>
 #include <vector>

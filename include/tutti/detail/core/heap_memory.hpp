@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/memory_source.hpp>
+#include <tutti/extend/memory_source.hpp>
 
 #include <sys/mman.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/base/linkage.hpp>
 
 #include <atomic>
 #include <cstdint>
@@ -45,5 +45,5 @@ class inheritance {
 }  // namespace tutti::detail
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/detail/impl/core/inheritance.ipp>
+#include <tutti/detail/core/inheritance.ipp>
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
-#include <tutti/error.hpp>
+#include <tutti/detail/base/linkage.hpp>
+#include <tutti/extend/error.hpp>
 
 namespace tutti::inline v0_1_0::detail {
 
@@ -17,5 +17,5 @@ namespace tutti::inline v0_1_0::detail {
 }  // namespace tutti::detail
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/detail/impl/core/mismatch.ipp>
+#include <tutti/detail/core/mismatch.ipp>
 #endif

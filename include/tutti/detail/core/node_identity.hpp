@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/base/linkage.hpp>
 
 #include <string>
 
@@ -22,5 +22,5 @@ namespace tutti::inline v0_1_0::detail {
 }  // namespace tutti::detail
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/detail/impl/core/node_identity.ipp>
+#include <tutti/detail/core/node_identity.ipp>
 #endif

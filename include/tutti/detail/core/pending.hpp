@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/message.hpp>
-#include <tutti/time.hpp>
+#include <tutti/extend/message.hpp>
+#include <tutti/extend/time.hpp>
 
 #include <cstddef>
 #include <cstdint>

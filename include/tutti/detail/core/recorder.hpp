@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
-#include <tutti/operation.hpp>
+#include <tutti/detail/base/linkage.hpp>
+#include <tutti/extend/operation.hpp>
 
 #include <array>
 #include <atomic>
@@ -70,5 +70,5 @@ class recorder {
 }  // namespace tutti::detail
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/detail/impl/core/recorder.ipp>
+#include <tutti/detail/core/recorder.ipp>
 #endif

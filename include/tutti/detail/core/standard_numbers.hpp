@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/base/linkage.hpp>
 #include <tutti/detail/core/cancellation.hpp>
-#include <tutti/detail/core/linkage.hpp>
 
 #include <cstdint>
 
@@ -32,5 +32,5 @@ class standard_numbers {
 }  // namespace tutti::detail
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/detail/impl/core/standard_numbers.ipp>
+#include <tutti/detail/core/standard_numbers.ipp>
 #endif

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/buffer.hpp>
 #include <tutti/collective/request.hpp>
-#include <tutti/device_span.hpp>
-#include <tutti/operation.hpp>
-#include <tutti/reduction/concept.hpp>
-#include <tutti/types.hpp>
+#include <tutti/extend/buffer.hpp>
+#include <tutti/extend/device_span.hpp>
+#include <tutti/extend/operation.hpp>
+#include <tutti/extend/reduction.hpp>
+#include <tutti/extend/types.hpp>
 
 #include <concepts>
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/transport/concept.hpp>
+#include <tutti/extend/transport.hpp>
 
 #include <cstddef>
 #include <type_traits>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/topology/concept.hpp>
-#include <tutti/transport/concept.hpp>
+#include <tutti/extend/topology.hpp>
+#include <tutti/extend/transport.hpp>
 
 #include <concepts>
 #include <type_traits>
@@ -10,10 +10,10 @@
 namespace tutti::inline v0_1_0::detail {
 
 namespace device {
-/// What an operator has where its ranks have devices. Their transport brings it (detail/device/launcher.hpp).
+/// What an operator has where its ranks have devices. Their transport brings it (cuda/detail/device/launcher.hpp).
 template <class Communicator, class Topology, class Op, class Payload>
 class launcher;
-/// The same where elements go through host memory (detail/device/staged_launcher.hpp).
+/// The same where elements go through host memory (cuda/detail/device/staged_launcher.hpp).
 template <class Communicator, class Topology, class Op, class Payload>
 class staged_launcher;
 }  // namespace device

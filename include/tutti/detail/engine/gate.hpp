@@ -2,8 +2,8 @@
 #pragma once
 
 #include <tutti/detail/engine/memories.hpp>
-#include <tutti/message.hpp>
-#include <tutti/transport/concept.hpp>
+#include <tutti/extend/message.hpp>
+#include <tutti/extend/transport.hpp>
 
 #include <array>
 #include <cstdint>

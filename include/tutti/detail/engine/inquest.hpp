@@ -3,9 +3,9 @@
 
 #include <tutti/detail/communicator/rank_state.hpp>
 #include <tutti/detail/core/owned.hpp>
-#include <tutti/error.hpp>
-#include <tutti/message.hpp>
-#include <tutti/time.hpp>
+#include <tutti/extend/error.hpp>
+#include <tutti/extend/message.hpp>
+#include <tutti/extend/time.hpp>
 
 namespace tutti::inline v0_1_0::detail {
 
@@ -69,5 +69,5 @@ class inquest {
 }  // namespace tutti::detail
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/detail/impl/engine/inquest.ipp>
+#include <tutti/detail/engine/inquest.ipp>
 #endif

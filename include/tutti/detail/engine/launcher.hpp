@@ -8,7 +8,7 @@
 #include <tutti/detail/engine/lifted.hpp>
 #include <tutti/detail/engine/place_pool.hpp>
 #include <tutti/detail/engine/refusals.hpp>
-#include <tutti/topology/concept.hpp>
+#include <tutti/extend/topology.hpp>
 
 #include <concepts>
 #include <cstring>

@@ -7,10 +7,10 @@
 #include <tutti/detail/engine/result_at_peer.hpp>
 #include <tutti/detail/engine/run_context.hpp>
 #include <tutti/detail/engine/slice.hpp>
-#include <tutti/message.hpp>
-#include <tutti/topology/concept.hpp>
-#include <tutti/trace/concept.hpp>
-#include <tutti/transport/concept.hpp>
+#include <tutti/extend/message.hpp>
+#include <tutti/extend/topology.hpp>
+#include <tutti/extend/trace.hpp>
+#include <tutti/extend/transport.hpp>
 
 #include <cstring>
 #include <span>

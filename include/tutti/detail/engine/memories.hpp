@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/topology/concept.hpp>
+#include <tutti/extend/topology.hpp>
 
 #include <cstddef>
 

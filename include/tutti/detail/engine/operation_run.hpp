@@ -3,8 +3,8 @@
 
 #include <tutti/detail/core/cancellation.hpp>
 #include <tutti/detail/engine/unfinished.hpp>
-#include <tutti/trace/concept.hpp>
-#include <tutti/transport/concept.hpp>
+#include <tutti/extend/trace.hpp>
+#include <tutti/extend/transport.hpp>
 
 namespace tutti::inline v0_1_0::detail {
 

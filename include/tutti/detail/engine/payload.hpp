@@ -3,8 +3,8 @@
 
 #include <tutti/detail/engine/refusals.hpp>
 #include <tutti/detail/reduction/fold.hpp>
-#include <tutti/reduction/concept.hpp>
-#include <tutti/topology/concept.hpp>
+#include <tutti/extend/reduction.hpp>
+#include <tutti/extend/topology.hpp>
 
 #include <cstddef>
 #include <cstring>

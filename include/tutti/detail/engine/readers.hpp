@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/message.hpp>
-#include <tutti/topology/concept.hpp>
+#include <tutti/extend/message.hpp>
+#include <tutti/extend/topology.hpp>
 
 #include <utility>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
-#include <tutti/types.hpp>
+#include <tutti/detail/base/linkage.hpp>
+#include <tutti/extend/types.hpp>
 
 #include <cstddef>
 #include <string_view>
@@ -61,5 +61,5 @@ inline void expect_block(char const* what, char const* total_is, std::size_t fou
 }  // namespace tutti::detail
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/detail/impl/engine/refusals.ipp>
+#include <tutti/detail/engine/refusals.ipp>
 #endif

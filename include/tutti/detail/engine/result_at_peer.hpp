@@ -2,9 +2,9 @@
 #pragma once
 
 #include <tutti/detail/engine/run_context.hpp>
-#include <tutti/message.hpp>
-#include <tutti/topology/concept.hpp>
-#include <tutti/transport/concept.hpp>
+#include <tutti/extend/message.hpp>
+#include <tutti/extend/topology.hpp>
+#include <tutti/extend/transport.hpp>
 
 #include <cstring>
 #include <span>

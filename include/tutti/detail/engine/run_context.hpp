@@ -4,9 +4,9 @@
 #include <tutti/detail/engine/memories.hpp>
 #include <tutti/detail/engine/payload.hpp>
 #include <tutti/detail/engine/schedule_view.hpp>
-#include <tutti/operation.hpp>
-#include <tutti/trace/concept.hpp>
-#include <tutti/transport/concept.hpp>
+#include <tutti/extend/operation.hpp>
+#include <tutti/extend/trace.hpp>
+#include <tutti/extend/transport.hpp>
 
 #include <string_view>
 #include <utility>

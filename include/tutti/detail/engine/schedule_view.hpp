@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/detail/engine/helper_share.hpp>
-#include <tutti/topology/concept.hpp>
+#include <tutti/extend/topology.hpp>
 
 #include <span>
 

@@ -7,9 +7,9 @@
 #include <tutti/detail/engine/gate.hpp>
 #include <tutti/detail/engine/machine.hpp>
 #include <tutti/detail/engine/run_context.hpp>
-#include <tutti/expects.hpp>
-#include <tutti/message.hpp>
-#include <tutti/transport/concept.hpp>
+#include <tutti/extend/expects.hpp>
+#include <tutti/extend/message.hpp>
+#include <tutti/extend/transport.hpp>
 
 #include <array>
 #include <bit>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/types.hpp>
+#include <tutti/extend/types.hpp>
 
 namespace tutti::inline v0_1_0::detail {
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/base/linkage.hpp>
 #include <tutti/detail/communicator/rank_state.hpp>
-#include <tutti/detail/core/linkage.hpp>
 #include <tutti/detail/core/owned.hpp>
 #include <tutti/detail/core/pending.hpp>
 #include <tutti/detail/engine/wait.hpp>
-#include <tutti/error.hpp>
-#include <tutti/message.hpp>
+#include <tutti/extend/error.hpp>
+#include <tutti/extend/message.hpp>
 
 #include <exception>
 #include <string_view>
@@ -131,5 +131,5 @@ class unfinished : public pending {
 }  // namespace tutti::detail
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/detail/impl/engine/unfinished.ipp>
+#include <tutti/detail/engine/unfinished.ipp>
 #endif

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/base/linkage.hpp>
 #include <tutti/detail/communicator/rank_state.hpp>
-#include <tutti/detail/core/linkage.hpp>
-#include <tutti/time.hpp>
+#include <tutti/extend/time.hpp>
 
 #include <cstdint>
 
@@ -50,5 +50,5 @@ TUTTI_DECL waited wait(rank_state& world, wait_target const& what, duration limi
 }  // namespace tutti::detail
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/detail/impl/engine/wait.ipp>
+#include <tutti/detail/engine/wait.ipp>
 #endif

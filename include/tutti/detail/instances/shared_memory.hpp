@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/communicator.hpp>
-#include <tutti/detail/core/linkage.hpp>
+#include <tutti/collective/communicator.hpp>
+#include <tutti/detail/base/linkage.hpp>
 #include <tutti/detail/engine/execution.hpp>
 #include <tutti/transport/shared_memory.hpp>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/base/linkage.hpp>
 #include <tutti/detail/core/descriptor.hpp>
-#include <tutti/detail/core/linkage.hpp>
 
 namespace tutti::inline v0_1_0::detail {
 
@@ -36,5 +36,5 @@ class either_descriptor {
 }  // namespace tutti::detail
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/detail/impl/locality/either_descriptor.ipp>
+#include <tutti/detail/locality/either_descriptor.ipp>
 #endif

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/detail/core/host_map.hpp>
-#include <tutti/rendezvous.hpp>
+#include <tutti/extend/rendezvous.hpp>
 
 namespace tutti::inline v0_1_0::detail {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/base/linkage.hpp>
 
 #include <cstdint>
 #include <string>
@@ -98,5 +98,5 @@ struct network_interface {
 }  // namespace tutti::detail::net
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/detail/impl/net/address.ipp>
+#include <tutti/detail/net/address.ipp>
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/base/linkage.hpp>
 
 #include <cstdint>
 #include <string>
@@ -18,5 +18,5 @@ namespace tutti::inline v0_1_0::detail::net {
 }  // namespace tutti::detail::net
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/detail/impl/net/nonce.ipp>
+#include <tutti/detail/net/nonce.ipp>
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/base/linkage.hpp>
 #include <tutti/detail/core/descriptor.hpp>
-#include <tutti/detail/core/linkage.hpp>
 #include <tutti/detail/net/address.hpp>
 
 /// Stream sockets: non-blocking, closed on exec, without Nagle's delay.
@@ -55,5 +55,5 @@ TUTTI_DECL void await_data(int listener) noexcept;
 }  // namespace tutti::detail::net
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/detail/impl/net/socket.ipp>
+#include <tutti/detail/net/socket.ipp>
 #endif

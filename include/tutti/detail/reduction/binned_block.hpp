@@ -2,8 +2,8 @@
 #pragma once
 
 #include <tutti/detail/reduction/number.hpp>
+#include <tutti/extend/types.hpp>
 #include <tutti/reduction/binned.hpp>
-#include <tutti/types.hpp>
 
 #include <concepts>
 #include <cstddef>

@@ -3,7 +3,7 @@
 
 #include <tutti/detail/reduction/instructions.hpp>
 #include <tutti/detail/reduction/traits.hpp>
-#include <tutti/reduction/concept.hpp>
+#include <tutti/extend/reduction.hpp>
 
 #include <cstddef>
 

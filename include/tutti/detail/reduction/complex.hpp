@@ -3,8 +3,8 @@
 
 #include <tutti/detail/core/product.hpp>
 #include <tutti/detail/reduction/number.hpp>
-#include <tutti/element.hpp>
-#include <tutti/types.hpp>
+#include <tutti/extend/element.hpp>
+#include <tutti/extend/types.hpp>
 
 #include <string_view>
 

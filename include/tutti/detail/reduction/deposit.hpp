@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/buffer.hpp>
 #include <tutti/detail/reduction/fold.hpp>
-#include <tutti/expects.hpp>
+#include <tutti/extend/buffer.hpp>
+#include <tutti/extend/expects.hpp>
 #include <tutti/reduction/reproducible_sum.hpp>
 
 #include <cstddef>

@@ -4,9 +4,9 @@
 #include <tutti/detail/reduction/block_fold.hpp>
 #include <tutti/detail/reduction/kernel.hpp>
 #include <tutti/detail/reduction/traits.hpp>
-#include <tutti/expects.hpp>
-#include <tutti/reduction/concept.hpp>
-#include <tutti/types.hpp>
+#include <tutti/extend/expects.hpp>
+#include <tutti/extend/reduction.hpp>
+#include <tutti/extend/types.hpp>
 
 #include <concepts>
 #include <cstddef>

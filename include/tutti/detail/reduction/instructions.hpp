@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/base/linkage.hpp>
 
 #include <atomic>
 
@@ -35,5 +35,5 @@ TUTTI_DECL void limit_instructions(instruction_set most) noexcept;
 }  // namespace tutti::detail
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/detail/impl/reduction/instructions.ipp>
+#include <tutti/detail/reduction/instructions.ipp>
 #endif

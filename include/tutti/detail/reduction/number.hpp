@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/element.hpp>
-#include <tutti/types.hpp>
+#include <tutti/extend/element.hpp>
+#include <tutti/extend/types.hpp>
 
 #include <concepts>
 #include <limits>

@@ -4,9 +4,9 @@
 #include <tutti/detail/reduction/block_fold.hpp>
 #include <tutti/detail/reduction/short_block.hpp>
 #include <tutti/detail/reduction/traits.hpp>
-#include <tutti/element.hpp>
-#include <tutti/reduction/concept.hpp>
-#include <tutti/types.hpp>
+#include <tutti/extend/element.hpp>
+#include <tutti/extend/reduction.hpp>
+#include <tutti/extend/types.hpp>
 
 #include <cstddef>
 #include <string_view>

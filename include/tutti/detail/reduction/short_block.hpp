@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/detail/reduction/instructions.hpp>
-#include <tutti/half.hpp>
+#include <tutti/extend/half.hpp>
 
 #include <concepts>
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/reduction/concept.hpp>
+#include <tutti/extend/reduction.hpp>
 
 #include <concepts>
 #include <string_view>

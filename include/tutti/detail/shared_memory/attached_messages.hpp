@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/detail/core/owned.hpp>
-#include <tutti/message.hpp>
+#include <tutti/extend/message.hpp>
 
 #include <cstring>
 #include <span>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/base/linkage.hpp>
 #include <tutti/detail/shared_memory/mailbox.hpp>
-#include <tutti/error.hpp>
-#include <tutti/message.hpp>
-#include <tutti/operation.hpp>
+#include <tutti/extend/error.hpp>
+#include <tutti/extend/message.hpp>
+#include <tutti/extend/operation.hpp>
 
 #include <atomic>
 #include <cstring>
@@ -69,5 +69,5 @@ struct call_board {
 }  // namespace tutti::detail
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/detail/impl/shared_memory/call_board.ipp>
+#include <tutti/detail/shared_memory/call_board.ipp>
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/time.hpp>
+#include <tutti/extend/time.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -5,8 +5,8 @@
 #include <tutti/detail/core/descriptor.hpp>
 #include <tutti/detail/core/owned.hpp>
 #include <tutti/detail/shared_memory/shared_file.hpp>
-#include <tutti/error.hpp>
-#include <tutti/types.hpp>
+#include <tutti/extend/error.hpp>
+#include <tutti/extend/types.hpp>
 
 #include <array>
 #include <cerrno>

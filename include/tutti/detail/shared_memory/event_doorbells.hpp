@@ -3,7 +3,7 @@
 
 #include <tutti/detail/core/descriptor.hpp>
 #include <tutti/detail/core/owned.hpp>
-#include <tutti/types.hpp>
+#include <tutti/extend/types.hpp>
 
 #include <cstdint>
 #include <sys/eventfd.h>

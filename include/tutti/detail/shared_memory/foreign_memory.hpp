@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/base/linkage.hpp>
 #include <tutti/detail/shared_memory/mail_segment.hpp>
 #include <tutti/detail/shared_memory/sleep_barrier.hpp>
-#include <tutti/time.hpp>
-#include <tutti/types.hpp>
+#include <tutti/extend/time.hpp>
+#include <tutti/extend/types.hpp>
 
 #include <atomic>
 #include <concepts>
@@ -93,5 +93,5 @@ class foreign_memory {
 }  // namespace tutti::detail
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/detail/impl/shared_memory/foreign_memory.ipp>
+#include <tutti/detail/shared_memory/foreign_memory.ipp>
 #endif

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/base/linkage.hpp>
 #include <tutti/detail/core/owned.hpp>
 #include <tutti/detail/shared_memory/chunk_ring.hpp>
 #include <tutti/detail/shared_memory/event_doorbells.hpp>
 #include <tutti/detail/shared_memory/mail_segment.hpp>
 #include <tutti/detail/shared_memory/sleep_barrier.hpp>
-#include <tutti/types.hpp>
+#include <tutti/extend/types.hpp>
 
 #include <string>
 #include <string_view>
@@ -59,5 +59,5 @@ class loopback_world {
 }  // namespace tutti::detail
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/detail/impl/shared_memory/loopback_world.ipp>
+#include <tutti/detail/shared_memory/loopback_world.ipp>
 #endif

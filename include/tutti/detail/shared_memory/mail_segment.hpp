@@ -5,7 +5,7 @@
 #include <tutti/detail/shared_memory/look_turns.hpp>
 #include <tutti/detail/shared_memory/mailbox.hpp>
 #include <tutti/detail/shared_memory/waiting_board.hpp>
-#include <tutti/types.hpp>
+#include <tutti/extend/types.hpp>
 
 #include <atomic>
 #include <new>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/message.hpp>
+#include <tutti/extend/message.hpp>
 
 #include <atomic>
 #include <cstddef>

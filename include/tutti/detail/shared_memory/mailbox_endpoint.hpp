@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/detail/shared_memory/rank_mailboxes.hpp>
-#include <tutti/rendezvous.hpp>
+#include <tutti/extend/rendezvous.hpp>
 
 #include <cstring>
 #include <span>

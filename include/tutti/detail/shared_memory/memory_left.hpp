@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/base/linkage.hpp>
 
 #include <cstdint>
 #include <string>
@@ -27,5 +27,5 @@ struct memory_left {
 }  // namespace tutti::detail
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/detail/impl/shared_memory/memory_left.ipp>
+#include <tutti/detail/shared_memory/memory_left.ipp>
 #endif

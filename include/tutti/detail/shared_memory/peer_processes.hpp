@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/base/linkage.hpp>
 #include <tutti/detail/core/descriptor.hpp>
-#include <tutti/detail/core/linkage.hpp>
 #include <tutti/detail/core/owned.hpp>
-#include <tutti/types.hpp>
+#include <tutti/extend/types.hpp>
 
 #include <string>
 #include <string_view>
@@ -35,5 +35,5 @@ class peer_processes {
 }  // namespace tutti::detail
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/detail/impl/shared_memory/peer_processes.ipp>
+#include <tutti/detail/shared_memory/peer_processes.ipp>
 #endif

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/base/linkage.hpp>
 #include <tutti/detail/core/owned.hpp>
 #include <tutti/detail/shared_memory/foreign_memory.hpp>
 #include <tutti/detail/shared_memory/mail_segment.hpp>
 #include <tutti/detail/shared_memory/sleep_barrier.hpp>
-#include <tutti/error.hpp>
-#include <tutti/message.hpp>
-#include <tutti/time.hpp>
+#include <tutti/extend/error.hpp>
+#include <tutti/extend/message.hpp>
+#include <tutti/extend/time.hpp>
 
 #include <concepts>
 #include <cstring>
@@ -308,5 +308,5 @@ class rank_mailboxes {
 }  // namespace tutti::detail
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/detail/impl/shared_memory/rank_mailboxes.ipp>
+#include <tutti/detail/shared_memory/rank_mailboxes.ipp>
 #endif

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/base/integer_cast.hpp>
 #include <tutti/detail/core/inheritance.hpp>
-#include <tutti/detail/core/integer_cast.hpp>
 #include <tutti/detail/core/monitor.hpp>
 #include <tutti/detail/core/owned.hpp>
 #include <tutti/detail/shared_memory/shared_file.hpp>
 #include <tutti/detail/shared_memory/window_table.hpp>
-#include <tutti/error.hpp>
-#include <tutti/expects.hpp>
-#include <tutti/memory_source.hpp>
+#include <tutti/extend/error.hpp>
+#include <tutti/extend/expects.hpp>
+#include <tutti/extend/memory_source.hpp>
 
 #include <atomic>
 #include <new>

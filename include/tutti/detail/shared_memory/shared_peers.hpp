@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/counted.hpp>
+#include <tutti/detail/base/counted.hpp>
 #include <tutti/detail/shared_memory/peer_memory.hpp>
 #include <tutti/detail/shared_memory/peer_processes.hpp>
 

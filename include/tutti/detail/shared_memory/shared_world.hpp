@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/base/number_text.hpp>
 #include <tutti/detail/core/core_set.hpp>
 #include <tutti/detail/core/inheritance.hpp>
-#include <tutti/detail/core/number_text.hpp>
 #include <tutti/detail/shared_memory/chunk_ring.hpp>
 #include <tutti/detail/shared_memory/mail_segment.hpp>
 #include <tutti/detail/shared_memory/shared_arena.hpp>
 #include <tutti/detail/shared_memory/shared_peers.hpp>
 #include <tutti/detail/shared_memory/shared_places.hpp>
 #include <tutti/detail/shared_memory/sleep_barrier.hpp>
-#include <tutti/expects.hpp>
-#include <tutti/outcome.hpp>
-#include <tutti/rendezvous.hpp>
+#include <tutti/extend/expects.hpp>
+#include <tutti/extend/outcome.hpp>
+#include <tutti/extend/rendezvous.hpp>
 #include <tutti/transport/shared_memory_options.hpp>
 
 #include <span>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/detail/shared_memory/call_board.hpp>
-#include <tutti/message.hpp>
+#include <tutti/extend/message.hpp>
 
 #include <atomic>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/types.hpp>
+#include <tutti/extend/types.hpp>
 
 #include <atomic>
 #include <cstdint>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/base/linkage.hpp>
 #include <tutti/detail/net/address.hpp>
 #include <tutti/detail/tcp/hello.hpp>
-#include <tutti/rendezvous.hpp>
+#include <tutti/extend/rendezvous.hpp>
 #include <tutti/transport/tcp_options.hpp>
 
 #include <string>
@@ -59,5 +59,5 @@ struct directions {
 }  // namespace tutti::detail::net
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/detail/impl/tcp/address.ipp>
+#include <tutti/detail/tcp/address.ipp>
 #endif

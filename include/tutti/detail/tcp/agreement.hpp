@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/base/linkage.hpp>
 #include <tutti/detail/tcp/frame.hpp>
 
 #include <cstddef>
@@ -62,5 +62,5 @@ class agreement {
 }  // namespace tutti::detail::net
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/detail/impl/tcp/agreement.ipp>
+#include <tutti/detail/tcp/agreement.ipp>
 #endif

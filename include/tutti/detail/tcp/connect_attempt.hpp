@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/base/linkage.hpp>
 #include <tutti/detail/core/descriptor.hpp>
-#include <tutti/detail/core/linkage.hpp>
 #include <tutti/detail/net/address.hpp>
 #include <tutti/detail/tcp/hello.hpp>
 #include <tutti/detail/tcp/waiter.hpp>
-#include <tutti/time.hpp>
+#include <tutti/extend/time.hpp>
 #include <tutti/transport/tcp_options.hpp>
 
 #include <cstddef>
@@ -81,5 +81,5 @@ class connect_attempt {
 }  // namespace tutti::detail::net
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/detail/impl/tcp/connect_attempt.ipp>
+#include <tutti/detail/tcp/connect_attempt.ipp>
 #endif

@@ -6,7 +6,7 @@
 #include <tutti/detail/tcp/frame_writer.hpp>
 #include <tutti/detail/tcp/hello.hpp>
 #include <tutti/detail/tcp/tuning.hpp>
-#include <tutti/time.hpp>
+#include <tutti/extend/time.hpp>
 #include <tutti/transport/tcp_options.hpp>
 
 namespace tutti::inline v0_1_0::detail::net {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/base/linkage.hpp>
 #include <tutti/detail/core/owned.hpp>
 #include <tutti/detail/tcp/address.hpp>
 #include <tutti/detail/tcp/connect_attempt.hpp>
 #include <tutti/detail/tcp/listener.hpp>
-#include <tutti/error.hpp>
+#include <tutti/extend/error.hpp>
 
 #include <string>
 #include <utility>
@@ -110,5 +110,5 @@ class connector final : private listener::visitor {
 }  // namespace tutti::detail::net
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/detail/impl/tcp/connector.ipp>
+#include <tutti/detail/tcp/connector.ipp>
 #endif

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/base/linkage.hpp>
 #include <tutti/detail/core/owned.hpp>
 #include <tutti/detail/tcp/connect_attempt.hpp>
 #include <tutti/detail/tcp/connection.hpp>
-#include <tutti/error.hpp>
+#include <tutti/extend/error.hpp>
 
 #include <vector>
 
@@ -48,5 +48,5 @@ class fault_broadcast {
 }  // namespace tutti::detail::net
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/detail/impl/tcp/fault_broadcast.ipp>
+#include <tutti/detail/tcp/fault_broadcast.ipp>
 #endif

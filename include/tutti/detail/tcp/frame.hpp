@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/error.hpp>
-#include <tutti/message.hpp>
-#include <tutti/operation.hpp>
+#include <tutti/extend/error.hpp>
+#include <tutti/extend/message.hpp>
+#include <tutti/extend/operation.hpp>
 
 #include <cstring>
 #include <span>

@@ -7,7 +7,7 @@
 #include <tutti/detail/tcp/frame_writer.hpp>
 #include <tutti/detail/tcp/receive_buffer.hpp>
 #include <tutti/detail/tcp/standing.hpp>
-#include <tutti/error.hpp>
+#include <tutti/extend/error.hpp>
 
 namespace tutti::inline v0_1_0::detail::net {
 

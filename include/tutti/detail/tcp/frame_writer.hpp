@@ -3,7 +3,7 @@
 
 #include <tutti/detail/core/descriptor.hpp>
 #include <tutti/detail/tcp/frame.hpp>
-#include <tutti/expects.hpp>
+#include <tutti/extend/expects.hpp>
 
 #include <sys/uio.h>
 #include <vector>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
-#include <tutti/types.hpp>
+#include <tutti/detail/base/linkage.hpp>
+#include <tutti/extend/types.hpp>
 
 #include <array>
 #include <cstdint>
@@ -47,5 +47,5 @@ static_assert(sizeof(hello) == 64 && std::is_trivially_copyable_v<hello>);
 }  // namespace tutti::detail::net
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/detail/impl/tcp/hello.ipp>
+#include <tutti/detail/tcp/hello.ipp>
 #endif

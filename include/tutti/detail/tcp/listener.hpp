@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/base/linkage.hpp>
 #include <tutti/detail/net/greeter.hpp>
 #include <tutti/detail/net/socket.hpp>
 #include <tutti/detail/tcp/hello.hpp>
@@ -76,5 +76,5 @@ class listener {
 }  // namespace tutti::detail::net
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/detail/impl/tcp/listener.ipp>
+#include <tutti/detail/tcp/listener.ipp>
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/base/linkage.hpp>
 #include <tutti/detail/core/owned.hpp>
 #include <tutti/detail/tcp/connection.hpp>
 #include <tutti/detail/tcp/connector.hpp>
@@ -298,5 +298,5 @@ class mesh final : private connector::owner {
 }  // namespace tutti::detail::net
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/detail/impl/tcp/mesh.ipp>
+#include <tutti/detail/tcp/mesh.ipp>
 #endif

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/detail/tcp/frame.hpp>
-#include <tutti/message.hpp>
+#include <tutti/extend/message.hpp>
 
 namespace tutti::inline v0_1_0::detail::net {
 

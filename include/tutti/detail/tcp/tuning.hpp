@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
-#include <tutti/time.hpp>
+#include <tutti/detail/base/linkage.hpp>
+#include <tutti/extend/time.hpp>
 #include <tutti/transport/tcp_options.hpp>
 
 namespace tutti::inline v0_1_0::detail::net {
@@ -28,5 +28,5 @@ TUTTI_DECL void suit_one_host(int fd, tcp_options const& o) noexcept;
 }  // namespace tutti::detail::net
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/detail/impl/tcp/tuning.ipp>
+#include <tutti/detail/tcp/tuning.ipp>
 #endif

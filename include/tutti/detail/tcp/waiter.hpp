@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/base/integer_cast.hpp>
 #include <tutti/detail/core/descriptor.hpp>
-#include <tutti/detail/core/integer_cast.hpp>
-#include <tutti/error.hpp>
-#include <tutti/types.hpp>
+#include <tutti/extend/error.hpp>
+#include <tutti/extend/types.hpp>
 
 #include <sys/epoll.h>
 #include <sys/timerfd.h>

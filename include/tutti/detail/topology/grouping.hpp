@@ -2,8 +2,8 @@
 #pragma once
 
 #include <tutti/detail/core/host_map.hpp>
-#include <tutti/expects.hpp>
-#include <tutti/topology/concept.hpp>
+#include <tutti/extend/expects.hpp>
+#include <tutti/extend/topology.hpp>
 
 namespace tutti::inline v0_1_0::detail {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/integer_cast.hpp>
-#include <tutti/types.hpp>
+#include <tutti/detail/base/integer_cast.hpp>
+#include <tutti/extend/types.hpp>
 
 #include <bit>
 

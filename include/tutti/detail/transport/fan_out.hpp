@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/message.hpp>
-#include <tutti/transport/concept.hpp>
+#include <tutti/extend/message.hpp>
+#include <tutti/extend/transport.hpp>
 
 #include <cstddef>
 #include <span>

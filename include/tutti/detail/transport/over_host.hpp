@@ -3,11 +3,11 @@
 
 #include <tutti/detail/core/mismatch.hpp>
 #include <tutti/detail/locality/either_descriptor.hpp>
-#include <tutti/error.hpp>
-#include <tutti/memory_source.hpp>
-#include <tutti/message.hpp>
-#include <tutti/time.hpp>
-#include <tutti/transport/concept.hpp>
+#include <tutti/extend/error.hpp>
+#include <tutti/extend/memory_source.hpp>
+#include <tutti/extend/message.hpp>
+#include <tutti/extend/time.hpp>
+#include <tutti/extend/transport.hpp>
 
 #include <array>
 #include <chrono>

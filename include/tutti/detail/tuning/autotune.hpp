@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/buffer.hpp>
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/broadcast.hpp>
 #include <tutti/collective/reduce.hpp>
 #include <tutti/detail/tuning/tuning.hpp>
+#include <tutti/extend/buffer.hpp>
+#include <tutti/extend/time.hpp>
 #include <tutti/reduction/arithmetic.hpp>
-#include <tutti/time.hpp>
 #include <tutti/topology/doubling.hpp>
 #include <tutti/topology/star.hpp>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/detail/core/host_map.hpp>
-#include <tutti/time.hpp>
+#include <tutti/extend/time.hpp>
 
 #include <algorithm>
 #include <mutex>

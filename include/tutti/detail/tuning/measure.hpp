@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/allocator.hpp>
+#include <tutti/collective/allocator.hpp>
 #include <tutti/detail/tuning/copy_probe.hpp>
 #include <tutti/detail/tuning/helper_meter.hpp>
 #include <tutti/detail/tuning/probe.hpp>

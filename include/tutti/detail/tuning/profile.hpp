@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/memory_kind.hpp>
-#include <tutti/types.hpp>
+#include <tutti/extend/memory_kind.hpp>
+#include <tutti/extend/types.hpp>
 
 #include <algorithm>
 #include <cstddef>

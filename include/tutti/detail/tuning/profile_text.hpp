@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/detail/tuning/profile.hpp>
-#include <tutti/types.hpp>
+#include <tutti/extend/types.hpp>
 
 #include <algorithm>
 #include <charconv>

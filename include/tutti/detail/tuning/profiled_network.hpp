@@ -4,9 +4,9 @@
 #include <tutti/detail/core/host_map.hpp>
 #include <tutti/detail/topology/timing.hpp>
 #include <tutti/detail/tuning/profile.hpp>
-#include <tutti/memory_kind.hpp>
-#include <tutti/operation.hpp>
-#include <tutti/types.hpp>
+#include <tutti/extend/memory_kind.hpp>
+#include <tutti/extend/operation.hpp>
+#include <tutti/extend/types.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/integer_cast.hpp>
+#include <tutti/detail/base/integer_cast.hpp>
 #include <tutti/detail/tuning/preference.hpp>
 #include <tutti/detail/tuning/profile.hpp>
 #include <tutti/detail/tuning/profiled_network.hpp>

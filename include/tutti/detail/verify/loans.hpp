@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/detail/topology/table.hpp>
-#include <tutti/topology/concept.hpp>
+#include <tutti/extend/topology.hpp>
 
 #include <string_view>
 

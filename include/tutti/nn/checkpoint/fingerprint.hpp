@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
-#include <tutti/detail/core/number_text.hpp>
+#include <tutti/detail/base/linkage.hpp>
+#include <tutti/detail/base/number_text.hpp>
 #include <tutti/nn/data/augmentation.hpp>
 #include <tutti/nn/data/dataset.hpp>
 #include <tutti/nn/settings.hpp>
@@ -58,5 +58,5 @@ class fingerprint {
 }  // namespace tutti::nn
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/nn/detail/impl/checkpoint/fingerprint.ipp>
+#include <tutti/nn/checkpoint/fingerprint.ipp>
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/base/linkage.hpp>
 #include <tutti/nn/report/metrics.hpp>
 
 #include <cstdint>
@@ -25,5 +25,5 @@ namespace tutti::inline v0_1_0::nn {
 }  // namespace tutti::nn
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/nn/detail/impl/checkpoint/history_text.ipp>
+#include <tutti/nn/checkpoint/history_text.ipp>
 #endif

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/base/linkage.hpp>
+#include <tutti/extend/types.hpp>
 #include <tutti/nn/trainable.hpp>
 #include <tutti/nn/training_place.hpp>
-#include <tutti/types.hpp>
 
 #include <span>
 #include <string>
@@ -71,5 +71,5 @@ void restore(training_state const& from, Replica& to) {
 }  // namespace tutti::nn
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/nn/detail/impl/checkpoint/state.ipp>
+#include <tutti/nn/checkpoint/state.ipp>
 #endif

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/expects.hpp>
+#include <tutti/extend/expects.hpp>
+#include <tutti/extend/types.hpp>
 #include <tutti/nn/detail/norm.hpp>
-#include <tutti/types.hpp>
 
 #include <algorithm>
 #include <cmath>

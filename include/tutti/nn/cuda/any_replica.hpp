@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/nn/detail/cuda/math.hpp>
-#include <tutti/nn/detail/device/any_replica.hpp>
+#include <tutti/nn/cuda/detail/device/any_replica.hpp>
+#include <tutti/nn/cuda/detail/runtime/math.hpp>
 
 namespace tutti::inline v0_1_0::nn::cuda {
 
@@ -21,7 +21,7 @@ namespace tutti::inline v0_1_0::nn::cuda {
 ///
 /// Any strategy that sums in host memory trains it; `device_synchronous` does not.
 ///
-/// Programs link tutti::nn_cuda, or compile tutti/nn/cuda.cu by nvcc, which cannot read this header.
+/// Programs link tutti::nn_cuda, or compile tutti/nn/cuda/cuda.cu by nvcc, which cannot read this header.
 using any_replica = detail::device::any_replica<detail::cuda::math>;
 
 }  // namespace tutti::nn::cuda

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/nn/detail/cuda/math.hpp>
-#include <tutti/nn/detail/device/replica.hpp>
+#include <tutti/nn/cuda/detail/device/replica.hpp>
+#include <tutti/nn/cuda/detail/runtime/math.hpp>
 
 namespace tutti::inline v0_1_0::nn::cuda {
 
@@ -11,7 +11,7 @@ namespace tutti::inline v0_1_0::nn::cuda {
 ///
 /// Making it makes its device the current one of that thread. Later it does not matter which one is.
 ///
-/// Programs link tutti::nn_cuda, or compile tutti/nn/cuda.cu by nvcc, which cannot read this header.
+/// Programs link tutti::nn_cuda, or compile tutti/nn/cuda/cuda.cu by nvcc, which cannot read this header.
 using replica = detail::device::replica<detail::cuda::math>;
 
 }  // namespace tutti::nn::cuda

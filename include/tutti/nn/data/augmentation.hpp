@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/expects.hpp>
+#include <tutti/extend/expects.hpp>
 #include <tutti/nn/random.hpp>
 #include <tutti/nn/shape.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/base/linkage.hpp>
 #include <tutti/nn/data/dataset.hpp>
 
 #include <filesystem>
@@ -22,5 +22,5 @@ namespace tutti::inline v0_1_0::nn {
 }  // namespace tutti::nn
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/nn/detail/impl/data/cifar10.ipp>
+#include <tutti/nn/data/cifar10.ipp>
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/base/linkage.hpp>
 #include <tutti/nn/data/dataset.hpp>
 
 #include <cstddef>
@@ -23,5 +23,5 @@ namespace tutti::inline v0_1_0::nn {
 }  // namespace tutti::nn
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/nn/detail/impl/data/idx.ipp>
+#include <tutti/nn/data/idx.ipp>
 #endif

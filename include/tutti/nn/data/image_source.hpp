@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/base/linkage.hpp>
 #include <tutti/nn/data/augmentation.hpp>
 #include <tutti/nn/data/dataset.hpp>
 #include <tutti/nn/data/normalisation.hpp>
@@ -67,5 +67,5 @@ class image_source {
 }  // namespace tutti::nn
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/nn/detail/impl/data/image_source.ipp>
+#include <tutti/nn/data/image_source.ipp>
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
-#include <tutti/expects.hpp>
+#include <tutti/detail/base/linkage.hpp>
+#include <tutti/extend/expects.hpp>
 #include <tutti/nn/data/dataset.hpp>
 #include <tutti/nn/detail/loops.hpp>
 
@@ -65,5 +65,5 @@ class normalisation {
 }  // namespace tutti::nn
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/nn/detail/impl/data/normalisation.ipp>
+#include <tutti/nn/data/normalisation.ipp>
 #endif

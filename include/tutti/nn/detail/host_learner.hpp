@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/base/linkage.hpp>
 #include <tutti/nn/detail/accumulator.hpp>
 #include <tutti/nn/detail/learner.hpp>
 #include <tutti/nn/loss/softmax_cross_entropy.hpp>
@@ -107,5 +107,5 @@ class host_learner {
 }  // namespace tutti::nn::detail
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/nn/detail/impl/core/host_learner.ipp>
+#include <tutti/nn/detail/host_learner.ipp>
 #endif

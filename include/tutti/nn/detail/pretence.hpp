@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/expects.hpp>
+#include <tutti/extend/expects.hpp>
+#include <tutti/extend/time.hpp>
 #include <tutti/nn/parameter_range.hpp>
-#include <tutti/time.hpp>
 
 #include <algorithm>
 #include <cstddef>

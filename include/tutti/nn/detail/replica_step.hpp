@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/nn/strategy/concept.hpp>
+#include <tutti/extend/time.hpp>
+#include <tutti/nn/extend/strategy.hpp>
 #include <tutti/nn/trainable.hpp>
-#include <tutti/time.hpp>
 
 #include <cstddef>
 #include <span>

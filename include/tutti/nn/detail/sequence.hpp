@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/expects.hpp>
-#include <tutti/nn/layer/concept.hpp>
+#include <tutti/extend/expects.hpp>
+#include <tutti/nn/extend/layer.hpp>
 #include <tutti/nn/layer/geometry.hpp>
 
 #include <cstddef>

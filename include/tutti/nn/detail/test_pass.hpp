@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/base/linkage.hpp>
 #include <tutti/detail/reduction/deposit.hpp>
+#include <tutti/extend/types.hpp>
 #include <tutti/nn/data/image_source.hpp>
 #include <tutti/nn/data/sampler.hpp>
 #include <tutti/nn/detail/data/batch_loader.hpp>
 #include <tutti/nn/loss/score.hpp>
 #include <tutti/reduction/binned.hpp>
-#include <tutti/types.hpp>
 
 #include <algorithm>
 #include <array>
@@ -67,5 +67,5 @@ class test_pass {
 }  // namespace tutti::nn::detail
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/nn/detail/impl/core/test_pass.ipp>
+#include <tutti/nn/detail/test_pass.ipp>
 #endif

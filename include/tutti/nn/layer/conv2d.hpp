@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/expects.hpp>
+#include <tutti/extend/expects.hpp>
 #include <tutti/nn/convolution.hpp>
 #include <tutti/nn/detail/convolution/blas.hpp>
 #include <tutti/nn/detail/convolution/onednn.hpp>
 #include <tutti/nn/detail/layer/bias.hpp>
 #include <tutti/nn/detail/loops.hpp>
+#include <tutti/nn/extend/layer.hpp>
 #include <tutti/nn/layer/activation.hpp>
-#include <tutti/nn/layer/concept.hpp>
 #include <tutti/nn/layer/geometry.hpp>
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/nn/detail/layer/pooling.hpp>
-#include <tutti/nn/layer/concept.hpp>
+#include <tutti/nn/extend/layer.hpp>
 
 #include <algorithm>
 #include <bit>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/expects.hpp>
+#include <tutti/extend/expects.hpp>
 #include <tutti/nn/detail/exponential.hpp>
 #include <tutti/nn/loss/score.hpp>
 #include <tutti/nn/tensor.hpp>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
-#include <tutti/expects.hpp>
+#include <tutti/detail/base/linkage.hpp>
+#include <tutti/extend/expects.hpp>
 #include <tutti/nn/detail/optimizer/corrected_sgd.hpp>
 #include <tutti/nn/optimizer/lars.hpp>
 #include <tutti/nn/optimizer/sgd.hpp>
@@ -42,5 +42,5 @@ static_assert(optimizer<any_optimizer>);
 }  // namespace tutti::nn
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/nn/detail/impl/optimizer/any_optimizer.ipp>
+#include <tutti/nn/optimizer/any_optimizer.ipp>
 #endif

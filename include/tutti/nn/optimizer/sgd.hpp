@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/expects.hpp>
+#include <tutti/extend/expects.hpp>
 #include <tutti/nn/detail/loops.hpp>
-#include <tutti/nn/optimizer/concept.hpp>
+#include <tutti/nn/extend/optimizer.hpp>
 
 #include <cstddef>
 #include <span>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/expects.hpp>
+#include <tutti/extend/expects.hpp>
+#include <tutti/extend/types.hpp>
 #include <tutti/nn/detail/parallel/initial_weights.hpp>
 #include <tutti/nn/layer/dense.hpp>
-#include <tutti/types.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -3,13 +3,13 @@
 
 #include <tutti/collective/request.hpp>
 #include <tutti/collective/send_recv.hpp>
-#include <tutti/expects.hpp>
+#include <tutti/extend/expects.hpp>
+#include <tutti/extend/time.hpp>
 #include <tutti/nn/detail/parallel/cut_layers.hpp>
 #include <tutti/nn/detail/parallel/pipeline_stage.hpp>
+#include <tutti/nn/extend/parallel.hpp>
 #include <tutti/nn/loss/softmax_cross_entropy.hpp>
-#include <tutti/nn/parallel/concept.hpp>
 #include <tutti/nn/parallel/pipeline_schedule.hpp>
-#include <tutti/time.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/expects.hpp>
+#include <tutti/extend/expects.hpp>
 #include <tutti/nn/detail/layer/bias.hpp>
 #include <tutti/nn/detail/parallel/initial_weights.hpp>
 #include <tutti/nn/detail/product/product.hpp>
+#include <tutti/nn/extend/layer.hpp>
 #include <tutti/nn/layer/activation.hpp>
-#include <tutti/nn/layer/concept.hpp>
 
 #include <algorithm>
 #include <cstddef>

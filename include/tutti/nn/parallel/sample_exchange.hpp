@@ -3,7 +3,7 @@
 
 #include <tutti/collective/allgather.hpp>
 #include <tutti/collective/reduce_scatter.hpp>
-#include <tutti/expects.hpp>
+#include <tutti/extend/expects.hpp>
 #include <tutti/nn/tensor.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 

@@ -2,16 +2,16 @@
 #pragma once
 
 #include <tutti/collective/allreduce.hpp>
-#include <tutti/expects.hpp>
+#include <tutti/extend/expects.hpp>
+#include <tutti/extend/types.hpp>
+#include <tutti/nn/extend/parallel.hpp>
 #include <tutti/nn/layer/activation.hpp>
 #include <tutti/nn/layer/pooling.hpp>
 #include <tutti/nn/loss/softmax_cross_entropy.hpp>
-#include <tutti/nn/parallel/concept.hpp>
 #include <tutti/nn/parallel/row_parallel_dense.hpp>
 #include <tutti/nn/parallel/sample_exchange.hpp>
 #include <tutti/nn/parallel/spatial_conv2d.hpp>
 #include <tutti/reduction/arithmetic.hpp>
-#include <tutti/types.hpp>
 
 #include <array>
 #include <cstddef>

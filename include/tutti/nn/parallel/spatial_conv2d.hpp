@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/expects.hpp>
+#include <tutti/extend/expects.hpp>
 #include <tutti/nn/detail/parallel/halo_exchange.hpp>
+#include <tutti/nn/extend/parallel.hpp>
 #include <tutti/nn/layer/conv2d.hpp>
-#include <tutti/nn/parallel/concept.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/expects.hpp>
+#include <tutti/extend/expects.hpp>
+#include <tutti/nn/extend/parallel.hpp>
 #include <tutti/nn/layer/activation.hpp>
 #include <tutti/nn/loss/softmax_cross_entropy.hpp>
 #include <tutti/nn/parallel/column_parallel_dense.hpp>
-#include <tutti/nn/parallel/concept.hpp>
 #include <tutti/nn/parallel/row_parallel_dense.hpp>
 #include <tutti/nn/parallel/sample_exchange.hpp>
 

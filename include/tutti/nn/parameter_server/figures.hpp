@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/extend/types.hpp>
 #include <tutti/nn/parameter_server/histogram.hpp>
-#include <tutti/types.hpp>
 
 #include <cstdint>
 #include <string>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
-#include <tutti/types.hpp>
+#include <tutti/detail/base/linkage.hpp>
+#include <tutti/extend/types.hpp>
 
 #include <string>
 
@@ -39,5 +39,5 @@ class roles {
 }  // namespace tutti::nn::parameter_server
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/nn/detail/impl/parameter_server/roles.ipp>
+#include <tutti/nn/parameter_server/roles.ipp>
 #endif

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/expects.hpp>
+#include <tutti/extend/expects.hpp>
+#include <tutti/extend/time.hpp>
+#include <tutti/extend/types.hpp>
 #include <tutti/nn/detail/parameter_server/connections.hpp>
 #include <tutti/nn/detail/parameter_server/layout.hpp>
 #include <tutti/nn/detail/parameter_server/observation.hpp>
@@ -16,8 +18,6 @@
 #include <tutti/nn/parameter_server/roles.hpp>
 #include <tutti/nn/trainable.hpp>
 #include <tutti/nn/trainer.hpp>
-#include <tutti/time.hpp>
-#include <tutti/types.hpp>
 
 #include <utility>
 

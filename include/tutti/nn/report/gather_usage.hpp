@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/collective/communicator.hpp>
 #include <tutti/collective/send_recv.hpp>
-#include <tutti/communicator.hpp>
 #include <tutti/gather_timelines.hpp>
 #include <tutti/nn/report/usage.hpp>
 #include <tutti/nn/report/usage_meter.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/base/linkage.hpp>
 #include <tutti/nn/report/metrics.hpp>
 #include <tutti/nn/settings.hpp>
 
@@ -16,5 +16,5 @@ namespace tutti::inline v0_1_0::nn {
 }  // namespace tutti::nn
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/nn/detail/impl/report/json.ipp>
+#include <tutti/nn/report/json.ipp>
 #endif

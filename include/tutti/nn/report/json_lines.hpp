@@ -47,5 +47,5 @@ class json_lines {
 }  // namespace tutti::nn
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/nn/detail/impl/report/json_lines.ipp>
+#include <tutti/nn/report/json_lines.ipp>
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/base/linkage.hpp>
 #include <tutti/nn/report/metrics.hpp>
 
 #include <cstddef>
@@ -55,5 +55,5 @@ class progress {
 }  // namespace tutti::nn
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/nn/detail/impl/report/progress.ipp>
+#include <tutti/nn/report/progress.ipp>
 #endif

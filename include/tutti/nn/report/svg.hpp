@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/base/linkage.hpp>
 #include <tutti/nn/report/metrics.hpp>
 #include <tutti/nn/report/usage.hpp>
 
@@ -32,5 +32,5 @@ inline constexpr std::size_t most_usage_rows = 8;
 }  // namespace tutti::nn
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/nn/detail/impl/report/svg.ipp>
+#include <tutti/nn/report/svg.ipp>
 #endif

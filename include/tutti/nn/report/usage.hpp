@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
-#include <tutti/time.hpp>
+#include <tutti/detail/base/linkage.hpp>
+#include <tutti/extend/time.hpp>
 
 #include <cstddef>
 #include <span>
@@ -50,5 +50,5 @@ TUTTI_DECL void align(std::vector<usage>& ranks);
 }  // namespace tutti::nn
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/nn/detail/impl/report/usage.ipp>
+#include <tutti/nn/report/usage.ipp>
 #endif

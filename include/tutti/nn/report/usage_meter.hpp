@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/message.hpp>
+#include <tutti/extend/message.hpp>
+#include <tutti/extend/operation.hpp>
+#include <tutti/extend/time.hpp>
+#include <tutti/extend/trace.hpp>
+#include <tutti/extend/types.hpp>
 #include <tutti/nn/detail/report/resident.hpp>
 #include <tutti/nn/report/usage.hpp>
-#include <tutti/operation.hpp>
-#include <tutti/time.hpp>
-#include <tutti/trace/concept.hpp>
-#include <tutti/types.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/base/linkage.hpp>
 #include <tutti/nn/settings.hpp>
 
 #include <algorithm>
@@ -126,5 +126,5 @@ static_assert(schedule<any_schedule>);
 }  // namespace tutti::nn
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/nn/detail/impl/schedule/learning_rate.ipp>
+#include <tutti/nn/schedule/learning_rate.ipp>
 #endif

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/nn/detail/strategy/equal_replicas.hpp>
-#include <tutti/nn/strategy/concept.hpp>
+#include <tutti/nn/extend/strategy.hpp>
 
 namespace tutti::inline v0_1_0::nn {
 

@@ -3,11 +3,11 @@
 
 #include <tutti/collective/broadcast.hpp>
 #include <tutti/collective/reduce.hpp>
-#include <tutti/nn/strategy/concept.hpp>
+#include <tutti/extend/topology.hpp>
+#include <tutti/extend/types.hpp>
+#include <tutti/nn/extend/strategy.hpp>
 #include <tutti/nn/strategy/synchronous.hpp>
 #include <tutti/reduction/arithmetic.hpp>
-#include <tutti/topology/concept.hpp>
-#include <tutti/types.hpp>
 
 #include <cstddef>
 #include <span>

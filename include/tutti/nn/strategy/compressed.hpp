@@ -3,9 +3,9 @@
 
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/broadcast.hpp>
-#include <tutti/expects.hpp>
+#include <tutti/extend/expects.hpp>
 #include <tutti/nn/detail/strategy/equal_replicas.hpp>
-#include <tutti/nn/strategy/concept.hpp>
+#include <tutti/nn/extend/strategy.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/topology/binary_tree.hpp>
 #include <tutti/topology/direct.hpp>

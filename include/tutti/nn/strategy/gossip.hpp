@@ -6,7 +6,7 @@
 #include <tutti/nn/detail/strategy/group_operations.hpp>
 #include <tutti/nn/detail/strategy/neighbourhood.hpp>
 #include <tutti/nn/detail/strategy/packing.hpp>
-#include <tutti/nn/strategy/concept.hpp>
+#include <tutti/nn/extend/strategy.hpp>
 
 #include <algorithm>
 #include <array>

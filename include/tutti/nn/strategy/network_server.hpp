@@ -3,15 +3,15 @@
 
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/request.hpp>
-#include <tutti/expects.hpp>
-#include <tutti/network_operation.hpp>
+#include <tutti/extend/expects.hpp>
+#include <tutti/extend/network_operation.hpp>
+#include <tutti/extend/types.hpp>
 #include <tutti/nn/detail/strategy/equal_replicas.hpp>
 #include <tutti/nn/detail/strategy/group_operations.hpp>
+#include <tutti/nn/extend/strategy.hpp>
 #include <tutti/nn/settings.hpp>
-#include <tutti/nn/strategy/concept.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/topology/in_network.hpp>
-#include <tutti/types.hpp>
 
 #include <algorithm>
 #include <cstddef>

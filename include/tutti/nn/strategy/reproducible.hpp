@@ -3,9 +3,9 @@
 
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/request.hpp>
-#include <tutti/expects.hpp>
+#include <tutti/extend/expects.hpp>
 #include <tutti/nn/detail/strategy/equal_replicas.hpp>
-#include <tutti/nn/strategy/concept.hpp>
+#include <tutti/nn/extend/strategy.hpp>
 #include <tutti/nn/strategy/synchronous.hpp>
 #include <tutti/reduction/reproducible_sum.hpp>
 

@@ -3,11 +3,11 @@
 
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/request.hpp>
-#include <tutti/expects.hpp>
+#include <tutti/extend/expects.hpp>
 #include <tutti/nn/detail/compression/conversion.hpp>
 #include <tutti/nn/detail/strategy/equal_replicas.hpp>
 #include <tutti/nn/detail/strategy/group_operations.hpp>
-#include <tutti/nn/strategy/concept.hpp>
+#include <tutti/nn/extend/strategy.hpp>
 #include <tutti/progress_thread.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/nn/strategy/concept.hpp>
-#include <tutti/trace/concept.hpp>
+#include <tutti/extend/trace.hpp>
+#include <tutti/nn/extend/strategy.hpp>
 
 #include <cstddef>
 #include <span>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/base/linkage.hpp>
 #include <tutti/detail/core/descriptor.hpp>
-#include <tutti/detail/core/linkage.hpp>
 #include <tutti/nn/checkpoint/error.hpp>
 
 #include <cstddef>
@@ -46,5 +46,5 @@ class atomic_file {
 }  // namespace tutti::nn::detail
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/nn/detail/impl/checkpoint/atomic_file.ipp>
+#include <tutti/nn/detail/checkpoint/atomic_file.ipp>
 #endif

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/base/linkage.hpp>
+#include <tutti/extend/types.hpp>
 #include <tutti/nn/checkpoint/fingerprint.hpp>
 #include <tutti/nn/checkpoint/state.hpp>
 #include <tutti/nn/detail/checkpoint/format.hpp>
 #include <tutti/nn/detail/checkpoint/names.hpp>
 #include <tutti/nn/detail/checkpoint/views.hpp>
-#include <tutti/nn/strategy/concept.hpp>
+#include <tutti/nn/extend/strategy.hpp>
 #include <tutti/nn/trainable.hpp>
-#include <tutti/types.hpp>
 
 #include <array>
 #include <cstddef>
@@ -136,5 +136,5 @@ class checkpoint_folder {
 }  // namespace tutti::nn::detail
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/nn/detail/impl/checkpoint/folder.ipp>
+#include <tutti/nn/detail/checkpoint/folder.ipp>
 #endif

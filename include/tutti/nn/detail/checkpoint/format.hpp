@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/base/linkage.hpp>
 #include <tutti/detail/core/descriptor.hpp>
-#include <tutti/detail/core/linkage.hpp>
 #include <tutti/nn/checkpoint/error.hpp>
 
 #include <array>
@@ -128,5 +128,5 @@ class section_file {
 }  // namespace tutti::nn::detail
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/nn/detail/impl/checkpoint/format.ipp>
+#include <tutti/nn/detail/checkpoint/format.ipp>
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
-#include <tutti/types.hpp>
+#include <tutti/detail/base/linkage.hpp>
+#include <tutti/extend/types.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -50,5 +50,5 @@ class checkpoint_names {
 }  // namespace tutti::nn::detail
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/nn/detail/impl/checkpoint/names.ipp>
+#include <tutti/nn/detail/checkpoint/names.ipp>
 #endif

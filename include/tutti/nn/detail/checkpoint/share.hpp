@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/collective/broadcast.hpp>
-#include <tutti/detail/core/integer_cast.hpp>
+#include <tutti/detail/base/integer_cast.hpp>
 #include <tutti/nn/checkpoint/state.hpp>
 #include <tutti/topology/doubling.hpp>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/extend/types.hpp>
 #include <tutti/nn/training_place.hpp>
-#include <tutti/types.hpp>
 
 #include <span>
 #include <string>

@@ -5,7 +5,7 @@
 #include <tutti/detail/reduction/kernel.hpp>
 #include <tutti/detail/reduction/number.hpp>
 #include <tutti/detail/reduction/short_block.hpp>
-#include <tutti/expects.hpp>
+#include <tutti/extend/expects.hpp>
 
 #include <cstddef>
 #include <span>

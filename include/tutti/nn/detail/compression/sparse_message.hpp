@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/error.hpp>
-#include <tutti/expects.hpp>
+#include <tutti/extend/error.hpp>
+#include <tutti/extend/expects.hpp>
 #include <tutti/nn/compression/feedback.hpp>
 #include <tutti/nn/compression/selection.hpp>
 

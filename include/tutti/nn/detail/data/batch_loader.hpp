@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/base/linkage.hpp>
 #include <tutti/nn/data/image_source.hpp>
 
 #include <atomic>
@@ -99,5 +99,5 @@ class batch_loader {
 }  // namespace tutti::nn::detail
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/nn/detail/impl/data/batch_loader.ipp>
+#include <tutti/nn/detail/data/batch_loader.ipp>
 #endif

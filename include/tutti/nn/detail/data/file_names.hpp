@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/base/linkage.hpp>
 
 #include <array>
 #include <cstddef>
@@ -26,5 +26,5 @@ namespace tutti::inline v0_1_0::nn::detail {
 }  // namespace tutti::nn::detail
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/nn/detail/impl/data/file_names.ipp>
+#include <tutti/nn/detail/data/file_names.ipp>
 #endif

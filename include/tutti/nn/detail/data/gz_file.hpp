@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/base/linkage.hpp>
 #include <tutti/nn/data/dataset.hpp>
 
 #include <cstddef>
@@ -55,5 +55,5 @@ class gz_file {
 }  // namespace tutti::nn::detail
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/nn/detail/impl/data/gz_file.ipp>
+#include <tutti/nn/detail/data/gz_file.ipp>
 #endif

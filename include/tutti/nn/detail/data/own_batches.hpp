@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/base/linkage.hpp>
+#include <tutti/extend/types.hpp>
 #include <tutti/nn/data/sampler.hpp>
 #include <tutti/nn/schedule/batch_plan.hpp>
 #include <tutti/nn/settings.hpp>
-#include <tutti/types.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -66,5 +66,5 @@ class own_batches {
 }  // namespace tutti::nn::detail
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/nn/detail/impl/data/own_batches.ipp>
+#include <tutti/nn/detail/data/own_batches.ipp>
 #endif

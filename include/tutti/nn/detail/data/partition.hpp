@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/base/linkage.hpp>
+#include <tutti/extend/types.hpp>
 #include <tutti/nn/settings.hpp>
-#include <tutti/types.hpp>
 
 #include <cstdint>
 #include <span>
@@ -26,5 +26,5 @@ namespace tutti::inline v0_1_0::nn::detail {
 }  // namespace tutti::nn::detail
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/nn/detail/impl/data/partition.ipp>
+#include <tutti/nn/detail/data/partition.ipp>
 #endif

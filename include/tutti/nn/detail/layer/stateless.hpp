@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/nn/layer/concept.hpp>
+#include <tutti/nn/extend/layer.hpp>
 
 namespace tutti::inline v0_1_0::nn::detail {
 

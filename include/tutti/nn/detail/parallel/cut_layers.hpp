@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/base/linkage.hpp>
 
 #include <cstddef>
 #include <span>
@@ -19,5 +19,5 @@ namespace tutti::inline v0_1_0::nn::detail {
 }  // namespace tutti::nn::detail
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/nn/detail/impl/parallel/cut_layers.ipp>
+#include <tutti/nn/detail/parallel/cut_layers.ipp>
 #endif

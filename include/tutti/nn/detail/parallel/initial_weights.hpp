@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/nn/parallel/concept.hpp>
+#include <tutti/nn/extend/parallel.hpp>
 #include <tutti/nn/random.hpp>
 
 #include <cmath>

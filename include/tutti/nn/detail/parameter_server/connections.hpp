@@ -2,10 +2,10 @@
 #pragma once
 
 #include <tutti/detail/core/owned.hpp>
+#include <tutti/extend/types.hpp>
 #include <tutti/nn/detail/parameter_server/peer_channel.hpp>
 #include <tutti/nn/parameter_server/figures.hpp>
 #include <tutti/nn/parameter_server/roles.hpp>
-#include <tutti/types.hpp>
 
 #include <span>
 #include <vector>

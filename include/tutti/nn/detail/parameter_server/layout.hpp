@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/base/linkage.hpp>
 #include <tutti/nn/detail/parameter_server/key_range.hpp>
 #include <tutti/nn/parameter_range.hpp>
 
@@ -51,5 +51,5 @@ class layout {
 }  // namespace tutti::nn::parameter_server::detail
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/nn/detail/impl/parameter_server/layout.ipp>
+#include <tutti/nn/detail/parameter_server/layout.ipp>
 #endif

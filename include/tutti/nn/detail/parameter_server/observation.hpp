@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/extend/time.hpp>
 #include <tutti/nn/detail/parameter_server/rates.hpp>
 #include <tutti/nn/detail/parameter_server/scheduler.hpp>
 #include <tutti/nn/detail/parameter_server/state_size.hpp>
@@ -8,7 +9,6 @@
 #include <tutti/nn/report/metrics.hpp>
 #include <tutti/nn/trainable.hpp>
 #include <tutti/nn/trainer.hpp>
-#include <tutti/time.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -6,7 +6,7 @@
 #include <tutti/collective/request.hpp>
 #include <tutti/collective/send_recv.hpp>
 #include <tutti/detail/core/owned.hpp>
-#include <tutti/error.hpp>
+#include <tutti/extend/error.hpp>
 #include <tutti/nn/detail/parameter_server/peer_channel_trace.hpp>
 #include <tutti/nn/parameter_server/figures.hpp>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/trace/concept.hpp>
-#include <tutti/types.hpp>
+#include <tutti/extend/trace.hpp>
+#include <tutti/extend/types.hpp>
 
 #include <cstdint>
 

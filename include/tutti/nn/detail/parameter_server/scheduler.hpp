@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/base/linkage.hpp>
 #include <tutti/nn/detail/parameter_server/message.hpp>
 #include <tutti/nn/parameter_server/consistency.hpp>
 #include <tutti/nn/schedule/batch_plan.hpp>
@@ -129,5 +129,5 @@ class scheduler {
 }  // namespace tutti::nn::parameter_server::detail
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/nn/detail/impl/parameter_server/scheduler.ipp>
+#include <tutti/nn/detail/parameter_server/scheduler.ipp>
 #endif

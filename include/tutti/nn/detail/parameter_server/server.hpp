@@ -3,7 +3,9 @@
 
 #include <tutti/collective/when_any.hpp>
 #include <tutti/detail/engine/wait.hpp>
-#include <tutti/expects.hpp>
+#include <tutti/extend/expects.hpp>
+#include <tutti/extend/time.hpp>
+#include <tutti/extend/trace.hpp>
 #include <tutti/nn/detail/parameter_server/message.hpp>
 #include <tutti/nn/detail/parameter_server/outgoing_weights.hpp>
 #include <tutti/nn/detail/parameter_server/peer_channel.hpp>
@@ -11,8 +13,6 @@
 #include <tutti/nn/detail/parameter_server/shard.hpp>
 #include <tutti/nn/detail/slowdown.hpp>
 #include <tutti/nn/parameter_server/figures.hpp>
-#include <tutti/time.hpp>
-#include <tutti/trace/concept.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/expects.hpp>
+#include <tutti/extend/expects.hpp>
 #include <tutti/nn/detail/parameter_server/key_range.hpp>
 #include <tutti/nn/detail/parameter_server/layout.hpp>
 #include <tutti/nn/detail/parameter_server/message.hpp>

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/integer_cast.hpp>
+#include <tutti/detail/base/integer_cast.hpp>
+#include <tutti/extend/time.hpp>
+#include <tutti/extend/trace.hpp>
 #include <tutti/nn/detail/parameter_server/clocks.hpp>
 #include <tutti/nn/detail/parameter_server/connections.hpp>
 #include <tutti/nn/detail/parameter_server/key_range.hpp>
@@ -13,8 +15,6 @@
 #include <tutti/nn/parameter_server/roles.hpp>
 #include <tutti/nn/trainable.hpp>
 #include <tutti/nn/trainer.hpp>
-#include <tutti/time.hpp>
-#include <tutti/trace/concept.hpp>
 
 #include <algorithm>
 #include <array>

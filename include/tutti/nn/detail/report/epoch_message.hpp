@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/extend/types.hpp>
 #include <tutti/nn/loss/score.hpp>
 #include <tutti/nn/report/metrics.hpp>
-#include <tutti/types.hpp>
 
 #include <algorithm>
 #include <cstddef>

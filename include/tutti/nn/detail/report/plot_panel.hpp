@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/base/linkage.hpp>
 
 #include <string>
 #include <vector>
@@ -86,5 +86,5 @@ class plot_panel {
 }  // namespace tutti::nn::detail
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/nn/detail/impl/report/plot_panel.ipp>
+#include <tutti/nn/detail/report/plot_panel.ipp>
 #endif

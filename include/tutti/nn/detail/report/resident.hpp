@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/base/number_text.hpp>
 #include <tutti/detail/core/descriptor.hpp>
-#include <tutti/detail/core/number_text.hpp>
 
 #include <array>
 #include <fcntl.h>

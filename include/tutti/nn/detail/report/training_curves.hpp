@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/base/linkage.hpp>
 #include <tutti/nn/detail/report/plot_panel.hpp>
 #include <tutti/nn/report/metrics.hpp>
 
@@ -44,5 +44,5 @@ struct training_curves {
 }  // namespace tutti::nn::detail
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/nn/detail/impl/report/training_curves.ipp>
+#include <tutti/nn/detail/report/training_curves.ipp>
 #endif

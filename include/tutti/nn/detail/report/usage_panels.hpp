@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/linkage.hpp>
+#include <tutti/detail/base/linkage.hpp>
 #include <tutti/nn/detail/report/plot_panel.hpp>
 #include <tutti/nn/report/metrics.hpp>
 #include <tutti/nn/report/usage.hpp>
@@ -29,5 +29,5 @@ inline constexpr char const* usage_colours[] = {"#2f6fb3", "#2e8b57", "#a0a0a0",
 }  // namespace tutti::nn::detail
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/nn/detail/impl/report/usage_panels.ipp>
+#include <tutti/nn/detail/report/usage_panels.ipp>
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/nn/strategy/concept.hpp>
+#include <tutti/nn/extend/strategy.hpp>
 
 #include <span>
 

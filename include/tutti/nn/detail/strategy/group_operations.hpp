@@ -4,9 +4,9 @@
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/broadcast.hpp>
 #include <tutti/collective/request.hpp>
+#include <tutti/extend/types.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/topology/binary_tree.hpp>
-#include <tutti/types.hpp>
 
 #include <span>
 #include <type_traits>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/integer_cast.hpp>
+#include <tutti/detail/base/integer_cast.hpp>
+#include <tutti/extend/types.hpp>
 #include <tutti/nn/strategy/neighbours.hpp>
-#include <tutti/types.hpp>
 
 #include <bit>
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/packing.hpp>
+#include <tutti/extend/packing.hpp>
 
 #include <cstddef>
 #include <cstring>

@@ -20,8 +20,8 @@ tutti_add_compiled(${CMAKE_CURRENT_LIST_DIR}/../../include)
 foreach(component IN LISTS tutti_FIND_COMPONENTS)
   if(NOT TARGET tutti::${component})
     set(tutti_FOUND FALSE)
-    set(tutti_NOT_FOUND_MESSAGE "tutti::${component}: there is no such component; there are tutti and tcp, asio with \
-the option with_asio, and verbs with the option with_verbs")
+    set(tutti_NOT_FOUND_MESSAGE "tutti::${component}: there is no such component; there are tutti, tcp, simulation \
+and in_network, asio with the option with_asio, and verbs with the option with_verbs")
   endif()
 endforeach()
 """
@@ -72,7 +72,7 @@ class TuttiConan(ConanFile):
         self.cpp_info.set_property("cmake_file_name", "tutti")
         module = os.path.join("lib", "cmake", "conan-official-tutti-targets.cmake")
         self.cpp_info.set_property("cmake_build_modules", [module])
-        needs = {"tutti": [], "tcp": ["tutti"]}
+        needs = {"tutti": [], "tcp": ["tutti"], "simulation": ["tutti"], "in_network": ["tutti"]}
         if self.options.with_asio:
             needs["asio"] = ["tutti", "boost::headers"]
         if self.options.with_verbs:
@@ -80,7 +80,7 @@ class TuttiConan(ConanFile):
         for name, requires in needs.items():
             component = self.cpp_info.components[name]
             component.set_property("cmake_target_name", f"tutti::{name}")
-            component.set_property("pkg_config_name", "tutti" if name == "tutti" else f"tutti-{name}")
+            component.set_property("pkg_config_name", "tutti" if name == "tutti" else f"tutti-{name}".replace("_", "-"))
             component.requires = requires
             component.bindirs = component.libdirs = []
         self.cpp_info.components["tutti"].system_libs = ["pthread"]

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/cuda/detail/device/combine.hpp>
+#include <tutti/detail/core/product.hpp>
+
+namespace tutti::inline v0_1_0::detail::device {
+
+// What is done with a combination in the same pass, while it is in registers. `Fold` combines the contributions of all
+// ranks to an element, as fold_of_all does.
+
+/// It is multiplied: a sum by 1 / n, for example.
+template <class Fold, class T>
+struct scaled {
+  Fold fold;
+  T factor;
+
+  template <class... X>
+  constexpr T operator()(X const&... x) const {
+    return product(static_cast<T>(fold(x...)), factor);
+  }
+};
+
+/// It becomes an element of another type.
+template <class Fold, class To>
+struct converted {
+  Fold fold;
+
+  template <class... X>
+  constexpr To operator()(X const&... x) const {
+    return static_cast<To>(fold(x...));
+  }
+};
+
+/// It is a gradient: v = momentum v + g, w = w - rate v, each operation rounded by itself. Takes w and v, and then the
+/// contributions; makes both anew.
+template <class Fold, class T>
+struct sgd_step {
+  Fold fold;
+  T rate;
+  T momentum;
+
+  template <class... X>
+  constexpr two<T> operator()(T w, T v, X const&... x) const {
+    T const velocity = product(momentum, v) + static_cast<T>(fold(x...));
+    return {w - product(rate, velocity), velocity};
+  }
+};
+
+}  // namespace tutti::detail::device

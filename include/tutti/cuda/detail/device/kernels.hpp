@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/cuda/detail/device/block_link.hpp>
+#include <tutti/cuda/detail/device/fused.hpp>
+#include <tutti/cuda/detail/device/interpreter.hpp>
+
+#include <cstdint>
+
+namespace tutti::inline v0_1_0::detail::device {
+
+/// What a kernel runs: an operation by its steps, cut into parts. Trivially copyable, as the next one.
+///
+/// What users make comes last. If class A has a [[no_unique_address]] member, and class B has a member of type A, nvcc
+/// 13.0 puts B's later members at other offsets in kernels than on the host.
+template <class Payload>
+struct by_steps {
+  board on;
+  operation what;
+  std::uint32_t groups;
+  std::uint32_t parts;  ///< at least as many; a group runs one after the other
+  Payload payload;
+
+  template <thread_group G>
+  constexpr bool run(G const& g, std::uint32_t group) const {
+    for (std::uint32_t part = group; part < parts; part += groups) {
+      if (!interpreter(g, on, group, part, parts, what, payload).run()) {
+        return false;
+      }
+    }
+    return true;
+  }
+};
+
+/// Or an allreduce by `direct` without steps.
+template <reduction R, rank_type N>
+struct by_direct {
+  board on;
+  operation what;
+  std::uint32_t groups;
+  std::uint32_t parts;  ///< at least as many; a group runs one after the other
+  bool in_one_hop;
+  R how;
+
+  template <thread_group G>
+  constexpr bool run(G const& g, std::uint32_t group) const {
+    for (std::uint32_t part = group; part < parts; part += groups) {
+      fused_allreduce<G, R, N> const all(g, on, group, part, parts, what, how);
+      if (!(in_one_hop ? all.in_one_hop() : all.in_one_pass())) {
+        return false;
+      }
+    }
+    return true;
+  }
+};
+
+/// All that a group of threads does in a kernel.
+template <thread_group G, class Kernel>
+constexpr void run_group(G const& g, Kernel const& kernel, std::uint32_t group) {
+  block_link<G> const link(g, kernel.on, group);
+  bool const good = link.enter() && kernel.run(g, group);
+  if (!good && link.is_first() && g.look(kernel.on.failed) == 0) {
+    g.tell(kernel.on.failed, kernel.what.number);
+  }
+  link.leave();
+}
+
+}  // namespace tutti::detail::device

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/cuda/detail/device/agreement.hpp>
+#include <tutti/cuda/detail/device/driver.hpp>
+#include <tutti/cuda/detail/device/kernel_watch.hpp>
+#include <tutti/cuda/detail/device/tables.hpp>
+#include <tutti/cuda/detail/device/windows.hpp>
+#include <tutti/detail/core/inheritance.hpp>
+#include <tutti/detail/transport/over_host.hpp>
+#include <tutti/extend/rendezvous.hpp>
+#include <tutti/extend/transport.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace tutti::inline v0_1_0::detail::device {
+
+/// How a rank takes part in a world with devices. All ranks give the same, but for the device.
+template <class Host>
+struct peers_options {
+  typename options_of<Host>::type host{};  ///< of the transport that it stands on
+  /// The number of this rank's device, which may differ from rank to rank. Negative: ranks take them in turns.
+  int device = -1;
+  /// Groups of threads that an operation has at most, each a block of a GPU's threads. 0: as many as run at a time on
+  /// the device beside those of other ranks on it, and at most 64.
+  std::uint32_t groups = 0;
+  /// Bytes of device memory that each group has for itself. Longer vectors take more rounds where a topology overwrites
+  /// what it sends, as doubling does, or a reduction's accumulators do not fit the output.
+  std::size_t scratch_bytes = std::size_t{1} << 20;
+};
+
+/// Whether ranks of Host have one another's windows: as threads, or as processes of one host.
+template <class Host, class D>
+concept meets_windows = in_process<Host> || (shares_memory<Host> && exports_memory<D>);
+
+/// What a rank has on its device. It is given back after Host, which tells the others that this rank has left: a device
+/// that frees memory may wait for all its kernels, and so for other ranks, which would wait for this one.
+template <driver D>
+class peers_memory {
+ protected:
+  struct kept_tables {
+    void const* type;
+    std::uint32_t identity;
+    std::unique_ptr<tables<D>> all;
+  };
+
+  std::unique_ptr<D> driver_;
+  std::shared_ptr<host_words> words_;
+  known_windows windows_;
+  std::vector<kept_tables> tables_;
+};
+
+/// Ranks with a device each, or a share of one, whose kernels work in each other's memory. Host does all else: messages
+/// of host memory, faults, looks.
+///
+/// Ranks that are processes reach windows only, and no memory of a user: an operation copies it there and back, part by
+/// part. So memory is never exported while operations are put into streams, which may not wait; and when this rank's
+/// own kernels have ended, the user's memory is its own again, whatever has become of other processes.
+template <transport Host, driver D>
+  requires meets_windows<Host, D>
+class peers : private peers_memory<D>, public over_host<Host> {
+  using base = over_host<Host>;
+  using there = peers_memory<D>;
+  using base::host_;
+  using there::driver_;
+  using there::tables_;
+  using there::windows_;
+  using there::words_;
+
+ public:
+  static constexpr std::string_view name = D::name;
+  using stream_type = typename D::stream_type;
+  using options = peers_options<Host>;
+  using base::rank;
+  using base::size;
+
+  /// Collective over the members of the rendezvous.
+  /// @throws error(failure::join) if Host cannot be opened, a rank has no device, or no memory of it, devices cannot
+  ///         reach each other, there are more than 16 ranks, or more ranks than groups on one device
+  template <rendezvous M>
+  explicit peers(M& meet, options const& o = {}) : base(meet, o.host) {
+    expects(o.scratch_bytes % 512 == 0 && o.scratch_bytes != 0, "peers: scratch_bytes must be a multiple of 512, not ",
+            o.scratch_bytes);
+    std::string device;
+    static_cast<void>(agree(name, meet, [&] {
+      if (size() > most_ranks) {
+        throw error(failure::join, "kernels work in the memory of at most " + std::to_string(most_ranks) +
+                                       " ranks, and there are " + std::to_string(size()) +
+                                       "; use fewer, or take staged");
+      }
+      device_ = device_for<D>(rank(), o.device);
+      driver_ = std::make_unique<D>(device_);
+      device = driver_->device();
+      return std::string();
+    }));
+    auto const devices = meet.exchange(device);
+    auto const groups = agree(name, meet, [&] {
+      for (std::string const& other : devices) {
+        if constexpr (in_process<Host>) {
+          driver_->reach(other);
+        }
+      }
+      return std::to_string(share(devices, o.groups));
+    });
+    for (std::string const& one : groups) {
+      groups_ = (std::min)(groups_, word_reader(one).number<std::uint32_t>());
+    }
+    static_cast<void>(agree(name, meet, [&] {
+      words_ = make_host_words(*driver_);
+      return std::string();
+    }));
+    window_shape const shape{size(), groups_, o.scratch_bytes};
+    if constexpr (in_process<Host>) {
+      windows_ = windows_of_threads(*driver_, meet, shape);
+    } else {
+      windows_ = windows_of_processes(*driver_, meet, shape);
+    }
+    fill_board(o.scratch_bytes);
+  }
+  /// Waits until all that was enqueued has run, or has been ended: by its deadline, or a fault of the world. Then no
+  /// kernel is in this rank's memory any more, nor will be. In a forked child, waits for nothing.
+  ~peers() {
+    if (made_in_ != inheritance::generation()) {  // kernels go on in the parent
+      return;
+    }
+    kernel_watch watch(*this);
+    while (!driver_->is_idle()) {
+      if_device_works([&] {
+        if (watch.is_due()) {
+          look();
+          if (tutti::fault const found = watch.found(longest_)) {
+            revoke(found);
+          }
+        }
+      });
+      std::this_thread::yield();
+    }
+    if (tutti::fault const found = device_fault()) {
+      revoke(found);
+    }
+    if (host_.fault()) {
+      quiesce();
+    }
+  }
+
+  // --- for operators
+
+  [[nodiscard]] D& driver() noexcept { return *driver_; }
+  /// The number of its device: also for parts of this world.
+  [[nodiscard]] int device_number() const noexcept { return device_; }
+  [[nodiscard]] device::board const& board() const noexcept { return board_; }
+  /// How many groups an operation has that moves so many bytes. Alike on all ranks.
+  [[nodiscard]] std::uint32_t groups_for(std::size_t bytes) const noexcept {
+    constexpr std::size_t each = std::size_t{16} << 10;
+    return static_cast<std::uint32_t>(std::clamp<std::size_t>(bytes / each, 1, groups_));
+  }
+  /// The tables of an operation of a topology; they stay until this ends, as graphs may go on using them.
+  template <class Topology, class Op>
+  [[nodiscard]] tables<D> const& tables_of(Topology const& topology, Op const& op) {
+    static constexpr char type = 0;  // its address
+    std::uint32_t const identity = identity_of(topology, size()).identity;
+    for (auto const& known : tables_) {
+      if (known.type == &type && known.identity == identity) {
+        return *known.all;
+      }
+    }
+    tables_.push_back({&type, identity, std::make_unique<tables<D>>(*driver_, topology, op, size(), rank())});
+    return *tables_.back().all;
+  }
+  /// The number of an operation that is put into a stream now, and may take so long.
+  [[nodiscard]] std::uint64_t count(call const& what, duration limit) {
+    longest_ = (std::max)(longest_, limit);
+    recent_[++enqueued_ % recent_.size()] = what;
+    return enqueued_;
+  }
+  /// How long any of them may take.
+  [[nodiscard]] duration longest() const noexcept { return longest_; }
+
+  // --- failure
+
+  /// What has ended the operations of devices, as far as their kernels, or this rank, have found out.
+  [[nodiscard]] tutti::fault device_fault() const noexcept { return tutti::fault::unpack(read(board_.fault)); }
+  /// This rank's first operation that ended without a result; 0: none.
+  [[nodiscard]] std::uint64_t failed() const noexcept { return read(board_.failed); }
+  /// What it was, if it is one of the last 64.
+  [[nodiscard]] call called(std::uint64_t number) const noexcept {
+    return number != 0 && number + recent_.size() > enqueued_ ? recent_[number % recent_.size()] : call{};
+  }
+  /// Changes whenever an operation of this rank has ended.
+  [[nodiscard]] std::uint64_t progress() const noexcept { return read(board_.progress); }
+  /// A rank that has left, and will never begin what this one is in; or no_rank.
+  [[nodiscard]] rank_type missing()
+    requires notices_departure<Host>
+  {
+    for (rank_type r = 0; r != size(); ++r) {
+      if (r != rank() && host_.has_left(r)) {
+        mailbox box;
+        block_counts counts;
+        load(&counts, board_.counts);
+        load(&box, board_.box(rank(), 0, r));
+        if (counts.busy != 0 && box.begun <= counts.begun) {
+          return r;
+        }
+      }
+    }
+    return no_rank;
+  }
+  /// What another rank called where this one called something else, as far as this rank has been told.
+  [[nodiscard]] call told_by(rank_type other) {
+    for (std::uint32_t g = 0; g != groups_; ++g) {
+      mailbox box;
+      block_counts counts;
+      load(&box, board_.box(rank(), g, other));
+      load(&counts, board_.counts + g);
+      if (box.begun > counts.begun) {
+        return box.what;
+      }
+    }
+    return {};
+  }
+
+  void revoke(tutti::fault const& why) {
+    host_.revoke(why);
+    stop();
+  }
+  void look() {
+    host_.look();
+    if (host_.fault()) {
+      stop();
+    } else if (tutti::fault const f = device_fault()) {
+      host_.revoke(f);
+    }
+  }
+  /// As Host's; then no kernel is in this rank's memory any more, nor will be.
+  void quiesce() {
+    host_.quiesce();
+    stop();
+    if_device_works([this] {
+      for (window const& w : within_reach()) {
+        await_groups(w);
+      }
+    });
+  }
+
+  // --- messages
+
+  void begin(flow s, call const& what) { host_.begin(s, what); }
+  void end(flow s) { host_.end(s); }
+  [[nodiscard]] sent send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule) {
+    return host_.send(peer, s, bytes, granule);
+  }
+  [[nodiscard]] bool released(rank_type peer, flow s, ticket k) { return host_.released(peer, s, k); }
+  [[nodiscard]] chunk view(rank_type peer, flow s, wanted const& w) { return host_.view(peer, s, w); }
+  void release(rank_type peer, flow s) { host_.release(peer, s); }
+  [[nodiscard]] bool has_left(rank_type peer)
+    requires notices_departure<Host>
+  {
+    return host_.has_left(peer);
+  }
+  void poll() { host_.poll(); }
+  [[nodiscard]] int arm() { return host_.arm(); }
+
+ private:
+  static constexpr std::uint32_t most_groups = 64;
+
+  /// How many groups this rank may have: all ranks of a device must run at the same time.
+  [[nodiscard]] std::uint32_t share(std::vector<std::string> const& devices, std::uint32_t asked) const {
+    auto const ranks = static_cast<std::uint32_t>(std::count(devices.begin(), devices.end(), devices[rank()]));
+    std::uint32_t const most = driver_->groups() / ranks;
+    if (most == 0 || asked > most) {
+      throw error(failure::join, "device " + devices[rank()] + " runs " + std::to_string(driver_->groups()) +
+                                     " groups at a time, and its " + std::to_string(ranks) + " ranks want " +
+                                     std::to_string(asked == 0 ? 1 : asked) +
+                                     " each, all at a time; use fewer ranks on it, or fewer groups");
+    }
+    return asked != 0 ? asked : (std::min)(most, most_groups);
+  }
+  void fill_board(std::size_t scratch_bytes) {
+    window const& mine = windows_.of[rank()];
+    board_.rank = rank();
+    board_.ranks = size();
+    board_.apart = !in_process<Host>;
+    board_.counts = mine.counts();
+    board_.scratch = mine.scratch();
+    board_.scratch_bytes = scratch_bytes;
+    board_.fault = &words_->fault;
+    board_.failed = &words_->failed;
+    board_.progress = &words_->progress;
+    for (rank_type r = 0; r != size(); ++r) {
+      board_.shifts[r] = windows_.shifts[r];
+      board_.boxes[r] = windows_.of[r].boxes();
+      board_.scratches[r] = windows_.of[r].scratch();
+      board_.stops[r] = windows_.of[r].stop();
+    }
+  }
+  /// The windows of the ranks whose kernels may be in memory of this one's user. Of ranks that are apart that is its
+  /// own one: others may be dead by now, their memory be gone, and their counts never change again.
+  [[nodiscard]] std::span<window const> within_reach() const noexcept {
+    return board_.apart ? std::span(&windows_.of[rank()], 1) : std::span(windows_.of);
+  }
+
+  [[nodiscard]] static std::uint64_t read(std::uint64_t const* word) noexcept {
+    return std::atomic_ref(*const_cast<std::uint64_t*>(word)).load(std::memory_order_acquire);
+  }
+  /// Ends what kernels of all ranks do, and will do, once the world has failed. A rank that is apart is told by its own
+  /// host, as Host knows the fault everywhere.
+  void stop() {
+    tutti::fault const why = host_.fault();
+    if (!why || stopped_) {
+      return;
+    }
+    stopped_ = true;
+    std::uint64_t const word = why.pack();
+    std::atomic_ref(*board_.fault).store(word, std::memory_order_release);
+    if_device_works([&] {
+      for (window const& w : within_reach()) {
+        driver_->upload(reinterpret_cast<std::byte*>(w.stop()), reinterpret_cast<std::byte const*>(&word), sizeof word);
+      }
+    });
+  }
+  /// A device that has failed runs no kernels: there is nothing to end, and nothing to wait for.
+  template <class F>
+  static void if_device_works(F const& f) {
+    try {
+      f();
+    } catch (std::runtime_error const&) {
+    }
+  }
+  template <class T>
+  void load(T* to, T const* from) {
+    driver_->download(reinterpret_cast<std::byte*>(to), reinterpret_cast<std::byte const*>(from), sizeof(T));
+  }
+  void await_groups(window const& w) {
+    for (std::uint32_t g = 0; g != groups_; ++g) {
+      std::uint64_t busy = 1;
+      for (load(&busy, &w.counts()[g].busy); busy != 0; load(&busy, &w.counts()[g].busy)) {
+        std::this_thread::yield();
+      }
+    }
+  }
+
+  int device_ = 0;
+  std::uint32_t groups_ = UINT32_MAX;
+  device::board board_;
+  std::array<call, 64> recent_{};
+  std::uint64_t enqueued_ = 0;
+  duration longest_{};
+  bool stopped_ = false;
+  std::uint32_t made_in_ = inheritance::generation();  ///< by which process
+};
+
+}  // namespace tutti::detail::device

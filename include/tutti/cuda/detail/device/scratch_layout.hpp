@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/extend/types.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tutti::inline v0_1_0::detail::device {
+
+/// Where one part of every block lies in scratch memory, in elements: each block has as much room as the longest, and
+/// is aligned there as it is in the vector, so that both are moved by the same packs.
+class scratch_layout {
+ public:
+  constexpr scratch_layout(std::size_t count, std::uint32_t blocks, std::uint32_t parts) noexcept
+      : room_(room(count, blocks, parts)) {}
+
+  /// Of the block number i there, whose part begins at that element of the vector.
+  [[nodiscard]] constexpr std::size_t place(std::uint32_t i, std::size_t begin) const noexcept {
+    return i * room_ + begin % pack;
+  }
+
+  /// How many parts there must be for all blocks to have room in `bytes` bytes, at least `least`; 0: they never have.
+  [[nodiscard]] static constexpr std::uint32_t parts(std::size_t count, std::uint32_t blocks, std::size_t element,
+                                                     std::size_t bytes, std::uint32_t least) noexcept {
+    std::size_t const each = bytes / element / blocks / pack * pack;
+    if (each < 2 * pack) {
+      return 0;
+    }
+    std::size_t const longest = block_size(count, blocks, 0);
+    std::size_t const elements = each - pack;
+    auto const needed = static_cast<std::uint32_t>((longest + elements - 1) / elements);
+    return needed < least ? least : needed;
+  }
+
+ private:
+  static constexpr std::size_t pack = 16;  ///< elements: at least a pack of any type
+
+  [[nodiscard]] static constexpr std::size_t room(std::size_t count, std::uint32_t blocks,
+                                                  std::uint32_t parts) noexcept {
+    std::size_t const longest = block_size(block_size(count, blocks, 0), parts, 0);
+    return (longest + pack - 1) / pack * pack + pack;
+  }
+
+  std::size_t room_;
+};
+
+}  // namespace tutti::detail::device

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/cuda/detail/device/stager.hpp>
+#include <tutti/extend/memory_source.hpp>
+
+#include <cstddef>
+#include <new>
+#include <span>
+
+namespace tutti::inline v0_1_0::detail::device {
+
+/// One piece of host memory that a device copies from and to, zero at first. A source that gives nothing away: so a
+/// transport whose device has to know the memory that it works in is told of it once.
+template <stager D>
+class slot_memory : public memory_source {
+ public:
+  /// @throws what the stager throws
+  slot_memory(D const& by, std::size_t bytes)
+      : memory_source([](memory_source&, std::size_t) -> void* { throw std::bad_alloc(); },
+                      [](memory_source&, void*, std::size_t) noexcept {},
+                      [](memory_source& s) noexcept { delete static_cast<slot_memory*>(&s); },
+                      [](memory_source& s, void const* p) { return static_cast<slot_memory&>(s).piece_around(p); }),
+        piece_(by.allocate_for_all(bytes), bytes) {}
+
+  [[nodiscard]] std::byte* data() const noexcept { return piece_.data(); }
+
+ private:
+  ~slot_memory() { D::free_for_all(piece_.data()); }
+
+  [[nodiscard]] std::span<std::byte const> piece_around(void const* p) const noexcept {
+    auto const* const at = static_cast<std::byte const*>(p);
+    bool const is_here = at >= piece_.data() && at < piece_.data() + piece_.size();
+    return is_here ? std::span<std::byte const>(piece_) : std::span<std::byte const>();
+  }
+
+  std::span<std::byte> piece_;
+};
+
+}  // namespace tutti::detail::device

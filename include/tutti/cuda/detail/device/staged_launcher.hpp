@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/cuda/detail/device/staging.hpp>
+#include <tutti/detail/core/owned.hpp>
+#include <tutti/detail/engine/enqueued.hpp>
+#include <tutti/detail/engine/execution.hpp>
+#include <tutti/detail/engine/place_pool.hpp>
+#include <tutti/extend/expects.hpp>
+#include <tutti/extend/time.hpp>
+#include <tutti/extend/topology.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+namespace tutti::inline v0_1_0::detail::device {
+
+/// Puts one kind of operation into streams of devices whose elements go through host memory. What has been put there is
+/// the engine's, as what has been started; when this goes, it waits for the end of that.
+template <class Communicator, class Topology, class Op, class Payload>
+class staged_launcher {
+  using transport_type = typename Communicator::transport_type;
+  using stream_type = typename transport_type::stream_type;
+  using driver_type = std::remove_cvref_t<decltype(std::declval<transport_type&>().driver())>;
+  using execution_type = execution<Communicator, Topology, Op, Payload>;
+
+  struct started : execution_type {
+    started(Communicator& world, Topology const& topology, Payload const& payload, place_pool& p)
+        : execution_type(world, topology, payload), vector(world.transport().staging(), &p), home(&p) {
+      this->retire = [](pending& op) { give_back(static_cast<started&>(op)); };
+      this->run_.set_gate(vector);
+    }
+    staged_vector<driver_type> vector;
+    place_pool* home;
+  };
+  struct places {
+    places(Communicator const& in, Topology const& t)
+        : world(in.alias()),
+          topology(t),
+          pool(new place_pool([](pending& p) noexcept { delete &static_cast<started&>(p); })) {}
+    places(places const&) = delete;
+    places& operator=(places const&) = delete;
+    ~places() { world.transport().staging().finish(world, pool.get()); }
+    Communicator world;  ///< outlasts what is below, also where an operator is assigned to
+    Topology topology;
+    owned<place_pool, place_pool::leave> pool;
+  };
+
+ public:
+  staged_launcher(Communicator const& world, Topology const& topology, Payload const&)
+      : places_(new places(world, topology)) {}
+
+  /// @param limit how long the operation may take once its stream has come to it
+  /// @throws error if an earlier one of this rank's has failed; precondition_error if the stream is being captured
+  void enqueue(Communicator& world, Op const& op, Payload const& elements, call const& what, memories const& m,
+               std::size_t count, duration limit, stream_type const& in) {
+    expects(!driver_type::is_captured(in),
+            "enqueue: this stream is being captured, and the host takes part in operations whose elements go through "
+            "its memory, so no graph can hold them: enqueue after the capture has ended, or use a transport whose "
+            "kernels do it all, such as cuda::peers");
+    auto& staging = world.transport().staging();
+    staging.collect();
+    staging.expect_results();
+    world.tend();
+    started& s = place(world, elements);
+    s.set_limit(limit);
+    try {
+      s.what() = what;
+      s.what().identity ^= is_staged;
+      slot_layout const layout(elements);
+      s.vector.prepare(m, count, places_->topology.blocks(op, world.extent()), layout, given(op, world, count),
+                       wanted(op, world, count));
+      s.start({places_->topology, 0}, op, elements, m, count);
+    } catch (...) {
+      give_back(s);
+      throw;
+    }
+    staging.append(s.vector, s);
+    s.enlist();
+    try {
+      staging.hold(s.vector, in);
+    } catch (...) {
+      s.cancel(s);
+      throw;
+    }
+    world.common().advance_pending();
+  }
+
+ private:
+  /// Ranks whose memory is the host's cut their vectors otherwise.
+  static constexpr std::uint32_t is_staged = 0x57a6ed;
+
+  [[nodiscard]] started& place(Communicator& world, Payload const& elements) {
+    place_pool& pool = *places_->pool;
+    pending* const idle = pool.take();
+    return idle != nullptr ? static_cast<started&>(*idle)
+                           : pool.adopt(new started(world, places_->topology, elements, pool));
+  }
+  static void give_back(started& s) { s.home->give_back(s); }
+
+  /// Which elements of the vector this rank gives, and which it gets.
+  [[nodiscard]] static element_range own(Communicator const& world, std::size_t count) {
+    return {block_begin(count, world.size(), world.rank()), block_begin(count, world.size(), world.rank() + 1)};
+  }
+  [[nodiscard]] static element_range given(Op const& op, Communicator const& world, std::size_t count) {
+    if constexpr (std::same_as<Op, op::allgather>) {
+      return own(world, count);
+    } else if constexpr (std::same_as<Op, op::broadcast>) {
+      return {0, world.rank() == op.root ? count : 0};
+    } else {
+      return {0, count};
+    }
+  }
+  [[nodiscard]] static element_range wanted(Op const& op, Communicator const& world, std::size_t count) {
+    if constexpr (std::same_as<Op, op::reduce_scatter>) {
+      return own(world, count);
+    } else if constexpr (std::same_as<Op, op::broadcast>) {
+      return {0, world.rank() == op.root ? 0 : count};
+    } else if constexpr (std::same_as<Op, op::reduce>) {
+      return {0, world.rank() == op.root ? count : 0};
+    } else {
+      return {0, count};
+    }
+  }
+
+  owned<places> places_;
+};
+
+}  // namespace tutti::detail::device

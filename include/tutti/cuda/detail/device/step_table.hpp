@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/cuda/detail/device/board.hpp>
+#include <tutti/extend/expects.hpp>
+#include <tutti/extend/topology.hpp>
+
+#include <cstdint>
+#include <vector>
+
+namespace tutti::inline v0_1_0::detail::device {
+
+/// Which memories of an operation are one.
+struct shared_places {
+  bool input_is_output = false;
+  bool work_is_output = true;
+
+  [[nodiscard]] constexpr bool same(memory a, memory b) const noexcept {
+    if (a == b) {
+      return true;
+    }
+    bool const has_input = a == memory::input || b == memory::input;
+    bool const has_work = a == memory::work || b == memory::work;
+    return (!has_input || input_is_output) && (!has_work || work_is_output);
+  }
+};
+
+/// A peer must have taken that many messages of this operation.
+struct taken_before {
+  rank_type peer;
+  std::uint32_t messages;
+};
+
+/// A step, and what was found out about it before the operation began. Waits are ranges of `step_table::waits`.
+struct table_step {
+  step what{};
+  bool snapshot = false;             ///< it overwrites what it sends: a copy is sent (rule 3)
+  std::uint32_t message = 0;         ///< the number of its message to the peer in this operation, from 1 on
+  std::uint32_t arrival = 0;         ///< and what it receives
+  std::uint32_t wait = 0;            ///< the first of its waits
+  std::uint32_t snapshot_waits = 0;  ///< how many come before the snapshot: the last one is not read any more then
+  std::uint32_t write_waits = 0;     ///< how many follow, before anything is written (rule 4)
+};
+
+/// A peer, and how many messages this operation sends to and receives from it.
+struct table_peer {
+  rank_type rank;
+  std::uint32_t sent = 0;
+  std::uint32_t received = 0;
+};
+
+/// A block of one of a rank's memories.
+struct table_block {
+  memory of;
+  std::uint32_t block;
+};
+
+/// One rank's steps of one operation, as threads of a device read them. Trivially copyable; the arrays are another's.
+struct step_table {
+  table_step const* steps = nullptr;
+  taken_before const* waits = nullptr;
+  table_peer const* peers = nullptr;
+  table_block const* reads = nullptr;   ///< what the steps read that none of them has written
+  table_block const* writes = nullptr;  ///< what they leave in the output
+  std::uint32_t step_count = 0;
+  std::uint32_t peer_count = 0;
+  std::uint32_t read_count = 0;
+  std::uint32_t write_count = 0;
+  std::uint32_t blocks = 1;
+};
+
+/// Computes and owns such a table, on the host: which readers each step waits for, and what is sent as a snapshot. A
+/// device does not look for overlapping blocks.
+class step_list {
+ public:
+  /// @throws precondition_error if there are more ranks than `most_ranks`, or more messages to one of them than
+  ///         `most_messages`
+  template <class Topology, class Op>
+    requires offers<Topology, Op>
+  step_list(Topology const& topology, Op const& op, rank_type n, rank_type me, shared_places places)
+      : places_(places), blocks_(topology.blocks(op, n)) {
+    expects(n <= most_ranks, "a device's schedules are of at most ", most_ranks, " ranks, not ", n);
+    std::uint32_t const count = topology.steps(op, n, me);
+    steps_.reserve(count);
+    for (std::uint32_t i = 0; i != count; ++i) {
+      add(topology.at(op, n, me, i));
+    }
+  }
+
+  [[nodiscard]] step_table view() const noexcept {
+    return {.steps = steps_.data(),
+            .waits = waits_.data(),
+            .peers = peers_.data(),
+            .reads = reads_.data(),
+            .writes = writes_.data(),
+            .step_count = static_cast<std::uint32_t>(steps_.size()),
+            .peer_count = static_cast<std::uint32_t>(peers_.size()),
+            .read_count = static_cast<std::uint32_t>(reads_.size()),
+            .write_count = static_cast<std::uint32_t>(writes_.size()),
+            .blocks = blocks_};
+  }
+
+ private:
+  /// A message that a peer reads in this rank's memory, or in its snapshot.
+  struct reader {
+    endpoint end;
+    std::uint32_t message;
+    bool of_snapshot;
+  };
+
+  void add(step const& s) {
+    table_step t{.what = s, .wait = static_cast<std::uint32_t>(waits_.size())};
+    t.snapshot = s.sends() && s.receives() && overlap(s.send, s.receive);
+    if (t.snapshot) {
+      for (reader const& r : readers_) {
+        t.snapshot_waits += r.of_snapshot && wait_for(r) ? 1U : 0U;
+      }
+    }
+    if (s.sends()) {
+      t.message = ++peer(s.send.peer).sent;
+      expects(t.message <= most_messages, "a device's schedules send at most ", most_messages,
+              " messages to one rank; take another topology");
+      readers_.push_back({s.send, t.message, t.snapshot});
+    }
+    if (s.receives()) {
+      t.arrival = ++peer(s.receive.peer).received;
+    }
+    if (s.receives() || !s.sends()) {
+      for (reader const& r : readers_) {
+        t.write_waits += !r.of_snapshot && overlap(r.end, s.receive) && wait_for(r) ? 1U : 0U;
+      }
+    }
+    steps_.push_back(t);
+    note(s);
+  }
+  /// What the step reads and writes of this rank's memories.
+  void note(step const& s) {
+    bool const is_local = !s.sends() && !s.receives();
+    for (std::uint32_t i = 0; (s.sends() || is_local) && i != s.send.blocks.count; ++i) {
+      read({s.send.memory, (s.send.blocks.first + i) % blocks_});
+    }
+    for (std::uint32_t i = 0; (s.receives() || is_local) && i != s.receive.blocks.count; ++i) {
+      std::uint32_t const block = (s.receive.blocks.first + i) % blocks_;
+      if (s.receives() && s.how != action::copy) {
+        read({s.local, block});
+      }
+      written_.push_back({s.receive.memory, block});
+      if (s.receive.memory == memory::output && !has(writes_, {memory::output, block})) {
+        writes_.push_back({memory::output, block});
+      }
+    }
+  }
+  void read(table_block const& b) {
+    if (!has(written_, b) && !has(reads_, b)) {
+      reads_.push_back(b);
+    }
+  }
+  [[nodiscard]] bool has(std::vector<table_block> const& all, table_block const& b) const {
+    for (table_block const& one : all) {
+      if (one.block == b.block && places_.same(one.of, b.of)) {
+        return true;
+      }
+    }
+    return false;
+  }
+  [[nodiscard]] bool overlap(endpoint const& a, endpoint const& b) const noexcept {
+    return places_.same(a.memory, b.memory) && a.blocks.overlaps(b.blocks, blocks_);
+  }
+  /// Whether that has not been waited for before.
+  bool wait_for(reader const& r) {
+    for (taken_before const& w : waits_) {
+      if (w.peer == r.end.peer && w.messages >= r.message) {
+        return false;
+      }
+    }
+    waits_.push_back({r.end.peer, r.message});
+    return true;
+  }
+  [[nodiscard]] table_peer& peer(rank_type p) {
+    for (table_peer& known : peers_) {
+      if (known.rank == p) {
+        return known;
+      }
+    }
+    peers_.push_back({p});
+    return peers_.back();
+  }
+
+  shared_places places_;
+  std::uint32_t blocks_;
+  std::vector<table_step> steps_;
+  std::vector<taken_before> waits_;
+  std::vector<table_peer> peers_;
+  std::vector<reader> readers_;
+  std::vector<table_block> reads_;
+  std::vector<table_block> writes_;
+  std::vector<table_block> written_;
+};
+
+}  // namespace tutti::detail::device

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/extend/expects.hpp>
+#include <tutti/extend/types.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tutti::inline v0_1_0::detail::device {
+
+/// A vector of blocks cut into parts that are vectors of as many blocks: a part has the same number of elements of each
+/// block, and the last one the rest of each. So a part that is run by itself, its elements one after the other, has the
+/// bits that it has in the whole, whatever the number of parts.
+class vector_parts {
+ public:
+  /// None.
+  constexpr vector_parts() noexcept = default;
+  /// @param most elements of a part
+  vector_parts(std::size_t count, std::uint32_t blocks, std::size_t most)
+      : count_(count), blocks_(blocks), of_each_(most / blocks) {
+    std::size_t const longest = block_size(count, blocks, 0);
+    std::size_t const parts = longest == 0 ? 1 : (longest - 1) / of_each_ + 1;
+    expects(parts <= UINT32_MAX, "a vector of ", count, " elements would be ", parts,
+            " parts, more than 2^32; raise the transport's option slot_bytes");
+    number_ = static_cast<std::uint32_t>(parts);
+  }
+
+  [[nodiscard]] constexpr std::uint32_t number() const noexcept { return number_; }
+  [[nodiscard]] constexpr std::size_t count(std::uint32_t part) const noexcept {
+    return part + 1 == number_ ? count_ - begin(part) * blocks_ : of_each_ * blocks_;
+  }
+
+  /// Calls f(place in the vector, place in the part, how many) for the elements of a part that are among those from
+  /// `first` to `last` of the vector, as few times as it takes.
+  template <class F>
+  void each_run(std::uint32_t part, std::size_t first, std::size_t last, F const& f) const {
+    std::size_t const all = count(part);
+    std::size_t from = 0;
+    std::size_t to = 0;
+    std::size_t size = 0;
+    for (std::uint32_t b = 0; b != blocks_; ++b) {
+      std::size_t const block = block_begin(count_, blocks_, b) + begin(part);
+      std::size_t const behind = block + block_size(all, blocks_, b);
+      std::size_t const here = block < first ? first : block;
+      std::size_t const end = behind > last ? last : behind;
+      if (here >= end) {
+        continue;
+      }
+      std::size_t const place = block_begin(all, blocks_, b) + (here - block);
+      if (size != 0 && from + size == here && to + size == place) {
+        size += end - here;
+        continue;
+      }
+      if (size != 0) {
+        f(from, to, size);
+      }
+      from = here;
+      to = place;
+      size = end - here;
+    }
+    if (size != 0) {
+      f(from, to, size);
+    }
+  }
+
+ private:
+  /// Where it begins in each block.
+  [[nodiscard]] constexpr std::size_t begin(std::uint32_t part) const noexcept { return part * of_each_; }
+
+  std::size_t count_ = 0;
+  std::uint32_t blocks_ = 1;
+  std::size_t of_each_ = 1;
+  std::uint32_t number_ = 1;
+};
+
+}  // namespace tutti::detail::device

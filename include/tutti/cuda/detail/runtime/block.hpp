@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/cuda/detail/device/thread_group.hpp>
+
+#include <cstdint>
+
+namespace tutti::inline v0_1_0::detail::cuda {
+
+/// The threads of a block; see `device::thread_group`. For sources that nvcc compiles, with --expt-relaxed-constexpr.
+///
+/// Its functions are of both sides, as the constexpr ones that call them are; the host has no definitions of them.
+class block {
+ public:
+  /// @param nanoseconds of the device's clock in which what is waited for has to come; UINT64_MAX: without end
+  __host__ __device__ explicit block(std::uint64_t nanoseconds);
+
+  [[nodiscard]] __host__ __device__ std::uint32_t rank() const;
+  [[nodiscard]] __host__ __device__ std::uint32_t size() const;
+  __host__ __device__ bool all(bool good) const;
+  [[nodiscard]] __host__ __device__ std::uint64_t look(std::uint64_t const* word) const;
+  __host__ __device__ void tell(std::uint64_t* word, std::uint64_t value) const;
+  __host__ __device__ void announce(std::uint64_t* word, std::uint64_t value) const;
+  __host__ __device__ void pause() const;
+  [[nodiscard]] __host__ __device__ bool is_late() const;
+
+ private:
+  std::uint64_t last_;  // of the device's clock
+};
+static_assert(device::thread_group<block>);
+
+#if defined(__CUDA_ARCH__)
+
+[[nodiscard]] __device__ inline std::uint64_t device_clock() {
+  std::uint64_t now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  return now;
+}
+
+inline block::block(std::uint64_t nanoseconds) {
+  std::uint64_t const now = device_clock();
+  last_ = nanoseconds > UINT64_MAX - now ? UINT64_MAX : now + nanoseconds;
+}
+inline std::uint32_t block::rank() const {
+  return threadIdx.x;
+}
+inline std::uint32_t block::size() const {
+  return blockDim.x;
+}
+inline bool block::all(bool good) const {
+  return __syncthreads_and(good) != 0;
+}
+// Between devices and host alike. What the block has written before its last barrier comes before what is told: the
+// barrier puts it before the teller's release, which is cumulative.
+inline std::uint64_t block::look(std::uint64_t const* word) const {
+  std::uint64_t value;
+  asm volatile("ld.acquire.sys.u64 %0, [%1];" : "=l"(value) : "l"(word) : "memory");
+  return value;
+}
+inline void block::tell(std::uint64_t* word, std::uint64_t value) const {
+  asm volatile("st.release.sys.u64 [%0], %1;" : : "l"(word), "l"(value) : "memory");
+}
+inline void block::announce(std::uint64_t* word, std::uint64_t value) const {
+  asm volatile("st.relaxed.sys.u64 [%0], %1; fence.sc.sys;" : : "l"(word), "l"(value) : "memory");
+}
+inline void block::pause() const {
+  __nanosleep(20);
+}
+inline bool block::is_late() const {
+  return device_clock() > last_;
+}
+
+#endif
+
+}  // namespace tutti::detail::cuda

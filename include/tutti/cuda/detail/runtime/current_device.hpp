@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/cuda/detail/runtime/check.hpp>
+
+#include <string>
+
+namespace tutti::inline v0_1_0::detail::cuda {
+
+/// Makes a device the current one, and afterwards that one again which was.
+class current_device {
+ public:
+  explicit current_device(int number) {
+    examine(cudaGetDevice(&before_), [] { return std::string("asking for the current device of CUDA"); });
+    if (before_ != number) {
+      examine(cudaSetDevice(number), [&] { return "taking device " + std::to_string(number) + " of CUDA"; });
+    }
+    changed_ = before_ != number;
+  }
+  current_device(current_device const&) = delete;
+  current_device& operator=(current_device const&) = delete;
+  ~current_device() {
+    if (changed_) {
+      static_cast<void>(cudaSetDevice(before_));
+    }
+  }
+
+ private:
+  int before_ = 0;
+  bool changed_ = false;
+};
+
+/// Lets this thread allocate and copy while another one captures a stream.
+class relaxed_capture {
+ public:
+  relaxed_capture() noexcept { static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode_)); }
+  relaxed_capture(relaxed_capture const&) = delete;
+  relaxed_capture& operator=(relaxed_capture const&) = delete;
+  ~relaxed_capture() { static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode_)); }
+
+ private:
+  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
+};
+
+}  // namespace tutti::detail::cuda

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/cuda/detail/device/driver.hpp>
+#include <tutti/cuda/detail/device/kernels.hpp>
+#include <tutti/cuda/detail/runtime/block.hpp>
+#include <tutti/cuda/detail/runtime/check.hpp>
+#include <tutti/cuda/detail/runtime/current_device.hpp>
+#include <tutti/cuda/detail/runtime/memory_handle.hpp>
+#include <tutti/cuda/detail/runtime/unused_memory.hpp>
+#include <tutti/cuda/stream.hpp>
+#include <tutti/extend/expects.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace tutti::inline v0_1_0::detail::cuda {
+
+/// Threads of a block. With the registers that kernels take, one block of them fits a multiprocessor whatever it runs.
+inline constexpr std::uint32_t block_threads = 512;
+
+/// The kernel of CUDA that runs one of tutti's.
+template <class Kernel>
+__global__ void __launch_bounds__(block_threads, 1)
+    run_groups(Kernel const __grid_constant__ kernel, std::uint64_t const limit) {
+  block const threads(limit);
+  device::run_group(threads, kernel, blockIdx.x);
+}
+
+/// The last launch, for those that follow it in other streams.
+class launch_order {
+ public:
+  launch_order() {
+    examine(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming),
+            [] { return std::string("making an event of CUDA"); });
+  }
+  launch_order(launch_order const&) = delete;
+  launch_order& operator=(launch_order const&) = delete;
+  ~launch_order() { static_cast<void>(cudaEventDestroy(event_)); }
+
+  /// @param capture which one the stream is in, if it is in one
+  void before(cudaStream_t in, unsigned long long capture) {
+    if (any_ && capture == capture_) {  // in the same stream, too: a handle may stand for another one by now
+      examine(cudaStreamWaitEvent(in, event_, 0), [] { return std::string("putting an event into a stream of CUDA"); });
+    }
+  }
+  void after(cudaStream_t in, unsigned long long capture) {
+    examine(cudaEventRecord(event_, in), [] { return std::string("recording an event in a stream of CUDA"); });
+    any_ = true;
+    capture_ = capture;
+  }
+  /// Whether it has run, or never will.
+  [[nodiscard]] bool is_over() const noexcept {
+    relaxed_capture const meanwhile;
+    bool const runs = any_ && cudaEventQuery(event_) == cudaErrorNotReady;
+    if (runs) {
+      static_cast<void>(cudaGetLastError());
+    }
+    return !runs;
+  }
+
+ private:
+  cudaEvent_t event_ = nullptr;
+  unsigned long long capture_ = 0;
+  bool any_ = false;
+};
+
+/// A device of CUDA; see `device::driver`.
+class driver {
+ public:
+  static constexpr std::string_view name = "cuda_peers";
+  using stream_type = tutti::cuda::stream;
+
+  [[nodiscard]] static int devices() {
+    int count = 0;
+    examine(cudaGetDeviceCount(&count), [] { return std::string("looking for devices of CUDA"); });
+    return count;
+  }
+  explicit driver(int number) : number_(taken(number)) {}
+
+  [[nodiscard]] std::byte* allocate(std::size_t bytes) const {
+    current_device const here(number_);
+    relaxed_capture const meanwhile;
+    std::byte* const all = unused_memory::take(number_, bytes, [bytes] {
+      void* p = nullptr;
+      examine(cudaMalloc(&p, bytes), [=] { return "allocating " + std::to_string(bytes) + " bytes of device memory"; });
+      return static_cast<std::byte*>(p);
+    });
+    examine(cudaMemsetAsync(all, 0, bytes, copies_.native()), [] { return std::string("clearing device memory"); });
+    copies_.wait();
+    return all;
+  }
+  [[nodiscard]] static std::byte* allocate_for_all(std::size_t bytes) { return pinned_memory(bytes); }
+  static void free(std::byte* p) noexcept { unused_memory::give_back(p); }
+  /// CUDA exports memory in pieces of 2 MiB, with whatever else is there.
+  [[nodiscard]] std::byte* allocate_to_export(std::size_t bytes) const {
+    constexpr std::size_t piece = std::size_t{2} << 20;
+    return allocate((bytes + piece - 1) / piece * piece);
+  }
+  [[nodiscard]] std::string exported(std::byte* p) const {
+    current_device const here(number_);
+    cudaIpcMemHandle_t handle;
+    examine(cudaIpcGetMemHandle(&handle, p), [] { return std::string("letting other processes map device memory"); });
+    return memory_handle::text(handle);
+  }
+  [[nodiscard]] std::byte* imported(std::string_view text) const {
+    current_device const here(number_);
+    relaxed_capture const meanwhile;
+    void* p = nullptr;
+    examine(cudaIpcOpenMemHandle(&p, memory_handle::of(text), cudaIpcMemLazyEnablePeerAccess), [] {
+      return std::string(
+          "mapping device memory of another process (ranks are processes of one host, whose devices reach each other)");
+    });
+    return static_cast<std::byte*>(p);
+  }
+  void let_go(std::byte* p) const noexcept {
+    try {
+      current_device const here(number_);
+      static_cast<void>(cudaIpcCloseMemHandle(p));
+    } catch (tutti::cuda::error const&) {  // a device that has failed has nothing mapped
+    }
+  }
+  static void free_for_all(std::byte* p) noexcept { unused_memory::give_back(p); }
+
+  void upload(std::byte* to, std::byte const* from, std::size_t bytes) const {
+    copy(to, from, bytes, cudaMemcpyHostToDevice);
+  }
+  void download(std::byte* to, std::byte const* from, std::size_t bytes) const {
+    copy(to, from, bytes, cudaMemcpyDeviceToHost);
+  }
+
+  [[nodiscard]] bool has(std::byte const* p) const {
+    relaxed_capture const meanwhile;
+    cudaPointerAttributes known{};
+    if (cudaPointerGetAttributes(&known, p) != cudaSuccess) {
+      static_cast<void>(cudaGetLastError());
+      return false;
+    }
+    return known.type == cudaMemoryTypeDevice && known.device == number_;
+  }
+
+  /// Its address on the bus: programs may number devices otherwise.
+  [[nodiscard]] std::string device() const {
+    char id[32] = {};
+    examine(cudaDeviceGetPCIBusId(id, sizeof id, number_),
+            [] { return std::string("asking for the address of a device of CUDA"); });
+    return id;
+  }
+  [[nodiscard]] std::uint32_t groups() const {
+    int multiprocessors = 0;
+    examine(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, number_),
+            [] { return std::string("asking how many multiprocessors a device of CUDA has"); });
+    return static_cast<std::uint32_t>(multiprocessors);
+  }
+  void reach(std::string const& other) {
+    int there = 0;
+    examine(cudaDeviceGetByPCIBusId(&there, other.c_str()), [&] { return "looking for device " + other; });
+    if (there == number_) {
+      ++ranks_here_;
+      return;
+    }
+    int can = 0;
+    examine(cudaDeviceCanAccessPeer(&can, number_, there),
+            [&] { return "asking whether device " + other + " is reached"; });
+    if (can == 0) {
+      throw std::runtime_error("device " + device() + " cannot reach the memory of device " + other +
+                               "; nvidia-smi topo -p2p r shows which can");
+    }
+    current_device const here(number_);
+    if (cudaError_t const code = cudaDeviceEnablePeerAccess(there, 0); code != cudaErrorPeerAccessAlreadyEnabled) {
+      examine(code, [&] { return "reaching the memory of device " + other; });
+    } else {
+      static_cast<void>(cudaGetLastError());
+    }
+  }
+
+  template <class Kernel>
+  void load() const {
+    current_device const here(number_);
+    cudaFuncAttributes known;
+    examine(cudaFuncGetAttributes(&known, run_groups<Kernel>), [] { return std::string("loading a kernel of tutti"); });
+  }
+  template <class Kernel>
+  void launch(stream_type const& in, std::uint32_t groups, Kernel const& kernel, std::uint64_t limit) {
+    current_device const here(number_);
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    unsigned long long capture = 0;
+    examine(cudaStreamGetCaptureInfo(in.native(), &status, &capture),
+            [] { return std::string("asking whether a stream of CUDA is captured"); });
+    bool const captured = status == cudaStreamCaptureStatusActive;
+    if (!captured) {  // CUDA does not say then; the stream in which the graph will run is another one anyway
+      expect_own_queue(in.native());
+    }
+    launch_order& order = captured ? in_graphs_ : in_streams_;
+    order.before(in.native(), captured ? capture : 0);
+    run_groups<<<groups, block_threads, 0, in.native()>>>(kernel, limit);
+    examine(cudaGetLastError(), [] { return std::string("launching a kernel of tutti"); });
+    order.after(in.native(), captured ? capture : 0);
+  }
+  [[nodiscard]] bool is_done(stream_type const& s) const {
+    relaxed_capture const meanwhile;
+    cudaError_t const code = cudaStreamQuery(s.native());
+    if (code == cudaErrorNotReady) {
+      static_cast<void>(cudaGetLastError());
+      return false;
+    }
+    examine(code, [] { return std::string("asking whether a stream of CUDA has run"); });
+    return true;
+  }
+  [[nodiscard]] bool is_idle() const noexcept { return in_streams_.is_over(); }
+
+ private:
+  /// Before its streams and events are made.
+  [[nodiscard]] static int taken(int number) {
+    examine(cudaSetDevice(number), [=] { return "taking device " + std::to_string(number) + " of CUDA"; });
+    return number;
+  }
+  /// Kernels of ranks that share a device wait for each other, and must not for the default stream.
+  void expect_own_queue(cudaStream_t in) const {
+    if (ranks_here_ > 1) {
+      unsigned flags = 0;
+      examine(cudaStreamGetFlags(in, &flags), [] { return std::string("asking what kind a stream of CUDA is"); });
+      expects((flags & cudaStreamNonBlocking) != 0,
+              "enqueue: this stream waits for the default stream of CUDA, and so would ranks that share a device for "
+              "each other; take a tutti::cuda::stream, or one made with cudaStreamNonBlocking");
+    }
+  }
+  void copy(std::byte* to, std::byte const* from, std::size_t bytes, cudaMemcpyKind way) const {
+    relaxed_capture const meanwhile;
+    examine(cudaMemcpyAsync(to, from, bytes, way, copies_.native()),
+            [=] { return "copying " + std::to_string(bytes) + " bytes between host and device"; });
+    copies_.wait();
+  }
+
+  unused_memory::user user_;  ///< until all else is given back
+  int number_;
+  std::uint32_t ranks_here_ = 0;  ///< of its world, itself among them
+  tutti::cuda::stream copies_;
+  launch_order in_streams_;
+  launch_order in_graphs_;
+};
+static_assert(device::exports_memory<driver>);
+
+}  // namespace tutti::detail::cuda

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/cuda/error.hpp>
+#include <tutti/extend/expects.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+namespace tutti::inline v0_1_0::detail::cuda {
+
+/// What CUDA makes another process map memory by, as a text of hexadecimal digits.
+struct memory_handle {
+  [[nodiscard]] static std::string text(cudaIpcMemHandle_t const& handle) {
+    unsigned char bytes[sizeof handle];
+    std::memcpy(bytes, &handle, sizeof handle);
+    std::string digits;
+    for (unsigned const byte : bytes) {
+      digits += known[byte >> 4];
+      digits += known[byte & 15];
+    }
+    return digits;
+  }
+  /// @throws precondition_error if it is none
+  [[nodiscard]] static cudaIpcMemHandle_t of(std::string_view text) {
+    unsigned char bytes[sizeof(cudaIpcMemHandle_t)];
+    bool good = text.size() == 2 * sizeof bytes;
+    for (std::size_t i = 0; good && i != text.size(); ++i) {
+      std::size_t const digit = known.find(text[i]);
+      good = digit != known.npos;
+      bytes[i / 2] = static_cast<unsigned char>(i % 2 == 0 ? digit << 4 : bytes[i / 2] | digit);
+    }
+    expects(good, "a rank has sent what is no handle of device memory; start the same program everywhere");
+    cudaIpcMemHandle_t handle;
+    std::memcpy(&handle, bytes, sizeof handle);
+    return handle;
+  }
+
+ private:
+  static constexpr std::string_view known = "0123456789abcdef";
+};
+
+}  // namespace tutti::detail::cuda

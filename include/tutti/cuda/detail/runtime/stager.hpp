@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/cuda/detail/device/stager.hpp>
+#include <tutti/cuda/detail/runtime/check.hpp>
+#include <tutti/cuda/detail/runtime/current_device.hpp>
+#include <tutti/cuda/detail/runtime/stream_memory.hpp>
+#include <tutti/cuda/detail/runtime/unused_memory.hpp>
+#include <tutti/cuda/stream.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace tutti::inline v0_1_0::detail::cuda {
+
+/// A stream for copies, before others where the device has to choose. It has a queue of the device that streams of
+/// another priority have not, so it does not come to stand behind one that is held.
+class copy_stream {
+ public:
+  copy_stream() {
+    int least = 0;
+    int most = 0;
+    examine(cudaDeviceGetStreamPriorityRange(&least, &most),
+            [] { return std::string("asking for the priorities of CUDA's streams"); });
+    examine(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, most),
+            [] { return std::string("making a stream of CUDA"); });
+  }
+  copy_stream(copy_stream const&) = delete;
+  copy_stream& operator=(copy_stream const&) = delete;
+  ~copy_stream() { static_cast<void>(cudaStreamDestroy(stream_)); }
+
+  [[nodiscard]] cudaStream_t native() const noexcept { return stream_; }
+  void copy(std::byte* to, std::byte const* from, std::size_t bytes, cudaMemcpyKind way) const {
+    examine(cudaMemcpyAsync(to, from, bytes, way, stream_),
+            [bytes] { return "copying " + std::to_string(bytes) + " bytes between host and device"; });
+  }
+  void wait() const {
+    examine(cudaStreamSynchronize(stream_), [] { return std::string("waiting for copies between host and device"); });
+  }
+
+ private:
+  cudaStream_t stream_ = nullptr;
+};
+
+/// A device of CUDA from which elements are copied to the host's memory and back; see `device::stager`.
+class stager {
+ public:
+  static constexpr std::string_view name = "cuda_staged";
+  using stream_type = tutti::cuda::stream;
+
+  /// An event.
+  class mark {
+   public:
+    mark() noexcept = default;
+    mark(mark const&) = delete;
+    mark& operator=(mark const&) = delete;
+    ~mark() {
+      if (event_ != nullptr) {
+        static_cast<void>(cudaEventDestroy(event_));
+      }
+    }
+    void set(stream_type const& in) {
+      auto const doing = [] { return std::string("putting an event into a stream of CUDA"); };
+      if (event_ == nullptr) {
+        int device = 0;
+        examine(cudaStreamGetDevice(in.native(), &device), doing);
+        current_device const there(device);
+        examine(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), doing);
+      }
+      examine(cudaEventRecord(event_, in.native()), doing);
+    }
+    [[nodiscard]] bool passed() const {
+      relaxed_capture const meanwhile;
+      return has_run(cudaEventQuery(event_), [] { return std::string("asking for an event of CUDA"); });
+    }
+
+   private:
+    cudaEvent_t event_ = nullptr;
+  };
+
+  [[nodiscard]] static int devices() {
+    int count = 0;
+    examine(cudaGetDeviceCount(&count), [] { return std::string("looking for devices of CUDA"); });
+    return count;
+  }
+  explicit stager(int number) : number_(taken(number)), memory_(number) {}
+
+  [[nodiscard]] std::byte* allocate_for_all(std::size_t bytes) const {
+    current_device const here(number_);
+    return pinned_memory(bytes);
+  }
+  static void free_for_all(std::byte* p) noexcept { unused_memory::give_back(p); }
+
+  [[nodiscard]] static bool is_captured(stream_type const& s) {
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    examine(cudaStreamIsCapturing(s.native(), &status),
+            [] { return std::string("asking whether a stream of CUDA is captured"); });
+    return status != cudaStreamCaptureStatusNone;
+  }
+  void hold(stream_type const& s, std::uint64_t* word, std::uint64_t value) const {
+    current_device const here(number_);
+    memory_.wait(s.native(), word, value);
+  }
+  void download(std::byte* to, std::byte const* from, std::size_t bytes) const {
+    current_device const here(number_);
+    down_.copy(to, from, bytes, cudaMemcpyDeviceToHost);
+  }
+  void upload(std::byte* to, std::byte const* from, std::size_t bytes) const {
+    current_device const here(number_);
+    up_.copy(to, from, bytes, cudaMemcpyHostToDevice);
+  }
+  void tell_downloaded(std::uint64_t* word, std::uint64_t value) const {
+    current_device const here(number_);
+    memory_.write(down_.native(), word, value);
+  }
+  void tell_uploaded(std::uint64_t* word, std::uint64_t value) const {
+    current_device const here(number_);
+    memory_.write(up_.native(), word, value);
+  }
+  [[nodiscard]] bool is_done(stream_type const& s) const {
+    relaxed_capture const meanwhile;
+    return has_run(cudaStreamQuery(s.native()), [] { return std::string("asking whether a stream of CUDA has run"); });
+  }
+  void finish() const {
+    relaxed_capture const meanwhile;
+    down_.wait();
+    up_.wait();
+  }
+
+ private:
+  /// What a question of CUDA has found.
+  template <class Doing>
+  [[nodiscard]] static bool has_run(cudaError_t code, Doing const& doing) {
+    if (code == cudaErrorNotReady) {
+      static_cast<void>(cudaGetLastError());
+      return false;
+    }
+    examine(code, doing);
+    return true;
+  }
+  /// Before its streams are made.
+  [[nodiscard]] static int taken(int number) {
+    examine(cudaSetDevice(number), [=] { return "taking device " + std::to_string(number) + " of CUDA"; });
+    return number;
+  }
+
+  unused_memory::user user_;  ///< until all else is given back
+  int number_;
+  stream_memory memory_;
+  copy_stream down_;
+  copy_stream up_;
+};
+static_assert(device::stager<stager>);
+
+}  // namespace tutti::detail::cuda

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/cuda/detail/runtime/check.hpp>
+
+#include <cstdint>
+#include <cuda.h>
+#include <stdexcept>
+#include <string>
+
+namespace tutti::inline v0_1_0::detail::cuda {
+
+/// What only CUDA's driver offers: streams that wait for a word of memory, or write one. It is asked for these when the
+/// program runs, so nothing is linked that is not there without a driver.
+class stream_memory {
+ public:
+  /// @throws cuda::error, std::runtime_error if the driver, or that device, has no such operations
+  explicit stream_memory(int device)
+      : wait_(function<decltype(wait_)>("cuStreamWaitValue64")),
+        write_(function<decltype(write_)>("cuStreamWriteValue64")) {
+    CUdevice handle = 0;
+    int can = 0;
+    auto const get = function<CUresult (*)(CUdevice*, int)>("cuDeviceGet");
+    auto const ask = function<CUresult (*)(int*, CUdevice_attribute, CUdevice)>("cuDeviceGetAttribute");
+    auto const doing = [] { return std::string("asking whether streams of CUDA can wait for memory"); };
+    done(get(&handle, device), doing);
+    done(ask(&can, CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS, handle), doing);
+    if (can == 0) {
+      throw std::runtime_error("the streams of device " + std::to_string(device) +
+                               " cannot wait for a word of memory; Pascal and newer devices can, with a driver that "
+                               "allows it");
+    }
+  }
+
+  /// What is put into the stream from now on waits until the word has reached that value.
+  void wait(cudaStream_t in, std::uint64_t* word, std::uint64_t value) const {
+    done(wait_(in, reinterpret_cast<CUdeviceptr>(word), value, CU_STREAM_WAIT_VALUE_GEQ),
+         [] { return std::string("having a stream of CUDA wait for a word"); });
+  }
+  /// The word becomes that, when all has run that was put into the stream before.
+  void write(cudaStream_t in, std::uint64_t* word, std::uint64_t value) const {
+    done(write_(in, reinterpret_cast<CUdeviceptr>(word), value, CU_STREAM_WRITE_VALUE_DEFAULT),
+         [] { return std::string("having a stream of CUDA write a word"); });
+  }
+
+ private:
+  template <class Function>
+  [[nodiscard]] static Function function(char const* name) {
+    void* found = nullptr;
+    cudaDriverEntryPointQueryResult how = cudaDriverEntryPointSymbolNotFound;
+    examine(cudaGetDriverEntryPointByVersion(name, &found, CUDART_VERSION, cudaEnableDefault, &how),
+            [name] { return std::string("looking for ") + name + " in CUDA's driver"; });
+    if (found == nullptr || how != cudaDriverEntryPointSuccess) {
+      throw std::runtime_error(std::string("the driver of NVIDIA has no ") + name + "; see nvidia-smi for its version");
+    }
+    return reinterpret_cast<Function>(found);
+  }
+  /// The errors of the driver have the numbers of the runtime's.
+  template <class Doing>
+  static void done(CUresult code, Doing const& doing) {
+    examine(static_cast<cudaError_t>(code), doing);
+  }
+
+  CUresult (*wait_)(CUstream, CUdeviceptr, cuuint64_t, unsigned);
+  CUresult (*write_)(CUstream, CUdeviceptr, cuuint64_t, unsigned);
+};
+
+}  // namespace tutti::detail::cuda

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/cuda/detail/runtime/check.hpp>
+#include <tutti/cuda/detail/runtime/current_device.hpp>
+#include <tutti/detail/core/inheritance.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <cuda_runtime_api.h>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace tutti::inline v0_1_0::detail::cuda {
+
+/// Memory of CUDA that ranks of this process use, or have given back.
+///
+/// CUDA frees memory only when the whole device is at rest, and holds back copies of all other threads until then: a
+/// rank that leaves would wait for kernels of the others, and keep these from ending them. So memory that is given back
+/// waits here for a rank that wants as much, and is freed with the last rank of this process that uses a device.
+///
+/// In a forked child CUDA cannot be used: nothing is done there.
+class unused_memory {
+ public:
+  /// The number that stands for memory of the host, which all devices reach.
+  static constexpr int host = -1;
+
+  /// A rank that uses a device, for as long as this lives.
+  class user {
+   public:
+    user() {
+      std::lock_guard const hold(state().lock);
+      ++state().users;
+    }
+    user(user const&) = delete;
+    user& operator=(user const&) = delete;
+    ~user() {
+      if (inheritance::forked_since(made_in_)) {
+        return;
+      }
+      std::lock_guard const hold(state().lock);
+      if (--state().users == 0) {
+        for (piece const& one : state().pieces) {
+          static_cast<void>(one.device == host ? cudaFreeHost(one.at) : cudaFree(one.at));
+        }
+        state().pieces.clear();
+      }
+    }
+
+   private:
+    std::uint32_t made_in_ = inheritance::generation();
+  };
+
+  /// Memory of that device, or of the host, which has been given back; else what `make()` gives, a new piece.
+  template <class Make>
+  [[nodiscard]] static std::byte* take(int device, std::size_t bytes, Make const& make) {
+    {
+      std::lock_guard const hold(state().lock);
+      for (piece& one : state().pieces) {
+        if (one.unused && one.device == device && one.bytes == bytes) {
+          one.unused = false;
+          return one.at;
+        }
+      }
+    }
+    std::byte* const made = make();
+    std::lock_guard const hold(state().lock);
+    state().pieces.push_back({made, bytes, device, false});
+    return made;
+  }
+  /// Gives back what `take` has given.
+  static void give_back(std::byte* p) noexcept {
+    if (inheritance::forked_since(state().made_in)) {
+      return;
+    }
+    std::lock_guard const hold(state().lock);
+    for (piece& one : state().pieces) {
+      one.unused = one.unused || one.at == p;
+    }
+  }
+
+ private:
+  struct piece {
+    std::byte* at;
+    std::size_t bytes;
+    int device;
+    bool unused;
+  };
+  struct all_of_process {
+    std::mutex lock;
+    std::uint32_t users = 0;
+    std::vector<piece> pieces;
+    std::uint32_t made_in = inheritance::generation();
+  };
+
+  /// Never destroyed: ranks may end after static objects have.
+  [[nodiscard]] static all_of_process& state() {
+    static auto& one = *new all_of_process;
+    return one;
+  }
+};
+
+/// Pinned memory of the host, zero, which all devices read and write. For `unused_memory::give_back`.
+[[nodiscard]] inline std::byte* pinned_memory(std::size_t bytes) {
+  relaxed_capture const meanwhile;
+  std::byte* const all = unused_memory::take(unused_memory::host, bytes, [bytes] {
+    void* p = nullptr;
+    examine(cudaHostAlloc(&p, bytes, cudaHostAllocPortable | cudaHostAllocMapped),
+            [bytes] { return "allocating " + std::to_string(bytes) + " bytes of host memory whose pages are pinned"; });
+    return static_cast<std::byte*>(p);
+  });
+  std::memset(all, 0, bytes);
+  return all;
+}
+
+}  // namespace tutti::detail::cuda

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/base/language.hpp>
+
+#include <concepts>
+
+namespace tutti::inline v0_1_0::detail {
+
+/// An integer as another type. On some platforms that is the same type, and a static_cast would be called useless.
+template <std::integral To, std::integral From>
+[[nodiscard]] constexpr To integer_cast(From x) noexcept {
+  if constexpr (std::same_as<To, From>) {
+    return x;
+  } else {
+    return static_cast<To>(x);
+  }
+}
+
+}  // namespace tutti::detail

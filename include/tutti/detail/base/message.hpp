@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/base/linkage.hpp>
+
+#include <bit>
+#include <concepts>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+namespace tutti::inline v0_1_0::detail {
+
+/// A part of a message: a text, a number, or what puts itself in words.
+class message_part {
+ public:
+  /// Puts a part, which two words say, at the end of a text.
+  using words = void (*)(std::string& text, void const* of, std::uint64_t which);
+
+  constexpr message_part(words append, void const* of, std::uint64_t which = 0) noexcept
+      : append_(append), of_(of), which_(which) {}
+  constexpr message_part(std::string_view text) noexcept : message_part(append_text, text.data(), text.size()) {}
+  constexpr message_part(char const* text) noexcept : message_part(std::string_view(text)) {}
+  message_part(std::string const& text) noexcept : message_part(std::string_view(text)) {}
+  template <std::integral Number>
+    requires(sizeof(Number) <= sizeof(std::uint64_t))
+  constexpr message_part(Number number) noexcept
+      : message_part(std::signed_integral<Number> ? append_negatable : append_whole, nullptr,
+                     static_cast<std::uint64_t>(number)) {}
+  template <std::floating_point Number>
+  constexpr message_part(Number number) noexcept
+      : message_part(append_real, nullptr, std::bit_cast<std::uint64_t>(static_cast<double>(number))) {}
+
+  void append_to(std::string& text) const { append_(text, of_, which_); }
+
+ private:
+  [[gnu::cold]] TUTTI_DECL static void append_text(std::string& text, void const* of, std::uint64_t which);
+  [[gnu::cold]] TUTTI_DECL static void append_negatable(std::string& text, void const* of, std::uint64_t which);
+  [[gnu::cold]] TUTTI_DECL static void append_whole(std::string& text, void const* of, std::uint64_t which);
+  [[gnu::cold]] TUTTI_DECL static void append_real(std::string& text, void const* of, std::uint64_t which);
+
+  words append_;
+  void const* of_;
+  std::uint64_t which_;
+};
+
+using message_parts = std::initializer_list<message_part>;
+
+/// The parts as one text: `message({"rank ", rank, " is gone"})`. For what every unit of a header-only program
+/// compiles, the errors of operations: it takes less code than as many `+`.
+[[nodiscard, gnu::cold]] TUTTI_DECL std::string message(message_parts parts);
+[[gnu::cold]] TUTTI_DECL void append(std::string& text, message_parts parts);
+
+}  // namespace tutti::detail
+
+#ifndef TUTTI_SEPARATE_COMPILATION
+#include <tutti/detail/base/message.ipp>
+#endif

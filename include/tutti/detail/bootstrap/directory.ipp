@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/bootstrap/directory.hpp>
+#include <tutti/detail/net/nonce.hpp>
+#include <tutti/extend/error.hpp>
+
+#include <cerrno>
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+namespace tutti::inline v0_1_0::detail {
+
+/// Reads a file to its end, or says by errno why not: EFBIG, it is longer than `most` bytes.
+TUTTI_DECL std::optional<std::string> read_to_end(descriptor const& file, std::size_t most) {
+  std::string contents;
+  for (;;) {
+    char part[4096];
+    ssize_t const got = ::read(file.get(), part, sizeof part);
+    if (got > 0) {
+      contents.append(part, static_cast<std::size_t>(got));
+      if (contents.size() > most) {
+        errno = EFBIG;
+        return std::nullopt;
+      }
+    } else if (got == 0) {
+      return contents;
+    } else if (errno != EINTR) {
+      return std::nullopt;
+    }
+  }
+}
+
+TUTTI_DECL std::optional<std::string> read_file(std::string const& path, std::size_t most) {
+  descriptor const f([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); });
+  return f ? read_to_end(f, most) : std::nullopt;
+}
+
+/// True if this user alone may write in a folder.
+TUTTI_DECL bool is_private(struct stat const& folder) noexcept {
+  return folder.st_uid == ::geteuid() && (folder.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+TUTTI_DECL directory::directory(std::string place, std::string name)
+    : place_(std::move(place)), name_(std::move(name)), self_(net::draw_nonce()) {
+  if (::mkdir(place_.c_str(), 0700) != 0 && errno != EEXIST) {
+    fail("cannot make", errno);
+  }
+  root_ = descriptor([&] { return ::open(place_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC); });
+  struct stat s {};
+  if (!root_ || ::fstat(root_.get(), &s) != 0) {
+    fail("cannot use", errno);
+  }
+  constexpr char const* other = "name a folder of your own, as TUTTI_STORE=file:PATH";
+  if (s.st_uid != ::geteuid() && s.st_uid != 0) {
+    refuse(place_, "it belongs to another user", other);
+  }
+  // In a folder with the sticky bit, as /tmp, none but its owner can rename or remove what this user makes.
+  if ((s.st_mode & S_ISVTX) == 0 && (s.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    refuse(place_,
+           std::string((s.st_mode & S_IWOTH) != 0 ? "all users" : "the members of its group") + " may write there",
+           "take that right away (chmod go-w '" + place_ + "'), or " + other);
+  }
+  // A rank whose disk is full has to say so by itself: it could not tell the others.
+  std::string const probe = "probe." + self_;
+  try {
+    write(probe, std::string_view("tutti"));
+  } catch (error const&) {
+    remove_if_empty();
+    throw;
+  }
+  remove(probe);
+}
+
+TUTTI_DECL void directory::write(std::string const& name, std::string_view contents) {
+  std::string const draft = "draft." + self_;
+  for (int attempt = 0;; ++attempt) {
+    descriptor const folder = make();
+    descriptor file([&] {
+      return ::openat(folder.get(), draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    });
+    if (file) {
+      if (store(std::move(file), contents) &&
+          ::renameat(folder.get(), draft.c_str(), folder.get(), name.c_str()) == 0) {
+        return;
+      }
+      int const code = errno;
+      ::unlinkat(folder.get(), draft.c_str(), 0);
+      errno = code;
+    }
+    // The last member of an earlier job has just removed the folder, perhaps on another host, or rank 0 drafts of
+    // earlier jobs.
+    if ((errno != ENOENT && errno != ESTALE) || attempt == 3) {
+      fail("cannot write to", errno);
+    }
+  }
+}
+
+TUTTI_DECL void directory::mark(std::string const& name) const noexcept {
+  descriptor const folder = look();
+  descriptor const file(
+      [&] { return ::openat(folder.get(), name.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600); });
+}
+
+TUTTI_DECL std::optional<std::string> directory::read(std::string const& name, std::size_t most) const {
+  descriptor const folder = open();
+  if (!folder) {
+    return std::nullopt;
+  }
+  descriptor const file(
+      [&] { return ::openat(folder.get(), name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK); });
+  struct stat s {};
+  bool const foreign = file ? ::fstat(file.get(), &s) == 0 && (!S_ISREG(s.st_mode) || s.st_uid != ::geteuid())
+                            : errno == ELOOP || errno == ENXIO;
+  if (!file && !foreign) {
+    return std::nullopt;
+  }
+  auto contents = foreign ? std::nullopt : read_to_end(file, most);
+  if (foreign || (!contents && errno == EFBIG)) {
+    refuse(path() + "/" + name,
+           foreign ? "no rank has put it there: it is a link, or no regular file of this user"
+                   : "it is longer than " + std::to_string(most) + " bytes",
+           "remove it, or name another folder, as TUTTI_STORE=file:PATH");
+  }
+  return contents;
+}
+
+TUTTI_DECL std::vector<std::string> directory::list(std::string_view prefix) const {
+  std::vector<std::string> names;
+  descriptor folder = open();
+  if (DIR* const d = folder ? ::fdopendir(folder.get()) : nullptr; d != nullptr) {
+    static_cast<void>(folder.release());  // closedir closes it
+    while (dirent const* const entry = ::readdir(d)) {
+      if (std::string_view const name = entry->d_name; name.starts_with(prefix) && name != "." && name != "..") {
+        names.emplace_back(name);
+      }
+    }
+    ::closedir(d);
+  }
+  return names;
+}
+
+TUTTI_DECL void directory::remove(std::string const& name) const noexcept {
+  ::unlinkat(look().get(), name.c_str(), 0);
+}
+
+TUTTI_DECL void directory::remove_if_empty() const noexcept {
+  descriptor const folder = look();
+  struct stat s {};
+  if (folder && ::fstat(folder.get(), &s) == 0 && is_private(s)) {
+    ::unlinkat(root_.get(), name_.c_str(), AT_REMOVEDIR);
+  }
+}
+
+/// The folder as it is now, or none and errno. It may be removed and made again by others, so it is opened each time.
+TUTTI_DECL descriptor directory::look() const noexcept {
+  return descriptor(
+      [&] { return ::openat(root_.get(), name_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); });
+}
+
+/// Opens the folder; none if there is no such folder. @throws error(failure::join) if it is not safe
+TUTTI_DECL descriptor directory::open() const {
+  descriptor folder = look();
+  struct stat s {};
+  if (folder ? ::fstat(folder.get(), &s) != 0 : errno != ENOENT && errno != ELOOP && errno != ENOTDIR) {
+    fail("cannot use a folder in", errno);
+  }
+  bool const foreign = folder ? !is_private(s) : errno == ELOOP || errno == ENOTDIR;
+  if (foreign) {
+    refuse(path(), "it is not a folder that this user alone may write",
+           "remove it, or name another place, as TUTTI_STORE=file:PATH");
+  }
+  return folder;
+}
+
+TUTTI_DECL descriptor directory::make() const {
+  for (int attempt = 0;; ++attempt) {
+    if (descriptor folder = open()) {
+      return folder;
+    }
+    if (::mkdirat(root_.get(), name_.c_str(), 0700) != 0 && (errno != EEXIST || attempt == 3)) {
+      fail("cannot make a folder in", errno);
+    }
+  }
+}
+
+/// Writes all of a file and closes it. False, and errno, if that fails: some file systems say at the end that they are
+/// full.
+TUTTI_DECL bool directory::store(descriptor file, std::string_view contents) const noexcept {
+  if (int const code = write_file(file.get(), bytes_of(contents)); code != 0) {
+    errno = code;
+    return false;
+  }
+  return ::close(file.release()) == 0 || errno == EINTR;  // then it is closed, too
+}
+
+TUTTI_DECL void directory::fail(char const* what, int code) const {
+  throw error(failure::join, std::string(what) + " the directory '" + place_ + "' of the rendezvous: " +
+                                 describe_write_error(code) + "; name another one, as TUTTI_STORE=file:PATH");
+}
+
+TUTTI_DECL void directory::refuse(std::string const& path, std::string const& why, std::string const& remedy) const {
+  throw error(failure::join, "'" + path + "' is not safe to meet in: " + why + "; " + remedy);
+}
+
+}  // namespace tutti::detail

@@ -1,0 +1,511 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/bootstrap/directory.hpp>
+#include <tutti/detail/bootstrap/file_rendezvous.hpp>
+#include <tutti/detail/core/sleep.hpp>
+#include <tutti/detail/net/address.hpp>
+#include <tutti/detail/net/nonce.hpp>
+#include <tutti/extend/error.hpp>
+#include <tutti/extend/expects.hpp>
+#include <tutti/extend/outcome.hpp>
+#include <tutti/extend/packing.hpp>
+
+#include <optional>
+#include <unistd.h>
+#include <utility>
+
+namespace tutti::inline v0_1_0::detail {
+
+TUTTI_DECL std::string meeting_folder(std::string_view job) {
+  std::uint64_t hash = 14695981039346656037U;  // FNV-1a
+  for (char const c : job) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
+  }
+  std::string digits;
+  for (int shift = 60; shift >= 0; shift -= 4) {
+    digits += "0123456789abcdef"[(hash >> shift) & 15U];
+  }
+  return "tutti-meeting-" + std::to_string(::geteuid()) + "-" + digits;
+}
+
+/// The number that a file of a meeting has behind its kind: mostly the session's, of drafts and probes their writer's.
+/// Empty for every other file. Names are "open" or KIND.NUMBER, then more numbers, each behind a dot.
+TUTTI_DECL std::string_view number_in_name(std::string_view name) noexcept {
+  constexpr std::size_t digits = 16;
+  auto const dot = name.find('.');
+  std::string_view const kind = name.substr(0, dot);
+  std::string_view const rest = dot == name.npos ? std::string_view() : name.substr(dot + 1);
+  for (std::string_view const known :
+       {"hello", "welcome", "refusal", "text", "table", "failure", "bye", "unwritten", "draft", "probe"}) {
+    if (kind == known && rest.size() >= digits && rest.find_first_not_of("0123456789abcdef.") == rest.npos &&
+        rest.substr(0, rest.find('.')).size() == digits) {
+      return rest.substr(0, digits);
+    }
+  }
+  return {};
+}
+
+class file_rendezvous::meeting {
+ public:
+  TUTTI_COLD meeting(std::string place, membership const& me)
+      : me_(with_finite_patience(me)),
+        at_(std::move(place), meeting_folder(me.job)),
+        self_(net::draw_nonce()),
+        roll_(me.size, "'" + at_.path() + "'") {
+    if (me.rank == 0) {
+      open();
+    } else {
+      enter();
+    }
+  }
+  meeting(meeting const&) = delete;  // its end has a meaning
+  meeting& operator=(meeting const&) = delete;
+
+  TUTTI_COLD ~meeting() {
+    if (session_.empty()) {
+      return;
+    }
+    try {
+      if (me_.rank == 0) {
+        close();
+      }
+      at_.mark("bye." + session_ + "." + std::to_string(me_.rank));
+      if (at_.list("bye." + session_ + ".").size() == me_.size) {
+        sweep([this](std::string_view session) { return session == session_; });
+        at_.remove_if_empty();
+      }
+    } catch (...) {  // what stays is swept by the next meeting of this job; ending is no place to fail
+    }
+  }
+
+  /// Which hellos rank 0 has refused, and why. The first 64.
+  [[nodiscard]] std::vector<std::string> const& refused() const noexcept { return refused_; }
+
+  TUTTI_COLD std::vector<std::string> exchange(std::string_view mine) {
+    std::string const round = session_ + "." + std::to_string(round_++);
+    return me_.rank == 0 ? collect(round, mine) : contribute(round, mine);
+  }
+
+ private:
+  static constexpr duration grace = std::chrono::seconds(5);   ///< rank 0 decides first
+  static constexpr duration moment = std::chrono::seconds(1);  ///< how long it tells latecomers that it failed
+  static constexpr std::size_t most_words = 1U << 16U;         ///< bytes of what one rank says of itself
+  static constexpr std::size_t most_table = 1U << 28U;         ///< bytes of what rank 0 tells all
+
+  /// Calls `look` until it says true. False at the deadline, which `look` may move.
+  template <class Look>
+  TUTTI_COLD static bool wait_for(time_point& deadline, Look&& look) {
+    constexpr duration longest = std::chrono::milliseconds(50);
+    for (duration pause = std::chrono::milliseconds(1);; pause = (std::min)(2 * pause, longest)) {
+      if (look()) {
+        return true;
+      }
+      duration const left = deadline - steady_now();
+      if (left <= duration::zero()) {
+        return false;
+      }
+      sleep_for((std::min)(pause, left));
+    }
+  }
+
+  static bool contains(std::vector<std::string> const& names, std::string_view name) noexcept {
+    for (std::string const& one : names) {
+      if (one == name) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /// Removes files of meetings by the number in their names. Whatever else lies in the folder stays.
+  template <class Which>
+  TUTTI_COLD void sweep(Which&& which) const {
+    for (std::string const& name : at_.list("")) {
+      if (std::string_view const number = number_in_name(name); !number.empty() && which(number)) {
+        at_.remove(name);
+      }
+    }
+  }
+
+  /// Removes the files of a meeting that has failed before all had come, and the folder. Only the last of those that
+  /// have heard of it does: each first takes back its sign, which is a hello, or of rank 0 the open file. Where all had
+  /// come, those that are here say bye at their end instead.
+  TUTTI_COLD void leave_nothing(std::string const& session) const noexcept {
+    try {
+      if (!session.empty() && read_open().nonce != session && at_.list("hello." + session + ".").empty() &&
+          at_.list("welcome." + session).empty()) {
+        sweep([&](std::string_view number) { return number == session; });
+      }
+    } catch (...) {  // what stays is swept by the next meeting of this job
+    }
+    at_.remove_if_empty();
+  }
+
+  /// Writes a file of a session. If that fails, the other ranks are told at once, by an empty file.
+  TUTTI_COLD void write(std::string const& session, std::string const& name, std::string_view contents) {
+    try {
+      at_.write(name, contents);
+    } catch (error const& e) {
+      at_.mark("unwritten." + session + "." + std::to_string(me_.rank));
+      throw error(e.kind(), "rank " + std::to_string(me_.rank) + " " + e.what()).between(me_.rank, {me_.rank});
+    }
+  }
+
+  /// @throws error(failure::join) if a rank of this session could not write, or rank 0 could not even open one
+  TUTTI_COLD void check_written(std::string const& session, std::vector<std::string> const& earlier = {}) const {
+    for (std::string const& name : at_.list("unwritten." + session + (session.empty() ? "" : "."))) {
+      rank_type rank = 0;
+      for (char const digit : name.substr(name.rfind('.') + 1)) {
+        rank = rank * 10 + static_cast<rank_type>(digit - '0');
+      }
+      if (rank < (session.empty() ? rank_type{1} : me_.size) && rank != me_.rank && !contains(earlier, name)) {
+        throw error(failure::join, "the world did not come together: rank " + std::to_string(rank) +
+                                       " cannot write to '" + at_.path() +
+                                       "'; its error says why (a full disk, a quota, ulimit -f)")
+            .between(me_.rank, {rank});
+      }
+    }
+  }
+
+  // rank 0
+
+  /// What a member says of itself, and the number that it drew.
+  struct hello {
+    std::string nonce;
+    rank_type rank = 0;
+    rank_type size = 0;
+    member process;
+  };
+
+  TUTTI_COLD void open() {
+    roll_.note(0, this_member(me_.role));
+    reporting([&] {
+      write(self_, "open", packer().text(self_).text(encode(this_member(me_.role))).take());
+      time_point deadline = steady_now() + me_.patience;
+      bool const all = wait_for(deadline, [&] {
+        serve();
+        return roll_.complete();
+      });
+      if (!all) {
+        std::string why;
+        for (std::string const& r : refused_) {
+          why.append(why.empty() ? "" : ", ").append(r);
+        }
+        roll_.fail_missing(me_.patience, why);
+      }
+      // Before the welcome, while no member of this session writes: drafts are swept too.
+      sweep([this](std::string_view number) { return number != self_; });
+      answer("welcome." + self_, nonces_, {});
+    });
+    session_ = self_;
+    for (std::string const& name : seen_) {
+      at_.remove(name);
+    }
+  }
+
+  /// Removes the sign that rank 0 is here, if it is this one's.
+  TUTTI_COLD void close() const noexcept {
+    try {
+      if (read_open().nonce == self_) {
+        at_.remove("open");
+      }
+    } catch (...) {  // it is none of this rank's
+    }
+  }
+
+  /// Takes the hellos that have come. A world has one rank 0, and one process for each other rank, until this
+  /// rendezvous ends: a second one ends it for all, for then two jobs meet here.
+  TUTTI_COLD void serve() {
+    for (hello const& h : hear()) {
+      roll_.note(h.rank, h.process);
+    }
+    if (auto const told = read_failure(self_)) {
+      throw error(told->kind, told->text).between(0, told->at_fault);
+    }
+    if (hello const other = read_open(); !other.nonce.empty() && other.nonce != self_) {
+      try {
+        roll_.note(0, other.process);
+      } catch (error const& e) {
+        answer("failure." + other.nonce, {other.nonce}, encode(rank_failure(e)));
+        throw;
+      }
+    }
+    check_written(self_);
+  }
+
+  /// The hellos of this world that have come since the last time. Others are told that they are not of it.
+  [[nodiscard]] TUTTI_COLD std::vector<hello> hear() {
+    std::vector<hello> out;
+    for (std::string const& name : at_.list("hello." + self_ + ".")) {
+      if (contains(seen_, name)) {
+        continue;
+      }
+      seen_.push_back(name);
+      auto const bytes = at_.read(name, most_words);
+      unpacker u(bytes ? std::string_view(*bytes) : std::string_view());
+      hello h;
+      h.nonce = u.text();
+      h.rank = u.number_as<rank_type>();
+      h.size = u.number_as<rank_type>();
+      bool const readable = decode(u.text(), h.process) && u.done();
+      if (std::string const why = readable ? objection_to(h) : unreadable(name); !why.empty()) {
+        at_.write("refusal" + name.substr(name.find('.')), why);
+        if (refused_.size() < 64) {
+          refused_.push_back(why);
+        }
+        continue;
+      }
+      nonces_.push_back(h.nonce);
+      out.push_back(std::move(h));
+    }
+    return out;
+  }
+
+  [[nodiscard]] TUTTI_COLD std::string unreadable(std::string const& name) const {
+    return "'" + at_.path() + "/" + name +
+           "' introduces a rank in words of another version; build all ranks from one version of tutti";
+  }
+  [[nodiscard]] TUTTI_COLD std::string objection_to(hello const& h) const {
+    if (h.size != me_.size) {
+      return describe(h.rank, h.process) + " has a world of " + std::to_string(h.size) + " ranks, rank 0 one of " +
+             std::to_string(me_.size) + " (TUTTI_SIZE)";
+    }
+    return h.rank < me_.size
+               ? ""
+               : describe(h.process) + " says it is rank " + std::to_string(h.rank) + " of " + std::to_string(h.size);
+  }
+
+  /// Does `work`; if that fails, tells those that have come why, and for a moment those that are on their way.
+  template <class Work>
+  TUTTI_COLD void reporting(Work&& work) {
+    try {
+      work();
+    } catch (error& e) {
+      try {
+        dismiss(encode(rank_failure(e)));
+      } catch (error const&) {
+        at_.mark("unwritten." + self_ + ".0");  // stays for ranks that are on their way
+        close();
+      }
+      e.between(0, e.at_fault());
+      throw;
+    }
+  }
+
+  TUTTI_COLD void dismiss(std::string const& why) {
+    answer("failure." + self_, nonces_, why);
+    time_point deadline = steady_now() + (std::min)(me_.patience, moment);
+    wait_for(deadline, [&] {
+      if (!hear().empty()) {
+        answer("failure." + self_, nonces_, why);
+      }
+      // All have come, or one is there twice, and those that have heard it have taken their hellos back.
+      return (!session_.empty() || nonces_.size() >= me_.size) && at_.list("hello." + self_ + ".").empty();
+    });
+    close();
+    if (session_.empty()) {
+      leave_nothing(self_);
+    }
+  }
+
+  TUTTI_COLD void answer(std::string const& name, std::vector<std::string> const& to, std::string_view what) {
+    write(self_, name, packer().texts(to).text(what).take());
+  }
+
+  TUTTI_COLD std::vector<std::string> collect(std::string const& round, std::string_view mine) {
+    std::vector<std::optional<std::string>> texts(me_.size);
+    texts[0] = mine;
+    std::vector<std::string> out;
+    reporting([&] {
+      time_point deadline = steady_now() + me_.patience;
+      std::vector<rank_type> absent;
+      bool const all = wait_for(deadline, [&] {
+        absent.clear();
+        for (rank_type r = 0; r < me_.size; ++r) {
+          if (!texts[r]) {
+            texts[r] = text_of(round, r);
+          }
+          if (!texts[r]) {
+            absent.push_back(r);
+          }
+        }
+        serve();
+        return absent.empty();
+      });
+      if (!all) {
+        throw error(failure::join, "exchange in '" + at_.path() + "': " + list_ranks(absent) + " of " +
+                                       std::to_string(me_.size) + " did not come within " + seconds_text(me_.patience))
+            .between(0, absent);
+      }
+      packer table;
+      table.number(me_.size);
+      for (auto& t : texts) {
+        table.text(*t);
+        out.push_back(std::move(*t));
+      }
+      write(session_, "table." + round, table.take());
+    });
+    if (round_ >= 2) {  // all have come to this round, so all have read the last one's
+      at_.remove("table." + session_ + "." + std::to_string(round_ - 2));
+    }
+    return out;
+  }
+
+  [[nodiscard]] TUTTI_COLD std::optional<std::string> text_of(std::string const& round, rank_type rank) const {
+    try {
+      return at_.read("text." + round + "." + std::to_string(rank), text_limit(me_.size));
+    } catch (error& e) {
+      e.between(0, {rank});
+      throw;
+    }
+  }
+
+  // the others
+
+  TUTTI_COLD void enter() {
+    time_point deadline = steady_now() + me_.patience;
+    std::vector<std::string> const earlier = at_.list("unwritten.");
+    std::string mine;
+    std::string session;
+    try {
+      bool const in = wait_for(deadline, [&] {
+        if (std::string const now = read_open().nonce; !now.empty() && now != session) {
+          at_.remove(mine);
+          session = now;
+          mine = "hello." + session + "." + self_;
+          write(session, mine,
+                packer().text(self_).number(me_.rank).number(me_.size).text(encode(this_member(me_.role))).take());
+          deadline = steady_now() + me_.patience + grace;  // it may have come just now
+        }
+        check_written(session, earlier);
+        return !session.empty() && heard(session);
+      });
+      if (!in) {
+        throw error(failure::join, "the world did not come together: rank " + std::to_string(me_.rank) + " of " +
+                                       std::to_string(me_.size) + (me_.job.empty() ? "" : " of job '" + me_.job + "'") +
+                                       " did not meet rank 0 in '" + at_.path() + "' within " +
+                                       seconds_text(me_.patience) +
+                                       "; let all ranks see that folder and have one TUTTI_JOB, or set TUTTI_TIMEOUT "
+                                       "to wait longer")
+            .between(me_.rank, {0});
+      }
+    } catch (...) {
+      at_.remove(mine);
+      leave_nothing(session);
+      throw;
+    }
+    session_ = session;
+  }
+
+  /// True if rank 0 has welcomed this rank.
+  /// @throws error(failure::join) if it has refused it, or the world has failed
+  [[nodiscard]] TUTTI_COLD bool heard(std::string const& session) const {
+    if (auto const why = read_failure(session)) {
+      throw error(why->kind, why->text).between(me_.rank, why->at_fault);
+    }
+    std::string const refusal = "refusal." + session + "." + self_;
+    if (auto const why = at_.read(refusal, most_words)) {
+      at_.remove(refusal);
+      throw error(failure::join,
+                  "the world did not come together: rank 0 in '" + at_.path() + "' refuses a rank: " + *why)
+          .between(me_.rank, {me_.rank});
+    }
+    return addressed(at_.read("welcome." + session, most_table)).has_value();
+  }
+
+  TUTTI_COLD std::vector<std::string> contribute(std::string const& round, std::string_view mine) {
+    std::string const name = "text." + round + "." + std::to_string(me_.rank);
+    write(session_, name, mine);
+    std::optional<std::string> table;
+    // Rank 0 keeps the time from when it comes itself, which may be as late as its own patience allows.
+    time_point deadline = steady_now() + 2 * me_.patience + grace;
+    bool const answered = wait_for(deadline, [&] {
+      if (auto const why = read_failure(session_)) {
+        throw error(why->kind, why->text).between(me_.rank, why->at_fault);
+      }
+      check_written(session_);
+      table = at_.read("table." + round, most_table);
+      return table.has_value();
+    });
+    if (!answered) {
+      throw error(failure::join, "exchange in '" + at_.path() + "': rank 0 did not answer within " +
+                                     seconds_text(2 * me_.patience + grace))
+          .between(me_.rank, {0});
+    }
+    at_.remove(name);
+    unpacker u(*table);
+    auto all = u.texts();
+    if (!u.done() || all.size() != me_.size) {
+      throw error(failure::join,
+                  "exchange in '" + at_.path() + "': rank 0 gave no table of " + std::to_string(me_.size) + " texts")
+          .between(me_.rank, {0});
+    }
+    return all;
+  }
+
+  // all
+
+  /// The process that is rank 0 here now, and its number; without a number if there is none.
+  [[nodiscard]] TUTTI_COLD hello read_open() const {
+    auto const bytes = at_.read("open", most_words);
+    unpacker u(bytes ? std::string_view(*bytes) : std::string_view());
+    hello h;
+    h.nonce = u.text();
+    return decode(u.text(), h.process) && u.done() && h.nonce.size() == self_.size() ? h : hello();
+  }
+
+  /// The contents of an answer that is meant for this very process; none of any other.
+  [[nodiscard]] TUTTI_COLD std::optional<std::string> addressed(std::optional<std::string> const& bytes) const {
+    unpacker u(bytes ? std::string_view(*bytes) : std::string_view());
+    auto const to = u.texts();
+    std::string what(u.text());
+    return u.done() && contains(to, self_) ? std::optional(what) : std::nullopt;
+  }
+
+  [[nodiscard]] TUTTI_COLD std::optional<rank_failure> read_failure(std::string const& session) const {
+    rank_failure why;
+    auto const what = addressed(at_.read("failure." + session, most_table));
+    return what && decode(*what, why) ? std::optional(why) : std::nullopt;
+  }
+
+  membership me_;
+  directory at_;
+  std::string self_;     ///< the number that this process drew
+  std::string session_;  ///< the one that rank 0 drew; empty until all have come
+  std::uint64_t round_ = 0;
+  // of rank 0
+  roll_call roll_;
+  std::vector<std::string> seen_;    ///< names of hellos
+  std::vector<std::string> nonces_;  ///< of those that sent them
+  std::vector<std::string> refused_;
+};
+
+TUTTI_DECL file_rendezvous::file_rendezvous(std::string place, membership const& me) : rank_(me.rank), size_(me.size) {
+  expects(me.rank < me.size, "file_rendezvous: the rank must be below the size of its world, ", me.size, ", not ",
+          me.rank);
+  try {
+    meeting_.reset(new meeting(std::move(place), me));
+  } catch (error& e) {
+    if (e.at_fault().empty()) {
+      e.between(me.rank, {me.rank});
+    }
+    throw;
+  }
+}
+
+TUTTI_DECL file_rendezvous::~file_rendezvous() = default;
+
+TUTTI_DECL std::string file_rendezvous::local_host() const {
+  return net::outward_host();
+}
+
+TUTTI_DECL std::vector<std::string> file_rendezvous::refused() const {
+  return meeting_->refused();
+}
+
+TUTTI_DECL std::vector<std::string> file_rendezvous::exchange(std::string_view mine) {
+  return meeting_->exchange(mine);
+}
+
+}  // namespace tutti::detail

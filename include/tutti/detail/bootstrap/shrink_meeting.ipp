@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/bootstrap/shrink_host.hpp>
+#include <tutti/detail/bootstrap/shrink_meeting.hpp>
+#include <tutti/detail/bootstrap/shrink_notice.hpp>
+#include <tutti/detail/net/nonce.hpp>
+#include <tutti/detail/net/socket.hpp>
+#include <tutti/extend/error.hpp>
+#include <tutti/extend/outcome.hpp>
+#include <tutti/extend/packing.hpp>
+
+#include <cerrno>
+#include <utility>
+
+namespace tutti::inline v0_1_0::detail {
+
+TUTTI_DECL shrink_meeting::shrink_meeting(rank_type rank, descriptor listener, std::vector<net::address> places,
+                                          std::string world)
+    : mine_{std::move(world), rank, {}}, listener_(std::move(listener)), places_(std::move(places)) {
+  for (rank_type r = 0; r < places_.size(); ++r) {
+    mine_.members.push_back(r);
+  }
+}
+
+TUTTI_DECL survivors shrink_meeting::meet(duration patience) {
+  if (is_left_out_) {
+    stay_out();
+  }
+  std::vector<rank_type> silent;
+  for (rank_type const at : mine_.members) {
+    if (at == mine_.rank) {
+      break;
+    }
+    std::vector<rank_type> chosen;
+    if (channel line = visit(at, patience, silent, chosen)) {
+      if (take_notice(listener_.get(), mine_, mine_.longest(places_.size()))) {
+        stay_out();
+      }
+      mine_.members = std::move(chosen);
+      std::vector<channel> lines;
+      lines.push_back(std::move(line));
+      return survivors(mine_.rank, mine_.members, std::move(lines), patience);
+    }
+  }
+  shrink_host here(listener_.get(), mine_, places_, std::move(silent), patience);
+  try {
+    mine_.members = here.gather();
+  } catch (error const&) {
+    is_left_out_ = here.is_left_out();
+    throw;
+  }
+  return survivors(mine_.rank, mine_.members, here.take_lines(), patience);
+}
+
+TUTTI_DECL void shrink_meeting::stay_out() {
+  is_left_out_ = true;
+  rank_failure const why = left_out(mine_.rank);
+  throw error(why.kind, why.text).between(mine_.rank, why.at_fault);
+}
+
+/// Comes to a host. Returns the line to it, once it has decided which are in; none if it is gone or silent.
+///
+/// A closed listener says that its owner is gone. A closed line does not: a host that lives may have turned it away
+/// for others, or have gone on before it heard it. So this one comes again.
+TUTTI_DECL channel shrink_meeting::visit(rank_type at, duration patience, std::vector<rank_type>& silent,
+                                         std::vector<rank_type>& chosen) {
+  // One that is silent has cost all of the patience; the next ones get less, so that it does not add up.
+  duration const share = silent.empty() ? patience : patience / 4;
+  time_point deadline = steady_now() + share;
+  for (;; ::poll(nullptr, 0, 10)) {
+    channel line(net::connect(places_[at], deadline));
+    if (!line && (errno == ECONNREFUSED || errno == ECONNRESET)) {
+      return {};
+    }
+    if (!line) {
+      break;
+    }
+    line.queue(bootstrap_frame_kind::hello, mine_.text());
+    bootstrap_frame answer;
+    io state = line.send(deadline);
+    state = state == io::done ? line.receive(answer, shrink_message::limit, deadline) : state;
+    if (state == io::done && answer.kind == bootstrap_frame_kind::welcome) {
+      deadline = steady_now() + 2 * patience + longest_notices;  // it is the host, and keeps the time from now on
+      state = line.receive(answer, shrink_message::limit, deadline);
+    }
+    rank_failure why;
+    if (state == io::done && answer.kind == bootstrap_frame_kind::failure && decode(answer.payload, why)) {
+      is_left_out_ = why.at_fault == std::vector<rank_type>{mine_.rank};
+      throw error(why.kind, why.text).between(mine_.rank, why.at_fault);
+    }
+    shrink_message verdict;
+    if (state == io::done && answer.kind == bootstrap_frame_kind::table && verdict.parse(answer.payload) &&
+        verdict.world == mine_.world && verdict.counts(mine_.rank)) {
+      chosen = std::move(verdict.members);
+      return line;
+    }
+    if (state != io::closed || steady_now() >= deadline) {
+      break;
+    }
+  }
+  silent.push_back(at);
+  return {};
+}
+
+// Before the meeting
+
+TUTTI_DECL shrink_listener::shrink_listener(std::string const& host)
+    : own_(net::resolve(host, 0).front()), socket_(net::listen(own_)) {}
+
+TUTTI_DECL std::string shrink_listener::card() const {
+  return packer()
+      .text(own_.through(0).host())
+      .number(net::local_address(socket_.get()).port())
+      .text(net::draw_nonce())
+      .take();
+}
+
+TUTTI_DECL shrink_meeting shrink_listener::meeting(rank_type rank, std::vector<std::string> const& cards) {
+  std::vector<net::address> places;
+  std::string world;
+  for (std::string const& card : cards) {
+    unpacker u(card);
+    std::string const host(u.text());
+    places.push_back(net::resolve(host, u.number_as<std::uint16_t>()).front().through(own_.zone()));
+    world = world.empty() ? std::string(u.text()) : world;  // rank 0's
+  }
+  return {rank, std::move(socket_), std::move(places), std::move(world)};
+}
+
+}  // namespace tutti::detail

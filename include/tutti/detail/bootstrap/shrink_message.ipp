@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/bootstrap/shrink_message.hpp>
+#include <tutti/extend/packing.hpp>
+
+#include <algorithm>
+
+namespace tutti::inline v0_1_0::detail {
+
+TUTTI_DECL std::string shrink_message::text() const {
+  packer p;
+  p.number(version).text(world).number(rank).number(members.size());
+  for (rank_type const r : members) {
+    p.number(r);
+  }
+  return p.take();
+}
+
+TUTTI_DECL std::size_t shrink_message::longest(std::size_t ranks) const {
+  return text().size() + 8 * ranks;
+}
+
+TUTTI_DECL bool shrink_message::parse(std::string_view bytes) {
+  unpacker u(bytes);
+  bool const known = u.number() == version;
+  world = u.text();
+  rank = u.number_as<rank_type>();
+  members.clear();
+  for (std::uint64_t count = u.number(); u.good() && count > 0; --count) {
+    members.push_back(u.number_as<rank_type>());
+  }
+  return u.done() && known;
+}
+
+TUTTI_DECL bool shrink_message::counts(rank_type one) const noexcept {
+  return std::find(members.begin(), members.end(), one) != members.end();
+}
+
+TUTTI_DECL bool shrink_message::leaves_out(shrink_message const& other) const noexcept {
+  return world == other.world && !counts(other.rank);
+}
+
+}  // namespace tutti::detail

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/bootstrap/channel.hpp>
+#include <tutti/detail/bootstrap/pending_hello.hpp>
+#include <tutti/detail/bootstrap/shrink_notice.hpp>
+#include <tutti/detail/core/descriptor.hpp>
+#include <tutti/detail/net/socket.hpp>
+#include <tutti/extend/error.hpp>
+#include <tutti/extend/time.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <poll.h>
+#include <string>
+#include <utility>
+
+namespace tutti::inline v0_1_0::detail {
+
+TUTTI_DECL void leave_notices(shrink_message const& group, std::vector<rank_type> const& left_out,
+                              std::vector<net::address> const& places) {
+  struct notice {
+    rank_type to;
+    channel line{};
+    bool is_written = false;
+    bool is_over = false;
+  };
+  std::vector<notice> all;
+  for (rank_type const r : left_out) {
+    all.push_back({r});
+  }
+  time_point const deadline = steady_now() + longest_notices;
+  auto const advance = [&](notice& n) {
+    pollfd one{n.line.fd(), POLLOUT, 0};
+    if (!n.line) {
+      n.line = channel(net::begin_connect(places[n.to]));
+      n.is_over = !n.line && errno == ECONNREFUSED;  // it is gone
+    } else if (!n.is_written && ::poll(&one, 1, 0) == 1) {
+      int const code = net::connect_error(n.line.fd());
+      if (code == ECONNREFUSED) {
+        n.is_over = true;
+      } else if (code != 0) {
+        n.line.close();
+      } else {
+        n.line.queue(bootstrap_frame_kind::hello, group.text());
+        n.is_written = true;
+      }
+    }
+    if (n.is_written && !n.is_over) {
+      bool const is_open = n.line.flush();
+      n.is_over = is_open && n.line.flushed() && net::unacknowledged(n.line.fd()) == 0;
+      if (!is_open) {
+        n = {n.to};
+      }
+    }
+    return n.is_over;
+  };
+  while (std::count_if(all.begin(), all.end(), [&](notice& n) { return n.is_over || advance(n); }) !=
+             static_cast<std::ptrdiff_t>(all.size()) &&
+         steady_now() < deadline) {
+    ::poll(nullptr, 0, 1);  // nothing says when bytes have been confirmed
+  }
+}
+
+TUTTI_DECL bool take_notice(int listener, shrink_message const& me, std::size_t longest_hello) {
+  constexpr int most_waiting = 4096;  // a listener holds fewer: what comes after the notice is not waited for
+  for (int i = 0; i != most_waiting; ++i) {
+    descriptor s = net::accept(listener);
+    if (!s && out_of_resources(errno)) {
+      throw error(failure::join,
+                  "shrinking failed: there are no descriptors left to see whether others went on without rank " +
+                      std::to_string(me.rank) + "; raise their number (ulimit -n)")
+          .between(me.rank, {});
+    }
+    if (!s) {
+      return false;
+    }
+    pending_hello p{channel(std::move(s))};
+    shrink_message said;
+    if (p.hear(longest_hello).complete && said.parse(p.said.payload) && said.leaves_out(me)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+TUTTI_DECL rank_failure left_out(rank_type rank) {
+  return {"the others went on without rank " + std::to_string(rank) +
+              ", which did not come in time when they shrank the world; this process has to end, and may join another "
+              "job",
+          failure::join,
+          {rank}};
+}
+
+}  // namespace tutti::detail

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/bootstrap/membership.hpp>
+#include <tutti/detail/bootstrap/survivors.hpp>
+#include <tutti/extend/error.hpp>
+#include <tutti/extend/outcome.hpp>
+#include <tutti/extend/packing.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+namespace tutti::inline v0_1_0::detail {
+
+TUTTI_DECL survivors::survivors(rank_type me, std::vector<rank_type> members, std::vector<channel> lines,
+                                duration patience)
+    : members_(std::move(members)),
+      rank_(static_cast<rank_type>(std::find(members_.begin(), members_.end(), me) - members_.begin())),
+      lines_(std::move(lines)),
+      patience_(patience) {}
+
+TUTTI_DECL std::vector<std::string> survivors::exchange(std::string_view mine) {
+  return rank_ == 0 ? serve(mine) : ask(mine);
+}
+
+TUTTI_DECL std::vector<std::string> survivors::serve(std::string_view mine) {
+  std::vector<std::string> all(size());
+  all[0] = mine;
+  time_point const deadline = steady_now() + patience_;
+  rank_failure why;
+  for (rank_type r = 1; r < size() && why.kind == failure::none; ++r) {
+    bootstrap_frame f;
+    io state = lines_[r - 1].send(deadline);
+    state = state == io::done ? lines_[r - 1].receive(f, UINT64_MAX, deadline) : state;
+    if (state == io::done && f.kind == bootstrap_frame_kind::text) {
+      all[r] = std::move(f.payload);
+    } else {
+      why = {"shrinking: rank " + std::to_string(members_[r]) + " of the world that failed " +
+                 (state == io::late ? "did not answer within " + seconds_text(patience_) : "is gone, too"),
+             failure::join,
+             {members_[r]}};
+    }
+  }
+  bool const failed = why.kind != failure::none;
+  std::string const reply = failed ? encode(why) : packer().texts(all).take();
+  for (channel& line : lines_) {
+    line.queue(failed ? bootstrap_frame_kind::failure : bootstrap_frame_kind::table, reply);
+  }
+  for (channel& line : lines_) {
+    line.send(deadline);  // one that has gone meanwhile is missed by the next exchange, or by the world
+  }
+  if (failed) {
+    throw error(why.kind, why.text).between(members_[0], why.at_fault);
+  }
+  return all;
+}
+
+TUTTI_DECL std::vector<std::string> survivors::ask(std::string_view mine) {
+  time_point const deadline = steady_now() + 2 * patience_;  // the host keeps the time
+  bootstrap_frame answer;
+  lines_[0].queue(bootstrap_frame_kind::text, mine);
+  io state = lines_[0].send(deadline);
+  state = state == io::done ? lines_[0].receive(answer, UINT64_MAX, deadline) : state;
+  if (state == io::done && answer.kind == bootstrap_frame_kind::table) {
+    unpacker u(answer.payload);
+    auto all = u.texts();
+    if (u.done() && all.size() == size()) {
+      return all;
+    }
+  }
+  rank_failure why;
+  if (state != io::done || answer.kind != bootstrap_frame_kind::failure || !decode(answer.payload, why)) {
+    why = {"shrinking: rank " + std::to_string(members_[0]) + " of the world that failed " +
+               (state == io::late ? "did not answer within " + seconds_text(2 * patience_) : "is gone, too"),
+           failure::join,
+           {members_[0]}};
+  }
+  throw error(why.kind, why.text).between(members_[rank_], why.at_fault);
+}
+
+}  // namespace tutti::detail

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/bootstrap/tcp_guest.hpp>
+#include <tutti/detail/bootstrap/tcp_host.hpp>
+#include <tutti/detail/bootstrap/tcp_rendezvous.hpp>
+#include <tutti/detail/net/socket.hpp>
+#include <tutti/extend/error.hpp>
+#include <tutti/extend/expects.hpp>
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace tutti::inline v0_1_0::detail {
+
+/// Listens at the port where rank 0 is to serve.
+/// @throws error(failure::join) that names both if another process is rank 0 there
+TUTTI_DECL descriptor listen_as_rank_0(net::host_port const& at, membership const& me) {
+  try {
+    return net::listen(at.port);
+  } catch (error const& e) {
+    // If another process is rank 0 here, it names both when this one says hello.
+    constexpr duration short_visit = std::chrono::milliseconds(200);
+    membership brief = me;
+    brief.patience = (std::min)(me.patience, short_visit);
+    try {
+      tcp_guest const second({"localhost", at.port}, brief);
+    } catch (error const& told) {
+      if (std::string_view(told.what()).find("two processes") != std::string_view::npos) {
+        throw;
+      }
+    }
+    throw error(failure::join, std::string(e.what()) +
+                                   "; rank 0 serves the rendezvous there: is another program, or an earlier job, "
+                                   "still at this port? Choose another with TUTTI_MASTER_PORT")
+        .between(0, {0});
+  }
+}
+
+TUTTI_DECL tcp_rendezvous::tcp_rendezvous(net::host_port const& at, membership const& me)
+    : rank_(me.rank), size_(me.size) {
+  expects(me.rank < me.size, "tcp_rendezvous: the rank must be below the size of its world, ", me.size, ", not ",
+          me.rank);
+  if (me.rank == 0) {
+    side_.reset(new tcp_host(listen_as_rank_0(at, me), me));
+  } else {
+    side_.reset(new tcp_guest(at, me));
+  }
+}
+
+TUTTI_DECL tcp_rendezvous::tcp_rendezvous(descriptor listener, membership const& me) : rank_(me.rank), size_(me.size) {
+  expects(me.rank == 0, "tcp_rendezvous: a listener must be given by rank 0, not by rank ", me.rank,
+          ", which gives an address");
+  side_.reset(new tcp_host(std::move(listener), me));
+}
+
+TUTTI_DECL tcp_rendezvous::~tcp_rendezvous() = default;
+
+TUTTI_DECL std::vector<std::string> tcp_rendezvous::exchange(std::string_view mine) {
+  return side_->exchange(mine);
+}
+TUTTI_DECL std::string tcp_rendezvous::local_host() const {
+  return side_->local_host();
+}
+TUTTI_DECL std::vector<std::string> tcp_rendezvous::refused() const {
+  return side_->refused();
+}
+
+}  // namespace tutti::detail

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/bootstrap/membership.hpp>
+#include <tutti/detail/bootstrap/threads.hpp>
+#include <tutti/detail/core/deadline.hpp>
+#include <tutti/extend/error.hpp>
+
+namespace tutti::inline v0_1_0::detail {
+
+TUTTI_DECL thread_meeting::thread_meeting(rank_type size, duration patience)
+    : patience_(finite_patience(patience)), seats_(size) {}
+
+TUTTI_DECL std::vector<std::string> thread_meeting::exchange(rank_type me, std::string_view mine) {
+  held const lock(monitor_);
+  std::uint64_t const round = round_;
+  seats_[me].text = mine;
+  seats_[me].here = true;
+  if (++present_ == size() && !broken()) {
+    complete();
+    return complete_;
+  }
+  check_gone();
+  time_point const until = steady_now() + patience_;
+  while (round_ == round && !broken()) {
+    if (steady_now() < until) {
+      monitor_.wait_until(until);
+    } else {
+      give_up();
+    }
+  }
+  if (round_ != round) {
+    return complete_;  // overwritten only when every rank has come again
+  }
+  throw error(broken_.kind, broken_.text).between(me, broken_.at_fault);
+}
+
+TUTTI_DECL void thread_meeting::leave(rank_type me, std::string_view why) {
+  held const lock(monitor_);
+  std::string& gone = seats_[me].gone;
+  gone = "rank " + std::to_string(me) + (why.empty() ? " has ended without it" : " failed before: ");
+  gone.append(why);
+  if (present_ > 0) {
+    check_gone();
+  }
+}
+
+TUTTI_DECL void thread_meeting::complete() {
+  complete_.resize(size());
+  for (rank_type r = 0; r < size(); ++r) {
+    complete_[r] = std::move(seats_[r].text);
+    seats_[r].here = false;
+  }
+  present_ = 0;
+  ++round_;
+  monitor_.notify_all();
+}
+
+TUTTI_DECL void thread_meeting::check_gone() {
+  for (rank_type r = 0; r < size(); ++r) {
+    if (!seats_[r].gone.empty()) {
+      return break_up(seats_[r].gone, {r});
+    }
+  }
+}
+
+TUTTI_DECL void thread_meeting::give_up() {
+  std::vector<rank_type> absent;
+  for (rank_type r = 0; r < size(); ++r) {
+    if (!seats_[r].here) {
+      absent.push_back(r);
+    }
+  }
+  break_up(list_ranks(absent) + " of " + std::to_string(size()) + " did not come within " + seconds_text(patience_),
+           absent);
+}
+
+TUTTI_DECL void thread_meeting::break_up(std::string const& why, std::vector<rank_type> at_fault) {
+  if (!broken()) {
+    broken_ = {"exchange among the threads of this process: " + why, failure::join, std::move(at_fault)};
+    monitor_.notify_all();
+  }
+}
+
+}  // namespace tutti::detail

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/base/message.hpp>
+#include <tutti/detail/core/mismatch.hpp>
+
+#include <string>
+
+namespace tutti::inline v0_1_0::detail {
+
+TUTTI_DECL error calls_differ(rank_type me, std::string const& mine, rank_type peer, std::string const& theirs) {
+  std::string text = message({"rank ", me, " called ", mine, ", but rank ", peer});
+  if (mine != theirs) {
+    append(text, {" called ", theirs, "; all ranks must call the same operations in the same order"});
+  } else {
+    text +=
+        " with other settings: segment() must be the same on all ranks, as must the whole names of types, and what a "
+        "reduction was made with";
+    if (mine.find("(functor ") != std::string::npos) {
+      text +=
+          ", and the function: without a name, given by tutti::named<\"...\">, it is known by its type, as the "
+          "compiler spells it";
+    }
+  }
+  return blaming(failure::mismatch, text, me, peer);
+}
+
+TUTTI_DECL error messages_differ(rank_type me, rank_type peer) {
+  return blaming(failure::mismatch,
+                 message({"the message that rank ", peer, " sends is another than rank ", me,
+                          " receives; send and recv must agree in type and number of elements"}),
+                 me, peer);
+}
+
+}  // namespace tutti::detail

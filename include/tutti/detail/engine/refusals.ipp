@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/engine/refusals.hpp>
+#include <tutti/extend/error.hpp>
+#include <tutti/extend/expects.hpp>
+
+#include <source_location>
+#include <string>
+
+namespace tutti::inline v0_1_0::detail {
+
+TUTTI_DECL void refuse_step(std::string_view wrong) {
+  refuse(std::source_location::current(),
+         {"this step of the schedule ", wrong, "; tutti::verify shows all that is wrong with a topology"});
+}
+
+TUTTI_DECL void refuse_length(rank_type me, rank_type peer, std::size_t arrived, std::size_t expected,
+                              std::size_t granule) {
+  std::string text = message({"received ", arrived, " bytes where the schedule expects ", expected});
+  if (granule > 1) {
+    append(text, {", in elements of ", granule});
+  }
+  throw blaming(failure::protocol, text, me, peer);
+}
+
+TUTTI_DECL void refuse_ranks(std::string_view reduction, rank_type most, rank_type ranks) {
+  refuse(std::source_location::current(), {reduction, ": an accumulator holds at most ", most,
+                                           " contributions, and there are ", ranks, " ranks; use it on fewer ranks"});
+}
+
+TUTTI_DECL void refuse_order(std::string_view told) {
+  refuse(std::source_location::current(),
+         {told,
+          ": the reduction does not commute, and this schedule does not combine in rank order: take a topology "
+          "that offers the operation itself and keeps order, such as star"});
+}
+
+TUTTI_DECL void refuse_root(std::string_view operation, rank_type root, rank_type ranks) {
+  refuse(std::source_location::current(),
+         {operation, ": the root must be a rank of this communicator, below ", ranks, ", not ", root});
+}
+
+TUTTI_DECL void refuse_peer(std::string_view what, rank_type peer, rank_type me, rank_type ranks) {
+  refuse(std::source_location::current(), {what, " must be another rank of this communicator than this one, ", me,
+                                           ", and below ", ranks, ", not ", peer});
+}
+
+TUTTI_DECL void refuse_size(std::string_view what, std::size_t found, std::size_t expected, std::string_view advice) {
+  refuse(std::source_location::current(), {what, " must have ", expected, " elements, not ", found, advice});
+}
+
+TUTTI_DECL void refuse_block(std::string_view what, std::string_view total_is, std::size_t found, std::size_t total,
+                             rank_type ranks, rank_type me) {
+  refuse(std::source_location::current(),
+         {what, " has ", found, " elements, but rank ", me, "'s block of ", total, " in ", ranks, " blocks has ",
+          block_size(total, ranks, me), " (tutti::block_size); change one of the two: ", total_is});
+}
+
+}  // namespace tutti::detail

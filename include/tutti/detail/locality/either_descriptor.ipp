@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/locality/either_descriptor.hpp>
+#include <tutti/extend/error.hpp>
+
+#include <cerrno>
+#include <sys/epoll.h>
+
+namespace tutti::inline v0_1_0::detail {
+
+TUTTI_DECL either_descriptor::either_descriptor() : both_([] { return ::epoll_create1(EPOLL_CLOEXEC); }) {
+  if (!both_) {
+    throw error(failure::join,
+                "cannot create an epoll descriptor for the transports within a host and between hosts: " +
+                    advise_on_errno(errno));
+  }
+}
+
+TUTTI_DECL void either_descriptor::watch(int old, int fd) const noexcept {
+  if (old >= 0) {
+    ::epoll_ctl(both_.get(), EPOLL_CTL_DEL, old, nullptr);
+  }
+  epoll_event readable{.events = EPOLLIN, .data = {.fd = fd}};
+  ::epoll_ctl(both_.get(), EPOLL_CTL_ADD, fd, &readable);
+}
+
+}  // namespace tutti::detail

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/net/socket.hpp>
+#include <tutti/extend/error.hpp>
+
+#include <cerrno>
+#include <cstring>
+#include <linux/sockios.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/ioctl.h>
+
+namespace tutti::inline v0_1_0::detail::net {
+
+TUTTI_DECL descriptor stream_socket(int family) noexcept {
+  return descriptor([&] { return ::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); });
+}
+
+TUTTI_DECL void no_delay(int fd) noexcept {
+  int const on = 1;
+  ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+}
+
+TUTTI_DECL address local_address(int fd) noexcept {
+  sockaddr_storage s{};
+  socklen_t length = sizeof s;
+  return ::getsockname(fd, reinterpret_cast<sockaddr*>(&s), &length) == 0
+             ? address(reinterpret_cast<sockaddr const*>(&s), length)
+             : address();
+}
+
+TUTTI_DECL address peer_address(int fd) noexcept {
+  sockaddr_storage s{};
+  socklen_t length = sizeof s;
+  return ::getpeername(fd, reinterpret_cast<sockaddr*>(&s), &length) == 0
+             ? address(reinterpret_cast<sockaddr const*>(&s), length)
+             : address();
+}
+
+TUTTI_DECL int unacknowledged(int fd) noexcept {
+  int bytes = 0;
+  return ::ioctl(fd, SIOCOUTQ, &bytes) == 0 ? bytes : 0;
+}
+
+TUTTI_DECL int unsent(int fd) noexcept {
+  int bytes = 0;
+  return ::ioctl(fd, SIOCOUTQNSD, &bytes) == 0 ? bytes : 0;
+}
+
+TUTTI_DECL descriptor begin_connect(address const& to) noexcept {
+  descriptor s = stream_socket(to.family());
+  if (!s) {
+    return s;
+  }
+  no_delay(s.get());
+  // A signal does not stop the attempt: it goes on like one that is in progress.
+  if (::connect(s.get(), to.data(), to.size()) != 0 && errno != EINPROGRESS && errno != EINTR) {
+    s.reset();
+  }
+  return s;
+}
+
+TUTTI_DECL int connect_error(int fd) noexcept {
+  int code = 0;
+  socklen_t length = sizeof code;
+  if (::getsockopt(fd, SOL_SOCKET, SO_ERROR, &code, &length) != 0) {
+    return errno;
+  }
+  if (code == 0) {
+    // Within one host TCP may connect a socket to itself, when the wanted port happens to be the one
+    // that the system has just given to it and nothing listens there.
+    address const mine = local_address(fd);
+    address const other = peer_address(fd);
+    if (mine && mine.size() == other.size() && std::memcmp(mine.data(), other.data(), mine.size()) == 0) {
+      return ECONNREFUSED;
+    }
+  }
+  return code;
+}
+
+TUTTI_DECL descriptor connect(address const& to, time_point deadline) noexcept {
+  descriptor s = begin_connect(to);
+  if (!s) {
+    return s;
+  }
+  if (!wait_ready(s.get(), POLLOUT, deadline)) {
+    s.reset();
+    errno = ETIMEDOUT;
+  } else if (int const code = connect_error(s.get()); code != 0) {
+    s.reset();
+    errno = code;
+  }
+  return s;
+}
+
+TUTTI_DECL descriptor listen(address const& at, int backlog) {
+  descriptor s = stream_socket(at.family());
+  int const on = 1;
+  int const off = 0;
+  bool good = static_cast<bool>(s);
+  // Lets a port be taken again that connections of an earlier job still linger on.
+  good = good && ::setsockopt(s.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0;
+  if (good && at.family() == AF_INET6) {
+    ::setsockopt(s.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+  }
+  good = good && ::bind(s.get(), at.data(), at.size()) == 0 && ::listen(s.get(), backlog) == 0;
+  if (!good) {
+    int const code = errno;
+    throw error(failure::join, "cannot listen at " + at.text() + ": " + advise_on_errno(code));
+  }
+  return s;
+}
+
+TUTTI_DECL descriptor listen(std::uint16_t port, int backlog) {
+  sockaddr_in6 six{};
+  six.sin6_family = AF_INET6;
+  six.sin6_addr = in6addr_any;
+  six.sin6_port = htons(port);
+  if (descriptor const probe = stream_socket(AF_INET6); probe) {
+    address const any(reinterpret_cast<sockaddr const*>(&six), sizeof six);
+    // IPv6 may be compiled in and yet switched off; then only binding says so.
+    if (::bind(probe.get(), any.with_port(0).data(), any.size()) == 0) {
+      return listen(any, backlog);
+    }
+  }
+  sockaddr_in four{};
+  four.sin_family = AF_INET;
+  four.sin_addr.s_addr = htonl(INADDR_ANY);
+  four.sin_port = htons(port);
+  return listen(address(reinterpret_cast<sockaddr const*>(&four), sizeof four), backlog);
+}
+
+TUTTI_DECL void await_data(int listener) noexcept {
+  int const seconds = 5;
+  ::setsockopt(listener, IPPROTO_TCP, TCP_DEFER_ACCEPT, &seconds, sizeof seconds);
+}
+
+TUTTI_DECL descriptor accept(int listener) noexcept {
+  for (;;) {
+    descriptor s([&] { return ::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC); });
+    if (s) {
+      no_delay(s.get());
+      return s;
+    }
+    if (errno != EINTR && errno != ECONNABORTED) {
+      return s;
+    }
+  }
+}
+
+}  // namespace tutti::detail::net

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/base/language.hpp>
+
+#include <bit>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+
+namespace tutti::inline v0_1_0 {
+
+/// A number of 16 bits, the upper half of a float: its range, and 8 bits of precision.
+///
+/// It is a format to store and send numbers in; arithmetic is that of float, to which it converts by
+/// itself and without loss. Back is said: `bfloat16(a + b)` rounds to nearest, ties to even, subnormals
+/// too (the instructions that processors have for it flush them, so they are not used); what is too
+/// large becomes infinity. NaNs stay NaNs of the same sign and leading payload bits, made quiet.
+class bfloat16 {
+ public:
+  using computed_in = float;
+  static constexpr std::string_view element_name = "bfloat16";
+
+  bfloat16() = default;
+  /// Rounds to the nearest, ties to even.
+  constexpr explicit bfloat16(float x) noexcept : bits_(narrowed(x)) {}
+  /// The number that has these bits.
+  [[nodiscard]] static constexpr bfloat16 from_bits(std::uint16_t bits) noexcept {
+    bfloat16 b;
+    b.bits_ = bits;
+    return b;
+  }
+
+  /// Its bits: sign, 8 of the exponent, 7 of the fraction.
+  [[nodiscard]] constexpr std::uint16_t bits() const noexcept { return bits_; }
+
+  // NOLINTNEXTLINE(google-explicit-constructor): nothing is lost
+  /// Exact.
+  [[nodiscard]] constexpr operator float() const noexcept {
+    return std::bit_cast<float>(static_cast<std::uint32_t>(bits_) << 16);
+  }
+
+ private:
+  [[nodiscard]] static constexpr std::uint16_t narrowed(float x) noexcept {
+    auto const all = std::bit_cast<std::uint32_t>(x);
+    std::uint32_t const rounded = all + 0x7fffU + ((all >> 16) & 1U);
+    std::uint32_t const nan = all | 0x400000U;
+    return static_cast<std::uint16_t>(((all & 0x7fffffffU) > 0x7f800000U ? nan : rounded) >> 16);
+  }
+
+  std::uint16_t bits_;
+};
+
+}  // namespace tutti
+
+/// @cond
+template <>
+class std::numeric_limits<tutti::bfloat16> : public std::numeric_limits<float> {
+ public:
+  static constexpr int digits = 8;
+  static constexpr int digits10 = 2;
+  static constexpr int max_digits10 = 4;
+  [[nodiscard]] static constexpr tutti::bfloat16(min)() noexcept { return tutti::bfloat16::from_bits(0x0080); }
+  [[nodiscard]] static constexpr tutti::bfloat16(max)() noexcept { return tutti::bfloat16::from_bits(0x7f7f); }
+  [[nodiscard]] static constexpr tutti::bfloat16 lowest() noexcept { return tutti::bfloat16::from_bits(0xff7f); }
+  [[nodiscard]] static constexpr tutti::bfloat16 epsilon() noexcept { return tutti::bfloat16::from_bits(0x3c00); }
+  [[nodiscard]] static constexpr tutti::bfloat16 round_error() noexcept { return tutti::bfloat16::from_bits(0x3f00); }
+  [[nodiscard]] static constexpr tutti::bfloat16 infinity() noexcept { return tutti::bfloat16::from_bits(0x7f80); }
+  [[nodiscard]] static constexpr tutti::bfloat16 quiet_NaN() noexcept { return tutti::bfloat16::from_bits(0x7fc0); }
+  [[nodiscard]] static constexpr tutti::bfloat16 signaling_NaN() noexcept { return tutti::bfloat16::from_bits(0x7fa0); }
+  [[nodiscard]] static constexpr tutti::bfloat16 denorm_min() noexcept { return tutti::bfloat16::from_bits(0x0001); }
+};
+/// @endcond

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/extend/element.hpp>
+#include <tutti/extend/expects.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+namespace tutti::inline v0_1_0 {
+
+/// Whether data() and size() of a B are all of its elements, one after the other. A class of yours for which that
+/// holds, and which is no contiguous range, says so:
+///
+///     template <>
+///     inline constexpr bool tutti::enable_buffer<my::matrix> = true;
+template <class B>
+inline constexpr bool enable_buffer = false;
+
+namespace detail {
+
+template <class B>
+concept enabled = enable_buffer<std::remove_cv_t<B>> && requires(B& b) {
+  { *b.data() };
+  { b.size() } -> std::convertible_to<std::size_t>;
+};
+
+// The classes of two libraries are known by what they have; neither library is included for it.
+
+/// A container or view of xtensor. Its first element is at data() + data_offset().
+template <class B>
+concept tensor = requires(B& b) {
+  { *(b.data() + b.data_offset()) };
+  { b.size() } -> std::convertible_to<std::size_t>;
+  b.strides()[b.shape().size()];
+};
+/// That its elements are one after the other is part of its type.
+template <class B>
+concept dense_tensor = tensor<B> && requires { requires B::contiguous_layout; };
+
+/// Whether Eigen's constants tell of gaps: within columns (rows, if those run first), or between them. -1: it takes the
+/// run to tell.
+[[nodiscard]] consteval bool no_known_gaps(int inner_stride, bool is_vector, int outer_stride, int inner_size) {
+  return inner_stride == 1 && (is_vector || outer_stride == -1 || inner_size == -1 || outer_stride == inner_size);
+}
+
+/// A matrix, vector, map or block of Eigen, without gaps as far as its type tells.
+template <class B>
+concept matrix = requires(B& b) {
+  { *b.data() };
+  { b.size() } -> std::convertible_to<std::size_t>;
+  { b.outerStride() == b.innerSize() };
+  requires no_known_gaps(B::InnerStrideAtCompileTime, B::IsVectorAtCompileTime, B::OuterStrideAtCompileTime,
+                         B::InnerSizeAtCompileTime);
+};
+
+/// One number: a variable of an arithmetic type, an enumeration, half, bfloat16 or a complex number.
+template <class B>
+concept one_number = std::is_arithmetic_v<B> || std::is_enum_v<B> || integer<std::remove_cv_t<B>> ||
+                     complex_number<std::remove_cv_t<B>> || requires { typename B::computed_in; };
+
+template <class B>
+concept plain_range = std::ranges::contiguous_range<B&> && std::ranges::sized_range<B&>;
+
+/// What is one after the other by type, or says so. Compilers show the line, and so its comment, where this fails.
+template <class B>
+concept laid_out = one_number<B> || plain_range<B> || tensor<B> || matrix<B> ||
+                   enabled<B>;  // else give std::span(pointer, count), or specialise tutti::enable_buffer
+
+template <laid_out B>
+[[nodiscard]] constexpr auto* first_of(B& b) {
+  if constexpr (one_number<B>) {
+    return &b;
+  } else if constexpr (tensor<B> && !enabled<B>) {
+    return b.data() + b.data_offset();
+  } else if constexpr (matrix<B> || enabled<B>) {
+    return b.data();
+  } else if constexpr (std::is_array_v<std::remove_extent_t<B>>) {
+    return first_of(b[0]);
+  } else {
+    return std::ranges::data(b);
+  }
+}
+
+template <laid_out B>
+[[nodiscard]] constexpr std::size_t count_of(B& b) {
+  if constexpr (one_number<B>) {
+    return 1;
+  } else if constexpr (std::is_array_v<B>) {
+    return sizeof(B) / sizeof(std::remove_all_extents_t<B>);
+  } else if constexpr (enabled<B> || tensor<B> || matrix<B>) {
+    return static_cast<std::size_t>(b.size());
+  } else {
+    return static_cast<std::size_t>(std::ranges::size(b));
+  }
+}
+
+/// Whether the elements of a tensor are one after the other, the last index running first.
+template <tensor B>
+[[nodiscard]] constexpr bool dense(B& b) {
+  std::size_t expected = 1;
+  for (std::size_t i = b.shape().size(); i-- > 0;) {
+    auto const extent = static_cast<std::size_t>(b.shape()[i]);
+    if (extent > 1 && static_cast<std::size_t>(b.strides()[i]) != expected) {
+      return false;
+    }
+    expected *= extent;
+  }
+  return true;
+}
+
+/// What only the run knows of a layout.
+template <laid_out B>
+constexpr void expect_no_gaps([[maybe_unused]] B& b) {
+  constexpr char const* advice =
+      "the elements of this view are not one after the other in memory, so it is no buffer: copy it, or pass its parts";
+  if constexpr (tensor<B> && !dense_tensor<B> && !enabled<B>) {
+    expects(b.size() == 0 || dense(b), advice);
+  } else if constexpr (matrix<B> && !enabled<B>) {
+    expects(b.outerSize() <= 1 || b.size() == 0 || b.outerStride() == b.innerSize(), advice);
+  }
+}
+
+}  // namespace detail
+
+/// Elements in host memory that are one after the other, and whose number is known: a contiguous range, such as
+/// std::vector, std::array and std::span; an array, of any dimensions; a container of xtensor; a matrix, vector or
+/// unstrided map of Eigen; what `enable_buffer` is said of; one number, as a buffer of one element. A pointer and a
+/// count become one as `std::span(pointer, count)`. Views that have gaps between their elements are none: what the type
+/// tells does not compile, what the run tells is refused when it is given to an operator.
+///
+/// A buffer has no more shape than memory: what is column-major at one end is column-major at the other.
+template <class B>
+concept buffer = detail::laid_out<std::remove_reference_t<B>> &&
+                 element<std::remove_cvref_t<decltype(*detail::first_of(std::declval<std::remove_reference_t<B>&>()))>>;
+
+/// What points to the first element of a buffer.
+template <class B>
+using buffer_pointer_t = decltype(detail::first_of(std::declval<std::remove_reference_t<B>&>()));
+
+/// The element type of a buffer, without const.
+template <class B>
+using buffer_value_t = std::remove_cvref_t<decltype(*std::declval<buffer_pointer_t<B>>())>;
+
+/// A buffer whose elements may be written.
+template <class B>
+concept mutable_buffer = buffer<B> && !std::is_const_v<std::remove_pointer_t<buffer_pointer_t<B>>>;
+
+namespace detail {
+
+template <class B, class T>
+concept one_element = element<T> && std::same_as<std::remove_cvref_t<B>, T>;
+
+}  // namespace detail
+
+/// A buffer of elements of type T, or one T: where T is known, an object of a class is a buffer, too.
+template <class B, class T>
+concept buffer_of = detail::one_element<B, T> || (buffer<B> && std::same_as<buffer_value_t<B>, T>);
+template <class B, class T>
+concept mutable_buffer_of = (detail::one_element<B, T> && !std::is_const_v<std::remove_reference_t<B>>) ||
+                            (mutable_buffer<B> && std::same_as<buffer_value_t<B>, T>);
+
+namespace detail {
+
+/// A view of xtensor or Eigen into a container, which is another type.
+template <class B>
+concept part_of_container =
+    (tensor<B> && requires { typename B::temporary_type; } && !std::same_as<typename B::temporary_type, B>) ||
+    (matrix<B> && requires { typename B::PlainObject; } && !std::same_as<typename B::PlainObject, B>);
+
+}  // namespace detail
+
+/// True if an argument's elements outlive the expression that it is given in: those of a variable do, and those that a
+/// span or another view refers to. Results go to nothing else, which nobody could read; and a started operation reads
+/// nothing else, for it does so later.
+template <class B>
+concept lasting = std::is_lvalue_reference_v<B> || std::ranges::enable_borrowed_range<std::remove_cvref_t<B>> ||
+                  detail::part_of_container<std::remove_cvref_t<B>>;
+
+template <class B>
+concept lasting_buffer = lasting<B> && buffer<B>;
+template <class B, class T>
+concept lasting_buffer_of = lasting<B> && buffer_of<B, T>;
+template <class B>
+concept lasting_mutable_buffer = lasting<B> && mutable_buffer<B>;
+template <class B, class T>
+concept lasting_mutable_buffer_of = lasting<B> && mutable_buffer_of<B, T>;
+
+/// The elements of a buffer as a span, in the order of memory.
+/// @throws precondition_error if there are gaps between them
+template <class B>
+  requires buffer<B>
+[[nodiscard]] constexpr auto elements(B&& b) {
+  detail::expect_no_gaps(b);
+  return std::span<std::remove_pointer_t<buffer_pointer_t<B>>>(detail::first_of(b), detail::count_of(b));
+}
+
+namespace detail {
+
+/// The elements of a buffer of T, which may be one T.
+/// @throws precondition_error if there are gaps between them
+template <class T, class B>
+  requires buffer_of<B, T>
+[[nodiscard]] constexpr auto elements_of(B&& b) {
+  if constexpr (one_element<B, T>) {
+    return std::span<std::remove_reference_t<B>>(&b, 1);
+  } else {
+    return elements(b);
+  }
+}
+
+}  // namespace detail
+
+}  // namespace tutti

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/base/number_text.hpp>
+#include <tutti/detail/bootstrap/directory.hpp>
+#include <tutti/detail/bootstrap/hosts.hpp>
+#include <tutti/detail/bootstrap/node_list.hpp>
+#include <tutti/extend/environment.hpp>
+#include <tutti/extend/error.hpp>
+#include <tutti/extend/member.hpp>
+
+#include <optional>
+#include <string_view>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+namespace tutti::inline v0_1_0::detail {
+
+/// Reads what a launcher says.
+class environment_reader {
+ public:
+  TUTTI_COLD environment_reader(char const* const* variables, long parent, std::string host)
+      : variables_(variables), parent_(parent), host_(std::move(host)) {}
+
+  /// @throws error(failure::join) that names the variable that is wrong or lacks
+  [[nodiscard]] TUTTI_COLD environment read() {
+    environment e;
+    find_ranks(e);
+    find_job(e);
+    auto const seconds = get("TUTTI_TIMEOUT");
+    if (seconds) {
+      e.patience = std::chrono::milliseconds(milliseconds("TUTTI_TIMEOUT", *seconds));
+    }
+    e.network_interface = get("TUTTI_INTERFACE").value_or("");
+    e.node = get("TUTTI_NODE").value_or("");
+    find_place(e);
+    require_job(e);
+    return e;
+  }
+
+ private:
+  struct launcher {
+    char const* name;
+    char const* rank;
+    char const* size;
+    char const* size_too;  ///< an older name, or null
+    char const* local_rank;
+    char const* local_size;
+  };
+  static constexpr launcher launchers[] = {
+      {"TUTTI_*", "TUTTI_RANK", "TUTTI_SIZE", nullptr, "TUTTI_LOCAL_RANK", "TUTTI_LOCAL_SIZE"},
+      {"torchrun", "RANK", "WORLD_SIZE", nullptr, "LOCAL_RANK", "LOCAL_WORLD_SIZE"},
+      {"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", nullptr, "OMPI_COMM_WORLD_LOCAL_RANK",
+       "OMPI_COMM_WORLD_LOCAL_SIZE"},
+      {"MPICH", "PMI_RANK", "PMI_SIZE", nullptr, "MPI_LOCALRANKID", "MPI_LOCALNRANKS"},
+      {"Slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", "SLURM_LOCALID", nullptr},
+  };
+
+  TUTTI_COLD void find_ranks(environment& e) {
+    std::string incomplete;
+    auto const hosts = get("TUTTI_HOSTS");
+    for (launcher const& l : launchers) {
+      bool const ours = &l == launchers;
+      // A batch script has Slurm's variables too, but is no rank: only a step is.
+      if (l.name == std::string_view("Slurm") && !get("SLURM_STEP_ID") && !get("SLURM_STEPID")) {
+        continue;
+      }
+      char const* const size_name = l.size_too != nullptr && !get(l.size) ? l.size_too : l.size;
+      auto const rank = ours ? own_rank() : get(l.rank);
+      auto const size = get(size_name);
+      if (ours && hosts) {
+        e.launcher = l.name;
+        use_hosts(e, *hosts, rank, size);
+      } else if (!rank && !size) {
+        continue;
+      } else if (!rank || !size) {
+        std::string const text = std::string(rank ? l.rank : size_name) + "=" + *(rank ? rank : size) +
+                                 " is set, but " + (rank ? size_name : l.rank) + " is not";
+        if (ours) {
+          fail(text + "; set both");
+        }
+        incomplete = incomplete.empty() ? text : incomplete;  // such names may be there for other reasons
+        continue;
+      } else {
+        e.launcher = l.name;
+        e.size = number(size_name, *size);
+        e.rank = number(l.rank, *rank);
+        if (e.size == 0) {
+          fail(std::string(size_name) + "=0: a world has at least one rank; set it to their number");
+        }
+        if (e.rank >= e.size) {
+          fail(std::string(l.rank) + "=" + *rank + " is not below " + size_name + "=" + *size +
+               "; ranks are counted from 0");
+        }
+      }
+      find_local(e, l);
+      return;
+    }
+    if (!incomplete.empty()) {
+      fail(incomplete + "; set both, or TUTTI_RANK and TUTTI_SIZE");
+    }
+    advise_batch(e);
+  }
+
+  /// TUTTI_RANK, in which `hostname` stands for the number at the end of the host's name.
+  [[nodiscard]] TUTTI_COLD std::optional<std::string> own_rank() const {
+    auto rank = get("TUTTI_RANK");
+    if (rank != "hostname") {
+      return rank;
+    }
+    std::string const name = host_.substr(0, host_.find('.'));
+    std::size_t const begin = name.find_last_not_of("0123456789") + 1;
+    if (begin == name.size()) {
+      fail("TUTTI_RANK=hostname, but the name of this host, " + host_ +
+           ", does not end with a number: set TUTTI_RANK to the rank");
+    }
+    return name.substr(begin);
+  }
+
+  /// A batch script of several tasks runs once: its programs are ranks only if srun starts them.
+  TUTTI_COLD void advise_batch(environment& e) const {
+    auto const tasks = get("SLURM_NTASKS");
+    if (get("SLURM_JOB_ID") && tasks && *tasks != "1") {
+      e.advice = "a world of one in a Slurm job of SLURM_NTASKS=" + *tasks +
+                 " tasks: to start a rank for each, run the program by srun";
+    }
+  }
+
+  TUTTI_COLD void find_local(environment& e, launcher const& l) {
+    if (auto const local = get(l.local_rank)) {
+      e.local_rank = number(l.local_rank, *local);
+    }
+    if (auto const local = l.local_size != nullptr ? get(l.local_size) : std::nullopt) {
+      e.local_size = number(l.local_size, *local);
+    } else if (get("SLURM_STEP_NUM_NODES") == "1" && l.local_size == nullptr) {
+      e.local_size = e.size;
+    }
+    if (e.local_size > e.size) {
+      fail(std::string(l.local_size) + "=" + std::to_string(e.local_size) + " is more than the size of the world, " +
+           std::to_string(e.size) + "; set TUTTI_RANK and TUTTI_SIZE by hand if the launcher is wrong");
+    }
+    if (e.local_rank != no_rank && e.local_rank >= (e.local_size != 0 ? e.local_size : e.size)) {
+      fail(std::string(l.local_rank) + "=" + std::to_string(e.local_rank) + " is not below the number of ranks here, " +
+           std::to_string(e.local_size != 0 ? e.local_size : e.size));
+    }
+  }
+
+  TUTTI_COLD void use_hosts(environment& e, std::string const& text, std::optional<std::string> const& rank,
+                            std::optional<std::string> const& size) {
+    constexpr std::string_view file = "file:";
+    host_list const hosts =
+        text.starts_with(file) ? read_hosts(text.substr(file.size())) : host_list(text, "TUTTI_HOSTS");
+    e.size = hosts.size();
+    if (size && number("TUTTI_SIZE", *size) != e.size) {
+      fail("TUTTI_SIZE=" + *size + ", but TUTTI_HOSTS names " + std::to_string(e.size) +
+           "; leave TUTTI_SIZE unset, or make both agree");
+    }
+    e.rank = rank ? number("TUTTI_RANK", *rank) : hosts.find_self();
+    if (e.rank >= e.size) {
+      fail("TUTTI_RANK=" + *rank + " is not below the " + std::to_string(e.size) +
+           " that TUTTI_HOSTS names; ranks are counted from 0");
+    }
+    e.role = hosts[e.rank].role;
+    e.master = hosts.master();
+  }
+
+  /// The name that tells the ranks of this job from those of any other one that may meet at the same place: the
+  /// user's, or what the launcher gives all of its ranks and no other ones. A number of a process is not enough of one:
+  /// it is unique in a PID namespace of a running system alone.
+  TUTTI_COLD void find_job(environment& e) const {
+    auto const value = [this](char const* name) { return get(name).value_or(""); };
+    bool const one_host = e.local_size == e.size;
+    if (auto const job = get("TUTTI_JOB")) {
+      e.job = *job;
+    } else if (e.launcher == "torchrun") {
+      // Restarted workers are another world; the agent numbers the attempts. Without --rdzv-id every job is called
+      // none.
+      std::string const id = value("TORCHELASTIC_RUN_ID");
+      e.job = id == "none" ? name_by_parent(e) : id;
+      if (auto const attempt = get("TORCHELASTIC_RESTART_COUNT"); attempt && !e.job.empty()) {
+        e.job += "." + *attempt;
+      }
+    } else if (e.launcher == "Open MPI") {
+      auto const name = get("PMIX_NAMESPACE");
+      e.job = name ? *name : value("OMPI_MCA_ess_base_jobid");
+      // The name is made of the host and the process of mpirun; the key is drawn at random, for each mpirun.
+      auto const key = get("OMPI_MCA_orte_precondition_transports");
+      std::string const space = key ? *key : one_host ? process_space() : "";
+      e.job = e.job.empty() || space.empty() ? "" : e.job + " " + space;
+    } else if (e.launcher == "MPICH" && get("MPI_LOCALNRANKS")) {
+      e.job = name_by_parent(e);
+    } else if (e.launcher == "Slurm" || (e.launcher == "MPICH" && get("SLURM_STEP_ID"))) {
+      auto const step = get("SLURM_STEP_ID");
+      auto const cluster = get("SLURM_CLUSTER_NAME");
+      auto const restart = get("SLURM_RESTART_COUNT");
+      e.job = (cluster ? *cluster + "." : "") + value("SLURM_JOB_ID") + "." + (step ? *step : value("SLURM_STEPID")) +
+              (restart ? "." + *restart : "");
+    }
+  }
+
+  /// The process that has started all ranks, if they are of one host; else nothing. It ends after them: one with the
+  /// number 1 has taken over an orphan, and 0 stands for one of another namespace.
+  [[nodiscard]] std::string name_by_parent(environment const& e) const {
+    std::string const space = process_space();
+    bool const known = e.local_size == e.size && parent_ > 1 && !space.empty();
+    return known ? "parent " + std::to_string(parent_) + " " + space : "";
+  }
+
+  /// The running system and its PID namespace, in which the number of a process is unique at any one time. Empty if
+  /// unknown.
+  [[nodiscard]] TUTTI_COLD static std::string process_space() {
+    auto const boot = read_file("/proc/sys/kernel/random/boot_id", 64);
+    struct stat space {};
+    return boot && ::stat("/proc/self/ns/pid", &space) == 0
+               ? boot->substr(0, boot->find('\n')) + " " + std::to_string(space.st_dev) + ":" +
+                     std::to_string(space.st_ino)
+               : "";
+  }
+
+  /// Ranks of two jobs that meet at one place cannot be told apart without a name: both would be complete with each
+  /// other's ranks, and both sums wrong.
+  TUTTI_COLD static void require_job(environment const& e) {
+    if (e.size > 1 && e.job.empty()) {
+      fail("nothing tells the ranks of this job from those of another one that meets at the same place (" + e.launcher +
+           " gives the job no name of its own" + (e.launcher == "torchrun" ? "; torchrun --rdzv-id=run-7 does" : "") +
+           "): set TUTTI_JOB to one name on all of its ranks, and to another one for each job, as TUTTI_JOB=run-7");
+    }
+  }
+
+  /// Where they meet: as told, else what the launcher knows, else files if all are on this host.
+  TUTTI_COLD void find_place(environment& e) {
+    auto const store = get("TUTTI_STORE");
+    if (store && store->starts_with("file:") && store->size() > 5) {
+      e.directory = store->substr(5);
+      e.master = {};
+      return;
+    }
+    if (store && *store != "tcp") {
+      fail("TUTTI_STORE=" + *store + " is neither tcp nor file:PATH");
+    }
+    auto const own = get("TUTTI_MASTER_ADDR");
+    auto const torch = e.launcher == "torchrun" ? get("MASTER_ADDR") : std::nullopt;
+    if (own || torch) {
+      e.master.host = own ? host("TUTTI_MASTER_ADDR", *own) : host("MASTER_ADDR", *torch);
+    }
+    find_port(e);
+    if (!e.master.host.empty() || e.size == 1) {
+      return;
+    }
+    if (e.local_size == e.size && !store) {
+      e.directory = get("TMPDIR").value_or("/tmp");
+      return;
+    }
+    find_slurm_node(e);
+    if (e.master.host.empty()) {
+      fail("no address of rank 0 is known (" + e.launcher +
+           " gives none): set TUTTI_MASTER_ADDR to the name of its host");
+    }
+  }
+
+  TUTTI_COLD void find_port(environment& e) {
+    if (auto const port = get("TUTTI_MASTER_PORT")) {
+      e.master.port = port_number("TUTTI_MASTER_PORT", *port);
+    } else if (auto const torch = get("MASTER_PORT"); torch && e.launcher == "torchrun") {
+      e.master.port = port_number("MASTER_PORT", *torch);
+      if (get("TORCHELASTIC_USE_AGENT_STORE") == "True") {
+        if (e.master.port == 65535) {
+          fail("MASTER_PORT=65535 is served by torchrun itself and there is no next one: set TUTTI_MASTER_PORT");
+        }
+        ++e.master.port;  // the agent itself listens at MASTER_PORT
+      }
+    } else if (e.master.port == 0) {
+      // Below the ports that systems give to connections, and likely another one for another job.
+      e.master.port = static_cast<std::uint16_t>(12000 + hash(e.job) % 17000);
+    }
+  }
+
+  TUTTI_COLD void find_slurm_node(environment& e) {
+    for (char const* const name : {"SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST", "SLURM_NODELIST"}) {
+      if (auto const list = get(name)) {
+        auto const first = first_node(*list);
+        if (!first) {
+          fail(std::string(name) + "=" + *list + " is no list of nodes, or of more than 65536: set TUTTI_MASTER_ADDR");
+        }
+        e.master.host = *first;
+        return;
+      }
+    }
+  }
+
+  /// The value of a variable, if it has one that is not empty.
+  [[nodiscard]] TUTTI_COLD std::optional<std::string> get(std::string_view name) const {
+    for (char const* const* v = variables_; v != nullptr && *v != nullptr; ++v) {
+      if (std::string_view const text = *v; text.starts_with(name) && text.substr(name.size()).starts_with('=')) {
+        std::string_view const value = text.substr(name.size() + 1);
+        return value.empty() ? std::nullopt : std::optional<std::string>(value);
+      }
+    }
+    return std::nullopt;
+  }
+
+  [[noreturn]] static void fail(std::string const& what) { throw error(failure::join, "the environment: " + what); }
+
+  [[nodiscard]] TUTTI_COLD static rank_type number(char const* name, std::string const& text) {
+    if (rank_type value = 0; read_number(text, value) && value < 0xffffffU) {
+      return value;
+    }
+    fail(std::string(name) + "=" + text + " is not a number from 0 to 16777214");
+  }
+
+  /// A name or a number of a host; one in brackets is meant without them.
+  [[nodiscard]] TUTTI_COLD static std::string host(char const* name, std::string const& text) {
+    if (net::host_port both; net::parse(text, both)) {
+      fail(std::string(name) + "=" + text + " has a port in it: set TUTTI_MASTER_PORT to that");
+    }
+    bool const bracketed = text.size() > 2 && text.front() == '[' && text.back() == ']';
+    return bracketed ? text.substr(1, text.size() - 2) : text;
+  }
+
+  [[nodiscard]] TUTTI_COLD static std::uint16_t port_number(char const* name, std::string const& text) {
+    std::uint16_t port = 0;
+    if (!net::parse_port(text, port) || port == 0) {
+      fail(std::string(name) + "=" + text + " is not a port from 1 to 65535");
+    }
+    return port;
+  }
+
+  /// "30", "0.5", ".25": up to seven digits of seconds, of the rest the first three.
+  [[nodiscard]] TUTTI_COLD static std::int64_t milliseconds(char const* name, std::string const& text) {
+    auto const point = text.find('.');
+    std::string const whole = text.substr(0, point);
+    std::string rest = point == text.npos ? "" : text.substr(point + 1);
+    if (text.find_first_not_of("0123456789", point == text.npos ? 0 : point + 1) == text.npos && whole.size() <= 7 &&
+        whole.find_first_not_of("0123456789") == whole.npos) {
+      rest.resize(3, '0');
+      if (std::int64_t ms = 0; read_number(whole + rest, ms) && ms > 0) {
+        return ms;
+      }
+    }
+    fail(std::string(name) + "=" + text + " is not a number of seconds, from 0.001 to 9999999");
+  }
+
+  char const* const* variables_;
+  long parent_;
+  std::string host_;
+};
+
+TUTTI_DECL environment read_environment(char const* const* variables, long parent, std::string host) {
+  return environment_reader(variables, parent, std::move(host)).read();
+}
+
+}  // namespace tutti::detail
+
+namespace tutti::inline v0_1_0 {
+
+TUTTI_DECL environment read_environment() {
+  return detail::read_environment(::environ, ::getppid(), host_name());
+}
+
+}  // namespace tutti

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/base/message.hpp>
+
+#include <initializer_list>
+#include <source_location>
+#include <stdexcept>
+#include <string>
+
+namespace tutti::inline v0_1_0 {
+
+/// A caller's mistake, found by a checked precondition.
+class precondition_error : public std::logic_error {
+ public:
+  /// Made by `expects`.
+  precondition_error(std::string const& what, std::source_location where) : std::logic_error(what), where_(where) {}
+  /// The line that demanded what was not so.
+  [[nodiscard]] std::source_location where() const noexcept { return where_; }
+
+ private:
+  std::source_location where_;
+};
+
+namespace detail {
+
+/// A condition, and the place of the call that it is checked for.
+struct condition {
+  constexpr condition(bool value, std::source_location place = std::source_location::current()) noexcept
+      : holds(value), where(place) {}
+
+  bool holds;
+  std::source_location where;
+};
+
+/// Throws precondition_error. Apart from the functions that check: a check that holds costs a comparison.
+[[noreturn, gnu::cold]] TUTTI_DECL void refuse(std::source_location where, char const* message);
+[[noreturn, gnu::cold]] TUTTI_DECL void refuse(std::source_location where, message_parts parts);
+
+}  // namespace detail
+
+/// Throws precondition_error unless the condition holds. The message says what is wrong, with the value, and what to
+/// do. It has several parts, texts and numbers, which are put together only where it is needed:
+///
+///     expects(momentum >= 0 && momentum < 1, "sgd: momentum must be in [0, 1), not ", momentum);
+///
+/// Nothing turns this off: a program has one answer, however each of its units was compiled.
+template <class... Parts>
+constexpr void expects(detail::condition what, char const* message, Parts const&... parts) {
+  if (!what.holds) [[unlikely]] {
+    if constexpr (sizeof...(parts) == 0) {
+      detail::refuse(what.where, message);
+    } else {
+      detail::refuse(what.where, {detail::message_part(message), detail::message_part(parts)...});
+    }
+  }
+}
+
+}  // namespace tutti
+
+#ifndef TUTTI_SEPARATE_COMPILATION
+#include <tutti/extend/expects.ipp>
+#endif

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/base/message.hpp>
+#include <tutti/extend/operation.hpp>
+
+#include <cstring>
+
+namespace tutti::inline v0_1_0 {
+
+namespace detail {
+
+TUTTI_DECL void append_call(std::string& text, call const& c, operation_number const& n) {
+  auto const bounded = [](char const(&s)[call::text]) { return std::string_view(s, ::strnlen(s, call::text)); };
+  auto const comma = [&] { return text.back() == '(' ? "" : ", "; };
+  append(text, {name(c.kind)});
+  if (c.kind == operation_kind::none) {
+    return;
+  }
+  std::string_view const r = bounded(c.reduction);
+  append(text, {"(", r, r.empty() ? "" : " "});
+  if (c.element[0] != 0 || c.count != 0) {
+    append(text, {bounded(c.element), " x ", c.count});
+  }
+  if (c.root != no_rank) {
+    append(text, {", root ", c.root});
+  }
+  if (n.is_message()) {
+    append(text, {comma(), "from rank ", n.from, " to rank ", n.to});
+  }
+  if (c.topology[0] != 0) {
+    append(text, {comma(), bounded(c.topology)});
+  }
+  append(text, {")"});
+}
+
+}  // namespace detail
+
+TUTTI_DECL std::string describe(call const& c, operation_number const& n) {
+  std::string text;
+  detail::append_call(text, c, n);
+  return text;
+}
+
+}  // namespace tutti

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/extend/time.hpp>
+#include <tutti/extend/types.hpp>
+
+#include <concepts>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tutti::inline v0_1_0 {
+
+/// How long the members of a world wait for each other, unless told otherwise.
+inline constexpr duration join_timeout = std::chrono::seconds(60);
+
+/// How the members of a world find each other before they can talk.
+///
+/// `exchange` is collective: every member gives a text, and gets those of all in rank order. It may
+/// be called several times. It throws tutti::error (failure::join) that names the missing ranks when
+/// the deadline passes first.
+template <class M>
+concept rendezvous = requires(M& m, M const& c, std::string_view mine) {
+  { c.rank() } -> std::same_as<rank_type>;
+  { c.size() } -> std::same_as<rank_type>;
+  { m.exchange(mine) } -> std::same_as<std::vector<std::string>>;
+};
+
+/// A rendezvous whose members are all on one host.
+template <class M>
+concept on_one_host = rendezvous<M> && M::one_host;
+
+/// A rendezvous that can say by which number the other members reach this host, as a transport between hosts has to
+/// know: they are all on this one, or it has found it out (`local_host`).
+template <class M>
+concept locates_hosts = on_one_host<M> || (rendezvous<M> && requires(M const& m) {
+                          { m.local_host() } -> std::convertible_to<std::string>;
+                        });
+
+/// A rendezvous of some members of a larger world: a transport that is made from it and is
+/// `known_by_world` names ranks in its faults and errors by their numbers there.
+template <class M>
+concept part_of_world = rendezvous<M> && requires(M const& m, rank_type r) {
+  { m.world_rank(r) } -> std::same_as<rank_type>;
+};
+
+namespace detail {
+
+/// The number by which rank r of a rendezvous is known.
+template <rendezvous M>
+[[nodiscard]] rank_type world_rank(M const& meet, rank_type r) {
+  if constexpr (part_of_world<M>) {
+    return meet.world_rank(r);
+  } else {
+    return r;
+  }
+}
+
+/// The number of rank r of a rendezvous in the text of an error.
+template <rendezvous M>
+[[nodiscard]] rank_type reported_rank(M const& meet, rank_type r) {
+  if constexpr (requires { meet.reported_rank(r); }) {
+    return meet.reported_rank(r);
+  } else {
+    return world_rank(meet, r);
+  }
+}
+
+}  // namespace detail
+
+}  // namespace tutti

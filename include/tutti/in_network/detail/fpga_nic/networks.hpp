@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/base/number_text.hpp>
+#include <tutti/detail/core/node_identity.hpp>
+#include <tutti/detail/net/address.hpp>
+#include <tutti/detail/net/nonce.hpp>
+#include <tutti/extend/expects.hpp>
+#include <tutti/extend/rendezvous.hpp>
+#include <tutti/in_network/detail/fpga_nic/in_process_port.hpp>
+#include <tutti/in_network/detail/udp/key_file.hpp>
+#include <tutti/in_network/detail/udp/udp_port.hpp>
+
+#include <cstdint>
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tutti::inline v0_1_0::detail::fpga_nic {
+
+/// How the ranks of a world reach a device, and each other, beside their transport: a port, the addresses of all
+/// members as they exchange them, that of the device, if rank 0 knows one, and that of the device of this rank's rack,
+/// if it has its own.
+template <class N>
+concept network = port<typename N::port> && requires(N& n, std::string const& text) {
+  typename N::options;
+  { n.open() } -> std::same_as<typename N::port&>;
+  { n.card() } -> std::same_as<std::string>;
+  { n.rack() } -> std::convertible_to<std::string>;
+  { N::place_of(text) } -> std::same_as<std::string>;  // a device's, the same on all ranks that mean the same one
+  { n.address_of(text) } -> std::same_as<typename N::port::address>;
+  { n.seal() } -> std::same_as<fpga_nic::seal const&>;
+};
+
+/// The name of a new job.
+[[nodiscard]] inline std::uint32_t draw_job() {
+  return static_cast<std::uint32_t>(net::draw_number());
+}
+
+/// The number by which the other members reach this one.
+template <rendezvous M>
+[[nodiscard]] std::string host_of(M const& meet) {
+  if constexpr (on_one_host<M>) {
+    return net::loopback_host();
+  } else {
+    return meet.local_host();
+  }
+}
+
+/// UDP: the device is a soft switch, or hardware.
+class udp_network {
+ public:
+  using port = udp_port;
+
+  struct options {
+    /// Where the device is, "host:port": what rank 0 says counts. Empty: TUTTI_FPGA_NIC, or else there is none.
+    std::string device{};
+    /// Where the device of this rank's rack is, if each has its own: of this rank alone. Empty: TUTTI_FPGA_NIC_RACK, or
+    /// else `device`.
+    std::string rack{};
+    udp_options socket{};
+    /// A file with 32 hexadecimal digits, the same on all ranks and at the device, which packets are tagged with.
+    /// Empty: TUTTI_FPGA_NIC_KEY, or else packets have no tag.
+    std::string key_file{};
+  };
+
+  template <locates_hosts M>
+  udp_network(M const& meet, options const& o)
+      : seal_(seal_by(said_or_set(o.key_file, "TUTTI_FPGA_NIC_KEY"))),
+        host_(host_of(meet)),
+        zone_(zone_of(host_)),
+        port_(listening_at(on_one_host<M> ? std::string() : host_), o.socket, seal_),
+        device_(said_or_set(o.device, "TUTTI_FPGA_NIC")),
+        rack_(said_or_set(o.rack, "TUTTI_FPGA_NIC_RACK")) {}
+
+  [[nodiscard]] port& open() noexcept { return port_; }
+  [[nodiscard]] fpga_nic::seal const& seal() const noexcept { return seal_; }
+  [[nodiscard]] std::string card() const {
+    auto const number = net::resolve(host_, net::local_address(port_.descriptor()).port()).front();
+    return number.through(0).text();
+  }
+  /// The device's address, as rank 0 has it; empty: there is none.
+  [[nodiscard]] std::string const& device() const noexcept { return device_; }
+  /// That of this rank's rack; empty: it is `device`.
+  [[nodiscard]] std::string const& rack() const noexcept { return rack_; }
+
+  /// @throws error(failure::join) if it is no address, or that of no host
+  [[nodiscard]] endpoint address_of(std::string const& text) const {
+    net::address const at = number_of(text);
+    return endpoint(at.zone() == 0 ? at.through(zone_) : at);
+  }
+  /// A name may stand for a number that differs from host to host, and so do loopback addresses.
+  [[nodiscard]] static std::string place_of(std::string const& text) {
+    net::address const at = number_of(text);
+    return at.through(0).text() + (at.is_loopback() ? " " + node_identity() : "");
+  }
+
+ private:
+  [[nodiscard]] static std::string said_or_set(std::string const& said, char const* variable) {
+    char const* const set = std::getenv(variable);
+    return !said.empty() || set == nullptr ? said : set;
+  }
+  [[nodiscard]] static net::address number_of(std::string const& text) {
+    net::host_port at;
+    if (!net::parse(text, at)) {
+      throw error(failure::join,
+                  "fpga_nic: the address of a device is host:port or [v6]:port, not \"" + text +
+                      "\" (TUTTI_FPGA_NIC, TUTTI_FPGA_NIC_RACK, or the options network.device and network.rack)");
+    }
+    return net::resolve(at.host, at.port).front();
+  }
+  [[nodiscard]] static std::uint32_t zone_of(std::string const& host) { return net::resolve(host, 0).front().zone(); }
+  [[nodiscard]] static fpga_nic::seal seal_by(std::string const& file) {
+    return file.empty() ? fpga_nic::seal() : fpga_nic::seal(read_key(file));
+  }
+  [[nodiscard]] static net::address listening_at(std::string const& host) {
+    return host.empty() ? any_address(0) : net::interface_address(host);
+  }
+
+  fpga_nic::seal seal_;
+  std::string host_;
+  std::uint32_t zone_;  ///< of the link of that, if it holds for one link only
+  port port_;
+  std::string device_;
+  std::string rack_;
+};
+
+/// A network within this process, and the device in it.
+class in_process_link {
+ public:
+  using port = in_process_port;
+
+  struct options {
+    in_process_network* network = nullptr;
+    bool has_device = true;
+    std::vector<unsigned> racks{};  ///< of each rank; empty: there are none
+  };
+
+  template <rendezvous M>
+  in_process_link(M const& meet, options const& o)
+      : port_(expect(o), meet.rank() + 1),
+        seal_(o.network->seal()),
+        has_device_(o.has_device),
+        rack_(o.racks.empty() ? std::string() : std::to_string(o.network->rack(o.racks[meet.rank()]))) {}
+
+  [[nodiscard]] port& open() noexcept { return port_; }
+  [[nodiscard]] fpga_nic::seal const& seal() const noexcept { return seal_; }
+  [[nodiscard]] std::string card() const { return std::to_string(port_.local()); }
+  [[nodiscard]] std::string device() const {
+    return has_device_ ? std::to_string(in_process_network::device) : std::string();
+  }
+  [[nodiscard]] std::string const& rack() const noexcept { return rack_; }
+  [[nodiscard]] static std::string place_of(std::string const& text) { return text; }
+  [[nodiscard]] static std::uint32_t address_of(std::string const& text) {
+    return word_reader(text).number<std::uint32_t>();
+  }
+
+ private:
+  static in_process_network& expect(options const& o) {
+    expects(o.network != nullptr, "fpga_nic: options::network is null; give the in_process_network of this process");
+    return *o.network;
+  }
+
+  port port_;
+  fpga_nic::seal seal_;
+  bool has_device_;
+  std::string rack_;
+};
+
+}  // namespace tutti::detail::fpga_nic

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/in_network/detail/udp/protocol.hpp>
+#include <tutti/in_network/detail/udp/siphash.hpp>
+
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+
+namespace tutti::inline v0_1_0::detail::fpga_nic {
+
+// A device without a key can find out two things of a sender: its address, and that it receives there.
+
+/// The proof that a sender at this address receives what is sent to it about this job: a number, never 0, that it can
+/// only know from an answer. The device keeps nothing for it.
+template <class Address>
+[[nodiscard]] std::uint32_t proof_of(key const& k, Address const& from, std::uint32_t job) noexcept {
+  std::array<std::byte, 32> text{};
+  put(text.data(), job);
+  if constexpr (std::unsigned_integral<Address>) {
+    put(text.data() + sizeof job, from);
+  } else {
+    std::ranges::copy(from.bytes(), text.begin() + sizeof job);
+  }
+  return static_cast<std::uint32_t>(siphash(k, text)) | 1U;
+}
+
+/// True if two addresses are of one host, as far as they tell.
+template <class Address>
+[[nodiscard]] bool are_on_one_host(Address const& a, Address const& b) noexcept {
+  if constexpr (requires { a.is_on_host_of(b); }) {
+    return a.is_on_host_of(b);
+  } else {
+    return a == b;
+  }
+}
+
+}  // namespace tutti::detail::fpga_nic

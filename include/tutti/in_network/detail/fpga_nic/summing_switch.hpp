@@ -1,0 +1,479 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/extend/time.hpp>
+#include <tutti/in_network/detail/fpga_nic/counters.hpp>
+#include <tutti/in_network/detail/fpga_nic/job.hpp>
+#include <tutti/in_network/detail/fpga_nic/sender.hpp>
+#include <tutti/in_network/detail/fpga_nic/slot_table.hpp>
+#include <tutti/in_network/detail/fpga_nic/switch_limits.hpp>
+#include <tutti/in_network/detail/udp/protocol.hpp>
+#include <tutti/in_network/detail/udp/seal.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace tutti::inline v0_1_0::detail::fpga_nic {
+
+/// The device as a program: jobs, their members and slots. Packets in, packets out, at the time that it is given; it
+/// does no I/O, and allocates only when a job begins, or gives it weights of more keys than before.
+///
+/// An answer is handed to a callable: `emitter(to, header, payload)`. The payload is valid during the call.
+template <class Address>
+class summing_switch {
+ public:
+  explicit summing_switch(switch_limits const& limits = {}, fpga_nic::seal const& s = {}) : limits_(limits), seal_(s) {
+    jobs_.reserve(limits.jobs);
+    if (!limits.racks.empty() && limits.racks.members() < limits.members) {
+      limits_.members = static_cast<unsigned>(limits.racks.members());
+    }
+  }
+
+  [[nodiscard]] counters const& counted() const noexcept { return counters_; }
+  /// The jobs that there are.
+  [[nodiscard]] std::vector<job<Address>> const& jobs() const noexcept { return jobs_; }
+
+  /// Takes a packet as it came; `congested` if it came marked by ECN.
+  template <class Emit>
+  void take(Address const& from, std::span<std::byte const> bytes, bool congested, time_point now, Emit&& emitter) {
+    ++counters_.packets;
+    counters_.congested += congested ? 1 : 0;
+    packet p;
+    switch (seal_.read(bytes, p)) {
+      case reading::good:
+        break;
+      case reading::malformed:
+        ++counters_.malformed;
+        return;
+      case reading::badly_tagged:
+        ++counters_.badly_tagged;
+        return;
+    }
+    header const& h = p.head;
+    if (h.has(flag::of_racks)) {  // rack_switch takes those
+      ++counters_.malformed;
+      return;
+    }
+    switch (h.kind) {
+      case kind::join:
+        return join(from, p, now, emitter);
+      case kind::joined:
+      case kind::result:
+      case kind::missing:
+      case kind::refuse:
+      case kind::share:
+      case kind::progress:
+      case kind::ask:
+        ++counters_.malformed;
+        return;
+      default:
+        break;
+    }
+    job<Address>* const j = find(h.job);
+    std::uint8_t const m = j == nullptr ? most_workers : j->find(from, h.worker);
+    if (m == most_workers) {
+      return refuse_unknown(from, h, refusal::unknown, now, emitter);
+    }
+    auto& sender = (*j)[m];
+    sender.until = now + sender.lease;
+    sender.congested = sender.congested || congested;
+    if (h.workers > j->size() && (h.kind == kind::contribute || h.kind == kind::supply)) {
+      return refuse_member(*j, m, h, refusal::unsupported, {h.worker, h.workers}, emitter);
+    }
+    if (h.has(flag::keyed)) {
+      return h.kind == kind::supply ? store(j, m, p, now, emitter) : answer_weights(*j, m, h, emitter);
+    }
+    switch (h.kind) {
+      case kind::contribute:
+        return answer(*j, m, h, j->slot_table().contribute(m, h, p.payload), emitter);
+      case kind::supply:
+        return answer(*j, m, h, j->slot_table().supply(m, h, p.payload), emitter);
+      case kind::query:
+        return answer_query(*j, m, h, emitter);
+      case kind::leave:
+        ++counters_.leaves;
+        sender = {};
+        return end_if(j, j->any() == most_workers);
+      default:  // kind::end
+        if (m != 0) {
+          return refuse_member(*j, m, h, refusal::mismatch, {0, j->size()}, emitter);
+        }
+        ++counters_.ends;
+        return end_if(j, true);
+    }
+  }
+
+  /// Gives a job a block of weights, as a member does by `supply`.
+  void store(std::uint32_t nonce, std::uint32_t k, std::uint32_t version, std::span<std::byte const> weights) {
+    if (job<Address>* j = find(nonce); j != nullptr && make_room(j, k, {})) {
+      (void)j->slot_table().store({.sequence = k, .fingerprint = version}, weights);
+    }
+  }
+
+  /// Frees jobs whose leases have all run out. Done by itself when a job begins; otherwise at the caller's leisure.
+  void free_abandoned(time_point now) {
+    std::erase_if(jobs_, [&](job<Address> const& j) { return j.is_abandoned(now); });
+  }
+
+  // --- for a switch that has this one for its part
+
+  [[nodiscard]] job<Address>* find(std::uint32_t nonce) noexcept {
+    for (job<Address>& j : jobs_) {
+      if (j.nonce() == nonce) {
+        return &j;
+      }
+    }
+    return nullptr;
+  }
+  void end(std::uint32_t nonce) { end_if(find(nonce), true); }
+  void count_malformed() noexcept {
+    ++counters_.packets;
+    ++counters_.malformed;
+  }
+  /// Refuses what a member cannot have here.
+  template <class Emit>
+  void refuse_unsupported(job<Address>& j, std::uint8_t m, header const& h, Emit& emitter) {
+    ++counters_.packets;
+    refuse_member(j, m, h, refusal::unsupported, {h.worker, h.workers}, emitter);
+  }
+  /// Tells a member something.
+  template <class Emit>
+  void tell(job<Address>& j, std::uint8_t m, header const& h, std::span<std::byte const> payload, Emit& emitter) {
+    emit_to(j[m], h, payload, emitter);
+  }
+  /// Gives the result of a version to all that have contributed to it. @pre it is complete
+  template <class Emit>
+  void give_results(job<Address>& j, header const& h, Emit& emitter) {
+    aggregate const& a = j.slot_table().at(h);
+    if (a.workers > 1) {
+      j.serve();
+    }
+    a.arrived.each([&](std::uint8_t w) {
+      if (j[a.member[w]].is_present) {
+        emit_result(j, a.member[w], h, w, a.wants_no_data.has(w), emitter);
+      }
+    });
+  }
+
+ private:
+  /// The worker that a mismatch is with, and of how many.
+  struct other {
+    std::uint8_t worker;
+    std::uint8_t workers;
+  };
+
+  void end_if(job<Address>* j, bool is_over) {
+    if (is_over) {
+      jobs_.erase(jobs_.begin() + (j - jobs_.data()));
+    }
+  }
+
+  template <class Emit>
+  void join(Address const& from, packet const& p, time_point now, Emit& emitter) {
+    header const& h = p.head;
+    terms const wanted = read_terms(p.payload);
+    bool const in_rank_order = h.has(flag::in_rank_order);
+    job<Address>* j = find(h.job);
+    if (j == nullptr && limits_.guard && h.fingerprint != proof_of(*limits_.guard, from, h.job)) {
+      return ask_for_proof(from, h, now, emitter);
+    }
+    if (j == nullptr) {
+      j = begin(from, h, wanted.slot_count, now);
+      if (j == nullptr) {
+        return refuse_unknown(from, h, refusal::no_slots, now, emitter);
+      }
+    }
+    if (j->size() != h.workers || j->in_rank_order() != in_rank_order) {
+      return refuse_unknown(from, with(h, {j->any(), j->size()}), refusal::mismatch, now, emitter);
+    }
+    std::uint8_t const known = j->find(from, h.worker);
+    bool const is_other = known != most_workers && known != h.worker && now < (*j)[known].until;
+    auto& member = (*j)[h.worker];
+    bool const is_taken = member.is_present && !(member.at == from) && now < member.until;
+    if (is_other || is_taken) {
+      return refuse_unknown(from, with(h, {is_other ? known : h.worker, j->size()}), refusal::mismatch, now, emitter);
+    }
+    if (known != most_workers && known != h.worker) {
+      (*j)[known] = {};
+    }
+    duration const lease = std::chrono::milliseconds(wanted.lease_ms);
+    member.at = from;
+    member.is_present = true;
+    member.lease = lease < limits_.lease ? lease : limits_.lease;
+    member.until = now + member.lease;
+    ++counters_.joins;
+
+    terms const granted{static_cast<std::uint32_t>(member.lease / std::chrono::milliseconds(1)),
+                        j->slot_table().size()};
+    std::array<std::byte, terms::bytes> payload;
+    write(granted, payload.data());
+    header r = h;
+    r.kind = kind::joined;
+    emit_to(member, r, payload, emitter);
+  }
+
+  /// A new job, if there is room for one with at least one slot.
+  [[nodiscard]] job<Address>* begin(Address const& from, header const& h, std::uint16_t wanted, time_point now) {
+    free_abandoned(now);
+    if (h.workers > limits_.members) {
+      return nullptr;
+    }
+    bool const in_rank_order = h.has(flag::in_rank_order);
+    std::uint16_t const limit = in_rank_order ? limits_.slots_in_order : limits_.slot_count;
+    std::uint16_t const most = wanted < limit ? wanted : limit;
+    make_way(from, h.job, job<Address>::bytes(most, in_rank_order, limits_.racks), 1, now);
+    if (jobs_.size() == limits_.jobs) {
+      return nullptr;
+    }
+    std::size_t const fit = memory_left() / job<Address>::bytes(1, in_rank_order, limits_.racks);
+    auto const granted = static_cast<std::uint16_t>(most < fit ? most : fit);
+    if (granted == 0) {
+      return nullptr;
+    }
+    return &jobs_.emplace_back(h.job, h.workers, in_rank_order, granted, limits_.awaits_weights, limits_.racks, from,
+                               now);
+  }
+
+  /// Ends other jobs, as far as a guard lets it, until there are so many bytes for one that this sender began or
+  /// begins, and places for so many jobs more.
+  void make_way(Address const& from, std::uint32_t nonce, std::size_t bytes, std::size_t places, time_point now) {
+    while (limits_.guard && bytes <= limits_.memory &&
+           (memory_left() < bytes || jobs_.size() + places > limits_.jobs)) {
+      std::size_t const victim = find_one_to_end(from, nonce, now);
+      if (victim == jobs_.size()) {
+        return;
+      }
+      jobs_.erase(jobs_.begin() + static_cast<std::ptrdiff_t>(victim));
+    }
+  }
+  /// The job that makes way for one of this sender's; `jobs_.size()`: none has to. Claims come first: all but
+  /// one of a host that has no other, takes a quarter of the memory at most, and is less than a second old. Then come
+  /// jobs of a host that has begun two more than the sender's. Of equal ones, the oldest of the host with most of them
+  /// goes. Members of a job that has gone join again.
+  [[nodiscard]] std::size_t find_one_to_end(Address const& from, std::uint32_t nonce, time_point now) const {
+    auto const begun_by_host_of = [&](Address const& a, bool only_claims) {
+      return std::count_if(jobs_.begin(), jobs_.end(), [&](job<Address> const& j) {
+        return (j.is_claim() || !only_claims) && are_on_one_host(j.begun_by(), a);
+      });
+    };
+    auto const of_sender = begun_by_host_of(from, false);
+    std::size_t found = jobs_.size();
+    std::pair<bool, std::ptrdiff_t> most{};
+    for (std::size_t i = 0; i != jobs_.size(); ++i) {
+      job<Address> const& j = jobs_[i];
+      std::pair<bool, std::ptrdiff_t> const its{j.is_claim(), begun_by_host_of(j.begun_by(), j.is_claim())};
+      bool const is_fresh =
+          its.second == 1 && bytes_of(j) <= limits_.memory / 4 && now - j.begun() < std::chrono::seconds(1);
+      bool const may_end = its.first ? !is_fresh : its.second > of_sender + 1;
+      if (j.nonce() != nonce && may_end && its > most) {
+        found = i;
+        most = its;
+      }
+    }
+    return found;
+  }
+  [[nodiscard]] std::size_t bytes_of(job<Address> const& j) const noexcept {
+    return job<Address>::bytes(j.slot_table().size(), j.in_rank_order(), limits_.racks) +
+           j.slot_table().weights().bytes();
+  }
+  [[nodiscard]] std::size_t memory_left() const noexcept {
+    std::size_t left = limits_.memory;
+    for (job<Address> const& j : jobs_) {
+      left -= bytes_of(j);
+    }
+    return left;
+  }
+
+  /// Makes room for the weights of a key, and while it is at it for as many again. False: there is none.
+  /// @param j moves where other jobs have to end
+  bool make_room(job<Address>*& j, std::uint32_t k, time_point now) {
+    std::size_t const there = j->slot_table().weights().room();
+    if (k < there) {
+      return true;
+    }
+    if (k >= limits_.keys) {
+      return false;
+    }
+    std::uint32_t const nonce = j->nonce();
+    make_way(Address(j->begun_by()), nonce, (k - there + 1) * held_weights::bytes_of_one, 0, now);
+    j = find(nonce);
+    std::size_t const fit = memory_left() / held_weights::bytes_of_one;
+    if (k - there >= fit) {
+      return false;
+    }
+    std::size_t const most = limits_.keys - there < fit ? limits_.keys - there : fit;
+    std::size_t const more = k - there + 1 > there ? k - there + 1 : there;
+    j->slot_table().make_room(there + (more < most ? more : most));
+    return true;
+  }
+  template <class Emit>
+  void store(job<Address>* j, std::uint8_t m, packet const& p, time_point now, Emit& emitter) {
+    if (!make_room(j, p.head.sequence, now)) {
+      return refuse_member(*j, m, p.head, refusal::no_slots, {p.head.worker, p.head.workers}, emitter);
+    }
+    ++counters_.stores;
+    (void)j->slot_table().store(p.head, p.payload);
+    emit_weights(*j, m, p.head, true, emitter);
+  }
+  template <class Emit>
+  void answer_weights(job<Address>& j, std::uint8_t m, header const& h, Emit& emitter) {
+    if (verdict const v = j.slot_table().recall(h); v.what != outcome::accepted) {
+      return refuse_verdict(j, m, h, v, emitter);
+    }
+    ++counters_.pulls;
+    emit_weights(j, m, h, h.has(flag::no_data), emitter);
+  }
+  template <class Emit>
+  void emit_weights(job<Address>& j, std::uint8_t m, header const& h, bool no_data, Emit& emitter) {
+    auto const& all = j.slot_table().weights();
+    header r = h;
+    r.kind = kind::result;
+    r.fingerprint = all.version(h.sequence);
+    emit_to(j[m], r, all.data(h.sequence).first(no_data ? 0 : block_bytes), emitter);
+  }
+
+  template <class Emit>
+  void answer(job<Address>& j, std::uint8_t m, header const& h, verdict const& v, Emit& emitter) {
+    switch (v.what) {
+      case outcome::stored:
+        ++counters_.stored;
+        return;
+      case outcome::duplicate:
+        ++counters_.duplicates;
+        return;
+      case outcome::busy:
+        ++counters_.busy;
+        return;
+      case outcome::accepted:
+        ++counters_.repeated;
+        return emit_result(j, m, h, h.worker, h.has(flag::no_data), emitter);
+      case outcome::completed:
+        ++counters_.completed;
+        counters_.updates += has_terms(h) ? 1U : 0U;
+        return give_results(j, h, emitter);
+      default:
+        return refuse_verdict(j, m, h, v, emitter);
+    }
+  }
+
+  template <class Emit>
+  void answer_query(job<Address>& j, std::uint8_t m, header const& h, Emit& emitter) {
+    verdict const v = j.slot_table().query(h);
+    if (v.what != outcome::stored && v.what != outcome::accepted) {
+      return refuse_verdict(j, m, h, v, emitter);
+    }
+    ++counters_.queries;
+    if (v.what == outcome::accepted) {
+      return emit_result(j, m, h, h.worker, h.has(flag::no_data), emitter);
+    }
+    aggregate const& a = j.slot_table().at(h);
+    std::array<std::byte, bitmap_bytes(most_workers)> bitmap;
+    std::span<std::byte> const payload(bitmap.data(), a.is(h.sequence) ? bitmap_bytes(h.workers) : 0);
+    a.arrived.write(payload);
+    header r = h;
+    r.kind = kind::missing;
+    emit_to(j[m], r, payload, emitter);
+  }
+
+  template <class Emit>
+  void emit_result(job<Address>& j, std::uint8_t m, header const& h, std::uint8_t worker, bool no_data, Emit& emitter) {
+    ++counters_.results;
+    header r = h;
+    r.kind = kind::result;
+    r.worker = worker;
+    r.flags = static_cast<std::uint16_t>((h.flags & ~flag::no_data) | (no_data ? flag::no_data : 0));
+    emit_to(j[m], r, j.slot_table().data(h).first(no_data ? 0 : j.slot_table().at(h).length), emitter);
+  }
+
+  template <class Emit>
+  void refuse_verdict(job<Address>& j, std::uint8_t m, header const& h, verdict const& v, Emit& emitter) {
+    switch (v.what) {
+      case outcome::late:
+        return refuse_member(j, m, h, refusal::late, {h.worker, h.workers}, emitter);
+      case outcome::mismatch:
+        return refuse_member(j, m, h, refusal::mismatch, {v.differs, j.slot_table().at(h).workers}, emitter);
+      case outcome::no_slot:
+        return refuse_member(j, m, h, refusal::no_slots, {h.worker, h.workers}, emitter);
+      case outcome::no_weights:
+        return refuse_member(j, m, h, refusal::no_weights, {h.worker, h.workers}, emitter);
+      default:
+        return refuse_member(j, m, h, refusal::unsupported, {h.worker, h.workers}, emitter);
+    }
+  }
+  template <class Emit>
+  void refuse_member(job<Address>& j, std::uint8_t m, header const& h, refusal why, other const& o, Emit& emitter) {
+    ++counters_.of(why);
+    std::byte const reason{static_cast<std::uint8_t>(why)};
+    header r = with(h, o);
+    r.kind = kind::refuse;
+    emit_to(j[m], r, {&reason, 1}, emitter);
+  }
+  /// Answers nothing that is longer than what came, and not often: the address may be another host's.
+  template <class Emit>
+  void refuse_unknown(Address const& from, header const& h, refusal why, time_point now, Emit& emitter) {
+    ++counters_.of(why);
+    if (h.length == 0 || now < next_refusal_) {
+      ++counters_.unanswered;
+      return;
+    }
+    next_refusal_ = now + std::chrono::microseconds(100);
+    std::byte const reason{static_cast<std::uint8_t>(why)};
+    header r = h;
+    r.kind = kind::refuse;
+    r.length = 1;
+    r.flags &= flag::phase | flag::in_rank_order | flag::keyed;
+    emitter(from, std::as_const(r), std::span<std::byte const>(&reason, 1));
+  }
+  /// Refuses a join that begins a job, until it has the proof that this refusal carries.
+  template <class Emit>
+  void ask_for_proof(Address const& from, header h, time_point now, Emit& emitter) {
+    ++counters_.of(refusal::unknown);
+    if (now - proofs_since_ >= std::chrono::milliseconds(1)) {
+      proofs_since_ = now;
+      proofs_ = 0;
+    }
+    if (proofs_ == most_proofs) {
+      ++counters_.unanswered;
+      return;
+    }
+    ++proofs_;
+    std::byte const reason{static_cast<std::uint8_t>(refusal::unknown)};
+    h.kind = kind::refuse;
+    h.fingerprint = proof_of(*limits_.guard, from, h.job);
+    h.length = 1;
+    h.flags &= flag::in_rank_order;
+    emitter(from, std::as_const(h), std::span<std::byte const>(&reason, 1));
+  }
+  [[nodiscard]] static header with(header h, other const& o) noexcept {
+    h.worker = o.worker;
+    h.workers = o.workers;
+    return h;
+  }
+
+  template <class Emit>
+  void emit_to(typename job<Address>::member& m, header r, std::span<std::byte const> payload, Emit& emitter) {
+    r.length = static_cast<std::uint16_t>(payload.size());
+    r.flags = static_cast<std::uint16_t>(
+        (r.flags & (flag::phase | flag::in_rank_order | flag::no_data | flag::keyed | flag::of_racks)) |
+        (m.congested ? flag::congested : 0));
+    m.congested = false;
+    emitter(std::as_const(m.at), std::as_const(r), payload);
+  }
+
+  switch_limits limits_;
+  fpga_nic::seal seal_;
+  counters counters_;
+  static constexpr unsigned most_proofs = 10;  ///< that are asked for in a millisecond
+
+  time_point next_refusal_{};
+  time_point proofs_since_{};
+  unsigned proofs_ = 0;  ///< since then
+  std::vector<job<Address>> jobs_;
+};
+
+}  // namespace tutti::detail::fpga_nic

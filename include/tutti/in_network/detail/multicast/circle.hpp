@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/extend/types.hpp>
+#include <tutti/in_network/detail/multicast/member_counters.hpp>
+#include <tutti/in_network/detail/udp/port.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace tutti::inline v0_1_0::detail::multicast {
+
+using fpga_nic::header;
+using fpga_nic::kind;
+
+/// The ranks of a group as one of them knows them, and its way to them.
+template <fpga_nic::port Port>
+struct circle {
+  using address = typename Port::address;
+
+  static constexpr std::uint16_t no_flags = 0;
+  /// A flag: of a share, "report now"; of a report, "not at once", so it measures no round trip; of a sign, "I hear
+  /// all".
+  static constexpr std::uint16_t note = fpga_nic::flag::phase;
+
+  Port& port;
+  std::uint32_t nonce;   ///< of the job: packets of others are ignored
+  std::uint32_t window;  ///< packets that are ever under way on a lane, the same on all ranks
+  rank_type me;
+  std::vector<address> all;  ///< in rank order
+  address group;
+  member_counters counted{};
+
+  /// Packets after which a rank reports: rarely where there are many, but often enough to keep the window open.
+  [[nodiscard]] std::uint32_t report_every() const noexcept {
+    auto const rarely = (std::max)(16U, static_cast<std::uint32_t>(all.size()) / 2);
+    return (std::min)(rarely, (std::max)(1U, window / 4));
+  }
+  [[nodiscard]] header head(kind k, std::uint32_t slot, std::uint32_t sequence = 0,
+                            std::uint32_t fingerprint = 0) const noexcept {
+    return {.kind = k,
+            .operation = network_operation::copy,
+            .job = nonce,
+            .sequence = sequence,
+            .fingerprint = fingerprint,
+            .slot = static_cast<std::uint16_t>(slot),
+            .worker = static_cast<std::uint8_t>(me),
+            .workers = static_cast<std::uint8_t>(all.size())};
+  }
+  bool send(address const& to, header h, std::span<std::byte const> payload = {}) {
+    h.length = static_cast<std::uint16_t>(payload.size());
+    return port.send(to, h, payload);
+  }
+};
+
+}  // namespace tutti::detail::multicast

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/base/linkage.hpp>
+#include <tutti/detail/base/number_text.hpp>
+#include <tutti/detail/net/address.hpp>
+#include <tutti/extend/expects.hpp>
+#include <tutti/extend/rendezvous.hpp>
+#include <tutti/in_network/detail/fpga_nic/in_process_port.hpp>
+#include <tutti/in_network/detail/fpga_nic/networks.hpp>
+#include <tutti/in_network/detail/udp/udp_port.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+
+namespace tutti::inline v0_1_0::detail::multicast {
+
+/// How the ranks of a world reach each other, and all at once: a port, the address of each as they exchange it, and a
+/// group, which rank 0 chooses. `join` says why a rank cannot hear it; empty: it can.
+template <class N>
+concept network = fpga_nic::port<typename N::port> &&
+                  requires(N& n, N const& c, std::string const& text, std::span<std::string const> cards) {
+                    typename N::options;
+                    { n.open() } -> std::same_as<typename N::port&>;
+                    { c.card() } -> std::same_as<std::string>;
+                    { c.room() } -> std::same_as<std::uint32_t>;  // packets that wait here until they are read
+                    { c.choose_group(std::uint32_t{}) } -> std::same_as<std::string>;
+                    { n.join(text, cards) } -> std::same_as<std::string>;
+                    { c.address_of(text) } -> std::same_as<typename N::port::address>;
+                  };
+
+/// What a network by UDP may be told.
+struct udp_options {
+  /// "239.192.1.2:5000" or "[ff15::7]:5000": the group, as rank 0 has it. Empty: TUTTI_MULTICAST, or else one is drawn
+  /// among those of an organisation. "none": there is none.
+  std::string group{};
+  /// 1: packets pass no router.
+  int hops = 1;
+  fpga_nic::udp_options socket{};
+};
+
+/// UDP, and IP multicast through the interface by which the other ranks reach this host.
+class udp_network {
+ public:
+  using port = fpga_nic::udp_port;
+  using options = udp_options;
+
+  template <locates_hosts M>
+  udp_network(M const& meet, options const& o) : udp_network(fpga_nic::host_of(meet), o) {}
+  TUTTI_DECL udp_network(std::string host, options const& o);
+
+  [[nodiscard]] port& open() noexcept { return port_; }
+  [[nodiscard]] std::string const& host() const noexcept { return host_; }
+  [[nodiscard]] TUTTI_DECL std::string card() const;
+  [[nodiscard]] TUTTI_DECL std::uint32_t room() const noexcept;
+  /// @param nonce of the job
+  [[nodiscard]] TUTTI_DECL std::string choose_group(std::uint32_t nonce) const;
+  /// @param cards of all ranks
+  /// @throws error(failure::join) if that is no group
+  [[nodiscard]] TUTTI_DECL std::string join(std::string const& group, std::span<std::string const> cards);
+  [[nodiscard]] TUTTI_DECL fpga_nic::endpoint address_of(std::string const& text) const;
+
+ private:
+  options options_;
+  std::string host_;
+  net::address by_;
+  std::uint32_t link_;  ///< the number of its interface here
+  port port_;
+};
+
+/// A network within this process.
+class in_process_link {
+ public:
+  using port = fpga_nic::in_process_port;
+
+  struct options {
+    fpga_nic::in_process_network* network = nullptr;
+    bool hears_group = true;
+  };
+
+  template <rendezvous M>
+  in_process_link(M const& meet, options const& o) : port_(expect(o), meet.rank() + 1), hears_group_(o.hears_group) {}
+
+  [[nodiscard]] port& open() noexcept { return port_; }
+  [[nodiscard]] std::string card() const { return std::to_string(port_.local()); }
+  [[nodiscard]] static std::uint32_t room() noexcept { return (std::numeric_limits<std::uint32_t>::max)(); }
+  [[nodiscard]] static std::string choose_group(std::uint32_t) {
+    return std::to_string(fpga_nic::in_process_network::group);
+  }
+  [[nodiscard]] std::string join(std::string const&, std::span<std::string const>) const {
+    return hears_group_ ? "" : "is told to hear no group";
+  }
+  [[nodiscard]] static std::uint32_t address_of(std::string const& text) {
+    return word_reader(text).number<std::uint32_t>();
+  }
+
+ private:
+  static fpga_nic::in_process_network& expect(options const& o) {
+    expects(o.network != nullptr,
+            "udp_multicast: options::network is null; give the in_process_network of this process");
+    return *o.network;
+  }
+
+  port port_;
+  bool hears_group_;
+};
+
+}  // namespace tutti::detail::multicast
+
+#ifndef TUTTI_SEPARATE_COMPILATION
+#include <tutti/in_network/detail/multicast/networks.ipp>
+#endif

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/extend/network_operation.hpp>
+
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+/// What ranks and a device in the network send each other (docs/fpga-nic-protocol.md). A packet is a header of 22 bytes
+/// and a payload, little-endian; a sealed one ends with a tag (seal.hpp).
+namespace tutti::inline v0_1_0::detail::fpga_nic {
+
+inline constexpr std::uint8_t protocol_version = 1;
+inline constexpr std::size_t header_bytes = 22;
+inline constexpr std::size_t most_payload = 1024;  ///< of elements
+inline constexpr std::size_t block_bytes = 1024;   ///< of the weights of a key
+inline constexpr std::size_t tag_bytes = 8;
+inline constexpr unsigned most_workers = 255;
+inline constexpr unsigned most_workers_in_order = 8;  ///< whose contributions are added in rank order
+inline constexpr unsigned most_racks = most_workers_in_order;
+
+enum class kind : std::uint8_t {
+  join = 1,        ///< payload: `terms`; with `flag::of_racks` also a `rack_place`
+  joined = 2,      ///< payload: `terms`, as granted
+  leave = 3,       ///< a worker goes
+  end = 4,         ///< worker 0 ends the job for all
+  contribute = 5,  ///< payload: elements, or none
+  result = 6,      ///< payload: elements, or none for a worker that wants none
+  query = 7,       ///< answered by `result` or `missing`; keyed: by `result`
+  missing = 8,     ///< payload: a bitmap of the workers that have contributed; none if nothing is known
+  supply = 9,      ///< payload: the result, from a worker that has it; keyed: a block of weights
+  refuse = 10,     ///< payload: a `refusal`
+  // Between ranks, of a group (docs/udp-multicast.md), or of racks; no device takes part in that:
+  share = 13,     ///< payload: elements, to the group
+  progress = 14,  ///< payload: a bitmap of packets that the sender lacks, from `sequence` on
+  ask = 15,       ///< how far the receiver has come; answered by `progress`
+};
+
+enum class refusal : std::uint8_t {
+  mismatch = 1,     ///< another worker, named in the header, has said something else
+  unknown = 2,      ///< the job, or the sender in it: join again
+  no_slots = 3,     ///< there is no memory for the job, or a block of this key, or no slot of this number
+  late = 4,         ///< the slot has gone on to a later sequence
+  unsupported = 5,  ///< the operation, or rank order of so many
+  no_weights = 6,   ///< there is no block of this key, or it is of another version
+};
+inline constexpr std::size_t refusals = 7;  ///< one more than the largest
+
+namespace flag {
+inline constexpr std::uint16_t phase = 1U << 0;          ///< which of the two versions of the slot
+inline constexpr std::uint16_t in_rank_order = 1U << 1;  ///< combine in rank order
+inline constexpr std::uint16_t no_data = 1U << 2;  ///< the sender wants to know that there is a result, not the result
+inline constexpr std::uint16_t tagged = 1U << 3;   ///< a tag follows the payload
+inline constexpr std::uint16_t congested = 1U << 4;  ///< what the receiver sent came marked by ECN
+inline constexpr std::uint16_t keyed =
+    1U << 5;  ///< about a block of weights: sequence is its key, fingerprint its version
+inline constexpr std::uint16_t of_racks = 1U << 6;  ///< a join of a rack's member; in answers: workers are racks
+inline constexpr std::uint16_t all = (1U << 7) - 1;
+}  // namespace flag
+
+struct header {
+  fpga_nic::kind kind{};
+  network_operation operation = network_operation::none;
+  std::uint32_t job = 0;          ///< its nonce
+  std::uint32_t sequence = 0;     ///< of the slot's lane, counted by the workers
+  std::uint32_t fingerprint = 0;  ///< of the call
+  std::uint16_t slot = 0;
+  std::uint16_t length = 0;  ///< of the payload, in bytes
+  std::uint8_t worker = 0;
+  std::uint8_t workers = 0;
+  std::uint16_t flags = 0;
+
+  [[nodiscard]] constexpr bool has(std::uint16_t f) const noexcept { return (flags & f) != 0; }
+  friend constexpr bool operator==(header const&, header const&) = default;
+};
+
+/// True for a refusal of a join that asks for it again, with the fingerprint that the refusal has.
+[[nodiscard]] constexpr bool asks_for_proof(header const& h, refusal why) noexcept {
+  return h.kind == kind::refuse && why == refusal::unknown && h.operation == network_operation::none &&
+         !h.has(flag::keyed) && h.fingerprint != 0;
+}
+
+/// What a worker asks for when it joins, and what it gets.
+struct terms {
+  static constexpr std::size_t bytes = 6;
+
+  std::uint32_t lease_ms = 0;    ///< a worker that sends nothing for this long is forgotten
+  std::uint16_t slot_count = 0;  ///< of the whole job
+
+  friend constexpr bool operator==(terms const&, terms const&) = default;
+};
+
+/// Which rack a member is of, where each has a switch, and of how many.
+struct rack_place {
+  static constexpr std::size_t bytes = 2;
+
+  std::uint8_t rack = 0;
+  std::uint8_t racks = 0;  ///< 0: there are none
+
+  [[nodiscard]] constexpr bool exists() const noexcept { return racks != 0; }
+  friend constexpr bool operator==(rack_place const&, rack_place const&) = default;
+};
+
+/// What is to become of the sum of an update's contributions: behind the elements in the payload of each.
+struct update_terms {
+  static constexpr std::size_t bytes = 16;
+
+  std::uint32_t key = 0;      ///< of the block
+  std::uint32_t version = 0;  ///< of the block before the update
+  std::uint32_t rate = 0;     ///< the bits of a float
+  std::uint32_t decay = 0;    ///< the bits of a float
+
+  friend constexpr bool operator==(update_terms const&, update_terms const&) = default;
+};
+inline constexpr std::size_t most_packet = header_bytes + most_payload + update_terms::bytes + tag_bytes;
+
+/// The header and payload of a packet that is well formed.
+struct packet {
+  header head;
+  std::span<std::byte const> payload;
+};
+
+template <std::unsigned_integral T>
+constexpr void put(std::byte* to, T value) noexcept {
+  for (std::size_t i = 0; i < sizeof(T); ++i) {
+    to[i] = static_cast<std::byte>(value >> (8 * i));
+  }
+}
+template <std::unsigned_integral T>
+[[nodiscard]] constexpr T get(std::byte const* from) noexcept {
+  T value = 0;
+  for (std::size_t i = 0; i < sizeof(T); ++i) {
+    value = static_cast<T>(value | static_cast<T>(static_cast<T>(from[i]) << (8 * i)));
+  }
+  return value;
+}
+
+constexpr void write(header const& h, std::byte* to) noexcept {
+  to[0] = static_cast<std::byte>(protocol_version << 4 | static_cast<unsigned>(h.kind));
+  to[1] = static_cast<std::byte>(h.operation);
+  put(to + 2, h.job);
+  put(to + 6, h.sequence);
+  put(to + 10, h.fingerprint);
+  put(to + 14, h.slot);
+  put(to + 16, h.length);
+  put(to + 18, h.worker);
+  put(to + 19, h.workers);
+  put(to + 20, h.flags);
+}
+constexpr void write(terms const& t, std::byte* to) noexcept {
+  put(to, t.lease_ms);
+  put(to + 4, t.slot_count);
+}
+
+constexpr void write(update_terms const& t, std::byte* to) noexcept {
+  put(to, t.key);
+  put(to + 4, t.version);
+  put(to + 8, t.rate);
+  put(to + 12, t.decay);
+}
+
+/// @pre the payload of a well-formed contribution to an update
+[[nodiscard]] constexpr update_terms read_update_terms(std::span<std::byte const> payload) noexcept {
+  std::byte const* const at = payload.data() + payload.size() - update_terms::bytes;
+  return {get<std::uint32_t>(at), get<std::uint32_t>(at + 4), get<std::uint32_t>(at + 8), get<std::uint32_t>(at + 12)};
+}
+/// @pre the payload of a well-formed `join` or `joined`
+[[nodiscard]] constexpr terms read_terms(std::span<std::byte const> payload) noexcept {
+  return {get<std::uint32_t>(payload.data()), get<std::uint16_t>(payload.data() + 4)};
+}
+constexpr void write(rack_place const& at, std::byte* to) noexcept {
+  put(to, at.rack);
+  put(to + 1, at.racks);
+}
+/// @pre the payload of a well-formed `join` of a rack's member
+[[nodiscard]] constexpr rack_place read_place(std::span<std::byte const> payload) noexcept {
+  return {get<std::uint8_t>(payload.data() + terms::bytes), get<std::uint8_t>(payload.data() + terms::bytes + 1)};
+}
+/// @pre the payload of a well-formed `refuse`
+[[nodiscard]] constexpr refusal read_refusal(std::span<std::byte const> payload) noexcept {
+  return static_cast<refusal>(payload[0]);
+}
+
+/// Bytes of a bitmap of workers.
+[[nodiscard]] constexpr std::size_t bitmap_bytes(unsigned workers) noexcept {
+  return (workers + 7) / 8;
+}
+
+/// Whether elements are combined, and not only passed on.
+[[nodiscard]] constexpr bool combines(network_operation o) noexcept {
+  return o == network_operation::sum_float32 || o == network_operation::max_float32 ||
+         o == network_operation::saturating_sum_int32 || o == network_operation::update;
+}
+
+/// Whether terms of an update are behind the elements.
+[[nodiscard]] constexpr bool has_terms(header const& h) noexcept {
+  return h.kind == kind::contribute && h.operation == network_operation::update;
+}
+
+/// Whether a packet of this kind may have a payload of this length.
+[[nodiscard]] constexpr bool fits(header const& h) noexcept {
+  if (has_terms(h)) {
+    return !h.has(flag::keyed) && h.length == block_bytes + update_terms::bytes;
+  }
+  if (h.has(flag::keyed) && h.kind != kind::query && h.kind != kind::refuse) {
+    bool const is_all = h.length == block_bytes;
+    return (h.kind == kind::supply && is_all) || (h.kind == kind::result && (is_all || h.length == 0));
+  }
+  switch (h.kind) {
+    case kind::join:
+      return h.length == terms::bytes + (h.has(flag::of_racks) ? rack_place::bytes : 0);
+    case kind::joined:
+      return h.length == terms::bytes;
+    case kind::leave:
+    case kind::end:
+    case kind::query:
+    case kind::ask:
+      return h.length == 0;
+    case kind::contribute:
+    case kind::result:
+    case kind::supply:
+      return h.length <= most_payload && (!combines(h.operation) || h.length % 4 == 0);
+    case kind::missing:
+      return h.length == 0 || h.length == bitmap_bytes(h.workers);
+    case kind::refuse:
+      return h.length == 1;
+    case kind::share:
+    case kind::progress:
+      return h.length <= most_payload;
+  }
+  return false;
+}
+
+/// Reads a packet, and checks its frame: version, kind, lengths, flags, numbers. False: it is malformed.
+[[nodiscard]] constexpr bool parse(std::span<std::byte const> bytes, packet& to) noexcept {
+  if (bytes.size() < header_bytes) {
+    return false;
+  }
+  std::byte const* const at = bytes.data();
+  auto const first = get<std::uint8_t>(at);
+  header& h = to.head;
+  h.kind = static_cast<kind>(first & 15U);
+  h.operation = static_cast<network_operation>(at[1]);
+  h.job = get<std::uint32_t>(at + 2);
+  h.sequence = get<std::uint32_t>(at + 6);
+  h.fingerprint = get<std::uint32_t>(at + 10);
+  h.slot = get<std::uint16_t>(at + 14);
+  h.length = get<std::uint16_t>(at + 16);
+  h.worker = get<std::uint8_t>(at + 18);
+  h.workers = get<std::uint8_t>(at + 19);
+  h.flags = get<std::uint16_t>(at + 20);
+  std::size_t const tag = h.has(flag::tagged) ? tag_bytes : 0;
+  if (first >> 4 != protocol_version || (h.flags & ~flag::all) != 0 || h.worker >= h.workers || !fits(h) ||
+      bytes.size() != header_bytes + h.length + tag) {
+    return false;
+  }
+  to.payload = bytes.subspan(header_bytes, h.length);
+  return true;
+}
+
+}  // namespace tutti::detail::fpga_nic

@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/base/number_text.hpp>
+#include <tutti/detail/transport/over_host.hpp>
+#include <tutti/extend/transport.hpp>
+#include <tutti/in_network/detail/fpga_nic/member.hpp>
+#include <tutti/in_network/detail/fpga_nic/networks.hpp>
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <poll.h>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tutti::inline v0_1_0 {
+
+/// How a rank takes part in a world with a device in its network. All ranks give the same; the device's address is rank
+/// 0's.
+template <class Host, class Network>
+struct fpga_nic_options {
+  typename options_of<Host>::type host{};  ///< of the transport that it stands on
+  typename Network::options network{};     ///< of the network of the device
+  /// Packets of 1 KiB that a lane has under way, a power of two. A device that grants fewer is not used.
+  std::uint32_t slot_count = 256;
+  /// How long a device that was asked may be silent before rank 0 serves in its place.
+  duration silence = std::chrono::milliseconds(200);
+  /// How long the device remembers a rank that does nothing.
+  duration lease = std::chrono::seconds(60);
+  /// Of 256 packets, so many are served by rank 0 though there is a device.
+  std::uint32_t stand_in_share = 0;
+};
+
+/// Ranks talk through `Host`, and with a device in the network that sums what they send it: a soft switch
+/// (examples/fpga_nic/soft_switch), or hardware, of which there is none yet. `in_network` uses it; other topologies run
+/// over Host alone.
+///
+///     TUTTI_FPGA_NIC=10.0.0.9:7171 mpirun ...      // or options::network.device
+///     auto world = tutti::join<tutti::fpga_nic<tutti::tcp>>();
+///     tutti::allreduce sum{world, tutti::in_network{}, tutti::sum<float>{}};
+///
+/// Without a device, and while one is silent, rank 0 serves in its place; when the device answers again it goes on.
+/// Sums have the bits of `star` up to 8 ranks; with more they are in order of arrival, and equal on all ranks.
+///
+/// Cost: as the topology says, and packets of 22 bytes more than 1,024 bytes of elements. 2 MiB of memory for the last
+/// results, which other ranks may have lost; at rank 0 up to 40 MB more once it serves, and with switches of n ranks in
+/// racks up to (n + 1) x 16 x slots KiB, but at most 65 x 16 x slots KiB.
+/// Thread safety: one thread at a time; instances are independent.
+/// Protocol: docs/fpga-nic-protocol.md
+template <transport Host, detail::fpga_nic::network Network = detail::fpga_nic::udp_network>
+class fpga_nic : public detail::over_host<Host> {
+  using base = detail::over_host<Host>;
+  using base::host_;
+  using member_type = detail::fpga_nic::member<typename Network::port>;
+
+ public:
+  static constexpr std::string_view name = "fpga_nic";
+  using base::now;
+  using base::rank;
+  using base::size;
+  using options = fpga_nic_options<Host, Network>;
+
+  /// Collective over the members of the rendezvous.
+  /// @throws error(failure::join) if Host cannot be opened, no packet can be received, or there are more than 255 ranks
+  template <rendezvous M>
+  explicit fpga_nic(M& meet, options const& o = {}) : base(meet, o.host), network_(meet, o.network) {
+    expects(std::has_single_bit(o.slot_count) && o.slot_count <= 1024,
+            "fpga_nic: slot_count must be a power of two up to 1024, not ", o.slot_count);
+    if (size() > detail::fpga_nic::most_workers) {
+      throw error(failure::join, "fpga_nic: a device serves 255 ranks at most, and there are " +
+                                     std::to_string(size()) + "; start fewer");
+    }
+    // Rank 0 says where the device is, and names the job.
+    std::string said = meet.exchange(rank() == 0 ? std::to_string(detail::fpga_nic::draw_job()) + " " +
+                                                       network_.device() + " " + place_of(network_.device())
+                                                 : std::string())[0];
+    std::string const nonce = take_word(said);
+    device_ = take_word(said);
+    if (!network_.rack().empty()) {
+      device_ = network_.rack();
+      said = place_of(device_);
+    }
+    std::vector<std::string> cards =
+        meet.exchange(network_.card() + " " + std::to_string(network_.seal().fingerprint()) + " " + said);
+    std::vector<typename Network::port::address> all;
+    std::string key;  // rank 0's
+    for (std::string& card : cards) {
+      all.push_back(network_.address_of(take_word(card)));
+      std::string const its = take_word(card);
+      key = all.size() == 1 ? its : key;
+      if (its != key) {
+        throw error(failure::join, "fpga_nic: rank " + std::to_string(all.size() - 1) +
+                                       " has another key than rank 0; give all ranks the same "
+                                       "file (TUTTI_FPGA_NIC_KEY), or none");
+      }
+    }
+    auto const racks = find_racks(cards);
+    std::optional<typename Network::port::address> at;
+    if (!device_.empty()) {
+      at = network_.address_of(device_);
+    }
+    member_.emplace(network_.open(), network_.seal(),
+                    detail::fpga_nic::job_terms{.nonce = detail::word_reader(nonce).number<std::uint32_t>(),
+                                                .slot_count = o.slot_count,
+                                                .lease = o.lease,
+                                                .silence = o.silence,
+                                                .stand_in_share = o.stand_in_share,
+                                                .racks = racks},
+                    rank(), std::move(all), at);
+    member_->join(now());
+  }
+  /// Rank 0 stays for as long as others need it in place of a device.
+  ~fpga_nic() {
+    member_->leave(now());
+    time_point const limit = now() + std::chrono::seconds(5);
+    member_->advance(now());
+    while (!host_.fault() && now() < limit && member_->is_needed(now())) {
+      member_->advance(now());
+      pollfd one{network_.open().descriptor(), POLLIN, 0};
+      ::poll(&one, 1, 5);
+    }
+  }
+
+  /// Where this rank's device is: that of its rack, or as rank 0 has said; empty: there is none.
+  [[nodiscard]] std::string const& device() const noexcept { return device_; }
+  /// Whether the device has let this rank join, and answers.
+  [[nodiscard]] bool device_answers() const noexcept { return member_->device_answers(); }
+  /// What has been sent, and what has come.
+  [[nodiscard]] detail::fpga_nic::member_counters const& counted() const noexcept { return member_->counted(); }
+
+  void begin(flow s, call const& what) {
+    host_.begin(s, what);
+    if (s.lane < collective_lanes) {
+      member_->lanes().begin(s, what.fingerprint());
+    }
+  }
+  void end(flow s) {
+    host_.end(s);
+    if (s.lane < collective_lanes) {
+      member_->lanes().end(s);
+    }
+  }
+
+  // --- helpers
+
+  [[nodiscard]] static constexpr bool does(network_operation what) noexcept { return what != network_operation::none; }
+  /// @throws precondition_error if other ranks take part than in earlier operations
+  void take_part(flow s, helper_part const& part) {
+    expect_same_workers(part);
+    member_->lanes().on(s.lane).take_part(part);
+  }
+  [[nodiscard]] rank_type missing(rank_type, flow s) const { return member_->lanes().missing(s.lane); }
+  /// Whether there is a device, and no operation has gone through it that only some ranks took part in.
+  [[nodiscard]] bool has_helper() const noexcept { return !device_.empty() && (workers_ == 0 || all_workers_); }
+  /// Whether no operation has gone through the device so far.
+  [[nodiscard]] bool helpers_are_new() const noexcept { return workers_ == 0; }
+  /// As if none had. @pre all ranks have ended all that they have begun with the device
+  void release_helpers() noexcept { workers_ = 0; }
+  [[nodiscard]] helper_report waits_for() const {
+    for (std::uint32_t lane = 0; lane != collective_lanes; ++lane) {
+      auto all = member_->lanes().lacks(lane);
+      if (!all.ranks.empty()) {
+        bool const by_device = all.server == detail::fpga_nic::given_to::device;
+        return {by_device ? "the device at " + device_ : "rank 0, in place of a device,", std::move(all.ranks)};
+      }
+    }
+    return {};
+  }
+
+  // --- weights that the device holds
+
+  /// These are the weights of all ranks from now on, and the device is given those that it lacks: by rank 0, which
+  /// returns when it has them, or when there is none that takes them. All ranks call this alike.
+  /// @pre whole blocks of 256, which stay as they are until the next call or `let_go`
+  void hold(std::span<float const> weights) {
+    expect_blocks(weights.size());
+    member_->hold(std::as_bytes(weights));
+    wait_while(no_rank, [&] { return member_->stores(now()); });
+  }
+  /// On other ranks than 0 in place of `hold`: gets the weights that rank 0 holds, from the device if it has them.
+  /// @pre rank 0 has called `hold`. Without effect if the world has failed.
+  void pull(std::span<float> weights) {
+    expect_blocks(weights.size());
+    member_->begin_pulls(std::as_writable_bytes(weights));
+    wait_while(0, [&] { return member_->pulls(now()); });
+  }
+  /// Updates from now on move the weights by gradients that lie here, where they are replaced by the new weights.
+  /// @pre as many as there are weights; the same rate and decay on all ranks
+  void push(std::span<float const> gradients, float rate, float decay) {
+    member_->weights().push(std::as_bytes(gradients), rate, decay);
+  }
+  /// The memory of the weights and the gradients is the user's again.
+  void let_go() noexcept { member_->weights().let_go(); }
+
+  // --- messages
+
+  [[nodiscard]] sent send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule) {
+    if (peer < size()) {
+      return host_.send(peer, s, bytes, granule);
+    }
+    if (host_.fault()) {
+      return {};
+    }
+    auto& x = member_->lanes().on(s.lane);
+    expects(x.part().operation != network_operation::update || member_->weights().are_pushed(bytes),
+            "fpga_nic: an update takes whole blocks of 256 gradients from the memory that push() was given, not these ",
+            bytes.size(), " bytes");
+    x.give(bytes.data());
+    member_->lanes().push(s.lane, now());
+    bool const gets = x.part().workers[x.part().worker].gets;
+    return {true, bytes.size(), gets || x.over() ? ticket{} : ticket{1}};
+  }
+  [[nodiscard]] bool released(rank_type peer, flow s, ticket k) {
+    if (peer < size()) {
+      return host_.released(peer, s, k);
+    }
+    auto& x = member_->lanes().on(s.lane);
+    if (!x.over() && !host_.fault()) {
+      member_->advance(now());
+    }
+    return x.over() || host_.fault();
+  }
+  /// @throws error(failure::mismatch) if another rank has called something else
+  [[nodiscard]] chunk view(rank_type peer, flow s, wanted const& w) {
+    if (peer < size()) {
+      return host_.view(peer, s, w);
+    }
+    static constexpr std::byte nothing{};
+    auto& x = member_->lanes().on(s.lane);
+    if (host_.fault()) {
+      return {};
+    }
+    if (x.part().bytes == 0) {
+      return {&nothing, 0};
+    }
+    if (x.place() == nullptr) {
+      x.want(place_for(s, x, w));
+      member_->lanes().push(s.lane, now());
+    }
+    chunk c = x.view(w.granule);
+    if (!c) {
+      member_->advance(now());
+      this->expect_agreement(s, member_->lanes().differs(s.lane));
+      c = x.view(w.granule);
+    }
+    return c;
+  }
+  void release(rank_type peer, flow s) {
+    if (peer < size()) {
+      host_.release(peer, s);
+    } else {
+      member_->lanes().on(s.lane).release();
+    }
+  }
+
+  void poll() {
+    host_.poll();
+    member_->advance(now());
+  }
+  [[nodiscard]] int arm() { return this->arm_with(network_.open().descriptor()); }
+  void look() {
+    host_.look();
+    member_->look(now());
+    auto const& lanes = member_->lanes();
+    for (std::uint32_t lane = 0; lane != collective_lanes && !host_.fault(); ++lane) {
+      this->look_for(lane, {lanes.serving(lane), lanes.contributing(lane)});
+    }
+  }
+  void quiesce() {
+    member_->lanes().drop();
+    host_.quiesce();
+  }
+
+ private:
+  /// The next word of what a rank has said.
+  [[nodiscard]] static std::string take_word(std::string& rest) {
+    auto const end = rest.find(' ');
+    std::string word = rest.substr(0, end);
+    rest.erase(0, end == rest.npos ? end : end + 1);
+    return word;
+  }
+  /// Where a device is, for all ranks to compare; why that is not known, behind a '?', for all ranks to throw.
+  [[nodiscard]] static std::string place_of(std::string const& device) {
+    try {
+      return device.empty() ? std::string() : Network::place_of(device);
+    } catch (error const& e) {
+      return std::string("?") + e.what();
+    }
+  }
+  /// Ranks with one device are of one rack.
+  [[nodiscard]] static detail::host_map find_racks(std::vector<std::string> const& places) {
+    for (std::string const& one : places) {
+      if (one.starts_with('?')) {
+        throw error(failure::join, one.substr(1));
+      }
+    }
+    detail::host_map racks(places);
+    if (racks.hosts() > 1) {
+      for (rank_type r = 0; r != places.size(); ++r) {
+        if (places[r].empty()) {
+          throw error(failure::join, "fpga_nic: other ranks have devices of their racks, and rank " +
+                                         std::to_string(r) + " has none; give all ranks one (TUTTI_FPGA_NIC_RACK)");
+        }
+      }
+      if (racks.hosts() > detail::fpga_nic::most_racks) {
+        throw error(failure::join, "fpga_nic: there are at most 8 racks with devices of their own, not " +
+                                       std::to_string(racks.hosts()) + "; name fewer (TUTTI_FPGA_NIC_RACK)");
+      }
+    }
+    return racks;
+  }
+
+  static void expect_blocks(std::size_t weights) {
+    constexpr std::size_t block = detail::fpga_nic::block_bytes / sizeof(float);
+    expects(weights % block == 0, "fpga_nic: a device holds blocks of ", block, " weights, and ", weights,
+            " are no whole blocks; add some that are 0");
+  }
+  /// Waits for requests about weights, until the world fails: it does if `source` has left and no more are answered.
+  template <class More>
+  void wait_while(rank_type source, More const& more) {
+    for (std::size_t left = SIZE_MAX; !host_.fault() && more();) {
+      host_.poll();
+      host_.look();
+      std::size_t const before = std::exchange(left, member_->requested());
+      this->look_for(base::other_wait, {left == before ? source : no_rank});
+      pollfd one{network_.open().descriptor(), POLLIN, 0};
+      ::poll(&one, 1, 1);
+    }
+    member_->end_requests();
+  }
+
+  /// A slot is used again when all of its workers have its result, which only holds if they are the same each time.
+  void expect_same_workers(helper_part const& part) {
+    std::uint64_t print = 0;  // of a set: it depends on no order
+    for (helper_worker const& w : part.workers) {
+      std::uint64_t const x = (std::uint64_t{w.rank} + 1) * 0x9e3779b97f4a7c15U;
+      print += (x ^ x >> 29) * 0xbf58476d1ce4e5b9U;
+    }
+    if (workers_ == 0) {
+      workers_ = print;
+      all_workers_ = part.workers.size() == size();
+    }
+    expects(workers_ == print, "fpga_nic: ", part.workers.size(),
+            " ranks take part in this operation, and they are not those that took part in earlier ones; give it a "
+            "communicator of its own (tutti::dup)");
+  }
+
+  /// Where the whole result goes: what is combined on arrival is kept aside.
+  [[nodiscard]] std::byte* place_for(flow s, detail::fpga_nic::exchange const& x, wanted const& w) {
+    if (w.place != nullptr) {
+      return w.place - x.taken();
+    }
+    auto& aside = aside_[s.lane];
+    if (aside.size() < x.part().bytes) {
+      aside.resize(x.part().bytes);
+    }
+    return aside.data();
+  }
+
+  Network network_;
+  std::string device_;
+  std::optional<member_type> member_;
+  std::array<std::vector<std::byte>, collective_lanes> aside_;
+  std::uint64_t workers_ = 0;  ///< the set of ranks that take part
+  bool all_workers_ = false;   ///< which is all
+};
+
+}  // namespace tutti

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/base/message.hpp>
+#include <tutti/nn/checkpoint/fingerprint.hpp>
+
+#include <zlib.h>
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace tutti::inline v0_1_0::nn {
+
+TUTTI_DECL fingerprint& fingerprint::add(std::string_view name, std::string_view value) {
+  text_.append(name).append(" = ").append(value) += '\n';
+  return *this;
+}
+
+TUTTI_DECL fingerprint& fingerprint::add(settings const& s) {
+  add("epochs", s.epochs).add("batch", s.batch).add("seed", s.seed);
+  add("rate", s.rate).add("last rate", s.last_rate).add("rate is for", s.rate_is_for).add("warm-up", s.warm_up);
+  add("schedule", name(s.schedule)).add("change by", s.changes.factor).add("decay", s.decay);
+  for (std::size_t const epoch : s.changes.epochs) {
+    add("change at", epoch);
+  }
+  add("optimizer", name(s.optimizer)).add("momentum", s.momentum).add("weight decay", s.weight_decay);
+  add("momentum corrected", s.momentum_corrected ? "yes" : "no");
+  add("images", name(s.images)).add("trust", s.trust).add("micro-batch", s.micro_batch);
+  add("synchronised statistics", s.synchronised_statistics ? "yes" : "no");
+  if (auto const* const moved = std::get_if<crop_and_flip>(&s.augmentation)) {
+    add("crop", moved->padding).add("flip", moved->flips ? "yes" : "no");
+  }
+  return add("standardise", s.standardise ? "yes" : "no").add("reproducible", s.reproducible ? "yes" : "no");
+}
+
+TUTTI_DECL fingerprint& fingerprint::add(std::string_view name, dataset const& data) {
+  auto const sum = [](uLong before, auto const& bytes) { return ::crc32_z(before, bytes.data(), bytes.size()); };
+  std::string checksum;
+  for (auto [left, digit] = std::pair(sum(sum(0, data.pixels), data.labels), 0); digit != 8; ++digit, left >>= 4) {
+    checksum.insert(0, 1, "0123456789abcdef"[left & 15]);
+  }
+  return add(name, tutti::detail::message({data.size(), " images of ", data.shape.channels, " x ", data.shape.rows,
+                                           " x ", data.shape.columns, ", checksum ", checksum}));
+}
+
+TUTTI_DECL std::string fingerprint::differences(std::string_view other) const {
+  auto const there = lines(other);
+  auto const here = lines(text_);
+  std::string result;
+  auto const say = [&](std::string_view name, std::string_view a, std::string_view b) {
+    result.append(result.empty() ? "" : "; ").append(name).append(" = ").append(a).append(" there, ");
+    result.append(b).append(" here");
+  };
+  std::size_t i = 0;
+  for (; i != there.size() && i != here.size() && there[i].first == here[i].first; ++i) {
+    if (there[i].second != here[i].second) {
+      say(there[i].first, there[i].second, here[i].second);
+    }
+  }
+  if (i != there.size() || i != here.size()) {
+    say(i != there.size() ? there[i].first : here[i].first, i != there.size() ? there[i].second : "nothing",
+        i != here.size() ? std::string(here[i].first) + " = " + std::string(here[i].second) : "nothing");
+  }
+  return result;
+}
+
+TUTTI_DECL std::vector<fingerprint::line> fingerprint::lines(std::string_view text) {
+  std::vector<line> result;
+  while (!text.empty()) {
+    auto const one = text.substr(0, text.find('\n'));
+    text.remove_prefix(one.size() == text.size() ? one.size() : one.size() + 1);
+    auto const middle = one.find(" = ");
+    result.emplace_back(one.substr(0, middle), middle == one.npos ? "" : one.substr(middle + 3));
+  }
+  return result;
+}
+
+}  // namespace tutti::nn

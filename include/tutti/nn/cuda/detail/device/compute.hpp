@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/extend/expects.hpp>
+#include <tutti/nn/cuda/detail/device/arrivals.hpp>
+#include <tutti/nn/cuda/detail/device/blocks.hpp>
+#include <tutti/nn/cuda/detail/device/loss_scale.hpp>
+#include <tutti/nn/cuda/device_message.hpp>
+#include <tutti/nn/cuda/device_model.hpp>
+#include <tutti/nn/detail/data/batch_loader.hpp>
+#include <tutti/nn/detail/sequence.hpp>
+#include <tutti/nn/gradient_sizes.hpp>
+#include <tutti/nn/loss/score.hpp>
+#include <tutti/nn/optimizer/any_optimizer.hpp>
+#include <tutti/nn/settings.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace tutti::inline v0_1_0::nn::detail::device {
+
+/// What a device learner has: stages in device memory, and on the host the layers that they were made of, which draw
+/// the first weights.
+template <device_math M>
+class compute {
+ public:
+  static constexpr std::size_t attached = 2;
+
+  compute(device_model what, nn::settings const& settings)
+      : math_(what.device, what.numbers),
+        layers_(std::move(what.layers)),
+        parameters_(math_, layers_.parameters()),
+        statistics_(math_, layers_.statistics()),
+        message_(math_, (parameters_.size() + attached) * sizeof(float)),
+        mirror_(math_, parameters_.size() + attached),
+        velocity_(math_, has_velocity(settings) ? parameters_.size() : 0),
+        step_{0, settings.momentum, settings.weight_decay, settings.optimizer == optimizer_kind::nesterov,
+              settings.momentum_corrected},
+        // Norms of layers, in the host's order of sums: weights shall have the same bits on all ranks.
+        host_optimizer_(settings, settings.optimizer == optimizer_kind::lars
+                                      ? gradient_ranges<float>(std::as_const(layers_).layers())
+                                      : std::vector<parameter_range>{}),
+        follows_on_host_(settings.optimizer == optimizer_kind::lars),
+        overflow_(math_, scales() ? sizeof(std::uint32_t) : 0),
+        raw_(math_, scales() ? parameters_.size() * sizeof(float) : 0),
+        result_(math_, attached * sizeof(float)),
+        score_(math_, attached),
+        overflowed_(math_, 1),
+        arrivals_(math_) {
+    expects(!settings.reproducible,
+            "replica on a device: reproducible sums are a host's; set settings::reproducible to false");
+    expects(!scales() || !settings.synchronised_statistics,
+            "replica on a device: statistics of all ranks do not go with fp16, whose ranks scale their losses each for "
+            "itself; take float or bf16, or set synchronised_statistics to false");
+    layers_.bind(parameters_.write(), mirror_.span().first(parameters_.size()), statistics_.write());
+    std::ranges::fill(parameters_.write(), 0.0F);  // what is pretended begins with that
+    std::ranges::fill(statistics_.write(), 0.0F);
+    std::ranges::fill(mirror_.span(), 0.0F);
+    std::ranges::fill(velocity_.write(), 0.0F);
+  }
+  compute(compute const&) = delete;
+  compute& operator=(compute const&) = delete;
+  ~compute() {
+    try {
+      finish();
+    } catch (...) {  // a device that has failed uses no memory any more
+    }
+  }
+
+  [[nodiscard]] nn::detail::sequence<float> const& layers() const noexcept { return layers_; }
+  [[nodiscard]] mirrored<M>& parameters() noexcept { return parameters_; }
+  [[nodiscard]] mirrored<M>& statistics() noexcept { return statistics_; }
+  [[nodiscard]] std::span<float> optimizer_state() {
+    return follows_on_host_ ? host_optimizer_.state() : velocity_.write();
+  }
+  [[nodiscard]] std::span<float> message() {
+    math_.finish(message_taken_);
+    if (std::exchange(message_is_there_, false)) {
+      fetch(mirror_, message_);
+    }
+    return mirror_.span();
+  }
+  [[nodiscard]] score<float> attached_numbers() {
+    if (message_is_there_) {
+      download_now(math_, score_.bytes(), reinterpret_cast<std::byte const*>(behind()), attached * sizeof(float));
+      return {score_.span()[0], score_.span()[1]};
+    }
+    auto const numbers = mirror_.span().last(attached);
+    return {numbers[0], numbers[1]};
+  }
+
+  // What is summed on the device.
+  [[nodiscard]] device_message<typename M::stream_type> message_there() noexcept {
+    return {{message_.floats(), parameters_.size() + attached}, arrivals_.stream(), *this};
+  }
+  void follow() {
+    math_.record(computed_, math_.stream());
+    math_.hold(arrivals_.stream(), computed_);
+  }
+  void precede() {
+    math_.record(summed_, arrivals_.stream());
+    math_.hold(math_.stream(), summed_);
+  }
+  void clear() {
+    math_.clear(message_.data(), (parameters_.size() + attached) * sizeof(float));
+    message_is_there_ = true;
+  }
+
+  void reserve(std::size_t rows) {
+    if (rows > rows_) {
+      finish();
+      std::size_t const number = bytes_of(math_.numbers());
+      std::size_t const inputs = rows * layers_.inputs();
+      std::size_t const outputs = rows * layers_.outputs();
+      images_.emplace(math_, inputs);
+      labels_.emplace(math_, rows);
+      floats_there_ = buffer<M>(math_, inputs * sizeof(float));
+      labels_there_ = buffer<M>(math_, rows);
+      x_ = buffer<M>(math_, inputs * number);
+      y_ = buffer<M>(math_, outputs * number);
+      dy_ = buffer<M>(math_, outputs * number);
+      if (model_) {
+        model_->reserve(rows);
+      }
+      rows_ = rows;
+    }
+  }
+  void initialise(std::uint64_t seed) {
+    finish();
+    static_cast<void>(parameters_.write());
+    static_cast<void>(statistics_.write());
+    layers_.draw(seed);
+    model_.emplace(math_, layers_.geometries());  // now that layers know what they drop by
+    model_->bind(parameters_.address(), scales() ? raw_.floats() : message_.floats(), statistics_.address());
+    model_->reserve(rows_);
+  }
+  void expect_pieces() {
+    if (pieces_.data() == nullptr) {
+      pieces_ = buffer<M>(math_, (parameters_.size() + attached) * sizeof(float));
+    }
+  }
+  void begin() {
+    arrivals_.settle();  // after a step that a fault has ended, parts may still be on their way
+    any_pieces_ = false;
+  }
+
+  template <class Listener>
+  void gradient(batch_loader::batch const& images, pass<float> how, float share, bool last, Listener& listener) {
+    std::size_t const rows = load(images, true);
+    model_->forward(how, rows, x_.data(), y_.data());
+    if (!last) {
+      do {
+        derive(how, rows, share);
+      } while (overflows() && scale_.halve());
+      keep();
+      return;
+    }
+    if constexpr (requires { listener.enqueued(std::size_t{0}); }) {
+      enqueue(how, rows, share, listener);
+      return;
+    }
+    message_is_there_ = false;
+    part_sender<Listener> sender{*this, listener, static_cast<bool>(how.sum)};
+    how.completed = completion<float>(sender);
+    arrivals_.begin(message_.floats(), mirror_.span(), word());
+    derive(how, rows, share);
+    while (!arrivals_.tell_all(listener, false)) {
+      if (!scale_.halve()) {
+        arrivals_.tell_all(listener, true);
+        return;
+      }
+      arrivals_.begin_again();
+      sender.right = true;
+      derive(how, rows, share);
+    }
+    scale_.good_step();
+  }
+
+  void update(float rate) {
+    if (follows_on_host_) {
+      host_optimizer_.step(parameters_.write(), message().first(parameters_.size()), rate);
+      return;
+    }
+    if (!message_is_there_) {
+      math_.upload(math_.stream(), message_.data(), mirror_.bytes(), parameters_.size() * sizeof(float));
+      math_.record(message_taken_, math_.stream());
+    }
+    step_.rate = rate;
+    math_.follow(parameters_.size(), step_, parameters_.change_on_device(), message_.floats(),
+                 velocity_.size() == 0 ? nullptr : velocity_.change_on_device());
+    stale_ = true;
+  }
+
+  [[nodiscard]] score<float> test(batch_loader::batch const& images) {
+    std::size_t const rows = load(images, false);
+    model_->forward({}, rows, x_.data(), y_.data());
+    math_.softmax_cross_entropy(rows, layers_.outputs(), y_.data(), labels(), 1.0F, 0.0F, nullptr, result_.floats());
+    fetch(score_, result_);
+    return {score_.span()[0], score_.span()[1]};
+  }
+
+ private:
+  /// Sends parts of the message as they become final, and passes on what has arrived. Where layers exchange sums with
+  /// other ranks meanwhile, it waits for each part: all ranks then start these, and what follows a part, in one order.
+  template <class Listener>
+  struct part_sender {
+    void completed(float const* gradient) {
+      auto const first =
+          static_cast<std::size_t>(gradient - (owner.scales() ? owner.raw_.floats() : owner.message_.floats()));
+      if (in_order ? owner.arrivals_.is_new(first) : owner.arrivals_.is_part(first)) {
+        owner.finalise(first, owner.arrivals_.cut());
+        owner.arrivals_.send(first);
+      }
+      right = right && (in_order ? owner.arrivals_.tell_all(listener, false) : owner.arrivals_.tell_arrived(listener));
+    }
+
+    compute& owner;
+    Listener& listener;
+    bool in_order;
+    bool right = true;
+  };
+
+  /// Says what has been enqueued, for sums on the device.
+  template <class Listener>
+  struct part_teller {
+    void completed(float const* gradient) {
+      if (auto const first = static_cast<std::size_t>(gradient - owner.message_.floats()); first < end) {
+        owner.finalise(first, std::exchange(end, first));
+        listener.enqueued(first);
+      }
+    }
+
+    compute& owner;
+    Listener& listener;
+    std::size_t end;  // enqueued from here on
+  };
+
+  /// The last piece, for sums on the device. With a scale, the host first waits to see whether it was too large.
+  template <class Listener>
+  void enqueue(pass<float> how, std::size_t rows, float share, Listener& listener) {
+    message_is_there_ = true;
+    std::size_t const numbers = parameters_.size() + attached;
+    if (!scales()) {
+      part_teller<Listener> teller{*this, listener, numbers};
+      how.completed = completion<float>(teller);
+      derive(how, rows, share);
+      return;
+    }
+    bool large = true;
+    do {
+      derive(how, rows, share);
+      large = overflows();
+    } while (large && scale_.halve());
+    if (!large) {
+      scale_.good_step();
+    }
+    add_pieces(0, numbers);
+    listener.enqueued(0);
+  }
+
+  [[nodiscard]] static bool has_velocity(nn::settings const& settings) noexcept {
+    return settings.optimizer != optimizer_kind::lars && (!settings.momentum_corrected || settings.weight_decay != 0);
+  }
+  [[nodiscard]] float* behind() const noexcept { return message_.floats() + parameters_.size(); }
+  [[nodiscard]] bool scales() const noexcept { return math_.numbers() == precision::float16; }
+  [[nodiscard]] std::uint32_t* word() const noexcept { return reinterpret_cast<std::uint32_t*>(overflow_.data()); }
+  [[nodiscard]] std::uint8_t const* labels() const noexcept {
+    return reinterpret_cast<std::uint8_t const*>(labels_there_.data());
+  }
+
+  /// Puts a batch, and what was written on the host, into the math's stream.
+  /// @returns its rows
+  std::size_t load(batch_loader::batch const& images, bool training) {
+    std::size_t const rows = images.labels.size();
+    reserve(rows);
+    for (std::uint8_t const label : images.labels) {
+      expects(label < layers_.outputs(), "replica on a device: labels must be below the number of classes, ",
+              layers_.outputs(), ", not ", label);
+    }
+    math_.finish(loaded_);  // the batch before
+    std::ranges::copy(images.numbers, images_->span().begin());
+    std::ranges::copy(images.labels, labels_->span().begin());
+    math_.upload(math_.stream(), floats_there_.data(), images_->bytes(), images.numbers.size_bytes());
+    math_.upload(math_.stream(), labels_there_.data(), labels_->bytes(), rows);
+    math_.record(loaded_, math_.stream());
+    math_.narrow(images.numbers.size(), floats_there_.floats(), x_.data());
+    stale_ = stale_ || parameters_.host_is_newer();
+    static_cast<void>(parameters_.on_device());
+    static_cast<void>(training ? statistics_.change_on_device() : statistics_.on_device());
+    if (std::exchange(stale_, false)) {
+      model_->refresh();
+    }
+    return rows;
+  }
+
+  /// The derivatives of the last batch, scaled if they are to be.
+  void derive(pass<float> const& how, std::size_t rows, float share) {
+    if (scales()) {
+      math_.clear(overflow_.data(), sizeof(std::uint32_t));
+    }
+    math_.softmax_cross_entropy(rows, layers_.outputs(), y_.data(), labels(), share,
+                                scales() ? share * scale_.value() : share, dy_.data(), behind());
+    model_->backward(how, rows, x_.data(), y_.data(), dy_.data(), nullptr);
+  }
+
+  /// Takes the scale out of a part of the gradients.
+  void unscale(std::size_t first, std::size_t end) {
+    end = (std::min)(end, parameters_.size());
+    if (scales() && first < end) {
+      math_.unscale(end - first, 1 / scale_.value(), raw_.floats() + first, message_.floats() + first, word());
+    }
+  }
+  /// Makes what is final of the last piece's message final of the batch's.
+  void finalise(std::size_t first, std::size_t end) {
+    unscale(first, end);
+    add_pieces(first, end);
+  }
+  void add_pieces(std::size_t first, std::size_t end) {
+    if (any_pieces_) {
+      math_.accumulate(end - first, pieces_.floats() + first, message_.floats() + first);
+    }
+  }
+  /// Keeps the message of a piece that is not the last.
+  void keep() {
+    std::size_t const numbers = parameters_.size() + attached;
+    if (std::exchange(any_pieces_, true)) {
+      math_.accumulate(numbers, message_.floats(), pieces_.floats());
+    } else {
+      math_.copy(pieces_.data(), message_.data(), numbers * sizeof(float));
+    }
+  }
+  /// Whether derivatives of a piece that is not the last were too large. The message then is of no use.
+  [[nodiscard]] bool overflows() {
+    unscale(0, parameters_.size());
+    if (!scales()) {
+      return false;
+    }
+    fetch(overflowed_, overflow_);
+    return overflowed_.span()[0] != 0;
+  }
+
+  template <class T>
+  void fetch(pinned<M, T> const& to, buffer<M> const& from) {
+    download_now(math_, to.bytes(), from.data(), to.span().size_bytes());
+  }
+  void finish() {
+    typename M::event_type done;
+    math_.record(done, math_.stream());
+    math_.finish(done);
+    arrivals_.settle();
+  }
+
+  M math_;
+  nn::detail::sequence<float> layers_;
+  mirrored<M> parameters_;
+  mirrored<M> statistics_;
+  buffer<M> message_;
+  pinned<M, float> mirror_;  // what strategies see of the message, and what is followed
+  mirrored<M> velocity_;
+  sgd_step step_;
+  any_optimizer host_optimizer_;
+  bool follows_on_host_;
+  buffer<M> overflow_;  // a word: whether a derivative was too large
+  buffer<M> raw_;       // gradients times the scale
+  buffer<M> result_;
+  pinned<M, float> score_;
+  pinned<M, std::uint32_t> overflowed_;
+  std::optional<pinned<M, float>> images_;
+  std::optional<pinned<M, std::uint8_t>> labels_;
+  buffer<M> floats_there_;
+  buffer<M> labels_there_;
+  buffer<M> x_;
+  buffer<M> y_;
+  buffer<M> dy_;
+  buffer<M> pieces_;  // the sum of the messages of pieces
+  std::optional<sequence<M>> model_;
+  arrivals<M> arrivals_;
+  typename M::event_type loaded_;
+  typename M::event_type message_taken_;
+  loss_scale scale_;
+  std::size_t rows_ = 0;
+  typename M::event_type computed_;
+  typename M::event_type summed_;
+  bool any_pieces_ = false;
+  bool message_is_there_ = false;  // on the device, and not on the host
+  bool stale_ = true;              // parameters have changed since the stages took them
+};
+
+}  // namespace tutti::nn::detail::device

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/nn/cuda/detail/device/math.hpp>
+
+#include <cstddef>
+#include <span>
+#include <utility>
+
+namespace tutti::inline v0_1_0::nn::detail::device {
+
+/// Copies from the device to pinned memory, behind what is in the math's stream, and waits for that.
+template <device_math M>
+void download_now(M& math, std::byte* to, std::byte const* from, std::size_t bytes) {
+  typename M::event_type done;
+  math.download(math.stream(), to, from, bytes);
+  math.record(done, math.stream());
+  math.finish(done);
+}
+
+/// Bytes in device memory, or none. What is enqueued uses it no more when this ends.
+template <device_math M>
+class buffer {
+ public:
+  buffer() = default;
+  buffer(M& math, std::size_t bytes) : math_(&math), first_(bytes == 0 ? nullptr : math.allocate(bytes)) {}
+  buffer(buffer&& other) noexcept : math_(other.math_), first_(std::exchange(other.first_, nullptr)) {}
+  buffer& operator=(buffer&& other) noexcept {
+    std::swap(math_, other.math_);
+    std::swap(first_, other.first_);
+    return *this;
+  }
+  ~buffer() {
+    if (first_ != nullptr) {
+      math_->free(first_);
+    }
+  }
+
+  [[nodiscard]] std::byte* data() const noexcept { return first_; }
+  [[nodiscard]] float* floats() const noexcept { return reinterpret_cast<float*>(first_); }
+
+ private:
+  M* math_ = nullptr;
+  std::byte* first_ = nullptr;
+};
+
+/// Elements in host memory that a device copies from and to.
+template <device_math M, class T>
+class pinned {
+ public:
+  pinned(M& math, std::size_t size)
+      : math_(&math), first_(size == 0 ? nullptr : math.allocate_host(size * sizeof(T))), size_(size) {}
+  pinned(pinned&& other) noexcept
+      : math_(other.math_), first_(std::exchange(other.first_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  pinned& operator=(pinned&& other) noexcept {
+    std::swap(math_, other.math_);
+    std::swap(first_, other.first_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+  ~pinned() {
+    if (first_ != nullptr) {
+      math_->free_host(first_);
+    }
+  }
+
+  [[nodiscard]] std::span<T> span() const noexcept { return {reinterpret_cast<T*>(first_), size_}; }
+  [[nodiscard]] std::byte* bytes() const noexcept { return first_; }
+
+ private:
+  M* math_;
+  std::byte* first_;
+  std::size_t size_;
+};
+
+/// Floats in device memory with an image of them on the host. Whichever side was written last is right; the other one
+/// follows when it is asked for.
+template <device_math M>
+class mirrored {
+ public:
+  mirrored(M& math, std::size_t size)
+      : math_(&math), size_(size), device_(math, size * sizeof(float)), host_(math, size) {}
+
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+
+  /// To be read.
+  [[nodiscard]] std::span<float const> read() {
+    if (newer_ == side::device) {
+      fetch();
+      newer_ = side::neither;
+    }
+    return host_.span();
+  }
+  /// To be read and written, until the device is asked for.
+  [[nodiscard]] std::span<float> write() {
+    static_cast<void>(read());
+    math_->finish(uploaded_);
+    newer_ = side::host;
+    return host_.span();
+  }
+  /// Whether the device has yet to be told what was written on the host.
+  [[nodiscard]] bool host_is_newer() const noexcept { return newer_ == side::host; }
+  /// To be read by what is put into the math's stream.
+  [[nodiscard]] float* on_device() {
+    if (newer_ == side::host && size_ != 0) {
+      math_->upload(math_->stream(), device_.data(), host_.bytes(), size_ * sizeof(float));
+      math_->record(uploaded_, math_->stream());
+    }
+    newer_ = newer_ == side::host ? side::neither : newer_;
+    return device_.floats();
+  }
+  /// To be read and written there.
+  [[nodiscard]] float* change_on_device() {
+    float* const first = on_device();
+    newer_ = side::device;
+    return first;
+  }
+  /// The same addresses, whatever is there.
+  [[nodiscard]] float* address() const noexcept { return device_.floats(); }
+
+ private:
+  enum class side { neither, host, device };
+
+  void fetch() {
+    if (size_ != 0) {
+      download_now(*math_, host_.bytes(), device_.data(), size_ * sizeof(float));
+    }
+  }
+
+  M* math_;
+  std::size_t size_;
+  buffer<M> device_;
+  pinned<M, float> host_;
+  typename M::event_type uploaded_;
+  side newer_ = side::host;
+};
+
+}  // namespace tutti::nn::detail::device

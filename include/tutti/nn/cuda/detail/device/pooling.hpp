@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/cuda/detail/device/combine.hpp>
+#include <tutti/nn/layer/geometry.hpp>
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+// Pooling of images, a pack of channels of one pixel at a time, as functions that a host runs, too.
+namespace tutti::inline v0_1_0::nn::detail::device {
+
+/// An integer that is larger for a larger number, and the largest for any NaN.
+[[nodiscard]] constexpr std::int32_t order_of(float x) noexcept {
+  auto const bits = std::bit_cast<std::int32_t>(x);
+  std::int32_t const magnitude = bits & 0x7fffffff;
+  return magnitude > 0x7f800000 ? 0x7fffffff : bits < 0 ? bits ^ 0x7fffffff : bits;
+}
+
+/// Which places of a window lie over a pixel: from `first` to before `end`.
+struct place_range {
+  std::size_t first;
+  std::size_t end;
+};
+[[nodiscard]] constexpr place_range places_over(window const& w, std::size_t pixel, std::size_t places) noexcept {
+  std::size_t const from_edge = pixel + w.padding;
+  std::size_t const first = from_edge < w.side ? 0 : (from_edge - w.side) / w.stride + 1;
+  std::size_t const end = from_edge / w.stride + 1;
+  return {first, end < places ? end : places};
+}
+
+/// Which pixel under its window a number is from: places are counted row by row, those beyond the edge, too.
+using pooled_from = std::uint16_t;
+
+/// Pixels of a window.
+[[nodiscard]] constexpr std::size_t area(geometry::pooling const& l) noexcept {
+  return l.down.side * l.across.side;
+}
+
+/// The pixel (i, j) of an image's output: V channels from c on. `x` and `y` are the image's, as `from` is its part of
+/// what is kept.
+template <std::size_t V, class T>
+constexpr void pool_largest(geometry::pooling const& l, std::size_t i, std::size_t j, std::size_t c, T const* x, T* y,
+                            pooled_from* from) {
+  using namespace tutti::detail::device;
+  using tutti::detail::device::pack;  // the trainer has a function of this name
+  std::int32_t best[V];
+  pack<T, V> largest{};
+  pack<pooled_from, V> chosen{};
+  for (std::size_t k = 0; k != V; ++k) {
+    best[k] = INT32_MIN;
+  }
+  for (std::size_t r = l.down.begin(i); r != l.down.end(i, l.input.rows); ++r) {
+    for (std::size_t s = l.across.begin(j); s != l.across.end(j, l.input.columns); ++s) {
+      pack<T, V> const pixel = load_pack<V>(x + (r * l.input.columns + s) * l.input.channels + c);
+      auto const place = static_cast<pooled_from>((r + l.down.padding - i * l.down.stride) * l.across.side +
+                                                  (s + l.across.padding - j * l.across.stride));
+      for (std::size_t k = 0; k != V; ++k) {
+        std::int32_t const order = order_of(static_cast<float>(pixel.at[k]));
+        bool const better = order > best[k];
+        best[k] = better ? order : best[k];
+        largest.at[k] = better ? pixel.at[k] : largest.at[k];
+        chosen.at[k] = better ? place : chosen.at[k];
+      }
+    }
+  }
+  std::size_t const made = (i * l.output.columns + j) * l.output.channels + c;
+  store_pack<V>(y + made, largest);
+  store_pack<V>(from + made, chosen);
+}
+
+/// The same of the mean.
+template <std::size_t V, class T>
+constexpr void pool_mean(geometry::pooling const& l, std::size_t i, std::size_t j, std::size_t c, T const* x, T* y) {
+  using namespace tutti::detail::device;
+  using tutti::detail::device::pack;  // the trainer has a function of this name
+  std::size_t const pixels =
+      (l.down.end(i, l.input.rows) - l.down.begin(i)) * (l.across.end(j, l.input.columns) - l.across.begin(j));
+  float const share = 1.0F / static_cast<float>(pixels);
+  float mean[V] = {};
+  for (std::size_t r = l.down.begin(i); r != l.down.end(i, l.input.rows); ++r) {
+    for (std::size_t s = l.across.begin(j); s != l.across.end(j, l.input.columns); ++s) {
+      pack<T, V> const pixel = load_pack<V>(x + (r * l.input.columns + s) * l.input.channels + c);
+      for (std::size_t k = 0; k != V; ++k) {
+        mean[k] += static_cast<float>(pixel.at[k]) * share;
+      }
+    }
+  }
+  pack<T, V> made;
+  for (std::size_t k = 0; k != V; ++k) {
+    made.at[k] = static_cast<T>(mean[k]);
+  }
+  store_pack<V>(y + (i * l.output.columns + j) * l.output.channels + c, made);
+}
+
+/// dx of the pixel (r, s), V channels from c on, from all places that lie over it, in their order. `from` is null for
+/// a mean.
+template <std::size_t V, class T>
+constexpr void pool_backward(geometry::pooling const& l, std::size_t r, std::size_t s, std::size_t c, T const* dy,
+                             pooled_from const* from, T* dx) {
+  using namespace tutti::detail::device;
+  using tutti::detail::device::pack;  // the trainer has a function of this name
+  float sum[V] = {};
+  place_range const rows = places_over(l.down, r, l.output.rows);
+  place_range const columns = places_over(l.across, s, l.output.columns);
+  for (std::size_t i = rows.first; i < rows.end; ++i) {
+    for (std::size_t j = columns.first; j < columns.end; ++j) {
+      std::size_t const at = (i * l.output.columns + j) * l.output.channels + c;
+      pack<T, V> const slope = load_pack<V>(dy + at);
+      if (from != nullptr) {
+        pack<pooled_from, V> const chosen = load_pack<V>(from + at);
+        auto const place = static_cast<pooled_from>((r + l.down.padding - i * l.down.stride) * l.across.side +
+                                                    (s + l.across.padding - j * l.across.stride));
+        for (std::size_t k = 0; k != V; ++k) {
+          sum[k] += chosen.at[k] == place ? static_cast<float>(slope.at[k]) : 0.0F;
+        }
+      } else {
+        std::size_t const pixels =
+            (l.down.end(i, l.input.rows) - l.down.begin(i)) * (l.across.end(j, l.input.columns) - l.across.begin(j));
+        float const share = 1.0F / static_cast<float>(pixels);
+        for (std::size_t k = 0; k != V; ++k) {
+          sum[k] += static_cast<float>(slope.at[k]) * share;
+        }
+      }
+    }
+  }
+  pack<T, V> made;
+  for (std::size_t k = 0; k != V; ++k) {
+    made.at[k] = static_cast<T>(sum[k]);
+  }
+  store_pack<V>(dx + (r * l.input.columns + s) * l.input.channels + c, made);
+}
+
+}  // namespace tutti::nn::detail::device

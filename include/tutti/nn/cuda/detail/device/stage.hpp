@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/nn/cuda/detail/device/memory.hpp>
+#include <tutti/nn/pass.hpp>
+
+#include <cstddef>
+
+namespace tutti::inline v0_1_0::nn::detail::device {
+
+/// How many numbers a stage takes and gives, learns and remembers.
+struct extents {
+  std::size_t inputs = 0;
+  std::size_t outputs = 0;
+  std::size_t parameters = 0;
+  std::size_t statistics = 0;
+};
+
+/// A layer on a device. Addresses are of device memory: of numbers but for parameters, gradients and statistics, which
+/// are floats. What a layer's `forward` and `backward` do is as on the host (nn/extend/layer.hpp), put into the math's
+/// stream; dx is null where it is not wanted. A call through a pointer for each layer costs nothing beside a launch.
+template <device_math M>
+class stage {
+ public:
+  explicit stage(extents const& of) noexcept : of_(of) {}
+  stage(stage const&) = delete;
+  stage& operator=(stage const&) = delete;
+  virtual ~stage() = default;
+
+  [[nodiscard]] extents const& of() const noexcept { return of_; }
+
+  /// Its part of all parameters, gradients and statistics.
+  virtual void bind(float const* /*parameters*/, float* /*gradients*/, float* /*statistics*/) {}
+  /// Makes the room that batches of so many rows take. @pre nothing is enqueued
+  virtual void reserve(std::size_t rows) = 0;
+  /// The parameters have changed.
+  virtual void refresh() {}
+  virtual void forward(pass<float> const& how, std::size_t rows, std::byte const* x, std::byte* y) = 0;
+  virtual void backward(pass<float> const& how, std::size_t rows, std::byte const* x, std::byte const* y, std::byte* dy,
+                        std::byte* dx) = 0;
+
+ private:
+  extents of_;
+};
+
+}  // namespace tutti::nn::detail::device

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/nn/cuda/detail/device/columns.hpp>
+#include <tutti/nn/cuda/detail/runtime/launch.hpp>
+
+#include <cstddef>
+
+// Batches, channel by channel: one kernel, whatever is done. For sources that nvcc compiles.
+namespace tutti::inline v0_1_0::nn::detail::cuda {
+
+/// How pixels and channels are shared out among threads; of sizes alone. A block has `width` packs of channels, and
+/// `height` threads for each, which take pixels in turn.
+struct columns_layout {
+  unsigned width;
+  unsigned height;
+  unsigned parts;      ///< blocks along the pixels
+  unsigned bands;      ///< and along the channels
+  std::size_t pixels;  ///< of a part
+
+  columns_layout(std::size_t all_pixels, std::size_t packs, std::size_t channels, bool sums) {
+    constexpr std::size_t widest = 64;
+    constexpr std::size_t pixels_each = 8;
+    bands = static_cast<unsigned>((packs + widest - 1) / widest);
+    width = static_cast<unsigned>((packs + bands - 1) / bands);
+    height = block_threads / width;
+    std::size_t const wanted = (all_pixels + height * pixels_each - 1) / (height * pixels_each);
+    std::size_t const most = sums ? most_parts(channels) : std::size_t{1} << 30;
+    std::size_t const part = wanted < most ? wanted : most;
+    pixels = (all_pixels + part - 1) / part;
+    parts = static_cast<unsigned>((all_pixels + pixels - 1) / pixels);
+  }
+  /// Of sums, so that their room is bounded.
+  [[nodiscard]] static std::size_t most_parts(std::size_t channels) {
+    constexpr std::size_t room = std::size_t{1} << 18;
+    std::size_t const some = room / channels;
+    return some < 1 ? 1 : some < 1024 ? some : 1024;
+  }
+};
+
+/// Threads of a block add up what those for the same channels have found, always in the same order.
+template <std::size_t N>
+__device__ void sum_of_block(float const (&mine)[N], float (&sums)[N]) {
+  __shared__ float all[N][block_threads];
+  unsigned const me = threadIdx.y * blockDim.x + threadIdx.x;
+  for (std::size_t k = 0; k != N; ++k) {
+    all[k][me] = mine[k];
+  }
+  __syncthreads();
+  for (unsigned left = blockDim.y; left > 1;) {
+    unsigned const half = (left + 1) / 2;
+    if (threadIdx.y + half < left) {
+      for (std::size_t k = 0; k != N; ++k) {
+        all[k][me] += all[k][me + half * blockDim.x];
+      }
+    }
+    __syncthreads();
+    left = half;
+  }
+  for (std::size_t k = 0; k != N; ++k) {
+    sums[k] = all[k][me];
+  }
+}
+
+/// What a thread needs of the memory of an operation.
+template <class Operation, class T>
+struct columns_call {
+  Operation operation;
+  T const* first;
+  T const* second;  ///< null where it has one input
+  T* out;           ///< may be one of the inputs
+  std::size_t pixels;
+  std::size_t part_pixels;
+  unsigned channels;
+  float* partial;  ///< parts x sums x channels
+};
+template <std::size_t V, class Operation, class T>
+__global__ void __launch_bounds__(block_threads) columns(columns_call<Operation, T> const call) {
+  using namespace tutti::detail::device;
+  using tutti::detail::device::pack;  // the trainer has a function of this name
+  constexpr std::size_t sums = Operation::sums;
+  constexpr std::size_t room = sums == 0 ? 1 : V * sums;
+  unsigned const pack_number = blockIdx.y * blockDim.x + threadIdx.x;
+  std::size_t const c = pack_number * V;
+  float sum[room] = {};
+  if (c < call.channels) {
+    typename Operation::channel at[V];
+    for (std::size_t k = 0; k != V; ++k) {
+      at[k] = call.operation.at(c + k);
+    }
+    std::size_t const begin = blockIdx.x * call.part_pixels;
+    std::size_t const end = begin + call.part_pixels < call.pixels ? begin + call.part_pixels : call.pixels;
+    for (std::size_t p = begin + threadIdx.y; p < end; p += blockDim.y) {
+      std::size_t const i = p * call.channels + c;
+      pack<T, V> const x = load_pack<V>(call.first + i);
+      pack<T, V> second = x;
+      if constexpr (Operation::inputs == 2) {
+        second = load_pack<V>(call.second + i);
+      }
+      pack<T, V> made;
+      for (std::size_t k = 0; k != V; ++k) {
+        made.at[k] = static_cast<T>(
+            call.operation(at[k], static_cast<float>(x.at[k]), static_cast<float>(second.at[k]), sum + k * sums));
+      }
+      if constexpr (Operation::writes) {
+        store_pack<V>(call.out + i, made);
+      }
+    }
+  }
+  if constexpr (sums != 0) {
+    float all[room];
+    sum_of_block(sum, all);
+    if (threadIdx.y == 0 && c < call.channels) {
+      for (std::size_t k = 0; k != V; ++k) {
+        for (std::size_t s = 0; s != sums; ++s) {
+          call.partial[(blockIdx.x * sums + s) * call.channels + c + k] = all[k * sums + s];
+        }
+      }
+    }
+  }
+}
+
+/// The sums of all parts, in their order, and what becomes of them: `finish(i, sum)` for each of `count`.
+template <class Finish>
+__global__ void __launch_bounds__(block_threads)
+    sum_parts(how<Finish> const what, unsigned parts, float const* partial) {
+  std::size_t const i = blockIdx.x * blockDim.x + threadIdx.x;
+  float mine[1] = {};
+  if (i < what.n) {
+    for (unsigned p = threadIdx.y; p < parts; p += blockDim.y) {
+      mine[0] += partial[p * what.n + i];
+    }
+  }
+  float all[1];
+  sum_of_block(mine, all);
+  if (threadIdx.y == 0 && i < what.n) {
+    what.f(i, all[0]);
+  }
+}
+
+/// An operation that has no sums.
+struct no_finish {};
+
+template <class T, class Operation, class Finish = no_finish>
+void for_columns(char const* what, cudaStream_t in, std::size_t pixels, std::size_t channels,
+                 Operation const& operation, std::byte const* first, std::byte const* second, std::byte* out,
+                 float* partial = nullptr, Finish const& finish = {}) {
+  with_width<T>(channels, [&](auto width) {
+    constexpr std::size_t v = decltype(width)::value;
+    constexpr std::size_t sums = Operation::sums;
+    columns_layout const l(pixels, channels / v, channels, sums != 0);
+    columns_call<Operation, T> const call{operation,
+                                          numbers_at<T>(first),
+                                          numbers_at<T>(second),
+                                          numbers_at<T>(out),
+                                          pixels,
+                                          l.pixels,
+                                          static_cast<unsigned>(channels),
+                                          partial};
+    columns<v><<<dim3(l.parts, l.bands), dim3(l.width, l.height), 0, in>>>(call);
+    check_launch(what);
+    if constexpr (sums != 0) {
+      std::size_t const count = sums * channels;
+      sum_parts<<<static_cast<unsigned>((count + 31) / 32), dim3(32, block_threads / 32), 0, in>>>(
+          how<Finish>{count, finish}, l.parts, static_cast<float const*>(partial));
+      check_launch(what);
+    }
+  });
+}
+
+/// Calls f with the activation, where any is possible, as a type.
+template <activation_kind... Kinds, class F>
+void with_activation(activation_kind kind, F const& f) {
+  static_cast<void>(((kind == Kinds && (f(std::integral_constant<activation_kind, Kinds>{}), true)) || ...));
+}
+template <class F>
+void with_any_activation(activation_kind kind, F const& f) {
+  using enum activation_kind;
+  with_activation<identity, relu, nn::activation_kind::tanh, sigmoid>(kind, f);
+}
+/// Batch normalisation has one of two.
+template <class F>
+void with_norm_activation(activation_kind kind, F const& f) {
+  with_activation<activation_kind::identity, activation_kind::relu>(kind, f);
+}
+
+}  // namespace tutti::nn::detail::cuda

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/nn/cuda/detail/runtime/handle.hpp>
+#include <tutti/nn/cuda/detail/runtime/memory.hpp>
+#include <tutti/nn/precision.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cublas_v2.h>
+#include <stdexcept>
+#include <string>
+
+namespace tutti::inline v0_1_0::nn::detail::cuda {
+
+/// A number's type in CUDA's words.
+[[nodiscard]] constexpr cudaDataType_t data_type(precision p) noexcept {
+  return p == precision::float32 ? CUDA_R_32F : p == precision::bfloat16 ? CUDA_R_16BF : CUDA_R_16F;
+}
+
+/// Products of matrices that lie row by row, by cuBLAS.
+///
+/// Floats are multiplied as floats ("pedantic": no TF32, no emulation by bfloat16), and other numbers with sums in
+/// float. The same bits from run to run: all products of a handle are in one stream, with one workspace of its own, and
+/// atomic sums, which a handle must be asked for, are not.
+class products {
+ public:
+  /// @param in a stream of that device
+  products(memory_and_order const& of, cudaStream_t in, precision numbers)
+      : numbers_(numbers), handle_(of, [](cublasStatus_t s) { demand(s, "beginning to use cuBLAS"); }) {
+    workspace_.reserve(workspace_bytes, of);
+    demand(cublasSetStream(handle_.get(), in), "giving cuBLAS a stream");
+    demand(cublasSetWorkspace(handle_.get(), workspace_.data(), workspace_.size()), "giving cuBLAS memory");
+    demand(cublasSetPointerMode(handle_.get(), CUBLAS_POINTER_MODE_HOST), "setting up cuBLAS");
+    demand(cublasSetMathMode(handle_.get(), numbers == precision::float32
+                                                ? CUBLAS_PEDANTIC_MATH
+                                                : CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION),
+           "setting up cuBLAS");
+  }
+
+  /// A matrix as it lies, or transposed.
+  struct matrix {
+    void const* numbers;
+    std::size_t columns;  ///< as it lies
+    bool transposed;
+  };
+  /// c = a b: m x n numbers, or floats, sums of k products.
+  /// @pre its device is the current one
+  void multiply(std::size_t m, std::size_t n, std::size_t k, matrix const& a, matrix const& b, void* c,
+                bool floats) const {
+    // cuBLAS has columns where these have rows, and so computes c transposed: b's transpose times a's.
+    float const one = 1;
+    float const none = 0;
+    auto const size = [](std::size_t x) { return static_cast<std::int64_t>(x); };
+    cudaDataType_t const from = data_type(numbers_);
+    demand(cublasGemmEx_64(handle_.get(), operation(b), operation(a), size(n), size(m), size(k), &one, b.numbers, from,
+                           size(b.columns), a.numbers, from, size(a.columns), &none, c, floats ? CUDA_R_32F : from,
+                           size(n), numbers_ == precision::float32 ? CUBLAS_COMPUTE_32F_PEDANTIC : CUBLAS_COMPUTE_32F,
+                           CUBLAS_GEMM_DEFAULT),
+           "multiplying matrices by cuBLAS");
+  }
+
+ private:
+  /// What NVIDIA recommends for Hopper.
+  static constexpr std::size_t workspace_bytes = std::size_t{32} << 20;
+
+  [[nodiscard]] static cublasOperation_t operation(matrix const& m) noexcept {
+    return m.transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+  }
+  static void demand(cublasStatus_t status, char const* doing) {
+    if (status != CUBLAS_STATUS_SUCCESS) {
+      throw std::runtime_error(std::string(doing) + " failed: " + cublasGetStatusString(status) + " (" +
+                               cublasGetStatusName(status) + "); CUBLAS_LOGINFO_DBG=1 makes it say more");
+    }
+  }
+
+  precision numbers_;
+  scratch workspace_;
+  handle<cublasHandle_t, cublasCreate, cublasDestroy> handle_;
+};
+
+}  // namespace tutti::nn::detail::cuda

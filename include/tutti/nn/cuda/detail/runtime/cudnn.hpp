@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/nn/cuda/detail/runtime/handle.hpp>
+#include <tutti/nn/cuda/detail/runtime/memory.hpp>
+#include <tutti/nn/layer/geometry.hpp>
+#include <tutti/nn/precision.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cudnn.h>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tutti::inline v0_1_0::nn::detail::cuda {
+
+inline void demand(cudnnStatus_t status, char const* doing) {
+  if (status != CUDNN_STATUS_SUCCESS) {
+    throw std::runtime_error(std::string(doing) + " failed: " + cudnnGetErrorString(status) +
+                             "; CUDNN_LOGLEVEL_DBG=1 makes it say more");
+  }
+}
+
+/// What cuDNN calls a descriptor. It is of no device.
+template <class T, cudnnStatus_t (*Create)(T*), cudnnStatus_t (*Destroy)(T)>
+class described {
+ public:
+  described() { demand(Create(&it_), "beginning to use cuDNN"); }
+  described(described&& other) noexcept : it_(std::exchange(other.it_, nullptr)) {}
+  described& operator=(described&& other) noexcept {
+    std::swap(it_, other.it_);
+    return *this;
+  }
+  ~described() {
+    if (it_ != nullptr) {
+      static_cast<void>(Destroy(it_));
+    }
+  }
+
+  [[nodiscard]] T get() const noexcept { return it_; }
+
+ private:
+  T it_ = nullptr;
+};
+using cudnn_tensor = described<cudnnTensorDescriptor_t, cudnnCreateTensorDescriptor, cudnnDestroyTensorDescriptor>;
+using cudnn_filter = described<cudnnFilterDescriptor_t, cudnnCreateFilterDescriptor, cudnnDestroyFilterDescriptor>;
+using cudnn_convolution =
+    described<cudnnConvolutionDescriptor_t, cudnnCreateConvolutionDescriptor, cudnnDestroyConvolutionDescriptor>;
+
+/// Products of a layer's images and weights, by cuDNN.
+///
+/// Images lie as on the CPU (NHWC). Weights have, for each channel of the output, the numbers under the window beside
+/// each other (KRSC): the transpose of each group's matrix. Only products that sum along the window are taken, and of
+/// these the deterministic ones: transforms (Winograd, FFT) round otherwise than products of floats do, or have no
+/// NHWC. Floats are multiplied as floats (CUDNN_FMA_MATH), 16 bits with sums in float.
+///
+/// These are the functions for one convolution of cuDNN 7, which 9 still has: they name algorithms, of which cuDNN says
+/// whether they are deterministic, where its graphs name engines by numbers that change. They take and give weights of
+/// the precision of images, so the gradients of 16-bit weights are rounded to 16 bits, as in other trainers.
+///
+/// What is asked of one is asked while its device is the current one.
+class convolutions {
+ public:
+  /// @param in a stream of that device
+  convolutions(memory_and_order const& of, cudaStream_t in, precision numbers)
+      : numbers_(numbers), handle_(of, [](cudnnStatus_t s) { demand(s, "beginning to use cuDNN"); }) {
+    demand(cudnnSetStream(handle_.get(), in), "giving cuDNN a stream");
+  }
+
+  /// How a layer's products are made for so many rows: chosen once.
+  class plan {
+   public:
+    plan(cudnnHandle_t handle, precision numbers, geometry::convolution const& l, std::size_t rows)
+        : layer_(l), rows_(rows) {
+      cudnnDataType_t const type = numbers == precision::float32    ? CUDNN_DATA_FLOAT
+                                   : numbers == precision::bfloat16 ? CUDNN_DATA_BFLOAT16
+                                                                    : CUDNN_DATA_HALF;
+      describe(x_, type, l.input);
+      describe(y_, type, l.output);
+      int const side = as_int(l.over.side);
+      demand(cudnnSetFilter4dDescriptor(w_.get(), type, CUDNN_TENSOR_NHWC, as_int(l.output.channels),
+                                        as_int(l.input.channels / l.groups), side, side),
+             "describing weights to cuDNN");
+      int const padding = as_int(l.over.padding);
+      int const stride = as_int(l.over.stride);
+      demand(cudnnSetConvolution2dDescriptor(how_.get(), padding, padding, stride, stride, 1, 1,
+                                             CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT),
+             "describing a convolution to cuDNN");
+      demand(cudnnSetConvolutionGroupCount(how_.get(), as_int(l.groups)), "describing groups to cuDNN");
+      demand(cudnnSetConvolutionMathType(how_.get(),
+                                         numbers == precision::float32 ? CUDNN_FMA_MATH : CUDNN_TENSOR_OP_MATH),
+             "saying to cuDNN how to multiply");
+      choose(handle);
+    }
+
+    [[nodiscard]] bool serves(geometry::convolution const& l, std::size_t rows) const {
+      return rows_ == rows && layer_ == l;
+    }
+    /// Bytes of device memory in the meantime.
+    [[nodiscard]] std::size_t workspace() const noexcept {
+      return (std::max)({forward_.bytes, weights_.bytes, input_.bytes});
+    }
+
+   private:
+    friend class convolutions;
+
+    template <class Algorithm>
+    struct chosen {
+      Algorithm algorithm{};
+      std::size_t bytes = 0;
+    };
+
+    [[nodiscard]] static int as_int(std::size_t x) {
+      if (x > INT32_MAX) {
+        throw std::runtime_error("cuDNN takes sizes below 2^31, not " + std::to_string(x) + "; use smaller batches");
+      }
+      return static_cast<int>(x);
+    }
+    void describe(cudnn_tensor const& t, cudnnDataType_t type, image_shape const& image) const {
+      demand(cudnnSetTensor4dDescriptor(t.get(), CUDNN_TENSOR_NHWC, type, as_int(rows_), as_int(image.channels),
+                                        as_int(image.rows), as_int(image.columns)),
+             "describing images to cuDNN");
+    }
+
+    /// The first of those that cuDNN expects to be the fastest which may be taken.
+    /// @param bytes_of sets the bytes that an algorithm takes
+    template <class Algorithm, class Known, class BytesOf>
+    [[nodiscard]] chosen<Algorithm> first_of(std::span<Known const> known, std::span<Algorithm const> may,
+                                             BytesOf const& bytes_of) const {
+      auto const taken = [&](Algorithm a, chosen<Algorithm>& one) {
+        one.algorithm = a;
+        return bytes_of(a, &one.bytes) == CUDNN_STATUS_SUCCESS && one.bytes <= most_bytes;
+      };
+      chosen<Algorithm> found;
+      for (Known const& k : known) {
+        bool const allowed = std::find(may.begin(), may.end(), k.algo) != may.end();
+        if (allowed && k.status == CUDNN_STATUS_SUCCESS && k.determinism == CUDNN_DETERMINISTIC &&
+            taken(k.algo, found)) {
+          return found;
+        }
+      }
+      for (Algorithm const a : may) {  // it may know more than it names
+        if (taken(a, found)) {
+          return found;
+        }
+      }
+      throw std::runtime_error(
+          "cuDNN has no deterministic product for a convolution of " + std::to_string(layer_.input.channels) + " x " +
+          std::to_string(layer_.input.rows) + " x " + std::to_string(layer_.input.columns) + " to " +
+          std::to_string(layer_.output.channels) + " channels in " + std::to_string(layer_.groups) +
+          " groups; other numbers of channels or groups may have one, and the CPU has");
+    }
+
+    void choose(cudnnHandle_t handle) {
+      constexpr int most = 16;
+      int count = 0;
+      {
+        constexpr cudnnConvolutionFwdAlgo_t may[] = {CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM,
+                                                     CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM};
+        cudnnConvolutionFwdAlgoPerf_t known[most];
+        demand(cudnnGetConvolutionForwardAlgorithm_v7(handle, x_.get(), w_.get(), how_.get(), y_.get(), most, &count,
+                                                      known),
+               "asking cuDNN for a convolution");
+        forward_ = first_of<cudnnConvolutionFwdAlgo_t, cudnnConvolutionFwdAlgoPerf_t>(
+            {known, static_cast<std::size_t>(count)}, may, [&](auto a, std::size_t* bytes) {
+              return cudnnGetConvolutionForwardWorkspaceSize(handle, x_.get(), w_.get(), how_.get(), y_.get(), a,
+                                                             bytes);
+            });
+      }
+      {
+        constexpr cudnnConvolutionBwdFilterAlgo_t may[] = {CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1};
+        cudnnConvolutionBwdFilterAlgoPerf_t known[most];
+        demand(cudnnGetConvolutionBackwardFilterAlgorithm_v7(handle, x_.get(), y_.get(), how_.get(), w_.get(), most,
+                                                             &count, known),
+               "asking cuDNN for the gradients of a convolution");
+        weights_ = first_of<cudnnConvolutionBwdFilterAlgo_t, cudnnConvolutionBwdFilterAlgoPerf_t>(
+            {known, static_cast<std::size_t>(count)}, may, [&](auto a, std::size_t* bytes) {
+              return cudnnGetConvolutionBackwardFilterWorkspaceSize(handle, x_.get(), y_.get(), how_.get(), w_.get(), a,
+                                                                    bytes);
+            });
+      }
+      constexpr cudnnConvolutionBwdDataAlgo_t may[] = {CUDNN_CONVOLUTION_BWD_DATA_ALGO_1};
+      cudnnConvolutionBwdDataAlgoPerf_t known[most];
+      demand(cudnnGetConvolutionBackwardDataAlgorithm_v7(handle, w_.get(), y_.get(), how_.get(), x_.get(), most, &count,
+                                                         known),
+             "asking cuDNN for the slopes of a convolution");
+      input_ = first_of<cudnnConvolutionBwdDataAlgo_t, cudnnConvolutionBwdDataAlgoPerf_t>(
+          {known, static_cast<std::size_t>(count)}, may, [&](auto a, std::size_t* bytes) {
+            return cudnnGetConvolutionBackwardDataWorkspaceSize(handle, w_.get(), y_.get(), how_.get(), x_.get(), a,
+                                                                bytes);
+          });
+    }
+
+    static constexpr std::size_t most_bytes = std::size_t{1} << 30;
+
+    geometry::convolution layer_;
+    std::size_t rows_;
+    cudnn_tensor x_;
+    cudnn_tensor y_;
+    cudnn_filter w_;
+    cudnn_convolution how_;
+    chosen<cudnnConvolutionFwdAlgo_t> forward_;
+    chosen<cudnnConvolutionBwdFilterAlgo_t> weights_;
+    chosen<cudnnConvolutionBwdDataAlgo_t> input_;
+  };
+
+  /// The one for so many rows of that layer.
+  [[nodiscard]] plan const& of(geometry::convolution const& l, std::size_t rows) {
+    for (plan const& p : plans_) {
+      if (p.serves(l, rows)) {
+        return p;
+      }
+    }
+    return plans_.emplace_back(handle_.get(), numbers_, l, rows);
+  }
+
+  // `workspace` has the bytes that the plan says.
+  void forward(plan const& p, void const* w, void const* x, void* y, void* workspace) const {
+    demand(cudnnConvolutionForward(handle_.get(), &whole, p.x_.get(), x, p.w_.get(), w, p.how_.get(),
+                                   p.forward_.algorithm, workspace, p.forward_.bytes, &none, p.y_.get(), y),
+           "a convolution by cuDNN");
+  }
+  void differentiate_weights(plan const& p, void const* x, void const* dy, void* dw, void* workspace) const {
+    demand(cudnnConvolutionBackwardFilter(handle_.get(), &whole, p.x_.get(), x, p.y_.get(), dy, p.how_.get(),
+                                          p.weights_.algorithm, workspace, p.weights_.bytes, &none, p.w_.get(), dw),
+           "the gradients of a convolution by cuDNN");
+  }
+  void differentiate_input(plan const& p, void const* w, void const* dy, void* dx, void* workspace) const {
+    demand(cudnnConvolutionBackwardData(handle_.get(), &whole, p.w_.get(), w, p.y_.get(), dy, p.how_.get(),
+                                        p.input_.algorithm, workspace, p.input_.bytes, &none, p.x_.get(), dx),
+           "the slopes of a convolution by cuDNN");
+  }
+
+ private:
+  static constexpr float whole = 1;
+  static constexpr float none = 0;
+
+  precision numbers_;
+  handle<cudnnHandle_t, cudnnCreate, cudnnDestroy> handle_;
+  std::vector<plan> plans_;
+};
+
+}  // namespace tutti::nn::detail::cuda

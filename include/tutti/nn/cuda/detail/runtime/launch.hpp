@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/cuda/detail/device/combine.hpp>
+#include <tutti/cuda/detail/runtime/check.hpp>
+#include <tutti/extend/bfloat16.hpp>
+#include <tutti/extend/half.hpp>
+#include <tutti/nn/cuda/detail/runtime/kernels.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+// What the kernels' definitions share. For sources that nvcc compiles.
+namespace tutti::inline v0_1_0::nn::detail::cuda {
+
+/// Threads of a block.
+inline constexpr unsigned block_threads = 256;
+
+/// A place among numbers of a device's memory.
+template <class T>
+[[nodiscard]] T const* numbers_at(std::byte const* p) {
+  return reinterpret_cast<T const*>(p);
+}
+template <class T>
+[[nodiscard]] T* numbers_at(std::byte* p) {
+  return reinterpret_cast<T*>(p);
+}
+
+/// Calls f with a number of that precision.
+template <class F>
+void with_numbers(precision p, F const& f) {
+  switch (p) {
+    case precision::float32:
+      return f(float{});
+    case precision::bfloat16:
+      return f(bfloat16{});
+    case precision::float16:
+      return f(half{});
+  }
+}
+/// Calls f with the width of packs: 16 bytes of numbers if so many divide a row, or else one.
+template <class T, class F>
+void with_width(std::size_t row, F const& f) {
+  constexpr std::size_t width = 16 / sizeof(T);
+  if (row % width == 0) {
+    f(std::integral_constant<std::size_t, width>{});
+  } else {
+    f(std::integral_constant<std::size_t, 1>{});
+  }
+}
+
+/// Blocks of threads for so many pieces of work, each of which goes through them as often as it must.
+[[nodiscard]] inline unsigned blocks_for(std::size_t pieces, std::size_t most = 4096) {
+  std::size_t const blocks = (pieces + block_threads - 1) / block_threads;
+  return static_cast<unsigned>(blocks == 0 ? 1 : blocks < most ? blocks : most);
+}
+
+inline void check_launch(char const* what) {
+  tutti::detail::cuda::examine(cudaGetLastError(), [=] { return "launching the kernel of " + std::string(what); });
+}
+
+/// All threads of a launch as one group, which never waits: elements are shared out among them.
+struct all_threads {
+  [[nodiscard]] __device__ std::uint32_t rank() const { return blockIdx.x * blockDim.x + threadIdx.x; }
+  [[nodiscard]] __device__ std::uint32_t size() const { return gridDim.x * blockDim.x; }
+};
+
+/// A kernel takes no empty structs alone; f is last as in cuda/detail/device/kernels.hpp.
+template <class F>
+struct how {
+  std::size_t n;
+  F f;
+};
+/// `to = f(from...)`, element by element, by packs where all memories are aligned alike.
+template <class F, class Places, class... From>
+__global__ void __launch_bounds__(block_threads) elements(how<F> const what, Places const to, From const*... from) {
+  using namespace tutti::detail::device;
+  using To = typename Places::element_type;
+  constexpr std::size_t width = pack_elements<To, From...>;
+  all_threads const g;
+  std::size_t done = 0;
+  if (to.template begin_packs<width>(0) && (begins_pack<width>(from) && ...)) {
+    std::size_t const packs = what.n / width;
+    for (std::size_t i = g.rank(); i < packs; i += g.size()) {
+      to.put(i * width, of_packs<typename Places::result_type, width>(what.f, load_pack<width>(from + i * width)...));
+    }
+    done = packs * width;
+  }
+  for (std::size_t i = done + g.rank(); i < what.n; i += g.size()) {
+    to.put(i, what.f(from[i]...));
+  }
+}
+template <class F, class Places, class... From>
+void for_elements(char const* what, cudaStream_t in, std::size_t n, F const& f, Places const& to, From const*... from) {
+  constexpr std::size_t width = tutti::detail::device::pack_elements<typename Places::element_type, From...>;
+  elements<<<blocks_for(n / width + 1), block_threads, 0, in>>>(how<F>{n, f}, to, from...);
+  check_launch(what);
+}
+template <class T>
+[[nodiscard]] tutti::detail::device::places<T> to(T* p) {
+  return {{p}};
+}
+template <class T>
+[[nodiscard]] tutti::detail::device::two_places<T> to(T* p, T* q) {
+  return {{p, q}};
+}
+
+}  // namespace tutti::nn::detail::cuda

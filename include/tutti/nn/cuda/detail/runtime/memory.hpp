@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/cuda/detail/runtime/check.hpp>
+#include <tutti/cuda/detail/runtime/current_device.hpp>
+#include <tutti/cuda/stream.hpp>
+
+#include <cstddef>
+#include <string>
+#include <utility>
+
+namespace tutti::inline v0_1_0::nn::detail::cuda {
+
+using tutti::detail::cuda::current_device;
+using tutti::detail::cuda::examine;
+
+/// A place in a stream, as it was last recorded; at first none. It is of the device that records it first, so making
+/// it asks nothing of CUDA.
+class event {
+ public:
+  event() noexcept = default;
+  event(event&& other) noexcept : event_(std::exchange(other.event_, nullptr)) {}
+  event& operator=(event&& other) noexcept {
+    std::swap(event_, other.event_);
+    return *this;
+  }
+  ~event() {
+    if (event_ != nullptr) {
+      static_cast<void>(cudaEventDestroy(event_));
+    }
+  }
+
+  /// @pre the stream is one of the current device
+  void record(cudaStream_t in) {
+    if (event_ == nullptr) {
+      examine(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming),
+              [] { return std::string("making an event of CUDA"); });
+    }
+    examine(cudaEventRecord(event_, in), [] { return std::string("recording an event in a stream of CUDA"); });
+  }
+  /// CUDA's handle; null if it was never recorded.
+  [[nodiscard]] cudaEvent_t native() const noexcept { return event_; }
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
+
+/// Memory, streams and events of one device, whichever is the thread's current one; see
+/// `device::device_memory_and_order`.
+class memory_and_order {
+ public:
+  using stream_type = tutti::cuda::stream;
+  using event_type = event;
+
+  [[nodiscard]] static int devices() {
+    int count = 0;
+    examine(cudaGetDeviceCount(&count), [] { return std::string("looking for devices of CUDA"); });
+    return count;
+  }
+  /// Makes it the current device of this thread.
+  explicit memory_and_order(int number) : number_(taken(number)) {}
+
+  /// CUDA's number of the device.
+  [[nodiscard]] int number() const noexcept { return number_; }
+
+  [[nodiscard]] std::byte* allocate(std::size_t bytes) const {
+    current_device const here(number_);
+    void* p = nullptr;
+    examine(cudaMalloc(&p, bytes), [=] { return "allocating " + std::to_string(bytes) + " bytes of device memory"; });
+    return static_cast<std::byte*>(p);
+  }
+  /// CUDA gives whole pages, of which the first byte is aligned to far more than 256.
+  [[nodiscard]] std::byte* allocate_host(std::size_t bytes) const {
+    current_device const here(number_);
+    void* p = nullptr;
+    examine(cudaHostAlloc(&p, bytes, cudaHostAllocPortable),
+            [=] { return "allocating " + std::to_string(bytes) + " bytes of host memory whose pages are pinned"; });
+    return static_cast<std::byte*>(p);
+  }
+  void free(std::byte* p) const noexcept { static_cast<void>(cudaFree(p)); }
+  void free_host(std::byte* p) const noexcept { static_cast<void>(cudaFreeHost(p)); }
+
+  [[nodiscard]] stream_type& stream() noexcept { return stream_; }
+  [[nodiscard]] stream_type another_stream() const {
+    current_device const here(number_);
+    return {};
+  }
+
+  void upload(stream_type& in, std::byte* to, std::byte const* from, std::size_t bytes) const {
+    move(in, to, from, bytes, cudaMemcpyHostToDevice);
+  }
+  void download(stream_type& in, std::byte* to, std::byte const* from, std::size_t bytes) const {
+    move(in, to, from, bytes, cudaMemcpyDeviceToHost);
+  }
+  void copy(std::byte* to, std::byte const* from, std::size_t bytes) const {
+    move(stream_, to, from, bytes, cudaMemcpyDeviceToDevice);
+  }
+  void clear(std::byte* to, std::size_t bytes) const {
+    current_device const here(number_);
+    examine(cudaMemsetAsync(to, 0, bytes, stream_.native()),
+            [=] { return "clearing " + std::to_string(bytes) + " bytes of device memory"; });
+  }
+
+  void record(event_type& e, stream_type& in) const {
+    current_device const here(number_);
+    e.record(in.native());
+  }
+  void hold(stream_type& in, event_type& e) const {
+    if (e.native() != nullptr) {
+      current_device const here(number_);
+      examine(cudaStreamWaitEvent(in.native(), e.native(), 0),
+              [] { return std::string("putting an event into a stream of CUDA"); });
+    }
+  }
+  [[nodiscard]] bool has_run(event_type& e) const {
+    if (e.native() == nullptr) {
+      return true;
+    }
+    cudaError_t const code = cudaEventQuery(e.native());
+    if (code == cudaErrorNotReady) {
+      static_cast<void>(cudaGetLastError());
+      return false;
+    }
+    examine(code, [] { return std::string("asking whether work of a GPU has run"); });
+    return true;
+  }
+  void finish(event_type& e) const {
+    if (e.native() != nullptr) {
+      examine(cudaEventSynchronize(e.native()), [] { return std::string("waiting for work of a GPU"); });
+    }
+  }
+
+ protected:
+  [[nodiscard]] cudaStream_t native() const noexcept { return stream_.native(); }
+
+ private:
+  /// Before its stream is made.
+  [[nodiscard]] static int taken(int number) {
+    examine(cudaSetDevice(number), [=] { return "taking device " + std::to_string(number) + " of CUDA"; });
+    return number;
+  }
+  void move(stream_type const& in, std::byte* to, std::byte const* from, std::size_t bytes, cudaMemcpyKind way) const {
+    current_device const here(number_);
+    examine(cudaMemcpyAsync(to, from, bytes, way, in.native()),
+            [=] { return "copying " + std::to_string(bytes) + " bytes of a GPU"; });
+  }
+
+  int number_;
+  stream_type stream_;
+};
+
+/// Device memory that grows, for what one operation after the other needs in the meantime.
+class scratch {
+ public:
+  scratch() noexcept = default;
+  scratch(scratch&& other) noexcept
+      : first_(std::exchange(other.first_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+  scratch& operator=(scratch&& other) noexcept {
+    std::swap(first_, other.first_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  ~scratch() { static_cast<void>(cudaFree(first_)); }
+
+  /// At least so many bytes. What was there before is lost, after all that uses it has run: CUDA waits for that.
+  void reserve(std::size_t bytes, memory_and_order const& of) {
+    if (bytes > bytes_) {
+      static_cast<void>(cudaFree(std::exchange(first_, nullptr)));
+      bytes_ = 0;
+      first_ = of.allocate(bytes);
+      bytes_ = bytes;
+    }
+  }
+  [[nodiscard]] std::byte* data() const noexcept { return first_; }
+  [[nodiscard]] std::size_t size() const noexcept { return bytes_; }
+
+ private:
+  std::byte* first_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace tutti::nn::detail::cuda

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/nn/cuda/detail/device/softmax.hpp>
+#include <tutti/nn/cuda/detail/runtime/column_kernels.hpp>
+#include <tutti/nn/cuda/detail/runtime/launch.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+// The loss, a warp for each row of scores; and normalised weights. For sources that nvcc compiles.
+namespace tutti::inline v0_1_0::nn::detail::cuda {
+
+/// The threads of a warp; see device::softmax_of_row.
+struct warp_lanes {
+  static constexpr unsigned all = 0xffffffffU;
+
+  [[nodiscard]] __device__ static std::size_t rank() { return threadIdx.x; }
+  [[nodiscard]] __device__ static std::size_t size() { return warpSize; }
+  [[nodiscard]] __device__ static device::largest_of_row largest(device::largest_of_row mine) {
+    for (int step = 16; step != 0; step /= 2) {
+      device::largest_of_row const other{__shfl_xor_sync(all, mine.value, step), __shfl_xor_sync(all, mine.at, step)};
+      mine = device::largest_of_row::of(mine, other);
+    }
+    return mine;
+  }
+  [[nodiscard]] __device__ static float sum(float mine) {
+    for (int step = 16; step != 0; step /= 2) {
+      mine += __shfl_xor_sync(all, mine, step);
+    }
+    return mine;
+  }
+};
+
+inline constexpr unsigned loss_blocks = 128;
+inline constexpr unsigned warps = block_threads / 32;
+
+template <class T>
+struct loss_call {
+  std::size_t rows;
+  std::size_t classes;
+  T const* scores;
+  std::uint8_t const* labels;
+  float scale;
+  T* derivatives;
+  float* partial;  ///< two for each block
+};
+/// Each block takes rows in turn, a warp each.
+template <class T>
+__global__ void __launch_bounds__(block_threads) losses(loss_call<T> const call) {
+  __shared__ float sums[2][warps];
+  device::row_score mine{};
+  for (std::size_t row = blockIdx.x * warps + threadIdx.y; row < call.rows; row += gridDim.x * warps) {
+    T* const derivatives = call.derivatives == nullptr ? nullptr : call.derivatives + row * call.classes;
+    device::row_score const one = device::softmax_of_row(warp_lanes{}, call.classes, call.scores + row * call.classes,
+                                                         call.labels[row], call.scale, derivatives);
+    mine.loss += one.loss;
+    mine.correct += one.correct;
+  }
+  if (threadIdx.x == 0) {
+    sums[0][threadIdx.y] = mine.loss;
+    sums[1][threadIdx.y] = mine.correct;
+  }
+  __syncthreads();
+  if (threadIdx.y == 0 && threadIdx.x < 2) {
+    float sum = 0;
+    for (unsigned w = 0; w != warps; ++w) {
+      sum += sums[threadIdx.x][w];
+    }
+    call.partial[2 * blockIdx.x + threadIdx.x] = sum;
+  }
+}
+
+/// A share of a sum.
+struct shared_out {
+  float share;
+  float* result;
+
+  constexpr void operator()(std::size_t i, float sum) const { result[i] = sum * share; }
+};
+
+template <class T>
+void add_losses(cudaStream_t in, loss_call<T> const& call, float share, float* result) {
+  std::size_t const wanted = (call.rows + warps - 1) / warps;
+  auto const blocks = static_cast<unsigned>(wanted < loss_blocks ? wanted : loss_blocks);
+  losses<<<blocks, dim3(32, warps), 0, in>>>(call);
+  check_launch("softmax");
+  sum_parts<<<1, dim3(32, warps), 0, in>>>(how<shared_out>{2, {share, result}}, blocks,
+                                           static_cast<float const*>(call.partial));
+  check_launch("summing losses");
+}
+
+/// What a thread of weight normalisation needs: of each block of weights `length` rows of `units`.
+struct weights_call {
+  std::size_t length;
+  std::size_t units;
+  float const* v;
+  float const* lengths;  ///< g
+  float const* slopes;   ///< dw; null: w is made
+  float* to;             ///< w, or dv
+  float* length_slopes;  ///< dg
+};
+/// Threads share a column: 32 columns a block.
+template <class Call>
+__global__ void __launch_bounds__(block_threads) normalise_columns(Call const call) {
+  std::size_t const first = blockIdx.y * call.length * call.units;
+  std::size_t const unit = blockIdx.x * blockDim.x + threadIdx.x;
+  bool const mine = unit < call.units;
+  float sum[2] = {};  // of squares, and of products with slopes
+  for (std::size_t i = threadIdx.y; mine && i < call.length; i += blockDim.y) {
+    std::size_t const at = first + i * call.units + unit;
+    sum[0] += call.v[at] * call.v[at];
+    sum[1] += call.slopes == nullptr ? 0.0F : call.slopes[at] * call.v[at];
+  }
+  __shared__ float all[2][32];
+  float total[2];
+  sum_of_block(sum, total);
+  if (threadIdx.y == 0) {
+    all[0][threadIdx.x] = total[0];
+    all[1][threadIdx.x] = total[1];
+  }
+  __syncthreads();
+  if (!mine) {
+    return;
+  }
+  float const square = all[0][threadIdx.x];
+  float const product = all[1][threadIdx.x];
+  float const factor = call.lengths[blockIdx.y * call.units + unit] / std::sqrt(square);
+  if (call.slopes != nullptr && threadIdx.y == 0) {
+    call.length_slopes[blockIdx.y * call.units + unit] = product / std::sqrt(square);
+  }
+  for (std::size_t i = threadIdx.y; i < call.length; i += blockDim.y) {
+    std::size_t const at = first + i * call.units + unit;
+    call.to[at] =
+        call.slopes == nullptr ? call.v[at] * factor : factor * (call.slopes[at] - call.v[at] * product / square);
+  }
+}
+inline void for_weights(cudaStream_t in, geometry::weight_norm const& l, weights_call const& call) {
+  normalise_columns<<<dim3(static_cast<unsigned>((l.units + 31) / 32), static_cast<unsigned>(l.blocks)),
+                      dim3(32, block_threads / 32), 0, in>>>(call);
+  check_launch("normalising weights");
+}
+
+}  // namespace tutti::nn::detail::cuda

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/extend/expects.hpp>
+#include <tutti/extend/types.hpp>
+#include <tutti/nn/cuda/device_message.hpp>
+#include <tutti/nn/detail/strategy/equal_replicas.hpp>
+#include <tutti/nn/extend/strategy.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <span>
+
+namespace tutti::inline v0_1_0::nn {
+
+/// Synchronous training of replicas on devices: as `synchronous`, but messages are added up where they are computed, by
+/// kernels (`enqueue`), in a stream of the replica's beside that of the computation. Buckets begin when what they hold
+/// has been computed, while the gradients before them are; no message goes to the host.
+///
+/// All ranks' replicas are on devices of the world, with the same buckets. The host waits for the sums of each step,
+/// and learns then of ranks that failed. Initial weights, and small sums, go the way of operations on host memory.
+///
+/// Replicas are trained by it itself: `any_strategy` knows host memory only.
+///
+///     // in a .cu file, of a world over cuda::peers; nvcc cannot read the trainer
+///     tutti::nn::device_sums sums(world, tutti::ring{});
+///     train_with(tutti::nn::any_device_sums<tutti::cuda::stream>(sums));
+///     // in a .cpp file
+///     tutti::nn::device_synchronous strategy(sums, bucket);
+///     tutti::nn::train(replica, strategy);
+///
+/// @tparam Sums device_sums, or any_device_sums
+template <class Sums>
+class device_synchronous : public detail::equal_replicas {
+  using stream_type = typename Sums::stream_type;
+
+ public:
+  /// @param bucket most bytes of a bucket, the same on all ranks; 0: the whole message is one
+  /// @pre the sums outlive the strategy
+  explicit device_synchronous(Sums& sums, std::size_t bucket = 0) : sums_(sums), bucket_(bucket) {}
+
+  [[nodiscard]] rank_type rank() const { return sums_.rank(); }
+  [[nodiscard]] rank_type size() const { return sums_.size(); }
+  void share(std::span<float> numbers) { sums_.share(numbers); }
+  void sum(std::span<float> numbers) { sums_.sum(numbers); }
+
+  /// Where the gradients will be, on the device.
+  void begin(device_message<stream_type> const& message) {
+    message_.emplace(message);
+    waiting_ = message.numbers().size();
+  }
+  /// What has been put into the stream of the computation makes the numbers from `first` on final: sums them behind it.
+  void enqueued(std::size_t first) {
+    std::size_t const most =
+        bucket_ == 0 ? message_->numbers().size() : (std::max)(bucket_ / sizeof(float), std::size_t{1});
+    bool follows = false;
+    for (std::size_t cut = waiting_ - (std::min)(waiting_, most); waiting_ != 0 && cut >= first;
+         cut = waiting_ - (std::min)(waiting_, most)) {
+      if (!follows) {
+        message_->follow();
+        follows = true;
+      }
+      sums_.enqueue(message_->numbers().subspan(cut, waiting_ - cut), message_->stream());
+      waiting_ = cut;
+    }
+  }
+  /// @throws error if a bucket's allreduce has failed; weights are then as they were
+  score_of step(training_step auto& step) {
+    message_->precede();
+    sums_.wait(message_->stream());
+    step.update();
+    return score_of::all_ranks;
+  }
+
+  /// A message in host memory is refused.
+  void begin(std::span<float>) const {
+    expects(false,
+            "device_synchronous: this rank's replica is not on a device of this world; give all ranks one that is, or "
+            "use synchronous, which sums in host memory");
+  }
+  void completed(std::size_t) const noexcept {}
+
+ private:
+  Sums& sums_;
+  std::size_t bucket_;
+  std::optional<device_message<stream_type>> message_;
+  std::size_t waiting_ = 0;  // numbers in front that are in no bucket yet
+};
+
+}  // namespace tutti::nn

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/extend/expects.hpp>
+#include <tutti/nn/data/image_source.hpp>
+#include <tutti/nn/random.hpp>
+
+#include <type_traits>
+#include <utility>
+
+namespace tutti::inline v0_1_0::nn {
+
+TUTTI_DECL image_source::image_source(dataset const& set, normalisation numbers, any_augmentation change,
+                                      std::uint64_t seed)
+    : set_(&set), numbers_(std::move(numbers)), change_(change), seed_(seed) {
+  expects(numbers_.channels().size() == set.shape.channels, "image_source: the images have ", set.shape.channels,
+          " channels, and the normalisation is for ", numbers_.channels().size());
+}
+
+TUTTI_DECL void image_source::fill(std::span<std::uint32_t const> chosen, std::uint64_t epoch, batch_room& room) const {
+  expects(chosen.size() <= room.rows() && room.changed().size() == set_->features(), "image_source: ", chosen.size(),
+          " images of ", set_->features(), " numbers do not fit into ", room.rows(), " rows of ",
+          room.changed().size());
+  auto const numbers = room.numbers(chosen.size());
+  auto const labels = room.labels(chosen.size());
+  std::size_t const features = set_->features();
+  std::visit(
+      [&](auto const& change) {
+        for (std::size_t i = 0; i != chosen.size(); ++i) {
+          expects(chosen[i] < set_->size(), "image_source: the set has ", set_->size(), " images, and no image ",
+                  chosen[i]);
+          auto const row = numbers.subspan(i * features, features);
+          if constexpr (augmentation<std::remove_cvref_t<decltype(change)>>) {
+            // Streams beyond 2^32: the sampler's are the numbers of epochs.
+            random_sequence const random(seed_, (epoch + 1) << 32 | chosen[i]);
+            change(set_->image(chosen[i]), set_->shape, random, room.changed());
+            numbers_.apply(room.changed(), row);
+          } else {
+            numbers_.apply(set_->image(chosen[i]), row);
+          }
+          labels[i] = set_->labels[chosen[i]];
+        }
+      },
+      change_);
+}
+
+}  // namespace tutti::nn

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/extend/expects.hpp>
+#include <tutti/nn/detail/data/partition.hpp>
+#include <tutti/nn/random.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <vector>
+
+namespace tutti::inline v0_1_0::nn::detail {
+
+TUTTI_DECL std::vector<std::vector<std::uint32_t>> partition(std::span<std::uint8_t const> labels, ownership how,
+                                                             rank_type ranks, std::uint64_t seed) {
+  expects(how != ownership::shared,
+          "partition: shared images are not divided among the ranks; use ownership::iid or ownership::labels");
+  constexpr std::uint64_t stream = UINT64_MAX;  // the streams of epochs and images are far below
+  random_sequence random(seed, stream);
+  auto const permutation = [&](std::size_t count) {
+    std::vector<std::uint32_t> result(count);
+    std::iota(result.begin(), result.end(), std::uint32_t{0});
+    random.shuffle(std::span(result));
+    return result;
+  };
+  auto samples = permutation(labels.size());
+  std::size_t const each = how == ownership::labels ? 2 : 1;
+  if (how == ownership::labels) {
+    std::ranges::stable_sort(samples, {}, [&](std::uint32_t i) { return labels[i]; });
+  }
+  std::size_t const shards = each * ranks;
+  auto const order = permutation(shards);
+  std::vector<std::vector<std::uint32_t>> result(ranks);
+  for (std::size_t s = 0; s != shards; ++s) {
+    auto const first = samples.begin() + static_cast<std::ptrdiff_t>(block_begin(samples.size(), shards, order[s]));
+    auto const last = first + static_cast<std::ptrdiff_t>(block_size(samples.size(), shards, order[s]));
+    result[s / each].insert(result[s / each].end(), first, last);
+  }
+  return result;
+}
+
+}  // namespace tutti::nn::detail

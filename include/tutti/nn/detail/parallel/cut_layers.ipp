@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/extend/expects.hpp>
+#include <tutti/nn/detail/parallel/cut_layers.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <span>
+#include <vector>
+
+namespace tutti::inline v0_1_0::nn::detail {
+
+TUTTI_DECL std::vector<std::size_t> cut_layers(std::span<std::size_t const> costs, std::size_t stages) {
+  expects(stages >= 1 && stages <= costs.size(), "cut_layers: ", costs.size(), " layers cannot be cut into ", stages,
+          " stages of at least one layer; use fewer ranks");
+  std::size_t const layers = costs.size();
+  std::vector<std::size_t> before(layers + 1);  // the cost of all layers in front of one
+  std::partial_sum(costs.begin(), costs.end(), before.begin() + 1);
+  // Of the first `end` layers in s + 1 stages: what the dearest costs, and where the last one begins.
+  std::vector<std::size_t> dearest(before);
+  std::vector<std::vector<std::size_t>> begins(stages, std::vector<std::size_t>(layers + 1));
+  for (std::size_t s = 1; s != stages; ++s) {
+    for (std::size_t end = layers; end > s; --end) {
+      std::size_t best = before[layers] + 1;
+      for (std::size_t begin = s; begin != end; ++begin) {
+        std::size_t const cost = (std::max)(dearest[begin], before[end] - before[begin]);
+        if (cost < best) {
+          best = cost;
+          begins[s][end] = begin;
+        }
+      }
+      dearest[end] = best;
+    }
+  }
+  std::vector<std::size_t> cuts(stages + 1, layers);
+  for (std::size_t s = stages; s-- != 0;) {
+    cuts[s] = begins[s][cuts[s + 1]];
+  }
+  return cuts;
+}
+
+}  // namespace tutti::nn::detail
