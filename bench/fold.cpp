@@ -4,9 +4,9 @@
 // instruction sets over spans that lie in the first, second and third cache and in memory, against the limit
 // of the same traffic: a loop by hand that moves as many streams and does nothing else worth mentioning (memcpy for
 // reference). One thread, pinned; contenders take turns; medians. `fold [--json <file>] [--quick]`
+#include <tutti/bfloat16.hpp>
 #include <tutti/detail/reduction/fold.hpp>
-#include <tutti/extend/bfloat16.hpp>
-#include <tutti/extend/half.hpp>
+#include <tutti/half.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/reduction/bitwise.hpp>
 #include <tutti/reduction/functor.hpp>

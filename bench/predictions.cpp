@@ -23,8 +23,8 @@
 // is wrong.
 #include "common/serve.hpp"
 #include "common/settings.hpp"
+#include <tutti/allocator.hpp>
 #include <tutti/automatic.hpp>
-#include <tutti/collective/allocator.hpp>
 #include <tutti/join.hpp>
 #include <tutti/transport/tcp.hpp>
 #include <tutti/tutti.hpp>

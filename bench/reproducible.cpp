@@ -8,7 +8,7 @@
 //     reproducible launched [rounds]        on hosts of a shaped network: one process on each, with TUTTI_JOB,
 //                                           TUTTI_RANK, TUTTI_SIZE and TUTTI_MASTER_ADDR
 #include "common/numbers.hpp"
-#include <tutti/collective/allocator.hpp>
+#include <tutti/allocator.hpp>
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/barrier.hpp>
 #include <tutti/join.hpp>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread
 #include <support/process_ranks.hpp>
-#include <tutti/collective/allocator.hpp>
+#include <tutti/allocator.hpp>
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/barrier.hpp>
-#include <tutti/collective/split.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/reduction/functor.hpp>
 #include <tutti/spawn.hpp>
+#include <tutti/split.hpp>
 #include <tutti/topology/binary_tree.hpp>
 #include <tutti/topology/butterfly.hpp>
 #include <tutti/topology/direct.hpp>

@@ -4,11 +4,11 @@
 // also scaled, converted, and as a step of SGD; all values are compared with the host's. Built and run by
 // bench/gpu/run. `kernels [<file for JSON> [<bytes>]]`
 #include "measure.hpp"
+#include <tutti/bfloat16.hpp>
 #include <tutti/cuda/detail/device/after_fold.hpp>
 #include <tutti/cuda/detail/device/fused.hpp>
 #include <tutti/cuda/detail/runtime/block.hpp>
-#include <tutti/extend/bfloat16.hpp>
-#include <tutti/extend/half.hpp>
+#include <tutti/half.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/reduction/functor.hpp>
 #include <tutti/reduction/reproducible_sum.hpp>

@@ -7,8 +7,8 @@
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/broadcast.hpp>
 #include <tutti/collective/reduce.hpp>
-#include <tutti/collective/split.hpp>
 #include <tutti/reduction/arithmetic.hpp>
+#include <tutti/split.hpp>
 #include <tutti/topology/star.hpp>
 
 #include <algorithm>

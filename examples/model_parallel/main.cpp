@@ -3,7 +3,7 @@
 // A model that is too large for one worker, trained by several. See docs/model_parallel.md.
 #include "../within.hpp"
 #include "job.hpp"
-#include <tutti/extend/error.hpp>
+#include <tutti/error.hpp>
 #include <tutti/extend/expects.hpp>
 #include <tutti/nn/data/digits.hpp>
 #include <tutti/nn/data/read_folder.hpp>

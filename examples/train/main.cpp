@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job.hpp"
 #include "network.hpp"
-#include <tutti/extend/environment.hpp>
+#include <tutti/environment.hpp>
 #include <tutti/nn/data/digits.hpp>
 #include <tutti/nn/data/padded.hpp>
 #include <tutti/nn/data/read_folder.hpp>

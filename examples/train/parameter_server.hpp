@@ -5,7 +5,7 @@
 #include "gpu.hpp"
 #include "job.hpp"
 #include "session.hpp"
-#include <tutti/extend/error.hpp>
+#include <tutti/error.hpp>
 #include <tutti/gather_timelines.hpp>
 #include <tutti/nn/checkpoint/server_checkpointer.hpp>
 #include <tutti/nn/parameter_server/train.hpp>

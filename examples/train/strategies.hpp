@@ -3,8 +3,8 @@
 
 #include "options.hpp"
 #include "trained_replica.hpp"
-#include <tutti/extend/bfloat16.hpp>
-#include <tutti/extend/half.hpp>
+#include <tutti/bfloat16.hpp>
+#include <tutti/half.hpp>
 #include <tutti/nn/strategy/compressed.hpp>
 #include <tutti/nn/strategy/federated.hpp>
 #include <tutti/nn/strategy/fixed_point.hpp>

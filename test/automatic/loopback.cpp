@@ -4,7 +4,7 @@
 #include <laws/reducing_operators.hpp>
 #include <support/worlds.hpp>
 #include <tutti/automatic.hpp>
-#include <tutti/collective/split.hpp>
+#include <tutti/split.hpp>
 #include <tutti/transport/loopback.hpp>
 
 #include <cstdio>

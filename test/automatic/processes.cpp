@@ -3,8 +3,8 @@
 #include <laws/reducing_operators.hpp>
 #include <support/emulated_hosts.hpp>
 #include <support/worlds.hpp>
+#include <tutti/allocator.hpp>
 #include <tutti/automatic.hpp>
-#include <tutti/collective/allocator.hpp>
 #include <tutti/transport/shared_memory.hpp>
 #include <tutti/transport/tcp.hpp>
 

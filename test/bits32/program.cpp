@@ -2,7 +2,7 @@
 //
 // Built for a processor of 32 bits: a sum over each transport, and one in memory that peers read.
 
-#include <tutti/collective/allocator.hpp>
+#include <tutti/allocator.hpp>
 #include <tutti/join.hpp>
 #include <tutti/transport/tcp.hpp>
 #include <tutti/tutti.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address comma (one thread)
-#include <tutti/extend/environment.hpp>
-#include <tutti/extend/error.hpp>
+#include <tutti/environment.hpp>
+#include <tutti/error.hpp>
 
 #include <boost/test/unit_test.hpp>
 

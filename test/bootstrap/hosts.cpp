@@ -4,7 +4,7 @@
 #include <tutti/detail/bootstrap/hosts.hpp>
 #include <tutti/detail/bootstrap/membership.hpp>
 #include <tutti/detail/core/descriptor.hpp>
-#include <tutti/extend/error.hpp>
+#include <tutti/error.hpp>
 
 #include <boost/test/unit_test.hpp>
 

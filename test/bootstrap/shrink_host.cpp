@@ -4,7 +4,7 @@
 #include <tutti/detail/bootstrap/shrink_host.hpp>
 #include <tutti/detail/bootstrap/shrink_notice.hpp>
 #include <tutti/detail/net/socket.hpp>
-#include <tutti/extend/error.hpp>
+#include <tutti/error.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -4,7 +4,7 @@
 #include <support/process_ranks.hpp>
 #include <tutti/detail/bootstrap/shrink_meeting.hpp>
 #include <tutti/detail/net/socket.hpp>
-#include <tutti/extend/error.hpp>
+#include <tutti/error.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -4,11 +4,11 @@
 // Sums of 16-bit numbers that are computed in float, and rounded once.
 #include <laws/reduction.hpp>
 #include <support/worlds.hpp>
+#include <tutti/bfloat16.hpp>
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/reduce.hpp>
 #include <tutti/collective/reduce_scatter.hpp>
-#include <tutti/extend/bfloat16.hpp>
-#include <tutti/extend/half.hpp>
+#include <tutti/half.hpp>
 #include <tutti/reduction/accumulate_in.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/topology/direct.hpp>

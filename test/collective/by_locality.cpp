@@ -4,8 +4,8 @@
 #include <laws/reducing_operators.hpp>
 #include <support/emulated_hosts.hpp>
 #include <support/worlds.hpp>
-#include <tutti/collective/split.hpp>
 #include <tutti/detail/bootstrap/team_rendezvous.hpp>
+#include <tutti/split.hpp>
 #include <tutti/topology/binary_tree.hpp>
 #include <tutti/topology/double_tree.hpp>
 #include <tutti/topology/doubling.hpp>

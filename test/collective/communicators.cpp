@@ -5,12 +5,12 @@
 #include <support/worlds.hpp>
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/barrier.hpp>
-#include <tutti/collective/dup.hpp>
 #include <tutti/collective/send_recv.hpp>
-#include <tutti/collective/split.hpp>
 #include <tutti/collective/when_any.hpp>
+#include <tutti/dup.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/reduction/functor.hpp>
+#include <tutti/split.hpp>
 #include <tutti/topology/ring.hpp>
 
 #include <array>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address (one thread)
 #include <models/puppet_transport.hpp>
-#include <tutti/collective/communicator.hpp>
+#include <tutti/communicator.hpp>
 #include <tutti/detail/engine/execution.hpp>
 #include <tutti/detail/engine/payload.hpp>
 #include <tutti/reduction/arithmetic.hpp>

@@ -6,8 +6,8 @@
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/barrier.hpp>
 #include <tutti/collective/broadcast.hpp>
-#include <tutti/collective/dup.hpp>
 #include <tutti/collective/send_recv.hpp>
+#include <tutti/dup.hpp>
 #include <tutti/simulation/simulate_schedule.hpp>
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 //
 // Arguments that an operator does not take: each has its reason.
 
-#include <tutti/extend/device_span.hpp>
+#include <tutti/device_span.hpp>
 #include <tutti/tutti.hpp>
 
 #include <list>

@@ -3,7 +3,7 @@
 //
 // Functions and elements of which no reduction is made: each has its reason.
 
-#include <tutti/extend/half.hpp>
+#include <tutti/half.hpp>
 #include <tutti/reduction/functor.hpp>
 
 #include <functional>

@@ -3,7 +3,7 @@
 //
 // A communicator in a strategy's place is refused by a member that it lacks.
 
-#include <tutti/collective/communicator.hpp>
+#include <tutti/communicator.hpp>
 #include <tutti/nn/strategy/alone.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/transport/loopback.hpp>

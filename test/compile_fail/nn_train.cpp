@@ -3,7 +3,7 @@
 //
 // Arguments that a training does not take: each has its reason. A program's own function of the name is called.
 
-#include <tutti/collective/communicator.hpp>
+#include <tutti/communicator.hpp>
 #include <tutti/nn/strategy/alone.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/transport/loopback.hpp>

@@ -4,7 +4,7 @@
 // A ring sends partial sums. Those of a sum in float are floats: twice as long as what they are sums of.
 
 #include <tutti/collective/allreduce.hpp>
-#include <tutti/extend/half.hpp>
+#include <tutti/half.hpp>
 #include <tutti/reduction/accumulate_in.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/topology/direct.hpp>

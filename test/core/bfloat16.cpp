@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
 #include <core/short_float.hpp>
-#include <tutti/extend/bfloat16.hpp>
+#include <tutti/bfloat16.hpp>
 
 namespace {
 

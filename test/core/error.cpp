@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
-#include <tutti/extend/error.hpp>
+#include <tutti/error.hpp>
 #include <tutti/extend/expects.hpp>
 
 #include <boost/test/unit_test.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
 #include <core/short_float.hpp>
-#include <tutti/extend/half.hpp>
+#include <tutti/half.hpp>
 
 namespace {
 

@@ -3,8 +3,8 @@
 #include <tutti/detail/communicator/rank_state.hpp>
 #include <tutti/detail/core/core_set.hpp>
 #include <tutti/detail/core/machine_kind.hpp>
+#include <tutti/error.hpp>
 #include <tutti/extend/element.hpp>
-#include <tutti/extend/error.hpp>
 
 #include <boost/test/unit_test.hpp>
 

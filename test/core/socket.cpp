@@ -3,7 +3,7 @@
 #include <support/forked_child.hpp>
 #include <tutti/detail/net/nonce.hpp>
 #include <tutti/detail/net/socket.hpp>
-#include <tutti/extend/error.hpp>
+#include <tutti/error.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -6,9 +6,9 @@
 #include <cuda/device_array.hpp>
 #include <laws/device_failure.hpp>
 #include <laws/enqueued.hpp>
+#include <tutti/bfloat16.hpp>
 #include <tutti/cuda/peers.hpp>
-#include <tutti/extend/bfloat16.hpp>
-#include <tutti/extend/half.hpp>
+#include <tutti/half.hpp>
 #include <tutti/reduction/accumulate_in.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/reduction/functor.hpp>

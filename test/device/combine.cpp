@@ -2,10 +2,10 @@
 // test: address (it reads and writes 16 bytes at a time)
 //
 // All threads of a group together write each element once, wherever operands lie, and nothing else.
+#include <tutti/bfloat16.hpp>
 #include <tutti/cuda/detail/device/after_fold.hpp>
 #include <tutti/cuda/detail/device/fused.hpp>
-#include <tutti/extend/bfloat16.hpp>
-#include <tutti/extend/half.hpp>
+#include <tutti/half.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 
 #include <boost/test/unit_test.hpp>

@@ -4,7 +4,7 @@
 // Operators put into streams of a model of a device have the engine's bits.
 #include <laws/enqueued.hpp>
 #include <models/host_device.hpp>
-#include <tutti/extend/bfloat16.hpp>
+#include <tutti/bfloat16.hpp>
 #include <tutti/reduction/accumulate_in.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/reduction/reproducible_sum.hpp>

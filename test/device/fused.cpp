@@ -3,8 +3,8 @@
 //
 // The fused forms of `direct` have the engine's bits, in every order of their threads.
 #include <laws/device.hpp>
-#include <tutti/extend/bfloat16.hpp>
-#include <tutti/extend/half.hpp>
+#include <tutti/bfloat16.hpp>
+#include <tutti/half.hpp>
 #include <tutti/reduction/accumulate_in.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/reduction/reproducible_sum.hpp>

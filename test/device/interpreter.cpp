@@ -4,8 +4,8 @@
 // Groups of threads run schedules with the engine's bits, whatever their number and the order in which they go on:
 // device/interpreter.hpp over block_link.hpp, and areas.hpp where ranks are apart.
 #include <laws/device.hpp>
-#include <tutti/extend/bfloat16.hpp>
-#include <tutti/extend/half.hpp>
+#include <tutti/bfloat16.hpp>
+#include <tutti/half.hpp>
 #include <tutti/reduction/accumulate_in.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/reduction/reproducible_sum.hpp>

@@ -8,9 +8,9 @@
 #include <support/forked_child.hpp>
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/barrier.hpp>
-#include <tutti/collective/dup.hpp>
-#include <tutti/collective/split.hpp>
+#include <tutti/dup.hpp>
 #include <tutti/reduction/arithmetic.hpp>
+#include <tutti/split.hpp>
 #include <tutti/topology/direct.hpp>
 #include <tutti/topology/ring.hpp>
 #include <tutti/transport/shared_memory.hpp>

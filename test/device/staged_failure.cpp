@@ -8,10 +8,10 @@
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/barrier.hpp>
 #include <tutti/collective/broadcast.hpp>
-#include <tutti/collective/dup.hpp>
-#include <tutti/collective/split.hpp>
+#include <tutti/dup.hpp>
 #include <tutti/progress_thread.hpp>
 #include <tutti/reduction/arithmetic.hpp>
+#include <tutti/split.hpp>
 #include <tutti/topology/ring.hpp>
 #include <tutti/transport/loopback.hpp>
 

@@ -6,7 +6,7 @@
 #include <laws/moving_operators.hpp>
 #include <laws/reducing_operators.hpp>
 #include <models/host_stager.hpp>
-#include <tutti/collective/allocator.hpp>
+#include <tutti/allocator.hpp>
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/spawn.hpp>

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "memory_of_device.hpp"
-#include <tutti/extend/bfloat16.hpp>
-#include <tutti/extend/half.hpp>
+#include <tutti/bfloat16.hpp>
+#include <tutti/half.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -2,7 +2,7 @@
 //
 // Programs of CUDA that are right, and what they have to compute.
 #include "cases.hpp"
-#include <tutti/extend/half.hpp>
+#include <tutti/half.hpp>
 
 #include <bit>
 #include <cmath>

@@ -7,7 +7,7 @@
 #include <support/counted_new.hpp>
 #include <support/watched.hpp>
 #include <tutti/automatic.hpp>
-#include <tutti/collective/dup.hpp>
+#include <tutti/dup.hpp>
 #include <tutti/in_network/fpga_nic.hpp>
 #include <tutti/reduction/fixed_point_sum.hpp>
 #include <tutti/reduction/saturating_sum.hpp>

@@ -3,7 +3,7 @@
 #include <fpga_nic/packets.hpp>
 #include <fpga_nic/worker.hpp>
 #include <support/counted_new.hpp>
-#include <tutti/extend/error.hpp>
+#include <tutti/error.hpp>
 #include <tutti/in_network/detail/fpga_nic/in_process_port.hpp>
 #include <tutti/in_network/detail/fpga_nic/summing_switch.hpp>
 #include <tutti/in_network/detail/fpga_nic/turns.hpp>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <support/verdict.hpp>
-#include <tutti/extend/error.hpp>
+#include <tutti/error.hpp>
 #include <tutti/extend/types.hpp>
 #include <tutti/spawn.hpp>
 

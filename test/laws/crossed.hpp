@@ -3,8 +3,8 @@
 
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/broadcast.hpp>
-#include <tutti/collective/split.hpp>
 #include <tutti/reduction/arithmetic.hpp>
+#include <tutti/split.hpp>
 #include <tutti/topology/binary_tree.hpp>
 #include <tutti/topology/butterfly.hpp>
 #include <tutti/topology/ring.hpp>

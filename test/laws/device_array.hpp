@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/extend/device_span.hpp>
+#include <tutti/device_span.hpp>
 
 #include <utility>
 #include <vector>

@@ -6,10 +6,10 @@
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/barrier.hpp>
 #include <tutti/collective/broadcast.hpp>
-#include <tutti/collective/dup.hpp>
 #include <tutti/collective/send_recv.hpp>
-#include <tutti/collective/split.hpp>
+#include <tutti/dup.hpp>
 #include <tutti/reduction/arithmetic.hpp>
+#include <tutti/split.hpp>
 #include <tutti/topology/binary_tree.hpp>
 #include <tutti/topology/doubling.hpp>
 #include <tutti/topology/hierarchical.hpp>

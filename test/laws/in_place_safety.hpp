@@ -4,7 +4,7 @@
 #include <laws/operators.hpp>
 #include <models/puppet_transport.hpp>
 #include <tutti/collective/allreduce.hpp>
-#include <tutti/collective/communicator.hpp>
+#include <tutti/communicator.hpp>
 
 #include <memory>
 

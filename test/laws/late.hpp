@@ -2,7 +2,7 @@
 #pragma once
 
 #include <laws/run_as.hpp>
-#include <tutti/collective/allocator.hpp>
+#include <tutti/allocator.hpp>
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/send_recv.hpp>
 #include <tutti/reduction/arithmetic.hpp>

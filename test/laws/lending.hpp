@@ -2,7 +2,7 @@
 #pragma once
 
 #include <laws/transport_failure.hpp>
-#include <tutti/collective/allocator.hpp>
+#include <tutti/allocator.hpp>
 
 #include <cstring>
 

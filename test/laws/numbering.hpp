@@ -4,11 +4,11 @@
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/barrier.hpp>
 #include <tutti/collective/broadcast.hpp>
-#include <tutti/collective/dup.hpp>
 #include <tutti/collective/send_recv.hpp>
-#include <tutti/collective/split.hpp>
+#include <tutti/dup.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/spawn.hpp>
+#include <tutti/split.hpp>
 #include <tutti/topology/doubling.hpp>
 #include <tutti/topology/ring.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/collective/allocator.hpp>
+#include <tutti/allocator.hpp>
 
 #include <algorithm>
 #include <array>

@@ -5,9 +5,9 @@
 #include <support/system_calls.hpp>
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/broadcast.hpp>
-#include <tutti/collective/communicator.hpp>
 #include <tutti/collective/reduce.hpp>
 #include <tutti/collective/send_recv.hpp>
+#include <tutti/communicator.hpp>
 #include <tutti/detail/bootstrap/threads.hpp>
 #include <tutti/reduction/functor.hpp>
 #include <tutti/topology/binary_tree.hpp>

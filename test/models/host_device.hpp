@@ -8,7 +8,7 @@
 #include <tutti/cuda/detail/device/launcher.hpp>
 #include <tutti/cuda/detail/device/peers.hpp>
 #include <tutti/cuda/detail/device/wait.hpp>
-#include <tutti/extend/device_span.hpp>
+#include <tutti/device_span.hpp>
 
 #include <atomic>
 #include <chrono>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/extend/bfloat16.hpp>
-#include <tutti/extend/half.hpp>
+#include <tutti/bfloat16.hpp>
+#include <tutti/half.hpp>
 #include <tutti/nn/cuda/detail/device/math.hpp>
 #include <tutti/nn/random.hpp>
 

@@ -6,7 +6,7 @@
 #include <tutti/cuda/detail/device/staged_launcher.hpp>
 #include <tutti/cuda/detail/device/staged_wait.hpp>
 #include <tutti/cuda/detail/device/stager.hpp>
-#include <tutti/extend/device_span.hpp>
+#include <tutti/device_span.hpp>
 
 #include <atomic>
 #include <chrono>

@@ -4,7 +4,7 @@
 #include <tutti/cuda/detail/device/board.hpp>
 #include <tutti/cuda/detail/device/thread_group.hpp>
 #include <tutti/detail/core/fiber.hpp>
-#include <tutti/extend/error.hpp>
+#include <tutti/error.hpp>
 
 #include <algorithm>
 #include <atomic>

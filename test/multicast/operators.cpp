@@ -5,10 +5,10 @@
 #include <laws/reducing_operators.hpp>
 #include <support/counted_new.hpp>
 #include <support/watched.hpp>
-#include <tutti/collective/dup.hpp>
-#include <tutti/collective/split.hpp>
+#include <tutti/dup.hpp>
 #include <tutti/in_network/udp_multicast.hpp>
 #include <tutti/spawn.hpp>
+#include <tutti/split.hpp>
 #include <tutti/topology/binary_tree.hpp>
 #include <tutti/topology/hierarchical.hpp>
 #include <tutti/topology/in_network.hpp>

@@ -3,11 +3,11 @@
 #include <laws/late.hpp>
 #include <laws/moving_operators.hpp>
 #include <support/worlds.hpp>
-#include <tutti/collective/dup.hpp>
-#include <tutti/collective/split.hpp>
-#include <tutti/extend/error.hpp>
+#include <tutti/dup.hpp>
+#include <tutti/error.hpp>
 #include <tutti/in_network/detail/udp/udp_port.hpp>
 #include <tutti/in_network/udp_multicast.hpp>
+#include <tutti/split.hpp>
 #include <tutti/topology/in_network.hpp>
 #include <tutti/transport/loopback.hpp>
 #include <tutti/transport/tcp.hpp>

@@ -3,8 +3,8 @@
 //
 // Sums of gradients that travel in fewer bytes, over worlds of threads.
 #include <support/worlds.hpp>
-#include <tutti/extend/bfloat16.hpp>
-#include <tutti/extend/half.hpp>
+#include <tutti/bfloat16.hpp>
+#include <tutti/half.hpp>
 #include <tutti/nn/random.hpp>
 #include <tutti/nn/strategy/compressed.hpp>
 #include <tutti/nn/strategy/gathered.hpp>

@@ -2,9 +2,9 @@
 // test: address
 //
 // Numbers in fewer bytes: what messages hold, what is chosen for them, what is owed.
-#include <tutti/extend/bfloat16.hpp>
-#include <tutti/extend/error.hpp>
-#include <tutti/extend/half.hpp>
+#include <tutti/bfloat16.hpp>
+#include <tutti/error.hpp>
+#include <tutti/half.hpp>
 #include <tutti/nn/compression/feedback.hpp>
 #include <tutti/nn/compression/local_clipping.hpp>
 #include <tutti/nn/compression/selection.hpp>

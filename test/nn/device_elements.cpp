@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain optimised
 #include <nn/layer_on_host.hpp>
-#include <tutti/extend/bfloat16.hpp>
+#include <tutti/bfloat16.hpp>
 #include <tutti/nn/cuda/detail/device/columns.hpp>
 #include <tutti/nn/cuda/detail/device/elements.hpp>
 #include <tutti/nn/cuda/detail/device/pooling.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address optimised
 #include <models/host_math.hpp>
-#include <tutti/extend/bfloat16.hpp>
+#include <tutti/bfloat16.hpp>
 #include <tutti/nn/any_layer.hpp>
 #include <tutti/nn/cuda/detail/device/blocks.hpp>
 #include <tutti/nn/threads.hpp>

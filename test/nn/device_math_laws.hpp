@@ -2,7 +2,7 @@
 #pragma once
 
 #include <nn/layer_on_host.hpp>
-#include <tutti/extend/bfloat16.hpp>
+#include <tutti/bfloat16.hpp>
 #include <tutti/nn/cuda/detail/device/math.hpp>
 #include <tutti/nn/loss/softmax_cross_entropy.hpp>
 #include <tutti/nn/optimizer/sgd.hpp>

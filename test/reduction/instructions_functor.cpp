@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address optimised
 #include <reduction/instructions.hpp>
-#include <tutti/extend/bfloat16.hpp>
-#include <tutti/extend/half.hpp>
+#include <tutti/bfloat16.hpp>
+#include <tutti/half.hpp>
 #include <tutti/reduction/functor.hpp>
 
 #include <tuple>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain (descriptors run out: the undefined behaviour sanitizer would take every object for none)
 #include <tutti/collective/allreduce.hpp>
-#include <tutti/collective/communicator.hpp>
-#include <tutti/collective/split.hpp>
+#include <tutti/communicator.hpp>
 #include <tutti/detail/bootstrap/processes.hpp>
 #include <tutti/reduction/arithmetic.hpp>
+#include <tutti/split.hpp>
 #include <tutti/topology/doubling.hpp>
 #include <tutti/topology/ring.hpp>
 #include <tutti/transport/by_locality.hpp>

@@ -2,7 +2,7 @@
 // test: address thread
 #include <tutti/detail/core/deadline.hpp>
 #include <tutti/detail/shared_memory/foreign_memory.hpp>
-#include <tutti/extend/error.hpp>
+#include <tutti/error.hpp>
 
 #include <boost/test/unit_test.hpp>
 

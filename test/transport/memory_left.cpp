@@ -5,7 +5,7 @@
 #include <tutti/detail/core/core_set.hpp>
 #include <tutti/detail/shared_memory/memory_left.hpp>
 #include <tutti/detail/shared_memory/shared_file.hpp>
-#include <tutti/extend/error.hpp>
+#include <tutti/error.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -10,7 +10,7 @@
 #include <support/process_ranks.hpp>
 #include <support/rdma_device.hpp>
 #include <support/worlds.hpp>
-#include <tutti/collective/allocator.hpp>
+#include <tutti/allocator.hpp>
 #include <tutti/topology/butterfly.hpp>
 #include <tutti/topology/hierarchical.hpp>
 #include <tutti/topology/ring.hpp>

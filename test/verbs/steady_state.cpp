@@ -3,7 +3,7 @@
 #include <laws/steady_state.hpp>
 #include <support/rdma_device.hpp>
 #include <support/worlds.hpp>
-#include <tutti/collective/allocator.hpp>
+#include <tutti/allocator.hpp>
 #include <tutti/verbs/verbs.hpp>
 
 namespace {

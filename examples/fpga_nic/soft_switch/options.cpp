@@ -3,7 +3,7 @@
 
 #include "../../within.hpp"
 #include <tutti/detail/net/nonce.hpp>
-#include <tutti/extend/error.hpp>
+#include <tutti/error.hpp>
 #include <tutti/in_network/detail/udp/key_file.hpp>
 #include <tutti/in_network/detail/udp/udp_socket.hpp>
 

@@ -4,9 +4,9 @@
 #include <cstdlib>
 #include <new>
 
+#include <tutti/bfloat16.hpp>
 #include <tutti/cuda/detail/device/kernels.hpp>
-#include <tutti/extend/bfloat16.hpp>
-#include <tutti/extend/half.hpp>
+#include <tutti/half.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/reduction/functor.hpp>
 #if !defined(__clang__)
