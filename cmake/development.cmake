@@ -120,6 +120,13 @@ function(tutti_check_with_second_compiler target)
   file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/second_compiler)
 endfunction()
 
+# A program of these sources.
+function(tutti_add_program name)
+  add_executable(${name} ${ARGN})
+  target_link_libraries(${name} PRIVATE tutti_program)
+  tutti_check_with_second_compiler(${name})
+endfunction()
+
 # Sets `result` to a file of what the second compiler makes of these headers, as `target` reads them, or to nothing
 # without one.
 function(tutti_precompile_for_second_compiler result target)

@@ -13,4 +13,4 @@ case $("$tool" --version 2> /dev/null || true) in
   *) echo "SKIP: there is no clang-format 16 (Debian: clang-format-16)" && exit 77 ;;
 esac
 cd "$(dirname "$0")/.."
-find include test bench examples/*/ -name '*.[chi]pp' -print0 | xargs -0 -n 100 -P 2 "$tool" "$@"
+find include test bench tools hardware examples/*/ -name '*.[chi]pp' -print0 | xargs -0 -n 100 -P 2 "$tool" "$@"

@@ -15,7 +15,7 @@ Installs what is missing (Debian, Ubuntu), builds in build/dev, and runs the tes
   --all              also under the address and undefined behaviour sanitizers (in build/asan-ubsan) and under the
                      thread sanitizer (in build/tsan), each test that says so at its top; also the tests that only
                      read sources (label "sources": each header alone, format, clang-tidy, the reference,
-                     the Verilog of examples/fpga_nic/rtl); and a clang++ 16 or newer, if there is one, reads all sources
+                     the Verilog of hardware/fpga_nic); and a clang++ 16 or newer, if there is one, reads all sources
   --sanitizers-only  nothing but the sanitizers
   --only REGEX       builds and runs only the tests whose name matches; for "softroce" QEMU is installed, too, for
                      "doors" git, for "launchers" launchers, for "cross_" cross compilers: the last two run only when

@@ -64,7 +64,7 @@ BESIDE = '"$1" --listen "$2" --loss "$3" & first=$!; shift 3; "$@"; code=$?; kil
 
 
 def soft_switch(executable):
-    return os.path.join(os.path.dirname(os.path.dirname(executable)), "examples", "soft_switch")
+    return os.path.join(os.path.dirname(os.path.dirname(executable)), "tools", "soft_switch")
 
 
 def meeting_point(network, placement):

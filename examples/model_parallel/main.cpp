@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A model that is too large for one worker, trained by several. See docs/model_parallel.md.
-#include "../within.hpp"
+#include "../../tools/common/within.hpp"
 #include "job.hpp"
 #include <tutti/error.hpp>
 #include <tutti/extend/expects.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "options.hpp"
 
-#include "../within.hpp"
+#include "../../tools/common/within.hpp"
 #include "network.hpp"
 
 #include <CLI/CLI.hpp>

@@ -23,9 +23,9 @@ if(Python3_FOUND)
                                            $<TARGET_FILE:consistency>)
     set_tests_properties(bench_simulators PROPERTIES TIMEOUT 60 LABELS bench)
     tutti_test_needs(bench_simulators simulate strategies averaging consistency)
-    # Some studies train, by programs of examples/, which are added later, under these conditions.
+    # Some studies train, by programs of examples/ and tools/, which are added later, under these conditions.
     find_package(CLI11 QUIET CONFIG)
-    if(TUTTI_BUILD_EXAMPLES AND TARGET tutti::tcp AND CLI11_FOUND)
+    if(TUTTI_BUILD_EXAMPLES AND TUTTI_BUILD_TOOLS AND TARGET tutti::tcp AND CLI11_FOUND)
       add_test(NAME bench_studies_all COMMAND ${PROJECT_SOURCE_DIR}/bench/studies/run all --quick
                                               --programs $<TARGET_FILE_DIR:simulate> --train $<TARGET_FILE:train>
                                               --output ${CMAKE_CURRENT_BINARY_DIR}/studies)

@@ -241,7 +241,7 @@ class Programs(unittest.TestCase):
         (device,) = {e["TUTTI_FPGA_NIC"] for _, e in started}
         first = started[0][0]
         self.assertEqual(first[:4], ["ip", "netns", "exec", ONE.switch])
-        self.assertEqual(first[first.index("sh", 5) + 1:][:3], ["/examples/soft_switch", device, "0.001"])
+        self.assertEqual(first[first.index("sh", 5) + 1:][:3], ["/tools/soft_switch", device, "0.001"])
         self.assertEqual(first[first.index(device) + 2:][:4], ["ip", "netns", "exec", ONE.space(0)])
 
     def test_threads_are_ranks_of_one_process_per_host(self):

@@ -6,6 +6,6 @@
 #include <memory>
 
 /// Makes the device that the laws of operators run over. It is null, and the device a program, unless something else is
-/// linked to the tests: examples/fpga_nic/rtl does that.
+/// linked to the tests: hardware/fpga_nic does that.
 [[gnu::weak]] std::unique_ptr<tutti::detail::fpga_nic::in_process_device> device_under_test(
     tutti::detail::fpga_nic::in_process_options const& options);

@@ -47,7 +47,7 @@ function check_commands(line,   i, n, part, word) {
     sub(/^ *([A-Za-z0-9-]*\$ )?([A-Z_]+=[^ ]* )*((sh|bash|python3) )?/, "", part[i])
     split(part[i], word, " ")
     sub(/\/$/, "", word[1])
-    if (word[1] !~ /^(\.ci|bench|cmake|docs|examples|packaging|test)\/[A-Za-z0-9_.\/-]+$/) continue
+    if (word[1] !~ /^(\.ci|bench|cmake|docs|examples|hardware|packaging|test|tools)\/[A-Za-z0-9_.\/-]+$/) continue
     if (!(word[1] in exists) && !((word[1] ".cpp") in exists)) violation("there is no program " word[1])
     if (word[1] == "bench/studies/run" && word[2] ~ /^[a-z_]+$/ && word[2] != "all" &&
         !(("bench/studies/" word[2]) in exists)) violation("there is no study " word[2])

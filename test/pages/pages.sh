@@ -13,13 +13,13 @@ export LC_ALL
 here=$(cd "$(dirname "$0")" && pwd)
 cd "${1:?usage: pages.sh <root of the repository>}" || exit 2
 
-pages=$(find *.md docs bench examples packaging -name '*.md' 2>/dev/null | sort)
+pages=$(find *.md docs bench examples hardware packaging tools -name '*.md' 2>/dev/null | sort)
 [ -n "$pages" ] || { echo "there are no pages in $(pwd)"; exit 2; }
 failed=0
 find . \( -path ./build -o -path ./.git \) -prune -o -type f -print | sed 's|^\./||' | awk -f "$here/pages.awk" - $pages || failed=1
 
 # Not this check, whose test names pages that do not exist.
-named=$(grep -rnIoE '(docs|bench/results)/[a-z_0-9-]+\.md' include bench examples test cmake docs *.md \
+named=$(grep -rnIoE '(docs|bench/results)/[a-z_0-9-]+\.md' include bench examples hardware tools test cmake docs *.md \
         --exclude-dir=pages 2>/dev/null)
 for place in $(printf '%s\n' "$named" | sort -u); do
   [ -e "${place##*:}" ] || { echo "${place%:*}: names ${place##*:}, which does not exist"; failed=1; }

@@ -36,7 +36,7 @@ struct fpga_nic_options {
 };
 
 /// Ranks talk through `Host`, and with a device in the network that sums what they send it: a soft switch
-/// (examples/fpga_nic/soft_switch), or hardware, of which there is none yet. `in_network` uses it; other topologies run
+/// (tools/soft_switch), or hardware, of which there is none yet. `in_network` uses it; other topologies run
 /// over Host alone.
 ///
 ///     TUTTI_FPGA_NIC=10.0.0.9:7171 mpirun ...      // or options::network.device

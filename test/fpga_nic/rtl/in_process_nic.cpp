@@ -2,9 +2,9 @@
 //
 // The Verilated device in an in-process network: packets to it travel in frames.
 #include <fpga_nic/device_under_test.hpp>
-#include <rtl/model/nic_model.hpp>
-#include <rtl/registers/device.hpp>
-#include <rtl/registers/model.hpp>
+#include <hardware/fpga_nic/model/nic_model.hpp>
+#include <hardware/fpga_nic/registers/device.hpp>
+#include <hardware/fpga_nic/registers/model.hpp>
 
 #include <array>
 #include <stdexcept>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <rtl/model/nic_model.hpp>
-#include <rtl/registers/device.hpp>
-#include <rtl/registers/model.hpp>
-#include <rtl/registers/xdma.hpp>
+#include <hardware/fpga_nic/model/nic_model.hpp>
+#include <hardware/fpga_nic/registers/device.hpp>
+#include <hardware/fpga_nic/registers/model.hpp>
+#include <hardware/fpga_nic/registers/xdma.hpp>
 #include <tutti/in_network/detail/udp/protocol.hpp>
 #include <tutti/in_network/detail/udp/seal.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The device in hardware behind TAP, as a program.
-#include "../../signals.hpp"
+#include "../../../tools/common/signals.hpp"
 #include "../model/nic_model.hpp"
 #include "../model/place_text.hpp"
 #include "../registers/device.hpp"

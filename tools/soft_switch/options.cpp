@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "options.hpp"
 
-#include "../../within.hpp"
+#include "../common/within.hpp"
 #include <tutti/detail/net/nonce.hpp>
 #include <tutti/error.hpp>
 #include <tutti/in_network/detail/udp/key_file.hpp>

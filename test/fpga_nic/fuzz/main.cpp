@@ -2,7 +2,7 @@
 //
 // Throws packets at the parts of a device in the network, drawn from a seed and then spoilt. See
 // docs/fpga-nic-protocol.md.
-#include "../../within.hpp"
+#include "../../../tools/common/within.hpp"
 #include "targets.hpp"
 
 #include <CLI/CLI.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // 16 lanes, as Verilator has translated them, against what reductions make of the same words on this host.
-#include "../../../within.hpp"
+#include "../../../tools/common/within.hpp"
 #include "operands.hpp"
 #include <tutti/detail/reduction/number.hpp>
 #include <tutti/reduction/arithmetic.hpp>

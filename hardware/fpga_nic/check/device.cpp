@@ -3,7 +3,7 @@
 // The device, as Verilator has translated it, against its model: `summing_switch`.
 #include "../registers/device.hpp"
 
-#include "../../../within.hpp"
+#include "../../../tools/common/within.hpp"
 #include "scenarios.hpp"
 
 #include <CLI/CLI.hpp>

@@ -4,7 +4,7 @@
 # Checks the device in hardware: see usage. Without Verilator it says so and ends with 77.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-root=$(cd "$here/../../.." && pwd)
+root=$(cd "$here/../.." && pwd)
 
 usage() {
   cat << 'TEXT'
@@ -116,7 +116,7 @@ device() {
 compile_device() {
   compile "$1" summing_nic \
     "-DCHECK_TICK_CYCLES=$tick -DCHECK_LEASE_MS=$lease $(defines_of "$2")" \
-    "$here/check/device.cpp" "$here/check/throw_packets.cpp" "$here/check/do_work.cpp" "$here/../fuzz/draw.cpp"
+    "$here/check/device.cpp" "$here/check/throw_packets.cpp" "$here/check/do_work.cpp" "$root/test/fpga_nic/fuzz/draw.cpp"
 }
 
 lint() {

@@ -5,7 +5,7 @@
 # weights, bit for bit.
 set -eu
 export LC_ALL=C  # sort and awk read and write numbers with points
-root=$(cd "$(dirname "$0")/../../../.." && pwd)
+root=$(cd "$(dirname "$0")/../../.." && pwd)
 . "$root/cmake/setup.sh"
 
 usage() {
@@ -60,8 +60,8 @@ train_through() {
   say "Training through $name"
   : > "$work/$name"
   case $name in
-    tap_nic) "$build/examples/fpga_nic/rtl/tap_nic" >> "$work/$name" 2>&1 & ;;
-    soft_switch) "$build/examples/soft_switch" --listen "$address" >> "$work/$name" 2>&1 & ;;
+    tap_nic) "$build/hardware/fpga_nic/tap_nic" >> "$work/$name" 2>&1 & ;;
+    soft_switch) "$build/tools/soft_switch" --listen "$address" >> "$work/$name" 2>&1 & ;;
   esac
   device=$!
   until grep -q "^$name: " "$work/$name"; do

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A switch that adds, as a program. See docs/fpga-nic-protocol.md.
-#include "../signals.hpp"
+#include "../common/signals.hpp"
 #include "late_answers.hpp"
 #include "options.hpp"
 #include <tutti/extend/time.hpp>

@@ -5,7 +5,7 @@
 set -eu
 export LC_ALL=C  # sort and awk read and write numbers with points
 here=$(cd "$(dirname "$0")" && pwd)
-root=$(cd "$here/../../.." && pwd)
+root=$(cd "$here/../.." && pwd)
 . "$root/cmake/setup.sh"
 
 usage() {
@@ -28,7 +28,7 @@ It claims no frequency of the device on any FPGA: to say that needs a vendor's t
   --weights N    blocks of weights that it holds, 0
   --no-placement without the second table
   --no-clocks    without the third table
-  --cycles FILE  the program that counts clocks; if not given, build/dev/examples/fpga_nic/rtl/cycles_nic, or that in
+  --cycles FILE  the program that counts clocks; if not given, build/dev/hardware/fpga_nic/cycles_nic, or that in
                  build/hardware
   --help         this text
 TEXT
@@ -127,8 +127,8 @@ if [ "$placement" = yes ]; then
 fi
 
 [ "$clocks" = yes ] || exit 0
-for candidate in "$root/build/dev/examples/fpga_nic/rtl/cycles_nic" \
-  "$root/build/hardware/examples/fpga_nic/rtl/cycles_nic"; do
+for candidate in "$root/build/dev/hardware/fpga_nic/cycles_nic" \
+  "$root/build/hardware/hardware/fpga_nic/cycles_nic"; do
   [ -n "$cycles" ] || [ ! -x "$candidate" ] || cycles=$candidate
 done
 if [ -z "$cycles" ]; then
