@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Convolution by oneDNN and by matrix products, for the layers of LeNet-5 and ResNet-20; see docs/training-speed.md.
+// Convolution by oneDNN and by matrix products, for the layers of LeNet-5 and ResNet-20; see
+// docs/trainer/training-speed.md.
 //
 // One thread. Each round runs both, so that what slows the machine down slows both; figures are medians of the
 // rounds, in operations per nanosecond of processor time, beside a product of two large matrices.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How much of the communication of training hides behind computing, for buckets of several sizes? See usage() below,
-// and docs/strategies.md.
+// and docs/trainer/strategies.md.
 #include "common/clock.hpp"
 #include "common/settings.hpp"
 #include <tutti/collective/allreduce.hpp>

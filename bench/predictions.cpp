@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What does tutti::automatic expect, and what is true? All schedules and segments that it may pick, for a grid of
-// sizes, predicted and measured; see docs/automatic.md.
+// sizes, predicted and measured; see docs/guide/automatic.md.
 //
 // Each round measures the world anew and then, size by size, each way for some milliseconds in each of several passes,
 // so that what slows the machine down slows both. Floats, in place.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What would an allreduce take there? A table of topologies x ranks x sizes on a network of your choice,
-// in virtual time; see docs/simulation.md.
+// in virtual time; see docs/guide/simulation.md.
 //
 //   simulate [network=flat|two|leaves] [hosts_each=32] [place=order|dealt] [rate=100G] [trunk=100G]
 //            [latency=1000] [overhead=300] [gap=0] [combine=50] [loss=0] [segment=0]

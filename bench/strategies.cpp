@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What does a training gain from more workers, with a parameter server and with an allreduce? Images per second of
-// models whose gradients have the true sizes, on a network of your choice, in virtual time; see docs/simulation.md.
+// models whose gradients have the true sizes, on a network of your choice, in virtual time; see
+// docs/guide/simulation.md.
 //
 //   strategies [rate=10G] [server_rate=RATE] [latency=20000] [overhead=5000] [combine=100] [segment=1048576]
 //              [workers=1,2,4,8,16,32] [ranks_per_host=1] [servers=1] [how=server,ring,butterfly] [models=NAMES]

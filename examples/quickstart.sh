@@ -63,6 +63,6 @@ cat << TEXT
 
 What next:
   $train --help    other models, data, transports and strategies
-  $root/docs/training.md    explains them
+  $root/docs/trainer/training.md    explains them
   $root/README.md    how to use tutti in a program of your own
 TEXT

@@ -35,7 +35,8 @@ inline settings read_command_line(int argc, char** argv) {
   if (!s.has("meeting")) {
     throw std::runtime_error(
         "meeting=FILE is missing: a new file that the ranks of this run share. bench/compare starts this program; by "
-        "hand, add op= bytes= iterations= inputs= pace= algorithm= segment= for one batch, see docs/benchmarks.md");
+        "hand, add op= bytes= iterations= inputs= pace= algorithm= segment= for one batch, see "
+        "docs/guide/benchmarks.md");
   }
   return s;
 }

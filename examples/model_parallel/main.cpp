@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A model that is too large for one worker, trained by several. See docs/model_parallel.md.
+// A model that is too large for one worker, trained by several. See docs/trainer/model_parallel.md.
 #include "../../tools/common/within.hpp"
 #include "job.hpp"
 #include <tutti/error.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whether the header of a packet is well formed (docs/fpga-nic-protocol.md), and what hardware makes of it.
+// Whether the header of a packet is well formed (docs/hardware/fpga-nic-protocol.md), and what hardware makes of it.
 module packet_check (
     input  wire [175:0] head,        // 22 bytes, the first one in bits 0 to 7
     input  wire [ 15:0] udp_length,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What becomes of a packet at a version of a slot (docs/fpga-nic-protocol.md). No memory, no clock.
+// What becomes of a packet at a version of a slot (docs/hardware/fpga-nic-protocol.md). No memory, no clock.
 module slot_rules #(
     parameter WORKERS = 32,
     parameter WORKER_BITS = 5,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The device that sums in the network: frames in, frames out. What it does with them is in docs/fpga-nic-protocol.md;
-// ports, parameters and registers are in README.md beside this file.
+// The device that sums in the network: frames in, frames out. What it does with them is in
+// docs/hardware/fpga-nic-protocol.md; ports, parameters and registers are in README.md beside this file.
 module summing_nic #(
     parameter SLOTS          = 512,    // of a job, a power of two from 16 on; an eighth of them in rank order
     parameter WORKERS        = 32,     // most members of a job: 8, 16 or 32

@@ -51,7 +51,7 @@ struct automatic_options {
 ///
 /// @pre the world outlives it
 /// Cost: an operation that has run before with a vector of that class of sizes (up to 1, 2, 4, ... bytes) looks up a
-/// table. The first of a class prices all candidates: docs/automatic.md.
+/// table. The first of a class prices all candidates: docs/guide/automatic.md.
 /// Thread safety: that of the communicator.
 class automatic : public selection {
  public:

@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Compares the names that the headers outside detail/ offer with docs/api.txt, so that a change of the public surface is
-# seen in review: what is declared at namespace scope, and public members; of the trainer without members.
+# Compares the names that the headers outside detail/ offer with docs/reference/api.txt, so that a change of the public
+# surface is seen in review: what is declared at namespace scope, and public members; of the trainer without members.
 #
 #   sh api.sh <repository>            compares, prints the differences and fails if there are any
-#   sh api.sh <repository> --write    writes docs/api.txt
+#   sh api.sh <repository> --write    writes docs/reference/api.txt
 set -eu
 cd "${1:?usage: api.sh <repository> [--write]}"
 folder=$(mktemp -d)
@@ -42,8 +42,8 @@ find "$folder/tutti" -name '*.hpp' -exec sed -i \
   }' | LC_ALL=C sort -u > "$found"
 
 if [ "${2:-}" = --write ]; then
-  cp "$found" docs/api.txt
-elif ! diff -u docs/api.txt "$found"; then
+  cp "$found" docs/reference/api.txt
+elif ! diff -u docs/reference/api.txt "$found"; then
   echo "The public surface has changed. If it was meant to: sh test/api/api.sh . --write, and say why in the commit."
   exit 1
 fi

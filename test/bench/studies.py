@@ -10,7 +10,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 BENCH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bench")
-DOCS = os.path.join(BENCH, "..", "docs")
+DOCS = os.path.join(BENCH, "..", "docs", "guide")
 sys.path.insert(0, BENCH)
 
 from comparison import plot  # noqa: E402
@@ -155,8 +155,8 @@ class Run(unittest.TestCase):
         for study, program in ((STUDY, "simulate"), (TRAINS, "train")):
             done, text = self.run_it("one", study=study, programs=())
             self.assertEqual(done.returncode, 1)
-            self.assertIn(f"{program}: docs/benchmarks.md says how", text)
-            self.assertRegex(done.stderr, f"one: there is no program .*/{program}: docs/benchmarks.md says how")
+            self.assertIn(f"{program}: docs/guide/benchmarks.md says how", text)
+            self.assertRegex(done.stderr, f"one: there is no program .*/{program}: docs/guide/benchmarks.md says how")
 
     def test_a_study_that_does_not_exist_is_refused(self):
         done, _ = self.run_it("two")

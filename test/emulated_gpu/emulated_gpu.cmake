@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The tests of CUDA once more, on an emulated GPU: libraries of CUDA's names, of which one runs the text of kernels
-# (PTX). The programs are the same ones; the loader finds these libraries before NVIDIA's. See docs/devices.md.
+# (PTX). The programs are the same ones; the loader finds these libraries before NVIDIA's. See docs/hardware/devices.md.
 
 if(NOT TARGET tutti::cuda OR NOT CUDAToolkit_NVCC_EXECUTABLE OR TUTTI_SANITIZE)
   return()

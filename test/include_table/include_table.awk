@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The table of docs/headers.md, and the check; see include_table.sh.
+# The table of docs/design/headers.md, and the check; see include_table.sh.
 
 # The row of the table that a path stands in: its folder, of detail/ and of the rooms of a component the one below; at
 # the top "root".

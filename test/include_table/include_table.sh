@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Checks which file includes which below a folder "include": the table of docs/headers.md, and that each vendor's
+# Checks which file includes which below a folder "include": the table of docs/design/headers.md, and that each vendor's
 # headers appear only in the files that are named for them. Prints one line per violation and fails.
 #
 #   sh include_table.sh <folder that contains tutti/>

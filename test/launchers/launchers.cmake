@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# docs/launching.md by the launchers that are installed. Hosts are network namespaces.
+# docs/guide/launching.md by the launchers that are installed. Hosts are network namespaces.
 
 set(program ${CMAKE_CURRENT_BINARY_DIR}/launchers/program)
 file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/launchers)

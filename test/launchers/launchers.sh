@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# The commands of docs/launching.md as they are printed there, by the real launchers. A hidden comment before a block,
-# `<!-- launcher: NAME -->`, says which one it is. What is not installed, or needs root, ends with 77.
+# The commands of docs/guide/launching.md as they are printed there, by the real launchers. A hidden comment before a
+# block, `<!-- launcher: NAME -->`, says which one it is. What is not installed, or needs root, ends with 77.
 #
 #   sh launchers.sh <repository> <scratch folder> <test> <C++ compiler> <examples/join.cpp, compiled>
 set -eu
@@ -30,7 +30,7 @@ if [ "${6-}" != apart ]; then
     name != "" && /^    / { print substr($0, 5) > (out "/" name); inside = 1; next }
     name != "" && inside && /^./ { close(out "/" name); name = ""; inside = 0 }
     inside { print "" > (out "/" name) }
-  ' "$root/docs/launching.md"
+  ' "$root/docs/guide/launching.md"
 fi
 scratch=$(cd "$2" && pwd)
 export HOME="$scratch"
@@ -49,11 +49,11 @@ apart_now=no
 
 # block <name>: a block of the page, run by a shell of its own. block_on <host> <name>: the same on a host.
 block() {
-  [ -s "blocks/$1" ] || fail "docs/launching.md has no block $1"
+  [ -s "blocks/$1" ] || fail "docs/guide/launching.md has no block $1"
   sh -eu "blocks/$1"
 }
 block_on() {
-  [ -s "blocks/$2" ] || fail "docs/launching.md has no block $2"
+  [ -s "blocks/$2" ] || fail "docs/guide/launching.md has no block $2"
   on "$1" sh -eu "blocks/$2"
 }
 # everywhere <block> <host...>: on all of these at once.

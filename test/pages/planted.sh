@@ -72,6 +72,8 @@ rm "$folder/bench/studies/roles/README.md"
 
 echo '// See docs/gone-away.md.' > "$folder/test/a.sh"
 plant 'One.' 'test/a.sh:1: names docs/gone-away.md'
+echo '// See docs/guide/gone.md.' > "$folder/test/a.sh"
+plant 'One.' 'test/a.sh:1: names docs/guide/gone.md'
 rm "$folder/test/a.sh"
 
 mkdir "$folder/include/tutti/core"

@@ -36,7 +36,7 @@ constexpr auto one_in = [](unsigned many, unsigned copy) {
   return std::minstd_rand(copy * 2654435761U + 1U)() % many == 0;
 };
 
-/// As measured: docs/performance.md. Some copies are interrupted.
+/// As measured: docs/guide/performance.md. Some copies are interrupted.
 constexpr duration interruption{4'000'000};
 constexpr machine one_cache{[](unsigned k) { return k % 25 == 0 ? interruption : duration(1400 + k % 7 * 600); },
                             [](unsigned k) { return k % 40 == 0 ? interruption : duration(2000 + k % 5 * 500); }};

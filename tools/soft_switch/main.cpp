@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A switch that adds, as a program. See docs/fpga-nic-protocol.md.
+// A switch that adds, as a program. See docs/hardware/fpga-nic-protocol.md.
 #include "../common/signals.hpp"
 #include "late_answers.hpp"
 #include "options.hpp"

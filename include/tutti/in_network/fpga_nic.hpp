@@ -50,7 +50,7 @@ struct fpga_nic_options {
 /// results, which other ranks may have lost; at rank 0 up to 40 MB more once it serves, and with switches of n ranks in
 /// racks up to (n + 1) x 16 x slots KiB, but at most 65 x 16 x slots KiB.
 /// Thread safety: one thread at a time; instances are independent.
-/// Protocol: docs/fpga-nic-protocol.md
+/// Protocol: docs/hardware/fpga-nic-protocol.md
 template <transport Host, detail::fpga_nic::network Network = detail::fpga_nic::udp_network>
 class fpga_nic : public detail::over_host<Host> {
   using base = detail::over_host<Host>;

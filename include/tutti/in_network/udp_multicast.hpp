@@ -46,7 +46,7 @@ struct udp_multicast_options {
 /// packet of 22 bytes for 16 that come. What is lost is sent again. A rank that broadcasts is done when all have
 /// confirmed, by a message of a byte through Host, which loses none.
 /// Thread safety: one thread at a time; instances are independent.
-/// Protocol: docs/udp-multicast.md
+/// Protocol: docs/hardware/udp-multicast.md
 template <transport Host, detail::multicast::network Network = detail::multicast::udp_network>
 class udp_multicast : public detail::over_host<Host> {
   using base = detail::over_host<Host>;

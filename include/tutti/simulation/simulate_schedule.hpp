@@ -96,7 +96,7 @@ struct simulated_vector {
 ///     auto const report = tutti::simulate_schedule(net, tutti::butterfly{}, tutti::op::allreduce{}, 65536, {1 << 20});
 ///     report.time();
 ///
-/// Cost: 7 KiB a rank; 0.2 to 2.5 us of real time a message (docs/simulation.md).
+/// Cost: 7 KiB a rank; 0.2 to 2.5 us of real time a message (docs/guide/simulation.md).
 /// @throws error if it never ends: a rank has died, or a message was lost for good
 /// @throws precondition_error if network, placement or faults do not fit each other
 template <class Topology, class Op>

@@ -10,7 +10,7 @@ namespace tutti::inline v0_1_0::detail {
 
 /// Owns one object on the heap, or none: std::unique_ptr, for code that every program parses. (The
 /// standard one costs a tuple, a dozen traits and a comparison operator of every kind wherever it is
-/// named; see "Compile time" in docs/headers.md.)
+/// named; see "Compile time" in docs/design/headers.md.)
 template <class T>
 struct deletes {
   void operator()(T* p) const noexcept { delete p; }

@@ -37,8 +37,8 @@ concept timed_network = requires(N const net, rank_type from, rank_type to, std:
 /// schedules that runs them in time as the engine does. Each rank has one processor, which takes the messages
 /// of its segments one after the other; up to `lanes` segments are under way. Vectors are combined in place.
 ///
-/// With a network of LogGP's parameters it tells what the simulator tells (docs/simulation.md), but for the order of
-/// what happens at one moment.
+/// With a network of LogGP's parameters it tells what the simulator tells (docs/guide/simulation.md), but for the order
+/// of what happens at one moment.
 ///
 /// An interface that lets a burst pass is a token bucket. What is told then is what an operation takes among others of
 /// its kind: from full buckets, but no less than it takes to fill them again.

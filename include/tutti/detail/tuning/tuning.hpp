@@ -51,7 +51,7 @@ class tuning {
   }
 
   /// What is picked for vectors of this many bytes. Some nanoseconds once a class of sizes has been priced, which
-  /// allocates and takes milliseconds for long vectors of many ranks: docs/automatic.md.
+  /// allocates and takes milliseconds for long vectors of many ranks: docs/guide/automatic.md.
   template <class Op>
   [[nodiscard]] choice<selection> choose(Op, std::size_t bytes, demands needs) {
     if (preference const* const wish = preferred<Op>(bytes, needs)) {

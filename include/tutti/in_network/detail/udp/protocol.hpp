@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <span>
 
-/// What ranks and a device in the network send each other (docs/fpga-nic-protocol.md). A packet is a header of 22 bytes
-/// and a payload, little-endian; a sealed one ends with a tag (seal.hpp).
+/// What ranks and a device in the network send each other (docs/hardware/fpga-nic-protocol.md). A packet is a header of
+/// 22 bytes and a payload, little-endian; a sealed one ends with a tag (seal.hpp).
 namespace tutti::inline v0_1_0::detail::fpga_nic {
 
 inline constexpr std::uint8_t protocol_version = 1;
@@ -33,7 +33,7 @@ enum class kind : std::uint8_t {
   missing = 8,     ///< payload: a bitmap of the workers that have contributed; none if nothing is known
   supply = 9,      ///< payload: the result, from a worker that has it; keyed: a block of weights
   refuse = 10,     ///< payload: a `refusal`
-  // Between ranks, of a group (docs/udp-multicast.md), or of racks; no device takes part in that:
+  // Between ranks, of a group (docs/hardware/udp-multicast.md), or of racks; no device takes part in that:
   share = 13,     ///< payload: elements, to the group
   progress = 14,  ///< payload: a bitmap of packets that the sender lacks, from `sequence` on
   ask = 15,       ///< how far the receiver has come; answered by `progress`

@@ -14,9 +14,9 @@
 namespace tutti::inline v0_1_0::nn::detail {
 
 /// Convolution by oneDNN, for float: 1.2 to 2.7 times as fast as matrix products, more where channels are few, because
-/// it never writes down what is under each window (docs/training-speed.md). Its kernels take images as they lie here,
-/// the channels of a pixel beside each other; the weights, which are small, are brought into the order that a kernel
-/// prefers whenever it runs.
+/// it never writes down what is under each window (docs/trainer/training-speed.md). Its kernels take images as they lie
+/// here, the channels of a pixel beside each other; the weights, which are small, are brought into the order that a
+/// kernel prefers whenever it runs.
 ///
 /// A kernel is made for one size of batch and kept, so that a training makes none after its first epoch.
 /// oneDNN allocates a table of arguments whenever one runs.
