@@ -13,8 +13,8 @@ usage: sh bench/softroce.sh
 
 Installs what is missing (Debian, Ubuntu), builds in build/release, and prints a table: messages between two processes
 over verbs, against programs of rdma-core and perftest, in two rounds in turns in one boot of the guest of
-test/softroce. The clock of the guest counts instructions, so a round can be had again, whatever else this host does;
-what the figures do not see is hardware: of devices, caches and cores. All sleep while there is nothing to do but
+test/verbs/softroce. The clock of the guest counts instructions, so a round can be had again, whatever else this host
+does; what the figures do not see is hardware: of devices, caches and cores. All sleep while there is nothing to do but
 ib_write_bw, which spins.
 
 Fails if the two rounds differ by more than 2 %.
@@ -33,7 +33,7 @@ cmake --build "$root/build/release" --target softroce_messages
 
 figures=$(mktemp)
 trap 'rm -f "$figures"' EXIT
-sh "$root/test/softroce/run.sh" --count-instructions --limit 600 -- \
+sh "$root/test/verbs/softroce/run.sh" --count-instructions --limit 600 -- \
   sh "$root/bench/softroce/rounds.sh" "$root/build/release/bench/softroce_messages" 2 > "$figures" ||
   { cat "$figures" && fail "the guest could not measure"; }
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # usage: rounds.sh MESSAGES ROUNDS
-# To be run in the guest of test/softroce: measures the program MESSAGES and other projects' in turns. Prints a line for
-# each figure: its name, a tab, and the number.
+# To be run in the guest of test/verbs/softroce: measures the program MESSAGES and other projects' in turns. Prints a
+# line for each figure: its name, a tab, and the number.
 set -eu
 export LC_ALL=C  # sort and awk read and write numbers with points
 messages=$1 rounds=$2

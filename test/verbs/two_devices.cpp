@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain may_skip (what it needs is in a guest)
 //
-// Ranks at two devices, left and right, which test/softroce/two_devices.sh makes: what differs between them, and what
-// is lost on the way.
+// Ranks at two devices, left and right, which test/verbs/softroce/two_devices.sh makes: what differs between them, and
+// what is lost on the way.
 #include <laws/complaints.hpp>
 #include <laws/transport.hpp>
 #include <support/process_ranks.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "../../../test/fpga_nic/fuzz/draw.hpp"
+#include "../../../test/in_network/fpga_nic/fuzz/draw.hpp"
 #include "bench.hpp"
 #include "frames.hpp"
 #include "scenarios.hpp"

@@ -26,8 +26,8 @@ namespace tutti::inline v0_1_0::detail {
 ///
 /// Its number is never 0, 1 or 2, not even for an instant, also where the program has closed the standard streams: what
 /// the program prints must not get into a socket or into shared memory. So there is one way to make a descriptor, from
-/// the call that makes it: `descriptor file([&] { return ::open(path, flags); })`. test/include_table checks that no
-/// other code makes one.
+/// the call that makes it: `descriptor file([&] { return ::open(path, flags); })`. test/project/include_table checks
+/// that no other code makes one.
 class descriptor {
  public:
   descriptor() noexcept = default;

@@ -212,8 +212,8 @@ concept device_step_math =
 
 /// All that a device gives to the trainer.
 ///
-/// Laws (test/nn/device_math_laws.hpp): each operation agrees with the CPU's layer, relative error 1e-4 in float and
-/// 2e-2 in bfloat16; `follow`, `accumulate`, `multiply`, `drop` in float have its bits.
+/// Laws (test/nn/cuda/device/device_math_laws.hpp): each operation agrees with the CPU's layer, relative error 1e-4 in
+/// float and 2e-2 in bfloat16; `follow`, `accumulate`, `multiply`, `drop` in float have its bits.
 template <class M>
 concept device_math = device_memory_and_order<M> && device_products<M, geometry::dense> &&
                       device_products<M, geometry::convolution> && device_layers<M> && device_step_math<M>;

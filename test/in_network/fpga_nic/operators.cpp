@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+// test: address thread
+#include <in_network/fpga_nic/device_under_test.hpp>
+#include <laws/all_topologies.hpp>
+#include <laws/moving_operators.hpp>
+#include <laws/reducing_operators.hpp>
+#include <support/counted_new.hpp>
+#include <support/watched.hpp>
+#include <tutti/automatic.hpp>
+#include <tutti/dup.hpp>
+#include <tutti/in_network/fpga_nic.hpp>
+#include <tutti/reduction/fixed_point_sum.hpp>
+#include <tutti/reduction/saturating_sum.hpp>
+#include <tutti/spawn.hpp>
+#include <tutti/topology/binary_tree.hpp>
+#include <tutti/topology/hierarchical.hpp>
+#include <tutti/topology/in_network.hpp>
+#include <tutti/topology/ring.hpp>
+#include <tutti/topology/star.hpp>
+#include <tutti/transport/loopback.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <ostream>
+#include <string>
+#include <vector>
+
+// The laws of the operators over ranks of one process and a device there, on a network that loses, repeats and
+// reorders packets.
+
+namespace {
+
+using tutti::in_network;
+using tutti::rank_type;
+using network = tutti::detail::fpga_nic::in_process_network;
+using nic = tutti::fpga_nic<tutti::loopback, tutti::detail::fpga_nic::in_process_link>;
+static_assert(tutti::helps<nic> && tutti::lends<nic> && tutti::answers<nic> && tutti::inquires<nic>);
+
+struct trial {
+  double loss = 0;
+  bool device = true;
+  std::uint32_t stand_in_share = 0;
+  std::uint32_t slot_count = 64;
+};
+std::ostream& operator<<(std::ostream& out, trial const& t) {
+  return out << "loss " << t.loss << (t.device ? "" : ", no device") << ", share " << t.stand_in_share;
+}
+
+/// Runs check(world) on n ranks; what it returns is a complaint. Returns what the device has counted.
+template <class Check>
+tutti::detail::fpga_nic::counters agree(rank_type n, trial const& t, Check check) {
+  network net(n, {.loss = t.loss, .duplication = t.loss, .reordering = t.loss, .seed = n, .device = device_under_test});
+  tutti::world_options<nic> options;
+  options.deadline = std::chrono::seconds(40);
+  options.transport.network = {&net, t.device};
+  options.transport.slot_count = t.slot_count;
+  options.transport.stand_in_share = t.stand_in_share;
+  auto const results = tutti::spawn<nic>(n, check, options);
+  for (rank_type r = 0; r < n; ++r) {
+    std::string const complaint = results[r] ? results[r].value() : results[r].failure().text;
+    BOOST_TEST(complaint.empty(), "rank " << r << " of " << n << ", " << t << ": " << complaint);
+  }
+  return net.counted();
+}
+
+constexpr trial lossless{};
+constexpr trial lossy{.loss = 0.01, .stand_in_share = 64};
+constexpr trial very_lossy{.loss = 0.05};
+constexpr trial without_device{.loss = 0.01, .device = false};
+constexpr rank_type sizes[] = {1, 2, 3, 4, 5, 8, 16};
+
+std::vector<float> numbers(std::size_t count, rank_type rank) {
+  std::vector<float> v(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    v[i] = static_cast<float>(std::sin(static_cast<double>(i) * 0.37 + rank));
+  }
+  return v;
+}
+bool same_bits(std::vector<float> const& a, std::vector<float> const& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(operators_equal_the_sequential_answer) {
+  for (rank_type const n : sizes) {
+    agree(n, lossless, [](auto& world) -> std::string {
+      std::string bad = laws::reducing(world, in_network{}, tutti::sum<float>{}, 1023);
+      bad = bad.empty() ? laws::moving<laws::triple>(world, in_network{}, 1023) : bad;
+      return bad.empty() ? laws::reducing(world, in_network{}, laws::composition{}, 48) : bad;  // runs by `star`
+    });
+    agree(n, lossless, [](auto& world) {
+      return laws::allreduces(world, tutti::hierarchical{tutti::binary_tree{}, in_network{}, 3}, tutti::sum<float>{},
+                              1023);
+    });
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_communicator_has_the_same_workers_always) {
+  std::atomic<int> refused = 0;
+  agree(4, lossless, [&](auto& world) -> std::string {
+    tutti::allreduce flat{world, in_network{}, tutti::sum<float>{}};
+    tutti::allreduce deep{world, tutti::hierarchical{tutti::binary_tree{}, in_network{}, 2}, tutti::sum<float>{}};
+    std::vector<float> v(100, 1);
+    try {
+      flat(v);
+      deep(v);
+    } catch (tutti::precondition_error const& e) {
+      ++refused;
+      return std::string(e.what()).find("communicator of its own") != std::string::npos ? "" : e.what();
+    } catch (tutti::error const& e) {  // another rank was refused first
+      return e.kind() == tutti::failure::cancelled ? "" : e.what();
+    }
+    return "nothing was thrown";
+  });
+  BOOST_TEST(refused > 0);
+}
+
+// Lanes share a window: what fills it on one rank may wait for what another rank could not send for want of room.
+BOOST_AUTO_TEST_CASE(many_flows_that_begin_in_any_order_end) {
+  agree(4, {.loss = 0.01, .slot_count = 256}, [](auto& world) -> std::string {
+    tutti::allreduce sum{world, in_network{}, tutti::sum<float>{}};
+    std::vector<std::vector<float>> all(tutti::collective_lanes + 2, std::vector<float>(100'000, 1));
+    for (int k = 0; k < 3; ++k) {
+      std::vector<tutti::request> pending;
+      for (auto& v : all) {
+        pending.push_back(sum.start(v));
+      }
+      for (std::size_t i = 0; i != pending.size(); ++i) {
+        pending[(i * 3 + world.rank()) % pending.size()].wait();
+      }
+    }
+    return all[0][99'999] == 64 && all.back()[0] == 64 ? "" : "a wrong sum";
+  });
+}
+
+BOOST_AUTO_TEST_CASE(sums_have_the_bits_of_star_or_equal_bits_everywhere) {
+  for (trial const& t : {lossless, lossy, very_lossy, without_device}) {
+    for (rank_type const n : sizes) {
+      if (support::watched && n > 5) {
+        continue;
+      }
+      auto const counted = agree(n, t, [&](auto& world) -> std::string {
+        tutti::allreduce sum{world, in_network{}, tutti::sum<float>{}};
+        tutti::allreduce reference{world, tutti::star{}, tutti::sum<float>{}};
+        tutti::broadcast share{world, tutti::star{}};
+        for (std::size_t const count : {std::size_t{1}, std::size_t{300}, std::size_t{20'000}}) {
+          for (std::size_t const segment : {std::size_t{0}, std::size_t{10'000}}) {
+            sum.segment(segment);
+            auto v = numbers(count, world.rank());
+            v[0] = -0.0F;
+            auto expected = v;
+            sum(v);
+            if (world.size() <= 8) {
+              reference(expected);
+            } else {
+              expected = v;
+              share(expected, 0);
+            }
+            if (!same_bits(v, expected)) {
+              return "other bits in a sum of " + std::to_string(count);
+            }
+          }
+        }
+        return {};
+      });
+      BOOST_TEST((counted.completed != 0) == (t.device && n > 1), n << " ranks, " << t << ": " << counted.completed);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(other_operations_are_right_where_packets_are_lost) {
+  for (trial const& t : {lossy, very_lossy, without_device}) {
+    agree(5, t, [](auto& world) -> std::string {
+      tutti::reduce largest{world, in_network{}, tutti::max<float>{}};
+      tutti::broadcast share{world, in_network{}};
+      tutti::allreduce mean{world, in_network{}, tutti::mean<float>{}};
+      tutti::allreduce mean_by_star{world, tutti::star{}, tutti::mean<float>{}};
+      tutti::allreduce saturating{world, in_network{}, tutti::saturating_sum<std::int32_t>{}};
+      tutti::reduce largest_by_star{world, tutti::star{}, tutti::max<float>{}};
+      constexpr std::size_t count = 5000;
+      for (rank_type root = 0; root != world.size(); ++root) {
+        auto const mine = numbers(count, world.rank());
+        std::vector<float> a(count);
+        std::vector<float> b(count);
+        largest(mine, a, root);
+        largest_by_star(mine, b, root);
+        auto shared = mine;
+        share(shared, root);
+        auto c = mine;
+        auto d = mine;
+        mean(c);
+        mean_by_star(d);
+        std::vector<std::int32_t> whole(count, INT32_MAX / 4 * (world.rank() == root ? -1 : 1));
+        saturating(whole);
+        if (!same_bits(a, b) || !same_bits(shared, numbers(count, root)) || !same_bits(c, d) ||
+            whole != std::vector<std::int32_t>(count, whole[0])) {
+          return "wrong with root " + std::to_string(root);
+        }
+      }
+      return {};
+    });
+  }
+}
+
+// Ranks lift, the device adds integers and knows of no factor: what has overflowed is seen, and the bits are a ring's.
+BOOST_AUTO_TEST_CASE(a_device_adds_fixed_point_numbers) {
+  for (trial const& t : {lossless, lossy, without_device}) {
+    for (rank_type const n : {1U, 2U, 5U, 16U}) {
+      if (support::watched && n > 5) {
+        continue;
+      }
+      agree(n, t, [&](auto& world) -> std::string {
+        tutti::fixed_point_sum const how{1e6F, world.size()};
+        tutti::allreduce sum{world, in_network{}, how};
+        tutti::allreduce deep{world, tutti::hierarchical{tutti::binary_tree{}, in_network{}, 1}, how};
+        tutti::reduce total{world, in_network{}, how};
+        tutti::allreduce reference{world, tutti::ring{}, how};
+        static_assert(tutti::has_helpers<std::remove_cvref_t<decltype(sum.topology())>, tutti::op::allreduce>);
+        auto const mine = [&] {
+          auto v = numbers(20'000, world.rank());
+          v[17] = world.rank() == 1 ? 1e9F : -1e9F;
+          v[18] = world.rank() == 0 ? std::nanf("") : 1.0F;
+          return v;
+        }();
+        auto expected = mine;
+        reference(expected);
+        for (std::size_t const segment : {std::size_t{0}, std::size_t{10'000}}) {
+          sum.segment(segment);
+          auto in_place = mine;
+          std::vector<float> apart(mine.size());
+          sum(in_place);
+          deep(mine, apart);
+          std::vector<float> at_root = mine;
+          total(at_root, world.size() - 1);
+          bool const root = world.rank() == world.size() - 1;
+          if (!same_bits(in_place, expected) || !same_bits(apart, expected) ||
+              !same_bits(at_root, root ? expected : mine)) {
+            return "other bits, segments of " + std::to_string(segment);
+          }
+        }
+        return std::isnan(expected[17]) && std::isnan(expected[18]) && !std::isnan(expected[19]) ? "" : "no overflow";
+      });
+    }
+  }
+}
+
+// What is measured of the device is what `automatic` goes by, for operations that it can do.
+BOOST_AUTO_TEST_CASE(automatic_knows_the_device_and_what_it_can_do) {
+  agree(4, lossless, [](auto& world) -> std::string {
+    // Measuring is no operation of the user's: others than all ranks may take part later, on a communicator of its own.
+    auto apart = tutti::dup(world);
+    (void)tutti::automatic(apart, {.how = {.budget = std::chrono::milliseconds(1)}, .anew = true});
+    tutti::allreduce deep{apart, tutti::hierarchical{tutti::binary_tree{}, in_network{}, 2}, tutti::sum<float>{}};
+    std::vector<float> by_hosts(100, 1);
+    deep(by_hosts);
+    tutti::automatic const unaware(apart, {.how = {.budget = std::chrono::milliseconds(1)}, .anew = true});
+    if (by_hosts[99] != 4 || !unaware.profile().helper.points.empty()) {
+      return "a device that serves some ranks was measured by all";
+    }
+    tutti::automatic const best(world, {.how = {.budget = std::chrono::milliseconds(1)}, .anew = true});
+    auto const times = [&](tutti::demands needs) {
+      auto const ways = best.predict(tutti::op::allreduce{}, 4096, needs);
+      return std::ranges::count_if(
+          ways, [](auto const& p) { return p.way.topology.kind() == tutti::schedule_kind::in_network && p.time > 0; });
+    };
+    if (times({.helped = true}) != 1 || times({}) != 0) {
+      return "the device is a candidate where it cannot help, or none where it can";
+    }
+    best.prefer("allreduce=in_network; reduce=in_network; broadcast=in_network");
+    auto const by = [&](auto const& sum) { return sum.explain(4000).find(": in_network, ") != std::string::npos; };
+    if (!by(tutti::allreduce{world, best, tutti::sum<float>{}}) ||
+        by(tutti::allreduce{world, best, tutti::sum<double>{}}) || !by(tutti::broadcast{world, best})) {
+      return "what is preferred is not run, or run where it cannot be";
+    }
+    tutti::fixed_point_sum const as_integers{1e3F, world.size()};
+    tutti::allreduce lifting{world, best, as_integers};
+    tutti::allreduce picked{world, tutti::selection(tutti::schedule_kind::in_network), as_integers};
+    std::vector<float> a(2000, 1.5F);
+    std::vector<float> b(2000, 1.5F);
+    lifting(a);
+    picked(b);
+    if (by(lifting) || a[1999] != 6 || b[1999] != 6) {
+      return "what ranks lift is wrong, or a schedule is picked that does not lift it";
+    }
+    std::string bad = laws::reducing(world, best, tutti::sum<float>{}, 1023);
+    bad = bad.empty() ? laws::reducing(world, best, tutti::sum<double>{}, 1023) : bad;
+    bad = bad.empty() ? laws::reducing(world, best, laws::composition{}, 48) : bad;
+    std::vector<float> v(3000);
+    auto const found = best.autotune(world, tutti::op::allreduce{}, v, {.ways = 100, .within = 1e9, .turns = 1});
+    return bad.empty() && !found.starts_with("allreduce:8193-16384=") ? found : bad;
+  });
+}
+
+BOOST_AUTO_TEST_CASE(an_operator_that_has_run_allocates_nothing) {
+  agree(4, lossless, [](auto& world) -> std::string {
+    tutti::allreduce sum{world, in_network{}, tutti::sum<float>{}};
+    sum.segment(20'000);
+    std::vector<float> v(30'000, 1);
+    for (int k = 0; k < 20; ++k) {
+      sum(v);
+    }
+    long const before = support::allocations_of_this_thread;
+    for (int k = 0; k < 20; ++k) {
+      sum(v);
+    }
+    long const more = support::allocations_of_this_thread - before;
+    return more == 0 ? "" : std::to_string(more) + " allocations";
+  });
+}

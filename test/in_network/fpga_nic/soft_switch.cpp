@@ -1,0 +1,983 @@
+// SPDX-License-Identifier: Apache-2.0
+// test: address thread
+#include <in_network/fpga_nic/packets.hpp>
+#include <in_network/fpga_nic/worker.hpp>
+#include <support/counted_new.hpp>
+#include <tutti/error.hpp>
+#include <tutti/in_network/detail/fpga_nic/in_process_port.hpp>
+#include <tutti/in_network/detail/fpga_nic/summing_switch.hpp>
+#include <tutti/in_network/detail/fpga_nic/turns.hpp>
+#include <tutti/in_network/detail/udp/udp_port.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <deque>
+#include <fcntl.h>
+#include <fstream>
+#include <memory>
+#include <netinet/in.h>
+#include <netinet/udp.h>
+#include <optional>
+#include <poll.h>
+#include <spawn.h>
+#include <string>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <thread>
+#include <tuple>
+#include <unistd.h>
+#include <vector>
+
+namespace nic = tutti::detail::fpga_nic;
+namespace net = tutti::detail::net;
+using namespace packets;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// A switch whose members are numbers, and what it has answered.
+struct bench {
+  struct answer {
+    unsigned to;
+    nic::header h;
+    std::vector<std::byte> payload;
+  };
+
+  nic::summing_switch<unsigned> device{};
+  tutti::time_point now = 1h;
+  std::vector<answer> answers{};
+
+  explicit bench(nic::switch_limits const& limits = {}, nic::seal const& s = {}) : device(limits, s) {}
+
+  /// What the switch answers to these bytes.
+  std::vector<answer> const& take(unsigned from, std::span<std::byte const> bytes, bool congested = false) {
+    answers.clear();
+    device.take(from, bytes, congested, now,
+                [&](unsigned to, nic::header const& h, std::span<std::byte const> payload) {
+                  answers.push_back({to, h, {payload.begin(), payload.end()}});
+                });
+    BOOST_TEST(device.counted().packets == device.counted().accounted());
+    return answers;
+  }
+  std::vector<answer> const& take(unsigned from, nic::header const& h, bool congested = false) {
+    return take(from, written(h, std::vector<std::byte>(h.length)), congested);
+  }
+  /// Joins job `job` from address `from`.
+  answer join(unsigned from, unsigned worker, unsigned workers, std::uint16_t slots = 4, std::uint32_t job = 0x1234,
+              std::uint32_t lease_ms = 1000, std::uint32_t proof = 7) {
+    nic::header h = contribution(worker, workers, 0, nic::terms::bytes);
+    h.kind = nic::kind::join;
+    h.operation = tutti::network_operation::none;
+    h.job = job;
+    h.fingerprint = proof;
+    std::vector<std::byte> terms(nic::terms::bytes);
+    nic::write(nic::terms{lease_ms, slots}, terms.data());
+    auto const& got = take(from, written(h, terms));
+    BOOST_TEST_REQUIRE(got.size() == 1U);
+    return got[0];
+  }
+  /// Joins a guarded switch, with the proof that it asks for.
+  answer join_with_proof(unsigned from, unsigned worker, unsigned workers, std::uint16_t slots, std::uint32_t job) {
+    answer const asked = join(from, worker, workers, slots, job, 60'000, 0);
+    return asked.h.kind == nic::kind::joined ? asked
+                                             : join(from, worker, workers, slots, job, 60'000, asked.h.fingerprint);
+  }
+  /// True if two members, at these addresses, join a job with this number of slots, and have a sum of it.
+  bool sums(unsigned first, unsigned second, std::uint16_t slots, std::uint32_t job) {
+    for (unsigned w = 0; w != 2; ++w) {
+      now += 1ms;
+      answer const a = join_with_proof(w == 0 ? first : second, w, 2, slots, job);
+      if (a.h.kind != nic::kind::joined || nic::read_terms(a.payload).slot_count != slots) {
+        return false;
+      }
+    }
+    nic::header h = contribution(0, 2, 0, 8);
+    h.job = job;
+    take(first, h);
+    h.worker = 1;
+    return take(second, h).size() == 2;
+  }
+  [[nodiscard]] bool has(std::uint32_t job) const {
+    return std::ranges::any_of(device.jobs(), [&](auto const& j) { return j.nonce() == job; });
+  }
+};
+
+/// A guarded switch with room for this number of jobs of ten slots.
+bench guarded(std::size_t jobs) {
+  return bench({.memory = jobs * 10 * nic::slot_table::bytes(1, 0), .guard = nic::key{}});
+}
+
+bool is_refusal(bench::answer const& a, nic::refusal why) {
+  return a.h.kind == nic::kind::refuse && nic::read_refusal(a.payload) == why;
+}
+nic::header of_kind(nic::kind k, unsigned worker, unsigned workers, std::uint32_t sequence = 0) {
+  nic::header h = contribution(worker, workers, sequence, 0);
+  h.kind = k;
+  return h;
+}
+
+BOOST_AUTO_TEST_SUITE(the_switch)
+
+BOOST_AUTO_TEST_CASE(a_member_gets_what_is_left_when_it_joins) {
+  std::size_t const of_slot = nic::slot_table::bytes(1, 0);
+  bench b({.jobs = 3, .slot_count = 10, .memory = 15 * of_slot, .lease = 2s});
+  auto const a = b.join(100, 0, 2, 20, 1, 5000);
+  BOOST_TEST((a.to == 100 && a.h.kind == nic::kind::joined && a.h.job == 1));
+  BOOST_TEST((nic::read_terms(a.payload) == nic::terms{2000, 10}));
+  BOOST_TEST((nic::read_terms(b.join(101, 1, 2, 1, 1, 1500).payload) == nic::terms{1500, 10}));
+  BOOST_TEST((nic::read_terms(b.join(100, 0, 1, 20, 2).payload) == nic::terms{1000, 5}));
+  BOOST_TEST(is_refusal(b.join(100, 0, 1, 1, 3), nic::refusal::no_slots));
+  b.now += 3s;  // the leases run out
+  BOOST_TEST((b.join(100, 0, 1, 1, 3).h.kind == nic::kind::joined));
+  BOOST_TEST(b.device.jobs().size() == 1U);
+  for (std::uint32_t const job : {4U, 5U}) {
+    BOOST_TEST((b.join(100, 0, 1, 1, job).h.kind == nic::kind::joined));
+  }
+  BOOST_TEST(is_refusal(b.join(100, 0, 1, 1, 6), nic::refusal::no_slots));
+}
+
+BOOST_AUTO_TEST_CASE(a_device_may_have_room_for_few_members_and_fewer_slots_in_order) {
+  bench b({.members = 8, .slot_count = 16, .slots_in_order = 2});
+  BOOST_TEST(is_refusal(b.join(100, 0, 9), nic::refusal::no_slots));
+  BOOST_TEST((nic::read_terms(b.join(100, 0, 8, 20, 1).payload).slot_count == 16));
+  nic::header h = contribution(0, 2, 0, nic::terms::bytes);
+  h.kind = nic::kind::join;
+  h.flags = nic::flag::in_rank_order;
+  std::vector<std::byte> terms(nic::terms::bytes);
+  nic::write(nic::terms{1000, 20}, terms.data());
+  BOOST_TEST((nic::read_terms(b.take(100, written(h, terms)).at(0).payload).slot_count == 2));
+}
+
+BOOST_AUTO_TEST_CASE(an_operation_has_no_more_workers_than_its_job_has_members) {
+  bench b;
+  std::ignore = b.join(100, 0, 2);
+  auto const before = b.device.jobs();
+  nic::header h = contribution(0, 3, 0, 8);
+  BOOST_TEST(is_refusal(b.take(100, h).at(0), nic::refusal::unsupported));
+  h.kind = nic::kind::supply;
+  BOOST_TEST(is_refusal(b.take(100, h).at(0), nic::refusal::unsupported));
+  BOOST_TEST((b.device.jobs() == before));
+  BOOST_TEST(b.take(100, contribution(0, 1, 0, 8)).size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(joining_again_changes_nothing_and_a_number_is_one_members) {
+  bench b;
+  std::ignore = b.join(100, 0, 2);
+  std::ignore = b.join(101, 1, 2);
+  b.take(100, contribution(0, 2, 0, 8));
+  auto const before = b.device.jobs();
+  BOOST_TEST((b.join(100, 0, 2).h.kind == nic::kind::joined));
+  for (auto const& [from, worker, workers, taken] :
+       {std::tuple{102U, 1U, 2U, 1U}, {100U, 1U, 2U, 0U}, {100U, 0U, 3U, 0U}}) {
+    b.now += 1ms;
+    auto const a = b.join(from, worker, workers);
+    BOOST_TEST((is_refusal(a, nic::refusal::mismatch) && a.h.worker == taken && a.h.workers == 2));
+  }
+  b.now -= 3ms;
+  std::ignore = b.join(101, 1, 2);
+  BOOST_TEST((b.device.jobs() == before));
+  b.now += 900ms;
+  b.take(100, of_kind(nic::kind::query, 0, 2));  // renews its lease, as any packet
+  b.now += 900ms;
+  BOOST_TEST(is_refusal(b.join(102, 0, 2), nic::refusal::mismatch));
+  BOOST_TEST((b.join(102, 1, 2).h.kind == nic::kind::joined));
+  b.now += 1ms;
+  BOOST_TEST(is_refusal(b.take(101, contribution(1, 2, 0, 8)).at(0), nic::refusal::unknown));
+  BOOST_TEST(b.take(102, contribution(1, 2, 0, 8)).size() == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(a_member_has_one_number_at_a_time) {
+  bench b;
+  std::ignore = b.join(100, 0, 3);
+  auto const a = b.join(100, 2, 3);
+  BOOST_TEST((is_refusal(a, nic::refusal::mismatch) && a.h.worker == 0 && a.h.workers == 3));
+  b.now += 2s;  // its lease has run out
+  BOOST_TEST((b.join(100, 2, 3).h.kind == nic::kind::joined));
+  BOOST_TEST((b.join(101, 0, 3).h.kind == nic::kind::joined));
+}
+
+BOOST_AUTO_TEST_CASE(a_job_begins_when_its_sender_has_proven_its_address) {
+  bench b = guarded(1);
+  auto const asked = b.join(100, 0, 2, 10, 1, 1000, 0);
+  BOOST_TEST((asked.to == 100 && is_refusal(asked, nic::refusal::unknown) && asked.h.fingerprint != 0));
+  BOOST_TEST(asked.payload.size() < nic::terms::bytes);  // it is no help to those that flood others
+  BOOST_TEST(nic::asks_for_proof(asked.h, nic::refusal::unknown));
+  std::uint32_t const proof = asked.h.fingerprint;
+  for (auto const& [from, job, said] : {std::tuple{101U, 1U, proof}, {100U, 2U, proof}, {100U, 1U, proof ^ 2}}) {
+    BOOST_TEST(is_refusal(b.join(from, 0, 2, 10, job, 1000, said), nic::refusal::unknown));
+  }
+  BOOST_TEST(b.device.jobs().empty());
+  BOOST_TEST((b.join(100, 0, 2, 10, 1, 1000, proof).h.kind == nic::kind::joined));
+  BOOST_TEST((b.join(101, 1, 2, 10, 1, 1000, 0).h.kind == nic::kind::joined));  // who knows of the job
+  b.now += 1ms;
+  unsigned answered = 0;
+  for (std::uint32_t job = 2; job != 102; ++job) {
+    nic::header h = of_kind(nic::kind::join, 0, 2);
+    h.operation = tutti::network_operation::none;
+    h.job = job;
+    h.length = nic::terms::bytes;
+    answered += static_cast<unsigned>(b.take(102, h).size());
+  }
+  BOOST_TEST(answered == 10U);  // in a millisecond
+}
+
+// Claims that nothing has come of cost others nothing, whatever they ask for.
+BOOST_AUTO_TEST_CASE(claims_make_way) {
+  for (std::uint16_t const slots : std::initializer_list<std::uint16_t>{10, 1, 60'000}) {
+    bench b = guarded(3);
+    for (std::uint32_t job = 100; job != 140; ++job) {
+      b.now += 1ms;
+      std::ignore = b.join_with_proof(66, 0, 6, slots, job);
+    }
+    b.now += 1ms;
+    BOOST_TEST(b.sums(1, 2, 10, 1));
+    for (std::uint32_t job = 200; job != 240; ++job) {
+      b.now += 100ms;
+      std::ignore = b.join_with_proof(66, 0, 6, slots, job);
+      BOOST_TEST(b.has(1));
+    }
+    b.now += 1s;
+    BOOST_TEST(b.sums(3, 4, 10, 2));
+    BOOST_TEST(b.has(1));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_claim_with_weights_makes_way_for_those_of_others) {
+  bench b = guarded(3);
+  auto const store = [&](unsigned from, std::uint32_t job, std::uint32_t k) {
+    nic::header h = of_kind(nic::kind::supply, 0, 2, k);
+    h.job = job;
+    h.flags = nic::flag::keyed;
+    h.length = nic::block_bytes;
+    return b.take(from, h).front().h.kind == nic::kind::result;
+  };
+  BOOST_TEST(b.sums(1, 2, 10, 1));
+  std::ignore = b.join_with_proof(66, 0, 2, 10, 100);
+  BOOST_TEST(store(66, 100, 8));
+  b.now += 1s;
+  BOOST_TEST(store(1, 1, 20));
+  BOOST_TEST(!b.has(100));
+}
+
+// One that has begun many makes way for one that has few, but not for its equals.
+BOOST_AUTO_TEST_CASE(hosts_share_a_switch) {
+  bench b = guarded(3);
+  for (std::uint32_t job = 1; job != 4; ++job) {
+    BOOST_TEST(b.sums(1, 2, 10, job));
+  }
+  BOOST_TEST(!b.sums(1, 2, 10, 4));
+  BOOST_TEST(b.sums(3, 4, 10, 5));
+  BOOST_TEST(!b.has(1));
+  BOOST_TEST(!b.sums(3, 4, 10, 6));
+  BOOST_TEST(b.sums(5, 6, 10, 7));
+  BOOST_TEST((b.has(3) && b.has(5) && b.has(7)));
+  BOOST_TEST(!b.sums(8, 9, 10, 8));
+}
+
+BOOST_AUTO_TEST_CASE(addresses_tell_hosts) {
+  auto const at = [](char const* host, std::uint16_t port) { return nic::endpoint(net::resolve(host, port).front()); };
+  for (auto const& [a, b, are] : {std::tuple{"10.0.0.1", "10.0.0.1", true},
+                                  {"10.0.0.1", "10.0.0.2", false},
+                                  {"2001:db8::1", "2001:db8::2:3", true},
+                                  {"2001:db8::1", "2001:db8:0:1::1", false},
+                                  {"fe80::1", "fe80::2", false},
+                                  {"::1", "127.0.0.1", false}}) {
+    BOOST_TEST(nic::are_on_one_host(at(a, 1), at(b, 2)) == are, a << " " << b);
+  }
+  nic::key const k{};
+  BOOST_TEST(nic::proof_of(k, at("10.0.0.1", 1), 1) != nic::proof_of(k, at("10.0.0.1", 2), 1));
+  BOOST_TEST(nic::proof_of(k, at("10.0.0.1", 1), 1) != nic::proof_of(k, at("10.0.0.2", 1), 1));
+  BOOST_TEST(nic::proof_of(k, at("10.0.0.1", 1), 1) != nic::proof_of(k, at("10.0.0.1", 1), 2));
+}
+
+BOOST_AUTO_TEST_CASE(unknown_senders_change_nothing_and_get_little) {
+  bench b;
+  std::ignore = b.join(100, 0, 1);
+  auto const before = b.device.jobs();
+  nic::header other_job = contribution(0, 1, 0, 8);
+  other_job.job = 99;
+  for (nic::header const& h : {contribution(0, 1, 0, 8), other_job}) {
+    b.now += 1ms;
+    auto const& got = b.take(h.job == 99 ? 100 : 666, h);
+    BOOST_TEST_REQUIRE(got.size() == 1U);
+    BOOST_TEST(is_refusal(got[0], nic::refusal::unknown));
+    b.take(666, h);  // at once
+    BOOST_TEST(b.answers.empty());
+  }
+  b.now += 1ms;
+  for (auto const k : {nic::kind::query, nic::kind::leave, nic::kind::end}) {
+    BOOST_TEST(b.take(666, of_kind(k, 0, 1)).empty());  // any answer would be longer
+  }
+  BOOST_TEST((b.device.jobs() == before));
+  BOOST_TEST(b.device.counted().of(nic::refusal::unknown) == 7U);
+  BOOST_TEST(b.device.counted().unanswered == 5U);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_malformed_or_badly_tagged_or_an_answer_is_counted_and_not_answered) {
+  nic::seal const seal(nic::key{std::byte{1}});
+  bench b({}, seal);
+  std::vector<std::byte> const eight(8);
+  BOOST_TEST(b.take(100, written(contribution(0, 1, 0, 8), eight)).empty());
+  BOOST_TEST(b.take(100, written(contribution(0, 1, 0, 8), eight, nic::seal(nic::key{std::byte{2}}))).empty());
+  BOOST_TEST(b.device.counted().badly_tagged == 2U);
+  BOOST_TEST(b.take(100, std::span(eight)).empty());
+  for (auto const& [kind, length] :
+       {std::pair{nic::kind::joined, 6U}, {nic::kind::result, 8U}, {nic::kind::missing, 0U}, {nic::kind::refuse, 1U}}) {
+    nic::header h = of_kind(kind, 0, 1);
+    h.length = static_cast<std::uint16_t>(length);
+    BOOST_TEST(b.take(100, written(h, std::vector<std::byte>(length), seal)).empty());
+  }
+  BOOST_TEST(b.device.counted().malformed == 5U);
+}
+
+BOOST_AUTO_TEST_CASE(each_worker_gets_the_result_or_only_word_of_it) {
+  bench b;
+  for (unsigned m = 0; m < 4; ++m) {
+    std::ignore = b.join(100 + m, m, 4);
+  }
+  // Members 3 and 1 are the workers 0 and 1.
+  nic::header h = contribution(0, 2, 5, 8);
+  h.flags = nic::flag::no_data;
+  BOOST_TEST(b.take(103, h).empty());
+  auto const got = b.take(101, contribution(1, 2, 5, 8));
+  BOOST_TEST_REQUIRE(got.size() == 2U);
+  BOOST_TEST((got[0].to == 103 && got[0].h.worker == 0 && got[0].payload.empty() && got[0].h.has(nic::flag::no_data)));
+  BOOST_TEST((got[1].to == 101 && got[1].h.worker == 1 && got[1].payload.size() == 8));
+  BOOST_TEST((got[1].h.kind == nic::kind::result && got[1].h.sequence == 5 && got[1].h.job == 0x1234));
+  b.take(103, contribution(0, 2, 7, 8));
+  BOOST_TEST((b.take(101, contribution(1, 2, 7, 8)).at(0).payload.size() == 8));  // it is asked anew each time
+  b.take(101, contribution(1, 2, 9, 8));
+  b.take(103, contribution(0, 2, 9, 8));
+  // And again, when it asks or contributes again.
+  for (auto const k : {nic::kind::query, nic::kind::contribute}) {
+    nic::header again = contribution(1, 2, 9, k == nic::kind::query ? 0 : 8);
+    again.kind = k;
+    BOOST_TEST((b.take(101, again).size() == 1 && b.answers[0].payload.size() == 8));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_query_gets_a_bitmap_of_what_is_there) {
+  bench b;
+  for (unsigned m = 0; m < 10; ++m) {
+    std::ignore = b.join(100 + m, m, 10);
+  }
+  BOOST_TEST((b.take(100, of_kind(nic::kind::query, 0, 10)).at(0).payload.empty()));
+  b.take(100, contribution(0, 10, 0, 8));
+  b.take(109, contribution(9, 10, 0, 8));
+  auto const a = b.take(103, of_kind(nic::kind::query, 3, 10)).at(0);
+  BOOST_TEST((a.h.kind == nic::kind::missing && a.to == 103 && a.payload == std::vector{std::byte{1}, std::byte{2}}));
+}
+
+BOOST_AUTO_TEST_CASE(a_mismatch_names_the_other_worker) {
+  bench b;
+  std::ignore = b.join(100, 0, 3);
+  std::ignore = b.join(102, 2, 3);
+  b.take(102, contribution(2, 3, 0, 8));
+  nic::header other = contribution(0, 1, 0, 8);
+  auto const a = b.take(100, other).at(0);
+  BOOST_TEST((is_refusal(a, nic::refusal::mismatch) && a.to == 100 && a.h.worker == 2 && a.h.workers == 3));
+}
+
+BOOST_AUTO_TEST_CASE(a_job_ends_with_its_last_member_or_by_its_first) {
+  bench b;
+  std::ignore = b.join(100, 0, 2);
+  std::ignore = b.join(101, 1, 2);
+  BOOST_TEST(is_refusal(b.take(101, of_kind(nic::kind::end, 1, 2)).at(0), nic::refusal::mismatch));
+  b.take(100, of_kind(nic::kind::end, 0, 2));
+  BOOST_TEST(b.device.jobs().empty());
+  std::ignore = b.join(100, 0, 2);
+  std::ignore = b.join(101, 1, 2);
+  b.take(100, of_kind(nic::kind::leave, 0, 2));
+  BOOST_TEST(b.device.jobs().size() == 1U);
+  b.take(101, of_kind(nic::kind::leave, 1, 2));
+  BOOST_TEST(b.device.jobs().empty());
+  std::ignore = b.join(100, 0, 1);
+  b.now += 2s;
+  b.device.free_abandoned(b.now);
+  BOOST_TEST(b.device.jobs().empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_member_that_has_left_gets_no_result) {
+  bench b;
+  std::ignore = b.join(100, 0, 2);
+  std::ignore = b.join(101, 1, 2);
+  b.take(100, contribution(0, 2, 0, 8));
+  b.take(100, of_kind(nic::kind::leave, 0, 2));
+  auto const& got = b.take(101, contribution(1, 2, 0, 8));
+  BOOST_TEST((got.size() == 1 && got[0].to == 101));
+}
+
+BOOST_AUTO_TEST_CASE(congestion_is_told_once_to_the_member_that_met_it) {
+  bench b;
+  std::ignore = b.join(100, 0, 2);
+  std::ignore = b.join(101, 1, 2);
+  b.take(100, contribution(0, 2, 0, 8), true);
+  auto const got = b.take(101, contribution(1, 2, 0, 8));
+  BOOST_TEST_REQUIRE(got.size() == 2U);
+  BOOST_TEST((got[0].h.has(nic::flag::congested) && !got[1].h.has(nic::flag::congested)));
+  BOOST_TEST(!b.take(100, contribution(0, 2, 0, 8)).at(0).h.has(nic::flag::congested));
+  BOOST_TEST(b.device.counted().congested == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(jobs_know_nothing_of_each_other) {
+  bench b;
+  for (std::uint32_t const job : {1U, 2U}) {
+    for (unsigned w : {0U, 1U}) {
+      std::ignore = b.join(100 + w, w, 2, 1, job);
+    }
+  }
+  nic::header h = contribution(0, 2, 0, 8);
+  h.job = 1;
+  BOOST_TEST(b.take(100, h).empty());
+  h = contribution(1, 2, 0, 8);
+  h.job = 2;
+  BOOST_TEST(b.take(101, h).empty());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+// A job with 16 packets under way is served as often as one with 500, whose answers are followed by more at once.
+BOOST_AUTO_TEST_CASE(jobs_are_served_in_turns_whatever_their_windows) {
+  nic::turns<unsigned> waiting(3, 1000, 10);
+  auto const send = [&](std::uint32_t job, std::size_t count) {
+    nic::header h = contribution(0, 1, 0, 8);
+    h.job = job;
+    for (std::size_t i = 0; i < count; ++i) {
+      BOOST_TEST_REQUIRE(waiting.add(job, written(h, std::vector<std::byte>(8)), false, job));
+    }
+  };
+  std::array<std::size_t, 3> served{};
+  for (std::uint32_t const job : {0U, 1U, 2U}) {
+    send(job, job == 0 ? 500 : 16);
+  }
+  for (int round = 0; round < 1000; ++round) {
+    std::vector<unsigned> again;
+    waiting.serve(10, [&](unsigned from, std::span<std::byte const> bytes, bool) {
+      nic::packet p;
+      BOOST_TEST_REQUIRE((nic::parse(bytes, p) && p.head.job == from));
+      ++served[from];
+      again.push_back(from);
+    });
+    for (unsigned const job : again) {
+      send(job, 1);
+    }
+  }
+  BOOST_TEST(std::ranges::max(served) - std::ranges::min(served) <= 1U);
+  BOOST_TEST(waiting.size() == 532U);
+}
+
+// Unknown senders have one line, and little of the room, whatever they call their jobs.
+BOOST_AUTO_TEST_CASE(unknown_senders_share_a_line_that_is_short) {
+  nic::turns<unsigned> waiting(2, 7, 3);
+  auto const add = [&](unsigned from, std::uint32_t job, bool is_known) {
+    nic::header h = contribution(0, 1, 0, 8);
+    h.job = job;
+    return waiting.add(from, written(h, std::vector<std::byte>(8)), false,
+                       is_known ? std::optional(job) : std::nullopt);
+  };
+  for (int round = 0; round < 3; ++round) {
+    for (std::uint32_t const job : {100U, 101U, 102U}) {
+      BOOST_TEST(add(9, job, false));
+    }
+    BOOST_TEST((!add(9, 103, false) && !add(9, 1, false)));
+    BOOST_TEST((add(1, 1, true) && add(1, 1, true) && add(2, 2, true) && add(1, 1, true)));
+    BOOST_TEST(!add(2, 2, true));  // the room is used up
+    BOOST_TEST(waiting.size() == 7U);
+    std::string order;
+    waiting.serve(3, [&](unsigned from, auto, bool) { order += std::to_string(from); });
+    std::ranges::sort(order);
+    BOOST_TEST(order == "129");
+    waiting.serve(100, [&](unsigned from, auto, bool) { order += std::to_string(from); });
+    std::ranges::sort(order);
+    BOOST_TEST((order == "1112999" && waiting.empty()));
+  }
+}
+
+BOOST_AUTO_TEST_SUITE(ports)
+
+struct in_process {
+  nic::in_process_network network{2};
+  nic::in_process_port a{network, 1};
+  nic::in_process_port b{network, 2};
+};
+template <bool Offload>
+struct udp {
+  explicit udp(char const* host = "127.0.0.1")
+      : a(net::resolve(host, 0).front(), {.offload = Offload}),
+        b(net::resolve(host, 0).front(), {.offload = Offload}) {}
+  nic::udp_port a;
+  nic::udp_port b;
+};
+using models = std::tuple<in_process, udp<true>, udp<false>>;
+
+static_assert(nic::port<nic::in_process_port> && nic::port<nic::udp_port>);
+
+template <class Port>
+bool something_comes(Port const& p) {
+  pollfd on{p.descriptor(), POLLIN, 0};
+  return ::poll(&on, 1, 10'000) == 1;
+}
+
+/// Packets of all sizes, in bursts of one size and changing, arrive as they were sent, in both directions.
+template <class Port>
+void carries(Port& from, Port& to) {
+  std::vector<std::vector<std::byte>> wanted;
+  std::vector<std::vector<std::byte>> got;
+  for (unsigned i = 0; i < 600; ++i) {
+    std::size_t const length = i < 200 ? 1024 : i < 300 ? 0 : i * 52 % 1028;
+    nic::header const h = contribution(1, 2, i, length);
+    std::vector<std::byte> const payload(length, static_cast<std::byte>(i));
+    wanted.push_back(written(h, payload));
+    BOOST_TEST_REQUIRE(from.send(to.local(), h, payload));
+    if (i % 50 == 49) {
+      BOOST_TEST_REQUIRE(from.flush());
+      while (got.size() < wanted.size()) {
+        BOOST_TEST_REQUIRE(something_comes(to));
+        to.drain([&](auto const& sender, std::span<std::byte const> bytes, bool congested) {
+          BOOST_TEST((sender == from.local()));
+          BOOST_TEST(!congested);
+          got.emplace_back(bytes.begin(), bytes.end());
+        });
+      }
+    }
+  }
+  BOOST_TEST((got == wanted));
+  BOOST_TEST(to.drain([](auto const&...) {}) == 0U);
+  pollfd on{to.descriptor(), POLLIN, 0};
+  BOOST_TEST(::poll(&on, 1, 0) == 0);
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(packets_arrive_as_they_were_sent, Model, models) {
+  Model m;
+  carries(m.a, m.b);
+  carries(m.b, m.a);
+}
+
+BOOST_AUTO_TEST_CASE(and_so_they_do_over_ipv6) {
+  try {
+    std::ignore = nic::udp_port(net::resolve("::1", 0).front());
+  } catch (tutti::error const&) {
+    BOOST_TEST_MESSAGE("this host has no IPv6");
+    return;
+  }
+  udp<true> m("::1");
+  carries(m.a, m.b);
+  // A port at all addresses speaks both.
+  nic::udp_port both(nic::any_address(0));
+  nic::udp_port four(net::resolve("127.0.0.1", 0).front());
+  auto const at = net::resolve("127.0.0.1", both.local().as(AF_INET6).port()).front();
+  nic::header const h = contribution(0, 1, 0, 0);
+  four.send(nic::endpoint(at), h, {});
+  four.flush();
+  BOOST_TEST_REQUIRE(something_comes(both));
+  both.drain([&](nic::endpoint const& from, auto, bool) { both.send(from, h, {}); });
+  both.flush();
+  BOOST_TEST(something_comes(four));
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(what_a_port_carries_costs_no_allocation, Model, models) {
+  Model m;
+  nic::header const h = contribution(0, 2, 0, 1024);
+  std::vector<std::byte> const payload(1024);
+  long before = 0;
+  for (int turn = 0; turn < 20; ++turn) {
+    if (turn == 1) {
+      before = support::allocations;
+    }
+    for (int i = 0; i < 50; ++i) {
+      m.a.send(m.b.local(), h, payload);
+    }
+    m.a.flush();
+    for (std::size_t got = 0; got < 50;) {
+      std::size_t const n = m.b.drain([](auto const&...) {});
+      got += n;
+      if (n == 0 && !something_comes(m.b)) {
+        BOOST_FAIL("packets are missing");
+      }
+    }
+  }
+  BOOST_TEST(support::allocations == before);
+}
+
+BOOST_AUTO_TEST_CASE(bursts_cost_few_system_calls) {
+  udp<true> m;
+  if (!m.a.offloads()) {
+    BOOST_TEST_MESSAGE("this system cuts no bursts");
+    return;
+  }
+  nic::header const h = contribution(0, 2, 0, 1024);
+  std::vector<std::byte> const payload(1024);
+  for (int i = 0; i < 120; ++i) {
+    m.a.send(m.b.local(), h, payload);
+  }
+  m.a.flush();
+  BOOST_TEST(m.a.counted().sent == 120U);
+  BOOST_TEST(m.a.counted().writes == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(more_destinations_than_bursts_are_served_in_turn) {
+  nic::udp_port from(net::resolve("127.0.0.1", 0).front(), {.destinations = 2});
+  std::deque<nic::udp_port> to;
+  for (int i = 0; i < 5; ++i) {
+    to.emplace_back(net::resolve("127.0.0.1", 0).front());
+  }
+  for (std::uint32_t q = 0; q < 10; ++q) {
+    for (auto& p : to) {
+      BOOST_TEST(from.send(p.local(), contribution(0, 1, q, 0), {}));
+    }
+  }
+  from.flush();
+  for (auto& p : to) {
+    std::uint32_t next = 0;
+    while (next < 10 && something_comes(p)) {
+      p.drain([&](auto const&, std::span<std::byte const> bytes, bool) {
+        nic::packet got;
+        BOOST_TEST((nic::parse(bytes, got) && got.head.sequence == next++));
+      });
+    }
+    BOOST_TEST(next == 10U);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(datagrams_of_others_come_as_they_are_and_congestion_is_seen) {
+  nic::udp_port port(net::resolve("127.0.0.1", 0).front());
+  auto const at = port.local().as(AF_INET);
+  tutti::detail::descriptor const other([] { return ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0); });
+  std::vector<std::byte> const bytes(5000, std::byte{7});
+  for (auto const& [size, tos] : {std::pair{std::size_t{0}, 0}, {5000, 0}, {21, 1}, {22, 2}, {23, 3}}) {
+    BOOST_TEST(::setsockopt(other.get(), IPPROTO_IP, IP_TOS, &tos, sizeof tos) == 0);
+    BOOST_TEST(::sendto(other.get(), bytes.data(), size, 0, at.data(), at.size()) == static_cast<ssize_t>(size));
+    BOOST_TEST_REQUIRE(something_comes(port));
+    std::vector<std::pair<std::size_t, bool>> got;
+    port.drain(
+        [&](auto const&, std::span<std::byte const> b, bool congested) { got.emplace_back(b.size(), congested); });
+    BOOST_TEST_REQUIRE(got.size() == 1U);
+    BOOST_TEST((got[0].first == size && got[0].second == (tos == 3)));
+  }
+  // The last was a packet alone; a burst has more to tell.
+  int const segment = 100;
+  if (::setsockopt(other.get(), IPPROTO_UDP, UDP_SEGMENT, &segment, sizeof segment) == 0) {
+    BOOST_TEST(::sendto(other.get(), bytes.data(), bytes.size(), 0, at.data(), at.size()) == 5000);
+    for (int got = 0; got < 50;) {
+      BOOST_TEST_REQUIRE(something_comes(port));
+      port.drain([&](auto const&, std::span<std::byte const> b, bool congested) {
+        ++got;
+        BOOST_TEST((b.size() == 100 && congested));
+      });
+    }
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(devices)
+
+template <class Worker>
+void check(std::vector<Worker> const& all, std::uint32_t count) {
+  auto const wanted = Worker::expected(static_cast<unsigned>(all.size()), count);
+  for (Worker const& w : all) {
+    BOOST_TEST(!w.failed());
+    BOOST_TEST((w.result() == wanted));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(all_get_the_sum_over_a_bad_network) {
+  constexpr std::uint32_t count = 200;
+  using member = worker<nic::in_process_port>;
+  for (double const share : {0., 0.01, 0.2}) {
+    for (unsigned const workers : {1U, 4U, 8U}) {
+      nic::in_process_network network(workers, {.loss = share, .duplication = share, .reordering = share});
+      std::deque<nic::in_process_port> ports;
+      std::vector<member> all;
+      for (unsigned w = 0; w < workers; ++w) {
+        ports.emplace_back(network, w + 1);
+        all.emplace_back(ports.back(), nic::in_process_network::device, w, workers, count);
+      }
+      BOOST_TEST_REQUIRE(finish(all, [] {}), workers << " workers, " << share);
+      check(all, count);
+      BOOST_TEST(network.counted().completed == count);
+      BOOST_TEST((share == 0) == (network.lost() == 0));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(threads_share_a_network) {
+  constexpr std::uint32_t count = 100;
+  constexpr unsigned workers = 3;
+  using member = worker<nic::in_process_port>;
+  nic::in_process_network network(workers, {.loss = 0.02, .reordering = 0.02});
+  std::deque<nic::in_process_port> ports;
+  std::vector<member> all;
+  for (unsigned w = 0; w < workers; ++w) {
+    ports.emplace_back(network, w + 1);
+    all.emplace_back(ports.back(), nic::in_process_network::device, w, workers, count);
+  }
+  std::vector<std::thread> threads;
+  for (member& w : all) {
+    threads.emplace_back([&w, &p = ports[static_cast<std::size_t>(&w - all.data())]] {
+      std::span<member> const one(&w, 1);
+      std::ignore = finish(one, [&] {
+        pollfd on{p.descriptor(), POLLIN, 0};
+        ::poll(&on, 1, 1);
+      });
+    });
+  }
+  for (std::thread& t : threads) {
+    t.join();
+  }
+  check(all, count);
+}
+
+BOOST_AUTO_TEST_CASE(a_device_that_begins_anew_is_joined_again) {
+  constexpr std::uint32_t count = 300;
+  constexpr unsigned workers = 3;
+  using member = worker<nic::in_process_port>;
+  for (std::uint64_t seed = 1; seed < 6; ++seed) {
+    nic::in_process_network network(workers, {.loss = 0.05, .reordering = 0.05, .seed = seed});
+    std::deque<nic::in_process_port> ports;
+    std::vector<member> all;
+    for (unsigned w = 0; w < workers; ++w) {
+      ports.emplace_back(network, w + 1);
+      all.emplace_back(ports.back(), nic::in_process_network::device, w, workers, count);
+    }
+    unsigned kills = 0;
+    BOOST_TEST_REQUIRE(finish(all,
+                              [&] {
+                                if (kills < 2 && all[0].left() < count / (kills + 2)) {
+                                  ++kills;
+                                  network.kill();
+                                  all[1].step();
+                                  BOOST_TEST((network.counted() == nic::counters{}));
+                                  network.restart();
+                                }
+                              }),
+                       "seed " << seed);
+    check(all, count);
+    BOOST_TEST(all[0].joins() == 3U);
+  }
+}
+
+#ifdef TUTTI_SOFT_SWITCH
+
+/// The program, listening at a port of its own choice.
+class program {
+ public:
+  explicit program(std::vector<std::string> options) {
+    options.insert(options.begin(), {TUTTI_SOFT_SWITCH, "--listen", "127.0.0.1:0"});
+    std::vector<char*> words;
+    for (std::string& o : options) {
+      words.push_back(o.data());
+    }
+    words.push_back(nullptr);
+    int ends[2];
+    BOOST_TEST_REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
+    posix_spawn_file_actions_t actions;
+    ::posix_spawn_file_actions_init(&actions);
+    ::posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
+    BOOST_TEST_REQUIRE(::posix_spawn(&child_, words[0], &actions, nullptr, words.data(), environ) == 0);
+    ::posix_spawn_file_actions_destroy(&actions);
+    ::close(ends[1]);
+    said_.reset(::fdopen(ends[0], "r"));
+    std::string const line = next_line();
+    std::string const begin = "soft_switch: listening at ";
+    BOOST_TEST_REQUIRE(line.starts_with(begin));
+    net::host_port at;
+    BOOST_TEST_REQUIRE(net::parse(line.substr(begin.size()), at));
+    address = nic::endpoint(net::resolve(at.host, at.port).front());
+  }
+  program(program const&) = delete;
+  ~program() {
+    if (child_ > 0) {
+      ::kill(child_, SIGKILL);
+      ::waitpid(child_, nullptr, 0);
+    }
+  }
+
+  /// Sends it a signal, and returns a count of what it then prints.
+  unsigned long long count_after(int signal, std::string const& name) {
+    ::kill(child_, signal);
+    for (std::string line = next_line(); !line.empty(); line = next_line()) {
+      if (auto const at = line.find(name); at != line.npos) {
+        return std::stoull(line.substr(at + name.size()));
+      }
+    }
+    return 0;
+  }
+  /// How it ended.
+  int status() {
+    int s = -1;
+    ::waitpid(child_, &s, 0);
+    child_ = -1;
+    return s;
+  }
+
+  nic::endpoint address;
+
+ private:
+  std::string next_line() {
+    char text[200];
+    std::string const line = std::fgets(text, sizeof text, said_.get()) == nullptr ? "" : text;
+    return line.substr(0, line.find('\n'));
+  }
+
+  struct closes {
+    void operator()(FILE* f) const { std::fclose(f); }
+  };
+  pid_t child_ = -1;
+  std::unique_ptr<FILE, closes> said_;
+};
+
+/// Workers over UDP, in one thread.
+void sum_by(program& p, nic::seal const& seal, unsigned workers, std::uint32_t count, std::uint32_t job) {
+  using member = worker<nic::udp_port>;
+  std::deque<nic::udp_port> ports;
+  std::vector<member> all;
+  for (unsigned w = 0; w < workers; ++w) {
+    ports.emplace_back(net::resolve("127.0.0.1", 0).front(), nic::udp_options{}, seal);
+    all.emplace_back(ports.back(), p.address, w, workers, count, seal, job, 20ms);
+  }
+  BOOST_TEST_REQUIRE(finish(all, [] {}));
+  check(all, count);
+}
+
+BOOST_AUTO_TEST_CASE(the_program_sums_for_several_jobs) {
+  program p({});
+  for (std::uint32_t const job : {1U, 2U}) {
+    sum_by(p, {}, 4, 500, job);
+  }
+  BOOST_TEST(p.count_after(SIGUSR1, "completed") == 1000U);
+  BOOST_TEST(p.count_after(SIGTERM, "joins") >= 8U);
+  BOOST_TEST(p.status() == 0);
+}
+
+// Unknown senders say that they are of ever other jobs.
+BOOST_AUTO_TEST_CASE(the_program_serves_jobs_while_unknown_senders_flood_it) {
+  using member = worker<nic::udp_port>;
+  program p({"--rate", "1000"});
+  nic::udp_port unknown(net::resolve("127.0.0.1", 0).front());
+  nic::header h = contribution(0, 1, 0, 1024);
+  std::deque<nic::udp_port> ports;
+  std::vector<member> all;
+  for (unsigned i = 0; i < 4; ++i) {
+    ports.emplace_back(net::resolve("127.0.0.1", 0).front());
+    all.emplace_back(ports.back(), p.address, i % 2, 2, 60, nic::seal(), 1 + i / 2, 100ms);
+  }
+  BOOST_TEST_REQUIRE(finish(all, [&] {
+    for (unsigned i = 0; i < 100; ++i, ++h.job) {
+      unknown.send(p.address, h, std::vector<std::byte>(1024));
+    }
+    unknown.flush();
+  }));
+  auto const wanted = member::expected(2, 60);
+  BOOST_TEST(std::ranges::all_of(all, [&](member const& w) { return !w.failed() && w.result() == wanted; }));
+}
+
+// They ask for all memory, and prove their address if they are asked to.
+BOOST_AUTO_TEST_CASE(the_program_serves_jobs_when_unknown_senders_have_claimed_it) {
+  for (bool const proves : {false, true}) {
+    program p({"--memory", "16M"});
+    nic::udp_port unknown(net::resolve("127.0.0.1", 0).front());
+    nic::header h = contribution(0, 6, 0, nic::terms::bytes);
+    h.kind = nic::kind::join;
+    h.operation = tutti::network_operation::none;
+    std::vector<std::byte> terms(nic::terms::bytes);
+    nic::write(nic::terms{60'000, 1024}, terms.data());
+    unsigned joined = 0;
+    auto const claim = [&](std::uint32_t job, std::uint32_t proof) {
+      h.job = job;
+      h.fingerprint = proof;
+      pollfd one{unknown.descriptor(), POLLIN, 0};
+      for (int tries = 0; tries != 1000 && one.revents == 0; ++tries) {  // it answers a few in a millisecond
+        unknown.send(p.address, h, terms);
+        unknown.flush();
+        ::poll(&one, 1, 20);
+      }
+      unknown.drain([&](nic::endpoint const&, std::span<std::byte const> bytes, bool) {
+        nic::packet q;
+        BOOST_TEST((nic::seal().read(bytes, q) == nic::reading::good));
+        joined += q.head.kind == nic::kind::joined ? 1 : 0;
+        proof = q.head.fingerprint;
+      });
+      return proof;
+    };
+    for (std::uint32_t job = 100; job != 140; ++job) {
+      std::uint32_t const proof = claim(job, 0);
+      if (proves) {
+        std::ignore = claim(job, proof);
+      }
+    }
+    BOOST_TEST((joined >= 40) == proves);
+    BOOST_TEST((joined == 0) == !proves);
+    sum_by(p, {}, 4, 500, 1);
+    BOOST_TEST(p.count_after(SIGTERM, "completed") == 500U);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(programs_of_racks_sum_through_one_above_them) {
+  using member = worker<nic::udp_port>;
+  program spine({});
+  std::string const up = spine.address.as(AF_INET).text();
+  program racks[] = {program({"--up", up}), program({"--up", up})};
+  constexpr std::uint32_t count = 300;
+  std::deque<nic::udp_port> ports;
+  std::vector<member> all;
+  for (unsigned w = 0; w < 5; ++w) {
+    unsigned const rack = w < 2 ? 0 : 1;
+    ports.emplace_back(net::resolve("127.0.0.1", 0).front());
+    all.emplace_back(ports.back(), racks[rack].address, w - 2 * rack, 2 + rack, count, nic::seal(), 7, 20ms,
+                     nic::rack_place{static_cast<std::uint8_t>(rack), 2}, 2 * rack);
+  }
+  BOOST_TEST_REQUIRE(finish(all, [] {}));
+  for (std::size_t i = 0; i < count * member::elements; ++i) {
+    float const first = member::value(0, i) + member::value(1, i);
+    float const second = member::value(2, i) + member::value(3, i) + member::value(4, i);
+    for (auto const& w : all) {
+      BOOST_TEST_REQUIRE(w.result()[i] == first + second);
+    }
+  }
+  BOOST_TEST(spine.count_after(SIGTERM, "completed") == count);
+  BOOST_TEST(racks[0].count_after(SIGTERM, "came down") == count);
+}
+
+BOOST_AUTO_TEST_CASE(the_program_emulates_a_network_and_reads_what_has_a_tag) {
+  nic::key key{};
+  key[15] = std::byte{0xab};
+  char path[] = "/tmp/tutti_key_XXXXXX";
+  tutti::detail::descriptor const file([&] { return ::mkstemp(path); });
+  std::ofstream(path) << "000000000000000000000000000000ab\n";
+  program p({"--key", path, "--loss", "0.02", "--delay", "500", "--no-offload", "--report", "1"});
+  sum_by(p, nic::seal(key), 3, 200, 1);
+  nic::udp_port unknown(net::resolve("127.0.0.1", 0).front());
+  unknown.send(p.address, contribution(0, 1, 0, 8), std::vector<std::byte>(8));
+  unknown.flush();
+  BOOST_TEST(p.count_after(SIGINT, "lost") > 0U);
+  BOOST_TEST(p.status() == 0);
+  ::unlink(path);
+}
+
+BOOST_AUTO_TEST_CASE(the_program_says_what_is_wrong_with_its_options) {
+  for (auto const& [options, words] : std::initializer_list<std::pair<std::string, std::string>>{
+           {"--listen nowhere", "--listen nowhere is no address: give a port, host:port or [IPv6]:port"},
+           {"--up 7171", "--up 7171 is no address: give host:port or [IPv6]:port"},
+           {"--key /dev/null", "--key: the key file /dev/null cannot be read, or is empty"},
+           {"--listen 192.0.2.1:1", "cannot receive datagrams at 192.0.2.1:1"},
+           {"--loss 2", "--loss: Value 2 not in range"}}) {
+    std::string const command = TUTTI_SOFT_SWITCH " " + options + " 2>&1";
+    FILE* const f = ::popen(command.c_str(), "r");
+    std::string said(1000, '\0');
+    said.resize(std::fread(said.data(), 1, said.size(), f));
+    BOOST_TEST(::pclose(f) != 0);
+    BOOST_TEST(said.find(words) != said.npos, said);
+  }
+}
+
+#endif
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace

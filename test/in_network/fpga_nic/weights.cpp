@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0
+// test: address
+#include <in_network/fpga_nic/packets.hpp>
+#include <tutti/in_network/detail/fpga_nic/slot_table.hpp>
+#include <tutti/in_network/detail/fpga_nic/summing_switch.hpp>
+#include <tutti/in_network/detail/fpga_nic/weight_exchange.hpp>
+#include <tutti/nn/optimizer/sgd.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <array>
+#include <bit>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <span>
+#include <vector>
+
+namespace nic = tutti::detail::fpga_nic;
+using namespace packets;
+using nic::outcome;
+
+namespace {
+
+constexpr std::size_t numbers = nic::block_bytes / sizeof(float);
+using weights = std::vector<float>;
+
+struct terms {
+  std::uint32_t number = 0;
+  std::uint32_t version = 0;
+  float rate = 0.1F;
+  float decay = 0;
+};
+
+std::vector<std::byte> payload_of(std::span<float const> gradients, terms const& t) {
+  std::vector<std::byte> bytes(nic::block_bytes + nic::update_terms::bytes);
+  std::memcpy(bytes.data(), gradients.data(), nic::block_bytes);
+  nic::write(nic::update_terms{t.number, t.version, std::bit_cast<std::uint32_t>(t.rate),
+                               std::bit_cast<std::uint32_t>(t.decay)},
+             bytes.data() + nic::block_bytes);
+  return bytes;
+}
+nic::header pushed(unsigned worker, unsigned workers, std::uint32_t sequence, bool in_rank_order = true) {
+  nic::header h = contribution(worker, workers, sequence, nic::block_bytes + nic::update_terms::bytes,
+                               tutti::network_operation::update);
+  h.slot = 0;
+  h.flags = static_cast<std::uint16_t>((sequence % 2 != 0 ? nic::flag::phase : 0) |
+                                       (in_rank_order ? nic::flag::in_rank_order : 0));
+  return h;
+}
+nic::verdict push(nic::slot_table& to, unsigned worker, unsigned workers, std::uint32_t sequence, terms const& t,
+                  weights const& gradients = weights(numbers, 1.0F)) {
+  return to.contribute(static_cast<std::uint8_t>(worker), pushed(worker, workers, sequence), payload_of(gradients, t));
+}
+nic::verdict store(nic::slot_table& to, std::uint32_t number, std::uint32_t version, weights const& w) {
+  return to.store(about_weights(nic::kind::supply, number, version, nic::block_bytes), std::as_bytes(std::span(w)));
+}
+weights held(nic::slot_table const& by, std::uint32_t number) {
+  weights w(numbers);
+  std::memcpy(w.data(), by.weights().data(number).data(), nic::block_bytes);
+  return w;
+}
+weights result(nic::slot_table const& by, nic::header const& h) {
+  weights w(numbers);
+  std::memcpy(w.data(), by.data(h).data(), nic::block_bytes);
+  return w;
+}
+bool same_bits(weights const& a, weights const& b) {
+  return std::memcmp(a.data(), b.data(), nic::block_bytes) == 0;
+}
+
+/// With small and large numbers, and such that are no numbers, but for -0, which no training has as a weight.
+weights drawn(std::mt19937& random) {
+  using limits = std::numeric_limits<float>;
+  constexpr std::array corners{
+      0.0F, 1e-40F, -limits::denorm_min(), limits::min(), limits::max(), limits::infinity(), limits::quiet_NaN()};
+  weights w(numbers);
+  for (float& x : w) {
+    x = random() % 8 == 0
+            ? corners[random() % corners.size()]
+            : std::ldexp(static_cast<float>(random() % 2000) - 1000.5F, static_cast<int>(random() % 60) - 30);
+  }
+  return w;
+}
+/// What a rank's optimizer makes of the sum in rank order.
+weights moved(weights w, std::vector<weights> const& gradients, float rate, float decay) {
+  weights sum = gradients.front();
+  for (std::size_t r = 1; r < gradients.size(); ++r) {
+    for (std::size_t i = 0; i < numbers; ++i) {
+      sum[i] += gradients[r][i];
+    }
+  }
+  tutti::nn::sgd<float>(numbers, 0, decay).step(w, sum, rate);
+  for (float& x : w) {
+    x = tutti::detail::canonical(x);
+  }
+  return w;
+}
+
+BOOST_AUTO_TEST_CASE(an_update_has_the_bits_of_an_optimizer_on_a_rank) {
+  std::mt19937 random(1);
+  for (unsigned const workers : {1U, 2U, 3U, 8U}) {
+    for (float const decay : {0.0F, 0.0005F}) {
+      nic::slot_table slots(1, 8);
+      slots.make_room(2);
+      weights w = drawn(random);
+      (void)store(slots, 1, 7, w);
+      for (std::uint32_t step = 0; step < 5; ++step) {
+        std::vector<weights> gradients;
+        for (unsigned r = 0; r < workers; ++r) {
+          gradients.push_back(drawn(random));
+        }
+        terms const t{1, 7 + step, 0.1F / static_cast<float>(1 + step), decay};
+        for (unsigned r = workers; r-- > 0;) {
+          auto const v = push(slots, r, workers, step, t, gradients[r]);
+          BOOST_TEST_REQUIRE((v.what == (r == 0 ? outcome::completed : outcome::stored)));
+        }
+        w = moved(w, gradients, t.rate, decay);
+        BOOST_TEST(same_bits(held(slots, 1), w), workers << " workers, decay " << decay << ", step " << step);
+        BOOST_TEST(same_bits(result(slots, pushed(0, workers, step)), w));
+        BOOST_TEST(slots.weights().version(1) == t.version + 1);
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(an_update_is_made_once_however_often_contributions_come) {
+  nic::slot_table slots(1, 8);
+  slots.make_room(1);
+  (void)store(slots, 0, 0, weights(numbers, 1.0F));
+  terms const t{.number = 0, .version = 0, .rate = 0.25F};
+  BOOST_TEST((push(slots, 0, 2, 0, t).what == outcome::stored));
+  BOOST_TEST((push(slots, 0, 2, 0, t).what == outcome::duplicate));
+  BOOST_TEST((push(slots, 1, 2, 0, t).what == outcome::completed));
+  auto const after = slots;
+  for (unsigned const worker : {0U, 1U}) {
+    BOOST_TEST((push(slots, worker, 2, 0, t).what == outcome::accepted));
+  }
+  BOOST_TEST((slots == after));
+  BOOST_TEST(same_bits(held(slots, 0), weights(numbers, 0.5F)));
+}
+
+BOOST_AUTO_TEST_CASE(only_the_version_that_workers_have_is_updated) {
+  nic::slot_table slots(1, 8);
+  slots.make_room(1);
+  auto const refused = [&](std::uint32_t number, std::uint32_t version) {
+    auto const before = slots;
+    bool const is = push(slots, 0, 2, 0, {number, version}).what == outcome::no_weights;
+    return is && slots == before;
+  };
+  BOOST_TEST(refused(0, 0));  // there is none
+  (void)store(slots, 0, 3, weights(numbers, 1.0F));
+  BOOST_TEST(refused(0, 2));
+  BOOST_TEST(refused(0, 4));
+  BOOST_TEST(refused(1, 3));  // nor is there room
+  BOOST_TEST((push(slots, 0, 2, 0, {0, 3}).what == outcome::stored));
+  // Later weights in the midst: the others do without the device, too.
+  (void)store(slots, 0, 4, weights(numbers, 2.0F));
+  auto const before = slots;
+  BOOST_TEST((push(slots, 1, 2, 0, {0, 3}).what == outcome::no_weights));
+  BOOST_TEST((slots == before));
+}
+
+BOOST_AUTO_TEST_CASE(weights_are_not_replaced_by_earlier_ones) {
+  nic::slot_table slots(1, 8);
+  slots.make_room(1);
+  weights const one(numbers, 1.0F);
+  weights const two(numbers, 2.0F);
+  BOOST_TEST((slots.recall(about_weights(nic::kind::query, 0, 0, 0)).what == outcome::no_weights));
+  BOOST_TEST((store(slots, 0, UINT32_MAX, one).what == outcome::stored));
+  BOOST_TEST((store(slots, 0, UINT32_MAX - 1, two).what == outcome::accepted));
+  BOOST_TEST(same_bits(held(slots, 0), one));
+  BOOST_TEST((store(slots, 0, UINT32_MAX, two).what == outcome::stored));
+  BOOST_TEST(same_bits(held(slots, 0), two));
+  BOOST_TEST((store(slots, 0, 1, one).what == outcome::stored));  // versions wrap
+  BOOST_TEST(same_bits(held(slots, 0), one));
+  BOOST_TEST((store(slots, 1, 1, two).what == outcome::no_slot));
+  BOOST_TEST((slots.recall(about_weights(nic::kind::query, 0, 0, 0)).what == outcome::accepted));
+}
+
+BOOST_AUTO_TEST_CASE(workers_that_want_different_updates_call_differently) {
+  terms const t{.number = 0, .version = 5, .rate = 0.5F, .decay = 0.25F};
+  for (terms const& other :
+       {terms{1, 5, 0.5F, 0.25F}, terms{0, 6, 0.5F, 0.25F}, terms{0, 5, 0.25F, 0.25F}, terms{0, 5, 0.5F, 0}}) {
+    nic::slot_table slots(1, 8);
+    slots.make_room(2);
+    (void)store(slots, 0, 5, weights(numbers));
+    BOOST_TEST((push(slots, 1, 3, 0, t).what == outcome::stored));
+    auto const before = slots;
+    BOOST_TEST((push(slots, 2, 3, 0, other) == nic::verdict{outcome::mismatch, 1}));
+    BOOST_TEST((slots == before));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_stand_in_needs_the_weights_for_the_last_contribution) {
+  nic::slot_table slots(1, 8, true);
+  BOOST_TEST((push(slots, 0, 2, 0, {0, 9}).what == outcome::stored));
+  auto const before = slots;
+  BOOST_TEST((push(slots, 1, 2, 0, {0, 9}).what == outcome::no_weights));
+  BOOST_TEST((slots == before));
+  BOOST_TEST((push(slots, 0, 2, 0, {0, 9}).what == outcome::duplicate));
+  slots.make_room(1);
+  (void)store(slots, 0, 9, weights(numbers, 4.0F));
+  BOOST_TEST((push(slots, 1, 2, 0, {.number = 0, .version = 9, .rate = 0.1F}).what == outcome::completed));
+  // Or a result, which moves no weights.
+  BOOST_TEST((push(slots, 0, 2, 1, {0, 9}).what == outcome::stored));
+  nic::header h = pushed(1, 2, 1);
+  h.kind = nic::kind::supply;
+  h.length = nic::block_bytes;
+  weights const known(numbers, 3.0F);
+  BOOST_TEST((slots.supply(1, h, std::as_bytes(std::span(known))).what == outcome::completed));
+  BOOST_TEST((push(slots, 0, 2, 1, {0, 9}).what == outcome::accepted));
+  BOOST_TEST(slots.weights().version(0) == 10U);
+}
+
+/// A switch, and the last answer that it gave.
+class device {
+ public:
+  explicit device(nic::switch_limits const& limits) : switch_(limits) {
+    nic::header h = contribution(0, 2, 0, nic::terms::bytes, tutti::network_operation::none);
+    h.kind = nic::kind::join;
+    h.flags = nic::flag::in_rank_order;
+    std::array<std::byte, nic::terms::bytes> wanted;
+    nic::write(nic::terms{1000, 2}, wanted.data());
+    for (std::uint8_t m = 0; m < 2; ++m) {
+      h.worker = m;
+      BOOST_TEST_REQUIRE((give(m, h, wanted).kind == nic::kind::joined));
+    }
+  }
+
+  nic::header give(std::uint32_t from, nic::header const& h, std::span<std::byte const> payload = {}) {
+    said_ = {};
+    switch_.take(from, written(h, payload), false, {}, [&](std::uint32_t, nic::header const& r, auto with) {
+      said_ = r;
+      data_.assign(with.begin(), with.end());
+    });
+    BOOST_TEST(switch_.counted().packets == switch_.counted().accounted());
+    return said_;
+  }
+  nic::header store(std::uint32_t number, std::uint32_t version, weights const& w) {
+    auto h = about_weights(nic::kind::supply, number, version, nic::block_bytes);
+    h.workers = 2;
+    return give(0, h, std::as_bytes(std::span(w)));
+  }
+  nic::header pull(std::uint32_t number, std::uint16_t flags = 0) {
+    auto h = about_weights(nic::kind::query, number, 0, 0);
+    h.flags |= flags;
+    h.worker = 1;
+    h.workers = 2;
+    return give(1, h);
+  }
+  [[nodiscard]] nic::refusal reason() const { return nic::read_refusal(data_); }
+  [[nodiscard]] std::vector<std::byte> const& data() const { return data_; }
+  [[nodiscard]] nic::summing_switch<std::uint32_t> const& inner() const { return switch_; }
+
+ private:
+  nic::summing_switch<std::uint32_t> switch_;
+  nic::header said_;
+  std::vector<std::byte> data_;
+};
+
+BOOST_AUTO_TEST_CASE(a_device_gives_what_it_was_given) {
+  device d({});
+  weights const w(numbers, 1.5F);
+  auto const stored = d.store(3, 8, w);
+  BOOST_TEST((stored.kind == nic::kind::result && stored.has(nic::flag::keyed)));
+  BOOST_TEST(stored.sequence == 3U);
+  BOOST_TEST(stored.fingerprint == 8U);
+  BOOST_TEST(stored.length == 0U);
+  auto const old = d.store(3, 7, weights(numbers));
+  BOOST_TEST(old.fingerprint == 8U);
+  auto const pulled = d.pull(3);
+  BOOST_TEST((pulled.kind == nic::kind::result && pulled.has(nic::flag::keyed)));
+  BOOST_TEST(pulled.fingerprint == 8U);
+  BOOST_TEST_REQUIRE(d.data().size() == nic::block_bytes);
+  BOOST_TEST(std::memcmp(d.data().data(), w.data(), nic::block_bytes) == 0);
+  BOOST_TEST(d.pull(3, nic::flag::no_data).length == 0U);
+  for (std::uint32_t const none : {0U, 4U, UINT32_MAX}) {
+    auto const refused = d.pull(none);
+    BOOST_TEST((refused.kind == nic::kind::refuse && d.reason() == nic::refusal::no_weights));
+    BOOST_TEST((refused.has(nic::flag::keyed) && refused.sequence == none));
+  }
+  BOOST_TEST(d.inner().counted().stores == 2U);
+  BOOST_TEST(d.inner().counted().pulls == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(a_device_refuses_weights_that_do_not_fit) {
+  device few({.keys = 2});
+  BOOST_TEST((few.store(1, 0, weights(numbers)).kind == nic::kind::result));
+  BOOST_TEST((few.store(2, 0, weights(numbers)).kind == nic::kind::refuse));
+  BOOST_TEST((few.reason() == nic::refusal::no_slots));
+  nic::switch_limits limits;
+  limits.memory = nic::slot_table::bytes(2, 8) + 5 * nic::held_weights::bytes_of_one;
+  device small(limits);
+  for (std::uint32_t number = 0; number < 5; ++number) {
+    BOOST_TEST((small.store(number, 0, weights(numbers)).kind == nic::kind::result));
+  }
+  BOOST_TEST((small.store(5, 0, weights(numbers)).kind == nic::kind::refuse));
+  BOOST_TEST((small.store(UINT32_MAX, 0, weights(numbers)).kind == nic::kind::refuse));
+  BOOST_TEST(small.inner().jobs().front().slot_table().weights().room() == 5U);
+  BOOST_TEST((small.pull(4).kind == nic::kind::result));
+}
+
+// Updates of such a block are refused in each step, and it is not offered in each.
+BOOST_AUTO_TEST_CASE(a_block_that_a_device_has_no_room_for_is_offered_once_to_it) {
+  constexpr std::uint32_t blocks = 4;
+  std::vector<std::byte> const all(blocks * nic::block_bytes);
+  nic::weight_exchange exchanged;
+  auto const offered = [&] {
+    std::vector<std::uint32_t> ks;
+    exchanged.own.hold(all);
+    exchanged.begin_stores();
+    exchanged.requests.push(tutti::time_point(std::chrono::hours(1)), {}, [&](std::uint32_t k, std::uint32_t) {
+      ks.push_back(k);
+      return true;
+    });
+    return ks;
+  };
+  BOOST_TEST((offered() == std::vector<std::uint32_t>{0, 1, 2, 3}));
+  exchanged.know_no_room(2);
+  for (std::uint32_t const k : {0U, 1U, 3U}) {
+    exchanged.know(k, exchanged.own.version() + 1);
+  }
+  exchanged.forget(1);
+  exchanged.forget(2);
+  BOOST_TEST((offered() == std::vector<std::uint32_t>{1}));
+  exchanged.forget_all();  // another device may have more
+  BOOST_TEST((offered() == std::vector<std::uint32_t>{0, 1, 2, 3}));
+}
+
+}  // namespace

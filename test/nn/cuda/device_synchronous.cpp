@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// test: plain may_skip one_compiler (it has read the strategy over a model)
+//
+// Messages are summed on the GPUs that compute them, with the bits of sums on the host.
+#include <nn/cuda/sums_on_gpus.hpp>
+#include <tutti/nn/cuda/device_synchronous.hpp>
+#include <tutti/nn/cuda/replica.hpp>
+#include <tutti/nn/data/digits.hpp>
+#include <tutti/nn/layer/batch_norm.hpp>
+#include <tutti/nn/layer/dense.hpp>
+#include <tutti/nn/strategy/alone.hpp>
+#include <tutti/nn/strategy/synchronous.hpp>
+#include <tutti/nn/threads.hpp>
+#include <tutti/nn/trainer.hpp>
+#include <tutti/spawn.hpp>
+#include <tutti/topology/ring.hpp>
+#include <tutti/transport/loopback.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdio>
+#include <utility>
+#include <vector>
+
+namespace {
+
+namespace nn = tutti::nn;
+using replica = nn::cuda::replica;
+using weights = std::vector<float>;
+
+[[nodiscard]] int devices() {
+  int count = 0;
+  return cudaGetDeviceCount(&count) == cudaSuccess ? count : 0;
+}
+
+[[nodiscard]] nn::data_pair const& images() {
+  static nn::data_pair const all{nn::digits(320, 1), nn::digits(100, 1, 1000)};
+  return all;
+}
+
+/// On the GPU that `cuda::peers` gives the rank.
+[[nodiscard]] replica make_replica(tutti::rank_type rank, tutti::rank_type size) {
+  nn::set_threads(1);
+  nn::settings s;
+  s.epochs = 2;
+  s.batch = 32;
+  s.rate = 0.05F;
+  std::vector<nn::any_layer<float>> layers{nn::dense<float>(784, 64), nn::batch_norm<float, nn::relu>({64, 1, 1}),
+                                           nn::dense<float>(64, 10)};
+  return {nn::device_model{std::move(layers), nn::precision::float32, static_cast<int>(rank) % devices()},
+          images().training,
+          images().test,
+          s,
+          rank,
+          size};
+}
+
+[[nodiscard]] weights weights_of(replica const& mine) {
+  return {mine.parameters().begin(), mine.parameters().end()};
+}
+
+/// The weights of all ranks.
+[[nodiscard]] std::vector<weights> trained_on_gpus(tutti::rank_type size, std::size_t bucket) {
+  std::vector<weights> all(size);
+  on_gpus(size, [&](sums_on_gpus& sums) {
+    auto mine = make_replica(sums.rank(), size);
+    {
+      // CUDA loads kernels when they are first used, and may wait for others then: those of sums on the same GPU.
+      auto other = make_replica(sums.rank(), size);
+      nn::alone nobody;
+      nn::train(other, nobody);
+    }
+    std::array<float, 1> all_have{};
+    sums.sum(all_have);
+    nn::device_synchronous strategy(sums, bucket);
+    nn::train(mine, strategy);
+    all[sums.rank()] = weights_of(mine);
+  });
+  return all;
+}
+
+[[nodiscard]] std::vector<weights> trained_by_hosts_sums(tutti::rank_type size) {
+  std::vector<weights> all;
+  for (auto& one : tutti::spawn<tutti::loopback>(size, [&](auto& world) {
+         auto mine = make_replica(world.rank(), size);
+         nn::synchronous strategy(world, tutti::ring{});
+         nn::train(mine, strategy);
+         return weights_of(mine);
+       })) {
+    all.push_back(std::move(one.value()));
+  }
+  return all;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(sums_on_gpus_have_the_bits_of_those_on_hosts) {
+  if (devices() == 0) {
+    std::puts("SKIPPED: no CUDA device");
+    return;
+  }
+  for (tutti::rank_type const size : {1U, 2U, 3U}) {
+    BOOST_TEST((trained_on_gpus(size, 0) == trained_by_hosts_sums(size)), size << " ranks");
+  }
+  auto const right = trained_by_hosts_sums(2);
+  for (std::size_t const bucket : {std::size_t{1024}, std::size_t{65536}}) {
+    BOOST_TEST((trained_on_gpus(2, bucket) == right), "buckets of " << bucket << " bytes");
+  }
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// nvcc compiles it, as kernels are in it.
+#include <nn/cuda/sums_on_gpus.hpp>
+#include <tutti/cuda/peers.hpp>
+#include <tutti/nn/cuda/device_sums.hpp>
+#include <tutti/spawn.hpp>
+#include <tutti/topology/ring.hpp>
+#include <tutti/transport/loopback.hpp>
+
+#include <chrono>
+
+void on_gpus(tutti::rank_type size, std::function<void(sums_on_gpus&)> const& rank) {
+  using transport = tutti::cuda::peers<tutti::loopback>;
+  tutti::world_options<transport> options;
+  options.deadline = std::chrono::seconds(60);
+  for (auto const& one : tutti::spawn<transport>(
+           size,
+           [&](auto& world) {
+             tutti::nn::device_sums sums(world, tutti::ring{});
+             sums_on_gpus any(sums);
+             rank(any);
+             return 0;
+           },
+           options)) {
+    static_cast<void>(one.value());
+  }
+}

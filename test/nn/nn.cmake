@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# The trainer.
+
+if(NOT TARGET tutti::nn)
+  message(WARNING "The tests of nn are left out: tutti::nn is not available (see above).")
+  return()
+endif()
+tutti_add_tests(nn nn nn)
+include(${CMAKE_CURRENT_SOURCE_DIR}/nn/cuda/cuda.cmake OPTIONAL)

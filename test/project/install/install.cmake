@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# An outside project gets tutti by CMake, builds and runs (FetchContent: test/project/packaging/doors.sh), whatever paths
+# tutti is installed to and whatever warnings are errors; and a component that does not exist, libraries that are not
+# there, or C++ that is not enabled yet, are said clearly.
+
+foreach(way IN ITEMS find_package add_subdirectory exported no_such_component missing_library no_language absolute_paths)
+  add_test(NAME install_${way}
+           COMMAND ${CMAKE_COMMAND} -DWAY=${way} -DTUTTI_SOURCE=${PROJECT_SOURCE_DIR} -DTUTTI_BINARY=${PROJECT_BINARY_DIR}
+                   -DFOLDER=${CMAKE_CURRENT_BINARY_DIR}/install/${way} -DGENERATOR=${CMAKE_GENERATOR}
+                   -DCOMPILER=${CMAKE_CXX_COMPILER} "-DLAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER}"
+                   "-DAVAILABLE=${tutti_available}" -P ${CMAKE_CURRENT_SOURCE_DIR}/project/install/run.cmake)
+  set_tests_properties(install_${way} PROPERTIES TIMEOUT 180 LABELS packaging)
+  tutti_test_needs(install_${way})
+endforeach()

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Each safety rule is necessary: without it, a test breaks. A mutant is a program built against a copy of a header that a
+# sed script has changed: in_place.cpp, of detail/engine/machine.hpp, and device.cpp, of the header of
+# cuda/detail/device that the name of the script begins with.
+
+function(tutti_add_safety_program name source)
+  add_executable(${name} ${CMAKE_CURRENT_SOURCE_DIR}/project/mutants/${source}.cpp)
+  target_include_directories(${name} BEFORE PRIVATE ${ARGN})
+  target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+  target_link_libraries(${name} PRIVATE tutti_program)
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${timeout} LABELS mutants)
+  tutti_test_needs(${name} ${name})
+endfunction()
+
+function(tutti_add_mutant name source header script)
+  set(mutated ${CMAKE_CURRENT_BINARY_DIR}/mutants/${name})
+  set(original ${PROJECT_SOURCE_DIR}/include/${header})
+  cmake_path(GET header PARENT_PATH folder)
+  add_custom_command(
+    OUTPUT ${mutated}/${header}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${mutated}/${folder}
+    COMMAND sed -f ${script} ${original} > ${mutated}/${header}
+    COMMAND sh -c "! cmp -s ${original} ${mutated}/${header}"  # the script must still apply
+    DEPENDS ${script} ${original}
+    VERBATIM)
+  tutti_add_safety_program(${name} ${source} ${mutated})
+  target_sources(${name} PRIVATE ${mutated}/${header})
+  set_tests_properties(${name} PROPERTIES WILL_FAIL TRUE)
+endfunction()
+
+tutti_add_safety_program(mutants_none in_place)
+file(GLOB scripts CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/project/mutants/*.sed)
+foreach(script IN LISTS scripts)
+  cmake_path(GET script STEM mutant)
+  tutti_add_mutant(mutants_${mutant} in_place tutti/detail/engine/machine.hpp ${script})
+endforeach()
+
+# The engine is only compared with here.
+tutti_add_safety_program(mutants_device_none device)
+target_link_libraries(mutants_device_none PRIVATE tutti::compiled)
+file(GLOB scripts CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/project/mutants/device/*.sed)
+foreach(script IN LISTS scripts)
+  cmake_path(GET script STEM LAST_ONLY mutant)
+  string(REGEX REPLACE "\\..*" "" header ${mutant})
+  tutti_add_mutant(mutants_device_${mutant} device tutti/cuda/detail/device/${header}.hpp ${script})
+  target_link_libraries(mutants_device_${mutant} PRIVATE tutti::compiled)
+endforeach()

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Every header compiles alone, and twice; all of them compile in one translation unit, so no two give one name to two
+# things; and all of them, sorted into translation units, link into one program together with two that use the library.
+
+set(odr_headers "")
+foreach(component IN LISTS tutti_components)
+  if(component IN_LIST tutti_available)
+    list(APPEND odr_headers ${tutti_headers_${component}})
+  else()
+    # What no library is needed for: how groups of a device's threads run a schedule.
+    set(anywhere ${tutti_headers_${component}})
+    list(FILTER anywhere INCLUDE REGEX "^tutti/cuda/detail/device/")
+    list(APPEND odr_headers ${anywhere})
+    message(STATUS "The headers of tutti::${component} are not tested: it is not available (see above).")
+  endif()
+endforeach()
+list(FILTER odr_headers EXCLUDE REGEX "[.](cpp|cu|ipp)$")  # its header includes what is defined apart
+# For nvcc alone: device_ptx, and nn_cuda_ptx.
+list(FILTER odr_headers EXCLUDE REGEX "^tutti/(cuda/detail/runtime/(block|driver)|cuda/peers)[.]hpp$")
+list(FILTER odr_headers EXCLUDE REGEX "^tutti/nn/cuda/detail/runtime/(launch|[a-z]+_kernels)[.]hpp$")
+if(NOT TARGET tutti::nn_cuda)
+  list(FILTER odr_headers EXCLUDE REGEX "^tutti/nn/cuda/((any_)?replica[.]hpp$|detail/runtime/)")
+endif()
+
+# Each header is compiled where nothing is before it that it does not include itself. A unit shows that of several, and
+# is sorted out anew when this is configured.
+execute_process(COMMAND awk -f ${CMAKE_CURRENT_SOURCE_DIR}/project/odr/units.awk ${odr_headers}
+                WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}/include
+                OUTPUT_VARIABLE units OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+string(REPLACE "\n" ";" units "${units}")
+set(odr_sources "")
+foreach(unit IN LISTS units)
+  separate_arguments(unit UNIX_COMMAND "${unit}")
+  list(GET unit -1 name)  # it includes the others
+  string(MAKE_C_IDENTIFIER ${name} name)
+  list(TRANSFORM unit REPLACE "(.+)" "#include <\\1>\n" OUTPUT_VARIABLE lines)
+  string(JOIN "" lines ${lines})
+  set(source ${CMAKE_CURRENT_BINARY_DIR}/headers/${name}.cpp)
+  file(CONFIGURE OUTPUT ${source} CONTENT "@lines@@lines@" @ONLY)
+  list(APPEND odr_sources ${source})
+endforeach()
+
+list(TRANSFORM odr_headers REPLACE "(.+)" "#include <\\1>\n" OUTPUT_VARIABLE odr_all)
+string(JOIN "" odr_all ${odr_all})
+file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/headers/all.cpp CONTENT "@odr_all@" @ONLY)
+
+add_library(headers OBJECT ${odr_sources})
+# All headers compile in the debug mode of libstdc++, too. Units of that mode do not link with others.
+add_library(debug_mode_headers OBJECT ${CMAKE_CURRENT_BINARY_DIR}/headers/all.cpp)
+target_compile_definitions(debug_mode_headers PRIVATE _GLIBCXX_DEBUG)
+foreach(part IN ITEMS headers debug_mode_headers)
+  target_link_libraries(${part} PRIVATE tutti_program)
+  target_compile_options(${part} PRIVATE -O0 -g0)  # nothing of it runs
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")  # what projects add that see headers without -isystem
+    target_compile_options(${part} PRIVATE -Wuseless-cast -Wlogical-op -Wduplicated-cond -Wduplicated-branches
+                           -Wold-style-cast -Wnon-virtual-dtor -Wdouble-promotion -Wmissing-declarations)
+  endif()
+  foreach(component IN ITEMS nn mpi cuda)
+    if(TARGET tutti::${component})
+      target_link_libraries(${part} PRIVATE tutti::${component})
+    endif()
+  endforeach()
+endforeach()
+
+if(EXISTS ${PROJECT_SOURCE_DIR}/include/tutti/tutti.hpp)
+  add_executable(odr ${CMAKE_CURRENT_SOURCE_DIR}/project/odr/first.cpp
+                     ${CMAKE_CURRENT_SOURCE_DIR}/project/odr/second.cpp
+                     $<TARGET_OBJECTS:headers>)
+  set_source_files_properties(${CMAKE_CURRENT_SOURCE_DIR}/project/odr/first.cpp PROPERTIES COMPILE_OPTIONS -UNDEBUG)
+  set_source_files_properties(${CMAKE_CURRENT_SOURCE_DIR}/project/odr/second.cpp
+                              PROPERTIES COMPILE_OPTIONS "-DNDEBUG;-fno-rtti")
+  target_link_libraries(odr PRIVATE tutti_program)
+  foreach(component IN ITEMS nn mpi cuda)
+    if(TARGET tutti::${component})
+      target_link_libraries(odr PRIVATE tutti::${component})
+    endif()
+  endforeach()
+  tutti_check_with_second_compiler(odr)
+  add_test(NAME odr COMMAND odr)
+  set_tests_properties(odr PROPERTIES TIMEOUT ${timeout} LABELS sources)
+  tutti_test_needs(odr odr debug_mode_headers)
+endif()
+
+# The same with the cold code compiled apart; and units that disagree on it do not link.
+add_executable(odr_apart ${CMAKE_CURRENT_SOURCE_DIR}/project/odr/first.cpp
+                         ${CMAKE_CURRENT_SOURCE_DIR}/project/odr/second.cpp)
+target_link_libraries(odr_apart PRIVATE tutti_program tutti::compiled)
+add_test(NAME odr_apart COMMAND odr_apart)
+set_tests_properties(odr_apart PROPERTIES TIMEOUT ${timeout} LABELS packaging)
+tutti_test_needs(odr_apart odr_apart)
+
+separate_arguments(flags UNIX_COMMAND "${CMAKE_CXX_FLAGS} -std=c++20 -O0")
+add_test(NAME odr_units_disagree COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/project/odr/units_disagree.sh
+                                         $<TARGET_FILE:tutti_compiled> ${CMAKE_CXX_COMPILER} ${flags}
+                                         -I${PROJECT_SOURCE_DIR}/include)
+set_tests_properties(odr_units_disagree PROPERTIES TIMEOUT ${timeout} LABELS packaging)
+tutti_test_needs(odr_units_disagree tutti_compiled)
+add_test(NAME odr_two_versions COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/project/odr/two_versions.sh
+                                       $<TARGET_FILE:tutti_compiled> ${PROJECT_SOURCE_DIR}/include
+                                       ${CMAKE_CXX_COMPILER} ${flags})
+set_tests_properties(odr_two_versions PROPERTIES TIMEOUT ${timeout} LABELS packaging)
+tutti_test_needs(odr_two_versions tutti_compiled)
+add_test(NAME odr_version_in_names COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/project/odr/version_in_names.sh
+                                           ${PROJECT_SOURCE_DIR}/include)
+set_tests_properties(odr_version_in_names PROPERTIES TIMEOUT 60 LABELS packaging)
+tutti_test_needs(odr_version_in_names)
+add_test(NAME compiled_holds_all COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/project/odr/compiled_holds_all.sh
+                                         ${PROJECT_SOURCE_DIR}/include)
+set_tests_properties(compiled_holds_all PROPERTIES TIMEOUT 60 LABELS packaging)
+tutti_test_needs(compiled_holds_all)

@@ -1,0 +1,72 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# A newcomer's hour: an empty home, its first program and each command copied from README.md. There a hidden comment
+# before a block, `<!-- door: NAME -->`, says which one it is.
+#
+#   sh doors.sh <repository> <scratch folder> [conan]    with "conan" only this door, else all others
+set -eu
+root=$(cd "$1" && pwd)
+scratch=$2
+rm -rf "$scratch"
+mkdir -p "$scratch/blocks" "$scratch/home"
+scratch=$(cd "$scratch" && pwd)
+export HOME="$scratch/home"
+ln -s "$root" "$HOME/tutti"
+
+awk -v out="$scratch/blocks" '
+  /^<!-- door: / { name = $3; next }
+  /^```/ && name != "" { if (inside) { close(out "/" name); name = "" }; inside = !inside; next }
+  inside { print > (out "/" name) }
+' "$root/README.md"
+awk -v out="$scratch" -v page=readme -f "$root/test/project/readme/extract.awk" "$root/README.md" > "$scratch/programs"
+program=$(head -n 1 "$scratch/programs")
+doors="CMakeLists.txt build.sh compiled.sh conan.sh conanfile.txt fetch_content.cmake install.sh pkg_config.sh plain.sh"
+[ "$(cd "$scratch/blocks" && echo *)" = "$doors" ] || {
+  echo "README.md has other doors than these, which are tried here: $doors" >&2
+  exit 1
+}
+
+# enter <block of commands>: in a folder of its own; four ranks add up 0 + 1 + 2 + 3.
+enter() {
+  folder="$scratch/$1_folder"
+  mkdir -p "$folder"
+  cp "$program" "$folder/program.cpp"
+  echo "== $1"
+  said=$(cd "$folder" && sh -eux "$scratch/blocks/$1") || exit 1
+  [ "$1" = install.sh ] || case $said in
+    *"6
+6
+6
+6") ;;
+    *) echo "expected 6 from four ranks, but heard: $said" >&2 && exit 1 ;;
+  esac
+}
+
+if [ "${3-}" = conan ]; then
+  mkdir -p "$scratch/conan.sh_folder"
+  cp "$scratch/blocks/CMakeLists.txt" "$scratch/blocks/conanfile.txt" "$scratch/conan.sh_folder"
+  enter conan.sh
+  exit
+fi
+
+enter plain.sh
+enter install.sh
+if command -v pkg-config > /dev/null; then
+  enter pkg_config.sh
+  enter compiled.sh
+else
+  echo "SKIP: there is no pkg-config (Debian: pkgconf)"
+fi
+
+mkdir -p "$scratch/build.sh_folder"
+cp "$scratch/blocks/CMakeLists.txt" "$scratch/build.sh_folder"
+enter build.sh
+if git -C "$root" rev-parse HEAD > /dev/null 2>&1; then
+  rm -r "$HOME/.local"
+  sed -e "/find_package/{r $scratch/blocks/fetch_content.cmake" -e 'd}' "$scratch/blocks/CMakeLists.txt" \
+    > "$scratch/build.sh_folder/CMakeLists.txt"
+  enter build.sh
+else
+  echo "SKIP: $root is no git repository, or there is no git"
+fi

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# The commands of README.md, from an empty home; what the first of them says; and the packagers whose clients are
+# installed.
+
+add_test(NAME doors COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/project/packaging/doors.sh ${PROJECT_SOURCE_DIR}
+                            ${CMAKE_CURRENT_BINARY_DIR}/packaging/doors)
+set_tests_properties(doors PROPERTIES TIMEOUT 900 LABELS packaging SKIP_REGULAR_EXPRESSION "SKIP: ")
+tutti_test_needs(doors)
+
+add_test(NAME quickstart COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/project/packaging/quickstart.sh ${PROJECT_SOURCE_DIR})
+set_tests_properties(quickstart PROPERTIES TIMEOUT 60 LABELS packaging)
+tutti_test_needs(quickstart)
+
+foreach(packager IN ITEMS conan vcpkg spack)
+  add_test(NAME packaging_${packager}
+           COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/project/packaging/${packager}.sh ${PROJECT_SOURCE_DIR}
+                   ${CMAKE_CURRENT_BINARY_DIR}/packaging/${packager})
+  set_tests_properties(packaging_${packager} PROPERTIES TIMEOUT 1800 LABELS packaging SKIP_RETURN_CODE 77)
+  tutti_test_needs(packaging_${packager})
+endforeach()
+
+# What cannot read the version where it is written has the same one.
+foreach(place IN ITEMS README.md packaging/vcpkg/ports/tutti/vcpkg.json packaging/conan-center/recipes/tutti/config.yml)
+  string(REPLACE "." "\\." version "${PROJECT_VERSION}")
+  file(STRINGS ${PROJECT_SOURCE_DIR}/${place} found REGEX "(tutti/|\"version\": \"|^  \")${version}(\"|$)")
+  if(NOT found)
+    message(FATAL_ERROR "${place} has another version than tutti/version.hpp, which says ${PROJECT_VERSION}.")
+  endif()
+endforeach()
+
+# A component that needs something is an option of each packager; but an MPI and CUDA are the site's own, with which Spack deals;
+# vcpkg finds CUDA there, too.
+file(READ ${PROJECT_SOURCE_DIR}/cmake/dependencies.cmake dependencies)
+foreach(component IN LISTS tutti_components)
+  if(component STREQUAL "tutti" OR NOT dependencies MATCHES "component STREQUAL \"${component}\"")
+    continue()
+  endif()
+  set(doors "packaging/spack/spack_repo/tutti/packages/tutti/package.py: variant.\"${component}\"")
+  if(NOT component MATCHES "^(mpi|cuda)$")
+    list(APPEND doors "conanfile.py: \"with_${component}\"")
+  endif()
+  if(NOT component STREQUAL "mpi")
+    list(APPEND doors "packaging/vcpkg/ports/tutti/vcpkg.json: \"${component}\"")
+  endif()
+  foreach(door IN LISTS doors)
+    string(REGEX REPLACE "^(.+): (.+)$" "\\1;\\2" door ${door})
+    list(GET door 0 file)
+    list(GET door 1 option)
+    file(STRINGS ${PROJECT_SOURCE_DIR}/${file} found REGEX ${option})
+    if(NOT found)
+      message(FATAL_ERROR "tutti::${component} has no door in ${file}: a line that matches ${option} is missing.")
+    endif()
+  endforeach()
+endforeach()

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Every C++ block of README.md, the guide and the pages beside it compiles. Programs of these print what they say, and
+# laws hold.
+
+function(tutti_page_blocks name page)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
+               ${page} ${CMAKE_CURRENT_SOURCE_DIR}/project/readme/extract.awk)
+  set(folder ${CMAKE_CURRENT_BINARY_DIR}/${name})
+  file(REMOVE_RECURSE ${folder})
+  file(MAKE_DIRECTORY ${folder})
+  execute_process(COMMAND awk -v out=${folder} -v page=${name} 
+                          -f ${CMAKE_CURRENT_SOURCE_DIR}/project/readme/extract.awk ${page}
+                  OUTPUT_VARIABLE blocks RESULT_VARIABLE failed)
+  if(failed)
+    message(FATAL_ERROR "The code blocks of ${page} cannot be read.")
+  endif()
+  string(STRIP "${blocks}" blocks)
+  string(REPLACE "\n" ";" blocks "${blocks}")
+  set(${name}_blocks ${blocks} PARENT_SCOPE)
+endfunction()
+
+tutti_page_blocks(readme ${PROJECT_SOURCE_DIR}/README.md)
+tutti_page_blocks(guide ${PROJECT_SOURCE_DIR}/docs/guide/guide.md)
+tutti_page_blocks(library ${PROJECT_SOURCE_DIR}/docs/guide/library.md)
+tutti_page_blocks(mistakes ${PROJECT_SOURCE_DIR}/docs/guide/mistakes.md)
+set(parts ${readme_blocks})
+foreach(block IN LISTS guide_blocks library_blocks mistakes_blocks)
+  cmake_path(GET block STEM name)
+  file(STRINGS ${block} stands REGEX "^(int main|BOOST_AUTO_TEST_CASE)")
+  if(NOT stands)
+    list(APPEND parts ${block})
+    continue()
+  endif()
+  add_executable(${name} ${block})
+  target_link_libraries(${name} PRIVATE tutti_program tutti::compiled)
+  string(REPLACE ".cpp" ".expected" expected ${block})
+  if(stands MATCHES "BOOST")
+    target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+    target_compile_definitions(${name} PRIVATE BOOST_TEST_DYN_LINK BOOST_TEST_MODULE=guide)
+    target_link_libraries(${name} PRIVATE Boost::unit_test_framework)
+    add_test(NAME ${name} COMMAND ${name})
+  else()
+    add_test(NAME ${name} COMMAND sh -c "'$<TARGET_FILE:${name}>' | diff '${expected}' -")
+  endif()
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${timeout} LABELS packaging)
+  tutti_test_needs(${name} ${name})
+endforeach()
+
+add_library(readme_blocks OBJECT ${parts})
+target_link_libraries(readme_blocks PRIVATE tutti_program)
+target_compile_options(readme_blocks PRIVATE -Wno-unused)
+if(TARGET tutti::nn)
+  target_link_libraries(readme_blocks PRIVATE tutti::nn)
+endif()
+tutti_check_with_second_compiler(readme_blocks -Wno-unused)
