@@ -16,14 +16,14 @@ set(tutti_paths_of_tcp transport/tcp.hpp transport/tcp_options.hpp detail/tcp)
 # Sets `result` to the headers at `path`, a folder or a file below include/tutti.
 function(tutti_headers_at path result)
   set(at ${PROJECT_SOURCE_DIR}/include/tutti/${path})
-  set(patterns ${at})
   if(IS_DIRECTORY ${at})
-    list(TRANSFORM tutti_header_kinds PREPEND ${at}/*. OUTPUT_VARIABLE patterns)
+    file(GLOB_RECURSE found RELATIVE ${PROJECT_SOURCE_DIR}/include CONFIGURE_DEPENDS
+         ${at}/*.hpp ${at}/*.ipp ${at}/*.cpp ${at}/*.cu)
+  else()
+    file(GLOB found RELATIVE ${PROJECT_SOURCE_DIR}/include CONFIGURE_DEPENDS ${at})
   endif()
-  file(GLOB_RECURSE found RELATIVE ${PROJECT_SOURCE_DIR}/include CONFIGURE_DEPENDS ${patterns})
   set(${result} ${found} PARENT_SCOPE)
 endfunction()
-set(tutti_header_kinds hpp ipp cpp cu)
 
 tutti_headers_at("" tutti_headers_tutti)
 foreach(component IN LISTS tutti_components)

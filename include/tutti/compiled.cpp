@@ -78,7 +78,7 @@
 #include <tutti/topology/planned.ipp>
 
 // A component that may have been left out.
-#if __has_include(<tutti/in_network/fpga_nic.hpp>)
+#if __has_include(<tutti/in_network/detail/fpga_nic/in_process_network.ipp>)
 #include <tutti/in_network/detail/fpga_nic/in_process_network.ipp>
 #include <tutti/in_network/detail/multicast/networks.ipp>
 #include <tutti/in_network/detail/udp/key_file.ipp>

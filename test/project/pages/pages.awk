@@ -29,7 +29,7 @@ function check_words(line,   n, i, word) {
 
 # Files may be named by the end of their paths: topology/ring.hpp. Records of the past name what there was.
 function check_files(line,   name) {
-  if (FILENAME ~ /^bench\/results\/|^CHANGELOG/) return
+  if (FILENAME ~ /^bench\/results\/|^CHANGELOG|^docs\/renames/) return
   while (match(line, /`[A-Za-z_0-9\/.]*\/[A-Za-z_0-9]+\.(hpp|ipp|cpp|cmake|awk|sh|md)`/)) {
     name = substr(line, RSTART + 1, RLENGTH - 2)
     line = substr(line, RSTART + RLENGTH)
@@ -41,7 +41,7 @@ function check_files(line,   name) {
 # A command that begins with a file of this repository names one that exists, or the program of a source, and a study
 # that is run has a folder. Records of the past name what there was.
 function check_commands(line,   i, n, part, word) {
-  if (FILENAME ~ /^bench\/results\/|^CHANGELOG/) return
+  if (FILENAME ~ /^bench\/results\/|^CHANGELOG|^docs\/renames/) return
   n = split(line, part, " && ")
   for (i = 1; i <= n; ++i) {
     sub(/^ *([A-Za-z0-9-]*\$ )?([A-Z_]+=[^ ]* )*((sh|bash|python3) )?/, "", part[i])
