@@ -24,7 +24,6 @@ class stepwise_run : public operation_run<Communicator> {
 
   /// Makes it one of those that the communicator moves on.
   void enlist() noexcept {
-    this->queue = run_.queue();
     run_.note_lanes(*this);
     this->world().operations().push_back(*this);
   }
@@ -60,7 +59,11 @@ class stepwise_run : public operation_run<Communicator> {
 template <class Communicator, bool Transfers>
 stepwise_run<Communicator, Transfers>::stepwise_run(Communicator& world, schedule_view const& schedule,
                                                     payload const& elements)
-    : base(world, body), run_(world, this->what(), this->number(), schedule, elements) {}
+    : base(world, body), run_(world, this->what(), this->number(), schedule, elements) {
+  if constexpr (!Transfers) {
+    this->queue = run_.queue();
+  }
+}
 
 template <class Communicator, bool Transfers>
 stepwise_run<Communicator, Transfers>::~stepwise_run() = default;
@@ -160,6 +163,9 @@ class execution : private work_holder<Topology, Op, Payload>,
     }
     this->open();
     this->run_.take_place();
+    if constexpr (std::same_as<Op, op::transfer>) {
+      this->queue = this->run_.queue();
+    }
     this->note_place();
     this->run_.note_start();
   }
