@@ -41,12 +41,13 @@ if(TARGET tutti::nn_cuda)
   endforeach()
 endif()
 
-# tutti_add_test_on_emulated_gpu(<name> <target that it needs> <command>...)
+# tutti_add_test_on_emulated_gpu(<name> <target that it needs> <command>...). Its warps are threads that take all
+# processors: tests of ranks beside it, which wait for each other, would not end in time.
 function(tutti_add_test_on_emulated_gpu name needs)
   add_test(NAME emulated_gpu_${name} COMMAND ${ARGN})
   set(environment LD_LIBRARY_PATH=$<TARGET_FILE_DIR:emulated_gpu_cudart> CUDA_DEVICE_MAX_CONNECTIONS=32)
   set_tests_properties(emulated_gpu_${name} PROPERTIES TIMEOUT 300 LABELS emulated_gpu ENVIRONMENT "${environment}"
-                                                       FAIL_REGULAR_EXPRESSION "SKIPPED: ")
+                                                       RUN_SERIAL ON FAIL_REGULAR_EXPRESSION "SKIPPED: ")
   set(libraries "")
   foreach(library IN ITEMS cudart cublas cudnn)
     if(TARGET emulated_gpu_${library})
