@@ -691,7 +691,7 @@ BOOST_AUTO_TEST_CASE(a_silent_worker_is_dropped_and_those_that_wait_for_it_are_n
 
 namespace {
 
-/// What server 1 of two does in `train`, up to its tenth message, when `then` is called.
+/// Serves as server 1 of two does in `train`; calls `then` at the tenth message.
 template <class World, class Then>
 void serve_ten_messages(World& world, ps::roles const& roles, nn::replica const& model, Then then) {
   auto channels = ps::detail::connect(world, roles);
