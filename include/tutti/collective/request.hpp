@@ -4,6 +4,7 @@
 #include <tutti/detail/core/deadline.hpp>
 #include <tutti/detail/core/pending.hpp>
 
+#include <atomic>
 #include <utility>
 
 namespace tutti::inline v0_1_0 {
@@ -40,7 +41,7 @@ class request {
   ~request() {
     if (operation_ != nullptr) {
       detail::pending_use const until_given_up(*operation_);
-      operation_->request = nullptr;
+      operation_->request.store(nullptr, std::memory_order_release);
       operation_->cancel(*operation_);
     }
   }
@@ -123,13 +124,14 @@ class request {
   /// The operation knows where its request is, which may be moved or destroyed while a call on it is under way.
   void keep() noexcept {
     if (operation_ != nullptr) {
-      operation_->request = &operation_;
+      operation_->request.store(&operation_, std::memory_order_relaxed);
     }
   }
   /// Static: this request may be gone by now.
   static void finish(detail::pending& p) {
-    if (p.request != nullptr) {
-      *std::exchange(p.request, nullptr) = nullptr;
+    if (detail::pending** const kept = p.request.load(std::memory_order_relaxed)) {
+      p.request.store(nullptr, std::memory_order_release);
+      *kept = nullptr;
     }
     p.result(p);
   }

@@ -4,6 +4,7 @@
 #include <tutti/extend/message.hpp>
 #include <tutti/extend/time.hpp>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -23,21 +24,26 @@ struct pending {
   void (*retire)(pending&) = nullptr;                ///< its request is gone: it may be reused or freed
   pending* next = nullptr;
   pending* previous = nullptr;
-  std::uint64_t queue = 0;      ///< operations of one queue begin in turn
-  std::uint32_t held = 0;       ///< the lanes that it has flows on which have not ended, a bit each
-  std::uint32_t awaited = 0;    ///< the lane without which it cannot go on, for it has begun nothing; none if it has
-  pending** request = nullptr;  ///< the pointer in its request; null once that has let it go
-  std::uint32_t users = 0;      ///< see pending_use
+  std::uint64_t queue = 0;       ///< operations of one queue begin in turn
+  std::uint32_t held = 0;        ///< the lanes that it has flows on which have not ended, a bit each
+  std::uint32_t awaited = 0;     ///< the lane without which it cannot go on, for it has begun nothing; none if it has
+  std::uint32_t list_turns = 0;  ///< how many turns of the list it is in, one within another
+  std::atomic<pending**> request{nullptr};  ///< the pointer in its request; null once that has let it go
+  std::atomic<std::uint32_t> users{0};      ///< see pending_use
   bool listed = false;
   bool ended = false;
   bool given_up = false;  ///< during a step, after which it ends
 };
 
-/// One use of an operation: a call of its request, or a turn in the list. The operation outlives it, though a reduction
-/// may move or destroy the request meanwhile.
+/// One use of an operation: a call of its request. The operation outlives it, though a reduction may move or destroy
+/// the request meanwhile.
 ///
-/// The last user retires an operation that has ended, has no request and is in no list. It is retired once, since users
-/// come by the request or the list.
+/// The last of its users, or of its turns in the list, retires an operation that has ended, has no request and is in no
+/// list. It is retired once, since users come by the request, and turns by the list.
+///
+/// Another thread may be in a turn of the operation when a call of its request begins, which takes the communicator
+/// over before it does anything else. So one thread at a time writes `request` and `users`, and the other one may read
+/// them.
 class pending_use {
  public:
   explicit pending_use(pending& p) noexcept : p_(p) { begin(p); }
@@ -46,14 +52,23 @@ class pending_use {
   ~pending_use() { end(p_); }
 
   /// The same for a use that outlasts a block, such as that of a stream of a device.
-  static void begin(pending& p) noexcept { ++p.users; }
+  static void begin(pending& p) noexcept { add(p, 1); }
   static void end(pending& p) noexcept {
-    if (--p.users == 0 && p.request == nullptr && p.ended && !p.listed) {
+    add(p, -1);
+    retire_if_unused(p);
+  }
+  static void retire_if_unused(pending& p) noexcept {
+    if (p.request.load(std::memory_order_acquire) == nullptr && p.users.load(std::memory_order_relaxed) == 0 &&
+        p.list_turns == 0 && p.ended && !p.listed) {
       p.retire(p);
     }
   }
 
  private:
+  static void add(pending& p, std::int32_t n) noexcept {
+    p.users.store(p.users.load(std::memory_order_relaxed) + static_cast<std::uint32_t>(n), std::memory_order_relaxed);
+  }
+
   pending& p_;
 };
 
@@ -118,7 +133,7 @@ class pending_list {
         continue;
       }
       ++asked;
-      pending_use const during(*p);
+      turn const during(*p);
       bool const has_ended = p->advance(*p);
       pending* const after = p->listed ? p->next : first_;
       if (has_ended) {
@@ -133,6 +148,23 @@ class pending_list {
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
  private:
+  /// One turn of an operation, which outlives it.
+  class turn {
+   public:
+    explicit turn(pending& p) noexcept : p_(p) { ++p_.list_turns; }
+    turn(turn const&) = delete;
+    turn& operator=(turn const&) = delete;
+    ~turn() {
+      --p_.list_turns;
+      if (p_.ended) {
+        pending_use::retire_if_unused(p_);
+      }
+    }
+
+   private:
+    pending& p_;
+  };
+
   static constexpr std::uint32_t all_lanes = (1U << collective_lanes) - 1;
 
   pending* first_ = nullptr;
