@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: address (device memory of a model; what processes do to each other no sanitizer sees)
+// test: address alone (device memory of a model; groups of threads wait awake for those of other processes)
 //
 // Ranks that are processes, each with a device of a model: they map one another's windows, everywhere at another
 // address, and have the engine's bits.

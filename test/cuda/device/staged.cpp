@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: address thread (ranks, streams and copies are threads that share memory)
+// test: address thread alone (ranks, streams and copies are threads that share memory, and wait awake for each other)
 //
 // Operations on device memory that goes through slots of host memory have the bits of those on host memory.
 #include <laws/staged.hpp>
