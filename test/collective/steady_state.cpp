@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain alone (it watches the heap itself)
+//
+// Prepared operations allocate nothing: their own memory (engine_memory.hpp) is kept from call to call.
 #include <laws/steady_state.hpp>
 #include <support/transports.hpp>
 #include <support/worlds.hpp>

@@ -11,7 +11,7 @@ namespace tutti::inline v0_1_0 {
 ///
 ///     std::vector<float, tutti::allocator<float>> gradients(n, tutti::allocator<float>(world));
 ///
-/// Where tutti::automatic picks schedules, it is told so: for_memory(tutti::memory_kind::provided).
+/// Tell tutti::automatic, if it picks schedules for such memory: for_memory(tutti::memory_kind::provided).
 /// The memory may outlive the communicator. In what is split from it peers read it without a copy, too.
 ///
 /// @throws std::bad_alloc from `allocate`; for shared memory one that says what to enlarge
@@ -37,7 +37,7 @@ class allocator {
       source_ = detail::heap_memory::source();
     }
   }
-  /// The same source, for another type.
+  /// Makes an allocator of another type that shares the source.
   template <class U>
   allocator(allocator<U> const& other) noexcept : source_(other.source()) {}
 
@@ -52,7 +52,7 @@ class allocator {
   /// Gives back what `allocate` gave; by any thread.
   void deallocate(T* p, std::size_t n) noexcept { source_->give(p, n * sizeof(T)); }
 
-  /// Where the memory comes from. It lives for as long as a buffer or an allocator of it.
+  /// The source of the memory. It lives for as long as a buffer or an allocator of it.
   [[nodiscard]] detail::counted<memory_source> const& source() const noexcept { return source_; }
 
   template <class U>

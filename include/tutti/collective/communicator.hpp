@@ -21,7 +21,7 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// How a rank takes part in a world.
+/// Settings of one rank for the world that it joins.
 template <class Transport>
 struct world_options {
   duration deadline = std::chrono::minutes(5);       ///< how long an operation may take: forever, if it is no_deadline
@@ -45,11 +45,11 @@ class communicator {
   struct state;
 
  public:
-  /// What moves the bytes.
+  /// The transport, which moves the bytes.
   using transport_type = Transport;
-  /// What records events.
+  /// The tracer, which records events.
   using trace_type = Trace;
-  /// What it may be told when it is made.
+  /// Settings for its construction.
   using options = world_options<Transport>;
 
   /// None: what a rank has that joins no part of a split. Of no use, as one that has been moved from.

@@ -2,7 +2,7 @@
 // test: address alone (device memory of a model; groups of threads wait awake for those of other processes)
 //
 // Ranks that are processes, each with a device of a model: they map one another's windows, everywhere at another
-// address, and have the engine's bits.
+// address, and have the engine's bits. Memory that others have mapped is kept (lent_memory.hpp).
 #include <laws/enqueued.hpp>
 #include <models/host_device.hpp>
 #include <tutti/bfloat16.hpp>
