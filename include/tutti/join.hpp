@@ -59,9 +59,10 @@ template <class Transport, class F>
     options.role = where.role;
   }
   detail::launched_rendezvous processes(where);
-  return detail::run_threads(threads, [&](detail::thread_rendezvous& seat) {
+  using world_type = communicator<Transport>;
+  return detail::run_threads(threads, [&](detail::thread_rendezvous& seat) -> std::invoke_result_t<F&, world_type&> {
     detail::team_rendezvous meet(seat, processes);
-    communicator<Transport> world(meet, options);
+    world_type world(meet, options);
     return f(world);
   });
 }

@@ -27,8 +27,10 @@ namespace tutti::inline v0_1_0 {
 /// Thread safety: any thread.
 template <class Transport, tracer Trace = no_trace, class F>
 [[nodiscard]] auto spawn(rank_type n, F&& f, world_options<Transport> const& options = {}, Trace const& trace = {}) {
-  auto const rank = [&](auto& meet) {
-    communicator<Transport, dynamic, Trace> world(meet, options, trace);
+  using world_type = communicator<Transport, dynamic, Trace>;
+  // A deduced return type would make clang 16 forget virtual functions, std::thread's among them, that f needs.
+  auto const rank = [&](auto& meet) -> std::invoke_result_t<F&, world_type&> {
+    world_type world(meet, options, trace);
     return f(world);
   };
   if constexpr (in_process<Transport>) {
@@ -42,8 +44,9 @@ template <class Transport, tracer Trace = no_trace, class F>
 template <class Transport, rank_type N, class F>
   requires(N != dynamic)
 [[nodiscard]] auto spawn(F&& f, world_options<Transport> const& options = {}) {
-  auto const rank = [&](auto& meet) {
-    communicator<Transport, N> world(meet, options);
+  using world_type = communicator<Transport, N>;
+  auto const rank = [&](auto& meet) -> std::invoke_result_t<F&, world_type&> {
+    world_type world(meet, options);
     return f(world);
   };
   if constexpr (in_process<Transport>) {
