@@ -100,7 +100,8 @@ void row(report& all, cuda::stream const& in, std::string const& what, inputs<T,
     run();
     bool const right = bench::gpu::holds(to, wanted, in);
     double const bytes = static_cast<double>(from.size()) * (N * sizeof(T) + sizeof(To));
-    all.bandwidth(what, bytes, bench::gpu::seconds(in, run), target, right);
+    auto const often = bench::gpu::repeats_of(from.size() * sizeof(T));
+    all.bandwidth(what, bytes, bench::gpu::seconds(in, often, run), target, right);
   }(std::make_index_sequence<N>{});
 }
 /// A step of SGD whose gradient is the sum of N vectors: one row.
@@ -128,8 +129,9 @@ void sgd_row(report& all, cuda::stream const& in, inputs<float, N> const& from) 
     }
     bool const right = bench::gpu::holds(w, weights, in) && bench::gpu::holds(v, velocities, in);
     double const bytes = static_cast<double>(from.size()) * (N + 4) * sizeof(float);
-    all.bandwidth("SGD step with momentum of a sum of " + std::to_string(N), bytes, bench::gpu::seconds(in, run), 85,
-                  right);
+    auto const often = bench::gpu::repeats_of(from.size() * sizeof(float));
+    all.bandwidth("SGD step with momentum of a sum of " + std::to_string(N), bytes,
+                  bench::gpu::seconds(in, often, run), 85, right);
   }(std::make_index_sequence<N>{});
 }
 

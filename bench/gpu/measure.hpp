@@ -121,10 +121,18 @@ class mark {
   std::sort(v.begin(), v.end());
   return v[v.size() / 2];
 }
+/// Rounds of a measurement, and runs in each.
+struct repeats {
+  int rounds;
+  int runs;
+};
+/// One run for vectors that are short because only values are to be checked.
+[[nodiscard]] constexpr repeats repeats_of(std::size_t bytes) {
+  return bytes < long_vector / 2 ? repeats{1, 1} : repeats{9, 10};
+}
 /// Seconds that `work` takes in the stream: the median of some rounds, of several runs each.
-[[nodiscard]] inline double seconds(cuda::stream const& in, std::function<void()> const& work) {
-  constexpr int rounds = 9;
-  constexpr int runs = 10;
+[[nodiscard]] inline double seconds(cuda::stream const& in, repeats often, std::function<void()> const& work) {
+  auto const [rounds, runs] = often;
   mark begin;
   mark end;
   std::vector<double> all;
@@ -147,7 +155,7 @@ class mark {
   cuda::array<std::uint8_t> const from(bytes);
   cuda::array<std::uint8_t> const to(bytes);
   poison(from, in);
-  return 2.0 * static_cast<double>(bytes) / seconds(in, [&] {
+  return 2.0 * static_cast<double>(bytes) / seconds(in, repeats_of(long_vector_bytes), [&] {
            tutti::detail::cuda::examine(
                cudaMemcpyAsync(to.data(), from.data(), bytes, cudaMemcpyDeviceToDevice, in.native()),
                [] { return std::string("copying within a device"); });

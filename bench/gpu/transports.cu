@@ -98,8 +98,8 @@ template <class Topology>
     std::vector<double> all;
     bench::gpu::mark begin;
     bench::gpu::mark end;
-    for (int i = 0; i != 9; ++i) {
-      constexpr int runs = 10;
+    auto const [rounds, runs] = bench::gpu::repeats_of(count * sizeof(float));
+    for (int i = 0; i != rounds; ++i) {
       bench::gpu::poison(in, stream);  // its sums are numbers, whatever they are
       stream.wait();
       meet();
@@ -118,7 +118,7 @@ template <class Topology>
 
 /// 100 of 4 KiB in a graph, replayed: microseconds each.
 template <class Topology>
-[[nodiscard]] found in_a_graph(Topology const& topology, rank_type n) {
+[[nodiscard]] found in_a_graph(Topology const& topology, rank_type n, int replays) {
   constexpr std::size_t count = 1024;
   constexpr int length = 100;
   auto const results = on_ranks(n, [&](auto& world) {
@@ -142,7 +142,7 @@ template <class Topology>
     std::vector<double> all;
     bench::gpu::mark begin;
     bench::gpu::mark end;
-    for (int i = 0; i != 20; ++i) {
+    for (int i = 0; i != replays; ++i) {
       meet();
       begin.set(stream);
       check(cudaGraphLaunch(ready, stream.native()), "launching a graph");
@@ -335,7 +335,7 @@ void run(report& all, std::size_t bytes) {
   by_steps(all, "ring", tutti::ring{}, bytes);
   by_steps(all, "butterfly", tutti::butterfly{}, bytes);
   for (rank_type const n : {2U, 8U}) {
-    found const f = in_a_graph(tutti::direct{}, n);
+    found const f = in_a_graph(tutti::direct{}, n, 2 * bench::gpu::repeats_of(bytes).rounds);
     all.add("allreduce by direct, " + std::to_string(n) + " ranks, 4 KiB, in a graph of 100", f.seconds,
             n == 2 ? 10 : 15, "us", f.right);
   }

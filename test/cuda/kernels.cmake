@@ -25,9 +25,16 @@ if(TARGET tutti::cuda AND CUDAToolkit_NVCC_EXECUTABLE)
     tutti_add_test_with_kernels(${source})
   endforeach()
 
-  # bench/gpu is built, and says that it is skipped; where there is a GPU, it checks all values there.
-  add_test(NAME cuda_bench COMMAND sh ${PROJECT_SOURCE_DIR}/bench/gpu/run --part kernels
-                                   --into ${CMAKE_CURRENT_BINARY_DIR}/cuda_bench)
-  set_tests_properties(cuda_bench PROPERTIES TIMEOUT 900 LABELS cuda SKIP_RETURN_CODE 77)
+  # The programs of bench/gpu are built once, to run where there is a GPU, which checks all values, or to say that they
+  # are skipped; and on the emulated GPU, which reads the text of kernels, and takes the place of NVIDIA's libraries.
+  set(bench sh ${PROJECT_SOURCE_DIR}/bench/gpu/run --into ${CMAKE_CURRENT_BINARY_DIR}/cuda_bench --part kernels)
+  add_test(NAME cuda_bench_builds COMMAND ${bench} --part transports --build-only)
+  add_test(NAME cuda_bench COMMAND ${bench} --built)
+  set_tests_properties(cuda_bench_builds PROPERTIES FIXTURES_SETUP cuda_bench COST 100
+                       ENVIRONMENT "NVCC_APPEND_FLAGS=-cudart shared --no-compress;TUTTI_CUDA_ARCH=${TUTTI_CUDA_ARCH}")
+  set_tests_properties(cuda_bench PROPERTIES FIXTURES_REQUIRED cuda_bench SKIP_RETURN_CODE 77
+                       ENVIRONMENT LD_LIBRARY_PATH=${CUDAToolkit_LIBRARY_DIR})
+  set_tests_properties(cuda_bench_builds cuda_bench PROPERTIES TIMEOUT 900 LABELS cuda)
+  tutti_test_needs(cuda_bench_builds)
   tutti_test_needs(cuda_bench)
 endif()

@@ -59,10 +59,8 @@ endfunction()
 
 # bench/gpu compares all values, whatever it measures here; also those of ranks on two devices.
 tutti_add_test_on_emulated_gpu(
-  bench "" ${CMAKE_COMMAND} -E env "NVCC_APPEND_FLAGS=-cudart shared --no-compress" TUTTI_CUDA_ARCH=sm_90
-  EMULATED_GPUS=2 sh ${PROJECT_SOURCE_DIR}/bench/gpu/run --part kernels --part transports --bytes 65536
-                     --into ${CMAKE_CURRENT_BINARY_DIR}/emulated_gpu_bench)
-set_tests_properties(emulated_gpu_bench PROPERTIES TIMEOUT 900)
+  bench "" ${CMAKE_COMMAND} -E env EMULATED_GPUS=2 ${bench} --part transports --built --bytes 65536)
+set_tests_properties(emulated_gpu_bench PROPERTIES TIMEOUT 900 FIXTURES_REQUIRED cuda_bench)
 
 set(tests cuda_errors cuda_memory cuda_peers cuda_peer_processes cuda_staged)
 if(TARGET tutti::nn_cuda)
