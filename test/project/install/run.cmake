@@ -64,6 +64,17 @@ elseif(WAY STREQUAL "absolute_paths")  # as Nix and Guix install; CMake refuses 
   run("" ${configure} -DWAY=find_package -DCOMPONENTS=tcp)
   run("" ${CMAKE_COMMAND} --build ${FOLDER}/build --target reaches)
   run("" ${FOLDER}/build/reaches)
+elseif(WAY MATCHES "^without_(.*)$")
+  set(removed ${CMAKE_MATCH_1})
+  file(COPY ${TUTTI_SOURCE}/CMakeLists.txt ${TUTTI_SOURCE}/LICENSE ${TUTTI_SOURCE}/cmake ${TUTTI_SOURCE}/include
+       DESTINATION ${FOLDER}/source)
+  file(REMOVE_RECURSE ${FOLDER}/source/include/tutti/${removed})
+  if(removed STREQUAL "cuda")  # the trainer on GPUs stands on it
+    file(REMOVE_RECURSE ${FOLDER}/source/include/tutti/nn/cuda)
+  endif()
+  list(REMOVE_ITEM AVAILABLE ${removed})
+  string(REPLACE ";" "\\;" components "${AVAILABLE}")
+  use(-DWAY=add_subdirectory -DTUTTI_SOURCE=${FOLDER}/source -DCOMPONENTS=${components})
 elseif(WAY STREQUAL "exported")
   run("" ${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/exporter -B ${FOLDER}/exporter -G ${GENERATOR}
       -DCMAKE_CXX_COMPILER=${COMPILER} -DTUTTI_SOURCE=${TUTTI_SOURCE} -DCMAKE_INSTALL_PREFIX=${prefix})
