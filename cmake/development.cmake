@@ -7,6 +7,8 @@ set(TUTTI_SANITIZE "" CACHE STRING "Sanitizers of the tests and examples: addres
 set_property(CACHE TUTTI_SANITIZE PROPERTY STRINGS "" "address,undefined" "thread")
 option(TUTTI_WERROR "Treat warnings as errors" OFF)
 set(TUTTI_SECOND_COMPILER "" CACHE FILEPATH "A clang++ that checks the syntax of all sources, too; empty: none")
+set(TUTTI_SECOND_COMPILER_COMPILES "" CACHE STRING
+    "Word of the tests that the second compiler compiles in another build, and need not read here: address, thread")
 
 get_property(tutti_multi_config GLOBAL PROPERTY GENERATOR_IS_MULTI_CONFIG)
 if(tutti_top_level AND NOT tutti_multi_config AND NOT CMAKE_BUILD_TYPE)

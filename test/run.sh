@@ -27,7 +27,7 @@ Installs what is missing (Debian, Ubuntu), builds in build/dev, and runs the tes
 TEXT
 }
 
-plain=yes sanitizers=no second_compiler=no only=. ci=no jobs=$(nproc) left_out=""
+plain=yes sanitizers=no second_compiler=no only=. ci=no jobs=$(nproc) left_out="" times=""
 while [ $# -gt 0 ]; do
   case $1 in
     --all) sanitizers=yes second_compiler=yes ;;
@@ -58,6 +58,16 @@ case $only in
   *cross_*) install_optional cross ;;
 esac
 [ "$second_compiler" = no ] || second=$(find_clang)
+
+# The address sanitizer is clang's, if there is one: its code takes half as long to make as that of g++, and what clang
+# compiles there it need not read in build/dev, too.
+sanitizing=""
+[ "$sanitizers" = no ] || sanitizing=$(find_clang)
+if [ -n "$sanitizing" ] && ! echo 'int main() {}' | "$sanitizing" -fsanitize=address,undefined -x c++ - -o /dev/null 2> /dev/null; then
+  sanitizing=""  # it has no library for it (Debian: libclang-rt-16-dev)
+fi
+compiles_elsewhere=""
+[ -z "$sanitizing" ] || [ "$plain" = no ] || compiles_elsewhere=address
 [ "$only" != . ] || left_out="launchers|cross"
 [ "$second_compiler$only" != no. ] || left_out="$left_out|sources"
 
@@ -79,21 +89,40 @@ build_and_test() {
   fi
   if [ -n "$targets" ]; then
     say "Building $preset"
+    begun=$(date +%s)
     cmake --build "$root/build/$preset" --parallel "$jobs" --target $targets
+    times="$times, $preset: build $(($(date +%s) - begun)) s"
   fi
   say "Testing $preset"
+  begun=$(date +%s)
   # One more than processors: some tests mostly wait.
   $wrapper ctest "$@" --parallel $((jobs + 1)) --output-on-failure || failed="$failed $preset"
+  times="$times, $preset: tests $(($(date +%s) - begun)) s"
+  [ "$ci" = no ] || python3 "$root/test/project/time/time.py" "$root/build/$preset"
+}
+# The flags by which CMake takes this compiler for a preset. A folder of another one is made anew.
+compiler_of() {
+  cache=$root/build/$1/CMakeCache.txt
+  if [ -f "$cache" ] && [ "$(sed -n 's/^CMAKE_CXX_COMPILER:[A-Z]*=//p' "$cache")" != "$2" ]; then
+    rm -r "$root/build/$1"
+  fi
+  echo "-DCMAKE_CXX_COMPILER=$2"
 }
 cd "$root"  # presets are looked for here
 wrapper="" failed="" found=no
 
 if [ "$plain" = yes ]; then
-  build_and_test dev . -DTUTTI_WERROR=$werror -DTUTTI_SECOND_COMPILER="$second"
+  set -- -DTUTTI_WERROR=$werror -DTUTTI_SECOND_COMPILER="$second" -DTUTTI_SECOND_COMPILER_COMPILES="$compiles_elsewhere"
+  [ "$ci" = no ] || set -- "$@" -DCMAKE_CXX_FLAGS_DEBUG=-Og  # nobody looks at these with a debugger
+  build_and_test dev . "$@"
 fi
 if [ "$sanitizers" = yes ]; then
-  # Warnings stay warnings here: g++ sees ghosts in instrumented code.
-  build_and_test asan-ubsan '^address$'
+  # Warnings of g++ stay warnings here: it sees ghosts in instrumented code.
+  if [ -n "$sanitizing" ]; then
+    build_and_test asan-ubsan '^address$' "$(compiler_of asan-ubsan "$sanitizing")" -DTUTTI_WERROR=$werror
+  else
+    build_and_test asan-ubsan '^address$'
+  fi
   # The thread sanitizer of g++ 12 does not know the memory layouts that newer kernels choose at random.
   if setarch "$(uname -m)" -R true 2> /dev/null; then
     wrapper="setarch $(uname -m) -R"
@@ -102,5 +131,6 @@ if [ "$sanitizers" = yes ]; then
 fi
 
 [ "$found" = yes ] || fail "no test that would run here has a name that matches \"$only\""
+say "Took ${times#, }"
 [ -z "$failed" ] || fail "tests failed in:$failed"
 say "All tests passed"

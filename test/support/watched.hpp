@@ -4,13 +4,23 @@
 /// What looks at this program: tests may show the same code to it once.
 namespace support {
 
-#if defined(__SANITIZE_THREAD__)
+// g++ defines a macro for each sanitizer; clang answers a question.
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define TUTTI_TEST_WATCHES_THREADS 1
+#endif
+#if __has_feature(address_sanitizer)
+#define TUTTI_TEST_WATCHES_ADDRESSES 1
+#endif
+#endif
+
+#if defined(__SANITIZE_THREAD__) || defined(TUTTI_TEST_WATCHES_THREADS)
 inline constexpr bool watched_by_thread_sanitizer = true;
 #else
 inline constexpr bool watched_by_thread_sanitizer = false;
 #endif
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(__SANITIZE_ADDRESS__) || defined(TUTTI_TEST_WATCHES_ADDRESSES)
 inline constexpr bool watched_by_address_sanitizer = true;
 #else
 inline constexpr bool watched_by_address_sanitizer = false;
