@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address (one thread)
-#include <tutti/detail/engine/asynchronous.hpp>
+#include <tutti/collective/asynchronous.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -10,7 +10,7 @@
 namespace {
 
 /// An operator, and what <tutti/asio.hpp> is to real ones: an async_start that is found by its argument.
-struct operation : tutti::detail::asynchronous<operation> {
+struct operation : tutti::asynchronous<operation> {
   int started = 0;
 
   friend std::string async_start(operation& self, std::string& buffer, std::unique_ptr<int> token) {

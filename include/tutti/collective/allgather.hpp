@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/collective/asynchronous.hpp>
 #include <tutti/collective/concept.hpp>
+#include <tutti/collective/operator_base.hpp>
 #include <tutti/detail/engine/arguments.hpp>
-#include <tutti/detail/engine/asynchronous.hpp>
-#include <tutti/detail/engine/launcher.hpp>
-#include <tutti/detail/engine/payload.hpp>
 #include <tutti/detail/engine/refusals.hpp>
 #include <tutti/detail/engine/regions.hpp>
 #include <tutti/extend/device_span.hpp>
@@ -30,14 +29,14 @@ namespace tutti::inline v0_1_0 {
 /// Thread safety: that of the communicator.
 template <class Communicator, class Topology>
   requires runs<op::allgather, Communicator, Topology>
-class allgather : public detail::launcher<Communicator, Topology, op::allgather, detail::moving>,
-                  public detail::asynchronous<allgather<Communicator, Topology>>,
-                  public detail::allgather_calls {
+class allgather : public operator_base<op::allgather, Communicator, Topology>,
+                  public asynchronous<allgather<Communicator, Topology>>,
+                  private detail::allgather_calls {
+  using base = operator_base<op::allgather, Communicator, Topology>;
   using calls = detail::allgather_calls;
 
  public:
-  allgather(Communicator& world, Topology topology)
-      : detail::launcher<Communicator, Topology, op::allgather, detail::moving>(world, topology, {1}) {}
+  allgather(Communicator& world, Topology topology) : base(world, topology, {1}) {}
 
   void operator()(lasting_mutable_buffer auto&& all) {
     auto const v = elements(all);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/collective/asynchronous.hpp>
 #include <tutti/collective/concept.hpp>
+#include <tutti/collective/operator_base.hpp>
 #include <tutti/detail/engine/arguments.hpp>
-#include <tutti/detail/engine/asynchronous.hpp>
-#include <tutti/detail/engine/launcher.hpp>
 #include <tutti/detail/engine/payload.hpp>
 #include <tutti/detail/engine/refusals.hpp>
 #include <tutti/detail/engine/regions.hpp>
@@ -31,10 +31,10 @@ namespace tutti::inline v0_1_0 {
 /// Example: examples/allreduce.cpp
 template <class Communicator, class Topology, class Reduction>
   requires runs<op::allreduce, Communicator, Topology, Reduction>
-class allreduce : public detail::launcher<Communicator, Topology, op::allreduce, detail::combining<Reduction>>,
-                  public detail::asynchronous<allreduce<Communicator, Topology, Reduction>>,
-                  public detail::allreduce_calls<Reduction> {
-  using base = detail::launcher<Communicator, Topology, op::allreduce, detail::combining<Reduction>>;
+class allreduce : public operator_base<op::allreduce, Communicator, Topology, Reduction>,
+                  public asynchronous<allreduce<Communicator, Topology, Reduction>>,
+                  private detail::allreduce_calls<Reduction> {
+  using base = operator_base<op::allreduce, Communicator, Topology, Reduction>;
   using calls = detail::allreduce_calls<Reduction>;
 
  public:

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/collective/asynchronous.hpp>
 #include <tutti/collective/concept.hpp>
+#include <tutti/collective/operator_base.hpp>
 #include <tutti/detail/engine/arguments.hpp>
-#include <tutti/detail/engine/asynchronous.hpp>
-#include <tutti/detail/engine/launcher.hpp>
-#include <tutti/detail/engine/payload.hpp>
 #include <tutti/detail/engine/refusals.hpp>
 #include <tutti/detail/engine/regions.hpp>
 
@@ -26,14 +25,14 @@ namespace tutti::inline v0_1_0 {
 /// Thread safety: that of the communicator.
 template <class Communicator, class Topology>
   requires runs<op::alltoall, Communicator, Topology>
-class alltoall : public detail::launcher<Communicator, Topology, op::alltoall, detail::moving>,
-                 public detail::asynchronous<alltoall<Communicator, Topology>>,
-                 public detail::alltoall_calls {
+class alltoall : public operator_base<op::alltoall, Communicator, Topology>,
+                 public asynchronous<alltoall<Communicator, Topology>>,
+                 private detail::alltoall_calls {
+  using base = operator_base<op::alltoall, Communicator, Topology>;
   using calls = detail::alltoall_calls;
 
  public:
-  alltoall(Communicator& world, Topology topology)
-      : detail::launcher<Communicator, Topology, op::alltoall, detail::moving>(world, topology, {1}) {}
+  alltoall(Communicator& world, Topology topology) : base(world, topology, {1}) {}
 
   template <buffer Input>
   void operator()(Input const& input, lasting_mutable_buffer_of<buffer_value_t<Input>> auto&& output) {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/collective/asynchronous.hpp>
 #include <tutti/collective/concept.hpp>
+#include <tutti/collective/operator_base.hpp>
 #include <tutti/detail/engine/arguments.hpp>
-#include <tutti/detail/engine/asynchronous.hpp>
-#include <tutti/detail/engine/launcher.hpp>
-#include <tutti/detail/engine/payload.hpp>
 
 namespace tutti::inline v0_1_0 {
 
@@ -23,14 +22,14 @@ namespace tutti::inline v0_1_0 {
 /// Thread safety: that of the communicator.
 template <class Communicator, class Topology>
   requires runs<op::allreduce, Communicator, Topology>
-class barrier : public detail::launcher<Communicator, Topology, op::allreduce, detail::moving>,
-                public detail::asynchronous<barrier<Communicator, Topology>>,
-                public detail::barrier_calls {
+class barrier : public operator_base<op::allreduce, Communicator, Topology>,
+                public asynchronous<barrier<Communicator, Topology>>,
+                private detail::barrier_calls {
+  using base = operator_base<op::allreduce, Communicator, Topology>;
   using calls = detail::barrier_calls;
 
  public:
-  barrier(Communicator& world, Topology topology)
-      : detail::launcher<Communicator, Topology, op::allreduce, detail::moving>(world, topology, {1}) {}
+  barrier(Communicator& world, Topology topology) : base(world, topology, {1}) {}
 
   void operator()() { this->run({}, {1}, what, memory(), 0); }
   [[nodiscard]] request start() { return this->launch({}, {1}, what, memory(), 0); }

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/collective/asynchronous.hpp>
 #include <tutti/collective/concept.hpp>
+#include <tutti/collective/operator_base.hpp>
 #include <tutti/detail/engine/arguments.hpp>
-#include <tutti/detail/engine/asynchronous.hpp>
-#include <tutti/detail/engine/launcher.hpp>
-#include <tutti/detail/engine/payload.hpp>
 #include <tutti/detail/engine/refusals.hpp>
 #include <tutti/detail/engine/regions.hpp>
 #include <tutti/extend/device_span.hpp>
@@ -27,14 +26,14 @@ namespace tutti::inline v0_1_0 {
 /// Thread safety: that of the communicator.
 template <class Communicator, class Topology>
   requires runs<op::broadcast, Communicator, Topology>
-class broadcast : public detail::launcher<Communicator, Topology, op::broadcast, detail::moving>,
-                  public detail::asynchronous<broadcast<Communicator, Topology>>,
-                  public detail::broadcast_calls {
+class broadcast : public operator_base<op::broadcast, Communicator, Topology>,
+                  public asynchronous<broadcast<Communicator, Topology>>,
+                  private detail::broadcast_calls {
+  using base = operator_base<op::broadcast, Communicator, Topology>;
   using calls = detail::broadcast_calls;
 
  public:
-  broadcast(Communicator& world, Topology topology)
-      : detail::launcher<Communicator, Topology, op::broadcast, detail::moving>(world, topology, {1}) {}
+  broadcast(Communicator& world, Topology topology) : base(world, topology, {1}) {}
 
   void operator()(lasting_mutable_buffer auto&& data, rank_type root) {
     auto const v = elements(data);

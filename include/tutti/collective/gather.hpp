@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/collective/asynchronous.hpp>
 #include <tutti/collective/concept.hpp>
+#include <tutti/collective/operator_base.hpp>
 #include <tutti/detail/engine/arguments.hpp>
-#include <tutti/detail/engine/asynchronous.hpp>
-#include <tutti/detail/engine/launcher.hpp>
-#include <tutti/detail/engine/payload.hpp>
 #include <tutti/detail/engine/refusals.hpp>
 #include <tutti/detail/engine/regions.hpp>
 
@@ -30,14 +29,14 @@ namespace tutti::inline v0_1_0 {
 /// Thread safety: that of the communicator.
 template <class Communicator, class Topology>
   requires runs<op::gather, Communicator, Topology>
-class gather : public detail::launcher<Communicator, Topology, op::gather, detail::moving>,
-               public detail::asynchronous<gather<Communicator, Topology>>,
-               public detail::gather_calls {
+class gather : public operator_base<op::gather, Communicator, Topology>,
+               public asynchronous<gather<Communicator, Topology>>,
+               private detail::gather_calls {
+  using base = operator_base<op::gather, Communicator, Topology>;
   using calls = detail::gather_calls;
 
  public:
-  gather(Communicator& world, Topology topology)
-      : detail::launcher<Communicator, Topology, op::gather, detail::moving>(world, topology, {1}) {}
+  gather(Communicator& world, Topology topology) : base(world, topology, {1}) {}
 
   template <lasting_mutable_buffer All>
   void operator()(buffer_of<buffer_value_t<All>> auto const& mine, All&& all, rank_type root) {

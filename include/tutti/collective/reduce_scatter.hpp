@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/collective/asynchronous.hpp>
 #include <tutti/collective/concept.hpp>
+#include <tutti/collective/operator_base.hpp>
 #include <tutti/detail/engine/arguments.hpp>
-#include <tutti/detail/engine/asynchronous.hpp>
-#include <tutti/detail/engine/launcher.hpp>
 #include <tutti/detail/engine/payload.hpp>
 #include <tutti/detail/engine/refusals.hpp>
 #include <tutti/detail/engine/regions.hpp>
@@ -31,11 +31,10 @@ namespace tutti::inline v0_1_0 {
 /// Thread safety: that of the communicator.
 template <class Communicator, class Topology, class Reduction>
   requires runs<op::reduce_scatter, Communicator, Topology, Reduction>
-class reduce_scatter
-    : public detail::launcher<Communicator, Topology, op::reduce_scatter, detail::combining<Reduction>>,
-      public detail::asynchronous<reduce_scatter<Communicator, Topology, Reduction>>,
-      public detail::reduce_scatter_calls<Reduction> {
-  using base = detail::launcher<Communicator, Topology, op::reduce_scatter, detail::combining<Reduction>>;
+class reduce_scatter : public operator_base<op::reduce_scatter, Communicator, Topology, Reduction>,
+                       public asynchronous<reduce_scatter<Communicator, Topology, Reduction>>,
+                       private detail::reduce_scatter_calls<Reduction> {
+  using base = operator_base<op::reduce_scatter, Communicator, Topology, Reduction>;
   using calls = detail::reduce_scatter_calls<Reduction>;
 
  public:

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/collective/asynchronous.hpp>
 #include <tutti/collective/concept.hpp>
+#include <tutti/collective/operator_base.hpp>
 #include <tutti/detail/engine/arguments.hpp>
-#include <tutti/detail/engine/asynchronous.hpp>
-#include <tutti/detail/engine/launcher.hpp>
-#include <tutti/detail/engine/payload.hpp>
 #include <tutti/detail/engine/refusals.hpp>
 #include <tutti/detail/engine/regions.hpp>
 
@@ -30,14 +29,14 @@ namespace tutti::inline v0_1_0 {
 /// Thread safety: that of the communicator.
 template <class Communicator, class Topology>
   requires runs<op::scatter, Communicator, Topology>
-class scatter : public detail::launcher<Communicator, Topology, op::scatter, detail::moving>,
-                public detail::asynchronous<scatter<Communicator, Topology>>,
-                public detail::scatter_calls {
+class scatter : public operator_base<op::scatter, Communicator, Topology>,
+                public asynchronous<scatter<Communicator, Topology>>,
+                private detail::scatter_calls {
+  using base = operator_base<op::scatter, Communicator, Topology>;
   using calls = detail::scatter_calls;
 
  public:
-  scatter(Communicator& world, Topology topology)
-      : detail::launcher<Communicator, Topology, op::scatter, detail::moving>(world, topology, {1}) {}
+  scatter(Communicator& world, Topology topology) : base(world, topology, {1}) {}
 
   template <buffer All>
   void operator()(All const& all, lasting_mutable_buffer_of<buffer_value_t<All>> auto&& mine, rank_type root) {

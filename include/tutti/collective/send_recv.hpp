@@ -1,16 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/collective/asynchronous.hpp>
 #include <tutti/collective/concept.hpp>
+#include <tutti/collective/operator_base.hpp>
 #include <tutti/detail/engine/arguments.hpp>
-#include <tutti/detail/engine/asynchronous.hpp>
-#include <tutti/detail/engine/launcher.hpp>
 #include <tutti/detail/engine/payload.hpp>
 #include <tutti/detail/engine/refusals.hpp>
 #include <tutti/detail/engine/regions.hpp>
 #include <tutti/detail/topology/edge.hpp>
 
 namespace tutti::inline v0_1_0 {
+namespace detail {
+
+/// A message has the schedule of one edge, and moves elements.
+template <>
+struct parts_of<op::transfer> {
+  using topology = edge;
+  using payload = moving;
+};
+
+}  // namespace detail
 
 /// Sends a message to one rank, which receives it with `recv`. Messages from one rank to another are
 /// received in the order of sending; those of different pairs are independent.
@@ -30,14 +40,14 @@ namespace tutti::inline v0_1_0 {
 /// Cost: one message, L + S G.
 /// Thread safety: that of the communicator.
 template <group Communicator>
-class send : public detail::launcher<Communicator, detail::edge, op::transfer, detail::moving>,
-             public detail::asynchronous<send<Communicator>>,
-             public detail::send_calls {
+class send : public operator_base<op::transfer, Communicator>,
+             public asynchronous<send<Communicator>>,
+             private detail::send_calls {
+  using base = operator_base<op::transfer, Communicator>;
   using calls = detail::send_calls;
 
  public:
-  explicit send(Communicator& world)
-      : detail::launcher<Communicator, detail::edge, op::transfer, detail::moving>(world, detail::edge{}, {1}) {}
+  explicit send(Communicator& world) : base(world, {}, {1}) {}
 
   template <buffer Data>
   void operator()(Data const& data, rank_type to) {
@@ -79,14 +89,14 @@ send(C&&, Rest...) -> send<detail::connected<C, Rest...>>;
 /// Cost: one message, L + S G.
 /// Thread safety: that of the communicator.
 template <group Communicator>
-class recv : public detail::launcher<Communicator, detail::edge, op::transfer, detail::moving>,
-             public detail::asynchronous<recv<Communicator>>,
-             public detail::recv_calls {
+class recv : public operator_base<op::transfer, Communicator>,
+             public asynchronous<recv<Communicator>>,
+             private detail::recv_calls {
+  using base = operator_base<op::transfer, Communicator>;
   using calls = detail::recv_calls;
 
  public:
-  explicit recv(Communicator& world)
-      : detail::launcher<Communicator, detail::edge, op::transfer, detail::moving>(world, detail::edge{}, {1}) {}
+  explicit recv(Communicator& world) : base(world, {}, {1}) {}
 
   void operator()(lasting_mutable_buffer auto&& data, rank_type from) {
     auto const v = elements(data);

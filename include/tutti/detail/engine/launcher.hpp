@@ -80,22 +80,13 @@ class launcher {
     }
   }
 
+  // Public by way of `operator_base`, which has the contracts.
   [[nodiscard]] Communicator& world() const noexcept { return world_; }
-  /// The topology that is run: that which was given, or the same without helpers where none can do what it takes.
   [[nodiscard]] topology_type const& topology() const noexcept { return topology_; }
-
-  /// How long each operation may take; the communicator's deadline unless set. `no_deadline`: as long as it takes.
   [[nodiscard]] duration deadline() const noexcept { return deadline_; }
-  /// @throws precondition_error if it is negative
   void deadline(duration d) { deadline_ = expect_deadline(d); }
-
-  /// Vectors are cut into segments of at most this many bytes, several of which are under way at once
-  /// (for operations whose blocks belong to ranks, every block is). 0: not at all, the default.
-  /// All ranks must set the same. With a topology that picks its schedules, 0 leaves the segments to it, too.
   [[nodiscard]] std::size_t segment() const noexcept { return segment_; }
   void segment(std::size_t bytes) noexcept { segment_ = bytes; }
-
-  /// How a vector of `bytes` bytes would be run, and why; in words.
   [[nodiscard]] auto explain(std::size_t bytes) const
     requires chooses<topology_type, Op>
   {
