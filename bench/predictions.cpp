@@ -25,6 +25,7 @@
 #include "common/settings.hpp"
 #include <tutti/allocator.hpp>
 #include <tutti/automatic.hpp>
+#include <tutti/detail/communicator/access.hpp>
 #include <tutti/join.hpp>
 #include <tutti/transport/tcp.hpp>
 #include <tutti/tutti.hpp>
@@ -229,7 +230,7 @@ class measurer {
         std::fill(v.begin(), v.end(), static_cast<float>(i));
       }
       barrier_();
-      world_.patience() = {};
+      tutti::detail::access::state(world_).patience = {};
       auto const begin = tutti::steady_now();
       share(v, 0);
       took += i < 0 ? 0 : since(begin);
@@ -243,7 +244,7 @@ class measurer {
       f();
     }
     barrier_();
-    world_.patience() = {};  // as `automatic` measures: as if nothing else computed here
+    tutti::detail::access::state(world_).patience = {};  // as `automatic` measures: as if nothing else computed here
     auto const begin = tutti::steady_now();
     for (int i = 0; i < times; ++i) {
       f();

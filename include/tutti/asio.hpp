@@ -3,6 +3,7 @@
 
 #include <tutti/collective/concept.hpp>
 #include <tutti/collective/request.hpp>
+#include <tutti/detail/communicator/access.hpp>
 #include <tutti/detail/core/cancellation.hpp>
 #include <tutti/detail/core/descriptor.hpp>
 #include <tutti/detail/engine/wait.hpp>
@@ -105,9 +106,9 @@ class on_asio {
   /// The same, on any executor.
   on_asio(Communicator& world, boost::asio::any_io_executor executor)
       : world_(world.alias()), readable_(executor), timer_(executor) {
-    expects(world.companion() == nullptr,
+    expects(state().companion == nullptr,
             "on_asio: this communicator has an on_asio already; use that one, or end it first");
-    world.companion(this);
+    state().companion = this;
   }
   on_asio(on_asio const&) = delete;
   on_asio& operator=(on_asio const&) = delete;
@@ -116,7 +117,7 @@ class on_asio {
     for (auto& w : waiting_) {
       w->operation.cancel();  // before their buffers go
     }
-    world_.companion(nullptr);
+    state().companion = nullptr;
   }
 
   /// Awaits a request.
@@ -147,6 +148,8 @@ class on_asio {
   }
 
  private:
+  [[nodiscard]] detail::rank_state& state() const { return detail::access::state(world_); }
+
   /// Lets the initiating function return first.
   void pump_soon() {
     if (!std::exchange(pumping_, true)) {
@@ -162,7 +165,7 @@ class on_asio {
   /// Moves everything on, completes what has ended, and sleeps if there is more to wait for.
   void pump() {
     detail::uncancelled const throughout(detail::uncancelled::points::none);
-    if (world_.inherited()) {  // a forked child: they go on in the parent
+    if (state().inherited()) {  // a forked child: they go on in the parent
       rest();
       waiting_.clear();
       return;
@@ -196,8 +199,8 @@ class on_asio {
                            [this, alive = alive_](boost::system::error_code) {
                              if (*alive) {
                                armed_ = false;
-                               if (!world_.inherited()) {
-                                 world_.claim();
+                               if (!state().inherited()) {
+                                 state().claim();
                                  world_.transport().disarm();
                                }
                                pump();
@@ -209,10 +212,10 @@ class on_asio {
       timer_.async_wait([this, alive = alive_](boost::system::error_code why) {
         if (*alive) {
           timed_ = false;
-          if (!why && !world_.inherited()) {
+          if (!why && !state().inherited()) {
             std::shared_ptr<bool> there;  // a reduction may end the loop, and this handler with it
             there = alive;
-            world_.look();
+            state().look();
             for (std::size_t i = 0; *there && i < waiting_.size(); ++i) {
               waiting_[i]->operation.check_deadline();
             }
@@ -270,11 +273,12 @@ auto async_start(Operator& op, Arguments&&... arguments_and_token) {
   constexpr std::size_t last = sizeof...(Arguments) - 1;
   auto all = std::forward_as_tuple(std::forward<Arguments>(arguments_and_token)...);
   using communicator_type = std::remove_reference_t<decltype(op.world())>;
-  auto* const loop = static_cast<on_asio<communicator_type>*>(op.world().companion());
+  auto* const loop = static_cast<on_asio<communicator_type>*>(detail::access::state(op.world()).companion);
   expects(loop != nullptr, "async: make a tutti::on_asio for this communicator first, and keep it");
   return [&]<std::size_t... Index>(std::index_sequence<Index...>) {
     request started = op.start(std::get<Index>(std::move(all))...);
-    expects(op.world().companion() == loop, "async: a reduction has ended the on_asio of this communicator");
+    expects(detail::access::state(op.world()).companion == loop,
+            "async: a reduction has ended the on_asio of this communicator");
     return loop->async_wait(std::move(started), std::get<last>(std::move(all)));
   }(std::make_index_sequence<last>());
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/collective/communicator.hpp>
+#include <tutti/detail/communicator/access.hpp>
 #include <tutti/detail/engine/wait.hpp>
 
 #include <atomic>
@@ -38,7 +39,7 @@ class progress_thread {
   ~progress_thread() {
     stopping_.store(true, std::memory_order_relaxed);
     thread_.join();
-    world_.claim();
+    detail::access::state(world_).claim();
   }
 
   /// The communicator is the caller's until the lock is gone.
@@ -85,11 +86,11 @@ class progress_thread {
         idle = 0;
       }
       std::lock_guard const lock(mutex_);
-      world_.claim();  // its owner may have started something
+      detail::access::state(world_).claim();  // its owner may have started something
       world_.transport().disarm();
       if (time_point const now = world_.transport().now(); now - looked >= detail::between_looks) {
         looked = now;
-        world_.look();
+        detail::access::state(world_).look();
       }
     }
   }

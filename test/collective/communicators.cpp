@@ -7,6 +7,7 @@
 #include <tutti/collective/barrier.hpp>
 #include <tutti/collective/send_recv.hpp>
 #include <tutti/collective/when_any.hpp>
+#include <tutti/detail/communicator/access.hpp>
 #include <tutti/dup.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/reduction/functor.hpp>
@@ -245,7 +246,8 @@ std::string refuses_calls_of_a_child(World& world) {
     std::vector<int> w(length, 1);
     bool const all = is_refused([&] { sum(w); }) && is_refused([&] { w[0] += sum.start(w).valid() ? 1 : 0; }) &&
                      is_refused([&] { pending.wait(); }) && is_refused([&] { w[0] += pending.test() ? 1 : 0; }) &&
-                     is_refused([&] { world.poll(); }) && is_refused([&] { world.look(); }) &&
+                     is_refused([&] { world.poll(); }) &&
+                     is_refused([&] { tutti::detail::access::state(world).look(); }) &&
                      is_refused([&] { w[0] += any(std::span(&pending, 1)) == 0 ? 1 : 0; }) &&
                      is_refused([&] { auto const other = tutti::dup(world); });
     ::_exit(all && w[0] == 1 ? 0 : 1);
@@ -315,7 +317,7 @@ std::string is_cancelled(World& world, int which) {
   }
   while (world.rank() == 2 && !world.transport().fault()) {  // without it, no operation ends
     world.poll();
-    world.look();
+    tutti::detail::access::state(world).look();
     std::this_thread::yield();
   }
   try {
@@ -423,7 +425,7 @@ std::string survives_its_reduction(World& world, deed what, driven how) {
         mine->poll();
         break;
       case deed::look:
-        mine->look();
+        tutti::detail::access::state(*mine).look();
         break;
     }
   };
@@ -458,7 +460,8 @@ std::string survives_its_reduction(World& world, deed what, driven how) {
       }
     } else if (how == driven::by_another_world) {
       meet(y);
-      if (what == deed::drop_earlier && world.rank() == 0 && acted && mine->operations().size() > 1) {
+      if (what == deed::drop_earlier && world.rank() == 0 && acted &&
+          tutti::detail::access::state(*mine).pending.size() > 1) {
         return "an operation that was given up is still pending";
       }
     }
@@ -560,7 +563,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(ranks_that_share_a_core_know_it, Transport, suppor
       }
     }
     ::sched_setaffinity(0, sizeof one, &one);
-    for (auto const& end : tutti::spawn<Transport>(2, [](auto& world) { return world.crowded(); })) {
+    for (auto const& end :
+         tutti::spawn<Transport>(2, [](auto& world) { return tutti::detail::access::state(world).crowded; })) {
       if (!end.value()) {
         throw std::runtime_error("two ranks on one core do not know it");
       }

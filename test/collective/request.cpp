@@ -5,6 +5,7 @@
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/barrier.hpp>
 #include <tutti/collective/send_recv.hpp>
+#include <tutti/detail/communicator/access.hpp>
 #include <tutti/progress_thread.hpp>
 #include <tutti/topology/doubling.hpp>
 #include <tutti/topology/ring.hpp>
@@ -189,12 +190,12 @@ BOOST_AUTO_TEST_CASE(no_more_are_asked_than_can_move) {
     }
     for (auto& v : vectors) {
       pending.push_back(pending.size() % 5 == 4 ? cut.start(v) : sum.start(v));
-      std::size_t const asked = world.operations().advance();
+      std::size_t const asked = tutti::detail::access::state(world).pending.advance();
       most = world.rank() == 0 ? std::max(most, asked) : most;  // what ends at rank 1 lets the next be asked
     }
     if (world.rank() == 0) {
       pending.push_back(take.start(answer, 1));
-      most = std::max(most, world.operations().advance());
+      most = std::max(most, tutti::detail::access::state(world).pending.advance());
       give(word, 1);
     } else {
       give(word, 0);
@@ -208,7 +209,9 @@ BOOST_AUTO_TEST_CASE(no_more_are_asked_than_can_move) {
         return "a sum is wrong";
       }
     }
-    return most <= tutti::lane_count && world.operations().empty() ? "" : "asked " + std::to_string(most);
+    return most <= tutti::lane_count && tutti::detail::access::state(world).pending.empty()
+               ? ""
+               : "asked " + std::to_string(most);
   });
 }
 
@@ -234,7 +237,7 @@ BOOST_AUTO_TEST_CASE(all_that_is_pending_ends_with_a_fault) {
     for (auto& one : pending) {
       all = all && (!one.valid() || one.ended());
     }
-    return all && world.operations().empty();
+    return all && tutti::detail::access::state(world).pending.empty();
   });
   BOOST_TEST((results[0] && results[0].value()));
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/detail/base/counted.hpp>
+#include <tutti/detail/communicator/access.hpp>
 #include <tutti/detail/communicator/joint_rendezvous.hpp>
 #include <tutti/detail/communicator/rank_state.hpp>
 #include <tutti/detail/core/deadline.hpp>
@@ -61,14 +62,6 @@ class communicator {
   explicit communicator(Meet& meet, options const& o = {}, Trace trace = {})
       : state_(make(meet, o, std::move(trace))) {}
 
-  /// The time that a call takes on a communicator, its own thread's alone. The thread goes on with what another one may
-  /// have started there.
-  class turn : public detail::turn {
-   public:
-    /// @throws precondition_error if another thread is in a call
-    [[gnu::always_inline]] explicit turn(communicator const& world) : detail::turn(world.here()) {}
-  };
-
   /// Takes the name over; the other one is none after that. Operations under way go on.
   communicator(communicator&&) noexcept = default;
   communicator& operator=(communicator&&) noexcept = default;
@@ -123,13 +116,6 @@ class communicator {
   /// What it was made with; `split` makes others alike.
   [[nodiscard]] options const& settings() const { return here().settings; }
 
-  /// True if this host has more ranks than cores that they may run on (taskset, cgroups): then waiting must not keep a
-  /// core busy.
-  [[nodiscard]] bool crowded() const { return here().crowded; }
-
-  /// What its waits have found out about this rank's core.
-  [[nodiscard]] tutti::detail::patience& patience() const { return here().patience; }
-
   /// How long an operation may take before it fails; an operator may set its own. `no_deadline`: as long as it takes.
   [[nodiscard]] duration deadline() const { return here().settings.deadline; }
   /// @throws precondition_error if it is negative
@@ -147,46 +133,19 @@ class communicator {
   /// operations. Never waits.
   /// @throws precondition_error if another thread is in a call
   void poll() const {
-    turn mine(*this);
     state& s = here();
+    detail::turn mine(s);
     s.transport.poll();
-    advance();
+    s.advance();
     if constexpr (Trace::enabled && state::has_incidents) {
       s.trace_incidents();
     }
     mine.end();
   }
-  /// The same without a look at what the transport has.
-  void advance() const { here().advance(); }
-
-  /// Finds out what is not told, and says what is waited for to ranks that ask; here and there alike. Dear: for every
-  /// few milliseconds of waiting.
-  void look() const { here().look(); }
-
-  /// An operation is about to be started, which this thread moves on from now on.
-  void tend() const { detail::duties::take(here()); }
-  /// This thread goes on with what another one may have started.
-  void claim() const { here().claim(); }
-  /// Whether this is a copy of it in a forked child. It belongs to the parent, and its operations go on there.
-  [[nodiscard]] bool inherited() const { return here().inherited(); }
-  /// This rank's part of it, whatever its type: for code that is compiled once for all.
-  [[nodiscard]] detail::rank_state& common() const { return here(); }
-
-  /// For operators: the operations that have been started.
-  [[nodiscard]] detail::pending_list& operations() const { return here().pending; }
-  /// For operators: the numbers of flows.
-  [[nodiscard]] detail::flow_numbers& flows() const { return here().flows; }
-  /// For `send`: the numbers of messages, by peer.
-  [[nodiscard]] detail::transfer_numbers& sends() const { return here().sends; }
-  /// For `recv`: the numbers of messages, by peer.
-  [[nodiscard]] detail::transfer_numbers& receives() const { return here().receives; }
-
-  /// What drives this communicator from an event loop, if anything does: see <tutti/asio.hpp>.
-  [[nodiscard]] void* companion() const { return here().companion; }
-  /// Says what drives it; null: nothing.
-  void companion(void* loop) { here().companion = loop; }
 
  private:
+  friend struct detail::access;
+
   /// All that it is: one for all its names, and never moved.
   struct state : detail::rank_state {
     template <class Joint>

@@ -4,6 +4,7 @@
 #include <tutti/collective/send_recv.hpp>
 #include <tutti/detail/base/integer_cast.hpp>
 #include <tutti/detail/base/linkage.hpp>
+#include <tutti/detail/communicator/access.hpp>
 #include <tutti/extend/rendezvous.hpp>
 
 #include <array>
@@ -64,7 +65,7 @@ class group_rendezvous {
   }
 
   /// This rank's part of the communicator that they are members of.
-  [[nodiscard]] detail::rank_state const& whole() const { return give_.world().common(); }
+  [[nodiscard]] detail::rank_state const& whole() const { return detail::access::state(give_.world()); }
 
   /// What the members talk through already, and the number of one of them there.
   [[nodiscard]] auto& transport() const noexcept { return give_.world().transport(); }

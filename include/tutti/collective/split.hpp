@@ -34,7 +34,8 @@ template <group Communicator>
                                                           std::int64_t key) {
   std::vector<split_wish> all(parent.size());
   split_wish const mine{key, colour, parent.rank()};
-  std::string name = parent.name() + "/" + std::to_string(parent.flows().operations()) + ":" + std::to_string(colour);
+  std::string name = parent.name() + "/" + std::to_string(detail::access::state(parent).flows.operations()) + ":" +
+                     std::to_string(colour);
   allgather{parent, doubling{}}(std::span(&mine, 1), all);
   std::erase_if(all, [&](split_wish const& c) { return c.colour != colour; });
   std::qsort(all.data(), all.size(), sizeof(split_wish), [](void const* left, void const* right) {

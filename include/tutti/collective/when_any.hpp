@@ -3,6 +3,7 @@
 
 #include <tutti/collective/concept.hpp>
 #include <tutti/collective/request.hpp>
+#include <tutti/detail/communicator/access.hpp>
 #include <tutti/detail/core/deadline.hpp>
 #include <tutti/detail/engine/wait.hpp>
 #include <tutti/extend/expects.hpp>
@@ -70,9 +71,9 @@ class when_any {
                                             },
                                         .outlasts_faults = true};
     for (Communicator& one : worlds_) {
-      one.claim();  // so they are among those that this thread moves on
+      detail::access::state(one).claim();  // so they are among those that this thread moves on
     }
-    detail::rank_state& world = worlds_.front().common();
+    detail::rank_state& world = detail::access::state(worlds_.front());
     world.poll();
     bool const yields = !world.any.rests() && world.patience.yields(steady_now);
     if (!one_ended.advance(&at) && !(yields && detail::wait_yielding(world, one_ended, false))) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/communicator/access.hpp>
 #include <tutti/detail/core/flow_numbers.hpp>
 #include <tutti/detail/engine/execution.hpp>
 #include <tutti/extend/error.hpp>
@@ -64,9 +65,10 @@ class simulated_rank {
   }
   [[nodiscard]] simulated& transport() noexcept { return here_.transport; }
   [[nodiscard]] no_trace& trace() noexcept { return here_.trace; }
-  [[nodiscard]] flow_numbers& flows() noexcept { return here_.flows; }
 
  private:
+  friend struct access;
+
   struct state {
     state(simulation& in, simulated_world& world, rank_type rank) : transport(in, world, rank) {}
 
@@ -76,6 +78,8 @@ class simulated_rank {
   };
 
   explicit simulated_rank(state& here) noexcept : here_(here) {}
+
+  [[nodiscard]] state& here() const noexcept { return here_; }
 
   std::unique_ptr<state> own_;  // of a name given by `alias` nothing
   state& here_;
@@ -87,7 +91,7 @@ class simulated_rank {
 struct simulated_vector {
   std::size_t count;              ///< elements, in all blocks; of alltoall a multiple of n
   std::size_t element_bytes = 4;  ///< of an element, and of an accumulator
-  std::size_t segment_bytes = 0;  ///< as launcher::segment
+  std::size_t segment_bytes = 0;  ///< as operator_base::segment
 };
 
 /// Runs one operation of `n` ranks in virtual time, all of which start at 0, out of place: the engine

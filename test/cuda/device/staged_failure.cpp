@@ -8,6 +8,7 @@
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/barrier.hpp>
 #include <tutti/collective/broadcast.hpp>
+#include <tutti/detail/communicator/access.hpp>
 #include <tutti/dup.hpp>
 #include <tutti/progress_thread.hpp>
 #include <tutti/reduction/arithmetic.hpp>
@@ -66,7 +67,7 @@ void serve_until_fault(auto& world) {
   auto const begun = std::chrono::steady_clock::now();
   while (std::chrono::steady_clock::now() - begun < 10s && !world.transport().fault()) {
     world.poll();
-    world.look();
+    tutti::detail::access::state(world).look();
     std::this_thread::yield();
   }
 }

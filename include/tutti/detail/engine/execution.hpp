@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/communicator/access.hpp>
 #include <tutti/detail/core/cancellation.hpp>
 #include <tutti/detail/engine/operation_run.hpp>
 #include <tutti/detail/engine/segments.hpp>
@@ -25,7 +26,7 @@ class stepwise_run : public operation_run<Communicator> {
   /// Makes it one of those that the communicator moves on.
   void enlist() noexcept {
     run_.note_lanes(*this);
-    this->world().operations().push_back(*this);
+    access::state(this->world()).pending.push_back(*this);
   }
 
  protected:

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/collective/request.hpp>
+#include <tutti/detail/communicator/access.hpp>
 #include <tutti/detail/core/owned.hpp>
 #include <tutti/detail/engine/enqueued.hpp>
 #include <tutti/detail/engine/execution.hpp>
@@ -97,7 +98,7 @@ class launcher {
   /// Inlined, down to where the operation begins: what the call consists of stays in registers, where it would else be
   /// written in parts and at once read as a whole, for which a processor waits until it has reached the cache.
   [[gnu::always_inline]] void run(Op op, Payload payload, call const& what, memories const& memory, std::size_t count) {
-    typename Communicator::turn mine(world_);
+    turn mine(access::state(world_));
     auto const by = pick(op, payload, count);
     tell(blocking_->what(), what, op, count, by);
     expect_order(by.topology, blocking_->what());
@@ -107,8 +108,8 @@ class launcher {
   }
 
   [[nodiscard]] request launch(Op op, Payload payload, call const& what, memories const& memory, std::size_t count) {
-    typename Communicator::turn mine(world_);
-    world_.tend();
+    turn mine(access::state(world_));
+    duties::take(access::state(world_));
     auto const by = pick(op, payload, count);
     pending* const place = pool_->take();
     started& s = place != nullptr ? static_cast<started&>(*place)
@@ -124,7 +125,7 @@ class launcher {
     }
     request pending(s);
     s.enlist();
-    world_.common().advance_pending();  // the first messages leave at once
+    access::state(world_).advance_pending();  // the first messages leave at once
     mine.end();
     return pending;
   }
@@ -132,7 +133,7 @@ class launcher {
   /// Puts it into a stream of a device: it runs there after all that was put there before. Then memory is the device's.
   template <class Stream>
   void put(Op op, Payload payload, call const& what, memories const& memory, std::size_t count, Stream const& in) {
-    typename Communicator::turn mine(world_);
+    turn mine(access::state(world_));
     call told;
     choice<schedule> const by{topology_, 0};
     tell(told, what, op, count, by);

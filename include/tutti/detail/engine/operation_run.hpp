@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/communicator/access.hpp>
 #include <tutti/detail/core/cancellation.hpp>
 #include <tutti/detail/engine/unfinished.hpp>
 #include <tutti/extend/trace.hpp>
@@ -59,7 +60,7 @@ class operation_run : public unfinished {
 
 template <class Communicator>
 operation_run<Communicator>::operation_run(Communicator& world, body const& of)
-    : unfinished(world.common(), of, [](pending& p) { return static_cast<operation_run&>(p).advance_quietly(); }),
+    : unfinished(access::state(world), of, [](pending& p) { return static_cast<operation_run&>(p).advance_quietly(); }),
       world_(world.alias()),
       transport_(world.transport()),
       trace_(world.trace()) {}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/communicator/access.hpp>
 #include <tutti/detail/core/flow_numbers.hpp>
 #include <tutti/detail/core/pending.hpp>
 #include <tutti/detail/engine/engine_memory.hpp>
@@ -33,12 +34,12 @@ class segments {
   /// `what` is what the operation tells that it is doing, and `number` which one it is, from `take_place` on.
   segments(Communicator& world, call const& what, operation_number& number, schedule_view const& schedule,
            payload const& elements)
-      : flows_(world.flows()),
+      : flows_(access::state(world).flows),
         context_{world.transport(), world.trace(), world.extent(), world.rank(), schedule, elements, {}, number},
         what_(what) {
     if constexpr (Transfers) {
-      sends_ = &world.sends();
-      receives_ = &world.receives();
+      sends_ = &access::state(world).sends;
+      receives_ = &access::state(world).receives;
     }
   }
 

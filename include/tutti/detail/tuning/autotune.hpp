@@ -4,6 +4,7 @@
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/broadcast.hpp>
 #include <tutti/collective/reduce.hpp>
+#include <tutti/detail/communicator/access.hpp>
 #include <tutti/detail/tuning/tuning.hpp>
 #include <tutti/extend/buffer.hpp>
 #include <tutti/extend/time.hpp>
@@ -112,7 +113,7 @@ class trials {
   [[nodiscard]] std::int64_t time(Runner& one, std::int64_t times) {
     std::array<std::int32_t, 1> nothing{};
     meet_(nothing);
-    world_.patience() = {};  // as if nothing else computed here
+    access::state(world_).patience = {};  // as if nothing else computed here
     auto const begin = world_.transport().now();
     for (std::int64_t i = 0; i < times; ++i) {
       one.run();

@@ -3,6 +3,7 @@
 
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/broadcast.hpp>
+#include <tutti/detail/communicator/access.hpp>
 #include <tutti/detail/tuning/probe.hpp>
 #include <tutti/detail/tuning/profile.hpp>
 #include <tutti/reduction/arithmetic.hpp>
@@ -156,7 +157,7 @@ class copy_probe {
     std::int64_t ready[1] = {0};
     std::fill(memory.begin(), memory.end(), 1.0F);
     agree_(std::span(ready));
-    world_.patience() = {};  // as if nothing else computed here
+    access::state(world_).patience = {};  // as if nothing else computed here
     time_point const begin = world_.transport().now();
     run(memory, 0);
     return since(begin);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/collective/allreduce.hpp>
+#include <tutti/detail/communicator/access.hpp>
 #include <tutti/detail/tuning/probe.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/topology/doubling.hpp>
@@ -45,7 +46,7 @@ class stopwatch {
     }
     std::array<std::int64_t, most_turns> took{};
     for (int i = 0; i < turns; ++i) {
-      world_.patience() = {};  // as if nothing else computed here
+      access::state(world_).patience = {};  // as if nothing else computed here
       auto const begin = world_.transport().now();
       run(memory);
       took[static_cast<std::size_t>(i)] = since(begin);

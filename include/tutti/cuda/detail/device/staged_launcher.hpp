@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/cuda/detail/device/staging.hpp>
+#include <tutti/detail/communicator/access.hpp>
 #include <tutti/detail/core/owned.hpp>
 #include <tutti/detail/engine/enqueued.hpp>
 #include <tutti/detail/engine/execution.hpp>
@@ -64,7 +65,7 @@ class staged_launcher {
     auto& staging = world.transport().staging();
     staging.collect();
     staging.expect_results();
-    world.tend();
+    duties::take(access::state(world));
     started& s = place(world, elements);
     s.set_limit(limit);
     try {
@@ -86,7 +87,7 @@ class staged_launcher {
       s.cancel(s);
       throw;
     }
-    world.common().advance_pending();
+    access::state(world).advance_pending();
   }
 
  private:

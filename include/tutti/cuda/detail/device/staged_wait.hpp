@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/communicator/access.hpp>
 #include <tutti/detail/engine/wait.hpp>
 #include <tutti/extend/error.hpp>
 #include <tutti/extend/time.hpp>
@@ -16,7 +17,7 @@ template <class Communicator>
 void wait_for_staged(Communicator const& world, typename Communicator::transport_type::stream_type const& stream) {
   auto& on = world.transport();
   auto const move_on = [&] {
-    typename Communicator::turn mine(world);
+    turn mine(access::state(world));
     world.poll();
     on.staging().collect();
     on.staging().expect_results();
@@ -27,7 +28,7 @@ void wait_for_staged(Communicator const& world, typename Communicator::transport
     for (move_on(); !on.driver().is_done(stream); move_on()) {
       if (time_point const now = on.now(); now - looked >= between_looks) {
         looked = now;
-        world.look();
+        access::state(world).look();
       }
       std::this_thread::yield();
     }

@@ -6,6 +6,7 @@
 #include <tutti/cuda/detail/device/stager.hpp>
 #include <tutti/cuda/detail/device/vector_parts.hpp>
 #include <tutti/detail/base/counted.hpp>
+#include <tutti/detail/communicator/access.hpp>
 #include <tutti/detail/core/cancellation.hpp>
 #include <tutti/detail/core/inheritance.hpp>
 #include <tutti/detail/core/pending.hpp>
@@ -235,7 +236,7 @@ class staging {
           world.poll();
           if (time_point const now = world.transport().now(); now - looked >= between_looks) {
             looked = now;
-            world.look();
+            access::state(world).look();
           }
         } catch (...) {  // the operations' own, which tell it
         }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/cuda/detail/device/kernel_watch.hpp>
+#include <tutti/detail/communicator/access.hpp>
 #include <tutti/detail/core/mismatch.hpp>
 #include <tutti/extend/operation.hpp>
 #include <tutti/extend/transport.hpp>
@@ -27,10 +28,10 @@ template <class Communicator>
     rank_type const other = why.reporter == world.rank() ? why.culprit : why.reporter;
     if (call const theirs = on.told_by(other); theirs.kind != operation_kind::none) {
       error const both = calls_differ(world.rank(), describe(what), other, describe(theirs));
-      throw world.common().report(failure::mismatch, both.what(), what, which, 0, {other});
+      throw access::state(world).report(failure::mismatch, both.what(), what, which, 0, {other});
     }
   }
-  throw world.common().explain(why, what, which, 0);
+  throw access::state(world).explain(why, what, which, 0);
 }
 /// @throws error if an operation of this rank on a device has no result
 template <class Communicator>
@@ -55,7 +56,7 @@ class stream_wait {
     while (!is_done()) {
       world_.poll();
       if (watch_.is_due()) {
-        world_.look();
+        access::state(world_).look();
         if (tutti::fault const found = watch_.found((std::max)(world_.deadline(), on_.longest()))) {
           throw_explained(world_, found);
         }
