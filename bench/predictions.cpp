@@ -99,7 +99,7 @@ struct size_times {
 };
 using grid = std::map<std::size_t, size_times>;
 
-std::string in_words(way const& w, tutti::detail::host_map const& hosts) {
+std::string in_words(way const& w, tutti::host_map const& hosts) {
   return tutti::detail::explanation::in_words(
       tutti::choice<tutti::selection>{tutti::selection(w.first, &hosts), w.second});
 }
@@ -354,7 +354,7 @@ double percent_good(std::vector<double> const& ratios) {
          static_cast<double>(ratios.size());
 }
 
-void report(grid const& all, std::vector<double> const& took, tutti::detail::host_map const& hosts, bool details) {
+void report(grid const& all, std::vector<double> const& took, tutti::host_map const& hosts, bool details) {
   verdict sum;
   std::size_t ways = 0;
   std::size_t good_sizes = 0;

@@ -42,7 +42,6 @@
 #include <tutti/detail/core/joined_threads.ipp>
 #include <tutti/detail/core/mismatch.ipp>
 #include <tutti/detail/core/node_identity.ipp>
-#include <tutti/detail/core/recorder.ipp>
 #include <tutti/detail/core/standard_numbers.ipp>
 #include <tutti/detail/engine/inquest.ipp>
 #include <tutti/detail/engine/refusals.ipp>
@@ -75,6 +74,7 @@
 #include <tutti/extend/member.ipp>
 #include <tutti/extend/operation.ipp>
 #include <tutti/extend/outcome.ipp>
+#include <tutti/extend/recorder.ipp>
 #include <tutti/topology/planned.ipp>
 
 // A component that may have been left out.

@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(operations_that_only_move_have_times_of_their_own) {
   BOOST_TEST(receive(std::size_t{1} << 40) == 2000LL << 24);
   BOOST_TEST(tutti::detail::move_at_size({.moves = {{8, 4, 4, 4, 4}}}, 16).receive == 8);
 
-  tutti::detail::host_map const hosts(std::string("aabb"));
+  tutti::host_map const hosts(std::string("aabb"));
   auto const takes = [&](tutti::operation_kind kind, tutti::rank_type to) {
     return tutti::detail::profiled_network(p, hosts, kind, tutti::memory_kind::ordinary)
         .message(0, to, 65536, tutti::loan::none, false);
@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(operations_that_only_move_have_times_of_their_own) {
 BOOST_AUTO_TEST_CASE(provided_memory_has_times_of_its_own) {
   using tutti::memory_kind;
   auto p = some();
-  tutti::detail::host_map const hosts(std::string("aabb"));
+  tutti::host_map const hosts(std::string("aabb"));
   auto const takes = [&](memory_kind where, tutti::operation_kind kind, tutti::rank_type to) {
     return tutti::detail::profiled_network(p, hosts, kind, where).message(0, to, 65536, tutti::loan::none, false);
   };
@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(provided_memory_has_times_of_its_own) {
 }
 
 BOOST_AUTO_TEST_CASE(preferences_are_read) {
-  tutti::detail::host_map const hosts(std::string("aabb"));
+  tutti::host_map const hosts(std::string("aabb"));
   using enum tutti::operation_kind;
   auto const all = tutti::detail::read_preferences(
       "allreduce:-4K=doubling; broadcast:1M-=chain/64K;reduce=star ;allreduce:8-16=hierarchical<binary_tree, ring>;",

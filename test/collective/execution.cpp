@@ -15,7 +15,7 @@
 namespace {
 
 using tutti::rank_type;
-using tutti::detail::recorder;
+using tutti::recorder;
 using world_type = tutti::communicator<models::puppet>;
 
 /// Adds, and throws where an operand is negative.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
-#include <tutti/detail/core/recorder.hpp>
+#include <tutti/extend/recorder.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -8,7 +8,7 @@
 
 namespace {
 
-using tutti::detail::recorder;
+using tutti::recorder;
 
 tutti::call some_call(std::uint64_t count) {
   tutti::call c = tutti::make_call(tutti::operation_kind::allreduce, "float32", "sum", "ring");

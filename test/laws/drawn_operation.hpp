@@ -62,7 +62,7 @@ struct drawn_operation {
   bool gaps_in_input;
   way how;
   rank_type per_host;
-  tutti::detail::host_map hosts;
+  tutti::host_map hosts;
   tutti::selection picked;
 
  private:
@@ -88,7 +88,7 @@ struct drawn_operation {
   }
 
   /// Hosts of any sizes, wherever their ranks are.
-  [[nodiscard]] static tutti::detail::host_map draw_hosts(dice& common, rank_type n) {
+  [[nodiscard]] static tutti::host_map draw_hosts(dice& common, rank_type n) {
     std::vector<std::size_t> host_of(n);
     std::size_t const hosts = 1 + common.below(n);
     for (auto& host : host_of) {
@@ -97,7 +97,7 @@ struct drawn_operation {
     if (common.one_in(2)) {
       std::sort(host_of.begin(), host_of.end());
     }
-    return tutti::detail::host_map(host_of);
+    return tutti::host_map(host_of);
   }
 };
 

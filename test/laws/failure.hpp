@@ -204,8 +204,8 @@ void a_different_choice_is_found() {
   both_are_shown(picked(schedule_kind::binary_tree, schedule_kind::star), "x 100, binary_tree)", "x 100, star)");
   both_are_shown(picked(schedule_kind::direct, schedule_kind::doubling), "x 100, direct)", "x 100, doubling)");
 
-  tutti::detail::host_map const blocks(std::vector{0, 0, 1, 1});
-  tutti::detail::host_map const dealt(std::vector{0, 1, 0, 1});
+  tutti::host_map const blocks(std::vector{0, 0, 1, 1});
+  tutti::host_map const dealt(std::vector{0, 1, 0, 1});
   both_are_shown(failures_over<Transport>(
                      4, [&](rank_type me) { return selection(schedule_kind::hosts_ring, me == 1 ? &dealt : &blocks); }),
                  "x 100, hosts_ring)", "with other settings");
@@ -232,8 +232,8 @@ void a_different_grouping_is_found() {
                  "x 100, hosts of 2)", "x 100, hosts of 4)");
 
   // As many hosts of as many ranks, and other ranks on them.
-  tutti::detail::host_map const blocks(std::vector{0, 0, 1, 1});
-  tutti::detail::host_map const dealt(std::vector{0, 1, 0, 1});
+  tutti::host_map const blocks(std::vector{0, 0, 1, 1});
+  tutti::host_map const dealt(std::vector{0, 1, 0, 1});
   both_are_shown(failures(4,
                           [&](rank_type me) {
                             return hierarchical{tutti::binary_tree{}, tutti::ring{}, me == 1 ? dealt : blocks};

@@ -19,10 +19,10 @@ namespace {
 using tutti::binary_tree;
 using tutti::doubling;
 using tutti::hierarchical;
+using tutti::host_map;
 using tutti::rank_type;
 using tutti::ring;
 using tutti::step;
-using tutti::detail::host_map;
 namespace op = tutti::op;
 
 // Two numbers that do not hide each other: times are a L + b G.

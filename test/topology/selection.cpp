@@ -15,9 +15,9 @@ using tutti::selection;
 namespace op = tutti::op;
 
 /// Hosts of equal sizes, of others, and with ranks dealt out.
-tutti::detail::host_map const maps[] = {tutti::detail::host_map(std::vector{0, 0, 1, 1, 2, 2}),
-                                        tutti::detail::host_map(std::vector{0, 0, 0, 1, 2, 2}),
-                                        tutti::detail::host_map(std::vector{0, 1, 2, 0, 1, 2})};
+tutti::host_map const maps[] = {tutti::host_map(std::vector{0, 0, 1, 1, 2, 2}),
+                                tutti::host_map(std::vector{0, 0, 0, 1, 2, 2}),
+                                tutti::host_map(std::vector{0, 1, 2, 0, 1, 2})};
 
 // Every operation of every pick is right, and combines in rank order where it says so.
 BOOST_AUTO_TEST_CASE(is_right_whatever_is_picked) {
@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(order_is_told_of_each_operation) {
 }
 
 BOOST_AUTO_TEST_CASE(settings_tell_picks_apart) {
-  auto const identity = [](schedule_kind kind, tutti::detail::host_map const& map) {
+  auto const identity = [](schedule_kind kind, tutti::host_map const& map) {
     return selection(kind, &map).settings(6).identity;
   };
   for (schedule_kind const a : all_schedule_kinds) {

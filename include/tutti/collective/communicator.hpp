@@ -9,7 +9,9 @@
 #include <tutti/detail/core/kinship.hpp>
 #include <tutti/extend/expects.hpp>
 #include <tutti/extend/extent.hpp>
+#include <tutti/extend/host_map.hpp>
 #include <tutti/extend/member.hpp>
+#include <tutti/extend/recorder.hpp>
 #include <tutti/extend/rendezvous.hpp>
 #include <tutti/extend/trace.hpp>
 #include <tutti/extend/transport.hpp>
@@ -99,7 +101,7 @@ class communicator {
   /// Which ranks share a host: as the transport sees it, or by the names of the hosts.
   ///
   ///     tutti::hierarchical{tutti::binary_tree{}, tutti::ring{}, world.hosts()}
-  [[nodiscard]] detail::host_map const& hosts() const {
+  [[nodiscard]] host_map const& hosts() const {
     if constexpr (requires(Transport const& t) { t.hosts(); }) {
       return here().transport.hosts();
     } else {
@@ -127,7 +129,7 @@ class communicator {
   [[nodiscard]] Trace& trace() const { return here().trace; }
 
   /// The last operations of this rank, oldest first: what to look at when something failed.
-  [[nodiscard]] detail::recorder& recent() const { return here().recent; }
+  [[nodiscard]] recorder const& recent() const { return here().recent; }
 
   /// Moves on everything that has been started, here and on all communicators on which this thread has started
   /// operations. Never waits.
@@ -162,7 +164,7 @@ class communicator {
     }
     void end() noexcept;
 
-    [[nodiscard]] detail::host_map find_hosts() const {
+    [[nodiscard]] host_map find_hosts() const {
       if constexpr (requires { transport.hosts(); }) {
         return {};
       } else {
@@ -189,7 +191,7 @@ class communicator {
     options settings;
     Transport transport;
     detail::relative leaving;  ///< before its transport does
-    detail::host_map hosts;    ///< empty if the transport knows them
+    host_map hosts;            ///< empty if the transport knows them
     [[no_unique_address]] Trace trace;
     std::size_t incidents_traced = 0;
     std::atomic<std::uint32_t> holders{1};

@@ -3,9 +3,11 @@
 
 #include <tutti/detail/base/number_text.hpp>
 #include <tutti/detail/transport/over_host.hpp>
+#include <tutti/extend/host_map.hpp>
 #include <tutti/extend/transport.hpp>
 #include <tutti/in_network/detail/fpga_nic/member.hpp>
 #include <tutti/in_network/detail/fpga_nic/networks.hpp>
+#include <tutti/in_network/fpga_nic_options.hpp>
 
 #include <array>
 #include <bit>
@@ -18,22 +20,6 @@
 #include <vector>
 
 namespace tutti::inline v0_1_0 {
-
-/// How a rank takes part in a world with a device in its network. All ranks give the same; the device's address is rank
-/// 0's.
-template <class Host, class Network>
-struct fpga_nic_options {
-  typename options_of<Host>::type host{};  ///< of the transport that it stands on
-  typename Network::options network{};     ///< of the network of the device
-  /// Packets of 1 KiB that a lane has under way, a power of two. A device that grants fewer is not used.
-  std::uint32_t slot_count = 256;
-  /// How long a device that was asked may be silent before rank 0 serves in its place.
-  duration silence = std::chrono::milliseconds(200);
-  /// How long the device remembers a rank that does nothing.
-  duration lease = std::chrono::seconds(60);
-  /// Of 256 packets, so many are served by rank 0 though there is a device.
-  std::uint32_t stand_in_share = 0;
-};
 
 /// Ranks talk through `Host`, and with a device in the network that sums what they send it: a soft switch
 /// (tools/soft_switch), or hardware, of which there is none yet. `in_network` uses it; other topologies run
@@ -51,11 +37,15 @@ struct fpga_nic_options {
 /// racks up to (n + 1) x 16 x slots KiB, but at most 65 x 16 x slots KiB.
 /// Thread safety: one thread at a time; instances are independent.
 /// Protocol: docs/hardware/fpga-nic-protocol.md
-template <transport Host, detail::fpga_nic::network Network = detail::fpga_nic::udp_network>
+///
+/// @tparam Network the network in which the device is
+template <transport Host, class Network = device_over_udp>
 class fpga_nic : public detail::over_host<Host> {
   using base = detail::over_host<Host>;
   using base::host_;
-  using member_type = detail::fpga_nic::member<typename Network::port>;
+  using network_type = typename detail::fpga_nic::network_of<Network>::type;
+  static_assert(detail::fpga_nic::network<network_type>);
+  using member_type = detail::fpga_nic::member<typename network_type::port>;
 
  public:
   static constexpr std::string_view name = "fpga_nic";
@@ -86,7 +76,7 @@ class fpga_nic : public detail::over_host<Host> {
     }
     std::vector<std::string> cards =
         meet.exchange(network_.card() + " " + std::to_string(network_.seal().fingerprint()) + " " + said);
-    std::vector<typename Network::port::address> all;
+    std::vector<typename network_type::port::address> all;
     std::string key;  // rank 0's
     for (std::string& card : cards) {
       all.push_back(network_.address_of(take_word(card)));
@@ -99,7 +89,7 @@ class fpga_nic : public detail::over_host<Host> {
       }
     }
     auto const racks = find_racks(cards);
-    std::optional<typename Network::port::address> at;
+    std::optional<typename network_type::port::address> at;
     if (!device_.empty()) {
       at = network_.address_of(device_);
     }
@@ -130,7 +120,7 @@ class fpga_nic : public detail::over_host<Host> {
   /// Whether the device has let this rank join, and answers.
   [[nodiscard]] bool device_answers() const noexcept { return member_->device_answers(); }
   /// What has been sent, and what has come.
-  [[nodiscard]] detail::fpga_nic::member_counters const& counted() const noexcept { return member_->counted(); }
+  [[nodiscard]] fpga_nic_counters const& counted() const noexcept { return member_->counted(); }
 
   void begin(flow s, call const& what) {
     host_.begin(s, what);
@@ -286,19 +276,19 @@ class fpga_nic : public detail::over_host<Host> {
   /// Where a device is, for all ranks to compare; why that is not known, behind a '?', for all ranks to throw.
   [[nodiscard]] static std::string place_of(std::string const& device) {
     try {
-      return device.empty() ? std::string() : Network::place_of(device);
+      return device.empty() ? std::string() : network_type::place_of(device);
     } catch (error const& e) {
       return std::string("?") + e.what();
     }
   }
   /// Ranks with one device are of one rack.
-  [[nodiscard]] static detail::host_map find_racks(std::vector<std::string> const& places) {
+  [[nodiscard]] static host_map find_racks(std::vector<std::string> const& places) {
     for (std::string const& one : places) {
       if (one.starts_with('?')) {
         throw error(failure::join, one.substr(1));
       }
     }
-    detail::host_map racks(places);
+    host_map racks(places);
     if (racks.hosts() > 1) {
       for (rank_type r = 0; r != places.size(); ++r) {
         if (places[r].empty()) {
@@ -361,7 +351,7 @@ class fpga_nic : public detail::over_host<Host> {
     return aside.data();
   }
 
-  Network network_;
+  network_type network_;
   std::string device_;
   std::optional<member_type> member_;
   std::array<std::vector<std::byte>, collective_lanes> aside_;

@@ -8,6 +8,7 @@
 #include <tutti/extend/transport.hpp>
 #include <tutti/in_network/detail/multicast/member.hpp>
 #include <tutti/in_network/detail/multicast/networks.hpp>
+#include <tutti/in_network/udp_multicast_options.hpp>
 
 #include <algorithm>
 #include <array>
@@ -20,17 +21,6 @@
 #include <vector>
 
 namespace tutti::inline v0_1_0 {
-
-/// How a rank takes part in a world with a multicast group. All ranks give the same; the group is rank 0's.
-template <class Host, class Network>
-struct udp_multicast_options {
-  typename options_of<Host>::type host{};  ///< of the transport that it stands on
-  typename Network::options network{};     ///< of the network of the groups
-  /// Packets of 1 KiB that a broadcast has under way, 4 to 4096; fewer where a rank's system keeps fewer.
-  std::uint32_t window = 512;
-  /// How long the ranks that open a world try whether packets to the group come to all.
-  duration patience = std::chrono::seconds(1);
-};
 
 /// Ranks talk through `Host`, and to all at once through a group of IP multicast: what a rank broadcasts leaves it
 /// once, however many ranks there are. `in_network` uses that for broadcast; all else runs over Host alone.
@@ -47,11 +37,15 @@ struct udp_multicast_options {
 /// confirmed, by a message of a byte through Host, which loses none.
 /// Thread safety: one thread at a time; instances are independent.
 /// Protocol: docs/hardware/udp-multicast.md
-template <transport Host, detail::multicast::network Network = detail::multicast::udp_network>
+///
+/// @tparam Network the network of the group
+template <transport Host, class Network = group_over_udp>
 class udp_multicast : public detail::over_host<Host> {
   using base = detail::over_host<Host>;
   using base::host_;
-  using member_type = detail::multicast::member<typename Network::port>;
+  using network_type = typename detail::multicast::network_of<Network>::type;
+  static_assert(detail::multicast::network<network_type>);
+  using member_type = detail::multicast::member<typename network_type::port>;
 
  public:
   static constexpr std::string_view name = "udp_multicast";
@@ -77,12 +71,12 @@ class udp_multicast : public detail::over_host<Host> {
   [[nodiscard]] std::string const& why_no_group() const noexcept { return why_none_; }
   /// The number by which other hosts reach this one.
   [[nodiscard]] std::string local_host() const
-    requires requires(Network const& n) { n.host(); }
+    requires requires(network_type const& n) { n.host(); }
   {
     return network_.host();
   }
   /// What has been sent to the group, and asked of it. @pre has_helper()
-  [[nodiscard]] detail::multicast::member_counters const& counted() const noexcept { return member_->counted(); }
+  [[nodiscard]] udp_multicast_counters const& counted() const noexcept { return member_->counted(); }
 
   void begin(flow s, call const& what) {
     host_.begin(s, what);
@@ -262,7 +256,7 @@ class udp_multicast : public detail::over_host<Host> {
                                        network_.card(), " ", network_.choose_group(nonce)}));
     typename member_type::terms terms{.window = o.window};
     std::vector<std::string> cards;
-    std::vector<typename Network::port::address> all;
+    std::vector<typename network_type::port::address> all;
     for (std::string const& one : said) {
       detail::word_reader in(one);
       terms.window = (std::min)(terms.window, in.number<std::uint32_t>());
@@ -368,7 +362,7 @@ class udp_multicast : public detail::over_host<Host> {
     return true;
   }
 
-  Network network_;
+  network_type network_;
   std::string group_;
   std::string why_none_;
   std::vector<deaf> deaf_;                               ///< alike on all ranks

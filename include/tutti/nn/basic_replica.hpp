@@ -10,10 +10,10 @@
 #include <tutti/nn/data/normalisation.hpp>
 #include <tutti/nn/detail/data/batch_loader.hpp>
 #include <tutti/nn/detail/data/own_batches.hpp>
-#include <tutti/nn/detail/learner.hpp>
 #include <tutti/nn/detail/pretence.hpp>
 #include <tutti/nn/detail/slowdown.hpp>
 #include <tutti/nn/detail/test_pass.hpp>
+#include <tutti/nn/extend/learner.hpp>
 #include <tutti/nn/pace.hpp>
 #include <tutti/nn/parameter_range.hpp>
 #include <tutti/nn/schedule/batch_plan.hpp>
@@ -46,7 +46,7 @@ namespace tutti::inline v0_1_0::nn {
 /// what `parameters`, `message`, `statistics` and `optimizer_state` return may be written until the replica computes
 /// again, and shows what it computed when it is asked for again. Replicas of all learners take the same steps of the
 /// same batches; their numbers differ by rounding.
-template <detail::learner Learner>
+template <learner Learner>
 class basic_replica {
  public:
   /// What it is made of.
@@ -132,8 +132,8 @@ class basic_replica {
 
   /// This rank's share of global batch b: of the gradients of the mean loss, of the mean loss, of the
   /// accuracy. The sum over ranks is the whole; a rank without samples contributes zeros.
-  /// @param listener has `completed(first)`: the message's numbers from that one on are final. It is called while
-  ///        the gradients of this rank's last piece are computed, of ever more, again and again, at last of all.
+  /// @param listener a `gradient_listener`, which hears of the message while the gradients of this rank's last piece
+  ///        are computed.
   ///        If it has `enqueued(first)`, and the replica `on_device()`, it is told that of the device's message
   ///        instead.
   /// @returns the message, to be added up in place; nothing where that is on a device
@@ -174,9 +174,7 @@ class basic_replica {
 
   /// The same, without a listener.
   std::span<float> gradient(std::size_t b) {
-    struct {
-      void completed(std::size_t) const noexcept {}
-    } none;
+    no_listener none;
     return gradient(b, none);
   }
 

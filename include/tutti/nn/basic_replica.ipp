@@ -10,7 +10,7 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-template <detail::learner Learner>
+template <learner Learner>
 TUTTI_COLD basic_replica<Learner>::basic_replica(made_of model, dataset const& training, dataset const& test,
                                                  nn::settings const& settings, rank_type rank, rank_type size,
                                                  pace const& speed)
@@ -77,7 +77,7 @@ TUTTI_COLD basic_replica<Learner>::basic_replica(made_of model, dataset const& t
   }
 }
 
-template <detail::learner Learner>
+template <learner Learner>
 TUTTI_COLD void basic_replica<Learner>::set_rank(rank_type rank, rank_type size) {
   expects(rank < size, "replica: the rank must be less than the number of ranks, ", size, ", not ", rank);
   rank_ = rank;
@@ -88,14 +88,14 @@ TUTTI_COLD void basic_replica<Learner>::set_rank(rank_type rank, rank_type size)
   }
 }
 
-template <detail::learner Learner>
+template <learner Learner>
 TUTTI_COLD void basic_replica<Learner>::place(training_place const& next) {
   expects(next.epoch < settings_.epochs ? next.batch <= plan_.batches(next.epoch) : next.batch == 0, "replica: batch ",
           next.batch, " of epoch ", next.epoch, " is no place in a training of ", settings_.epochs, " epochs");
   place_ = next;
 }
 
-template <detail::learner Learner>
+template <learner Learner>
 TUTTI_COLD void basic_replica<Learner>::start(std::size_t epoch) {
   training_.settle();  // it reads the order of the samples, which changes
   batches_.start(epoch, plan_.size(epoch));
@@ -103,17 +103,17 @@ TUTTI_COLD void basic_replica<Learner>::start(std::size_t epoch) {
   first_step_ = plan_.steps_before(epoch);
 }
 
-template <detail::learner Learner>
+template <learner Learner>
 TUTTI_COLD void basic_replica<Learner>::keep_own(std::size_t b) {
   learner_.multiply(static_cast<float>(batch_size(b)) / static_cast<float>(shard_size(b)));
 }
 
-template <detail::learner Learner>
+template <learner Learner>
 TUTTI_COLD normalisation basic_replica<Learner>::numbers_for(dataset const& training) const {
   return settings_.standardise ? to_standard_scores(training) : to_unit_interval(training.shape.channels);
 }
 
-template <detail::learner Learner>
+template <learner Learner>
 TUTTI_COLD void basic_replica<Learner>::prepare(std::size_t b, std::size_t done) {
   if (done != shard(b).size()) {
     training_.prepare(piece(b, done), epoch_);
@@ -122,7 +122,7 @@ TUTTI_COLD void basic_replica<Learner>::prepare(std::size_t b, std::size_t done)
   }
 }
 
-template <detail::learner Learner>
+template <learner Learner>
 TUTTI_COLD score<float> basic_replica<Learner>::test(std::size_t which, std::size_t parts) {
   return speed_.pretends() ? score<float>{} : test_.run(learner_, which, parts);
 }

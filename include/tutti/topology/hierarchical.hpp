@@ -3,6 +3,7 @@
 
 #include <tutti/detail/topology/grouping.hpp>
 #include <tutti/detail/topology/tree.hpp>
+#include <tutti/extend/host_map.hpp>
 
 #include <array>
 #include <type_traits>
@@ -74,7 +75,7 @@ class hierarchical {
     requires std::same_as<Groups, detail::consecutive>
       : hierarchical(inner, outer, detail::consecutive(ranks_per_host)) {}
   /// The hosts of a world, as `world.hosts()` gives them. @pre the map outlives this
-  constexpr hierarchical(Inner inner, Outer outer, detail::host_map const& hosts)
+  constexpr hierarchical(Inner inner, Outer outer, host_map const& hosts)
     requires std::same_as<Groups, detail::by_host>
       : hierarchical(inner, outer, detail::by_host(hosts)) {}
 
@@ -306,6 +307,6 @@ hierarchical(Inner, Outer) -> hierarchical<Inner, Outer, typename detail::missin
 template <class Inner, class Outer, std::integral Count>
 hierarchical(Inner, Outer, Count) -> hierarchical<Inner, Outer, detail::consecutive>;
 template <class Inner, class Outer>
-hierarchical(Inner, Outer, detail::host_map const&) -> hierarchical<Inner, Outer, detail::by_host>;
+hierarchical(Inner, Outer, host_map const&) -> hierarchical<Inner, Outer, detail::by_host>;
 
 }  // namespace tutti

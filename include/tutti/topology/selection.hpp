@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/extend/host_map.hpp>
 #include <tutti/topology/binary_tree.hpp>
 #include <tutti/topology/butterfly.hpp>
 #include <tutti/topology/chain.hpp>
@@ -63,7 +64,7 @@ class selection {
 
   constexpr selection() noexcept = default;
   /// @pre with several hosts, the map outlives this
-  constexpr explicit selection(schedule_kind kind, detail::host_map const* hosts = nullptr) noexcept
+  constexpr explicit selection(schedule_kind kind, host_map const* hosts = nullptr) noexcept
       : kind_(kind), hosts_(hosts) {
     expects(hosts != nullptr || !groups_hosts(kind),
             "selection: a hierarchical schedule needs the map of the hosts; give the hosts() of the world");
@@ -168,7 +169,7 @@ class selection {
   }
 
   schedule_kind kind_ = schedule_kind::direct;
-  detail::host_map const* hosts_ = nullptr;
+  host_map const* hosts_ = nullptr;
 };
 
 }  // namespace tutti

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/host_map.hpp>
 #include <tutti/detail/core/node_identity.hpp>
 #include <tutti/detail/core/owned.hpp>
 #include <tutti/detail/locality/either_descriptor.hpp>
 #include <tutti/detail/locality/near_rendezvous.hpp>
+#include <tutti/extend/host_map.hpp>
 #include <tutti/extend/rendezvous.hpp>
 #include <tutti/extend/transport.hpp>
 
@@ -66,7 +66,7 @@ class by_locality {
   [[nodiscard]] rank_type rank() const noexcept { return far_.rank(); }
   [[nodiscard]] rank_type size() const noexcept { return far_.size(); }
   /// Which ranks share a host.
-  [[nodiscard]] detail::host_map const& hosts() const noexcept { return hosts_; }
+  [[nodiscard]] host_map const& hosts() const noexcept { return hosts_; }
   /// What this rank's host is told from others by.
   [[nodiscard]] std::string const& node() const noexcept { return node_; }
   /// The transport within hosts.
@@ -322,7 +322,7 @@ class by_locality {
   }
 
   std::string node_;
-  detail::host_map hosts_;
+  host_map hosts_;
   std::vector<rank_type> near_ranks_;  ///< of ranks of this host there; no_rank for others
   Far far_;
   detail::owned<Near> near_;  ///< leaves first, and with it the ranks that are near learn of it at once

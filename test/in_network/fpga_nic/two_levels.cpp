@@ -12,6 +12,7 @@
 #include <tutti/in_network/detail/fpga_nic/rack_switch.hpp>
 #include <tutti/in_network/detail/fpga_nic/stand_in.hpp>
 #include <tutti/in_network/fpga_nic.hpp>
+#include <tutti/in_network/fpga_nic_options.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/reduction/saturating_sum.hpp>
 #include <tutti/spawn.hpp>
@@ -194,7 +195,7 @@ BOOST_AUTO_TEST_CASE(racks_have_the_bits_of_hierarchical_star_star) {
         continue;
       }
       network net = network_of(of, t.loss);
-      tutti::detail::host_map const map(of);
+      tutti::host_map const map(of);
       auto const results = run(
           net, of,
           [&](auto& world) -> std::string {
@@ -464,7 +465,7 @@ BOOST_AUTO_TEST_CASE(a_rack_sends_up_what_one_rank_sends) {
 // Some switch dies in the middle of sums, and comes back.
 BOOST_AUTO_TEST_CASE(a_switch_of_either_level_that_dies_and_comes_back_changes_nothing) {
   racks const of{0, 0, 1, 1, 1};
-  tutti::detail::host_map const map(of);
+  tutti::host_map const map(of);
   for (double const loss : {0.0, 0.01}) {
     network net = network_of(of, loss);
     network::address const switches[] = {net.rack(0), network::device, net.rack(1)};

@@ -7,6 +7,7 @@
 #include <tutti/error.hpp>
 #include <tutti/in_network/detail/udp/udp_port.hpp>
 #include <tutti/in_network/udp_multicast.hpp>
+#include <tutti/in_network/udp_multicast_options.hpp>
 #include <tutti/split.hpp>
 #include <tutti/topology/in_network.hpp>
 #include <tutti/transport/loopback.hpp>
@@ -40,7 +41,7 @@ nic::udp_group any_group(std::string const& host, std::string const& group) {
 }
 
 /// Ports in a group, or none where the system has no such.
-std::deque<nic::udp_port> ports_in(nic::udp_group const& group, std::size_t count, nic::udp_options const& options) {
+std::deque<nic::udp_port> ports_in(nic::udp_group const& group, std::size_t count, tutti::udp_options const& options) {
   std::deque<nic::udp_port> all;
   try {
     for (std::size_t i = 0; i < count; ++i) {

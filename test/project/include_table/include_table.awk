@@ -56,11 +56,11 @@ BEGIN {
   # What both ends of a message must agree on, and where a peer reads it, is as through memory; control messages go
   # through sockets, as all does over tcp.
   allow("verbs", low " tcp detail/shared_memory/call_board detail/shared_memory/shared_arena detail/shared_memory/window_table")
-  allow("udp", low " net")
+  allow("udp", low " net in_network/udp_options")
   # A device folds elements as ranks do.
-  allow("fpga_nic", low " net udp detail/reduction/fold detail/reduction/kernel detail/reduction/number reduction/arithmetic reduction/saturating_sum")
+  allow("fpga_nic", low " net udp detail/reduction/fold detail/reduction/kernel detail/reduction/number reduction/arithmetic reduction/saturating_sum in_network/fpga_nic_options")
   # A group is reached by the networks by which a device is.
-  allow("multicast", low " net udp in_network/detail/fpga_nic/networks in_network/detail/fpga_nic/in_process_port")
+  allow("multicast", low " net udp in_network/detail/fpga_nic/networks in_network/detail/fpga_nic/in_process_port in_network/udp_multicast_options")
   allow("in_network", low " udp fpga_nic multicast detail/transport/fan_out detail/transport/over_host")
   # Groups of a device's threads run the schedules that the engine runs, over the same slices and memories; one of these
   # they know without its steps. Processes find out by a socket whether another one still has their memory.

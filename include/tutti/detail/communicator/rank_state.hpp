@@ -8,15 +8,15 @@
 #include <tutti/detail/core/cancellation.hpp>
 #include <tutti/detail/core/duties.hpp>
 #include <tutti/detail/core/flow_numbers.hpp>
-#include <tutti/detail/core/host_map.hpp>
 #include <tutti/detail/core/inheritance.hpp>
 #include <tutti/detail/core/patience.hpp>
 #include <tutti/detail/core/pending.hpp>
-#include <tutti/detail/core/recorder.hpp>
 #include <tutti/detail/core/sole_user.hpp>
 #include <tutti/extend/error.hpp>
 #include <tutti/extend/expects.hpp>
+#include <tutti/extend/host_map.hpp>
 #include <tutti/extend/member.hpp>
+#include <tutti/extend/recorder.hpp>
 #include <tutti/extend/trace.hpp>
 
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/host_map.hpp>
+#include <tutti/extend/host_map.hpp>
 #include <tutti/extend/rendezvous.hpp>
 
 namespace tutti::inline v0_1_0::detail {

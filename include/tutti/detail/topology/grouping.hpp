@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/host_map.hpp>
 #include <tutti/extend/expects.hpp>
+#include <tutti/extend/host_map.hpp>
 #include <tutti/extend/topology.hpp>
 
 namespace tutti::inline v0_1_0::detail {

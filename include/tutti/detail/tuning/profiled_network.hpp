@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/host_map.hpp>
 #include <tutti/detail/topology/timing.hpp>
 #include <tutti/detail/tuning/profile.hpp>
+#include <tutti/extend/host_map.hpp>
 #include <tutti/extend/memory_kind.hpp>
 #include <tutti/extend/operation.hpp>
 #include <tutti/extend/types.hpp>

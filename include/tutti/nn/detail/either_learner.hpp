@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/nn/detail/learner.hpp>
+#include <tutti/nn/extend/learner.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -68,7 +68,7 @@ class either_learner {
     std::visit([](auto& one) { one.begin(); }, chosen_);
   }
   template <class Listener>
-  void gradient(batch_loader::batch const& images, pass<float> const& how, float scale, bool last, Listener& listener) {
+  void gradient(image_batch const& images, pass<float> const& how, float scale, bool last, Listener& listener) {
     std::visit([&](auto& one) { one.gradient(images, how, scale, last, listener); }, chosen_);
   }
   template <class Listener>
@@ -81,7 +81,7 @@ class either_learner {
   void update(float rate) {
     std::visit([=](auto& one) { one.update(rate); }, chosen_);
   }
-  [[nodiscard]] score<float> test(batch_loader::batch const& images) {
+  [[nodiscard]] score<float> test(image_batch const& images) {
     return std::visit([&](auto& one) { return one.test(images); }, chosen_);
   }
 

@@ -3,7 +3,7 @@
 
 #include <tutti/detail/base/linkage.hpp>
 #include <tutti/nn/detail/accumulator.hpp>
-#include <tutti/nn/detail/learner.hpp>
+#include <tutti/nn/extend/learner.hpp>
 #include <tutti/nn/loss/softmax_cross_entropy.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/optimizer/any_optimizer.hpp>
@@ -44,7 +44,7 @@ class host_learner {
   void begin() noexcept;
 
   template <class Listener>
-  void gradient(batch_loader::batch const& images, pass<float> const& how, float scale, bool last, Listener& listener) {
+  void gradient(image_batch const& images, pass<float> const& how, float scale, bool last, Listener& listener) {
     auto const x = rows_of(images);
     auto const predictions = model_.forward(x, how);
     auto const sum =
@@ -68,7 +68,7 @@ class host_learner {
 
   void multiply(float factor) noexcept;
   void update(float rate) { optimizer_.step(model_.parameters(), model_.gradients(), rate); }
-  [[nodiscard]] score<float> test(batch_loader::batch const& images);
+  [[nodiscard]] score<float> test(image_batch const& images);
 
  private:
   /// Makes what is final of the last piece's message final of the batch's, and passes it on.
@@ -93,7 +93,7 @@ class host_learner {
   /// to what was kept.
   void complete(std::span<float> part, std::size_t first);
 
-  [[nodiscard]] matrix_view<float const> rows_of(batch_loader::batch const& images) const {
+  [[nodiscard]] matrix_view<float const> rows_of(image_batch const& images) const {
     return view<float const>(images.numbers.data(), images.labels.size(), model_.inputs());
   }
 

@@ -51,7 +51,7 @@ TUTTI_DECL void host_learner::multiply(float factor) noexcept {
   std::ranges::for_each(model_.message(), [factor](float& number) { number *= factor; });
 }
 
-TUTTI_DECL score<float> host_learner::test(batch_loader::batch const& images) {
+TUTTI_DECL score<float> host_learner::test(image_batch const& images) {
   return softmax_cross_entropy::measure<float>(model_.forward(rows_of(images)), images.labels);
 }
 

@@ -4,6 +4,7 @@
 #include <tutti/nn/checkpoint/checkpointer.hpp>
 #include <tutti/nn/cuda/detail/device/any_replica.hpp>
 #include <tutti/nn/data/digits.hpp>
+#include <tutti/nn/extend/gradient_listener.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/replica.hpp>
 #include <tutti/nn/strategy/alone.hpp>
@@ -204,6 +205,7 @@ BOOST_AUTO_TEST_CASE(what_was_told_is_final) {
     std::size_t end = message.size();
     std::size_t calls = 0;
   };
+  static_assert(nn::gradient_listener<spoiler>);
   for (auto const p : {nn::precision::float32, nn::precision::float16}) {
     auto device = on_device(nn::cnn<float>(digit, 10), digit, plain(), 0, 1, p);
     device.start(0);

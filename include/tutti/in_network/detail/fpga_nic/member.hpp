@@ -2,7 +2,6 @@
 #pragma once
 
 #include <tutti/in_network/detail/fpga_nic/job_terms.hpp>
-#include <tutti/in_network/detail/fpga_nic/member_counters.hpp>
 #include <tutti/in_network/detail/fpga_nic/member_lanes.hpp>
 #include <tutti/in_network/detail/fpga_nic/member_servers.hpp>
 #include <tutti/in_network/detail/fpga_nic/roll_call.hpp>
@@ -12,6 +11,7 @@
 #include <tutti/in_network/detail/udp/pace.hpp>
 #include <tutti/in_network/detail/udp/port.hpp>
 #include <tutti/in_network/detail/udp/seal.hpp>
+#include <tutti/in_network/fpga_nic_options.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -70,7 +70,7 @@ class member {
 
   [[nodiscard]] member_lanes<Port>& lanes() noexcept { return lanes_; }
   [[nodiscard]] member_lanes<Port> const& lanes() const noexcept { return lanes_; }
-  [[nodiscard]] member_counters const& counted() const noexcept { return counted_; }
+  [[nodiscard]] fpga_nic_counters const& counted() const noexcept { return counted_; }
   /// Whether the device answers; without one, false.
   [[nodiscard]] bool device_answers() const noexcept { return servers_.device().joined(); }
   /// Whether members may still need the stand-in: not all have left, and it is not long since the last was heard.
@@ -294,7 +294,7 @@ class member {
   job_terms terms_;
   time_point looked_{};
   pace pace_;
-  member_counters counted_;
+  fpga_nic_counters counted_;
   weight_exchange weights_;
   member_servers<Port> servers_;
   roll_call<Port> roll_call_;

@@ -3,10 +3,10 @@
 
 #include <tutti/in_network/detail/fpga_nic/exchange.hpp>
 #include <tutti/in_network/detail/fpga_nic/job_terms.hpp>
-#include <tutti/in_network/detail/fpga_nic/member_counters.hpp>
 #include <tutti/in_network/detail/fpga_nic/member_servers.hpp>
 #include <tutti/in_network/detail/fpga_nic/weight_exchange.hpp>
 #include <tutti/in_network/detail/udp/pace.hpp>
+#include <tutti/in_network/fpga_nic_options.hpp>
 
 #include <algorithm>
 #include <array>
@@ -29,7 +29,7 @@ class member_lanes {
  public:
   /// @pre the terms outlive this
   member_lanes(member_servers<Port>& to, job_terms const& terms, rank_type me, pace& by, weight_exchange& weights,
-               member_counters& counted)
+               fpga_nic_counters& counted)
       : to_(to), terms_(terms), me_(me), pace_(by), weights_(weights), counted_(counted) {
     for (exchange& x : lanes_) {
       x.open(terms, me);
@@ -360,7 +360,7 @@ class member_lanes {
   rank_type me_;
   pace& pace_;
   weight_exchange& weights_;
-  member_counters& counted_;
+  fpga_nic_counters& counted_;
   std::uint32_t under_way_ = 0;  ///< pieces that have been given, and whose result is not there
   std::array<exchange, collective_lanes> lanes_;
   std::array<rank_type, collective_lanes> differs_{};

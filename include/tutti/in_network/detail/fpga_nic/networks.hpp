@@ -10,6 +10,7 @@
 #include <tutti/in_network/detail/fpga_nic/in_process_port.hpp>
 #include <tutti/in_network/detail/udp/key_file.hpp>
 #include <tutti/in_network/detail/udp/udp_port.hpp>
+#include <tutti/in_network/fpga_nic_options.hpp>
 
 #include <cstdint>
 #include <cstdlib>
@@ -52,18 +53,7 @@ template <rendezvous M>
 class udp_network {
  public:
   using port = udp_port;
-
-  struct options {
-    /// Where the device is, "host:port": what rank 0 says counts. Empty: TUTTI_FPGA_NIC, or else there is none.
-    std::string device{};
-    /// Where the device of this rank's rack is, if each has its own: of this rank alone. Empty: TUTTI_FPGA_NIC_RACK, or
-    /// else `device`.
-    std::string rack{};
-    udp_options socket{};
-    /// A file with 32 hexadecimal digits, the same on all ranks and at the device, which packets are tagged with.
-    /// Empty: TUTTI_FPGA_NIC_KEY, or else packets have no tag.
-    std::string key_file{};
-  };
+  using options = device_over_udp::options;
 
   template <locates_hosts M>
   udp_network(M const& meet, options const& o)
@@ -124,6 +114,16 @@ class udp_network {
   port port_;
   std::string device_;
   std::string rack_;
+};
+
+/// The network that a transport works with: the one that it was given, or what that one stands for.
+template <class N>
+struct network_of {
+  using type = N;
+};
+template <>
+struct network_of<device_over_udp> {
+  using type = udp_network;
 };
 
 /// A network within this process, and the device in it.

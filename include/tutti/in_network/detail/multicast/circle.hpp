@@ -2,8 +2,8 @@
 #pragma once
 
 #include <tutti/extend/types.hpp>
-#include <tutti/in_network/detail/multicast/member_counters.hpp>
 #include <tutti/in_network/detail/udp/port.hpp>
+#include <tutti/in_network/udp_multicast_options.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -32,7 +32,7 @@ struct circle {
   rank_type me;
   std::vector<address> all;  ///< in rank order
   address group;
-  member_counters counted{};
+  udp_multicast_counters counted{};
 
   /// Packets after which a rank reports: rarely where there are many, but often enough to keep the window open.
   [[nodiscard]] std::uint32_t report_every() const noexcept {

@@ -48,7 +48,7 @@ class member {
   member(member const&) = delete;
   member& operator=(member const&) = delete;
 
-  [[nodiscard]] member_counters const& counted() const noexcept { return circle_.counted; }
+  [[nodiscard]] udp_multicast_counters const& counted() const noexcept { return circle_.counted; }
   /// Whether the network carries packets to the group. @pre `advance` has been called
   [[nodiscard]] multicast::signs<Port>& signs() noexcept { return signs_; }
 

@@ -9,6 +9,7 @@
 #include <tutti/in_network/detail/fpga_nic/in_process_port.hpp>
 #include <tutti/in_network/detail/fpga_nic/networks.hpp>
 #include <tutti/in_network/detail/udp/udp_port.hpp>
+#include <tutti/in_network/udp_multicast_options.hpp>
 
 #include <concepts>
 #include <cstdint>
@@ -32,21 +33,11 @@ concept network = fpga_nic::port<typename N::port> &&
                     { c.address_of(text) } -> std::same_as<typename N::port::address>;
                   };
 
-/// What a network by UDP may be told.
-struct udp_options {
-  /// "239.192.1.2:5000" or "[ff15::7]:5000": the group, as rank 0 has it. Empty: TUTTI_MULTICAST, or else one is drawn
-  /// among those of an organisation. "none": there is none.
-  std::string group{};
-  /// 1: packets pass no router.
-  int hops = 1;
-  fpga_nic::udp_options socket{};
-};
-
 /// UDP, and IP multicast through the interface by which the other ranks reach this host.
 class udp_network {
  public:
   using port = fpga_nic::udp_port;
-  using options = udp_options;
+  using options = group_over_udp::options;
 
   template <locates_hosts M>
   udp_network(M const& meet, options const& o) : udp_network(fpga_nic::host_of(meet), o) {}
@@ -69,6 +60,16 @@ class udp_network {
   net::address by_;
   std::uint32_t link_;  ///< the number of its interface here
   port port_;
+};
+
+/// The network that a transport works with: the one that it was given, or what that one stands for.
+template <class N>
+struct network_of {
+  using type = N;
+};
+template <>
+struct network_of<group_over_udp> {
+  using type = udp_network;
 };
 
 /// A network within this process.

@@ -4,15 +4,9 @@
 #include <tutti/detail/base/linkage.hpp>
 #include <tutti/detail/core/descriptor.hpp>
 #include <tutti/detail/net/address.hpp>
+#include <tutti/in_network/udp_options.hpp>
 
 namespace tutti::inline v0_1_0::detail::fpga_nic {
-
-/// What a UDP port asks the system for.
-struct udp_options {
-  bool offload = true;         ///< packets travel through the system in bursts (GSO and GRO), where it can do that
-  int buffer = 16 << 20;       ///< bytes that the system keeps, each way, or as many as it allows
-  unsigned destinations = 16;  ///< that packets are gathered for at the same time; each takes 64 KiB
-};
 
 /// A datagram socket, bound; an address that stands for all of IPv6 serves IPv4, too. What it sends can be marked by
 /// ECN, and it says whether what comes is.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/detail/base/linkage.hpp>
+#include <tutti/nn/data/image_batch.hpp>
 #include <tutti/nn/data/image_source.hpp>
 
 #include <atomic>
@@ -70,10 +71,7 @@ enum class loading {
 /// room, and pays where that thread has a core to run on. One thread at a time uses a loader.
 class batch_loader {
  public:
-  struct batch {
-    std::span<float const> numbers;  ///< image after image
-    std::span<std::uint8_t const> labels;
-  };
+  using batch = image_batch;
 
   /// @param rows most images of a batch
   batch_loader(image_source from, std::size_t rows, loading how);

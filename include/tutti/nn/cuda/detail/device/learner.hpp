@@ -4,7 +4,7 @@
 #include <tutti/nn/cuda/detail/device/compute.hpp>
 #include <tutti/nn/cuda/device_message.hpp>
 #include <tutti/nn/cuda/device_model.hpp>
-#include <tutti/nn/detail/learner.hpp>
+#include <tutti/nn/extend/learner.hpp>
 #include <tutti/nn/layer_products.hpp>
 
 #include <algorithm>
@@ -50,7 +50,7 @@ class device_learner {
   void expect_pieces() { does_->expect_pieces(); }
   void begin() { does_->begin(); }
   template <class Listener>
-  void gradient(batch_loader::batch const& images, pass<float> const& how, float scale, bool last, Listener& listener) {
+  void gradient(image_batch const& images, pass<float> const& how, float scale, bool last, Listener& listener) {
     does_->gradient(images, how, scale, last, listener);
   }
   template <class Listener>
@@ -67,7 +67,7 @@ class device_learner {
     std::ranges::for_each(does_->message(), [factor](float& number) { number *= factor; });
   }
   void update(float rate) { does_->update(rate); }
-  [[nodiscard]] score<float> test(batch_loader::batch const& images) { return does_->test(images); }
+  [[nodiscard]] score<float> test(image_batch const& images) { return does_->test(images); }
 
  private:
   std::unique_ptr<compute<M>> does_;  // streams and stages know where it is

@@ -6,27 +6,32 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0 {
 
-/// Which ranks share a host. Hosts are numbered in the order of their lowest ranks, and the ranks of a
-/// host from 0 on in the order of their ranks.
+/// The hosts of a world, and the ranks of each. Hosts are numbered in the order of their lowest ranks, and the ranks of
+/// a host from 0 on in the order of their ranks.
 class host_map {
  public:
+  /// Constructs the map of no ranks.
   host_map() = default;
 
-  /// `labels[r]` is equal for ranks of one host: anything that can be compared.
+  /// Constructs the map of labels.size() ranks, by anything that can be compared.
+  /// @param labels equal for ranks of one host: labels[r] is that of rank r
   template <class Labels>
   constexpr explicit host_map(Labels const& labels) {
     fill(labels, seats_, hosts_, sizes_);
   }
 
+  /// The number of ranks.
   [[nodiscard]] constexpr rank_type ranks() const noexcept { return static_cast<rank_type>(seats_.size()); }
+  /// The number of hosts.
   [[nodiscard]] constexpr rank_type hosts() const noexcept { return static_cast<rank_type>(hosts_.size()); }
   // By data(), since operator[] is not constexpr in the debug mode of libstdc++ 12.
-  /// The host of rank r, and r's number among the ranks of that host.
+  /// The host of rank r.
   [[nodiscard]] constexpr rank_type host(rank_type r) const noexcept { return seats_.data()[r].host; }
+  /// The number of rank r among the ranks of its host.
   [[nodiscard]] constexpr rank_type local(rank_type r) const noexcept { return seats_.data()[r].local; }
-  /// The ranks of a host.
+  /// The ranks of a host, in order.
   [[nodiscard]] constexpr std::vector<rank_type> const& members(rank_type host) const noexcept {
     return hosts_.data()[host];
   }
@@ -70,4 +75,4 @@ class host_map {
   std::vector<rank_type> sizes_;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti

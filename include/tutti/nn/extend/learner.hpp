@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/nn/detail/data/batch_loader.hpp>
+#include <tutti/nn/data/image_batch.hpp>
+#include <tutti/nn/extend/gradient_listener.hpp>
 #include <tutti/nn/loss/score.hpp>
 #include <tutti/nn/parameter_range.hpp>
 #include <tutti/nn/pass.hpp>
@@ -15,12 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::inline v0_1_0::nn::detail {
-
-/// Stands for what is told how much of a message is final.
-struct some_listener {
-  static void completed(std::size_t) noexcept {}
-};
+namespace tutti::inline v0_1_0::nn {
 
 /// What computes for a replica: a model with its optimizer, on the host or on a device. It knows batches, but neither
 /// ranks nor where images come from.
@@ -33,8 +29,8 @@ struct some_listener {
 ///     computed is to be asked for again. `sums` are a reproducible learner's accumulators.
 ///   - `begin()`, then `gradient(images, how, scale, last, listener)` for each piece of a batch: the message becomes
 ///     `scale` times the gradients, the loss and the number of correct answers, summed over the pieces since `begin`.
-///     The listener of the last piece is told `completed(first)`: in `message()`, as it was when `gradient` was called,
-///     all from `first` on is final. At last it is told 0.
+///     The `gradient_listener` of the last piece hears what of `message()`, as it was when `gradient` was called, is
+///     final.
 ///   - A learner on a device may have `on_device()`, a device_message; then a listener may have `enqueued(first)`.
 ///     `gradient` and `nothing` tell it that instead: what has been put into the device's stream makes all of the
 ///     message there, from `first` on, final. `update` then follows what the device holds.
@@ -43,9 +39,9 @@ struct some_listener {
 ///   - `test(images)` is the score of a batch, summed.
 template <class L>
 concept learner =
-    std::move_constructible<L> && requires(L& l, L const& c, typename L::made_of made, settings const& settings,
-                                           std::size_t rows, std::uint64_t seed, batch_loader::batch const& images,
-                                           pass<float> const& how, float number, bool last, some_listener& listener) {
+    std::move_constructible<L> &&
+    requires(L& l, L const& c, typename L::made_of made, settings const& settings, std::size_t rows, std::uint64_t seed,
+             image_batch const& images, pass<float> const& how, float number, bool last, no_listener& listener) {
       requires std::constructible_from<L, typename L::made_of, nn::settings const&>;
       { c.inputs() } -> std::same_as<std::size_t>;
       { c.outputs() } -> std::same_as<std::size_t>;
@@ -69,4 +65,4 @@ concept learner =
       { l.test(images) } -> std::same_as<score<float>>;
     };
 
-}  // namespace tutti::nn::detail
+}  // namespace tutti::nn

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/recorder.hpp>
+#include <tutti/extend/recorder.hpp>
 
 #include <string_view>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0 {
 
 TUTTI_DECL std::string recorder::text() const {
   constexpr std::string_view states[] = {"started", "completed", "failed"};
@@ -18,4 +18,4 @@ TUTTI_DECL std::string recorder::text() const {
   return out;
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti

@@ -9,24 +9,36 @@
 #include <cstdint>
 #include <string>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0 {
 
-/// A flight recorder: the last operations of a rank, kept whatever happens, for the handler of the
-/// error. Ranks start messages in orders of their own, so a place here means nothing to another rank; numbers do.
+/// A flight recorder: the last operations of a rank, kept whatever happens, for the handler of an error. Each rank
+/// starts messages in an order of its own, so other ranks know the number of an operation, and not its place here.
+///
+///     std::fputs(world.recent().text().c_str(), stderr);
+///
+/// Cost: 16 entries; a few stores for each operation.
+/// Thread safety: that of the communicator, but for `started`.
 class recorder {
  public:
-  enum class state : std::uint8_t { started, completed, failed };
-
-  struct entry {
-    std::uint64_t place;  ///< in order of starting, on this rank
-    operation_number number;
-    call what;
-    state now;
+  /// The state of an operation.
+  enum class state : std::uint8_t {
+    started,    ///< under way
+    completed,  ///< ended well
+    failed      ///< ended by an error
   };
 
+  /// An operation, as it is kept.
+  struct entry {
+    std::uint64_t place;      ///< its place in the order of starting, on this rank
+    operation_number number;  ///< its number, the same on all ranks
+    call what;                ///< the operation, and its arguments as ranks compare them
+    state now;                ///< its state
+  };
+
+  /// The number of operations that are kept.
   static constexpr std::size_t capacity = 16;
 
-  /// Notes the start of an operation; returns its place.
+  /// Notes the start of an operation, and returns its place. For the library.
   std::uint64_t start(call const& what, operation_number const& number) noexcept {
     entry& e = entries_[started() % capacity];
     e.what = what;
@@ -43,6 +55,7 @@ class recorder {
   /// The number of operations that have been started. Other threads may ask, too.
   [[nodiscard]] std::uint64_t started() const noexcept { return next_.load(std::memory_order_relaxed); }
 
+  /// Notes the end of an operation. For the library.
   void finish(std::uint64_t place, state how) noexcept {
     entry& e = entries_[place % capacity];
     if (e.place == place) {
@@ -59,7 +72,7 @@ class recorder {
     }
   }
 
-  /// One line per kept operation.
+  /// One line for each kept operation, oldest first.
   [[nodiscard]] std::string text() const;
 
  private:
@@ -67,8 +80,8 @@ class recorder {
   std::array<entry, capacity> entries_{};
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/detail/core/recorder.ipp>
+#include <tutti/extend/recorder.ipp>
 #endif
