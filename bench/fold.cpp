@@ -9,7 +9,7 @@
 #include <tutti/half.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/reduction/bitwise.hpp>
-#include <tutti/reduction/functor.hpp>
+#include <tutti/reduction/reduce_with.hpp>
 
 #include <algorithm>
 #include <chrono>

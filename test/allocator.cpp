@@ -5,7 +5,7 @@
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/barrier.hpp>
 #include <tutti/reduction/arithmetic.hpp>
-#include <tutti/reduction/functor.hpp>
+#include <tutti/reduction/reduce_with.hpp>
 #include <tutti/spawn.hpp>
 #include <tutti/split.hpp>
 #include <tutti/topology/binary_tree.hpp>

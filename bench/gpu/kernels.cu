@@ -10,7 +10,7 @@
 #include <tutti/cuda/detail/runtime/block.hpp>
 #include <tutti/half.hpp>
 #include <tutti/reduction/arithmetic.hpp>
-#include <tutti/reduction/functor.hpp>
+#include <tutti/reduction/reduce_with.hpp>
 #include <tutti/reduction/reproducible_sum.hpp>
 
 #include <exception>

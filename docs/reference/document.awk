@@ -11,7 +11,7 @@ function ends(line) { return line ~ /(^|[;{}:]) *(\/\/.*)?$/ && line !~ /^ *(req
 
 BEGIN { hidden = "@cond" }  # a deduction guide says nothing that its class does not
 
-# topics.txt: a path begins so; the topic.
+# topics.txt: a path begins so; the topic; and who names what is there, which api.py reads.
 kind == "topics" { if (!/^(#|$)/) { prefix[++topics] = $1; topic_of[topics] = $2 } next }
 
 # members.txt: "in <folders>", then members of any class there, and their sentences.

@@ -26,9 +26,9 @@
 #include <tutti/reduction/accumulate_in.hpp>    // IWYU pragma: export
 #include <tutti/reduction/arithmetic.hpp>       // IWYU pragma: export
 #include <tutti/reduction/bitwise.hpp>          // IWYU pragma: export
-#include <tutti/reduction/functor.hpp>          // IWYU pragma: export
 #include <tutti/reduction/location.hpp>         // IWYU pragma: export
 #include <tutti/reduction/logical.hpp>          // IWYU pragma: export
+#include <tutti/reduction/reduce_with.hpp>      // IWYU pragma: export
 #include <tutti/reduction/saturating_sum.hpp>   // IWYU pragma: export
 #include <tutti/spawn.hpp>                      // IWYU pragma: export
 #include <tutti/topology/binary_tree.hpp>       // IWYU pragma: export

@@ -6,7 +6,7 @@
 #include <tutti/asio.hpp>
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/send_recv.hpp>
-#include <tutti/reduction/functor.hpp>
+#include <tutti/reduction/reduce_with.hpp>
 #include <tutti/topology/ring.hpp>
 #include <tutti/transport/loopback.hpp>
 #include <tutti/transport/tcp.hpp>

@@ -10,7 +10,7 @@
 #include <tutti/detail/communicator/access.hpp>
 #include <tutti/dup.hpp>
 #include <tutti/reduction/arithmetic.hpp>
-#include <tutti/reduction/functor.hpp>
+#include <tutti/reduction/reduce_with.hpp>
 #include <tutti/split.hpp>
 #include <tutti/topology/ring.hpp>
 

@@ -5,7 +5,7 @@
 #include <tutti/detail/engine/execution.hpp>
 #include <tutti/detail/engine/payload.hpp>
 #include <tutti/reduction/arithmetic.hpp>
-#include <tutti/reduction/functor.hpp>
+#include <tutti/reduction/reduce_with.hpp>
 #include <tutti/topology/doubling.hpp>
 
 #include <boost/test/unit_test.hpp>

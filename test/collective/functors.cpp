@@ -4,7 +4,7 @@
 // Ranks that combine by different functions find out.
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/reduction/accumulate_in.hpp>
-#include <tutti/reduction/functor.hpp>
+#include <tutti/reduction/reduce_with.hpp>
 #include <tutti/spawn.hpp>
 #include <tutti/topology/direct.hpp>
 #include <tutti/topology/doubling.hpp>

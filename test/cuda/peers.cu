@@ -11,7 +11,7 @@
 #include <tutti/half.hpp>
 #include <tutti/reduction/accumulate_in.hpp>
 #include <tutti/reduction/arithmetic.hpp>
-#include <tutti/reduction/functor.hpp>
+#include <tutti/reduction/reduce_with.hpp>
 #include <tutti/reduction/reproducible_sum.hpp>
 #include <tutti/topology/selection.hpp>
 #include <tutti/transport/loopback.hpp>

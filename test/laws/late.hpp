@@ -6,7 +6,7 @@
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/send_recv.hpp>
 #include <tutti/reduction/arithmetic.hpp>
-#include <tutti/reduction/functor.hpp>
+#include <tutti/reduction/reduce_with.hpp>
 #include <tutti/spawn.hpp>
 #include <tutti/topology/ring.hpp>
 

@@ -13,7 +13,7 @@
 #include <tutti/collective/reduce_scatter.hpp>
 #include <tutti/collective/scatter.hpp>
 #include <tutti/collective/send_recv.hpp>
-#include <tutti/reduction/functor.hpp>
+#include <tutti/reduction/reduce_with.hpp>
 #include <tutti/topology/binary_tree.hpp>
 #include <tutti/topology/butterfly.hpp>
 #include <tutti/topology/direct.hpp>

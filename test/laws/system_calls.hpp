@@ -9,7 +9,7 @@
 #include <tutti/collective/send_recv.hpp>
 #include <tutti/communicator.hpp>
 #include <tutti/detail/bootstrap/threads.hpp>
-#include <tutti/reduction/functor.hpp>
+#include <tutti/reduction/reduce_with.hpp>
 #include <tutti/topology/binary_tree.hpp>
 #include <tutti/topology/butterfly.hpp>
 #include <tutti/topology/doubling.hpp>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/topology/cost.hpp>
+#include <tutti/topology/verdict.hpp>
 #include <tutti/topology/verify.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -40,26 +41,26 @@ constexpr void at_some_roots(rank_type n, F f) {
 
 /// The verdict on `Op` for first..last ranks: the first failure, or all that was found.
 template <class Op, class Topology>
-[[nodiscard]] constexpr tutti::detail::verdict hold(Topology const& topology, rank_type first, rank_type last) {
-  tutti::detail::verdict all;
+[[nodiscard]] constexpr tutti::verdict hold(Topology const& topology, rank_type first, rank_type last) {
+  tutti::verdict all;
   for (rank_type n = first; n <= last && all; ++n) {
     at_some_roots<Op>(n, [&](Op const& op) {
       if (all) {
-        all = tutti::detail::both(all, tutti::verify(topology, op, n));
+        all = both(all, tutti::verify(topology, op, n));
       }
     });
   }
   return all;
 }
 
-[[nodiscard]] inline std::string describe(tutti::detail::verdict const& v) {
+[[nodiscard]] inline std::string describe(tutti::verdict const& v) {
   return v ? "right"
            : "rank " + std::to_string(v.rank) + ", step " + std::to_string(v.step) + ": " + std::string(v.reason);
 }
 
 /// verify, but only at run time: some compilers evaluate any call that they can.
 template <class Topology, class Op>
-[[nodiscard]] tutti::detail::verdict run(Topology const& topology, Op const& op, rank_type n) {
+[[nodiscard]] tutti::verdict run(Topology const& topology, Op const& op, rank_type n) {
   return tutti::verify(topology, op, n);
 }
 
@@ -69,7 +70,7 @@ void check(Topology const& topology, std::initializer_list<rank_type> sizes) {
   tutti::detail::symbolic::for_each_offered<Topology>([&]<class Op>() {
     for (rank_type const n : sizes) {
       at_some_roots<Op>(n, [&](Op const& op) {
-        const tutti::detail::verdict v = run(topology, op, n);
+        const tutti::verdict v = run(topology, op, n);
         BOOST_TEST(bool(v), std::string(Topology::name)
                                 << ", operation " << tutti::name(tutti::detail::symbolic::kind_of<Op>) << ", " << n
                                 << " ranks: " << describe(v));

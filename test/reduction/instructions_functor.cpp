@@ -3,7 +3,7 @@
 #include <reduction/instructions.hpp>
 #include <tutti/bfloat16.hpp>
 #include <tutti/half.hpp>
-#include <tutti/reduction/functor.hpp>
+#include <tutti/reduction/reduce_with.hpp>
 
 #include <tuple>
 

@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(what_the_network_makes_is_caused_by_all_contributions_and_w
       if (event const e = all.of(r)[i]; e.kind == event_kind::receive) {
         ++results;
         std::vector<bool> contributed(all.size());
-        for (tutti::event_place const c : all.causes({r, i})) {
+        for (tutti::causality::event_place const c : all.causes({r, i})) {
           BOOST_TEST((all.at(c).kind == event_kind::send && all.happens_before(c, {r, i})));
           contributed[c.rank] = true;
         }

@@ -6,6 +6,7 @@
 #include <tutti/detail/reduction/rounded.hpp>
 #include <tutti/extend/network_operation.hpp>
 #include <tutti/extend/reduction.hpp>
+#include <tutti/reduction/number_concepts.hpp>
 
 #include <bit>
 #include <concepts>
@@ -47,10 +48,6 @@ template <class Missing>
 using missing_type_t = typename missing_type<Missing>::type;
 
 }  // namespace detail
-
-/// What has a sum and a product: numbers, and pairs of them that are complex.
-template <class T>
-concept field_number = detail::number<T> || complex_number<T>;
 
 /// Addition.
 ///

@@ -3,6 +3,7 @@
 
 #include <tutti/detail/base/language.hpp>
 
+#include <concepts>
 #include <cstdint>
 #include <string_view>
 
@@ -52,6 +53,10 @@ struct binned {
 
   friend constexpr bool operator==(binned const&, binned const&) = default;
 };
+
+/// Elements that a reproducible_sum adds and makes: numbers, or accumulators of numbers that were added elsewhere.
+template <class T>
+concept reproducible = std::same_as<T, float> || std::same_as<T, double> || std::same_as<T, binned>;
 
 namespace detail {
 

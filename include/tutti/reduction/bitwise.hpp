@@ -3,16 +3,13 @@
 
 #include <tutti/extend/reduction.hpp>
 #include <tutti/extend/types.hpp>
+#include <tutti/reduction/number_concepts.hpp>
 
 #include <concepts>
 #include <cstddef>
 #include <string_view>
 
 namespace tutti::inline v0_1_0 {
-
-/// What the bitwise reductions work on.
-template <class T>
-concept bits = detail::integer<T> || std::same_as<T, std::byte>;
 
 namespace detail {
 

@@ -191,14 +191,6 @@ struct counted_sum {
   return std::bit_cast<double>((std::bit_cast<std::uint64_t>(scaled) & mask) | bits);
 }
 
-}  // namespace detail
-
-/// What a reproducible_sum adds, and what it makes: numbers, or accumulators of numbers that were added elsewhere.
-template <class T>
-concept reproducible = std::same_as<T, float> || std::same_as<T, double> || std::same_as<T, binned>;
-
-namespace detail {
-
 template <class T>
 [[nodiscard]] consteval bool refuse_reproducible() {
   static_assert(reproducible<T>,

@@ -11,8 +11,8 @@ namespace tutti::inline v0_1_0 {
 /// expression; needs about n vectors of n clocks, and time in proportion to steps times ranks.
 template <class Topology, class Op>
   requires offers<Topology, Op>
-[[nodiscard]] constexpr detail::verdict verify(Topology const& topology, Op const& op, rank_type n) {
-  detail::verdict found;
+[[nodiscard]] constexpr verdict verify(Topology const& topology, Op const& op, rank_type n) {
+  verdict found;
   for (bool const in_place : {false, true}) {
     detail::symbolic::symbolic_run<Topology, Op>(topology, op, n, in_place, found).run();
     if (!found) {
@@ -35,8 +35,8 @@ template <class Topology, class Op>
 /// The same for every root. The first failure, or what holds for all roots.
 template <class Op, class Topology>
   requires offers<Topology, Op>
-[[nodiscard]] constexpr detail::verdict verify_every_root(Topology const& topology, rank_type n) {
-  detail::verdict all;
+[[nodiscard]] constexpr verdict verify_every_root(Topology const& topology, rank_type n) {
+  verdict all;
   detail::symbolic::at_every_root<Op>(n, [&](Op const& op) {
     if (all) {
       all = both(all, verify(topology, op, n));

@@ -16,14 +16,6 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// Which event: the rank it happened on, and its place there.
-struct event_place {
-  rank_type rank = no_rank;  ///< the rank that recorded it
-  std::size_t index = 0;     ///< its number in that rank's timeline
-
-  friend constexpr auto operator<=>(event_place, event_place) = default;
-};
-
 /// The timelines of all ranks, with what caused what.
 ///
 /// Messages carry nothing for it: the k-th message of a flow from one rank to another is the k-th that is
@@ -41,6 +33,14 @@ struct event_place {
 /// Thread safety: as a value; const calls from any thread.
 class causality {
  public:
+  /// The place of an event: the rank that it happened on, and its number there.
+  struct event_place {
+    rank_type rank = no_rank;  ///< the rank that recorded it
+    std::size_t index = 0;     ///< its number in that rank's timeline
+
+    friend constexpr auto operator<=>(event_place, event_place) = default;
+  };
+
   /// @param ranks in rank order, of one communicator
   explicit causality(std::vector<timeline> ranks) : ranks_(std::move(ranks)) {
     causes_.resize(ranks_.size());

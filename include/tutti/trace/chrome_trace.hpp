@@ -147,9 +147,9 @@ class chrome_trace {
   }
 
   void add_waits() {
-    auto const all = waits_of(all_);
+    auto const all = blame::waits_of(all_);
     for (rank_type r = 0; r != all.size(); ++r) {
-      for (waiting const& w : all[r]) {
+      for (blame::waiting const& w : all[r]) {
         std::string const peer = called(w.peer);
         slice(r, std::string(peer).append(" is late"), w.begin, w.sent);
         slice(r, std::string("under way from ").append(peer), w.sent, w.end);

@@ -11,60 +11,60 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// A rank could not go on before a message came.
-struct waiting {
-  event_place receive;          ///< the event that ended it
-  rank_type peer = no_rank;     ///< whose message it was; of what a helper has made, whose contribution came last
-  operation_number number{};    ///< of the operation
-  time_point begin{};           ///< the rank was ready
-  time_point sent{};            ///< the peer began to send; never before `begin`: until then the peer was late
-  time_point end{};             ///< the message was there: from `sent` on it was under way
-  rank_type through = no_rank;  ///< the helper that has made it, if one has
-};
-
-/// All waits, rank by rank in order of time; those of a rank do not overlap. A rank waits from the last thing on that
-/// it did before, whatever that was, once the operation was started, and not while it does something else (`enter` to
-/// `leave`). If it waits for several messages at once, it is the next one to come that it waits for.
-[[nodiscard]] inline std::vector<std::vector<waiting>> waits_of(causality const& all) {
-  std::vector<std::vector<waiting>> waits(all.size());
-  for (rank_type r = 0; r != all.size(); ++r) {
-    timeline const& t = all.of(r);
-    std::map<operation_number, time_point> started;  // by operation
-    time_point free = (time_point::min)();           // of what it did before
-    bool busy = false;
-    for (std::size_t i = 0; i != t.size(); ++i) {
-      event const e = t[i];
-      if (e.kind == event_kind::enter || e.kind == event_kind::leave) {
-        busy = e.kind == event_kind::enter;
-        free = e.time;
-      } else if (e.kind == event_kind::start) {
-        started[e.number] = e.time;
-      } else if (e.kind == event_kind::send || e.kind == event_kind::receive || e.kind == event_kind::fold) {
-        auto const start = started.find(e.number);
-        auto const why = all.cause({r, i});
-        if (why && start != started.end() && !busy) {
-          time_point const ready = (std::max)(start->second, free);
-          if (ready < e.time) {
-            waits[r].push_back({{r, i},
-                                why->rank,
-                                e.number,
-                                ready,
-                                std::clamp(all.at(*why).time, ready, e.time),
-                                e.time,
-                                e.peer >= all.size() ? e.peer : no_rank});
-          }
-        }
-        free = (std::max)(free, e.time);
-      }
-    }
-  }
-  return waits;
-}
-
 /// The members that are answerable for time that ranks waited, in a square of them: `of(waiter, culprit)`. Members are
 /// the ranks, and the helpers that something came from, which follow them.
 class blame {
  public:
+  /// A time that a rank could not go on before a message came.
+  struct waiting {
+    causality::event_place receive;  ///< the event that ended it
+    rank_type peer = no_rank;        ///< whose message it was; of what a helper has made, whose contribution came last
+    operation_number number{};       ///< the operation
+    time_point begin{};              ///< the rank was ready
+    time_point sent{};               ///< the peer began to send; never before `begin`: until then the peer was late
+    time_point end{};                ///< the message was there: from `sent` on it was under way
+    rank_type through = no_rank;     ///< the helper that has made it, if one has
+  };
+
+  /// All waits, rank by rank in order of time; those of a rank do not overlap. A rank waits from the last thing on that
+  /// it did before, whatever that was, once the operation was started, and not while it does something else (`enter` to
+  /// `leave`). If it waits for several messages at once, it is the next one to come that it waits for.
+  [[nodiscard]] static std::vector<std::vector<waiting>> waits_of(causality const& all) {
+    std::vector<std::vector<waiting>> waits(all.size());
+    for (rank_type r = 0; r != all.size(); ++r) {
+      timeline const& t = all.of(r);
+      std::map<operation_number, time_point> started;  // by operation
+      time_point free = (time_point::min)();           // of what it did before
+      bool busy = false;
+      for (std::size_t i = 0; i != t.size(); ++i) {
+        event const e = t[i];
+        if (e.kind == event_kind::enter || e.kind == event_kind::leave) {
+          busy = e.kind == event_kind::enter;
+          free = e.time;
+        } else if (e.kind == event_kind::start) {
+          started[e.number] = e.time;
+        } else if (e.kind == event_kind::send || e.kind == event_kind::receive || e.kind == event_kind::fold) {
+          auto const start = started.find(e.number);
+          auto const why = all.cause({r, i});
+          if (why && start != started.end() && !busy) {
+            time_point const ready = (std::max)(start->second, free);
+            if (ready < e.time) {
+              waits[r].push_back({{r, i},
+                                  why->rank,
+                                  e.number,
+                                  ready,
+                                  std::clamp(all.at(*why).time, ready, e.time),
+                                  e.time,
+                                  e.peer >= all.size() ? e.peer : no_rank});
+            }
+          }
+          free = (std::max)(free, e.time);
+        }
+      }
+    }
+    return waits;
+  }
+
   /// A rank that waited for a peer's message blames the peer for the time until it sent, but for what of it the
   /// peer waited itself: that is passed on to the rank that the peer waited for, and so on. So a server that is late
   /// because a worker is, is not blamed, and a server that is late by itself is. A helper is answerable from the last

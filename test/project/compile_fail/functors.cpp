@@ -4,7 +4,7 @@
 // Functions and elements of which no reduction is made: each has its reason.
 
 #include <tutti/half.hpp>
-#include <tutti/reduction/functor.hpp>
+#include <tutti/reduction/reduce_with.hpp>
 
 #include <functional>
 #include <memory>

@@ -5,7 +5,7 @@
 // topology that keeps the order of ranks.
 
 #include <tutti/collective/allreduce.hpp>
-#include <tutti/reduction/functor.hpp>
+#include <tutti/reduction/reduce_with.hpp>
 #include <tutti/topology/binary_tree.hpp>
 #include <tutti/topology/ring.hpp>
 #include <tutti/transport/loopback.hpp>

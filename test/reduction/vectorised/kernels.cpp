@@ -8,8 +8,8 @@
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/reduction/bitwise.hpp>
 #include <tutti/reduction/fixed_point_sum.hpp>
-#include <tutti/reduction/functor.hpp>
 #include <tutti/reduction/logical.hpp>
+#include <tutti/reduction/reduce_with.hpp>
 #include <tutti/reduction/saturating_sum.hpp>
 
 #include <complex>

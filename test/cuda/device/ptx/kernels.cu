@@ -8,7 +8,7 @@
 #include <tutti/cuda/detail/device/kernels.hpp>
 #include <tutti/half.hpp>
 #include <tutti/reduction/arithmetic.hpp>
-#include <tutti/reduction/functor.hpp>
+#include <tutti/reduction/reduce_with.hpp>
 #if !defined(__clang__)
 #include <tutti/cuda/detail/runtime/block.hpp>
 #endif
