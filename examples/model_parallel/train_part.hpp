@@ -7,8 +7,8 @@
 #include <tutti/extend/time.hpp>
 #include <tutti/nn/data/normalisation.hpp>
 #include <tutti/nn/data/sampler.hpp>
-#include <tutti/nn/detail/product/product.hpp>
 #include <tutti/nn/extend/parallel.hpp>
+#include <tutti/nn/layer/dense.hpp>
 #include <tutti/nn/optimizer/sgd.hpp>
 #include <tutti/nn/threads.hpp>
 #include <tutti/reduction/arithmetic.hpp>
@@ -86,12 +86,13 @@ class learner {
 /// A product that has BLAS take the buffers that it keeps, which are no part of any model.
 inline void warm_up() {
   tutti::nn::set_threads(1);
-  auto a = tutti::nn::matrix<float>::from_shape({128, 128});
-  a.fill(1);
-  auto b = a;
-  auto const all = tutti::nn::read_only<float>(tutti::nn::first_rows(a, 128));
-  auto to = tutti::nn::first_rows(b, 128);
-  tutti::nn::detail::product<float>(all, tutti::nn::detail::operand::as_is, all, tutti::nn::detail::operand::as_is, to);
+  tutti::nn::dense<float> layer(128, 128);
+  std::vector<float> parameters(layer.parameters(), 1.0F);
+  std::vector<float> gradients(layer.parameters());
+  layer.bind(parameters, gradients, {});
+  std::vector<float> const x(128 * 128, 1.0F);
+  std::vector<float> y(x.size());
+  layer.forward({}, tutti::nn::view<float const>(x.data(), 128, 128), tutti::nn::view<float>(y.data(), 128, 128));
 }
 
 /// Makes this rank's part within its memory.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gpu.hpp"
 #include "trained_replica.hpp"
+#include <tutti/cuda/devices.hpp>
 #include <tutti/cuda/error.hpp>
 #include <tutti/nn/cuda/device_model.hpp>
 #include <tutti/nn/model.hpp>
@@ -9,7 +10,7 @@
 
 cards_here find_cards() {
   try {
-    return {tutti::nn::detail::cuda::math::devices(), "CUDA counts no cards on its host"};
+    return {tutti::cuda::devices(), "CUDA counts no cards on its host"};
   } catch (tutti::cuda::error const& e) {
     return {0, e.what()};
   }

@@ -12,7 +12,6 @@
 #include "strategies.hpp"
 #include <tutti/automatic.hpp>
 #include <tutti/collective/allreduce.hpp>
-#include <tutti/detail/bootstrap/membership.hpp>
 #include <tutti/extend/member.hpp>
 #include <tutti/gather_timelines.hpp>
 #include <tutti/join.hpp>

@@ -4,6 +4,7 @@
 // What CUDA refuses is said in words, with a GPU and without one.
 #include <tutti/cuda/array.hpp>
 #include <tutti/cuda/detail/runtime/memory_handle.hpp>
+#include <tutti/cuda/devices.hpp>
 #include <tutti/cuda/pinned_array.hpp>
 #include <tutti/cuda/staged.hpp>
 #include <tutti/cuda/stream.hpp>
@@ -70,6 +71,13 @@ BOOST_AUTO_TEST_CASE(nothing_takes_no_device) {
   BOOST_TEST(moved.size() == 0U);
   BOOST_TEST(moved.span().empty());
   BOOST_TEST(cuda::pinned_array<int>(0).size() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(devices_are_counted) {
+  int count = 0;
+  std::string const said = refusal([&] { count = cuda::devices(); });
+  BOOST_TEST((count != 0) == has_device());
+  BOOST_TEST((said.empty() || said.starts_with("looking for devices of CUDA failed: ")), said);
 }
 
 BOOST_AUTO_TEST_CASE(a_stream_without_a_device) {

@@ -8,6 +8,7 @@
 #include <tutti/cuda/detail/runtime/current_device.hpp>
 #include <tutti/cuda/detail/runtime/memory_handle.hpp>
 #include <tutti/cuda/detail/runtime/unused_memory.hpp>
+#include <tutti/cuda/devices.hpp>
 #include <tutti/cuda/stream.hpp>
 #include <tutti/extend/expects.hpp>
 
@@ -74,11 +75,7 @@ class driver {
   static constexpr std::string_view name = "cuda_peers";
   using stream_type = tutti::cuda::stream;
 
-  [[nodiscard]] static int devices() {
-    int count = 0;
-    examine(cudaGetDeviceCount(&count), [] { return std::string("looking for devices of CUDA"); });
-    return count;
-  }
+  [[nodiscard]] static int devices() { return tutti::cuda::devices(); }
   explicit driver(int number) : number_(taken(number)) {}
 
   [[nodiscard]] std::byte* allocate(std::size_t bytes) const {

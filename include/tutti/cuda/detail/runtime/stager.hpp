@@ -6,6 +6,7 @@
 #include <tutti/cuda/detail/runtime/current_device.hpp>
 #include <tutti/cuda/detail/runtime/stream_memory.hpp>
 #include <tutti/cuda/detail/runtime/unused_memory.hpp>
+#include <tutti/cuda/devices.hpp>
 #include <tutti/cuda/stream.hpp>
 
 #include <cstddef>
@@ -80,11 +81,7 @@ class stager {
     cudaEvent_t event_ = nullptr;
   };
 
-  [[nodiscard]] static int devices() {
-    int count = 0;
-    examine(cudaGetDeviceCount(&count), [] { return std::string("looking for devices of CUDA"); });
-    return count;
-  }
+  [[nodiscard]] static int devices() { return tutti::cuda::devices(); }
   explicit stager(int number) : number_(taken(number)), memory_(number) {}
 
   [[nodiscard]] std::byte* allocate_for_all(std::size_t bytes) const {

@@ -3,6 +3,7 @@
 
 #include <tutti/cuda/detail/runtime/check.hpp>
 #include <tutti/cuda/detail/runtime/current_device.hpp>
+#include <tutti/cuda/devices.hpp>
 #include <tutti/cuda/stream.hpp>
 
 #include <cstddef>
@@ -52,11 +53,7 @@ class memory_and_order {
   using stream_type = tutti::cuda::stream;
   using event_type = event;
 
-  [[nodiscard]] static int devices() {
-    int count = 0;
-    examine(cudaGetDeviceCount(&count), [] { return std::string("looking for devices of CUDA"); });
-    return count;
-  }
+  [[nodiscard]] static int devices() { return tutti::cuda::devices(); }
   /// Makes it the current device of this thread.
   explicit memory_and_order(int number) : number_(taken(number)) {}
 
