@@ -3,7 +3,7 @@
 
 #include "session.hpp"
 #include <tutti/nn/checkpoint/checkpointer.hpp>
-#include <tutti/nn/strategy/any_strategy.hpp>
+#include <tutti/nn/extend/strategy.hpp>
 
 #include <cstdio>
 #include <optional>
@@ -16,8 +16,8 @@ template <class Communicator>
 class saving {
  public:
   /// @param again whether the training has begun in a world before this one
-  saving(Communicator& world, session& session, tutti::nn::any_strategy& strategy,
-         tutti::nn::checkpoint_options options, bool again) {
+  saving(Communicator& world, session& session, tutti::nn::strategy& strategy, tutti::nn::checkpoint_options options,
+         bool again) {
     if (!options.folder.empty()) {
       saver_.emplace(world, session.model(), strategy, session.history(), session.fingerprint(), std::move(options),
                      again ? tutti::nn::checkpoint_start::going_on : tutti::nn::checkpoint_start::beginning);

@@ -4,7 +4,6 @@
 #include <tutti/nn/detail/norm.hpp>
 #include <tutti/nn/optimizer/any_optimizer.hpp>
 #include <tutti/nn/report/metrics.hpp>
-#include <tutti/nn/strategy/any_strategy.hpp>
 #include <tutti/nn/strategy/compressed.hpp>
 #include <tutti/nn/strategy/gathered.hpp>
 #include <tutti/nn/strategy/quantised.hpp>
@@ -142,8 +141,7 @@ BOOST_AUTO_TEST_CASE(a_momentum_that_is_not_kept_once_is_refused) {
     auto const results = tutti::spawn<tutti::loopback>(ranks, [&](auto& world) {
       auto model = replica(world, s);
       auto strategy = make(world);
-      nn::any_strategy any(strategy);
-      nn::train(model, any);
+      nn::train(model, strategy);
     });
     return std::ranges::all_of(results, [](auto const& one) {
       return !one.has_value() && one.failure().text.find("the strategy keeps a momentum of") != std::string::npos;

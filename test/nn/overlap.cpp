@@ -21,11 +21,11 @@ namespace {
 
 /// Keeps what is said to be final as it is then, and where it was said to begin.
 template <class T>
-class keeper {
+class keeper : public nn::gradient_listener {
  public:
   explicit keeper(std::span<T> numbers) : numbers_(numbers), kept_(numbers.size()), end_(numbers.size()) {}
 
-  void completed(std::size_t first) {
+  void completed(std::size_t first) override {
     for (; end_ > first; --end_) {
       kept_[end_ - 1] = numbers_[end_ - 1];
     }

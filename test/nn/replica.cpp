@@ -254,8 +254,8 @@ BOOST_AUTO_TEST_CASE(a_slow_rank_releases_each_layer_late_and_has_the_same_bits)
         nn::model<float>(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu), nn::replica::attached),
         d.training, d.test, settings, 0, 1, {.factor = factor});
   };
-  struct {
-    void completed(std::size_t first) {
+  struct : nn::gradient_listener {
+    void completed(std::size_t first) override {
       if (first < last) {
         at.push_back(tutti::steady_now());
         last = first;
@@ -308,17 +308,18 @@ BOOST_AUTO_TEST_CASE(a_pretended_gradient_takes_its_time_and_releases_each_layer
   settings.batch = 32;
   constexpr double seconds = 0.3;  // of the 16 images of a rank
   nn::replica one(std::move(model), none, none, settings, 1, 2, {.factor = 2, .pretended_seconds = seconds / 2 / 16});
-  struct {
-    void completed(std::size_t first) {
+  struct : nn::gradient_listener {
+    void completed(std::size_t first) override {
       if (first < last) {
         at.emplace_back(first, static_cast<double>((tutti::steady_now() - begin).count()) * 1e-9);
         last = first;
       }
     }
-    std::size_t last;
+    std::size_t last = SIZE_MAX;
     std::vector<std::pair<std::size_t, double>> at;
-    tutti::time_point begin;
-  } seen{one.message().size(), {}, {}};
+    tutti::time_point begin{};
+  } seen;
+  seen.last = one.message().size();
   one.start(0);
   seen.begin = tutti::steady_now();
   auto const message = one.gradient(0, seen);

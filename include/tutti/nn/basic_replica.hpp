@@ -14,6 +14,7 @@
 #include <tutti/nn/detail/pretence.hpp>
 #include <tutti/nn/detail/slowdown.hpp>
 #include <tutti/nn/detail/test_pass.hpp>
+#include <tutti/nn/gradient_listener.hpp>
 #include <tutti/nn/pace.hpp>
 #include <tutti/nn/parameter_range.hpp>
 #include <tutti/nn/schedule/batch_plan.hpp>
@@ -132,50 +133,15 @@ class basic_replica {
 
   /// This rank's share of global batch b: of the gradients of the mean loss, of the mean loss, of the
   /// accuracy. The sum over ranks is the whole; a rank without samples contributes zeros.
-  /// @param listener has `completed(first)`: the message's numbers from that one on are final. It is called while
-  ///        the gradients of this rank's last piece are computed, of ever more, again and again, at last of all.
-  ///        If it has `enqueued(first)`, and the replica `on_device()`, it is told that of the device's message
-  ///        instead.
+  /// @param listener is told what is final while the gradients of this rank's last piece are computed; of the device's
+  ///        message if it is on the device, which takes a replica that is
   /// @returns the message, to be added up in place; nothing where that is on a device
-  template <class Listener>
-  std::span<float> gradient(std::size_t b, Listener& listener) {
-    std::size_t const samples = shard(b).size();
-    double const factor = speed_.factor_at(settings_.seed, rank_, first_step_ + b);
-    if (speed_.pretends()) {
-      expects(
-          !requires { listener.enqueued(b); },
-          "replica: a gradient that is not computed is on no device; use a strategy that sums in host memory");
-      pretence_.run(time_of(samples, factor), learner_.message().size(), listener);
-      return learner_.message();
-    }
-    float const scale = 1.0F / static_cast<float>(batches_.size(b));
-    paced<Listener> passed_on{slowdown_, listener};
-    slowdown_.set(factor);
-    slowdown_.resume();
-    learner_.begin();
-    if (samples == 0) {
-      learner_.nothing(passed_on);
-    }
-    for (std::size_t done = 0; done != samples;) {
-      auto const chosen = piece(b, done);
-      auto const images = training_.load(chosen, epoch_);
-      std::size_t const before = batches_.before(b) + done;
-      done += chosen.size();
-      prepare(b, done);
-      learner_.gradient(images, {true, first_step_ + b, before, sum_}, scale, done == samples, passed_on);
-    }
-    statistics_images_ += samples;
-    if constexpr (requires { listener.enqueued(b); }) {
-      return {};  // it stays on the device
-    } else {
-      return learner_.message();
-    }
-  }
+  std::span<float> gradient(std::size_t b, gradient_listener& listener);
 
   /// The same, without a listener.
   std::span<float> gradient(std::size_t b) {
-    struct {
-      void completed(std::size_t) const noexcept {}
+    struct : gradient_listener {
+      void completed(std::size_t /*first*/) override {}
     } none;
     return gradient(b, none);
   }
@@ -199,24 +165,6 @@ class basic_replica {
   [[nodiscard]] std::span<binned const> test_sums() const noexcept { return test_.sums(); }
 
  private:
-  /// Passes on what is complete; what the listener takes is no computing.
-  template <class Listener>
-  struct paced {
-    void completed(std::size_t first) {
-      rest.hold();
-      listener.completed(first);
-      rest.resume();
-    }
-    void enqueued(std::size_t first)
-      requires requires(Listener& l) { l.enqueued(first); }
-    {
-      listener.enqueued(first);
-    }
-
-    detail::slowdown& rest;
-    Listener& listener;
-  };
-
   [[nodiscard]] normalisation numbers_for(dataset const& training) const;
 
   [[nodiscard]] std::span<std::uint32_t const> shard(std::size_t b) const noexcept { return batches_.own(b); }

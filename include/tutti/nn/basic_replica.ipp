@@ -10,6 +10,28 @@
 
 namespace tutti::inline v0_1_0::nn {
 
+namespace detail {
+
+/// Passes on what is complete. The time that the listener takes is not computing.
+class paced_listener final : public gradient_listener {
+ public:
+  paced_listener(slowdown& rest, gradient_listener& inner) noexcept : rest_(rest), inner_(inner) {}
+
+  void completed(std::size_t first) override {
+    rest_.hold();
+    inner_.completed(first);
+    rest_.resume();
+  }
+  [[nodiscard]] bool is_on_device() const noexcept override { return inner_.is_on_device(); }
+  void enqueued(std::size_t first) override { inner_.enqueued(first); }
+
+ private:
+  slowdown& rest_;
+  gradient_listener& inner_;
+};
+
+}  // namespace detail
+
 template <detail::learner Learner>
 TUTTI_COLD basic_replica<Learner>::basic_replica(made_of model, dataset const& training, dataset const& test,
                                                  nn::settings const& settings, rank_type rank, rank_type size,
@@ -101,6 +123,36 @@ TUTTI_COLD void basic_replica<Learner>::start(std::size_t epoch) {
   batches_.start(epoch, plan_.size(epoch));
   epoch_ = epoch;
   first_step_ = plan_.steps_before(epoch);
+}
+
+template <detail::learner Learner>
+TUTTI_COLD std::span<float> basic_replica<Learner>::gradient(std::size_t b, gradient_listener& listener) {
+  std::size_t const samples = shard(b).size();
+  double const factor = speed_.factor_at(settings_.seed, rank_, first_step_ + b);
+  if (speed_.pretends()) {
+    expects(!listener.is_on_device(),
+            "replica: a gradient that is not computed is on no device; use a strategy that sums in host memory");
+    pretence_.run(time_of(samples, factor), learner_.message().size(), listener);
+    return learner_.message();
+  }
+  float const scale = 1.0F / static_cast<float>(batches_.size(b));
+  detail::paced_listener passed_on(slowdown_, listener);
+  slowdown_.set(factor);
+  slowdown_.resume();
+  learner_.begin();
+  if (samples == 0) {
+    learner_.nothing(passed_on);
+  }
+  for (std::size_t done = 0; done != samples;) {
+    auto const chosen = piece(b, done);
+    auto const images = training_.load(chosen, epoch_);
+    std::size_t const before = batches_.before(b) + done;
+    done += chosen.size();
+    prepare(b, done);
+    learner_.gradient(images, {true, first_step_ + b, before, sum_}, scale, done == samples, passed_on);
+  }
+  statistics_images_ += samples;
+  return listener.is_on_device() ? std::span<float>() : learner_.message();
 }
 
 template <detail::learner Learner>

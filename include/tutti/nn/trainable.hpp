@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/extend/types.hpp>
-#include <tutti/nn/detail/learner.hpp>
+#include <tutti/nn/gradient_listener.hpp>
 #include <tutti/nn/loss/score.hpp>
 #include <tutti/nn/pace.hpp>
 #include <tutti/nn/parameter_range.hpp>
@@ -31,7 +31,7 @@ namespace tutti::inline v0_1_0::nn {
 /// same batches, whatever computes; `update` has the same bits on all.
 template <class R>
 concept trainable = requires(R& r, R const& c, std::size_t n, rank_type rank, float rate, rank_sum<float> sum,
-                             training_place const& place, detail::some_listener& listener) {
+                             training_place const& place, gradient_listener& listener) {
   { c.settings() } -> std::same_as<settings const&>;
   { c.speed() } -> std::same_as<pace const&>;
   { r.parameters() } -> std::same_as<std::span<float>>;

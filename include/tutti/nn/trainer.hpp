@@ -2,9 +2,8 @@
 #pragma once
 
 #include <tutti/extend/expects.hpp>
-#include <tutti/extend/time.hpp>
 #include <tutti/nn/detail/replica_step.hpp>
-#include <tutti/nn/detail/report/epoch_message.hpp>
+#include <tutti/nn/detail/stopwatch.hpp>
 #include <tutti/nn/extend/strategy.hpp>
 #include <tutti/nn/replica.hpp>
 #include <tutti/nn/report/metrics.hpp>
@@ -14,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <concepts>
 #include <cstddef>
 #include <span>
 #include <stdexcept>
@@ -53,23 +53,17 @@ constexpr void expect_observer() {
                 "this observer is a temporary, which is gone with all that it saw: give a variable");
 }
 
-/// Compiles for strategies that are variables, and for what is no strategy; else the first error names what is wrong.
+/// Compiles for strategies that are variables; else the first error names what is wrong.
 template <class Strategy>
 constexpr void expect_variable() {
   using given = std::remove_reference_t<Strategy>;
-  using variable = std::remove_const_t<given>;
-  static_assert(strategy<given> || !strategy<variable>,
-                "this strategy is const, and its members are not: give one that is not const");
-  static_assert(std::is_lvalue_reference_v<Strategy> || !strategy<variable>,
-                "this strategy is a temporary: give a variable");
+  static_assert(!std::is_const_v<given>, "this strategy is const, and its members are not: give one that is not const");
+  static_assert(std::is_lvalue_reference_v<Strategy>, "this strategy is a temporary: give a variable");
 }
 
-/// Strategies, and what lacks some of a strategy's members, but none of those that tell it from other things.
+/// Strategies, or what is const of them, or gone after the call.
 template <class S>
-concept nearly_strategy = requires(S& s, std::span<float> numbers) {
-  s.sum(numbers);
-  s.share(numbers);
-};
+concept any_of_strategy = std::derived_from<std::remove_cvref_t<S>, strategy>;
 
 }  // namespace detail
 
@@ -82,10 +76,6 @@ class diverged : public std::runtime_error {
 
 namespace detail {
 
-[[nodiscard]] inline double seconds(duration d) noexcept {
-  return static_cast<double>(d.count()) * 1e-9;
-}
-
 /// @throws diverged if the loss of that step or epoch is not finite
 inline void expect_finite(float loss, char const* unit, std::size_t number) {
   if (!std::isfinite(loss)) {
@@ -95,23 +85,21 @@ inline void expect_finite(float loss, char const* unit, std::size_t number) {
 }
 
 /// This rank's share of the test scores: of a reproducible replica the first rank's is all, and the others' nothing.
-template <class Replica, class Strategy>
-[[nodiscard]] score<float> tested(Replica& model, Strategy& ranks) {
+template <class Replica>
+[[nodiscard]] score<float> tested(Replica& model, strategy& ranks) {
   auto result = model.test();
-  if constexpr (adds_accumulators<Strategy>) {
-    if (model.settings().reproducible) {
-      std::array<float, 2> numbers;
-      ranks.sum(model.test_sums(), numbers);
-      result = ranks.rank() == 0 ? score<float>{numbers[0], numbers[1]} : score<float>{};
-    }
+  if (model.settings().reproducible) {
+    std::array<float, 2> numbers;
+    ranks.sum_accumulators(model.test_sums(), numbers);
+    result = ranks.rank() == 0 ? score<float>{numbers[0], numbers[1]} : score<float>{};
   }
   return result;
 }
 
 /// Replaces what layers remember by its mean over ranks, in which a rank weighs the images that it has trained on since
 /// the last epoch. A rank without any remembers what all remembered then, and weighs nothing.
-template <class Replica, class Strategy>
-void unite_statistics(Replica& model, Strategy& ranks) {
+template <class Replica>
+void unite_statistics(Replica& model, strategy& ranks) {
   auto const statistics = model.statistics();
   if (statistics.empty()) {
     return;
@@ -137,32 +125,40 @@ void tell_of_step(Observer& to, step_result const& step, Replica const& model, b
   }
 }
 
-/// Passes on what is complete, and measures how long the strategy takes.
-template <class Strategy>
-struct timed_listener {
-  void completed(std::size_t first) {
-    time_point const before = steady_now();
-    ranks.completed(first);
-    spent += steady_now() - before;
+/// Tells a strategy where the gradients will be: on the device, if it sums them there.
+template <class Replica>
+void begin_step(Replica& model, strategy& ranks) {
+  if constexpr (requires { model.on_device(); }) {
+    if (ranks.begin_on_device(model.on_device())) {
+      return;
+    }
   }
-  void enqueued(std::size_t first)
-    requires requires(Strategy& s) { s.enqueued(first); }
-  {
-    ranks.enqueued(first);
-  }
+  ranks.begin(model.message());
+}
 
-  Strategy& ranks;
-  duration spent{};
-};
+/// The point in time of a training that its learning rate depends on.
+template <class Replica>
+[[nodiscard]] moment moment_of(Replica const& model, std::size_t epoch, std::size_t batch) {
+  moment result;
+  result.steps = model.plan().steps();
+  result.step = model.plan().steps_before(epoch) + batch;
+  result.epoch = static_cast<double>(epoch) + static_cast<double>(batch) / static_cast<double>(model.batches());
+  return result;
+}
 
-/// Says where the gradients will be: on the device, if the strategy sums them there.
-template <class Replica, class Strategy>
-void begin_step(Replica& model, Strategy& ranks) {
-  if constexpr (requires { ranks.begin(model.on_device()); }) {
-    ranks.begin(model.on_device());
-  } else {
-    ranks.begin(model.message());
-  }
+/// @throws precondition_error for a strategy that cannot do what the settings ask for
+inline void expect_fit(settings const& settings, strategy const& ranks) {
+  expects(!settings.reproducible || ranks.adds_accumulators(),
+          "train: a reproducible replica needs a strategy that adds accumulators; use the strategy reproducible, or "
+          "set settings::reproducible to false");
+  expects(ranks.momentum() == (settings.momentum_corrected ? settings.momentum : 0),
+          "train: the strategy keeps a momentum of ", ranks.momentum(), ", and the settings ask for one of ",
+          settings.momentum_corrected ? settings.momentum : 0,
+          " before gradients are summed; give feedback(correction_of(settings)) to compressed(gathered), or "
+          "with another strategy set momentum_corrected to false");
+  expects(ranks.equal() || !settings.synchronised_statistics,
+          "train: statistics of all ranks need the same weights on all ranks; choose a synchronous strategy, or set "
+          "synchronised_statistics to false");
 }
 
 }  // namespace detail
@@ -185,94 +181,52 @@ void begin_step(Replica& model, Strategy& ranks) {
 /// such layer and step where they are of all ranks. No allocation within a step but what observers do.
 /// @pre synchronised statistics only where replicas stay equal
 /// @throws diverged when the loss is not finite; what the strategy throws
-template <trainable Replica, strategy Strategy, observer<Replica>... Observers>
-void train(Replica& model, Strategy& ranks, Observers&... observers) {
+template <trainable Replica, observer<Replica>... Observers>
+void train(Replica& model, strategy& ranks, Observers&... observers) {
   settings const& settings = model.settings();
-  expects(!settings.reproducible || adds_accumulators<Strategy>,
-          "train: a reproducible replica needs a strategy that adds accumulators; use the strategy reproducible, or "
-          "set settings::reproducible to false");
-  expects(momentum_of(ranks) == (settings.momentum_corrected ? settings.momentum : 0),
-          "train: the strategy keeps a momentum of ", momentum_of(ranks), ", and the settings ask for one of ",
-          settings.momentum_corrected ? settings.momentum : 0,
-          " before gradients are summed; give feedback(correction_of(settings)) to compressed(gathered), or "
-          "with another strategy set momentum_corrected to false");
+  detail::expect_fit(settings, ranks);
   any_schedule const rates(settings);
-  moment now;
-  now.steps = model.plan().steps();
-  detail::epoch_message figures(model.plan().batches(0), ranks.rank(), ranks.size());  // no epoch has more
-  expects(ranks.equal() || !settings.synchronised_statistics,
-          "train: statistics of all ranks need the same weights on all ranks; choose a synchronous strategy, or set "
-          "synchronised_statistics to false");
   if (model.place() == training_place{}) {
     ranks.share(model.parameters());
   }
   if (settings.synchronised_statistics) {
     model.synchronise(rank_sum<float>(ranks));
   }
-
-  time_point const begin = steady_now();
+  detail::stopwatch timed(ranks, model.plan().batches(0));  // no epoch has more
   for (std::size_t epoch = model.place().epoch; epoch != settings.epochs; ++epoch) {
-    time_point const epoch_begin = steady_now();
-    figures.clear();
+    timed.begin_epoch();
     model.start(epoch);
-    std::size_t const batches = model.batches();
     std::size_t images = 0;  // of this rank
     double loss = 0;
-    now.step = model.plan().steps_before(epoch) + model.place().batch;
-    time_point since = epoch_begin;
-    for (std::size_t b = model.place().batch; b != batches; ++b, ++now.step) {
-      detail::timed_listener<Strategy> listener{ranks};
+    for (std::size_t b = model.place().batch; b != model.batches(); ++b) {
       std::size_t const own = ranks.takes_part() ? model.shard_size(b) : 0;
       if (ranks.takes_part()) {
-        detail::begin_step(model, ranks);
-        model.gradient(b, listener);
+        detail::begin_step(model, timed);
+        model.gradient(b, timed);
       }
-      time_point const ready = steady_now();
-      now.epoch = static_cast<double>(epoch) + static_cast<double>(b) / static_cast<double>(batches);
-      float const rate = rates.rate(now);
-      detail::replica_step step(model, b, own, rate);
-      score_of const scope = ranks.step(step);
+      auto const now = detail::moment_of(model, epoch, b);
+      detail::replica_step step(model, b, own, rates.rate(now));
+      bool const of_all = timed.step(step) == score_of::all_ranks;
       model.end_step();
-      time_point const done = steady_now();
-      figures.add_compute(detail::seconds((ready - since) - listener.spent));
-      figures.add_update(detail::seconds(step.spent()));
-      figures.set_exchange(b, detail::seconds(listener.spent + (done - ready) - step.spent()));
       auto const batch = model.batch_score();
-      bool const scored = own != 0 || scope == score_of::all_ranks;
-      if (scored) {
-        if (scope == score_of::all_ranks) {
-          detail::expect_finite(batch.loss, "step", now.step);
-        }
-        images += own;
-        loss += own == 0 ? 0.0 : double{batch.loss} * static_cast<double>(own);
+      if (of_all) {
+        detail::expect_finite(batch.loss, "step", now.step);
       }
+      images += own;
+      loss += own == 0 ? 0.0 : double{batch.loss} * static_cast<double>(own);
       [[maybe_unused]] step_result const result{
-          epoch, b, model.batch_size(b), batch.loss, batch.correct, detail::seconds(done - begin), rate, 0, 0};
-      (detail::tell_of_step(observers, result, std::as_const(model), scored), ...);
-      since = steady_now();
+          epoch, b, model.batch_size(b), batch.loss, batch.correct, timed.now(), step.learning_rate(), 0, 0};
+      (detail::tell_of_step(observers, result, std::as_const(model), own != 0 || of_all), ...);
+      timed.begin_step();
     }
     detail::unite_statistics(model, ranks);
     ranks.unite(model.parameters());  // a rank that had little to do waits here for those that had more
-    time_point const trained = steady_now();
-    figures.set_training(images, loss);
-    figures.set_test(detail::tested(model, ranks));
-    ranks.sum(figures.numbers());
-    time_point const tested = steady_now();
-    detail::expect_finite(figures.loss(), "epoch", epoch + 1);
-    auto const test = figures.test();
-    auto const tests = static_cast<double>(model.test_size());
+    timed.end_training();
+    auto result = timed.end_epoch(images, loss, detail::tested(model, ranks), model.test_size());
+    detail::expect_finite(static_cast<float>(result.training_loss), "epoch", epoch + 1);
+    result.epoch = epoch;
     model.end_epoch();
     model.statistics_images(0);  // not before: if a rank is lost, the survivors may make the mean once more
-    [[maybe_unused]] epoch_result const result{
-        epoch,
-        figures.images(),
-        double{test.loss} / tests,
-        double{test.correct} / tests,
-        detail::seconds(trained - epoch_begin),
-        detail::seconds(tested - trained),
-        detail::seconds(tested - begin),
-        figures.split(),
-        double{figures.loss()} / static_cast<double>(std::max<std::size_t>(figures.images(), 1))};
     if (epoch + 1 != settings.epochs) {
       ranks.resume(model.parameters());
     }
@@ -281,24 +235,24 @@ void train(Replica& model, Strategy& ranks, Observers&... observers) {
 }
 
 /// Does not compile: what is wrong with the strategy or an observer is in the first line of the error.
-template <trainable Replica, class Strategy, class... Observers>
-  requires detail::nearly_strategy<std::remove_cvref_t<Strategy>> &&
-           (!(strategy<std::remove_reference_t<Strategy>> && std::is_lvalue_reference_v<Strategy> &&
-              ((observer<std::remove_reference_t<Observers>, Replica> &&
-                std::is_lvalue_reference_v<Observers>)&&...))) &&
-           (std::is_class_v<std::remove_cvref_t<Observers>> && ...)
+template <trainable Replica, detail::any_of_strategy Strategy, class... Observers>
+  requires(!(std::is_lvalue_reference_v<Strategy> && !std::is_const_v<std::remove_reference_t<Strategy>> &&
+             ((observer<std::remove_reference_t<Observers>, Replica> &&
+               std::is_lvalue_reference_v<Observers>)&&...))) &&
+          (std::is_class_v<std::remove_cvref_t<Observers>> && ...)
 void train(Replica&, Strategy&&, Observers&&...) {
-  detail::expect_strategy<std::remove_cvref_t<Strategy>>();
   detail::expect_variable<Strategy>();
   (detail::expect_observer<Observers, Replica>(), ...);
 }
 
-/// Does not compile: what an object in a strategy's place lacks is in the first line of the error. A function of this
-/// name in the program itself is the better match for its own arguments.
+/// Does not compile: an object in a strategy's place is none. A function of this name in the program itself is the
+/// better match for its own arguments.
 template <trainable Replica, class Strategy, class... Observers>
-  requires std::is_class_v<Strategy> && (!detail::nearly_strategy<Strategy>) && (observer<Observers, Replica> && ...)
+  requires std::is_class_v<Strategy> && (!detail::any_of_strategy<Strategy>) && (observer<Observers, Replica> && ...)
 void train(Replica&, Strategy const&, Observers const&...) {
-  detail::expect_strategy<Strategy>();
+  static_assert(detail::any_of_strategy<Strategy>,
+                "this is no strategy: give one, such as tutti::nn::synchronous ranks(world), or derive a class of your "
+                "own from tutti::nn::strategy");
 }
 
 }  // namespace tutti::nn

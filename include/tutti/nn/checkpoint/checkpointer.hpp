@@ -7,8 +7,8 @@
 #include <tutti/nn/checkpoint/state.hpp>
 #include <tutti/nn/detail/checkpoint/folder.hpp>
 #include <tutti/nn/detail/checkpoint/share.hpp>
+#include <tutti/nn/extend/strategy.hpp>
 #include <tutti/nn/report/metrics.hpp>
-#include <tutti/nn/strategy/any_strategy.hpp>
 #include <tutti/nn/trainable.hpp>
 #include <tutti/topology/doubling.hpp>
 
@@ -49,8 +49,7 @@ class checkpointer {
   /// @pre the strategy outlives this, and has made no step
   /// @throws checkpoint_error, on all ranks: the folder cannot be used, its checkpoints are all damaged or of
   ///         another training, or it has some and is not to be resumed from
-  template <strategy Strategy>
-  checkpointer(Communicator& world, Replica& model, Strategy& ranks, history& history, fingerprint training,
+  checkpointer(Communicator& world, Replica& model, strategy& ranks, history& history, fingerprint training,
                checkpoint_options options, checkpoint_start how = checkpoint_start::beginning)
       : world_(world.alias()),
         model_(model),
@@ -259,7 +258,7 @@ class checkpointer {
 
   Communicator world_;
   Replica& model_;
-  any_strategy strategy_;
+  strategy& strategy_;
   history& history_;
   checkpoint_options options_;
   bool in_parts_;  // each rank writes one

@@ -5,9 +5,29 @@
 
 namespace tutti::inline v0_1_0::nn {
 
+/// The message of a replica on a device, whatever the device.
+class any_device_message {
+ public:
+  virtual ~any_device_message() = default;
+
+  /// The message with its stream, if that is of this type; else null.
+  template <class Message>
+  [[nodiscard]] Message const* as() const noexcept {
+    return type() == &Message::tag ? static_cast<Message const*>(this) : nullptr;
+  }
+
+ protected:
+  any_device_message() = default;
+  any_device_message(any_device_message const&) = default;
+  any_device_message& operator=(any_device_message const&) = default;
+
+  /// Differs between types of messages. (Instead of type information, which programs may be compiled without.)
+  [[nodiscard]] virtual void const* type() const noexcept = 0;
+};
+
 /// The message of a replica on a device, for strategies that sum it there.
 template <class Stream>
-class device_message {
+class device_message final : public any_device_message {
  public:
   /// @param beside a stream of the same device
   /// @param owner has `follow()`, which makes that stream wait for what has been computed so far, and `precede()`,
@@ -30,6 +50,11 @@ class device_message {
   void precede() const { precede_(owner_); }
 
  private:
+  friend any_device_message;
+  static constexpr char tag = 0;  // its address tells types apart
+
+  [[nodiscard]] void const* type() const noexcept override { return &tag; }
+
   device_span<float> numbers_;
   Stream* stream_;
   void* owner_;

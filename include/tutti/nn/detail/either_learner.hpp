@@ -67,12 +67,11 @@ class either_learner {
   void begin() {
     std::visit([](auto& one) { one.begin(); }, chosen_);
   }
-  template <class Listener>
-  void gradient(batch_loader::batch const& images, pass<float> const& how, float scale, bool last, Listener& listener) {
+  void gradient(batch_loader::batch const& images, pass<float> const& how, float scale, bool last,
+                gradient_listener& listener) {
     std::visit([&](auto& one) { one.gradient(images, how, scale, last, listener); }, chosen_);
   }
-  template <class Listener>
-  void nothing(Listener& listener) {
+  void nothing(gradient_listener& listener) {
     std::visit([&](auto& one) { one.nothing(listener); }, chosen_);
   }
   void multiply(float factor) {

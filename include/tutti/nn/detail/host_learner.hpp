@@ -4,6 +4,7 @@
 #include <tutti/detail/base/linkage.hpp>
 #include <tutti/nn/detail/accumulator.hpp>
 #include <tutti/nn/detail/learner.hpp>
+#include <tutti/nn/gradient_listener.hpp>
 #include <tutti/nn/loss/softmax_cross_entropy.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/optimizer/any_optimizer.hpp>
@@ -43,8 +44,8 @@ class host_learner {
 
   void begin() noexcept;
 
-  template <class Listener>
-  void gradient(batch_loader::batch const& images, pass<float> const& how, float scale, bool last, Listener& listener) {
+  void gradient(batch_loader::batch const& images, pass<float> const& how, float scale, bool last,
+                gradient_listener& listener) {
     auto const x = rows_of(images);
     auto const predictions = model_.forward(x, how);
     auto const sum =
@@ -52,7 +53,7 @@ class host_learner {
     model_.attached()[0] = sum.loss * scale;
     model_.attached()[1] = sum.correct * scale;
     if (last) {
-      last_piece<Listener> end{*this, model_.message(), model_.message().size(), listener};
+      last_piece end{*this, model_.message(), model_.message().size(), listener};
       model_.backward(x, completion<float>(end));
     } else {
       model_.backward(x);
@@ -60,8 +61,7 @@ class host_learner {
     }
   }
 
-  template <class Listener>
-  void nothing(Listener& listener) {
+  void nothing(gradient_listener& listener) {
     std::ranges::fill(model_.message(), 0.0F);
     listener.completed(std::size_t{0});
   }
@@ -72,7 +72,6 @@ class host_learner {
 
  private:
   /// Makes what is final of the last piece's message final of the batch's, and passes it on.
-  template <class Listener>
   struct last_piece {
     void completed(float const* gradient) {
       auto const first = static_cast<std::size_t>(gradient - message.data());
@@ -84,7 +83,7 @@ class host_learner {
     host_learner& owner;
     std::span<float> message;
     std::size_t end;  // final from here on
-    Listener& listener;
+    gradient_listener& listener;
   };
 
   /// Keeps the message of a piece that is not the last.

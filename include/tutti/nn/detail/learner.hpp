@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/nn/detail/data/batch_loader.hpp>
+#include <tutti/nn/gradient_listener.hpp>
 #include <tutti/nn/loss/score.hpp>
 #include <tutti/nn/parameter_range.hpp>
 #include <tutti/nn/pass.hpp>
@@ -17,11 +18,6 @@
 
 namespace tutti::inline v0_1_0::nn::detail {
 
-/// Stands for what is told how much of a message is final.
-struct some_listener {
-  static void completed(std::size_t) noexcept {}
-};
-
 /// What computes for a replica: a model with its optimizer, on the host or on a device. It knows batches, but neither
 /// ranks nor where images come from.
 ///
@@ -35,38 +31,37 @@ struct some_listener {
 ///     `scale` times the gradients, the loss and the number of correct answers, summed over the pieces since `begin`.
 ///     The listener of the last piece is told `completed(first)`: in `message()`, as it was when `gradient` was called,
 ///     all from `first` on is final. At last it is told 0.
-///   - A learner on a device may have `on_device()`, a device_message; then a listener may have `enqueued(first)`.
-///     `gradient` and `nothing` tell it that instead: what has been put into the device's stream makes all of the
-///     message there, from `first` on, final. `update` then follows what the device holds.
+///   - A learner on a device may have `on_device()`, a device_message; then a listener may be on the device, too.
+///     `gradient` and `nothing` tell it `enqueued(first)` instead, and `update` follows what the device holds.
 ///   - `nothing(listener)`: the message is zeros. `attached()` are the two numbers behind the gradients.
 ///   - `multiply(factor)` multiplies the message, `update(rate)` follows it, as the host memory holds it.
 ///   - `test(images)` is the score of a batch, summed.
 template <class L>
-concept learner =
-    std::move_constructible<L> && requires(L& l, L const& c, typename L::made_of made, settings const& settings,
-                                           std::size_t rows, std::uint64_t seed, batch_loader::batch const& images,
-                                           pass<float> const& how, float number, bool last, some_listener& listener) {
-      requires std::constructible_from<L, typename L::made_of, nn::settings const&>;
-      { c.inputs() } -> std::same_as<std::size_t>;
-      { c.outputs() } -> std::same_as<std::size_t>;
-      { c.ranges() } -> std::same_as<std::vector<parameter_range>>;
-      { c.products() } -> std::same_as<std::vector<double>>;
-      { l.parameters() } -> std::same_as<std::span<float>>;
-      { c.parameters() } -> std::same_as<std::span<float const>>;
-      { l.message() } -> std::same_as<std::span<float>>;
-      { l.statistics() } -> std::same_as<std::span<float>>;
-      { l.optimizer_state() } -> std::same_as<std::span<float>>;
-      { c.sums() } -> std::same_as<std::span<binned const>>;
-      l.reserve(rows);
-      l.initialise(seed);
-      l.expect_pieces();
-      l.begin();
-      l.gradient(images, how, number, last, listener);
-      l.nothing(listener);
-      l.multiply(number);
-      { l.attached() } -> std::same_as<score<float>>;
-      l.update(number);
-      { l.test(images) } -> std::same_as<score<float>>;
-    };
+concept learner = std::move_constructible<L> &&
+                  requires(L& l, L const& c, typename L::made_of made, settings const& settings, std::size_t rows,
+                           std::uint64_t seed, batch_loader::batch const& images, pass<float> const& how, float number,
+                           bool last, gradient_listener& listener) {
+                    requires std::constructible_from<L, typename L::made_of, nn::settings const&>;
+                    { c.inputs() } -> std::same_as<std::size_t>;
+                    { c.outputs() } -> std::same_as<std::size_t>;
+                    { c.ranges() } -> std::same_as<std::vector<parameter_range>>;
+                    { c.products() } -> std::same_as<std::vector<double>>;
+                    { l.parameters() } -> std::same_as<std::span<float>>;
+                    { c.parameters() } -> std::same_as<std::span<float const>>;
+                    { l.message() } -> std::same_as<std::span<float>>;
+                    { l.statistics() } -> std::same_as<std::span<float>>;
+                    { l.optimizer_state() } -> std::same_as<std::span<float>>;
+                    { c.sums() } -> std::same_as<std::span<binned const>>;
+                    l.reserve(rows);
+                    l.initialise(seed);
+                    l.expect_pieces();
+                    l.begin();
+                    l.gradient(images, how, number, last, listener);
+                    l.nothing(listener);
+                    l.multiply(number);
+                    { l.attached() } -> std::same_as<score<float>>;
+                    l.update(number);
+                    { l.test(images) } -> std::same_as<score<float>>;
+                  };
 
 }  // namespace tutti::nn::detail

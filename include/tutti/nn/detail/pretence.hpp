@@ -3,6 +3,7 @@
 
 #include <tutti/extend/expects.hpp>
 #include <tutti/extend/time.hpp>
+#include <tutti/nn/gradient_listener.hpp>
 #include <tutti/nn/parameter_range.hpp>
 
 #include <algorithm>
@@ -35,8 +36,7 @@ class pretence {
   }
 
   /// @param numbers of the message
-  template <class Listener>
-  void run(duration takes, std::size_t numbers, Listener& listener) const {
+  void run(duration takes, std::size_t numbers, gradient_listener& listener) const {
     time_point const begin = steady_now();
     std::size_t complete = numbers;
     for (auto const& next : releases_) {

@@ -192,8 +192,10 @@ BOOST_AUTO_TEST_CASE(what_is_written_on_the_host_is_what_the_device_goes_on_with
 
 BOOST_AUTO_TEST_CASE(what_was_told_is_final) {
   // Copies what is final as soon as it is told of it, and spoils it: sums are written there, too.
-  struct spoiler {
-    void completed(std::size_t first) {
+  struct spoiler : nn::gradient_listener {
+    explicit spoiler(std::span<float> numbers) : message(numbers) {}
+
+    void completed(std::size_t first) override {
       for (; end > first; --end) {
         copied[end - 1] = std::exchange(message[end - 1], 99.0F);
       }
@@ -207,7 +209,7 @@ BOOST_AUTO_TEST_CASE(what_was_told_is_final) {
   for (auto const p : {nn::precision::float32, nn::precision::float16}) {
     auto device = on_device(nn::cnn<float>(digit, 10), digit, plain(), 0, 1, p);
     device.start(0);
-    spoiler listener{device.message()};
+    spoiler listener(device.message());
     static_cast<void>(device.gradient(0, listener));
     BOOST_TEST(listener.end == 0U);
     BOOST_TEST(listener.calls >= 2U);  // it comes in several parts

@@ -10,7 +10,6 @@
 #include <tutti/nn/layer/dense.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/parameter_server/train.hpp>
-#include <tutti/nn/strategy/any_strategy.hpp>
 #include <tutti/nn/strategy/central.hpp>
 #include <tutti/nn/strategy/compressed.hpp>
 #include <tutti/nn/strategy/federated.hpp>
@@ -108,9 +107,8 @@ std::vector<ended> train(ranks which, nn::settings const& s, Choose const& choos
   for (auto& one : start(size, [&](auto& world) {
          ended result;
          choose(world, [&](auto&& strategy) {
-           nn::any_strategy any(strategy);
            auto mine = make_replica(which, world.rank(), world.size(), s);
-           nn::train(mine, any, result.history);
+           nn::train(mine, strategy, result.history);
            auto const weights = std::as_const(mine).parameters();
            result.weights.assign(weights.begin(), weights.end());
          });
@@ -228,12 +226,11 @@ BOOST_AUTO_TEST_CASE(a_device_goes_on_from_a_checkpoint_of_a_host_and_the_other_
     auto const results = tutti::spawn<tutti::loopback>(2, [&](auto& world) {
       ended result;
       nn::synchronous strategy(world, tutti::ring{});
-      nn::any_strategy any(strategy);
       auto mine = make_replica(which, world.rank(), world.size(), s);
       until stop{epochs};
-      nn::checkpointer saver(world, mine, any, result.history, nn::fingerprint{}, keep);
+      nn::checkpointer saver(world, mine, strategy, result.history, nn::fingerprint{}, keep);
       try {
-        nn::train(mine, any, result.history, saver, stop);
+        nn::train(mine, strategy, result.history, saver, stop);
       } catch (enough const&) {
       }
       return result;

@@ -9,6 +9,7 @@
 #include <tutti/nn/cuda/device_model.hpp>
 #include <tutti/nn/detail/data/batch_loader.hpp>
 #include <tutti/nn/detail/sequence.hpp>
+#include <tutti/nn/gradient_listener.hpp>
 #include <tutti/nn/gradient_sizes.hpp>
 #include <tutti/nn/loss/score.hpp>
 #include <tutti/nn/optimizer/any_optimizer.hpp>
@@ -149,8 +150,8 @@ class compute {
     any_pieces_ = false;
   }
 
-  template <class Listener>
-  void gradient(batch_loader::batch const& images, pass<float> how, float share, bool last, Listener& listener) {
+  void gradient(batch_loader::batch const& images, pass<float> how, float share, bool last,
+                gradient_listener& listener) {
     std::size_t const rows = load(images, true);
     model_->forward(how, rows, x_.data(), y_.data());
     if (!last) {
@@ -160,12 +161,12 @@ class compute {
       keep();
       return;
     }
-    if constexpr (requires { listener.enqueued(std::size_t{0}); }) {
+    if (listener.is_on_device()) {
       enqueue(how, rows, share, listener);
       return;
     }
     message_is_there_ = false;
-    part_sender<Listener> sender{*this, listener, static_cast<bool>(how.sum)};
+    part_sender sender{*this, listener, static_cast<bool>(how.sum)};
     how.completed = completion<float>(sender);
     arrivals_.begin(message_.floats(), mirror_.span(), word());
     derive(how, rows, share);
@@ -207,7 +208,6 @@ class compute {
  private:
   /// Sends parts of the message as they become final, and passes on what has arrived. Where layers exchange sums with
   /// other ranks meanwhile, it waits for each part: all ranks then start these, and what follows a part, in one order.
-  template <class Listener>
   struct part_sender {
     void completed(float const* gradient) {
       auto const first =
@@ -220,13 +220,12 @@ class compute {
     }
 
     compute& owner;
-    Listener& listener;
+    gradient_listener& listener;
     bool in_order;
     bool right = true;
   };
 
   /// Says what has been enqueued, for sums on the device.
-  template <class Listener>
   struct part_teller {
     void completed(float const* gradient) {
       if (auto const first = static_cast<std::size_t>(gradient - owner.message_.floats()); first < end) {
@@ -236,17 +235,16 @@ class compute {
     }
 
     compute& owner;
-    Listener& listener;
+    gradient_listener& listener;
     std::size_t end;  // enqueued from here on
   };
 
   /// The last piece, for sums on the device. With a scale, the host first waits to see whether it was too large.
-  template <class Listener>
-  void enqueue(pass<float> how, std::size_t rows, float share, Listener& listener) {
+  void enqueue(pass<float> how, std::size_t rows, float share, gradient_listener& listener) {
     message_is_there_ = true;
     std::size_t const numbers = parameters_.size() + attached;
     if (!scales()) {
-      part_teller<Listener> teller{*this, listener, numbers};
+      part_teller teller{*this, listener, numbers};
       how.completed = completion<float>(teller);
       derive(how, rows, share);
       return;

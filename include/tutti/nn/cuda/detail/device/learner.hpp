@@ -49,13 +49,12 @@ class device_learner {
   void initialise(std::uint64_t seed) { does_->initialise(seed); }
   void expect_pieces() { does_->expect_pieces(); }
   void begin() { does_->begin(); }
-  template <class Listener>
-  void gradient(batch_loader::batch const& images, pass<float> const& how, float scale, bool last, Listener& listener) {
+  void gradient(batch_loader::batch const& images, pass<float> const& how, float scale, bool last,
+                gradient_listener& listener) {
     does_->gradient(images, how, scale, last, listener);
   }
-  template <class Listener>
-  void nothing(Listener& listener) {
-    if constexpr (requires { listener.enqueued(std::size_t{0}); }) {
+  void nothing(gradient_listener& listener) {
+    if (listener.is_on_device()) {
       does_->clear();
       listener.enqueued(std::size_t{0});
     } else {
