@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gpu.hpp"
-#include "trained_replica.hpp"
+#include "learner_on_card.hpp"
 #include <tutti/cuda/error.hpp>
-#include <tutti/nn/cuda/device_model.hpp>
-#include <tutti/nn/model.hpp>
+#include <tutti/nn/cuda/replica.hpp>
 
+#include <memory>
 #include <utility>
+
+namespace nn = tutti::nn;
 
 cards_here find_cards() {
   try {
-    return {tutti::nn::detail::cuda::math::devices(), "CUDA counts no cards on its host"};
+    return {nn::detail::cuda::math::devices(), "CUDA counts no cards on its host"};
   } catch (tutti::cuda::error const& e) {
     return {0, e.what()};
   }
 }
 
-trained_replica::made_of made_for(std::vector<tutti::nn::any_layer<float>> layers, card on,
-                                  tutti::nn::precision numbers) {
-  if (on) {
-    return tutti::nn::device_model{std::move(layers), numbers, *on};
-  }
-  return tutti::nn::model<float>(std::move(layers), trained_replica::attached);
+std::unique_ptr<nn::learner> learner_on_card(nn::device_model model, nn::settings const& settings) {
+  return nn::cuda::make_learner(std::move(model), settings);
 }

@@ -110,7 +110,7 @@ std::vector<std::optional<rank_traffic>> traffic_of(Communicator& world, tutti::
 /// Whatever the strategy, all ranks end with the same weights.
 /// @throws std::runtime_error on all ranks if they do not
 template <class Communicator>
-void expect_equal_weights(Communicator& world, trained_replica const& model) {
+void expect_equal_weights(Communicator& world, tutti::nn::replica const& model) {
   std::uint64_t const own = tutti::nn::hash_of(model.parameters());
   std::array<std::uint64_t, 2> most{own, ~own};
   tutti::allreduce{world, tutti::direct{}, tutti::max<std::uint64_t>{}}(most);
@@ -187,7 +187,7 @@ void train_in(Communicator& world, job const& work, session& session, fate& end,
     }
     tutti::nn::traced traced(world, strategy);
     if (work.options.sums.compared) {
-      compared watched(world, traced, trained_replica::attached, session.deviations());
+      compared watched(world, traced, tutti::nn::replica::attached, session.deviations());
       train_by(world, watched, work, session, end, again);
     } else {
       train_by(world, traced, work, session, end, again);

@@ -30,8 +30,8 @@ class saving {
     }
   }
 
-  void step(tutti::nn::step_result const&, trained_replica const&) const noexcept {}
-  void stepped(trained_replica const& model) {
+  void step(tutti::nn::step_result const&, tutti::nn::replica const&) const noexcept {}
+  void stepped(tutti::nn::replica const& model) {
     if (saver_) {
       saver_->stepped(model);
       say(model.place().epoch + 1);
@@ -61,6 +61,6 @@ class saving {
     }
   }
 
-  std::optional<tutti::nn::checkpointer<Communicator, trained_replica>> saver_;
+  std::optional<tutti::nn::checkpointer<Communicator>> saver_;
   std::string said_;
 };

@@ -7,6 +7,7 @@
 #include <tutti/nn/checkpoint/state.hpp>
 #include <tutti/nn/layer/batch_norm.hpp>
 #include <tutti/nn/layer/dense.hpp>
+#include <tutti/nn/model.hpp>
 #include <tutti/nn/strategy/federated.hpp>
 #include <tutti/nn/strategy/gossip.hpp>
 #include <tutti/nn/strategy/local_sgd.hpp>

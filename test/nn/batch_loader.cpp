@@ -25,7 +25,7 @@ nn::detail::batch_loader loader(nn::detail::loading how) {
   return {nn::image_source(images(), nn::to_unit_interval(1), nn::crop_and_flip{}, 3), 16, how};
 }
 
-bool equal(nn::detail::batch_loader::batch const& a, nn::detail::batch_loader::batch const& b) {
+bool equal(nn::image_batch const& a, nn::image_batch const& b) {
   return std::ranges::equal(a.numbers, b.numbers) && std::ranges::equal(a.labels, b.labels);
 }
 

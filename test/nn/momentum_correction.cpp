@@ -2,6 +2,7 @@
 // test: plain
 #include <tutti/nn/data/digits.hpp>
 #include <tutti/nn/detail/norm.hpp>
+#include <tutti/nn/model.hpp>
 #include <tutti/nn/optimizer/any_optimizer.hpp>
 #include <tutti/nn/report/metrics.hpp>
 #include <tutti/nn/strategy/compressed.hpp>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain
 #include <nn/synchronous_laws.hpp>
+#include <tutti/nn/model.hpp>
 #include <tutti/nn/threads.hpp>
 #include <tutti/nn/zoo/cnn.hpp>
 #include <tutti/nn/zoo/resnet.hpp>

@@ -4,6 +4,7 @@
 #include <tutti/nn/data/digits.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/replica.hpp>
+#include <tutti/nn/simulation/simulated_learner.hpp>
 #include <tutti/nn/strategy/alone.hpp>
 #include <tutti/nn/threads.hpp>
 #include <tutti/nn/trainer.hpp>
@@ -250,9 +251,11 @@ BOOST_AUTO_TEST_CASE(a_slow_rank_releases_each_layer_late_and_has_the_same_bits)
   data const d;
   nn::settings const settings;
   auto const made = [&](double factor) {
-    return nn::replica(
+    auto computes = nn::make_learner(
         nn::model<float>(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu), nn::replica::attached),
-        d.training, d.test, settings, 0, 1, {.factor = factor});
+        settings);
+    return nn::replica(nn::at_speed(std::move(computes), {.factor = factor}, settings.seed, 0), d.training, d.test,
+                       settings, 0, 1);
   };
   struct : nn::gradient_listener {
     void completed(std::size_t first) override {
@@ -279,7 +282,7 @@ BOOST_AUTO_TEST_CASE(a_slow_rank_releases_each_layer_late_and_has_the_same_bits)
 }
 
 BOOST_AUTO_TEST_CASE(what_is_slow_at_random_depends_on_seed_rank_and_step_and_lies_between_1_and_the_most) {
-  nn::pace const speed{.factor = 2, .most_at_random = 4};
+  nn::simulated_speed const speed{.factor = 2, .most_at_random = 4};
   double sum = 0;
   for (std::size_t step = 0; step != 1000; ++step) {
     double const factor = speed.factor_at(1, 3, step);
@@ -291,7 +294,7 @@ BOOST_AUTO_TEST_CASE(what_is_slow_at_random_depends_on_seed_rank_and_step_and_li
     sum += factor;
   }
   BOOST_TEST(std::abs(sum / 1000 - 5) < 0.2);  // four standard deviations
-  BOOST_TEST((nn::pace{.factor = 3}.factor_at(1, 0, 0)) == 3);
+  BOOST_TEST((nn::simulated_speed{.factor = 3}.factor_at(1, 0, 0)) == 3);
 }
 
 BOOST_AUTO_TEST_CASE(a_pretended_gradient_takes_its_time_and_releases_each_layer_at_its_share_of_it) {
@@ -307,7 +310,9 @@ BOOST_AUTO_TEST_CASE(a_pretended_gradient_takes_its_time_and_releases_each_layer
   nn::settings settings;
   settings.batch = 32;
   constexpr double seconds = 0.3;  // of the 16 images of a rank
-  nn::replica one(std::move(model), none, none, settings, 1, 2, {.factor = 2, .pretended_seconds = seconds / 2 / 16});
+  nn::replica one(nn::at_speed(nn::make_learner(std::move(model), settings),
+                               {.factor = 2, .seconds_per_image = seconds / 2 / 16}, settings.seed, 1),
+                  none, none, settings, 1, 2);
   struct : nn::gradient_listener {
     void completed(std::size_t first) override {
       if (first < last) {

@@ -8,7 +8,6 @@
 #endif
 
 #include <tutti/nn/any_layer.ipp>
-#include <tutti/nn/basic_replica.ipp>
 #include <tutti/nn/checkpoint/fingerprint.ipp>
 #include <tutti/nn/checkpoint/history_text.ipp>
 #include <tutti/nn/checkpoint/state.ipp>
@@ -44,3 +43,4 @@
 #include <tutti/nn/report/svg.ipp>
 #include <tutti/nn/report/usage.ipp>
 #include <tutti/nn/schedule/learning_rate.ipp>
+#include <tutti/nn/trainer.ipp>

@@ -18,6 +18,7 @@ class any_device_message {
 
  protected:
   any_device_message() = default;
+  /// Copies the message's place, not its numbers.
   any_device_message(any_device_message const&) = default;
   any_device_message& operator=(any_device_message const&) = default;
 
@@ -44,9 +45,9 @@ class device_message final : public any_device_message {
   [[nodiscard]] device_span<float> numbers() const noexcept { return numbers_; }
   /// For what is done with them beside the computation.
   [[nodiscard]] Stream& stream() const noexcept { return *stream_; }
-  /// What is put into the stream from now on waits for what has been put into that of the computation so far.
+  /// Makes later work in the stream wait for what has been put into that of the computation so far.
   void follow() const { follow_(owner_); }
-  /// What is computed from now on waits for what has been put into the stream so far.
+  /// Makes later computation wait for what has been put into the stream so far.
   void precede() const { precede_(owner_); }
 
  private:

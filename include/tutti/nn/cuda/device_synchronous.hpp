@@ -52,7 +52,7 @@ class device_synchronous : public strategy {
     return true;
   }
   [[nodiscard]] bool is_on_device() const noexcept override { return true; }
-  /// What has been put into the stream of the computation makes the numbers from `first` on final: sums them behind it.
+  /// Sums the numbers from `first` on behind the work in the stream of the computation, which makes them final.
   void enqueued(std::size_t first) override {
     std::size_t const most =
         bucket_ == 0 ? message_->numbers().size() : (std::max)(bucket_ / sizeof(float), std::size_t{1});

@@ -4,6 +4,7 @@
 #include <tutti/detail/reduction/deposit.hpp>
 #include <tutti/extend/expects.hpp>
 #include <tutti/nn/detail/host_learner.hpp>
+#include <tutti/nn/loss/softmax_cross_entropy.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -31,6 +32,40 @@ TUTTI_DECL void host_learner::begin() noexcept {
   std::ranges::fill(sums_, binned{});
 }
 
+TUTTI_DECL void host_learner::gradient(image_batch const& images, pass<float> const& how, float scale, bool last,
+                                       gradient_listener& listener) {
+  auto const x = rows_of(images);
+  auto const predictions = model_.forward(x, how);
+  auto const sum = softmax_cross_entropy::differentiate<float>(predictions, images.labels, scale, model_.derivatives());
+  model_.attached()[0] = sum.loss * scale;
+  model_.attached()[1] = sum.correct * scale;
+  if (!last) {
+    model_.backward(x);
+    keep();
+    return;
+  }
+  /// Makes the final part of the last piece's message final of the batch's, and passes it on.
+  struct last_piece {
+    void completed(float const* gradient) {
+      auto const first = static_cast<std::size_t>(gradient - message.data());
+      owner.complete(message.subspan(first, end - first), first);
+      end = first;
+      listener.completed(first);
+    }
+
+    host_learner& owner;
+    std::span<float> message;
+    std::size_t end;  // final from here on
+    gradient_listener& listener;
+  } piece{*this, model_.message(), model_.message().size(), listener};
+  model_.backward(x, completion<float>(piece));
+}
+
+TUTTI_DECL void host_learner::nothing(gradient_listener& listener) {
+  std::ranges::fill(model_.message(), 0.0F);
+  listener.completed(0);
+}
+
 TUTTI_DECL void host_learner::keep() {
   if (reproducible_) {
     tutti::detail::deposit(std::span<float const>(model_.message()), sums_);
@@ -51,7 +86,7 @@ TUTTI_DECL void host_learner::multiply(float factor) noexcept {
   std::ranges::for_each(model_.message(), [factor](float& number) { number *= factor; });
 }
 
-TUTTI_DECL score<float> host_learner::test(batch_loader::batch const& images) {
+TUTTI_DECL score<float> host_learner::test(image_batch const& images) {
   return softmax_cross_entropy::measure<float>(model_.forward(rows_of(images)), images.labels);
 }
 

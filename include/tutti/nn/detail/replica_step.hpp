@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/nn/extend/strategy.hpp>
-#include <tutti/nn/trainable.hpp>
+#include <tutti/nn/replica.hpp>
 
 #include <cstddef>
 #include <span>
@@ -10,11 +10,10 @@
 namespace tutti::inline v0_1_0::nn::detail {
 
 /// A step of a replica, made by a strategy.
-template <trainable Replica>
 class replica_step final : public training_step {
  public:
   /// @param samples the number of images of this rank's gradients
-  replica_step(Replica& model, std::size_t batch, std::size_t samples, float rate) noexcept
+  replica_step(replica& model, std::size_t batch, std::size_t samples, float rate) noexcept
       : model_(model), batch_(batch), samples_(samples), rate_(rate) {}
 
   [[nodiscard]] std::span<float> parameters() override { return model_.parameters(); }
@@ -30,7 +29,7 @@ class replica_step final : public training_step {
   }
 
  private:
-  Replica& model_;
+  replica& model_;
   std::size_t batch_;
   std::size_t samples_;
   float rate_;

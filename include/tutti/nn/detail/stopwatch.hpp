@@ -28,25 +28,30 @@ class stopwatch final : public strategy_adaptor {
   void begin_epoch() noexcept {
     figures_.clear();
     step_ = 0;
+    images_ = 0;
+    loss_ = 0;
     epoch_began_ = since_ = steady_now();
   }
-  /// The observers have been told; the next step begins.
-  void begin_step() noexcept { since_ = steady_now(); }
+  /// The observers have been told of a step on this many images of this rank, with this mean loss; the next one begins.
+  void end_step(std::size_t images, float loss) noexcept {
+    images_ += images;
+    loss_ += images == 0 ? 0.0 : double{loss} * static_cast<double>(images);
+    since_ = steady_now();
+  }
   /// The seconds from the beginning of the training to the end of the last step.
   [[nodiscard]] double now() const noexcept { return seconds(done_ - begin_); }
   void end_training() noexcept { trained_ = steady_now(); }
   /// Adds up times and scores over all ranks. Collective.
-  /// @param images of this rank, in this epoch, with this loss in all
-  /// @param test sums over this rank's part of the test images, and their number over all ranks
-  /// @returns what the epoch has come to, but for its number
-  [[nodiscard]] epoch_result end_epoch(std::size_t images, double loss, score<float> const& test, std::size_t tests) {
-    figures_.set_training(images, loss);
+  /// @param test the sums over this rank's part of the test images
+  /// @param tests the number of test images of all ranks
+  [[nodiscard]] epoch_result end_epoch(std::size_t epoch, score<float> const& test, std::size_t tests) {
+    figures_.set_training(images_, loss_);
     figures_.set_test(test);
     sum(figures_.numbers());
     time_point const tested = steady_now();
     auto const all = figures_.test();
     auto const count = static_cast<double>(tests);
-    return {0,
+    return {epoch,
             figures_.images(),
             double{all.loss} / count,
             double{all.correct} / count,
@@ -106,11 +111,13 @@ class stopwatch final : public strategy_adaptor {
   epoch_message figures_;
   time_point begin_ = steady_now();
   time_point epoch_began_{};
-  time_point since_{};    // the step began
-  time_point done_{};     // the last step ended
-  time_point trained_{};  // the last step of the epoch, and what all ranks did after it
-  duration spent_{};      // by the strategy during this step's gradient
-  std::size_t step_ = 0;  // of this epoch, counted from where it was begun
+  time_point since_{};      // the step began
+  time_point done_{};       // the last step ended
+  time_point trained_{};    // the last step of the epoch, and what all ranks did after it
+  duration spent_{};        // by the strategy during this step's gradient
+  std::size_t images_ = 0;  // of this rank in this epoch
+  double loss_ = 0;         // of all of these
+  std::size_t step_ = 0;    // of this epoch, counted from where it was begun
 };
 
 }  // namespace tutti::nn::detail

@@ -85,7 +85,7 @@ class strategy : public gradient_listener {
   /// strategy's.
   virtual void begin(std::span<float> /*message*/) {}
   void completed(std::size_t /*first*/) override {}
-  /// The same of a message on a device.
+  /// A step begins, whose gradients will be in this message on a device.
   /// @returns false if the strategy sums in host memory; then `begin` is called
   [[nodiscard]] virtual bool begin_on_device(any_device_message const& /*message*/) { return false; }
 

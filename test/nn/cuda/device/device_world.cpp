@@ -4,7 +4,7 @@
 #include <support/data_files.hpp>
 #include <tutti/in_network/fpga_nic.hpp>
 #include <tutti/nn/checkpoint/checkpointer.hpp>
-#include <tutti/nn/cuda/detail/device/any_replica.hpp>
+#include <tutti/nn/cuda/detail/device/replica.hpp>
 #include <tutti/nn/data/digits.hpp>
 #include <tutti/nn/layer/batch_norm.hpp>
 #include <tutti/nn/layer/dense.hpp>
@@ -39,7 +39,7 @@
 #include <vector>
 
 namespace nn = tutti::nn;
-using replica = nn::detail::device::any_replica<models::host_math>;
+using nn::replica;
 
 // Ranks on hosts and on devices are one world.
 
@@ -89,9 +89,11 @@ struct ended {
 replica make_replica(ranks which, tutti::rank_type rank, tutti::rank_type size, nn::settings const& s) {
   nn::set_threads(1);
   bool const on_device = which == ranks::devices || (which == ranks::mixed && rank % 2 == 1);
-  auto what = on_device ? replica::made_of(nn::device_model{layers()})
-                        : replica::made_of(nn::model<float>(layers(), replica::attached));
-  return {std::move(what), images().training, images().test, s, rank, size};
+  if (on_device) {
+    return nn::detail::device::replica<models::host_math>(nn::device_model{layers()}, images().training, images().test,
+                                                          s, rank, size);
+  }
+  return {nn::model<float>(layers(), replica::attached), images().training, images().test, s, rank, size};
 }
 
 /// Starts ranks in a world of their own.

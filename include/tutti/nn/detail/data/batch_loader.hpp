@@ -70,11 +70,6 @@ enum class loading {
 /// room, and pays where that thread has a core to run on. One thread at a time uses a loader.
 class batch_loader {
  public:
-  struct batch {
-    std::span<float const> numbers;  ///< image after image
-    std::span<std::uint8_t const> labels;
-  };
-
   /// @param rows most images of a batch
   batch_loader(image_source from, std::size_t rows, loading how);
 
@@ -82,7 +77,7 @@ class batch_loader {
 
   /// The chosen images; they stay until the next call. No allocation.
   /// @throws what image_source::fill throws, wherever it ran
-  batch load(std::span<std::uint32_t const> chosen, std::uint64_t epoch);
+  image_batch load(std::span<std::uint32_t const> chosen, std::uint64_t epoch);
 
   /// Says what will be loaded next: `chosen` stays as it is until then, or until `settle`.
   void prepare(std::span<std::uint32_t const> chosen, std::uint64_t epoch);

@@ -7,7 +7,7 @@
 #include <tutti/nn/cuda/detail/device/loss_scale.hpp>
 #include <tutti/nn/cuda/device_message.hpp>
 #include <tutti/nn/cuda/device_model.hpp>
-#include <tutti/nn/detail/data/batch_loader.hpp>
+#include <tutti/nn/data/image_source.hpp>
 #include <tutti/nn/detail/sequence.hpp>
 #include <tutti/nn/gradient_listener.hpp>
 #include <tutti/nn/gradient_sizes.hpp>
@@ -150,8 +150,7 @@ class compute {
     any_pieces_ = false;
   }
 
-  void gradient(batch_loader::batch const& images, pass<float> how, float share, bool last,
-                gradient_listener& listener) {
+  void gradient(image_batch const& images, pass<float> how, float share, bool last, gradient_listener& listener) {
     std::size_t const rows = load(images, true);
     model_->forward(how, rows, x_.data(), y_.data());
     if (!last) {
@@ -197,7 +196,7 @@ class compute {
     stale_ = true;
   }
 
-  [[nodiscard]] score<float> test(batch_loader::batch const& images) {
+  [[nodiscard]] score<float> test(image_batch const& images) {
     std::size_t const rows = load(images, false);
     model_->forward({}, rows, x_.data(), y_.data());
     math_.softmax_cross_entropy(rows, layers_.outputs(), y_.data(), labels(), 1.0F, 0.0F, nullptr, result_.floats());
@@ -273,7 +272,7 @@ class compute {
 
   /// Puts a batch, and what was written on the host, into the math's stream.
   /// @returns its rows
-  std::size_t load(batch_loader::batch const& images, bool training) {
+  std::size_t load(image_batch const& images, bool training) {
     std::size_t const rows = images.labels.size();
     reserve(rows);
     for (std::uint8_t const label : images.labels) {

@@ -20,12 +20,12 @@ namespace tutti::inline v0_1_0::nn::detail {
 ///
 /// Between two layers the listener is told again and again what is complete, as by a host whose device computes: what
 /// is on its way moves on, and makes nothing later.
-class pretence {
+class layer_timetable {
  public:
   /// @param ranges, products of the layers, in their order
   /// @pre as many of both
-  pretence(std::span<parameter_range const> ranges, std::span<double const> products) {
-    expects(ranges.size() == products.size(), "pretence: there are ", ranges.size(), " layers, and products of ",
+  layer_timetable(std::span<parameter_range const> ranges, std::span<double const> products) {
+    expects(ranges.size() == products.size(), "simulated speed: there are ", ranges.size(), " layers, and products of ",
             products.size());
     double const all = std::reduce(products.begin(), products.end());
     double done = all / 2;  // backward is two thirds
