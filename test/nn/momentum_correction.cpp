@@ -3,7 +3,7 @@
 #include <tutti/nn/data/digits.hpp>
 #include <tutti/nn/detail/norm.hpp>
 #include <tutti/nn/model.hpp>
-#include <tutti/nn/optimizer/any_optimizer.hpp>
+#include <tutti/nn/optimizer/make_optimizer.hpp>
 #include <tutti/nn/report/metrics.hpp>
 #include <tutti/nn/strategy/compressed.hpp>
 #include <tutti/nn/strategy/gathered.hpp>
@@ -165,5 +165,5 @@ BOOST_AUTO_TEST_CASE(a_momentum_that_is_not_kept_once_is_refused) {
 BOOST_AUTO_TEST_CASE(layers_at_rates_of_their_own_need_plain_sums) {
   auto s = make_settings(nn::optimizer_kind::lars, 0);
   s.momentum_corrected = true;
-  BOOST_CHECK_THROW(nn::any_optimizer(s, {{0, 4}}), tutti::precondition_error);
+  BOOST_CHECK_THROW(static_cast<void>(nn::make_optimizer(s, {{0, 4}})), tutti::precondition_error);
 }

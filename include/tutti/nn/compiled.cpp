@@ -34,7 +34,7 @@
 #include <tutti/nn/detail/report/training_curves.ipp>
 #include <tutti/nn/detail/report/usage_panels.ipp>
 #include <tutti/nn/detail/test_pass.ipp>
-#include <tutti/nn/optimizer/any_optimizer.ipp>
+#include <tutti/nn/optimizer/make_optimizer.ipp>
 #include <tutti/nn/parameter_server/roles.ipp>
 #include <tutti/nn/replica.ipp>
 #include <tutti/nn/report/json.ipp>

@@ -7,10 +7,11 @@
 #include <tutti/nn/gradient_listener.hpp>
 #include <tutti/nn/loss/score.hpp>
 #include <tutti/nn/model.hpp>
-#include <tutti/nn/optimizer/any_optimizer.hpp>
+#include <tutti/nn/optimizer/make_optimizer.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -31,7 +32,7 @@ class host_learner final : public learner {
   [[nodiscard]] std::span<float> message() noexcept override { return model_.message(); }
   [[nodiscard]] score<float> attached() noexcept override { return {model_.attached()[0], model_.attached()[1]}; }
   [[nodiscard]] std::span<float> statistics() noexcept override { return model_.statistics(); }
-  [[nodiscard]] std::span<float> optimizer_state() override { return optimizer_.state(); }
+  [[nodiscard]] std::span<float> optimizer_state() override { return optimizer_->state(); }
   [[nodiscard]] std::span<binned const> sums() const noexcept override { return sums_; }
 
   void reserve(std::size_t rows) override { model_.reserve(rows); }
@@ -43,7 +44,7 @@ class host_learner final : public learner {
                 gradient_listener& listener) override;
   void nothing(gradient_listener& listener) override;
   void multiply(float factor) noexcept override;
-  void update(float rate) override { optimizer_.step(model_.parameters(), model_.gradients(), rate); }
+  void update(float rate) override { optimizer_->step(model_.parameters(), model_.gradients(), rate); }
   [[nodiscard]] score<float> test(image_batch const& images) override;
 
  private:
@@ -58,7 +59,7 @@ class host_learner final : public learner {
   }
 
   model<float> model_;
-  any_optimizer optimizer_;
+  std::unique_ptr<optimizer<float>> optimizer_;
   bool reproducible_;
   accumulator pieces_{0};
   std::vector<binned> sums_;

@@ -13,7 +13,7 @@ namespace tutti::inline v0_1_0::nn::detail {
 
 TUTTI_DECL host_learner::host_learner(model<float> m, settings const& settings)
     : model_(std::move(m)),
-      optimizer_(settings, model_.ranges()),
+      optimizer_(make_optimizer(settings, model_.ranges())),
       reproducible_(settings.reproducible),
       sums_(reproducible_ ? model_.message().size() : 0) {
   constexpr std::size_t attached = 2;

@@ -12,12 +12,13 @@
 #include <tutti/nn/gradient_listener.hpp>
 #include <tutti/nn/gradient_sizes.hpp>
 #include <tutti/nn/loss/score.hpp>
-#include <tutti/nn/optimizer/any_optimizer.hpp>
+#include <tutti/nn/optimizer/make_optimizer.hpp>
 #include <tutti/nn/settings.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <utility>
@@ -43,9 +44,9 @@ class compute {
         step_{0, settings.momentum, settings.weight_decay, settings.optimizer == optimizer_kind::nesterov,
               settings.momentum_corrected},
         // Norms of layers, in the host's order of sums: weights shall have the same bits on all ranks.
-        host_optimizer_(settings, settings.optimizer == optimizer_kind::lars
-                                      ? gradient_ranges<float>(std::as_const(layers_).layers())
-                                      : std::vector<parameter_range>{}),
+        host_optimizer_(make_optimizer(settings, settings.optimizer == optimizer_kind::lars
+                                                     ? gradient_ranges<float>(std::as_const(layers_).layers())
+                                                     : std::vector<parameter_range>{})),
         follows_on_host_(settings.optimizer == optimizer_kind::lars),
         overflow_(math_, scales() ? sizeof(std::uint32_t) : 0),
         raw_(math_, scales() ? parameters_.size() * sizeof(float) : 0),
@@ -77,7 +78,7 @@ class compute {
   [[nodiscard]] mirrored<M>& parameters() noexcept { return parameters_; }
   [[nodiscard]] mirrored<M>& statistics() noexcept { return statistics_; }
   [[nodiscard]] std::span<float> optimizer_state() {
-    return follows_on_host_ ? host_optimizer_.state() : velocity_.write();
+    return follows_on_host_ ? host_optimizer_->state() : velocity_.write();
   }
   [[nodiscard]] std::span<float> message() {
     math_.finish(message_taken_);
@@ -183,7 +184,7 @@ class compute {
 
   void update(float rate) {
     if (follows_on_host_) {
-      host_optimizer_.step(parameters_.write(), message().first(parameters_.size()), rate);
+      host_optimizer_->step(parameters_.write(), message().first(parameters_.size()), rate);
       return;
     }
     if (!message_is_there_) {
@@ -360,7 +361,7 @@ class compute {
   pinned<M, float> mirror_;  // what strategies see of the message, and what is followed
   mirrored<M> velocity_;
   sgd_step step_;
-  any_optimizer host_optimizer_;
+  std::unique_ptr<optimizer<float>> host_optimizer_;
   bool follows_on_host_;
   buffer<M> overflow_;  // a word: whether a derivative was too large
   buffer<M> raw_;       // gradients times the scale
