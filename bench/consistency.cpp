@@ -18,6 +18,7 @@
 #include <tutti/nn/data/read_folder.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/parameter_server/train.hpp>
+#include <tutti/nn/simulation/simulated_speed.hpp>
 #include <tutti/nn/strategy/gossip.hpp>
 #include <tutti/nn/strategy/synchronous.hpp>
 #include <tutti/nn/threads.hpp>
@@ -63,8 +64,8 @@ struct job {
   std::string how;
   tutti::rank_type workers = 0;
   nn::settings training{};
-  nn::pace quick{};
-  nn::pace slow{};  ///< the last worker's
+  nn::simulated_speed quick{};
+  nn::simulated_speed slow{};  ///< the last worker's
   double image_us = 0;
 
   [[nodiscard]] bool by_servers() const { return how.starts_with("servers"); }

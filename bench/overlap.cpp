@@ -85,13 +85,13 @@ struct listener {
 /// Computing alone, watched: when which gradients are final.
 class watched : public nn::alone {
  public:
-  void begin(std::span<float> message) {
+  void begin(std::span<float> message) override {
     begin_ = bench::now();
     first_ = message.size();
     final_.clear();
     waited_for_.clear();
   }
-  void completed(std::size_t first) {
+  void completed(std::size_t first) override {
     if (first < first_) {
       final_.push_back(since_begin());
       waited_for_.push_back(first_);

@@ -42,8 +42,7 @@ nn::replica replica_of(nn::data_pair const& data, nn::settings const& settings, 
 }
 
 // One step computes gradients of this rank's part of the batch, their sum over ranks, one update on each.
-template <class Strategy>
-void train_by_hand(nn::replica& model, Strategy& ranks) {
+void train_by_hand(nn::replica& model, nn::summing_strategy& ranks) {
   ranks.share(model.parameters());  // all begin with the weights of rank 0
   for (std::size_t epoch = 0; epoch != model.settings().epochs; ++epoch) {
     model.start(epoch);

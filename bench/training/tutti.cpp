@@ -4,6 +4,7 @@
 // socket, like the contenders of bench/compare, what to do: train for some epochs, or multiply matrices.
 #include "../common/clock.hpp"
 #include "../common/serve.hpp"
+#include <tutti/nn/model.hpp>
 #include <tutti/nn/random.hpp>
 #include <tutti/nn/replica.hpp>
 #include <tutti/nn/strategy/synchronous.hpp>

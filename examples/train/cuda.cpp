@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gpu.hpp"
-#include "trained_replica.hpp"
+#include "learner_on_card.hpp"
 #include <tutti/cuda/devices.hpp>
 #include <tutti/cuda/error.hpp>
-#include <tutti/nn/cuda/device_model.hpp>
-#include <tutti/nn/model.hpp>
+#include <tutti/nn/cuda/replica.hpp>
 
+#include <memory>
 #include <utility>
+
+namespace nn = tutti::nn;
 
 cards_here find_cards() {
   try {
@@ -16,10 +18,6 @@ cards_here find_cards() {
   }
 }
 
-trained_replica::made_of made_for(std::vector<tutti::nn::any_layer<float>> layers, card on,
-                                  tutti::nn::precision numbers) {
-  if (on) {
-    return tutti::nn::device_model{std::move(layers), numbers, *on};
-  }
-  return tutti::nn::model<float>(std::move(layers), trained_replica::attached);
+std::unique_ptr<nn::learner> learner_on_card(nn::device_model model, nn::settings const& settings) {
+  return nn::cuda::make_learner(std::move(model), settings);
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "options.hpp"
-#include "trained_replica.hpp"
+#include <tutti/nn/replica.hpp>
 #include <tutti/nn/report/metrics.hpp>
 
 #include <csignal>
@@ -21,8 +21,8 @@ class fate {
     }
   }
 
-  void step(tutti::nn::step_result const&, trained_replica const&) const noexcept {}
-  void stepped(trained_replica const& model) const {
+  void step(tutti::nn::step_result const&, tutti::nn::replica const&) const noexcept {}
+  void stepped(tutti::nn::replica const& model) const {
     advanced(model.plan().steps_before(model.place().epoch) + model.place().batch);
   }
   void advanced(std::uint64_t steps) const {

@@ -757,10 +757,10 @@ std::string lines_in_common(std::string const& all) {
 
 }  // namespace
 
-tutti::nn::pace speeds::of(std::uint32_t rank, double images) const {
+tutti::nn::simulated_speed speeds::of(std::uint32_t rank, double images) const {
   auto const found = std::ranges::find(slow, rank, &slow_rank::rank);
   return {.factor = found == slow.end() ? 1 : found->factor,
-          .pretended_seconds = images_a_second > 0 ? 1 / images_a_second : seconds / images,
+          .seconds_per_image = images_a_second > 0 ? 1 / images_a_second : seconds / images,
           .most_at_random = most_at_random};
 }
 

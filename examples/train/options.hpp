@@ -2,9 +2,9 @@
 #pragma once
 
 #include <tutti/nn/checkpoint/options.hpp>
-#include <tutti/nn/pace.hpp>
 #include <tutti/nn/precision.hpp>
 #include <tutti/nn/settings.hpp>
+#include <tutti/nn/simulation/simulated_speed.hpp>
 #include <tutti/nn/strategy/neighbours.hpp>
 
 #include <cstddef>
@@ -85,7 +85,7 @@ struct speeds {
 
   [[nodiscard]] bool pretended() const noexcept { return seconds > 0 || images_a_second > 0; }
   /// @param images of a rank in a step
-  [[nodiscard]] tutti::nn::pace of(std::uint32_t rank, double images) const;
+  [[nodiscard]] tutti::nn::simulated_speed of(std::uint32_t rank, double images) const;
 };
 
 /// Which ranks compute on GPUs, and by which numbers.

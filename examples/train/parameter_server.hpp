@@ -10,6 +10,7 @@
 #include <tutti/nn/checkpoint/server_checkpointer.hpp>
 #include <tutti/nn/parameter_server/train.hpp>
 #include <tutti/nn/report/gather_usage.hpp>
+#include <tutti/nn/simulation/simulated_pace.hpp>
 
 #include <cstdio>
 #include <optional>
@@ -49,9 +50,9 @@ class server_saving {
   }
 
   [[nodiscard]] bool keeps() const noexcept { return saver_.has_value(); }
-  void step(tutti::nn::step_result const&, trained_replica const&) const noexcept {}
+  void step(tutti::nn::step_result const&, tutti::nn::replica const&) const noexcept {}
   void epoch(tutti::nn::epoch_result const&) const noexcept {}
-  void at_rest(trained_replica& model) {
+  void at_rest(tutti::nn::replica& model) {
     saver_->at_rest(model);
     if (!saver_->problem().empty()) {
       std::fprintf(stderr, "train: after epoch %zu a checkpoint was left out: %s\n", model.place().epoch,
@@ -118,8 +119,9 @@ int train_with_servers(Communicator& world, job const& work, std::vector<std::st
   server_saving saver(world, session, work.options.checkpoints);
   session.count(world.trace().first());
   session.follow(world.trace().second().first());
-  auto const all = ps::train(world, roles, session.model(), {strategy.staleness, strategy.server_sends, saver.keeps()},
-                             ps::regulariser{strategy.l1}, ps::full_speed{}, session, saver, end);
+  auto const all =
+      ps::train(world, roles, session.model(), {strategy.staleness, strategy.server_sends, saver.keeps()},
+                ps::regulariser{strategy.l1}, ps::simulated_pace(session.speed().factor), session, saver, end);
   std::vector<std::optional<rank_traffic>> traffic;
   for (auto const& one : all.ranks) {
     traffic.push_back(rank_traffic{static_cast<double>(one.moved.bytes_sent),

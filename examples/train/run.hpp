@@ -18,7 +18,6 @@
 #include <tutti/nn/checkpoint/latest_state.hpp>
 #include <tutti/nn/report/gather_usage.hpp>
 #include <tutti/nn/report/hash.hpp>
-#include <tutti/nn/strategy/any_strategy.hpp>
 #include <tutti/nn/strategy/central.hpp>
 #include <tutti/nn/strategy/reproducible.hpp>
 #include <tutti/nn/strategy/traced.hpp>
@@ -93,7 +92,7 @@ std::vector<card> cards_of(Communicator& world, options const& options, std::str
 
 /// What every rank has sent and received, and how long it waited and did not.
 template <class Communicator>
-std::vector<std::optional<rank_traffic>> traffic_of(Communicator& world, tutti::nn::any_strategy& strategy,
+std::vector<std::optional<rank_traffic>> traffic_of(Communicator& world, tutti::nn::strategy& strategy,
                                                     tutti::traffic_count const& before) {
   std::vector<float> bytes(std::size_t{2} * world.size());
   auto const& now = world.trace().first();
@@ -110,7 +109,7 @@ std::vector<std::optional<rank_traffic>> traffic_of(Communicator& world, tutti::
 /// Whatever the strategy, all ranks end with the same weights.
 /// @throws std::runtime_error on all ranks if they do not
 template <class Communicator>
-void expect_equal_weights(Communicator& world, trained_replica const& model) {
+void expect_equal_weights(Communicator& world, tutti::nn::replica const& model) {
   std::uint64_t const own = tutti::nn::hash_of(model.parameters());
   std::array<std::uint64_t, 2> most{own, ~own};
   tutti::allreduce{world, tutti::direct{}, tutti::max<std::uint64_t>{}}(most);
@@ -123,7 +122,7 @@ void expect_equal_weights(Communicator& world, trained_replica const& model) {
 /// What one rank does in one world, once the strategy is known.
 /// @param again whether the training has begun in a world before this one
 template <class Communicator>
-void train_by(Communicator& world, tutti::nn::any_strategy strategy, job const& work, session& session, fate& end,
+void train_by(Communicator& world, tutti::nn::strategy& strategy, job const& work, session& session, fate& end,
               bool again) {
   auto const before = world.trace().first();
   saving saver(world, session, strategy, work.options.checkpoints, again);
@@ -186,12 +185,11 @@ void train_in(Communicator& world, job const& work, session& session, fate& end,
       session.count_overflows(strategy.overflows());
     }
     tutti::nn::traced traced(world, strategy);
-    tutti::nn::any_strategy any(traced);
     if (work.options.sums.compared) {
-      compared watched(world, any, trained_replica::attached, session.deviations());
-      train_by(world, tutti::nn::any_strategy(watched), work, session, end, again);
+      compared watched(world, traced, tutti::nn::replica::attached, session.deviations());
+      train_by(world, watched, work, session, end, again);
     } else {
-      train_by(world, std::move(any), work, session, end, again);
+      train_by(world, traced, work, session, end, again);
     }
   };
   if constexpr (is_helped<Communicator>) {

@@ -3,7 +3,7 @@
 
 #include "session.hpp"
 #include <tutti/nn/checkpoint/checkpointer.hpp>
-#include <tutti/nn/strategy/any_strategy.hpp>
+#include <tutti/nn/extend/strategy.hpp>
 
 #include <cstdio>
 #include <optional>
@@ -16,8 +16,8 @@ template <class Communicator>
 class saving {
  public:
   /// @param again whether the training has begun in a world before this one
-  saving(Communicator& world, session& session, tutti::nn::any_strategy& strategy,
-         tutti::nn::checkpoint_options options, bool again) {
+  saving(Communicator& world, session& session, tutti::nn::strategy& strategy, tutti::nn::checkpoint_options options,
+         bool again) {
     if (!options.folder.empty()) {
       saver_.emplace(world, session.model(), strategy, session.history(), session.fingerprint(), std::move(options),
                      again ? tutti::nn::checkpoint_start::going_on : tutti::nn::checkpoint_start::beginning);
@@ -30,8 +30,8 @@ class saving {
     }
   }
 
-  void step(tutti::nn::step_result const&, trained_replica const&) const noexcept {}
-  void stepped(trained_replica const& model) {
+  void step(tutti::nn::step_result const&, tutti::nn::replica const&) const noexcept {}
+  void stepped(tutti::nn::replica const& model) {
     if (saver_) {
       saver_->stepped(model);
       say(model.place().epoch + 1);
@@ -61,6 +61,6 @@ class saving {
     }
   }
 
-  std::optional<tutti::nn::checkpointer<Communicator, trained_replica>> saver_;
+  std::optional<tutti::nn::checkpointer<Communicator>> saver_;
   std::string said_;
 };

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session.hpp"
 
+#include "learner_on_card.hpp"
 #include "network.hpp"
 #include "usage_file.hpp"
 #include <tutti/nn/checkpoint/history_text.hpp>
+#include <tutti/nn/model.hpp>
 #include <tutti/nn/report/hash.hpp>
 #include <tutti/nn/report/json.hpp>
 #include <tutti/nn/report/svg.hpp>
+#include <tutti/nn/simulation/simulated_learner.hpp>
 #include <tutti/nn/threads.hpp>
 #include <tutti/trace/chrome_trace.hpp>
 #include <tutti/trace/straggler_report.hpp>
@@ -203,8 +206,12 @@ session::session(job const& work, std::string_view transport, tutti::rank_type r
 }
 
 void session::make_model(tutti::rank_type part) {
-  model_.emplace(made_for(network_for(work_.options, work_.data.training), cards_[rank_], work_.options.gpus.numbers),
-                 work_.data.training, work_.data.test, settings_, part, parts_, speed_);
+  auto layers = network_for(work_.options, work_.data.training);
+  auto const on = cards_[rank_];
+  auto computes = on ? learner_on_card({std::move(layers), work_.options.gpus.numbers, *on}, settings_)
+                     : nn::make_learner(nn::model<float>(std::move(layers), nn::replica::attached), settings_);
+  model_.emplace(nn::at_speed(std::move(computes), speed_, settings_.seed, part), work_.data.training, work_.data.test,
+                 settings_, part, parts_);
 }
 
 void session::show(bool going_on) {
@@ -299,7 +306,7 @@ void session::keep(std::vector<nn::usage> ranks) {
   }
 }
 
-void session::step(nn::step_result const& done, trained_replica const& model) {
+void session::step(nn::step_result const& done, nn::replica const& model) {
   auto shifted = done;
   shifted.seconds += before_;
   if (bytes_ != nullptr) {
@@ -334,7 +341,7 @@ void session::introduce() const {
   auto const& options = work_.options;
   if (options.speeds.pretended()) {
     std::printf("data   none: gradients are zeros, each image's takes %g ms, and there is no test\n",
-                1000 * speed_.pretended_seconds);
+                1000 * speed_.seconds_per_image);
   } else {
     std::printf("data   %s: %zu training and %zu test images of %zu x %zu pixels\n", data_in_words(options).c_str(),
                 training.size(), test.size(), training.shape.rows, training.shape.columns);
@@ -404,7 +411,7 @@ void session::finish(std::vector<std::optional<rank_traffic>> traffic) const {
   if (rank_ != 0) {
     return;
   }
-  if (speed_.pretends()) {
+  if (!speed_.computes()) {
     std::printf("\nno test");
   } else {
     std::printf("\ntest accuracy %.2f %%", 100 * history_.epochs.back().test_accuracy);
@@ -517,7 +524,7 @@ void session::finish(std::vector<std::optional<rank_traffic>> traffic) const {
                      {"gpu_precision", nn::name(options.gpus.numbers)},
                      {"slow", slow_ranks(options)},
                      {"slow_at_random", options.speeds.most_at_random},
-                     {"pretended_s_per_image", speed_.pretended_seconds},
+                     {"pretended_s_per_image", speed_.seconds_per_image},
                      {"members", names_}};
     report.update(nn::to_json(settings_, history_));
     if (options.strategy.name != "parameter_server") {  // whose servers have the weights

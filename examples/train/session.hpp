@@ -3,11 +3,11 @@
 
 #include "gpu.hpp"
 #include "job.hpp"
-#include "trained_replica.hpp"
 #include <tutti/extend/time.hpp>
 #include <tutti/extend/types.hpp>
 #include <tutti/nn/checkpoint/fingerprint.hpp>
 #include <tutti/nn/checkpoint/state.hpp>
+#include <tutti/nn/replica.hpp>
 #include <tutti/nn/report/json_lines.hpp>
 #include <tutti/nn/report/metrics.hpp>
 #include <tutti/nn/report/progress.hpp>
@@ -42,7 +42,9 @@ class session {
   session(job const& work, std::string_view transport, tutti::rank_type rank, std::vector<std::string> names,
           std::vector<card> cards, tutti::rank_type part, tutti::rank_type parts);
 
-  [[nodiscard]] trained_replica& model() noexcept { return *model_; }
+  [[nodiscard]] tutti::nn::replica& model() noexcept { return *model_; }
+  /// The speed of this rank.
+  [[nodiscard]] tutti::nn::simulated_speed const& speed() const noexcept { return speed_; }
   [[nodiscard]] tutti::nn::history& history() noexcept { return history_; }
   /// Of which training this is; costs a pass over the images. Of rank 0.
   [[nodiscard]] tutti::nn::fingerprint fingerprint() const;
@@ -73,7 +75,7 @@ class session {
   void fault(double seconds, std::size_t before, std::size_t ranks);
 
   // An observer of the training; silent but on rank 0.
-  void step(tutti::nn::step_result const& done, trained_replica const& model);
+  void step(tutti::nn::step_result const& done, tutti::nn::replica const& model);
   void epoch(tutti::nn::epoch_result const& done);
 
   /// In how many steps more gradients are sent than later.
@@ -103,8 +105,8 @@ class session {
   std::vector<card> cards_;
   tutti::rank_type parts_;  // of each batch
   tutti::nn::settings settings_;
-  tutti::nn::pace speed_;
-  std::optional<trained_replica> model_;  // made anew for a world of another size
+  tutti::nn::simulated_speed speed_;
+  std::optional<tutti::nn::replica> model_;  // made anew for a world of another size
   tutti::nn::history history_;
   std::optional<tutti::nn::progress> shown_;
   std::optional<tutti::nn::json_lines> lines_;

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "options.hpp"
-#include "trained_replica.hpp"
 #include <tutti/bfloat16.hpp>
 #include <tutti/half.hpp>
+#include <tutti/nn/replica.hpp>
 #include <tutti/nn/strategy/compressed.hpp>
 #include <tutti/nn/strategy/federated.hpp>
 #include <tutti/nn/strategy/fixed_point.hpp>
@@ -25,7 +25,7 @@
 
 /// Calls f with the strategy that the options name, over this topology.
 template <class Communicator, class Topology, class F>
-void with_strategy(Communicator& world, Topology topology, options const& options, trained_replica const& model,
+void with_strategy(Communicator& world, Topology topology, options const& options, tutti::nn::replica const& model,
                    F&& f) {
   namespace nn = tutti::nn;
   auto const& how = options.averaging;
@@ -46,7 +46,7 @@ void with_strategy(Communicator& world, Topology topology, options const& option
     auto const scale = options.sums.kind == "fixed_point"
                            ? nn::fixed_point_scale(nn::constant_factor{options.sums.factor})
                            : nn::fixed_point_scale(nn::shared_exponents{options.sums.block});
-    f(nn::fixed_point(world, topology, scale, options.bucket, trained_replica::attached));
+    f(nn::fixed_point(world, topology, scale, options.bucket, tutti::nn::replica::attached));
   } else {
     f(nn::synchronous(world, topology, options.bucket,
                       options.progress_thread ? nn::bucket_progress::by_thread : nn::bucket_progress::between_layers));
@@ -64,7 +64,7 @@ void with_synchronous(Communicator& world, options const& options, Topology topo
   nn::synchronous strategy(
       world, topology, options.bucket,
       options.progress_thread ? nn::bucket_progress::by_thread : nn::bucket_progress::between_layers, in_sixteen_bits{},
-      trained_replica::attached);
+      tutti::nn::replica::attached);
   f(strategy);
 }
 
@@ -75,7 +75,7 @@ void with_compressed(Communicator& world, options const& options, std::size_t wa
   using namespace tutti;
   auto const& how = options.compress;
   auto const exchanging = [&](auto sum) {
-    nn::compressed strategy(world, std::move(sum), trained_replica::attached);
+    nn::compressed strategy(world, std::move(sum), tutti::nn::replica::attached);
     f(strategy);
   };
   auto const sixteen_bits = [&]<class Number>(std::type_identity<Number>) {

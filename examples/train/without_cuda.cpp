@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gpu.hpp"
-#include "trained_replica.hpp"
-#include <tutti/nn/model.hpp>
+#include "learner_on_card.hpp"
 
-#include <utility>
+#include <memory>
+#include <stdexcept>
+
+namespace nn = tutti::nn;
 
 // In place of cuda.cpp, where tutti::nn_cuda is not available.
 cards_here find_cards() {
@@ -12,6 +14,6 @@ cards_here find_cards() {
           "says which: install it and build again, or leave the rank out of --gpu"};
 }
 
-trained_replica::made_of made_for(std::vector<tutti::nn::any_layer<float>> layers, card, tutti::nn::precision) {
-  return trained_replica::made_of(std::move(layers), trained_replica::attached);
+std::unique_ptr<nn::learner> learner_on_card(nn::device_model, nn::settings const&) {
+  throw std::logic_error("train: there are no cards");  // no rank has one where find_cards() counts none
 }

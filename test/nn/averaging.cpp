@@ -7,7 +7,7 @@
 #include <tutti/nn/checkpoint/state.hpp>
 #include <tutti/nn/layer/batch_norm.hpp>
 #include <tutti/nn/layer/dense.hpp>
-#include <tutti/nn/strategy/any_strategy.hpp>
+#include <tutti/nn/model.hpp>
 #include <tutti/nn/strategy/federated.hpp>
 #include <tutti/nn/strategy/gossip.hpp>
 #include <tutti/nn/strategy/local_sgd.hpp>
@@ -148,9 +148,8 @@ BOOST_AUTO_TEST_CASE(ranks_without_images_change_no_statistics_losses_or_scores)
     return on_all(size, [&](auto& world) {
       auto model = normalised(world.rank(), world.size(), settings);
       auto strategy = make(world);
-      nn::any_strategy any(strategy);
       nn::history history;
-      nn::train(model, any, history);
+      nn::train(model, strategy, history);
       std::vector<float> result(model.parameters().begin(), model.parameters().end());
       result.insert(result.end(), model.statistics().begin(), model.statistics().end());
       for (auto const& epoch : history.epochs) {
@@ -306,7 +305,7 @@ template <class Strategy>
 struct spoiled : Strategy {
   using Strategy::Strategy;
 
-  nn::score_of step(nn::training_step auto& step) {
+  nn::score_of step(nn::training_step& step) override {
     auto const whose = Strategy::step(step);
     if (++steps == 3 && this->rank() == 1) {
       std::ranges::fill(step.parameters(), std::nanf(""));

@@ -15,16 +15,18 @@
 namespace {
 
 /// A step whose weights are what it followed.
-struct plain_step {
-  std::vector<float>& numbers;
-  std::vector<float> followed{};
+struct plain_step : tutti::nn::training_step {
+  explicit plain_step(std::vector<float>& sums) : numbers(sums) {}
 
-  [[nodiscard]] std::span<float> parameters() { return followed; }
-  [[nodiscard]] std::span<float> message() { return numbers; }
-  [[nodiscard]] static std::size_t samples() { return 1; }
-  [[nodiscard]] static float learning_rate() { return 0; }
-  void update() { followed = numbers; }
-  void update_alone() { followed.clear(); }
+  [[nodiscard]] std::span<float> parameters() override { return followed; }
+  [[nodiscard]] std::span<float> message() override { return numbers; }
+  [[nodiscard]] std::size_t samples() const override { return 1; }
+  [[nodiscard]] float learning_rate() const override { return 0; }
+  void update() override { followed = numbers; }
+  void update_alone() override { followed.clear(); }
+
+  std::vector<float>& numbers;
+  std::vector<float> followed;
 };
 
 }  // namespace
@@ -33,13 +35,12 @@ BOOST_AUTO_TEST_CASE(weights_of_all_ranks_follow_the_sum_over_all) {
   for (tutti::rank_type const n : {1U, 2U, 5U}) {
     support::agree<tutti::loopback>(n, [](auto& world) -> std::string {
       tutti::nn::central strategy(world, tutti::binary_tree{}, tutti::star{});
-      static_assert(tutti::nn::strategy<decltype(strategy)>);
       auto const size = static_cast<float>(world.size());
       auto const me = static_cast<float>(world.rank());
       std::vector<float> message(1000, me + 1);
       strategy.begin(message);
       strategy.completed(0);
-      plain_step now{message};
+      plain_step now(message);
       bool const all = strategy.step(now) == tutti::nn::score_of::all_ranks;
       std::vector<float> const sums(1000, size * (size + 1) / 2);
       std::vector<float> shared(10, me);

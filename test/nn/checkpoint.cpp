@@ -6,7 +6,6 @@
 #include <tutti/nn/layer/dense.hpp>
 #include <tutti/nn/layer/dropout.hpp>
 #include <tutti/nn/model.hpp>
-#include <tutti/nn/strategy/any_strategy.hpp>
 #include <tutti/nn/strategy/compressed.hpp>
 #include <tutti/nn/strategy/federated.hpp>
 #include <tutti/nn/strategy/gathered.hpp>
@@ -166,8 +165,7 @@ run train(tutti::rank_type ranks, nn::checkpoint_options const& keep, std::size_
     auto model = replica(world.rank(), world.size(), s);
     nn::history history;
     try {
-      with(kind, world, [&](auto chosen) {
-        nn::any_strategy strategy(chosen);
+      with(kind, world, [&](nn::strategy&& strategy) {
         nn::checkpointer saver(world, model, strategy, history, print_of(s), keep);
         result.notes = saver.notes();
         result.first_step = model.plan().steps_before(model.place().epoch) + model.place().batch;

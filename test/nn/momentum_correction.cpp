@@ -2,9 +2,9 @@
 // test: plain
 #include <tutti/nn/data/digits.hpp>
 #include <tutti/nn/detail/norm.hpp>
-#include <tutti/nn/optimizer/any_optimizer.hpp>
+#include <tutti/nn/model.hpp>
+#include <tutti/nn/optimizer/make_optimizer.hpp>
 #include <tutti/nn/report/metrics.hpp>
-#include <tutti/nn/strategy/any_strategy.hpp>
 #include <tutti/nn/strategy/compressed.hpp>
 #include <tutti/nn/strategy/gathered.hpp>
 #include <tutti/nn/strategy/quantised.hpp>
@@ -142,8 +142,7 @@ BOOST_AUTO_TEST_CASE(a_momentum_that_is_not_kept_once_is_refused) {
     auto const results = tutti::spawn<tutti::loopback>(ranks, [&](auto& world) {
       auto model = replica(world, s);
       auto strategy = make(world);
-      nn::any_strategy any(strategy);
-      nn::train(model, any);
+      nn::train(model, strategy);
     });
     return std::ranges::all_of(results, [](auto const& one) {
       return !one.has_value() && one.failure().text.find("the strategy keeps a momentum of") != std::string::npos;
@@ -166,5 +165,5 @@ BOOST_AUTO_TEST_CASE(a_momentum_that_is_not_kept_once_is_refused) {
 BOOST_AUTO_TEST_CASE(layers_at_rates_of_their_own_need_plain_sums) {
   auto s = make_settings(nn::optimizer_kind::lars, 0);
   s.momentum_corrected = true;
-  BOOST_CHECK_THROW(nn::any_optimizer(s, {{0, 4}}), tutti::precondition_error);
+  BOOST_CHECK_THROW(static_cast<void>(nn::make_optimizer(s, {{0, 4}})), tutti::precondition_error);
 }

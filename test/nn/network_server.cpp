@@ -2,7 +2,6 @@
 // test: address thread
 #include <tutti/in_network/fpga_nic.hpp>
 #include <tutti/nn/optimizer/sgd.hpp>
-#include <tutti/nn/strategy/any_strategy.hpp>
 #include <tutti/nn/strategy/network_server.hpp>
 #include <tutti/nn/strategy/synchronous.hpp>
 #include <tutti/spawn.hpp>
@@ -43,18 +42,24 @@ weights drawn(unsigned seed, std::size_t n) {
 }
 
 /// A step of a model of which nothing is known but its weights and gradients.
-struct step {
-  [[nodiscard]] std::span<float> parameters() { return all; }
-  [[nodiscard]] std::span<float> message() { return gradients; }
-  [[nodiscard]] static std::size_t samples() { return 1; }
-  [[nodiscard]] float learning_rate() const { return rate; }
-  void update() { by.step(all, std::span(gradients).first(::parameters), rate); }
-  void update_alone() { update(); }
+class step : public tutti::nn::training_step {
+ public:
+  /// @param gradients and loss and accuracy
+  step(weights& all, tutti::nn::sgd<float>& by, weights gradients, float rate)
+      : all_(all), by_(by), gradients_(std::move(gradients)), rate_(rate) {}
 
-  weights& all;
-  tutti::nn::sgd<float>& by;
-  weights gradients;  // and loss and accuracy
-  float rate;
+  [[nodiscard]] std::span<float> parameters() override { return all_; }
+  [[nodiscard]] std::span<float> message() override { return gradients_; }
+  [[nodiscard]] std::size_t samples() const override { return 1; }
+  [[nodiscard]] float learning_rate() const override { return rate_; }
+  void update() override { by_.step(all_, std::span(gradients_).first(::parameters), rate_); }
+  void update_alone() override { update(); }
+
+ private:
+  weights& all_;
+  tutti::nn::sgd<float>& by_;
+  weights gradients_;
+  float rate_;
 };
 
 struct conditions {
@@ -89,7 +94,7 @@ outcome train(conditions const& c, Make make) {
       c.ranks,
       [&](auto& world) {
         auto strategy = make(world, c.bucket);
-        tutti::nn::any_strategy ranks(*strategy);
+        tutti::nn::strategy& ranks = *strategy;
         rank_type const me = world.rank();
         weights mine = drawn(me, parameters);  // rank 0's are everyone's
         tutti::nn::sgd<float> optimizer(parameters, 0, decay);

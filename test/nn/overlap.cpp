@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain
 #include <nn/synchronous_laws.hpp>
+#include <tutti/nn/model.hpp>
 #include <tutti/nn/threads.hpp>
 #include <tutti/nn/zoo/cnn.hpp>
 #include <tutti/nn/zoo/resnet.hpp>
@@ -21,11 +22,11 @@ namespace {
 
 /// Keeps what is said to be final as it is then, and where it was said to begin.
 template <class T>
-class keeper {
+class keeper : public nn::gradient_listener {
  public:
   explicit keeper(std::span<T> numbers) : numbers_(numbers), kept_(numbers.size()), end_(numbers.size()) {}
 
-  void completed(std::size_t first) {
+  void completed(std::size_t first) override {
     for (; end_ > first; --end_) {
       kept_[end_ - 1] = numbers_[end_ - 1];
     }

@@ -532,7 +532,7 @@ BOOST_AUTO_TEST_CASE(weights_are_those_of_a_sequential_simulation_and_a_working_
 
   // The same by one optimizer.
   std::vector<float> expected(few, 1.0F);
-  nn::any_optimizer optimizer(s, ranges);
+  auto const optimizer = nn::make_optimizer(s, ranges);
   ps::detail::rates const over_time(s, plan);
   for (std::size_t step = 0; step != 3; ++step) {
     std::vector<float> sum(few);
@@ -540,7 +540,7 @@ BOOST_AUTO_TEST_CASE(weights_are_those_of_a_sequential_simulation_and_a_working_
       sum[key] = gradient_of(0, step, key) + gradient_of(1, step, key);
     }
     extra.add_to(sum, expected);
-    optimizer.step(expected, sum, over_time.at(step));
+    optimizer->step(expected, sum, over_time.at(step));
   }
 
   auto const ended = tutti::simulate(support::busy_cluster(), 4, [&](auto& world) -> std::string {

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace support {
@@ -23,28 +24,32 @@ inline std::vector<float> random_numbers(std::size_t count, std::uint64_t seed, 
 
 /// A step of plain gradient descent on given gradients, for strategies without a model. Keeps its own gradient,
 /// which is the mean over its images, as a test gave it.
-struct plain_step {
-  std::vector<float>& weights;
-  std::vector<float> gradient;  ///< and two numbers behind it: loss, accuracy
-  std::size_t images = 1;
-  float rate = 1;
+class plain_step : public tutti::nn::training_step {
+ public:
+  /// @param gradient and two numbers behind it: loss, accuracy
+  plain_step(std::vector<float>& weights, std::vector<float> gradient, std::size_t images = 1, float rate = 1)
+      : weights_(weights), gradient_(std::move(gradient)), images_(images), rate_(rate) {}
 
-  [[nodiscard]] std::span<float> parameters() const { return weights; }
-  [[nodiscard]] std::span<float> message() { return gradient; }
-  [[nodiscard]] std::size_t samples() const { return images; }
-  [[nodiscard]] float learning_rate() const { return rate; }
-  void update() {
-    for (std::size_t i = 0; i != weights.size(); ++i) {
-      weights[i] -= rate * gradient[i];
+  [[nodiscard]] std::span<float> parameters() override { return weights_; }
+  [[nodiscard]] std::span<float> message() override { return gradient_; }
+  [[nodiscard]] std::size_t samples() const override { return images_; }
+  [[nodiscard]] float learning_rate() const override { return rate_; }
+  void update() override {
+    for (std::size_t i = 0; i != weights_.size(); ++i) {
+      weights_[i] -= rate_ * gradient_[i];
     }
   }
-  void update_alone() {
-    if (images != 0) {
+  void update_alone() override {
+    if (images_ != 0) {
       update();
     }
   }
-};
 
-static_assert(tutti::nn::training_step<plain_step>);
+ private:
+  std::vector<float>& weights_;
+  std::vector<float> gradient_;
+  std::size_t images_;
+  float rate_;
+};
 
 }  // namespace support

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address optimised
-#include <tutti/extend/time.hpp>
 #include <tutti/nn/data/digits.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/replica.hpp>
@@ -8,7 +7,6 @@
 #include <tutti/nn/threads.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/nn/zoo/mlp.hpp>
-#include <tutti/nn/zoo/vgg.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -18,7 +16,6 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
-#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -244,94 +241,6 @@ BOOST_AUTO_TEST_CASE(divergence_is_said) {
                   d.training, d.test, settings, 0, 1);
   nn::alone strategy;
   BOOST_CHECK_THROW(nn::train(one, strategy), nn::diverged);
-}
-
-BOOST_AUTO_TEST_CASE(a_slow_rank_releases_each_layer_late_and_has_the_same_bits) {
-  data const d;
-  nn::settings const settings;
-  auto const made = [&](double factor) {
-    return nn::replica(
-        nn::model<float>(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu), nn::replica::attached),
-        d.training, d.test, settings, 0, 1, {.factor = factor});
-  };
-  struct {
-    void completed(std::size_t first) {
-      if (first < last) {
-        at.push_back(tutti::steady_now());
-        last = first;
-      }
-    }
-    std::size_t last = SIZE_MAX;
-    std::vector<tutti::time_point> at{tutti::steady_now()};
-  } quick, slow;
-  auto one = made(1);
-  one.start(0);
-  auto const message = one.gradient(0, quick);
-  auto other = made(1e3);
-  other.start(0);
-  slow.at.front() = tutti::steady_now();
-  BOOST_TEST(std::ranges::equal(other.gradient(0, slow), message));
-  BOOST_REQUIRE(slow.at.size() == 3U);  // the last layer, and the first
-  for (std::size_t i = 1; i != slow.at.size(); ++i) {
-    BOOST_TEST((slow.at[i] - slow.at[i - 1] > std::chrono::milliseconds(2)));  // of microseconds
-  }
-  BOOST_CHECK_THROW(made(0.5), tutti::precondition_error);
-}
-
-BOOST_AUTO_TEST_CASE(what_is_slow_at_random_depends_on_seed_rank_and_step_and_lies_between_1_and_the_most) {
-  nn::pace const speed{.factor = 2, .most_at_random = 4};
-  double sum = 0;
-  for (std::size_t step = 0; step != 1000; ++step) {
-    double const factor = speed.factor_at(1, 3, step);
-    BOOST_TEST((factor >= 2 && factor < 8));
-    BOOST_TEST(factor == speed.factor_at(1, 3, step));
-    BOOST_TEST(factor != speed.factor_at(2, 3, step));
-    BOOST_TEST(factor != speed.factor_at(1, 2, step));
-    BOOST_TEST(factor != speed.factor_at(1, 3, step + 1));
-    sum += factor;
-  }
-  BOOST_TEST(std::abs(sum / 1000 - 5) < 0.2);  // four standard deviations
-  BOOST_TEST((nn::pace{.factor = 3}.factor_at(1, 0, 0)) == 3);
-}
-
-BOOST_AUTO_TEST_CASE(a_pretended_gradient_takes_its_time_and_releases_each_layer_at_its_share_of_it) {
-  nn::dataset none{{3, 224, 224}, 1000, {}, std::vector<std::uint8_t>(64)};  // pixels are never read
-  nn::model<float> model(nn::vgg<float>(16, none.shape, none.classes), nn::replica::attached);
-  auto const sizes = model.ranges();
-  auto const products = model.products();
-  // Simonyan and Zisserman's network takes 15.5 thousand million; here biases count as weights.
-  double const all = std::accumulate(products.begin(), products.end(), 0.0);
-  BOOST_TEST(all > 15.4e9);
-  BOOST_TEST(all < 15.6e9);
-  BOOST_REQUIRE(products.size() == 16U);
-  nn::settings settings;
-  settings.batch = 32;
-  constexpr double seconds = 0.3;  // of the 16 images of a rank
-  nn::replica one(std::move(model), none, none, settings, 1, 2, {.factor = 2, .pretended_seconds = seconds / 2 / 16});
-  struct {
-    void completed(std::size_t first) {
-      if (first < last) {
-        at.emplace_back(first, static_cast<double>((tutti::steady_now() - begin).count()) * 1e-9);
-        last = first;
-      }
-    }
-    std::size_t last;
-    std::vector<std::pair<std::size_t, double>> at;
-    tutti::time_point begin;
-  } seen{one.message().size(), {}, {}};
-  one.start(0);
-  seen.begin = tutti::steady_now();
-  auto const message = one.gradient(0, seen);
-  BOOST_TEST(message.size() == 138'357'544U + 2);
-  BOOST_REQUIRE(seen.at.size() == 16U);
-  double done = all / 3;
-  for (std::size_t i = 16; i-- != 0;) {
-    done += products[i] * 2 / 3;
-    auto const [first, at] = seen.at[15 - i];
-    BOOST_TEST(first == sizes[i].offset);
-    BOOST_TEST(at >= seconds * done / all * 0.9999);  // when it is that late, or later on a busy machine
-  }
-  BOOST_TEST(one.test().loss == 0.0F);
 }
 
 BOOST_AUTO_TEST_CASE(settings_that_are_no_finite_numbers_are_refused) {

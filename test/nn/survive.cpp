@@ -2,7 +2,7 @@
 // test: plain
 #include <models/host_math.hpp>
 #include <tutti/nn/checkpoint/latest_state.hpp>
-#include <tutti/nn/cuda/detail/device/any_replica.hpp>
+#include <tutti/nn/cuda/detail/device/replica.hpp>
 #include <tutti/nn/data/digits.hpp>
 #include <tutti/nn/layer/batch_norm.hpp>
 #include <tutti/nn/layer/dense.hpp>
@@ -32,7 +32,7 @@
 #include <vector>
 
 namespace nn = tutti::nn;
-using replica = nn::detail::device::any_replica<models::host_math>;
+using nn::replica;
 using tutti::rank_type;
 
 // Ranks of a training go, and the others go on: with what, and how right.
@@ -132,10 +132,13 @@ class trainee {
  private:
   void make(rank_type rank, rank_type size) {
     auto of = layers(what_.remembers);
-    auto made = what_.on_devices && first_rank_ % 2 == 1
-                    ? replica::made_of(nn::device_model{std::move(of)})
-                    : replica::made_of(nn::model<float>(std::move(of), replica::attached));
-    model_.emplace(std::move(made), images().training, images().test, make_settings(), rank, size);
+    auto const& [training, test] = images();
+    if (what_.on_devices && first_rank_ % 2 == 1) {
+      model_.emplace(nn::detail::device::replica<models::host_math>(nn::device_model{std::move(of)}, training, test,
+                                                                    make_settings(), rank, size));
+    } else {
+      model_.emplace(nn::model<float>(std::move(of), replica::attached), training, test, make_settings(), rank, size);
+    }
   }
   void note() {
     std::uint64_t hash = 14695981039346656037U;

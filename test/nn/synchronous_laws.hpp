@@ -5,7 +5,6 @@
 #include <tutti/nn/data/digits.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/strategy/alone.hpp>
-#include <tutti/nn/strategy/any_strategy.hpp>
 #include <tutti/nn/strategy/synchronous.hpp>
 #include <tutti/nn/threads.hpp>
 #include <tutti/nn/trainer.hpp>
@@ -56,47 +55,36 @@ inline nn::replica training_replica(tutti::rank_type rank, tutti::rank_type size
 
 /// Writes down the gradients of each step, before and after the exchange, then the loss and a hash of
 /// the weights. A strategy and an observer.
-template <class Strategy>
-class witness {
+class witness : public nn::strategy_adaptor {
  public:
-  explicit witness(Strategy& strategy) : strategy_(strategy) {}
+  using strategy_adaptor::strategy_adaptor;
 
-  [[nodiscard]] tutti::rank_type rank() const { return strategy_.rank(); }
-  [[nodiscard]] tutti::rank_type size() const { return strategy_.size(); }
-  [[nodiscard]] bool equal() const { return strategy_.equal(); }
-  [[nodiscard]] bool takes_part() const { return strategy_.takes_part(); }
-  void share(std::span<float> weights) {
+  void share(std::span<float> weights) override {
     if (rank() != 0) {
       std::ranges::fill(weights, std::nanf(""));  // equal seeds must not hide a broadcast that does nothing
     }
-    strategy_.share(weights);
+    strategy_adaptor::share(weights);
   }
-  void sum(std::span<float> numbers) { strategy_.sum(numbers); }
-  void begin(std::span<float> message) {
+  void begin(std::span<float> message) override {
     message_ = message;
     noted_ = message.size();
     own_.resize(message.size());
-    strategy_.begin(message);
+    strategy_adaptor::begin(message);
   }
-  void completed(std::size_t first) {
+  void completed(std::size_t first) override {
     // From now on they are the strategy's.
     std::copy(message_.begin() + static_cast<std::ptrdiff_t>(std::min(first, noted_)),
               message_.begin() + static_cast<std::ptrdiff_t>(noted_),
               own_.begin() + static_cast<std::ptrdiff_t>(std::min(first, noted_)));
     noted_ = std::min(first, noted_);
-    strategy_.completed(first);
+    strategy_adaptor::completed(first);
   }
-  nn::score_of step(nn::training_step auto& now) {
-    auto const whose = strategy_.step(now);
+  nn::score_of step(nn::training_step& now) override {
+    auto const whose = strategy_adaptor::step(now);
     note(own_);
     note(message_);
     return whose;
   }
-  void unite(std::span<float> weights) { strategy_.unite(weights); }
-  [[nodiscard]] nn::rank_memory remembers() const { return strategy_.remembers(); }
-  void save(tutti::packer& to) { strategy_.save(to); }
-  [[nodiscard]] bool load(tutti::unpacker& from, std::size_t weights) { return strategy_.load(from, weights); }
-  void resume(std::span<float> weights) { strategy_.resume(weights); }
 
   void step(nn::step_result const& done, nn::replica const& model) {
     note(std::span(&done.loss, 1));
@@ -118,7 +106,6 @@ class witness {
     }
   }
 
-  Strategy& strategy_;
   std::span<float> message_;
   std::size_t noted_ = 0;   // numbers in front that may still change
   std::vector<float> own_;  // the message before the exchange
@@ -161,8 +148,7 @@ std::vector<transcript> train_over(tutti::rank_type size, std::size_t bucket = 0
   auto results = tutti::spawn<Transport>(size, [bucket](auto& world) {
     auto model = training_replica(world.rank(), world.size());
     nn::synchronous strategy(world, Topology{}, bucket);
-    nn::any_strategy any(strategy);  // so that the trainer is compiled once
-    witness watched(any);
+    witness watched(strategy);
     nn::train(model, watched, watched);
     return watched.words();
   });

@@ -8,7 +8,6 @@
 #endif
 
 #include <tutti/nn/any_layer.ipp>
-#include <tutti/nn/basic_replica.ipp>
 #include <tutti/nn/checkpoint/fingerprint.ipp>
 #include <tutti/nn/checkpoint/history_text.ipp>
 #include <tutti/nn/checkpoint/state.ipp>
@@ -35,7 +34,7 @@
 #include <tutti/nn/detail/report/training_curves.ipp>
 #include <tutti/nn/detail/report/usage_panels.ipp>
 #include <tutti/nn/detail/test_pass.ipp>
-#include <tutti/nn/optimizer/any_optimizer.ipp>
+#include <tutti/nn/optimizer/make_optimizer.ipp>
 #include <tutti/nn/parameter_server/roles.ipp>
 #include <tutti/nn/replica.ipp>
 #include <tutti/nn/report/json.ipp>
@@ -44,3 +43,4 @@
 #include <tutti/nn/report/svg.ipp>
 #include <tutti/nn/report/usage.ipp>
 #include <tutti/nn/schedule/learning_rate.ipp>
+#include <tutti/nn/trainer.ipp>

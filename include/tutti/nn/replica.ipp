@@ -1,11 +1,154 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/extend/expects.hpp>
+#include <tutti/nn/detail/host_learner.hpp>
+#include <tutti/nn/model.hpp>
 #include <tutti/nn/replica.hpp>
+#include <tutti/reduction/reproducible_sum.hpp>
 
-// Replicas of the host are compiled here where TUTTI_SEPARATE_COMPILATION is defined; nothing includes this otherwise.
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <utility>
+
 namespace tutti::inline v0_1_0::nn {
 
-template class basic_replica<detail::host_learner>;
+TUTTI_DECL std::unique_ptr<learner> make_learner(model<float> model, settings const& settings) {
+  return std::make_unique<detail::host_learner>(std::move(model), settings);
+}
+
+TUTTI_DECL replica::replica(model<float> model, dataset const& training, dataset const& test,
+                            nn::settings const& settings, rank_type rank, rank_type size)
+    : replica(make_learner(std::move(model), settings), training, test, settings, rank, size) {}
+
+TUTTI_DECL replica::replica(std::unique_ptr<learner> computes, dataset const& training, dataset const& test,
+                            nn::settings const& settings, rank_type rank, rank_type size)
+    : learner_(std::move(computes)),
+      settings_(settings),
+      rank_(rank),
+      size_(size),
+      plan_(settings, training.size()),
+      batches_(training.labels, settings, rank, size),
+      shard_(batches_.most(plan_)),
+      piece_(settings.micro_batch == 0 || !learner_->reads_images() ? shard_
+                                                                    : (std::min)(settings.micro_batch, shard_)),
+      training_(image_source(training, numbers_for(training), settings.augmentation, settings.seed),
+                learner_->reads_images() ? piece_ : 1,
+                settings.prefetch ? detail::loading::ahead : detail::loading::when_asked),
+      test_(image_source(test, numbers_for(training)),
+            !learner_->reads_images()   ? 1
+            : settings.micro_batch == 0 ? 256
+                                        : std::min<std::size_t>(256, settings.micro_batch),
+            settings.reproducible) {
+  expects(learner_->inputs() == training.features() && learner_->inputs() == test.features() &&
+              learner_->outputs() == training.classes,
+          "replica: the model takes ", learner_->inputs(), " numbers and gives ", learner_->outputs(),
+          "; the training images have ", training.features(), ", the test images ", test.features(), ", and there are ",
+          training.classes, " classes");
+  expects(test.size() > 0, "replica: there are no test images; give at least one");
+  for (auto const& [name, number] : {std::pair{"rate", double{settings.rate}},
+                                     {"last_rate", double{settings.last_rate}},
+                                     {"momentum", double{settings.momentum}},
+                                     {"weight_decay", double{settings.weight_decay}},
+                                     {"trust", double{settings.trust}},
+                                     {"changes.factor", settings.changes.factor},
+                                     {"decay", settings.decay},
+                                     {"warm_up", settings.warm_up}}) {
+    expects(std::isfinite(number), "replica: settings::", name, " must be a finite number, not ", number);
+  }
+  expects(!settings.synchronised_statistics || (piece_ == shard_ && batches_.all_ranks_always(plan_)),
+          "replica: statistics of all ranks need an image of every batch on every rank, and no micro-batches; with ",
+          size, " ranks the smallest batch has ", plan_.smallest(), " images, and a rank computes ", piece_,
+          " of at most ", shard_, " at a time");
+  expects(!settings.reproducible || (settings.micro_batch != 0 && !settings.synchronised_statistics),
+          "replica: to be reproducible takes micro-batches and no statistics of all ranks; set micro_batch, "
+          "which is ",
+          settings.micro_batch, ", to 1 or more, and synchronised_statistics to false");
+  expects(!settings.reproducible || ((plan_.largest() - 1) / settings.micro_batch < binned::most &&
+                                     (test.size() - 1) / test_.piece() < binned::most),
+          "replica: to be reproducible takes at most ", binned::most,
+          " micro-batches in a batch and in the "
+          "test; ",
+          plan_.largest(), " images of a batch and ", test.size(), " of the test are too many for ",
+          settings.micro_batch, " images at a time: set a larger micro_batch");
+  if (piece_ != shard_) {
+    learner_->expect_pieces();
+  }
+  learner_->reserve((std::max)(piece_, test_.piece()));
+  learner_->initialise(settings.seed);
+}
+
+TUTTI_DECL void replica::set_rank(rank_type rank, rank_type size) {
+  expects(rank < size, "replica: the rank must be less than the number of ranks, ", size, ", not ", rank);
+  rank_ = rank;
+  size_ = size;
+  batches_.set_rank(rank, size);
+  if (piece_ == shard_ && batches_.most(plan_) > shard_) {
+    learner_->expect_pieces();
+  }
+}
+
+TUTTI_DECL void replica::place(training_place const& next) {
+  expects(next.epoch < settings_.epochs ? next.batch <= plan_.batches(next.epoch) : next.batch == 0, "replica: batch ",
+          next.batch, " of epoch ", next.epoch, " is no place in a training of ", settings_.epochs, " epochs");
+  place_ = next;
+}
+
+TUTTI_DECL void replica::start(std::size_t epoch) {
+  training_.settle();  // it reads the order of the samples, which changes
+  batches_.start(epoch, plan_.size(epoch));
+  epoch_ = epoch;
+  first_step_ = plan_.steps_before(epoch);
+}
+
+TUTTI_DECL std::span<float> replica::gradient(std::size_t b, gradient_listener& listener) {
+  std::size_t const samples = shard(b).size();
+  float const scale = 1.0F / static_cast<float>(batches_.size(b));
+  learner_->begin();
+  if (samples == 0) {
+    learner_->nothing(listener);
+  }
+  for (std::size_t done = 0; done != samples;) {
+    auto const chosen = piece(b, done);
+    auto const images = load(chosen);
+    std::size_t const before = batches_.before(b) + done;
+    done += chosen.size();
+    prepare(b, done);
+    learner_->gradient(images, {true, first_step_ + b, before, sum_}, scale, done == samples, listener);
+  }
+  statistics_images_ += learner_->reads_images() ? samples : 0;
+  return listener.is_on_device() ? std::span<float>() : learner_->message();
+}
+
+TUTTI_DECL void replica::keep_own(std::size_t b) {
+  learner_->multiply(static_cast<float>(batch_size(b)) / static_cast<float>(shard_size(b)));
+}
+
+TUTTI_DECL normalisation replica::numbers_for(dataset const& training) const {
+  return settings_.standardise ? to_standard_scores(training) : to_unit_interval(training.shape.channels);
+}
+
+TUTTI_DECL image_batch replica::load(std::span<std::uint32_t const> chosen) {
+  if (learner_->reads_images()) {
+    return training_.load(chosen, epoch_);
+  }
+  return {{}, std::span(training_.set().labels).first(chosen.size())};
+}
+
+TUTTI_DECL void replica::prepare(std::size_t b, std::size_t done) {
+  if (!learner_->reads_images()) {
+    return;
+  }
+  if (done != shard(b).size()) {
+    training_.prepare(piece(b, done), epoch_);
+  } else if (b + 1 != batches()) {
+    training_.prepare(piece(b + 1, 0), epoch_);
+  }
+}
+
+TUTTI_DECL score<float> replica::test(std::size_t which, std::size_t parts) {
+  return learner_->reads_images() ? test_.run(*learner_, which, parts) : score<float>{};
+}
 
 }  // namespace tutti::nn

@@ -179,15 +179,15 @@ using nn::detail::cuda::memory_and_order;
 }
 
 /// Sums of two ranks, of which the other one has nothing.
-struct sums {
-  using stream_type = tutti::cuda::stream;
-
-  [[nodiscard]] static tutti::rank_type rank() { return 0; }
-  [[nodiscard]] static tutti::rank_type size() { return 2; }
-  static void share(std::span<float>) {}
-  static void sum(std::span<float>) {}
-  void enqueue(tutti::device_span<float>, stream_type& in) { device = in.native()->device; }
-  static void wait(stream_type&) {}
+struct sums : nn::any_device_sums<tutti::cuda::stream> {
+  [[nodiscard]] tutti::rank_type rank() const override { return 0; }
+  [[nodiscard]] tutti::rank_type size() const override { return 2; }
+  void share(std::span<float> /*numbers*/) override {}
+  void sum(std::span<float> /*numbers*/) override {}
+  void enqueue(tutti::device_span<float> /*numbers*/, tutti::cuda::stream& in) override {
+    device = in.native()->device;
+  }
+  void wait(tutti::cuda::stream& /*in*/) override {}
 
   int device = -1;  ///< where it was last asked to sum
 };
@@ -251,7 +251,8 @@ BOOST_AUTO_TEST_CASE(messages_are_summed_on_their_device) {
   nn::device_synchronous strategy(all);
   owner computes;
   std::array<float, 3> message{};
-  strategy.begin(nn::device_message<tutti::cuda::stream>({message.data(), message.size()}, beside, computes));
+  BOOST_TEST(strategy.begin_on_device(
+      nn::device_message<tutti::cuda::stream>({message.data(), message.size()}, beside, computes)));
   strategy.enqueued(0);
   BOOST_TEST(all.device == 1);
 }

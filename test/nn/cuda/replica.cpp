@@ -24,7 +24,6 @@
 namespace {
 
 namespace nn = tutti::nn;
-static_assert(nn::trainable<nn::cuda::replica>);
 
 [[nodiscard]] int devices() {
   int count = 0;

@@ -18,8 +18,7 @@ void on_gpus(tutti::rank_type size, std::function<void(sums_on_gpus&)> const& ra
            size,
            [&](auto& world) {
              tutti::nn::device_sums sums(world, tutti::ring{});
-             sums_on_gpus any(sums);
-             rank(any);
+             rank(sums);
              return 0;
            },
            options)) {

@@ -1,7 +1,7 @@
-// error: this strategy lacks: bool equal\(\) const
+// error: this is no strategy: give one, such as tutti::nn::synchronous ranks\(world\)
 // SPDX-License-Identifier: Apache-2.0
 //
-// A communicator in a strategy's place is refused by a member that it lacks.
+// A communicator in a strategy's place is refused, with what to give instead.
 
 #include <tutti/communicator.hpp>
 #include <tutti/nn/strategy/alone.hpp>

@@ -1,18 +1,27 @@
-// error: this strategy lacks: void unite\(std::span<float> weights\)
+// error: abstract type .*own
+// error by clang: is an abstract class
 // SPDX-License-Identifier: Apache-2.0
 //
-// A strategy that lacks a member is refused where a training begins, and the member is named.
+// A strategy that lacks a member is refused where one is made; the compiler lists what is missing behind the error.
 
 #include <tutti/nn/strategy/alone.hpp>
 #include <tutti/nn/trainer.hpp>
 
-struct own : tutti::nn::alone {
-#ifdef MISTAKE
-  void unite() {}  // hides that of `alone`
+struct own : tutti::nn::strategy {
+  [[nodiscard]] tutti::rank_type rank() const override { return 0; }
+  [[nodiscard]] tutti::rank_type size() const override { return 1; }
+  void share(std::span<float>) override {}
+  void sum(std::span<float>) override {}
+#ifndef MISTAKE
+  tutti::nn::score_of step(tutti::nn::training_step& step) override {
+    step.update();
+    return tutti::nn::score_of::all_ranks;
+  }
 #endif
 };
 
-void use(tutti::nn::replica& model, own& ranks) {
+void use(tutti::nn::replica& model) {
+  own ranks;
   tutti::nn::train(model, ranks);
 }
 

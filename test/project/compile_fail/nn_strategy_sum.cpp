@@ -1,14 +1,15 @@
-// error: this strategy lacks: void sum\(std::span<float> numbers\)
+// error: marked .*override.*, but does not override
+// error by clang: marked 'override' hides virtual member function
 // SPDX-License-Identifier: Apache-2.0
 //
-// A strategy without a member that tells strategies from other things is refused by the member's name, too.
+// A member of a strategy that has other arguments is refused by its name.
 
 #include <tutti/nn/strategy/alone.hpp>
 #include <tutti/nn/trainer.hpp>
 
 struct own : tutti::nn::alone {
 #ifdef MISTAKE
-  void sum() {}  // hides that of `alone`
+  void sum() override {}
 #endif
 };
 struct watching {

@@ -25,7 +25,7 @@ struct watching_as_const {
   void epoch(tutti::nn::epoch_result const&) const {}
 };
 struct own : tutti::nn::alone {
-  void unite(std::span<float>) {}
+  void unite(std::span<float> /*weights*/) override {}
 };
 struct options {
   int epochs = 0;

@@ -7,9 +7,9 @@
 #include <tutti/nn/checkpoint/state.hpp>
 #include <tutti/nn/detail/checkpoint/folder.hpp>
 #include <tutti/nn/detail/checkpoint/share.hpp>
+#include <tutti/nn/extend/strategy.hpp>
+#include <tutti/nn/replica.hpp>
 #include <tutti/nn/report/metrics.hpp>
-#include <tutti/nn/strategy/any_strategy.hpp>
-#include <tutti/nn/trainable.hpp>
 #include <tutti/topology/doubling.hpp>
 
 #include <algorithm>
@@ -42,15 +42,14 @@ enum class checkpoint_start { beginning, going_on };
 /// Cost of a checkpoint: a write of twice the parameters and a wait for the disk, on rank 0 or divided among all, or by
 /// each rank, with what its strategy remembers; one small gather if there are parts or layers keep statistics. Of
 /// resuming from parts of ranks' own: rank 0 reads all of them, to see that they are good, and each rank its own.
-template <group Communicator, trainable Replica>
+template <group Communicator>
 class checkpointer {
  public:
   /// Collective. With `resume` the model, its strategy, and the history, become what they were.
   /// @pre the strategy outlives this, and has made no step
   /// @throws checkpoint_error, on all ranks: the folder cannot be used, its checkpoints are all damaged or of
   ///         another training, or it has some and is not to be resumed from
-  template <strategy Strategy>
-  checkpointer(Communicator& world, Replica& model, Strategy& ranks, history& history, fingerprint training,
+  checkpointer(Communicator& world, replica& model, strategy& ranks, history& history, fingerprint training,
                checkpoint_options options, checkpoint_start how = checkpoint_start::beginning)
       : world_(world.alias()),
         model_(model),
@@ -102,9 +101,9 @@ class checkpointer {
   /// On rank 0: why the last checkpoint could not be written; empty if it was.
   [[nodiscard]] std::string const& problem() const noexcept { return problem_; }
 
-  void step(step_result const&, Replica const&) const noexcept {}
+  void step(step_result const&, replica const&) const noexcept {}
   /// Is told that a step has been made.
-  void stepped(Replica const&) {
+  void stepped(replica const&) {
     if (options_.every != 0 && step_number() % options_.every == 0) {
       save();
     }
@@ -258,8 +257,8 @@ class checkpointer {
   }
 
   Communicator world_;
-  Replica& model_;
-  any_strategy strategy_;
+  replica& model_;
+  strategy& strategy_;
   history& history_;
   checkpoint_options options_;
   bool in_parts_;  // each rank writes one

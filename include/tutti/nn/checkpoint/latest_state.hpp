@@ -5,7 +5,7 @@
 #include <tutti/nn/checkpoint/history_text.hpp>
 #include <tutti/nn/checkpoint/state.hpp>
 #include <tutti/nn/detail/checkpoint/share.hpp>
-#include <tutti/nn/trainable.hpp>
+#include <tutti/nn/replica.hpp>
 #include <tutti/topology/doubling.hpp>
 
 #include <algorithm>
@@ -19,8 +19,8 @@ namespace tutti::inline v0_1_0::nn {
 /// What layers remember stays each rank's own.
 ///
 /// Collective over the survivors. Cost: two allgathers of a few numbers, one broadcast of all numbers of a training.
-template <group Communicator, trainable Replica>
-[[nodiscard]] training_state latest_state(Communicator& world, Replica& model, history const& history) {
+template <group Communicator>
+[[nodiscard]] training_state latest_state(Communicator& world, replica& model, history const& history) {
   tutti::allgather collect{world, doubling{}};
   std::vector<training_place> places(world.size());
   training_place const own = model.place();

@@ -31,8 +31,8 @@ class server_checkpointer {
  public:
   /// Collective. With `resume` the replicas of all ranks, and the history of rank 0, become what they were.
   /// @throws checkpoint_error, on all ranks, as `checkpointer`
-  template <group Communicator, trainable Replica>
-  server_checkpointer(Communicator& world, Replica& model, history& history, fingerprint training,
+  template <group Communicator>
+  server_checkpointer(Communicator& world, replica& model, history& history, fingerprint training,
                       checkpoint_options options)
       : history_(history), expected_(detail::expected_of(model, std::move(training))) {
     std::string failure;
@@ -75,12 +75,10 @@ class server_checkpointer {
   /// On rank 0: why the last checkpoint could not be written; empty if it was.
   [[nodiscard]] std::string const& problem() const noexcept { return problem_; }
 
-  template <trainable Replica>
-  void step(step_result const&, Replica const&) const noexcept {}
+  void step(step_result const&, replica const&) const noexcept {}
   void epoch(epoch_result const&) const noexcept {}
   /// Is told that no worker is in a step.
-  template <trainable Replica>
-  void at_rest(Replica& model) {
+  void at_rest(replica& model) {
     try {
       auto const history = encode(history_);
       auto const statistics = detail::weighed_statistics(model);

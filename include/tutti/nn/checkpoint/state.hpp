@@ -3,7 +3,7 @@
 
 #include <tutti/detail/base/linkage.hpp>
 #include <tutti/extend/types.hpp>
-#include <tutti/nn/trainable.hpp>
+#include <tutti/nn/replica.hpp>
 #include <tutti/nn/training_place.hpp>
 
 #include <span>
@@ -46,8 +46,7 @@ TUTTI_DECL std::size_t restore(training_state const& from, own_numbers const& to
 
 /// The statistics of a rank's layers, and behind them the number of images that they followed; empty if there are no
 /// statistics.
-template <trainable Replica>
-[[nodiscard]] std::vector<float> weighed_statistics(Replica& model) {
+[[nodiscard]] inline std::vector<float> weighed_statistics(replica& model) {
   auto const own = model.statistics();
   std::vector<float> result(own.begin(), own.end());
   if (!result.empty()) {
@@ -61,8 +60,7 @@ template <trainable Replica>
 /// Makes a replica what it was on the same rank. Among another number of ranks, layers get the mean of
 /// what all ranks' layers remembered, by the images that each had seen, as at the end of each epoch.
 /// @pre the state is of a training like the replica's
-template <trainable Replica>
-void restore(training_state const& from, Replica& to) {
+inline void restore(training_state const& from, replica& to) {
   to.statistics_images(
       detail::restore(from, {to.parameters(), to.optimizer_state(), to.statistics(), to.rank(), to.size()}));
   to.place(from.place);

@@ -5,9 +5,30 @@
 
 namespace tutti::inline v0_1_0::nn {
 
+/// The message of a replica on a device, whatever the device.
+class any_device_message {
+ public:
+  virtual ~any_device_message() = default;
+
+  /// The message with its stream, if that is of this type; else null.
+  template <class Message>
+  [[nodiscard]] Message const* as() const noexcept {
+    return type() == &Message::tag ? static_cast<Message const*>(this) : nullptr;
+  }
+
+ protected:
+  any_device_message() = default;
+  /// Copies the message's place, not its numbers.
+  any_device_message(any_device_message const&) = default;
+  any_device_message& operator=(any_device_message const&) = default;
+
+  /// Differs between types of messages. (Instead of type information, which programs may be compiled without.)
+  [[nodiscard]] virtual void const* type() const noexcept = 0;
+};
+
 /// The message of a replica on a device, for strategies that sum it there.
 template <class Stream>
-class device_message {
+class device_message final : public any_device_message {
  public:
   /// @param beside a stream of the same device
   /// @param owner has `follow()`, which makes that stream wait for what has been computed so far, and `precede()`,
@@ -24,12 +45,17 @@ class device_message {
   [[nodiscard]] device_span<float> numbers() const noexcept { return numbers_; }
   /// For what is done with them beside the computation.
   [[nodiscard]] Stream& stream() const noexcept { return *stream_; }
-  /// What is put into the stream from now on waits for what has been put into that of the computation so far.
+  /// Makes later work in the stream wait for what has been put into that of the computation so far.
   void follow() const { follow_(owner_); }
-  /// What is computed from now on waits for what has been put into the stream so far.
+  /// Makes later computation wait for what has been put into the stream so far.
   void precede() const { precede_(owner_); }
 
  private:
+  friend any_device_message;
+  static constexpr char tag = 0;  // its address tells types apart
+
+  [[nodiscard]] void const* type() const noexcept override { return &tag; }
+
   device_span<float> numbers_;
   Stream* stream_;
   void* owner_;

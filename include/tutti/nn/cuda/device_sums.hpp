@@ -5,6 +5,7 @@
 #include <tutti/cuda/detail/device/wait.hpp>
 #include <tutti/extend/device_span.hpp>
 #include <tutti/extend/types.hpp>
+#include <tutti/nn/cuda/any_device_sums.hpp>
 #include <tutti/nn/detail/strategy/group_operations.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 
@@ -12,30 +13,24 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// What `device_synchronous` needs of a world with devices. It has kernels, so over cuda::peers it is for a .cu file,
-/// and includes nothing that nvcc cannot read; `any_device_sums` hands it to one with the trainer.
+/// The sums on devices of a world that has some. It has kernels, so over cuda::peers it is for a .cu file, and includes
+/// nothing that nvcc cannot read; a unit with the trainer knows it as `any_device_sums`.
 template <class Communicator, offers<op::allreduce> Topology>
-class device_sums {
+class device_sums : public any_device_sums<typename Communicator::transport_type::stream_type> {
  public:
-  /// What kernels are put into.
+  /// The stream that kernels are put into.
   using stream_type = typename Communicator::transport_type::stream_type;
 
   /// @pre the communicator outlives this
   explicit device_sums(Communicator& world, Topology topology = {})
       : all_(world, topology), sum_on_device_(world, topology, tutti::sum<float>{}) {}
 
-  [[nodiscard]] rank_type rank() const noexcept { return all_.rank(); }
-  /// The number of ranks.
-  [[nodiscard]] rank_type size() const noexcept { return all_.size(); }
-  /// Replaces the numbers, in host memory, by those of rank 0. Collective.
-  void share(std::span<float> numbers) { all_.share(numbers); }
-  /// Replaces the numbers, in host memory, by their sums over all ranks. Collective.
-  void sum(std::span<float> numbers) { all_.sum(numbers); }
-  /// Puts into the stream that these become their sums over all ranks. Collective.
-  void enqueue(device_span<float> numbers, stream_type& in) { sum_on_device_.enqueue(numbers, in); }
-  /// Waits until all has run that is in the stream.
-  /// @throws error if one of these sums has failed
-  void wait(stream_type& in) const { tutti::detail::device::stream_wait(all_.world(), in).run(); }
+  [[nodiscard]] rank_type rank() const noexcept override { return all_.rank(); }
+  [[nodiscard]] rank_type size() const noexcept override { return all_.size(); }
+  void share(std::span<float> numbers) override { all_.share(numbers); }
+  void sum(std::span<float> numbers) override { all_.sum(numbers); }
+  void enqueue(device_span<float> numbers, stream_type& in) override { sum_on_device_.enqueue(numbers, in); }
+  void wait(stream_type& in) override { tutti::detail::device::stream_wait(all_.world(), in).run(); }
 
  private:
   detail::group_operations<Communicator, Topology> all_;

@@ -3,8 +3,8 @@
 
 #include <tutti/extend/expects.hpp>
 #include <tutti/extend/types.hpp>
+#include <tutti/nn/cuda/any_device_sums.hpp>
 #include <tutti/nn/cuda/device_message.hpp>
-#include <tutti/nn/detail/strategy/equal_replicas.hpp>
 #include <tutti/nn/extend/strategy.hpp>
 
 #include <algorithm>
@@ -21,37 +21,39 @@ namespace tutti::inline v0_1_0::nn {
 /// All ranks' replicas are on devices of the world, with the same buckets. The host waits for the sums of each step,
 /// and learns then of ranks that failed. Initial weights, and small sums, go the way of operations on host memory.
 ///
-/// Replicas are trained by it itself: `any_strategy` knows host memory only.
-///
 ///     // in a .cu file, of a world over cuda::peers; nvcc cannot read the trainer
 ///     tutti::nn::device_sums sums(world, tutti::ring{});
-///     train_with(tutti::nn::any_device_sums<tutti::cuda::stream>(sums));
+///     train_with(sums);
 ///     // in a .cpp file
-///     tutti::nn::device_synchronous strategy(sums, bucket);
-///     tutti::nn::train(replica, strategy);
-///
-/// @tparam Sums device_sums, or any_device_sums
-template <class Sums>
-class device_synchronous : public detail::equal_replicas {
-  using stream_type = typename Sums::stream_type;
-
+///     void train_with(tutti::nn::any_device_sums<tutti::cuda::stream>& sums) {
+///       tutti::nn::device_synchronous strategy(sums, bucket);
+///       tutti::nn::train(replica, strategy);
+///     }
+template <class Stream>
+class device_synchronous : public strategy {
  public:
   /// @param bucket most bytes of a bucket, the same on all ranks; 0: the whole message is one
   /// @pre the sums outlive the strategy
-  explicit device_synchronous(Sums& sums, std::size_t bucket = 0) : sums_(sums), bucket_(bucket) {}
+  explicit device_synchronous(any_device_sums<Stream>& sums, std::size_t bucket = 0) : sums_(sums), bucket_(bucket) {}
 
-  [[nodiscard]] rank_type rank() const { return sums_.rank(); }
-  [[nodiscard]] rank_type size() const { return sums_.size(); }
-  void share(std::span<float> numbers) { sums_.share(numbers); }
-  void sum(std::span<float> numbers) { sums_.sum(numbers); }
+  [[nodiscard]] rank_type rank() const override { return sums_.rank(); }
+  [[nodiscard]] rank_type size() const override { return sums_.size(); }
+  void share(std::span<float> numbers) override { sums_.share(numbers); }
+  void sum(std::span<float> numbers) override { sums_.sum(numbers); }
 
-  /// Where the gradients will be, on the device.
-  void begin(device_message<stream_type> const& message) {
-    message_.emplace(message);
-    waiting_ = message.numbers().size();
+  /// @returns false if the message is in another kind of device memory
+  [[nodiscard]] bool begin_on_device(any_device_message const& message) override {
+    auto const* const known = message.template as<device_message<Stream>>();
+    if (known == nullptr) {
+      return false;
+    }
+    message_.emplace(*known);
+    waiting_ = known->numbers().size();
+    return true;
   }
-  /// What has been put into the stream of the computation makes the numbers from `first` on final: sums them behind it.
-  void enqueued(std::size_t first) {
+  [[nodiscard]] bool is_on_device() const noexcept override { return true; }
+  /// Sums the numbers from `first` on behind the work in the stream of the computation, which makes them final.
+  void enqueued(std::size_t first) override {
     std::size_t const most =
         bucket_ == 0 ? message_->numbers().size() : (std::max)(bucket_ / sizeof(float), std::size_t{1});
     bool follows = false;
@@ -66,7 +68,7 @@ class device_synchronous : public detail::equal_replicas {
     }
   }
   /// @throws error if a bucket's allreduce has failed; weights are then as they were
-  score_of step(training_step auto& step) {
+  score_of step(training_step& step) override {
     message_->precede();
     sums_.wait(message_->stream());
     step.update();
@@ -74,17 +76,16 @@ class device_synchronous : public detail::equal_replicas {
   }
 
   /// A message in host memory is refused.
-  void begin(std::span<float>) const {
+  void begin(std::span<float> /*message*/) override {
     expects(false,
             "device_synchronous: this rank's replica is not on a device of this world; give all ranks one that is, or "
             "use synchronous, which sums in host memory");
   }
-  void completed(std::size_t) const noexcept {}
 
  private:
-  Sums& sums_;
+  any_device_sums<Stream>& sums_;
   std::size_t bucket_;
-  std::optional<device_message<stream_type>> message_;
+  std::optional<device_message<Stream>> message_;
   std::size_t waiting_ = 0;  // numbers in front that are in no bucket yet
 };
 

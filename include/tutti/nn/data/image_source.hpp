@@ -15,6 +15,12 @@
 
 namespace tutti::inline v0_1_0::nn {
 
+/// Images as numbers, and their classes.
+struct image_batch {
+  std::span<float const> numbers;        ///< image after image
+  std::span<std::uint8_t const> labels;  ///< one for each image
+};
+
 /// Room for a batch of images, as rows of numbers, and their labels.
 class batch_room {
  public:

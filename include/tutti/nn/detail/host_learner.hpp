@@ -4,89 +4,50 @@
 #include <tutti/detail/base/linkage.hpp>
 #include <tutti/nn/detail/accumulator.hpp>
 #include <tutti/nn/extend/learner.hpp>
-#include <tutti/nn/loss/softmax_cross_entropy.hpp>
+#include <tutti/nn/gradient_listener.hpp>
+#include <tutti/nn/loss/score.hpp>
 #include <tutti/nn/model.hpp>
-#include <tutti/nn/optimizer/any_optimizer.hpp>
+#include <tutti/nn/optimizer/make_optimizer.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 namespace tutti::inline v0_1_0::nn::detail {
 
-/// A learner on the host: a model, and what follows its gradients.
-class host_learner {
+/// A learner on the host: a model, and the optimizer that follows its gradients.
+class host_learner final : public learner {
  public:
-  using made_of = model<float>;
-
   /// @pre the model was made with two attached numbers, loss and number of correct answers
   host_learner(model<float> m, settings const& settings);
-  host_learner(host_learner&&) noexcept = default;
-  host_learner& operator=(host_learner&&) = delete;
 
-  [[nodiscard]] std::size_t inputs() const { return model_.inputs(); }
-  [[nodiscard]] std::size_t outputs() const { return model_.outputs(); }
-  [[nodiscard]] std::vector<parameter_range> ranges() const { return model_.ranges(); }
-  [[nodiscard]] std::vector<double> products() const { return model_.products(); }
-  [[nodiscard]] std::span<float> parameters() noexcept { return model_.parameters(); }
-  [[nodiscard]] std::span<float const> parameters() const noexcept { return model_.parameters(); }
-  [[nodiscard]] std::span<float> message() noexcept { return model_.message(); }
-  [[nodiscard]] score<float> attached() noexcept { return {model_.attached()[0], model_.attached()[1]}; }
-  [[nodiscard]] std::span<float> statistics() noexcept { return model_.statistics(); }
-  [[nodiscard]] std::span<float> optimizer_state() { return optimizer_.state(); }
-  [[nodiscard]] std::span<binned const> sums() const noexcept { return sums_; }
+  [[nodiscard]] std::size_t inputs() const override { return model_.inputs(); }
+  [[nodiscard]] std::size_t outputs() const override { return model_.outputs(); }
+  [[nodiscard]] std::vector<parameter_range> ranges() const override { return model_.ranges(); }
+  [[nodiscard]] std::vector<double> products() const override { return model_.products(); }
+  [[nodiscard]] std::span<float> parameters() noexcept override { return model_.parameters(); }
+  [[nodiscard]] std::span<float const> parameters() const noexcept override { return model_.parameters(); }
+  [[nodiscard]] std::span<float> message() noexcept override { return model_.message(); }
+  [[nodiscard]] score<float> attached() noexcept override { return {model_.attached()[0], model_.attached()[1]}; }
+  [[nodiscard]] std::span<float> statistics() noexcept override { return model_.statistics(); }
+  [[nodiscard]] std::span<float> optimizer_state() override { return optimizer_->state(); }
+  [[nodiscard]] std::span<binned const> sums() const noexcept override { return sums_; }
 
-  void reserve(std::size_t rows) { model_.reserve(rows); }
-  void initialise(std::uint64_t seed) { model_.initialise(seed); }
-  void expect_pieces();
+  void reserve(std::size_t rows) override { model_.reserve(rows); }
+  void initialise(std::uint64_t seed) override { model_.initialise(seed); }
+  void expect_pieces() override;
 
-  void begin() noexcept;
-
-  template <class Listener>
-  void gradient(image_batch const& images, pass<float> const& how, float scale, bool last, Listener& listener) {
-    auto const x = rows_of(images);
-    auto const predictions = model_.forward(x, how);
-    auto const sum =
-        softmax_cross_entropy::differentiate<float>(predictions, images.labels, scale, model_.derivatives());
-    model_.attached()[0] = sum.loss * scale;
-    model_.attached()[1] = sum.correct * scale;
-    if (last) {
-      last_piece<Listener> end{*this, model_.message(), model_.message().size(), listener};
-      model_.backward(x, completion<float>(end));
-    } else {
-      model_.backward(x);
-      keep();
-    }
-  }
-
-  template <class Listener>
-  void nothing(Listener& listener) {
-    std::ranges::fill(model_.message(), 0.0F);
-    listener.completed(std::size_t{0});
-  }
-
-  void multiply(float factor) noexcept;
-  void update(float rate) { optimizer_.step(model_.parameters(), model_.gradients(), rate); }
-  [[nodiscard]] score<float> test(image_batch const& images);
+  void begin() noexcept override;
+  void gradient(image_batch const& images, pass<float> const& how, float scale, bool last,
+                gradient_listener& listener) override;
+  void nothing(gradient_listener& listener) override;
+  void multiply(float factor) noexcept override;
+  void update(float rate) override { optimizer_->step(model_.parameters(), model_.gradients(), rate); }
+  [[nodiscard]] score<float> test(image_batch const& images) override;
 
  private:
-  /// Makes what is final of the last piece's message final of the batch's, and passes it on.
-  template <class Listener>
-  struct last_piece {
-    void completed(float const* gradient) {
-      auto const first = static_cast<std::size_t>(gradient - message.data());
-      owner.complete(message.subspan(first, end - first), first);
-      end = first;
-      listener.completed(first);
-    }
-
-    host_learner& owner;
-    std::span<float> message;
-    std::size_t end;  // final from here on
-    Listener& listener;
-  };
-
   /// Keeps the message of a piece that is not the last.
   void keep();
   /// Adds what was kept to the last piece's message, in a part of it that begins with its number `first`; or that part
@@ -98,7 +59,7 @@ class host_learner {
   }
 
   model<float> model_;
-  any_optimizer optimizer_;
+  std::unique_ptr<optimizer<float>> optimizer_;
   bool reproducible_;
   accumulator pieces_{0};
   std::vector<binned> sums_;

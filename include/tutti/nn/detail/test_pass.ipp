@@ -1,11 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/reduction/deposit.hpp>
+#include <tutti/nn/data/sampler.hpp>
 #include <tutti/nn/detail/test_pass.hpp>
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
 
 namespace tutti::inline v0_1_0::nn::detail {
 
 TUTTI_DECL test_pass::test_pass(image_source images, std::size_t piece, bool reproducible)
     : images_(std::move(images), piece, loading::when_asked), order_(piece), reproducible_(reproducible) {}
+
+TUTTI_DECL score<float> test_pass::run(learner& by, std::size_t which, std::size_t parts) {
+  portion const own(size(), static_cast<rank_type>(which), static_cast<rank_type>(parts), reproducible_ ? piece() : 1);
+  std::size_t next = own.first;
+  std::size_t const end = next + own.length;
+  score<float> sum;
+  sums_.fill(binned{});
+  while (next != end) {
+    auto const part = std::span(order_).first((std::min)(piece(), end - next));
+    std::iota(part.begin(), part.end(), static_cast<std::uint32_t>(next));
+    auto const more = by.test(images_.load(part, 0));
+    sum.loss += more.loss;
+    sum.correct += more.correct;
+    if (reproducible_) {
+      float const numbers[] = {more.loss, more.correct};
+      tutti::detail::deposit(std::span(numbers), sums_);
+    }
+    next += part.size();
+  }
+  return sum;
+}
 
 }  // namespace tutti::nn::detail

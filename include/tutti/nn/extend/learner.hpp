@@ -1,68 +1,122 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/nn/data/image_batch.hpp>
-#include <tutti/nn/extend/gradient_listener.hpp>
+#include <tutti/nn/data/image_source.hpp>
+#include <tutti/nn/gradient_listener.hpp>
 #include <tutti/nn/loss/score.hpp>
 #include <tutti/nn/parameter_range.hpp>
 #include <tutti/nn/pass.hpp>
-#include <tutti/nn/settings.hpp>
 #include <tutti/reduction/binned.hpp>
 
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
 
 namespace tutti::inline v0_1_0::nn {
 
-/// What computes for a replica: a model with its optimizer, on the host or on a device. It knows batches, but neither
-/// ranks nor where images come from.
+class any_device_message;  // nn/cuda/device_message.hpp
+
+/// The part of a replica that computes: a model with its optimizer, on the host or on a device. It knows batches, but
+/// neither ranks nor where images come from.
 ///
-///   - Made of `made_of` and the settings. `reserve(rows)` makes room for batches of so many rows, `initialise(seed)`
-///     draws the first weights, the same as of a host's model of the same layers; neither is called where gradients are
-///     not computed. `expect_pieces()`: from now on a message may be the sum over several pieces of a batch.
-///   - `parameters`, `message`, `statistics`, `optimizer_state` are host memory, laid out as `model` says. They may be
-///     written, if the learner is not const, until it computes again, which then reads what was written; what it
-///     computed is to be asked for again. `sums` are a reproducible learner's accumulators.
-///   - `begin()`, then `gradient(images, how, scale, last, listener)` for each piece of a batch: the message becomes
-///     `scale` times the gradients, the loss and the number of correct answers, summed over the pieces since `begin`.
-///     The `gradient_listener` of the last piece hears what of `message()`, as it was when `gradient` was called, is
-///     final.
-///   - A learner on a device may have `on_device()`, a device_message; then a listener may have `enqueued(first)`.
-///     `gradient` and `nothing` tell it that instead: what has been put into the device's stream makes all of the
-///     message there, from `first` on, final. `update` then follows what the device holds.
-///   - `nothing(listener)`: the message is zeros. `attached()` are the two numbers behind the gradients.
-///   - `multiply(factor)` multiplies the message, `update(rate)` follows it, as the host memory holds it.
-///   - `test(images)` is the score of a batch, summed.
-template <class L>
-concept learner =
-    std::move_constructible<L> &&
-    requires(L& l, L const& c, typename L::made_of made, settings const& settings, std::size_t rows, std::uint64_t seed,
-             image_batch const& images, pass<float> const& how, float number, bool last, no_listener& listener) {
-      requires std::constructible_from<L, typename L::made_of, nn::settings const&>;
-      { c.inputs() } -> std::same_as<std::size_t>;
-      { c.outputs() } -> std::same_as<std::size_t>;
-      { c.ranges() } -> std::same_as<std::vector<parameter_range>>;
-      { c.products() } -> std::same_as<std::vector<double>>;
-      { l.parameters() } -> std::same_as<std::span<float>>;
-      { c.parameters() } -> std::same_as<std::span<float const>>;
-      { l.message() } -> std::same_as<std::span<float>>;
-      { l.statistics() } -> std::same_as<std::span<float>>;
-      { l.optimizer_state() } -> std::same_as<std::span<float>>;
-      { c.sums() } -> std::same_as<std::span<binned const>>;
-      l.reserve(rows);
-      l.initialise(seed);
-      l.expect_pieces();
-      l.begin();
-      l.gradient(images, how, number, last, listener);
-      l.nothing(listener);
-      l.multiply(number);
-      { l.attached() } -> std::same_as<score<float>>;
-      l.update(number);
-      { l.test(images) } -> std::same_as<score<float>>;
-    };
+/// The numbers that it shows are host memory. They may be written until the learner computes again, which then reads
+/// what was written; what it computed is to be asked for again.
+class learner {
+ public:
+  learner() = default;
+  learner(learner const&) = delete;
+  learner& operator=(learner const&) = delete;
+  virtual ~learner() = default;
+
+  /// The numbers of an image.
+  [[nodiscard]] virtual std::size_t inputs() const = 0;
+  /// The number of classes.
+  [[nodiscard]] virtual std::size_t outputs() const = 0;
+  /// The ranges of each layer's parameters, in their order.
+  [[nodiscard]] virtual std::vector<parameter_range> ranges() const = 0;
+  /// The multiplications of each of these layers, for an image.
+  [[nodiscard]] virtual std::vector<double> products() const = 0;
+
+  /// The weights.
+  [[nodiscard]] virtual std::span<float> parameters() = 0;
+  [[nodiscard]] virtual std::span<float const> parameters() const = 0;
+  /// The gradients, and behind them the loss and the number of correct answers.
+  [[nodiscard]] virtual std::span<float> message() = 0;
+  /// The message on the device that computes it; null: it is computed in host memory, or not to be summed elsewhere.
+  [[nodiscard]] virtual any_device_message const* on_device() { return nullptr; }
+  /// The two numbers behind the gradients.
+  [[nodiscard]] virtual score<float> attached() = 0;
+  /// The numbers that layers keep without learning them.
+  [[nodiscard]] virtual std::span<float> statistics() = 0;
+  /// The numbers that the optimizer remembers between steps.
+  [[nodiscard]] virtual std::span<float> optimizer_state() = 0;
+  /// The accumulators of a reproducible learner, one for each number of the message.
+  [[nodiscard]] virtual std::span<binned const> sums() const { return {}; }
+
+  /// False if gradients are simulated: then a batch has labels, which tell how many images there are, and no numbers.
+  [[nodiscard]] virtual bool reads_images() const { return true; }
+
+  /// Makes room for batches of this many images.
+  virtual void reserve(std::size_t rows) = 0;
+  /// Draws the first weights: for the same layers and seed, those of a model on the host.
+  virtual void initialise(std::uint64_t seed) = 0;
+  /// From now on a message may be the sum over several pieces of a batch.
+  virtual void expect_pieces() = 0;
+
+  /// A batch begins, of one or more pieces.
+  virtual void begin() = 0;
+  /// Adds `scale` times the gradients, the loss and the number of correct answers of a piece to the message.
+  /// @param last with the batch's last piece the listener is told of the message, as `message()` was when this was
+  ///        called, or of `on_device()` if the listener is there
+  virtual void gradient(image_batch const& images, pass<float> const& how, float scale, bool last,
+                        gradient_listener& listener) = 0;
+  /// Makes the message zeros, and tells the listener.
+  virtual void nothing(gradient_listener& listener) = 0;
+  /// Multiplies the message.
+  virtual void multiply(float factor) = 0;
+  /// The weights follow the message: as the host memory holds it, or as the device does, if it was summed there.
+  virtual void update(float rate) = 0;
+  /// The score of a batch, summed.
+  [[nodiscard]] virtual score<float> test(image_batch const& images) = 0;
+};
+
+/// A learner that does what another one does, but for what a derived class overrides.
+class learner_adaptor : public learner {
+ public:
+  /// Takes over the other learner.
+  explicit learner_adaptor(std::unique_ptr<learner> inner) noexcept : inner_(std::move(inner)) {}
+
+  [[nodiscard]] std::size_t inputs() const override { return inner_->inputs(); }
+  [[nodiscard]] std::size_t outputs() const override { return inner_->outputs(); }
+  [[nodiscard]] std::vector<parameter_range> ranges() const override { return inner_->ranges(); }
+  [[nodiscard]] std::vector<double> products() const override { return inner_->products(); }
+  [[nodiscard]] std::span<float> parameters() override { return inner_->parameters(); }
+  [[nodiscard]] std::span<float const> parameters() const override { return std::as_const(*inner_).parameters(); }
+  [[nodiscard]] std::span<float> message() override { return inner_->message(); }
+  [[nodiscard]] any_device_message const* on_device() override { return inner_->on_device(); }
+  [[nodiscard]] score<float> attached() override { return inner_->attached(); }
+  [[nodiscard]] std::span<float> statistics() override { return inner_->statistics(); }
+  [[nodiscard]] std::span<float> optimizer_state() override { return inner_->optimizer_state(); }
+  [[nodiscard]] std::span<binned const> sums() const override { return inner_->sums(); }
+  [[nodiscard]] bool reads_images() const override { return inner_->reads_images(); }
+  void reserve(std::size_t rows) override { inner_->reserve(rows); }
+  void initialise(std::uint64_t seed) override { inner_->initialise(seed); }
+  void expect_pieces() override { inner_->expect_pieces(); }
+  void begin() override { inner_->begin(); }
+  void gradient(image_batch const& images, pass<float> const& how, float scale, bool last,
+                gradient_listener& listener) override {
+    inner_->gradient(images, how, scale, last, listener);
+  }
+  void nothing(gradient_listener& listener) override { inner_->nothing(listener); }
+  void multiply(float factor) override { inner_->multiply(factor); }
+  void update(float rate) override { inner_->update(rate); }
+  [[nodiscard]] score<float> test(image_batch const& images) override { return inner_->test(images); }
+
+ private:
+  std::unique_ptr<learner> inner_;
+};
 
 }  // namespace tutti::nn

@@ -40,10 +40,8 @@ struct nesterov {
 /// The same weights and gradients give the same bits on every rank: the state is a function of them
 /// alone, and each element is computed by itself.
 template <class T, class Momentum = heavy_ball>
-class sgd {
+class sgd : public optimizer<T> {
  public:
-  using value_type = T;
-
   /// @pre 0 <= momentum < 1, 0 <= decay
   explicit sgd(std::size_t parameters, T momentum, T decay = 0)
       : velocity_(parameters), momentum_(momentum), decay_(decay) {
@@ -52,7 +50,7 @@ class sgd {
   }
 
   /// One step. Cost: one pass over three vectors, no allocation.
-  void step(std::span<T> weights, std::span<T const> gradients, T rate) {
+  void step(std::span<T> weights, std::span<T const> gradients, T rate) override {
     expects(weights.size() == velocity_.size() && gradients.size() == velocity_.size(),
             "sgd: the optimizer was made for ", velocity_.size(), " parameters, and a step has ", weights.size(),
             " weights and ", gradients.size(), " gradients");
@@ -64,7 +62,7 @@ class sgd {
   }
 
   /// One number for each weight.
-  [[nodiscard]] std::span<T> state() noexcept { return velocity_; }
+  [[nodiscard]] std::span<T> state() noexcept override { return velocity_; }
 
  private:
   template <class Decayed>
@@ -80,7 +78,5 @@ class sgd {
   T momentum_;
   T decay_;
 };
-
-static_assert(optimizer<sgd<float>> && optimizer<sgd<float, nesterov>>);
 
 }  // namespace tutti::nn

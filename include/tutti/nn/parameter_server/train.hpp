@@ -11,24 +11,49 @@
 #include <tutti/nn/detail/parameter_server/server.hpp>
 #include <tutti/nn/detail/parameter_server/shard.hpp>
 #include <tutti/nn/detail/parameter_server/work.hpp>
-#include <tutti/nn/detail/slowdown.hpp>
 #include <tutti/nn/parameter_server/consistency.hpp>
 #include <tutti/nn/parameter_server/figures.hpp>
 #include <tutti/nn/parameter_server/regulariser.hpp>
 #include <tutti/nn/parameter_server/roles.hpp>
-#include <tutti/nn/trainable.hpp>
+#include <tutti/nn/replica.hpp>
 #include <tutti/nn/trainer.hpp>
 
 #include <utility>
 
 namespace tutti::inline v0_1_0::nn::parameter_server {
 
-/// Workers are as fast as they are. Another pace is called before each gradient, with the worker's number and how long
-/// the last one took it: where one worker shall be slower than others.
+/// Ranks are as fast as they are. Another pace is called before each gradient, with the worker's number and how long
+/// the last one took it: where one worker shall be slower than others. On servers, `resume()` and `hold()` of a pace
+/// that has them are called around all that a server computes.
 struct full_speed {
   /// Returns at once.
   void operator()(rank_type /*worker*/, duration /*last*/) const noexcept {}
 };
+
+namespace detail {
+
+/// The part of a pace that is for servers.
+template <class Pace>
+class serving_pace_of final : public serving_pace {
+ public:
+  explicit serving_pace_of(Pace& pace) noexcept : pace_(pace) {}
+
+  void resume() override {
+    if constexpr (requires { pace_.resume(); }) {
+      pace_.resume();
+    }
+  }
+  void hold() override {
+    if constexpr (requires { pace_.hold(); }) {
+      pace_.hold();
+    }
+  }
+
+ private:
+  [[maybe_unused]] Pace& pace_;
+};
+
+}  // namespace detail
 
 /// Trains with parameter servers: the first ranks are servers that hold the weights, all others workers that compute
 /// gradients. Every rank calls this with the same arguments but for its replica, which on worker w is made for rank w
@@ -48,8 +73,8 @@ struct full_speed {
 ///        worker after each step, with how many it has made, on a server with how many updates it has made
 /// @returns on rank 0, the figures of all ranks; empty elsewhere
 /// @throws error; precondition_error where there are no workers, or more servers than parameters; on rank 0 diverged
-template <group Communicator, trainable Replica, class Pace, observer<Replica>... Observers>
-summary train(Communicator& world, roles const& roles, Replica& model, consistency how, regulariser extra, Pace pace,
+template <group Communicator, class Pace, observer... Observers>
+summary train(Communicator& world, roles const& roles, replica& model, consistency how, regulariser extra, Pace pace,
               Observers&... observers) {
   settings const& settings = model.settings();
   expects(roles.size() == world.size(), "parameter server: the roles are of ", roles.size(),
@@ -76,8 +101,8 @@ summary train(Communicator& world, roles const& roles, Replica& model, consisten
   auto const among_servers = detail::connect_servers(world, roles);
   detail::shard shard(layout, world.rank(), how, settings, model.plan(), extra, roles.workers(), model.parameters(),
                       model.optimizer_state(), model.plan().steps_before(model.place().epoch));
-  detail::server<Communicator> self(world, std::move(channels), std::move(shard),
-                                    nn::detail::slowdown(model.speed().factor));
+  detail::serving_pace_of<Pace> serving(pace);
+  detail::server<Communicator> self(world, std::move(channels), std::move(shard), &serving);
   auto served = [&, told = self.clock()]() mutable {
     if (std::exchange(told, self.clock()) != self.clock()) {
       advanced(self.clock());
@@ -89,14 +114,14 @@ summary train(Communicator& world, roles const& roles, Replica& model, consisten
     return {};
   }
   detail::scheduler tasks(how, roles.workers(), model.plan(), model.place().epoch);
-  detail::reporter<Replica, Observers...> tell(tasks, model, world.transport().now(), observers...);
+  detail::reporter<Observers...> tell(tasks, model, world.transport().now(), observers...);
   self.run(
       &tasks,
       [&, served]() mutable {
         tell.tell(world.transport().now());
         served();
       },
-      detail::resting<Replica, Observers...>(tasks, model, observers...));
+      detail::resting<Observers...>(tasks, model, observers...));
   summary all{detail::gather(world, roles, among_servers, self.own_figures()), self.lost()};
   for (rank_type w = 0; w != roles.workers(); ++w) {
     all.ranks.push_back(self.worker_figures(w));

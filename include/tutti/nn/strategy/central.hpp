@@ -6,7 +6,6 @@
 #include <tutti/extend/topology.hpp>
 #include <tutti/extend/types.hpp>
 #include <tutti/nn/extend/strategy.hpp>
-#include <tutti/nn/strategy/synchronous.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 
 #include <cstddef>
@@ -18,27 +17,26 @@ namespace tutti::inline v0_1_0::nn {
 /// out is as long as the weights, so it is what a parameter server sends; over a transport with a group
 /// (`udp_multicast`) that leaves it once, however many ranks there are.
 template <class Communicator, offers<op::reduce> Collecting, offers<op::broadcast> Distributing>
-class central : public detail::steps_by_sums<central<Communicator, Collecting, Distributing>> {
+class central : public summing_strategy {
  public:
   /// Over a communicator, by topologies that collect gradients and distribute weights.
   central(Communicator& world, Collecting collecting, Distributing distributing)
       : world_(world.alias()), collect_(world, collecting, tutti::sum<float>{}), distribute_(world, distributing) {}
 
-  [[nodiscard]] rank_type rank() const noexcept { return world_.rank(); }
-  [[nodiscard]] rank_type size() const noexcept { return world_.size(); }
+  [[nodiscard]] rank_type rank() const noexcept override { return world_.rank(); }
+  [[nodiscard]] rank_type size() const noexcept override { return world_.size(); }
 
   /// Cost: one broadcast.
-  void share(std::span<float> numbers) { distribute_(numbers, 0); }
+  void share(std::span<float> numbers) override { distribute_(numbers, 0); }
   /// Cost: one reduce and one broadcast.
-  void sum(std::span<float> numbers) {
+  void sum(std::span<float> numbers) override {
     collect_(numbers, 0);
     distribute_(numbers, 0);
   }
-  void begin(std::span<float> message) noexcept { message_ = message; }
-  void completed(std::size_t) const noexcept {}
+  void begin(std::span<float> message) noexcept override { message_ = message; }
   /// The message becomes the sums.
   /// @throws error if an operation has failed; the message is then of no use
-  void finish() { sum(message_); }
+  void finish() override { sum(message_); }
 
  private:
   mutable Communicator world_;

@@ -4,7 +4,6 @@
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/broadcast.hpp>
 #include <tutti/extend/expects.hpp>
-#include <tutti/nn/detail/strategy/equal_replicas.hpp>
 #include <tutti/nn/extend/strategy.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/topology/binary_tree.hpp>
@@ -31,7 +30,7 @@ concept lossy_sum =
 ///
 ///     nn::compressed strategy(world, nn::gathered(world, nn::top_k(0.01), nn::feedback()), nn::replica::attached);
 template <class Communicator, lossy_sum Sum>
-class compressed : public detail::steps_by_sums<compressed<Communicator, Sum>> {
+class compressed : public summing_strategy {
  public:
   /// @param attached how many numbers at a message's end are no gradients
   compressed(Communicator& world, Sum sum, std::size_t attached)
@@ -41,34 +40,35 @@ class compressed : public detail::steps_by_sums<compressed<Communicator, Sum>> {
         sum_(std::move(sum)),
         attached_(attached) {}
 
-  [[nodiscard]] rank_type rank() const noexcept { return world_.rank(); }
-  [[nodiscard]] rank_type size() const noexcept { return world_.size(); }
+  [[nodiscard]] rank_type rank() const noexcept override { return world_.rank(); }
+  [[nodiscard]] rank_type size() const noexcept override { return world_.size(); }
 
-  void share(std::span<float> numbers) { share_(numbers, 0); }
-  void sum(std::span<float> numbers) { exact_(numbers); }
+  void share(std::span<float> numbers) override { share_(numbers, 0); }
+  void sum(std::span<float> numbers) override { exact_(numbers); }
 
   /// @pre the message outlives `finish`
-  void begin(std::span<float> message) {
+  void begin(std::span<float> message) override {
     expects(message.size() >= attached_, "compressed: a message of ", message.size(), " numbers is shorter than the ",
             attached_, " attached ones");
     message_ = message;
   }
-  void completed(std::size_t) noexcept {}
 
   /// @throws error as collectives do
-  void finish() {
+  void finish() override {
     exact_(message_.last(attached_));
     sum_.sum(message_.first(message_.size() - attached_));
   }
 
-  [[nodiscard]] static constexpr rank_memory remembers() noexcept { return rank_memory::strategy; }
-  [[nodiscard]] float momentum() const noexcept
-    requires keeps_momentum<Sum>
-  {
-    return sum_.momentum();
+  [[nodiscard]] rank_memory remembers() const noexcept override { return rank_memory::strategy; }
+  [[nodiscard]] float momentum() const noexcept override {
+    if constexpr (requires { sum_.momentum(); }) {
+      return sum_.momentum();
+    } else {
+      return 0;
+    }
   }
-  void save(packer& to) const { sum_.save(to); }
-  [[nodiscard]] bool load(unpacker& from, std::size_t weights) { return sum_.load(from, weights); }
+  void save(packer& to) override { sum_.save(to); }
+  [[nodiscard]] bool load(unpacker& from, std::size_t weights) override { return sum_.load(from, weights); }
 
  private:
   Communicator world_;

@@ -32,7 +32,7 @@ namespace tutti::inline v0_1_0::nn {
 ///
 /// Memory: as `local_sgd`. Cost: one allreduce of the weights per round.
 template <class Communicator, offers<op::allreduce> Topology>
-class federated {
+class federated : public strategy {
  public:
   /// What a round is, the same on all ranks.
   struct rounds {
@@ -51,19 +51,17 @@ class federated {
     choose();
   }
 
-  [[nodiscard]] rank_type rank() const noexcept { return local_.rank(); }
-  [[nodiscard]] rank_type size() const noexcept { return local_.size(); }
-  [[nodiscard]] static constexpr bool equal() noexcept { return false; }
-  [[nodiscard]] bool takes_part() const noexcept { return std::ranges::count(clients(), rank()) != 0; }
+  [[nodiscard]] rank_type rank() const noexcept override { return local_.rank(); }
+  [[nodiscard]] rank_type size() const noexcept override { return local_.size(); }
+  [[nodiscard]] bool equal() const noexcept override { return false; }
+  [[nodiscard]] bool takes_part() const noexcept override { return std::ranges::count(clients(), rank()) != 0; }
   /// Of this round, in no order.
   [[nodiscard]] std::span<rank_type const> clients() const noexcept { return std::span(order_).first(clients_); }
 
-  void share(std::span<float> numbers) { local_.share(numbers); }
-  void sum(std::span<float> numbers) { local_.sum(numbers); }
-  static constexpr void begin(std::span<float>) noexcept {}
-  static constexpr void completed(std::size_t) noexcept {}
+  void share(std::span<float> numbers) override { local_.share(numbers); }
+  void sum(std::span<float> numbers) override { local_.sum(numbers); }
 
-  score_of step(training_step auto& step) {
+  score_of step(training_step& step) override {
     auto const scope = local_.step(step);
     if (local_.steps_apart() == 0) {
       ++round_;
@@ -71,15 +69,15 @@ class federated {
     }
     return scope;
   }
-  void unite(std::span<float> weights) { local_.unite(weights); }
-  void resume(std::span<float> weights) { local_.resume(weights); }
+  void unite(std::span<float> weights) override { local_.unite(weights); }
+  void resume(std::span<float> weights) override { local_.resume(weights); }
 
-  [[nodiscard]] static constexpr rank_memory remembers() noexcept { return rank_memory::replica; }
-  void save(packer& to) const {
+  [[nodiscard]] rank_memory remembers() const noexcept override { return rank_memory::replica; }
+  void save(packer& to) override {
     to.number(round_);
     local_.save(to);
   }
-  [[nodiscard]] bool load(unpacker& from, std::size_t weights) {
+  [[nodiscard]] bool load(unpacker& from, std::size_t weights) override {
     round_ = from.number();
     choose();
     return local_.load(from, weights);

@@ -5,7 +5,6 @@
 #include <tutti/collective/request.hpp>
 #include <tutti/extend/expects.hpp>
 #include <tutti/nn/detail/strategy/block_exponents.hpp>
-#include <tutti/nn/detail/strategy/equal_replicas.hpp>
 #include <tutti/nn/detail/strategy/group_operations.hpp>
 #include <tutti/nn/extend/strategy.hpp>
 #include <tutti/reduction/arithmetic.hpp>
@@ -46,7 +45,7 @@ using fixed_point_scale = std::variant<constant_factor, shared_exponents>;
 /// Sources: Lao and others, "ATP", NSDI 2021 (a constant factor, overflows again as floats); Sapio and others,
 /// "SwitchML", NSDI 2021 (exponents that the next packet's workers agree on).
 template <class Communicator, offers<op::allreduce> Topology>
-class fixed_point : public detail::steps_by_sums<fixed_point<Communicator, Topology>> {
+class fixed_point : public summing_strategy {
  public:
   /// @param bucket most bytes of a bucket, the same on all ranks; 0: the whole message is one
   /// @param attached how many numbers at a message's end are no gradients
@@ -60,19 +59,19 @@ class fixed_point : public detail::steps_by_sums<fixed_point<Communicator, Topol
         bucket_(bucket),
         attached_(attached) {}
 
-  [[nodiscard]] rank_type rank() const noexcept { return all_.rank(); }
-  [[nodiscard]] rank_type size() const noexcept { return all_.size(); }
+  [[nodiscard]] rank_type rank() const noexcept override { return all_.rank(); }
+  [[nodiscard]] rank_type size() const noexcept override { return all_.size(); }
   /// Numbers that were summed again as floats, in all steps so far; the same on all ranks.
   [[nodiscard]] std::uint64_t const& overflows() const noexcept { return overflows_; }
 
   /// Cost: one broadcast.
-  void share(std::span<float> numbers) { all_.share(numbers); }
+  void share(std::span<float> numbers) override { all_.share(numbers); }
   /// Of floats. Cost: one allreduce.
-  void sum(std::span<float> numbers) { all_.sum(numbers); }
+  void sum(std::span<float> numbers) override { all_.sum(numbers); }
 
   /// Cost: no allocation from the second message of a size on.
   /// @pre the message outlives `finish`, or the strategy
-  void begin(std::span<float> message) {
+  void begin(std::span<float> message) override {
     expects(message.size() >= attached_, "fixed_point: a message of ", message.size(), " numbers is shorter than the ",
             attached_, " attached ones");
     maxima_under_way_.clear();  // those of a step that failed
@@ -93,7 +92,7 @@ class fixed_point : public detail::steps_by_sums<fixed_point<Communicator, Topol
 
   /// Starts what can be started, and moves on what is under way.
   /// @pre follows `begin`
-  void completed(std::size_t first) {
+  void completed(std::size_t first) override {
     complete_from_ = (std::min)(complete_from_, first);
     start(waiting::no);
     all_.world().poll();
@@ -101,7 +100,7 @@ class fixed_point : public detail::steps_by_sums<fixed_point<Communicator, Topol
 
   /// The message becomes the sums.
   /// @throws error if an allreduce has failed; the message is then of no use
-  void finish() {
+  void finish() override {
     complete_from_ = 0;
     start(waiting::yes);
     for (auto& one : sums_under_way_) {

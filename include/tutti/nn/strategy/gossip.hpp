@@ -43,7 +43,7 @@ namespace tutti::inline v0_1_0::nn {
 /// Memory: for each of s + 1 exchanges, the weights and those of each neighbour. Cost per step: a message as
 /// long as the weights to each neighbour and one from each, and one pass over them.
 template <class Communicator, offers<op::allreduce> Topology>
-class gossip {
+class gossip : public strategy {
  public:
   /// @param topology for what all do together: initial weights, and the mean of all for tests
   /// @param graph, staleness the same on all ranks
@@ -57,19 +57,17 @@ class gossip {
         exchanges_(staleness + 1),
         pull_(around_.weight() / static_cast<float>(staleness + 1)) {}
 
-  [[nodiscard]] rank_type rank() const noexcept { return all_.rank(); }
-  [[nodiscard]] rank_type size() const noexcept { return all_.size(); }
-  [[nodiscard]] static constexpr bool equal() noexcept { return false; }
-  [[nodiscard]] static constexpr bool takes_part() noexcept { return true; }
+  [[nodiscard]] rank_type rank() const noexcept override { return all_.rank(); }
+  [[nodiscard]] rank_type size() const noexcept override { return all_.size(); }
+  [[nodiscard]] bool equal() const noexcept override { return false; }
 
-  void share(std::span<float> numbers) { all_.share(numbers); }
-  void sum(std::span<float> numbers) { all_.sum(numbers); }
-  static constexpr void begin(std::span<float>) noexcept {}
+  void share(std::span<float> numbers) override { all_.share(numbers); }
+  void sum(std::span<float> numbers) override { all_.sum(numbers); }
   /// Moves exchanges on.
-  void completed(std::size_t) { all_.world().poll(); }
+  void completed(std::size_t /*first*/) override { all_.world().poll(); }
 
   /// @throws error if an exchange has failed
-  score_of step(training_step auto& step) {
+  score_of step(training_step& step) override {
     step.update_alone();
     auto const weights = step.parameters();
     while (settled_ != begun_ && (begun_ - settled_ == exchanges_.size() || oldest().arrived())) {
@@ -80,7 +78,7 @@ class gossip {
   }
 
   /// Settles all exchanges. Cost: one allreduce of the weights.
-  void unite(std::span<float> weights) {
+  void unite(std::span<float> weights) override {
     while (settled_ != begun_) {
       settle(weights);
     }
@@ -91,11 +89,11 @@ class gossip {
     all_.sum(weights);
     std::ranges::for_each(weights, [n = static_cast<float>(size())](float& weight) { weight /= n; });
   }
-  void resume(std::span<float> weights) { std::ranges::copy(own_, weights.begin()); }
+  void resume(std::span<float> weights) override { std::ranges::copy(own_, weights.begin()); }
 
-  [[nodiscard]] static constexpr rank_memory remembers() noexcept { return rank_memory::replica; }
+  [[nodiscard]] rank_memory remembers() const noexcept override { return rank_memory::replica; }
   /// Waits for the exchanges that are under way, and settles none.
-  void save(packer& to) {
+  void save(packer& to) override {
     to.number(begun_).number(settled_);
     for (std::uint64_t k = settled_; k != begun_; ++k) {
       auto& one = exchanges_[k % exchanges_.size()];
@@ -106,7 +104,7 @@ class gossip {
       }
     }
   }
-  [[nodiscard]] bool load(unpacker& from, std::size_t weights) {
+  [[nodiscard]] bool load(unpacker& from, std::size_t weights) override {
     begun_ = from.number();
     settled_ = from.number();
     bool good = from.good() && settled_ <= begun_ && begun_ - settled_ <= exchanges_.size();

@@ -26,7 +26,7 @@ namespace tutti::inline v0_1_0::nn {
 ///
 /// Memory: two vectors more, as long as the weights. Cost: one allreduce of the weights every few steps.
 template <class Communicator, offers<op::allreduce> Topology>
-class local_sgd {
+class local_sgd : public strategy {
  public:
   /// @param every how many steps, the same number on all ranks
   /// @pre the communicator outlives the strategy
@@ -35,23 +35,20 @@ class local_sgd {
     expects(every > 0, "local_sgd: weights must be averaged after 1 step or more, not 0");
   }
 
-  [[nodiscard]] rank_type rank() const noexcept { return all_.rank(); }
-  [[nodiscard]] rank_type size() const noexcept { return all_.size(); }
-  [[nodiscard]] bool equal() const noexcept { return every_ == 1; }
-  [[nodiscard]] static constexpr bool takes_part() noexcept { return true; }
+  [[nodiscard]] rank_type rank() const noexcept override { return all_.rank(); }
+  [[nodiscard]] rank_type size() const noexcept override { return all_.size(); }
+  [[nodiscard]] bool equal() const noexcept override { return every_ == 1; }
   /// Steps since weights were last the same everywhere.
   [[nodiscard]] std::size_t steps_apart() const noexcept { return steps_; }
 
-  void share(std::span<float> numbers) {
+  void share(std::span<float> numbers) override {
     all_.share(numbers);
     steps_ = 0;
     images_ = 0;
   }
-  void sum(std::span<float> numbers) { all_.sum(numbers); }
-  static constexpr void begin(std::span<float>) noexcept {}
-  static constexpr void completed(std::size_t) noexcept {}
+  void sum(std::span<float> numbers) override { all_.sum(numbers); }
 
-  score_of step(training_step auto& step) {
+  score_of step(training_step& step) override {
     step.update_alone();
     images_ += step.samples();
     if (++steps_ != every_) {
@@ -65,21 +62,21 @@ class local_sgd {
   }
 
   /// Cost: one allreduce of the weights, unless they are the same.
-  void unite(std::span<float> weights) {
+  void unite(std::span<float> weights) override {
     if (steps_ != 0) {
       own_.assign(weights.begin(), weights.end());
       average(weights, {}, 0);
     }
   }
-  void resume(std::span<float> weights) {
+  void resume(std::span<float> weights) override {
     if (steps_ != 0) {
       std::ranges::copy(own_, weights.begin());
     }
   }
 
-  [[nodiscard]] static constexpr rank_memory remembers() noexcept { return rank_memory::replica; }
-  void save(packer& to) const { to.number(steps_).number(images_); }
-  [[nodiscard]] bool load(unpacker& from, std::size_t) {
+  [[nodiscard]] rank_memory remembers() const noexcept override { return rank_memory::replica; }
+  void save(packer& to) override { to.number(steps_).number(images_); }
+  [[nodiscard]] bool load(unpacker& from, std::size_t /*weights*/) override {
     steps_ = from.number_as<std::size_t>();
     images_ = from.number_as<std::size_t>();
     return from.good() && steps_ < every_;

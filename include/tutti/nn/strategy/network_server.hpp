@@ -6,7 +6,6 @@
 #include <tutti/extend/expects.hpp>
 #include <tutti/extend/network_operation.hpp>
 #include <tutti/extend/types.hpp>
-#include <tutti/nn/detail/strategy/equal_replicas.hpp>
 #include <tutti/nn/detail/strategy/group_operations.hpp>
 #include <tutti/nn/extend/strategy.hpp>
 #include <tutti/nn/settings.hpp>
@@ -60,7 +59,7 @@ struct pushed_gradients : tutti::sum<float> {
 /// gradients and one of the weights per rank and step. Nothing is sent before all gradients are complete.
 template <class Communicator>
   requires holds_weights<typename Communicator::transport_type>
-class network_server : public detail::equal_replicas {
+class network_server : public strategy {
  public:
   /// @param bucket most bytes of an operation, of which several are under way, the same on all ranks; 0: one is all
   /// @pre the communicator outlives the strategy, and there is one such strategy at a time over its transport
@@ -81,15 +80,13 @@ class network_server : public detail::equal_replicas {
     expects(bucket == 0 || bucket_ != 0, "network_server: a bucket takes at least a block of ", block * sizeof(float),
             " bytes, not ", bucket);
   }
-  network_server(network_server const&) = delete;
-  network_server& operator=(network_server const&) = delete;
-  ~network_server() { all_.world().transport().let_go(); }
+  ~network_server() override { all_.world().transport().let_go(); }
 
-  [[nodiscard]] rank_type rank() const noexcept { return all_.rank(); }
-  [[nodiscard]] rank_type size() const noexcept { return all_.size(); }
+  [[nodiscard]] rank_type rank() const noexcept override { return all_.rank(); }
+  [[nodiscard]] rank_type size() const noexcept override { return all_.size(); }
 
   /// Cost: rank 0 stores what the device lacks, the others pull all; two barriers.
-  void share(std::span<float> numbers) {
+  void share(std::span<float> numbers) override {
     if (size() == 1) {
       return;
     }
@@ -107,13 +104,10 @@ class network_server : public detail::equal_replicas {
     std::copy_n(weights_.begin(), numbers.size(), numbers.begin());
   }
   /// Cost: one allreduce.
-  void sum(std::span<float> numbers) { all_.sum(numbers); }
-
-  static constexpr void begin(std::span<float>) noexcept {}
-  static constexpr void completed(std::size_t) noexcept {}
+  void sum(std::span<float> numbers) override { all_.sum(numbers); }
 
   /// @throws error; the weights are then as they were before the step
-  score_of step(training_step auto& step) {
+  score_of step(training_step& step) override {
     std::span<float> const weights = step.parameters();
     if (size() == 1) {
       step.update();

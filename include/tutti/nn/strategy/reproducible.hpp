@@ -4,7 +4,6 @@
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/request.hpp>
 #include <tutti/extend/expects.hpp>
-#include <tutti/nn/detail/strategy/equal_replicas.hpp>
 #include <tutti/nn/extend/strategy.hpp>
 #include <tutti/nn/strategy/synchronous.hpp>
 #include <tutti/reduction/reproducible_sum.hpp>
@@ -24,7 +23,7 @@ namespace tutti::inline v0_1_0::nn {
 ///
 /// For replicas with settings::reproducible.
 template <class Communicator, offers<op::allreduce> Topology>
-class reproducible : public detail::steps_by_sums<reproducible<Communicator, Topology>> {
+class reproducible : public summing_strategy {
  public:
   /// @param sums of the replica, one for each number of its message
   /// @param bucket most bytes of the numbers whose accumulators are one bucket, the same on all ranks; 0: all are one
@@ -38,17 +37,18 @@ class reproducible : public detail::steps_by_sums<reproducible<Communicator, Top
     expects(!sums.empty(), "reproducible: the replica keeps no accumulators; set settings::reproducible to true");
   }
 
-  [[nodiscard]] rank_type rank() const noexcept { return world_.rank(); }
-  [[nodiscard]] rank_type size() const noexcept { return world_.size(); }
+  [[nodiscard]] rank_type rank() const noexcept override { return world_.rank(); }
+  [[nodiscard]] rank_type size() const noexcept override { return world_.size(); }
 
-  void share(std::span<float> numbers) { plain_.share(numbers); }
+  void share(std::span<float> numbers) override { plain_.share(numbers); }
   /// Numbers that need not be the same for other numbers of ranks, such as times.
-  void sum(std::span<float> numbers) { plain_.sum(numbers); }
+  void sum(std::span<float> numbers) override { plain_.sum(numbers); }
   /// Those that do.
-  void sum(std::span<binned const> sums, std::span<float> numbers) { add_(sums, numbers); }
+  void sum_accumulators(std::span<binned const> sums, std::span<float> numbers) override { add_(sums, numbers); }
+  [[nodiscard]] bool adds_accumulators() const noexcept override { return true; }
 
   /// @pre the message is that of the replica, and outlives `finish`, or the strategy
-  void begin(std::span<float> message) {
+  void begin(std::span<float> message) override {
     expects(message.size() == sums_.size(), "reproducible: made for ", sums_.size(),
             " accumulators, and the message has ", message.size(), " numbers; give the message of the same replica");
     under_way_.clear();  // those of a step that failed
@@ -59,7 +59,7 @@ class reproducible : public detail::steps_by_sums<reproducible<Communicator, Top
 
   /// Starts the buckets whose accumulators are complete, and moves on those under way. Their numbers of the message
   /// become the sums.
-  void completed(std::size_t first) {
+  void completed(std::size_t first) override {
     while (waiting_ > first && waiting_ - (std::min)(waiting_, most_) >= first) {
       std::size_t const cut = waiting_ - (std::min)(waiting_, most_);
       std::size_t const count = waiting_ - cut;
@@ -72,7 +72,7 @@ class reproducible : public detail::steps_by_sums<reproducible<Communicator, Top
   }
 
   /// Makes the message the sums.
-  void finish() {
+  void finish() override {
     completed(0);
     for (auto& one : under_way_) {
       one.wait();

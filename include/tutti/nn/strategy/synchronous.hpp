@@ -5,7 +5,6 @@
 #include <tutti/collective/request.hpp>
 #include <tutti/extend/expects.hpp>
 #include <tutti/nn/detail/compression/conversion.hpp>
-#include <tutti/nn/detail/strategy/equal_replicas.hpp>
 #include <tutti/nn/detail/strategy/group_operations.hpp>
 #include <tutti/nn/extend/strategy.hpp>
 #include <tutti/progress_thread.hpp>
@@ -41,7 +40,7 @@ enum class bucket_progress { between_layers, by_thread };
 /// With a reduction of half or bfloat16 the gradients travel in 16 bits: rounded before the sum, and by the sum as
 /// the reduction says. The numbers behind the gradients stay floats.
 template <class Communicator, offers<op::allreduce> Topology, reduction Reduction = tutti::sum<float>>
-class synchronous : public detail::steps_by_sums<synchronous<Communicator, Topology, Reduction>> {
+class synchronous : public summing_strategy {
   using sent_type = typename Reduction::value_type;
   static constexpr bool narrows = !std::same_as<sent_type, float>;
 
@@ -64,17 +63,17 @@ class synchronous : public detail::steps_by_sums<synchronous<Communicator, Topol
     }
   }
 
-  [[nodiscard]] rank_type rank() const noexcept { return all_.rank(); }
-  [[nodiscard]] rank_type size() const noexcept { return all_.size(); }
+  [[nodiscard]] rank_type rank() const noexcept override { return all_.rank(); }
+  [[nodiscard]] rank_type size() const noexcept override { return all_.size(); }
 
   /// Cost: one broadcast.
-  void share(std::span<float> numbers) {
+  void share(std::span<float> numbers) override {
     take_world();
     all_.share(numbers);
   }
 
   /// Cost: one allreduce.
-  void sum(std::span<float> numbers) {
+  void sum(std::span<float> numbers) override {
     take_world();
     all_.sum(numbers);
     release_world();
@@ -82,7 +81,7 @@ class synchronous : public detail::steps_by_sums<synchronous<Communicator, Topol
 
   /// Cost: no allocation from the second message of a size on.
   /// @pre the message outlives `finish`, or the strategy
-  void begin(std::span<float> message) {
+  void begin(std::span<float> message) override {
     take_world();
     under_way_.clear();  // those of a step that failed
     expects(message.size() >= attached_, "synchronous: a message of ", message.size(), " numbers is shorter than the ",
@@ -98,7 +97,7 @@ class synchronous : public detail::steps_by_sums<synchronous<Communicator, Topol
 
   /// Starts the buckets that are complete, and moves on those under way.
   /// @pre follows `begin`
-  void completed(std::size_t first) {
+  void completed(std::size_t first) override {
     take_world();
     if (!behind_.empty() && first <= message_.size()) {
       under_way_.push_back(all_.start_sum(behind_));
@@ -118,7 +117,7 @@ class synchronous : public detail::steps_by_sums<synchronous<Communicator, Topol
 
   /// The message becomes the sums.
   /// @throws error if a bucket's allreduce has failed; the message is then of no use
-  void finish() {
+  void finish() override {
     completed(0);
     take_world();
     for (auto& one : under_way_) {

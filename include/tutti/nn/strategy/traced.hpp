@@ -3,6 +3,7 @@
 
 #include <tutti/extend/trace.hpp>
 #include <tutti/nn/extend/strategy.hpp>
+#include <tutti/reduction/binned.hpp>
 
 #include <cstddef>
 #include <span>
@@ -13,84 +14,61 @@ namespace tutti::inline v0_1_0::nn {
 
 /// A strategy that also records with its communicator's tracer when this rank computes: what it does between messages.
 /// It changes nothing else.
-template <class Communicator, strategy Strategy>
-class traced {
+template <class Communicator>
+class traced : public strategy_adaptor {
  public:
   /// @pre both outlive this
-  traced(Communicator& world, Strategy& inner) : world_(world.alias()), inner_(inner) {}
+  traced(Communicator& world, strategy& inner) : strategy_adaptor(inner), world_(world.alias()) {}
 
-  [[nodiscard]] rank_type rank() const noexcept { return inner_.rank(); }
-  [[nodiscard]] rank_type size() const noexcept { return inner_.size(); }
-  [[nodiscard]] bool equal() const noexcept { return inner_.equal(); }
-  [[nodiscard]] bool takes_part() const noexcept { return inner_.takes_part(); }
-
-  void share(std::span<float> numbers) { inner_.share(numbers); }
-  void sum(std::span<float> numbers) {
+  void sum(std::span<float> numbers) override {
     end_test();
-    inner_.sum(numbers);
+    strategy_adaptor::sum(numbers);
   }
-  void sum(std::span<binned const> sums, std::span<float> numbers)
-    requires adds_accumulators<Strategy>
-  {
+  void sum_accumulators(std::span<binned const> sums, std::span<float> numbers) override {
     end_test();
-    inner_.sum(sums, numbers);
+    strategy_adaptor::sum_accumulators(sums, numbers);
   }
-
-  void begin(std::span<float> message) {
-    inner_.begin(message);
-    tell(event_kind::enter, gradient);
+  void begin(std::span<float> message) override {
+    strategy_adaptor::begin(message);
+    tell(event_kind::enter, "gradient");
   }
-  void completed(std::size_t first) { inner_.completed(first); }
-  template <training_step Step>
-  score_of step(Step& step) {
-    if (inner_.takes_part()) {
-      tell(event_kind::leave, gradient);
+  score_of step(training_step& step) override {
+    if (takes_part()) {
+      tell(event_kind::leave, "gradient");
     }
-    traced_step<Step> recorded{*this, step};
-    return inner_.step(recorded);
+    traced_step recorded(*this, step);
+    return strategy_adaptor::step(recorded);
   }
-
   /// The test begins, and ends with the sum of its scores.
-  void unite(std::span<float> parameters) {
-    inner_.unite(parameters);
+  void unite(std::span<float> weights) override {
+    strategy_adaptor::unite(weights);
     tests_ = true;
-    tell(event_kind::enter, test);
+    tell(event_kind::enter, "test");
   }
-  void resume(std::span<float> parameters) { inner_.resume(parameters); }
-  [[nodiscard]] rank_memory remembers() const noexcept { return inner_.remembers(); }
-  [[nodiscard]] float momentum() const noexcept { return momentum_of(inner_); }
-  void save(packer& to) { inner_.save(to); }
-  [[nodiscard]] bool load(unpacker& from, std::size_t weights) { return inner_.load(from, weights); }
 
  private:
-  static constexpr std::string_view gradient = "gradient";
-  static constexpr std::string_view update = "update";
-  static constexpr std::string_view test = "test";
+  class traced_step : public step_adaptor {
+   public:
+    traced_step(traced& to, training_step& inner) : step_adaptor(inner), to_(to) {}
 
-  template <class Step>
-  struct traced_step {
-    [[nodiscard]] std::span<float> parameters() { return inner.parameters(); }
-    [[nodiscard]] std::span<float> message() { return inner.message(); }
-    [[nodiscard]] std::size_t samples() const { return inner.samples(); }
-    [[nodiscard]] float learning_rate() const { return inner.learning_rate(); }
-    void update() {
-      to.tell(event_kind::enter, traced::update);
-      inner.update();
-      to.tell(event_kind::leave, traced::update);
+    void update() override {
+      to_.tell(event_kind::enter, "update");
+      step_adaptor::update();
+      to_.tell(event_kind::leave, "update");
     }
-    void update_alone() {
-      to.tell(event_kind::enter, traced::update);
-      inner.update_alone();
-      to.tell(event_kind::leave, traced::update);
+    void update_alone() override {
+      to_.tell(event_kind::enter, "update");
+      step_adaptor::update_alone();
+      to_.tell(event_kind::leave, "update");
     }
 
-    traced& to;
-    Step& inner;
+   private:
+    traced& to_;
   };
 
   void end_test() {
     if (std::exchange(tests_, false)) {
-      tell(event_kind::leave, test);
+      tell(event_kind::leave, "test");
     }
   }
 
@@ -99,7 +77,6 @@ class traced {
   }
 
   Communicator world_;
-  Strategy& inner_;
   bool tests_ = false;
 };
 

@@ -2,14 +2,13 @@
 // test: address optimised
 #include <models/host_math.hpp>
 #include <tutti/nn/checkpoint/checkpointer.hpp>
-#include <tutti/nn/cuda/detail/device/any_replica.hpp>
+#include <tutti/nn/cuda/detail/device/replica.hpp>
 #include <tutti/nn/data/digits.hpp>
-#include <tutti/nn/extend/gradient_listener.hpp>
+#include <tutti/nn/gradient_listener.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/replica.hpp>
 #include <tutti/nn/strategy/alone.hpp>
 #include <tutti/nn/threads.hpp>
-#include <tutti/nn/trainable.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/nn/zoo/cnn.hpp>
 #include <tutti/nn/zoo/lenet5.hpp>
@@ -29,9 +28,6 @@
 namespace nn = tutti::nn;
 using models::host_math;
 using device_replica = nn::detail::device::replica<host_math>;
-using either_replica = nn::detail::device::any_replica<host_math>;
-
-static_assert(nn::trainable<nn::replica> && nn::trainable<device_replica> && nn::trainable<either_replica>);
 
 // A replica on a device takes the steps that one on the host takes.
 
@@ -193,8 +189,10 @@ BOOST_AUTO_TEST_CASE(what_is_written_on_the_host_is_what_the_device_goes_on_with
 
 BOOST_AUTO_TEST_CASE(what_was_told_is_final) {
   // Copies what is final as soon as it is told of it, and spoils it: sums are written there, too.
-  struct spoiler {
-    void completed(std::size_t first) {
+  struct spoiler : nn::gradient_listener {
+    explicit spoiler(std::span<float> numbers) : message(numbers) {}
+
+    void completed(std::size_t first) override {
       for (; end > first; --end) {
         copied[end - 1] = std::exchange(message[end - 1], 99.0F);
       }
@@ -205,11 +203,10 @@ BOOST_AUTO_TEST_CASE(what_was_told_is_final) {
     std::size_t end = message.size();
     std::size_t calls = 0;
   };
-  static_assert(nn::gradient_listener<spoiler>);
   for (auto const p : {nn::precision::float32, nn::precision::float16}) {
     auto device = on_device(nn::cnn<float>(digit, 10), digit, plain(), 0, 1, p);
     device.start(0);
-    spoiler listener{device.message()};
+    spoiler listener(device.message());
     static_cast<void>(device.gradient(0, listener));
     BOOST_TEST(listener.end == 0U);
     BOOST_TEST(listener.calls >= 2U);  // it comes in several parts
@@ -284,8 +281,7 @@ BOOST_AUTO_TEST_CASE(a_rank_without_an_image_of_the_batch_gives_zeros) {
   auto const& d = images_of(digit);
   check(on_host(small_mlp(), digit, s, 1, 2));
   check(on_device(small_mlp(), digit, s, 1, 2));
-  check(either_replica(nn::device_model{small_mlp()}, d.training, d.test, s, 1, 2));
-  check(either_replica(nn::model<float>(small_mlp(), nn::replica::attached), d.training, d.test, s, 1, 2));
+  check(nn::replica(device_replica(nn::device_model{small_mlp()}, d.training, d.test, s, 1, 2)));
 }
 
 BOOST_AUTO_TEST_CASE(a_replica_of_either_kind_has_the_bits_of_the_one_that_is_chosen) {
@@ -306,21 +302,19 @@ BOOST_AUTO_TEST_CASE(a_replica_of_either_kind_has_the_bits_of_the_one_that_is_ch
     keep(std::array{end.loss, end.correct, static_cast<float>(mine.ranges().size())});
     return std::pair(seen, std::vector<tutti::binned>(mine.sums().begin(), mine.sums().end()));
   };
-  auto const& d = images_of(small);
   auto const of = nn::small_resnet<float>(8, small, 10);
-  auto const either = [&](either_replica::made_of what, nn::settings const& s) {
-    either_replica mine(std::move(what), d.training, d.test, s, 1, 2);
+  auto const either = [&](nn::replica mine) {
     auto moved = std::move(mine);
     return take(moved);
   };
   nn::settings s = plain();
   s.micro_batch = 5;
   auto device = on_device(of, small, s, 1, 2, nn::precision::bfloat16);
-  BOOST_TEST((either(nn::device_model{of, nn::precision::bfloat16}, s) == take(device)));
+  BOOST_TEST((either(on_device(of, small, s, 1, 2, nn::precision::bfloat16)) == take(device)));
   for (bool const reproducible : {false, true}) {
     s.reproducible = reproducible;
     auto host = on_host(of, small, s, 1, 2);
-    BOOST_TEST((either(nn::model<float>(of, nn::replica::attached), s) == take(host)));
+    BOOST_TEST((either(on_host(of, small, s, 1, 2)) == take(host)));
   }
 }
 

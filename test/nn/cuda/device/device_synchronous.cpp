@@ -119,7 +119,7 @@ template <class Topology>
 auto on_devices(Topology topology, std::size_t bucket = 0) {
   return [=](auto& world, auto const& use) {
     nn::device_sums sums(world, topology);
-    nn::any_device_sums<models::device_stream> any(sums);
+    nn::any_device_sums<models::device_stream>& any = sums;
     use(nn::device_synchronous(any, bucket));
   };
 }

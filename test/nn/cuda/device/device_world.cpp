@@ -4,13 +4,12 @@
 #include <support/data_files.hpp>
 #include <tutti/in_network/fpga_nic.hpp>
 #include <tutti/nn/checkpoint/checkpointer.hpp>
-#include <tutti/nn/cuda/detail/device/any_replica.hpp>
+#include <tutti/nn/cuda/detail/device/replica.hpp>
 #include <tutti/nn/data/digits.hpp>
 #include <tutti/nn/layer/batch_norm.hpp>
 #include <tutti/nn/layer/dense.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/parameter_server/train.hpp>
-#include <tutti/nn/strategy/any_strategy.hpp>
 #include <tutti/nn/strategy/central.hpp>
 #include <tutti/nn/strategy/compressed.hpp>
 #include <tutti/nn/strategy/federated.hpp>
@@ -40,7 +39,7 @@
 #include <vector>
 
 namespace nn = tutti::nn;
-using replica = nn::detail::device::any_replica<models::host_math>;
+using nn::replica;
 
 // Ranks on hosts and on devices are one world.
 
@@ -90,9 +89,11 @@ struct ended {
 replica make_replica(ranks which, tutti::rank_type rank, tutti::rank_type size, nn::settings const& s) {
   nn::set_threads(1);
   bool const on_device = which == ranks::devices || (which == ranks::mixed && rank % 2 == 1);
-  auto what = on_device ? replica::made_of(nn::device_model{layers()})
-                        : replica::made_of(nn::model<float>(layers(), replica::attached));
-  return {std::move(what), images().training, images().test, s, rank, size};
+  if (on_device) {
+    return nn::detail::device::replica<models::host_math>(nn::device_model{layers()}, images().training, images().test,
+                                                          s, rank, size);
+  }
+  return {nn::model<float>(layers(), replica::attached), images().training, images().test, s, rank, size};
 }
 
 /// Starts ranks in a world of their own.
@@ -108,9 +109,8 @@ std::vector<ended> train(ranks which, nn::settings const& s, Choose const& choos
   for (auto& one : start(size, [&](auto& world) {
          ended result;
          choose(world, [&](auto&& strategy) {
-           nn::any_strategy any(strategy);
            auto mine = make_replica(which, world.rank(), world.size(), s);
-           nn::train(mine, any, result.history);
+           nn::train(mine, strategy, result.history);
            auto const weights = std::as_const(mine).parameters();
            result.weights.assign(weights.begin(), weights.end());
          });
@@ -228,12 +228,11 @@ BOOST_AUTO_TEST_CASE(a_device_goes_on_from_a_checkpoint_of_a_host_and_the_other_
     auto const results = tutti::spawn<tutti::loopback>(2, [&](auto& world) {
       ended result;
       nn::synchronous strategy(world, tutti::ring{});
-      nn::any_strategy any(strategy);
       auto mine = make_replica(which, world.rank(), world.size(), s);
       until stop{epochs};
-      nn::checkpointer saver(world, mine, any, result.history, nn::fingerprint{}, keep);
+      nn::checkpointer saver(world, mine, strategy, result.history, nn::fingerprint{}, keep);
       try {
-        nn::train(mine, any, result.history, saver, stop);
+        nn::train(mine, strategy, result.history, saver, stop);
       } catch (enough const&) {
       }
       return result;

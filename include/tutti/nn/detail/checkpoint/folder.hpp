@@ -9,7 +9,7 @@
 #include <tutti/nn/detail/checkpoint/names.hpp>
 #include <tutti/nn/detail/checkpoint/views.hpp>
 #include <tutti/nn/extend/strategy.hpp>
-#include <tutti/nn/trainable.hpp>
+#include <tutti/nn/replica.hpp>
 
 #include <array>
 #include <cstddef>
@@ -35,8 +35,8 @@ struct expected_state {
   std::size_t epochs = 0;
 };
 
-template <trainable Replica>
-[[nodiscard]] expected_state expected_of(Replica& model, fingerprint training, rank_memory memory = rank_memory::none) {
+[[nodiscard]] inline expected_state expected_of(replica& model, fingerprint training,
+                                                rank_memory memory = rank_memory::none) {
   std::size_t const parameters = std::as_const(model).parameters().size();
   training.add("parameters", parameters);
   return {std::move(training),

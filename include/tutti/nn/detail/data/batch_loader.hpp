@@ -2,7 +2,6 @@
 #pragma once
 
 #include <tutti/detail/base/linkage.hpp>
-#include <tutti/nn/data/image_batch.hpp>
 #include <tutti/nn/data/image_source.hpp>
 
 #include <atomic>
@@ -71,8 +70,6 @@ enum class loading {
 /// room, and pays where that thread has a core to run on. One thread at a time uses a loader.
 class batch_loader {
  public:
-  using batch = image_batch;
-
   /// @param rows most images of a batch
   batch_loader(image_source from, std::size_t rows, loading how);
 
@@ -80,7 +77,7 @@ class batch_loader {
 
   /// The chosen images; they stay until the next call. No allocation.
   /// @throws what image_source::fill throws, wherever it ran
-  batch load(std::span<std::uint32_t const> chosen, std::uint64_t epoch);
+  image_batch load(std::span<std::uint32_t const> chosen, std::uint64_t epoch);
 
   /// Says what will be loaded next: `chosen` stays as it is until then, or until `settle`.
   void prepare(std::span<std::uint32_t const> chosen, std::uint64_t epoch);

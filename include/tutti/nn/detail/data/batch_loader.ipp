@@ -71,7 +71,7 @@ TUTTI_DECL batch_loader::batch_loader(image_source from, std::size_t rows, loadi
   }
 }
 
-TUTTI_DECL batch_loader::batch batch_loader::load(std::span<std::uint32_t const> chosen, std::uint64_t epoch) {
+TUTTI_DECL image_batch batch_loader::load(std::span<std::uint32_t const> chosen, std::uint64_t epoch) {
   if (ahead_ == nullptr || !ahead_->take({chosen, epoch}, room_)) {
     from_.fill(chosen, epoch, room_);
   }

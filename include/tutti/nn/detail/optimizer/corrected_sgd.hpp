@@ -18,10 +18,8 @@ namespace tutti::inline v0_1_0::nn::detail {
 ///
 /// Law: on sums over ranks of velocities that follow the same momentum it makes the steps of `sgd`, up to rounding.
 template <class T, class Momentum = heavy_ball>
-class corrected_sgd {
+class corrected_sgd : public optimizer<T> {
  public:
-  using value_type = T;
-
   /// @pre 0 <= momentum < 1, 0 <= decay
   explicit corrected_sgd(std::size_t parameters, T momentum, T decay = 0)
       : parameters_(parameters), velocity_(decay == T{0} ? 0 : parameters), momentum_(momentum), decay_(decay) {
@@ -30,7 +28,7 @@ class corrected_sgd {
   }
 
   /// One step. Cost: one pass over two vectors, three with weight decay; no allocation.
-  void step(std::span<T> weights, std::span<T const> gradients, T rate) {
+  void step(std::span<T> weights, std::span<T const> gradients, T rate) override {
     expects(weights.size() == parameters_ && gradients.size() == parameters_,
             "corrected_sgd: the optimizer was made for ", parameters_, " parameters, and a step has ", weights.size(),
             " weights and ", gradients.size(), " gradients");
@@ -48,7 +46,7 @@ class corrected_sgd {
   }
 
   /// One number for each weight that decays.
-  [[nodiscard]] std::span<T> state() noexcept { return velocity_; }
+  [[nodiscard]] std::span<T> state() noexcept override { return velocity_; }
 
  private:
   std::size_t parameters_;
@@ -56,7 +54,5 @@ class corrected_sgd {
   T momentum_;
   T decay_;
 };
-
-static_assert(optimizer<corrected_sgd<float>> && optimizer<corrected_sgd<float, nesterov>>);
 
 }  // namespace tutti::nn::detail

@@ -5,9 +5,10 @@
 #include <tutti/nn/detail/parameter_server/rates.hpp>
 #include <tutti/nn/detail/parameter_server/scheduler.hpp>
 #include <tutti/nn/detail/parameter_server/state_size.hpp>
+#include <tutti/nn/detail/stopwatch.hpp>
 #include <tutti/nn/parameter_server/consistency.hpp>
+#include <tutti/nn/replica.hpp>
 #include <tutti/nn/report/metrics.hpp>
-#include <tutti/nn/trainable.hpp>
 #include <tutti/nn/trainer.hpp>
 
 #include <algorithm>
@@ -31,10 +32,10 @@ void tell_advance(Observer& to, clock_value clock) {
 }
 
 /// Passes steps and tests on to the observers.
-template <trainable Replica, class... Observers>
+template <class... Observers>
 class reporter {
  public:
-  reporter(scheduler& tasks, Replica& model, time_point begin, Observers&... observers)
+  reporter(scheduler& tasks, replica& model, time_point begin, Observers&... observers)
       : tasks_(tasks), model_(model), begin_(begin), epoch_began_(begin), observers_(observers...) {}
 
   /// @throws diverged
@@ -84,7 +85,7 @@ class reporter {
   }
 
   scheduler& tasks_;
-  Replica& model_;
+  replica& model_;
   time_point begin_;
   time_point epoch_began_;
   std::size_t images_ = 0;  // of the steps since the last test
@@ -93,10 +94,10 @@ class reporter {
 };
 
 /// Makes rank 0's replica what servers hold, and calls observers that keep it.
-template <trainable Replica, class... Observers>
+template <class... Observers>
 class resting {
  public:
-  resting(scheduler const& tasks, Replica& model, Observers&... observers)
+  resting(scheduler const& tasks, replica& model, Observers&... observers)
       : tasks_(tasks), model_(model), held_(state_size(model)), observers_(observers...) {}
 
   [[nodiscard]] std::span<float> room() noexcept { return held_; }
@@ -119,7 +120,7 @@ class resting {
   }
 
   scheduler const& tasks_;
-  Replica& model_;
+  replica& model_;
   std::vector<float> held_;
   std::tuple<Observers&...> observers_;
 };

@@ -5,7 +5,7 @@
 #include <tutti/nn/detail/parameter_server/key_range.hpp>
 #include <tutti/nn/detail/parameter_server/message.hpp>
 #include <tutti/nn/detail/parameter_server/rates.hpp>
-#include <tutti/nn/optimizer/any_optimizer.hpp>
+#include <tutti/nn/optimizer/make_optimizer.hpp>
 #include <tutti/nn/parameter_server/figures.hpp>
 #include <tutti/nn/parameter_server/regulariser.hpp>
 #include <tutti/nn/settings.hpp>
@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -37,14 +38,14 @@ class piece {
         synchronous_(synchronous),
         extra_(extra),
         weights_(weights.begin(), weights.end()),
-        optimizer_(settings, {{0, keys.size()}}),
+        optimizer_(make_optimizer(settings, {{0, keys.size()}})),
         clocks_(workers),
         inboxes_(workers, std::vector<float>(keys.size())),
         given_(workers),
         updates_read_(workers, begin),
         updates_(begin),
         progress_(static_cast<double>(begin)) {
-    std::ranges::copy(memory, optimizer_.state().begin());
+    std::ranges::copy(memory, optimizer_->state().begin());
     for (std::size_t w = 0; w != workers; ++w) {
       clocks_.reach(w, begin);
     }
@@ -55,7 +56,7 @@ class piece {
   [[nodiscard]] detail::clocks const& clocks() const noexcept { return clocks_; }
   [[nodiscard]] std::uint64_t updates() const noexcept { return updates_; }
   /// What the optimizer remembers.
-  [[nodiscard]] std::span<float const> memory() { return optimizer_.state(); }
+  [[nodiscard]] std::span<float const> memory() { return optimizer_->state(); }
 
   /// Where the gradient of a worker is to be received.
   [[nodiscard]] std::span<float> inbox(std::size_t worker) noexcept { return inboxes_[worker]; }
@@ -133,7 +134,7 @@ class piece {
       std::ranges::for_each(sum, [&](float& g) { g /= part; });
     }
     extra_.add_to(sum, weights_);
-    optimizer_.step(weights_, sum, over_time.at(static_cast<std::size_t>(progress_)) * part);
+    optimizer_->step(weights_, sum, over_time.at(static_cast<std::size_t>(progress_)) * part);
     progress_ += synchronous_ ? 1.0 : double{part};
   }
 
@@ -141,7 +142,7 @@ class piece {
   bool synchronous_;
   regulariser extra_;
   std::vector<float> weights_;
-  any_optimizer optimizer_;
+  std::unique_ptr<optimizer<float>> optimizer_;
   detail::clocks clocks_;
   std::vector<std::vector<float>> inboxes_;
   std::vector<contribution> given_;          // by each worker, since the last update

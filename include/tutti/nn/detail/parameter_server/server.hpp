@@ -11,7 +11,6 @@
 #include <tutti/nn/detail/parameter_server/peer_channel.hpp>
 #include <tutti/nn/detail/parameter_server/scheduler.hpp>
 #include <tutti/nn/detail/parameter_server/shard.hpp>
-#include <tutti/nn/detail/slowdown.hpp>
 #include <tutti/nn/parameter_server/figures.hpp>
 
 #include <algorithm>
@@ -23,6 +22,17 @@
 #include <vector>
 
 namespace tutti::inline v0_1_0::nn::parameter_server::detail {
+
+/// Is told when a server computes: between `resume` and `hold`. It may sleep in `hold`.
+class serving_pace {
+ public:
+  serving_pace() = default;
+  serving_pace(serving_pace const&) = delete;
+  serving_pace& operator=(serving_pace const&) = delete;
+  virtual ~serving_pace() = default;
+  virtual void resume() = 0;
+  virtual void hold() = 0;
+};
 
 /// Takes the place of an observer of what all servers hold, where there is none.
 struct no_rest {
@@ -47,8 +57,8 @@ class server {
 
  public:
   /// @param channels to the workers, in their order
-  /// @param pace of serving
-  server(Communicator& world, channels_type channels, shard weights, nn::detail::slowdown pace = nn::detail::slowdown())
+  /// @param pace is told when the server computes; null: nobody is
+  server(Communicator& world, channels_type channels, shard weights, serving_pace* pace = nullptr)
       : world_(world.alias()),
         shard_(std::move(weights)),
         pace_(pace),
@@ -80,7 +90,9 @@ class server {
       std::size_t const w = any_(requests_, next, tutti::detail::between_looks);
       time_point const found = world_.transport().now();
       waited_ += found - before;
-      pace_.resume();
+      if (pace_ != nullptr) {
+        pace_->resume();
+      }
       bool const arrived = w != requests_.size();
       if (arrived) {
         trace(event_kind::enter, found);
@@ -90,14 +102,14 @@ class server {
           requests_[w].wait();
           serve(w, tasks, rest);
         });
-        pace_.hold();
+        hold();
       }
       if (found - looked_ >= tutti::detail::between_looks) {
         looked_ = found;
         drop_silent(tasks, found);
       }
       answer_all(tasks);
-      pace_.hold();
+      hold();
       after();
       time_point const done = world_.transport().now();
       if (arrived) {
@@ -132,6 +144,12 @@ class server {
   [[nodiscard]] std::span<piece const> pieces() const noexcept { return shard_.pieces(); }
 
  private:
+  void hold() {
+    if (pace_ != nullptr) {
+      pace_->hold();
+    }
+  }
+
   /// What is being received from a worker.
   enum class expected { message, gradient, report, state, figures };
 
@@ -351,7 +369,7 @@ class server {
 
   Communicator world_;
   shard shard_;
-  nn::detail::slowdown pace_;
+  serving_pace* pace_;
   std::vector<peer> peers_;      // before their requests, which end first
   std::vector<answer> answers_;  // in the order in which they were asked for
   std::vector<char> waits_;      // workers that cannot be answered yet

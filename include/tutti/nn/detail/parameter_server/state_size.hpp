@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/nn/trainable.hpp>
+#include <tutti/nn/replica.hpp>
 
 #include <cstddef>
 
 namespace tutti::inline v0_1_0::nn::parameter_server::detail {
 
 /// Numbers of a model's weights, optimizer and statistics.
-template <trainable Replica>
-[[nodiscard]] std::size_t state_size(Replica& model) {
+[[nodiscard]] inline std::size_t state_size(replica& model) {
   return model.parameters().size() + model.optimizer_state().size() + model.statistics().size();
 }
 

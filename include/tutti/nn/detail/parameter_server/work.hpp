@@ -11,9 +11,10 @@
 #include <tutti/nn/detail/parameter_server/message.hpp>
 #include <tutti/nn/detail/parameter_server/state_size.hpp>
 #include <tutti/nn/detail/parameter_server/worker.hpp>
+#include <tutti/nn/detail/stopwatch.hpp>
 #include <tutti/nn/parameter_server/consistency.hpp>
 #include <tutti/nn/parameter_server/roles.hpp>
-#include <tutti/nn/trainable.hpp>
+#include <tutti/nn/replica.hpp>
 #include <tutti/nn/trainer.hpp>
 
 #include <algorithm>
@@ -29,8 +30,8 @@ namespace tutti::inline v0_1_0::nn::parameter_server::detail {
 
 /// What a worker does, from its first task to its last.
 /// @param advanced is called with the worker's clock after each step
-template <group Communicator, trainable Replica, class Pace, class Advanced>
-void work(Communicator& world, roles const& roles, layout const& layout, Replica& model, consistency how, Pace& pace,
+template <group Communicator, class Pace, class Advanced>
+void work(Communicator& world, roles const& roles, layout const& layout, replica& model, consistency how, Pace& pace,
           Advanced advanced) {
   worker<Communicator> servers(world, connect(world, roles), layout, how,
                                model.plan().steps_before(model.place().epoch));

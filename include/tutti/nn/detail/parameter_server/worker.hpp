@@ -7,6 +7,7 @@
 #include <tutti/nn/detail/parameter_server/layout.hpp>
 #include <tutti/nn/detail/parameter_server/message.hpp>
 #include <tutti/nn/detail/parameter_server/peer_channel.hpp>
+#include <tutti/nn/gradient_listener.hpp>
 #include <tutti/nn/parameter_server/consistency.hpp>
 #include <tutti/nn/parameter_server/figures.hpp>
 
@@ -27,7 +28,7 @@ namespace tutti::inline v0_1_0::nn::parameter_server::detail {
 /// Memory: the weights twice, since those that arrive may not replace those that backward still reads. Thread
 /// safety: that of the communicator. Errors name the server that is lost.
 template <group Communicator>
-class worker {
+class worker final : public gradient_listener {
   using channel_type = peer_channel<Communicator>;
 
  public:
@@ -110,7 +111,7 @@ class worker {
   }
 
   /// The gradients from `first` on are final. Never waits.
-  void completed(std::size_t first) {
+  void completed(std::size_t first) override {
     while (waiting_ != 0 && layout_.pieces()[waiting_ - 1].begin >= first) {
       push(--waiting_);
     }

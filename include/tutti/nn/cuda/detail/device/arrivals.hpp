@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/nn/cuda/detail/device/memory.hpp>
+#include <tutti/nn/gradient_listener.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -68,8 +69,7 @@ class arrivals {
 
   /// Tells of parts that have arrived, without waiting.
   /// @returns false if one is not what it should be
-  template <class Listener>
-  bool tell_arrived(Listener& listener) {
+  bool tell_arrived(gradient_listener& listener) {
     while (waiting_ != 0 && math_.has_run(parts_[ready_].arrived)) {
       if (is_wrong()) {
         return false;
@@ -82,8 +82,7 @@ class arrivals {
   /// moves on what is on its way to other ranks.
   /// @param take_all whatever the word says
   /// @returns false if one is not what it should be
-  template <class Listener>
-  bool tell_all(Listener& listener, bool take_all) {
+  bool tell_all(gradient_listener& listener, bool take_all) {
     while (waiting_ != 0) {
       while (!math_.has_run(parts_[ready_].arrived)) {
         if (told_ != to_.size()) {
@@ -117,8 +116,7 @@ class arrivals {
   };
 
   [[nodiscard]] bool is_wrong() const noexcept { return word_ != nullptr && words_.span()[ready_ % most_parts] != 0; }
-  template <class Listener>
-  void tell(Listener& listener) {
+  void tell(gradient_listener& listener) {
     told_ = parts_[ready_].first;
     ++ready_;
     --waiting_;

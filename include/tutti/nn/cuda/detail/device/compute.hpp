@@ -7,16 +7,18 @@
 #include <tutti/nn/cuda/detail/device/loss_scale.hpp>
 #include <tutti/nn/cuda/device_message.hpp>
 #include <tutti/nn/cuda/device_model.hpp>
-#include <tutti/nn/data/image_batch.hpp>
+#include <tutti/nn/data/image_source.hpp>
 #include <tutti/nn/detail/sequence.hpp>
+#include <tutti/nn/gradient_listener.hpp>
 #include <tutti/nn/gradient_sizes.hpp>
 #include <tutti/nn/loss/score.hpp>
-#include <tutti/nn/optimizer/any_optimizer.hpp>
+#include <tutti/nn/optimizer/make_optimizer.hpp>
 #include <tutti/nn/settings.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <utility>
@@ -42,9 +44,9 @@ class compute {
         step_{0, settings.momentum, settings.weight_decay, settings.optimizer == optimizer_kind::nesterov,
               settings.momentum_corrected},
         // Norms of layers, in the host's order of sums: weights shall have the same bits on all ranks.
-        host_optimizer_(settings, settings.optimizer == optimizer_kind::lars
-                                      ? gradient_ranges<float>(std::as_const(layers_).layers())
-                                      : std::vector<parameter_range>{}),
+        host_optimizer_(make_optimizer(settings, settings.optimizer == optimizer_kind::lars
+                                                     ? gradient_ranges<float>(std::as_const(layers_).layers())
+                                                     : std::vector<parameter_range>{})),
         follows_on_host_(settings.optimizer == optimizer_kind::lars),
         overflow_(math_, scales() ? sizeof(std::uint32_t) : 0),
         raw_(math_, scales() ? parameters_.size() * sizeof(float) : 0),
@@ -76,7 +78,7 @@ class compute {
   [[nodiscard]] mirrored<M>& parameters() noexcept { return parameters_; }
   [[nodiscard]] mirrored<M>& statistics() noexcept { return statistics_; }
   [[nodiscard]] std::span<float> optimizer_state() {
-    return follows_on_host_ ? host_optimizer_.state() : velocity_.write();
+    return follows_on_host_ ? host_optimizer_->state() : velocity_.write();
   }
   [[nodiscard]] std::span<float> message() {
     math_.finish(message_taken_);
@@ -149,8 +151,7 @@ class compute {
     any_pieces_ = false;
   }
 
-  template <class Listener>
-  void gradient(image_batch const& images, pass<float> how, float share, bool last, Listener& listener) {
+  void gradient(image_batch const& images, pass<float> how, float share, bool last, gradient_listener& listener) {
     std::size_t const rows = load(images, true);
     model_->forward(how, rows, x_.data(), y_.data());
     if (!last) {
@@ -160,12 +161,12 @@ class compute {
       keep();
       return;
     }
-    if constexpr (requires { listener.enqueued(std::size_t{0}); }) {
+    if (listener.is_on_device()) {
       enqueue(how, rows, share, listener);
       return;
     }
     message_is_there_ = false;
-    part_sender<Listener> sender{*this, listener, static_cast<bool>(how.sum)};
+    part_sender sender{*this, listener, static_cast<bool>(how.sum)};
     how.completed = completion<float>(sender);
     arrivals_.begin(message_.floats(), mirror_.span(), word());
     derive(how, rows, share);
@@ -183,7 +184,7 @@ class compute {
 
   void update(float rate) {
     if (follows_on_host_) {
-      host_optimizer_.step(parameters_.write(), message().first(parameters_.size()), rate);
+      host_optimizer_->step(parameters_.write(), message().first(parameters_.size()), rate);
       return;
     }
     if (!message_is_there_) {
@@ -207,7 +208,6 @@ class compute {
  private:
   /// Sends parts of the message as they become final, and passes on what has arrived. Where layers exchange sums with
   /// other ranks meanwhile, it waits for each part: all ranks then start these, and what follows a part, in one order.
-  template <class Listener>
   struct part_sender {
     void completed(float const* gradient) {
       auto const first =
@@ -220,13 +220,12 @@ class compute {
     }
 
     compute& owner;
-    Listener& listener;
+    gradient_listener& listener;
     bool in_order;
     bool right = true;
   };
 
   /// Says what has been enqueued, for sums on the device.
-  template <class Listener>
   struct part_teller {
     void completed(float const* gradient) {
       if (auto const first = static_cast<std::size_t>(gradient - owner.message_.floats()); first < end) {
@@ -236,17 +235,16 @@ class compute {
     }
 
     compute& owner;
-    Listener& listener;
+    gradient_listener& listener;
     std::size_t end;  // enqueued from here on
   };
 
   /// The last piece, for sums on the device. With a scale, the host first waits to see whether it was too large.
-  template <class Listener>
-  void enqueue(pass<float> how, std::size_t rows, float share, Listener& listener) {
+  void enqueue(pass<float> how, std::size_t rows, float share, gradient_listener& listener) {
     message_is_there_ = true;
     std::size_t const numbers = parameters_.size() + attached;
     if (!scales()) {
-      part_teller<Listener> teller{*this, listener, numbers};
+      part_teller teller{*this, listener, numbers};
       how.completed = completion<float>(teller);
       derive(how, rows, share);
       return;
@@ -363,7 +361,7 @@ class compute {
   pinned<M, float> mirror_;  // what strategies see of the message, and what is followed
   mirrored<M> velocity_;
   sgd_step step_;
-  any_optimizer host_optimizer_;
+  std::unique_ptr<optimizer<float>> host_optimizer_;
   bool follows_on_host_;
   buffer<M> overflow_;  // a word: whether a derivative was too large
   buffer<M> raw_;       // gradients times the scale

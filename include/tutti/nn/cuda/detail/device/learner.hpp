@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -23,54 +23,55 @@ namespace tutti::inline v0_1_0::nn::detail::device {
 /// With float16 the loss is scaled (loss_scale.hpp). Where that was too large, the derivatives are computed once more
 /// with half of it before anyone is told that they are final, so other ranks, on hosts or devices, need not know.
 template <device_math M>
-class device_learner {
+class device_learner final : public learner {
  public:
-  using made_of = device_model;
-
   /// @throws what the math throws: there is no such device, or not enough memory
-  device_learner(device_model what, nn::settings const& settings)
-      : does_(std::make_unique<compute<M>>(std::move(what), settings)) {}
+  device_learner(device_model what, nn::settings const& settings) : device_(std::move(what), settings) {}
 
-  [[nodiscard]] std::size_t inputs() const { return does_->layers().inputs(); }
-  [[nodiscard]] std::size_t outputs() const { return does_->layers().outputs(); }
-  [[nodiscard]] std::vector<parameter_range> ranges() const { return gradient_ranges<float>(does_->layers().layers()); }
-  [[nodiscard]] std::vector<double> products() const { return layer_products<float>(does_->layers().layers()); }
-  [[nodiscard]] std::span<float> parameters() { return does_->parameters().write(); }
-  [[nodiscard]] std::span<float const> parameters() const { return does_->parameters().read(); }
-  [[nodiscard]] std::span<float> message() { return does_->message(); }
-  [[nodiscard]] device_message<typename M::stream_type> on_device() { return does_->message_there(); }
-  [[nodiscard]] score<float> attached() { return does_->attached_numbers(); }
-  [[nodiscard]] std::span<float> statistics() { return does_->statistics().write(); }
-  [[nodiscard]] std::span<float> optimizer_state() { return does_->optimizer_state(); }
-  /// None: accumulators are a host's.
-  [[nodiscard]] static std::span<binned const> sums() noexcept { return {}; }
-
-  void reserve(std::size_t rows) { does_->reserve(rows); }
-  void initialise(std::uint64_t seed) { does_->initialise(seed); }
-  void expect_pieces() { does_->expect_pieces(); }
-  void begin() { does_->begin(); }
-  template <class Listener>
-  void gradient(image_batch const& images, pass<float> const& how, float scale, bool last, Listener& listener) {
-    does_->gradient(images, how, scale, last, listener);
+  [[nodiscard]] std::size_t inputs() const override { return device_.layers().inputs(); }
+  [[nodiscard]] std::size_t outputs() const override { return device_.layers().outputs(); }
+  [[nodiscard]] std::vector<parameter_range> ranges() const override {
+    return gradient_ranges<float>(device_.layers().layers());
   }
-  template <class Listener>
-  void nothing(Listener& listener) {
-    if constexpr (requires { listener.enqueued(std::size_t{0}); }) {
-      does_->clear();
-      listener.enqueued(std::size_t{0});
+  [[nodiscard]] std::vector<double> products() const override {
+    return layer_products<float>(device_.layers().layers());
+  }
+  [[nodiscard]] std::span<float> parameters() override { return device_.parameters().write(); }
+  [[nodiscard]] std::span<float const> parameters() const override { return device_.parameters().read(); }
+  [[nodiscard]] std::span<float> message() override { return device_.message(); }
+  [[nodiscard]] any_device_message const* on_device() override {
+    return &message_there_.emplace(device_.message_there());
+  }
+  [[nodiscard]] score<float> attached() override { return device_.attached_numbers(); }
+  [[nodiscard]] std::span<float> statistics() override { return device_.statistics().write(); }
+  [[nodiscard]] std::span<float> optimizer_state() override { return device_.optimizer_state(); }
+
+  void reserve(std::size_t rows) override { device_.reserve(rows); }
+  void initialise(std::uint64_t seed) override { device_.initialise(seed); }
+  void expect_pieces() override { device_.expect_pieces(); }
+  void begin() override { device_.begin(); }
+  void gradient(image_batch const& images, pass<float> const& how, float scale, bool last,
+                gradient_listener& listener) override {
+    device_.gradient(images, how, scale, last, listener);
+  }
+  void nothing(gradient_listener& listener) override {
+    if (listener.is_on_device()) {
+      device_.clear();
+      listener.enqueued(0);
     } else {
-      std::ranges::fill(does_->message(), 0.0F);
-      listener.completed(std::size_t{0});
+      std::ranges::fill(device_.message(), 0.0F);
+      listener.completed(0);
     }
   }
-  void multiply(float factor) {
-    std::ranges::for_each(does_->message(), [factor](float& number) { number *= factor; });
+  void multiply(float factor) override {
+    std::ranges::for_each(device_.message(), [factor](float& number) { number *= factor; });
   }
-  void update(float rate) { does_->update(rate); }
-  [[nodiscard]] score<float> test(image_batch const& images) { return does_->test(images); }
+  void update(float rate) override { device_.update(rate); }
+  [[nodiscard]] score<float> test(image_batch const& images) override { return device_.test(images); }
 
  private:
-  std::unique_ptr<compute<M>> does_;  // streams and stages know where it is
+  mutable compute<M> device_;  // to read its parameters may bring them to the host
+  std::optional<device_message<typename M::stream_type>> message_there_;
 };
 
 }  // namespace tutti::nn::detail::device

@@ -1,17 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/nn/basic_replica.hpp>
+#include <tutti/extend/types.hpp>
 #include <tutti/nn/cuda/detail/device/learner.hpp>
+#include <tutti/nn/replica.hpp>
 
-#ifdef TUTTI_SEPARATE_COMPILATION
-#include <tutti/nn/basic_replica.ipp>  // nn/compiled.cpp has only the host's
-#endif
+#include <memory>
+#include <utility>
 
 namespace tutti::inline v0_1_0::nn::detail::device {
 
-/// A replica that computes on a device: made of a device_model.
+/// A replica that computes on a device.
 template <device_math M>
-using replica = basic_replica<device_learner<M>>;
+class replica : public nn::replica {
+ public:
+  /// @pre the model fits the data, which outlive this
+  replica(device_model model, dataset const& training, dataset const& test, nn::settings const& settings,
+          rank_type rank, rank_type size)
+      : nn::replica(std::make_unique<device_learner<M>>(std::move(model), settings), training, test, settings, rank,
+                    size) {}
+};
 
 }  // namespace tutti::nn::detail::device

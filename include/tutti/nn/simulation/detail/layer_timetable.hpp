@@ -3,6 +3,7 @@
 
 #include <tutti/extend/expects.hpp>
 #include <tutti/extend/time.hpp>
+#include <tutti/nn/gradient_listener.hpp>
 #include <tutti/nn/parameter_range.hpp>
 
 #include <algorithm>
@@ -19,12 +20,12 @@ namespace tutti::inline v0_1_0::nn::detail {
 ///
 /// Between two layers the listener is told again and again what is complete, as by a host whose device computes: what
 /// is on its way moves on, and makes nothing later.
-class pretence {
+class layer_timetable {
  public:
   /// @param ranges, products of the layers, in their order
   /// @pre as many of both
-  pretence(std::span<parameter_range const> ranges, std::span<double const> products) {
-    expects(ranges.size() == products.size(), "pretence: there are ", ranges.size(), " layers, and products of ",
+  layer_timetable(std::span<parameter_range const> ranges, std::span<double const> products) {
+    expects(ranges.size() == products.size(), "simulated speed: there are ", ranges.size(), " layers, and products of ",
             products.size());
     double const all = std::reduce(products.begin(), products.end());
     double done = all / 2;  // backward is two thirds
@@ -35,8 +36,7 @@ class pretence {
   }
 
   /// @param numbers of the message
-  template <class Listener>
-  void run(duration takes, std::size_t numbers, Listener& listener) const {
+  void run(duration takes, std::size_t numbers, gradient_listener& listener) const {
     time_point const begin = steady_now();
     std::size_t complete = numbers;
     for (auto const& next : releases_) {

@@ -15,18 +15,14 @@ class slowdown {
   /// @pre factor >= 1
   explicit slowdown(double factor = 1) { set(factor); }
 
-  /// From the next `resume` on.
+  /// The factor from the last `resume` on.
   /// @pre factor >= 1
   void set(double factor) {
-    expects(factor >= 1, "pace: a rank can be made slower, by a factor of 1 or more, not ", factor);
+    expects(factor >= 1, "simulated speed: a rank can be made slower, by a factor of 1 or more, not ", factor);
     factor_ = factor;
   }
 
-  void resume() {
-    if (factor_ > 1) {
-      since_ = steady_now();
-    }
-  }
+  void resume() { since_ = steady_now(); }
   void hold() {
     if (factor_ > 1) {
       time_point const now = steady_now();

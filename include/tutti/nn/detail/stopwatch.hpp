@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/extend/time.hpp>
+#include <tutti/nn/detail/report/epoch_message.hpp>
+#include <tutti/nn/extend/strategy.hpp>
+#include <tutti/nn/loss/score.hpp>
+#include <tutti/nn/report/metrics.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+namespace tutti::inline v0_1_0::nn::detail {
+
+[[nodiscard]] inline double seconds(duration d) noexcept {
+  return static_cast<double>(d.count()) * 1e-9;
+}
+
+/// Measures where the time of a training goes, beside the strategy that it stands for: computing, the update, and the
+/// exchange, which is all else that the strategy does.
+class stopwatch final : public strategy_adaptor {
+ public:
+  /// @param steps of an epoch, at most
+  stopwatch(strategy& inner, std::size_t steps)
+      : strategy_adaptor(inner), inner_(inner), figures_(steps, inner.rank(), inner.size()) {}
+
+  void begin_epoch() noexcept {
+    figures_.clear();
+    step_ = 0;
+    images_ = 0;
+    loss_ = 0;
+    epoch_began_ = since_ = steady_now();
+  }
+  /// The observers have been told of a step on this many images of this rank, with this mean loss; the next one begins.
+  void end_step(std::size_t images, float loss) noexcept {
+    images_ += images;
+    loss_ += images == 0 ? 0.0 : double{loss} * static_cast<double>(images);
+    since_ = steady_now();
+  }
+  /// The seconds from the beginning of the training to the end of the last step.
+  [[nodiscard]] double now() const noexcept { return seconds(done_ - begin_); }
+  void end_training() noexcept { trained_ = steady_now(); }
+  /// Adds up times and scores over all ranks. Collective.
+  /// @param test the sums over this rank's part of the test images
+  /// @param tests the number of test images of all ranks
+  [[nodiscard]] epoch_result end_epoch(std::size_t epoch, score<float> const& test, std::size_t tests) {
+    figures_.set_training(images_, loss_);
+    figures_.set_test(test);
+    sum(figures_.numbers());
+    time_point const tested = steady_now();
+    auto const all = figures_.test();
+    auto const count = static_cast<double>(tests);
+    return {epoch,
+            figures_.images(),
+            double{all.loss} / count,
+            double{all.correct} / count,
+            seconds(trained_ - epoch_began_),
+            seconds(tested - trained_),
+            seconds(tested - begin_),
+            figures_.split(),
+            double{figures_.loss()} / static_cast<double>((std::max)(figures_.images(), std::size_t{1}))};
+  }
+
+  // The strategy's part of a step.
+  [[nodiscard]] bool begin_on_device(any_device_message const& message) override {
+    return inner_.begin_on_device(message);
+  }
+  [[nodiscard]] bool is_on_device() const noexcept override { return inner_.is_on_device(); }
+  void enqueued(std::size_t first) override { inner_.enqueued(first); }
+  void completed(std::size_t first) override {
+    time_point const before = steady_now();
+    inner_.completed(first);
+    spent_ += steady_now() - before;
+  }
+  score_of step(training_step& step) override {
+    time_point const ready = steady_now();
+    timed_step timed(step);
+    score_of const whose = inner_.step(timed);
+    done_ = steady_now();
+    auto const spent = std::exchange(spent_, {});
+    figures_.add_compute(seconds((ready - since_) - spent));
+    figures_.add_update(seconds(timed.spent()));
+    figures_.set_exchange(step_++, seconds(spent + (done_ - ready) - timed.spent()));
+    return whose;
+  }
+
+ private:
+  /// Measures the updates of a step.
+  class timed_step final : public step_adaptor {
+   public:
+    using step_adaptor::step_adaptor;
+
+    void update() override {
+      time_point const before = steady_now();
+      step_adaptor::update();
+      spent_ += steady_now() - before;
+    }
+    void update_alone() override {
+      time_point const before = steady_now();
+      step_adaptor::update_alone();
+      spent_ += steady_now() - before;
+    }
+    [[nodiscard]] duration spent() const noexcept { return spent_; }
+
+   private:
+    duration spent_{};
+  };
+
+  strategy& inner_;
+  epoch_message figures_;
+  time_point begin_ = steady_now();
+  time_point epoch_began_{};
+  time_point since_{};      // the step began
+  time_point done_{};       // the last step ended
+  time_point trained_{};    // the last step of the epoch, and what all ranks did after it
+  duration spent_{};        // by the strategy during this step's gradient
+  std::size_t images_ = 0;  // of this rank in this epoch
+  double loss_ = 0;         // of all of these
+  std::size_t step_ = 0;    // of this epoch, counted from where it was begun
+};
+
+}  // namespace tutti::nn::detail

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/base/linkage.hpp>
+#include <tutti/nn/extend/optimizer.hpp>
+#include <tutti/nn/parameter_range.hpp>
+#include <tutti/nn/settings.hpp>
+
+#include <memory>
+#include <vector>
+
+namespace tutti::inline v0_1_0::nn {
+
+/// The optimizer that the settings name.
+/// @param layers the ranges of each layer's parameters
+[[nodiscard]] TUTTI_DECL std::unique_ptr<optimizer<float>> make_optimizer(settings const& settings,
+                                                                          std::vector<parameter_range> layers);
+
+}  // namespace tutti::nn
+
+#ifndef TUTTI_SEPARATE_COMPILATION
+#include <tutti/nn/optimizer/make_optimizer.ipp>
+#endif

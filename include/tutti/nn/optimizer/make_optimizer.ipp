@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/extend/expects.hpp>
+#include <tutti/nn/detail/optimizer/corrected_sgd.hpp>
+#include <tutti/nn/optimizer/lars.hpp>
+#include <tutti/nn/optimizer/make_optimizer.hpp>
+#include <tutti/nn/optimizer/sgd.hpp>
+
+#include <cstddef>
+#include <utility>
+
+namespace tutti::inline v0_1_0::nn {
+
+TUTTI_DECL std::unique_ptr<optimizer<float>> make_optimizer(settings const& settings,
+                                                            std::vector<parameter_range> layers) {
+  std::size_t const count = layers.empty() ? 0 : layers.back().offset + layers.back().size;
+  expects(!settings.momentum_corrected || settings.optimizer != optimizer_kind::lars,
+          "optimizer: momentum correction goes with sgd and nesterov, not with lars, which needs the sum of plain "
+          "gradients; set momentum_corrected to false");
+  auto const with = [&](auto momentum) -> std::unique_ptr<optimizer<float>> {
+    using kind = decltype(momentum);
+    if (settings.momentum_corrected) {
+      return std::make_unique<detail::corrected_sgd<float, kind>>(count, settings.momentum, settings.weight_decay);
+    }
+    return std::make_unique<sgd<float, kind>>(count, settings.momentum, settings.weight_decay);
+  };
+  switch (settings.optimizer) {
+    case optimizer_kind::nesterov:
+      return with(nesterov{});
+    case optimizer_kind::lars:
+      return std::make_unique<lars<float>>(
+          std::move(layers), lars<float>::coefficients{settings.momentum, settings.weight_decay, settings.trust});
+    case optimizer_kind::sgd:
+      break;
+  }
+  return with(heavy_ball{});
+}
+
+}  // namespace tutti::nn

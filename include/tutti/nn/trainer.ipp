@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/extend/expects.hpp>
+#include <tutti/nn/detail/replica_step.hpp>
+#include <tutti/nn/detail/stopwatch.hpp>
+#include <tutti/nn/schedule/learning_rate.hpp>
+#include <tutti/nn/trainer.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tutti::inline v0_1_0::nn::detail {
+
+/// @throws diverged if the loss of that step or epoch is not finite
+inline void expect_finite(float loss, char const* unit, std::size_t number) {
+  if (!std::isfinite(loss)) {
+    throw diverged(std::string("the loss of ") + unit + " " + std::to_string(number) +
+                   " is not finite: the training diverged; try a lower learning rate");
+  }
+}
+
+/// This rank's share of the test scores: of a reproducible replica the first rank's is all, and the others' nothing.
+[[nodiscard]] inline score<float> tested(replica& model, strategy& ranks) {
+  auto result = model.test();
+  if (model.settings().reproducible) {
+    std::array<float, 2> numbers;
+    ranks.sum_accumulators(model.test_sums(), numbers);
+    result = ranks.rank() == 0 ? score<float>{numbers[0], numbers[1]} : score<float>{};
+  }
+  return result;
+}
+
+/// Replaces what layers remember by its mean over ranks, in which a rank weighs the images that it has trained on since
+/// the last epoch. A rank without any remembers what all remembered then, and weighs nothing.
+inline void unite_statistics(replica& model, strategy& ranks) {
+  auto const statistics = model.statistics();
+  if (statistics.empty()) {
+    return;
+  }
+  auto const images = static_cast<float>(model.statistics_images());
+  std::vector<float> sums(statistics.size());  // a sum that fails must not spoil them
+  std::ranges::transform(statistics, sums.begin(), [&](float value) { return images > 0 ? images * value : 0.0F; });
+  sums.push_back(images);
+  ranks.sum(sums);
+  if (float const all = sums.back(); all > 0) {
+    std::ranges::transform(std::span(sums).first(statistics.size()), statistics.begin(),
+                           [&](float sum) { return sum / all; });
+  }
+}
+
+/// Tells a strategy where the gradients will be: on the device, if it sums them there.
+inline void begin_step(replica& model, strategy& ranks) {
+  auto const* const on_device = model.on_device();
+  if (on_device == nullptr || !ranks.begin_on_device(*on_device)) {
+    ranks.begin(model.message());
+  }
+}
+
+/// The point in time of a training that its learning rate depends on.
+[[nodiscard]] inline moment moment_of(replica const& model, std::size_t epoch, std::size_t batch) {
+  moment result;
+  result.steps = model.plan().steps();
+  result.step = model.plan().steps_before(epoch) + batch;
+  result.epoch = static_cast<double>(epoch) + static_cast<double>(batch) / static_cast<double>(model.batches());
+  return result;
+}
+
+/// @throws precondition_error for a strategy that cannot do what the settings ask for
+inline void expect_fit(settings const& settings, strategy const& ranks) {
+  expects(!settings.reproducible || ranks.adds_accumulators(),
+          "train: a reproducible replica needs a strategy that adds accumulators; use the strategy reproducible, or "
+          "set settings::reproducible to false");
+  expects(ranks.momentum() == (settings.momentum_corrected ? settings.momentum : 0),
+          "train: the strategy keeps a momentum of ", ranks.momentum(), ", and the settings ask for one of ",
+          settings.momentum_corrected ? settings.momentum : 0,
+          " before gradients are summed; give feedback(correction_of(settings)) to compressed(gathered), or "
+          "with another strategy set momentum_corrected to false");
+  expects(ranks.equal() || !settings.synchronised_statistics,
+          "train: statistics of all ranks need the same weights on all ranks; choose a synchronous strategy, or set "
+          "synchronised_statistics to false");
+}
+
+/// Tells the observers of a step that was made.
+/// @throws diverged
+inline void tell_of_step(observers& told, replica& model, training_place const& at, replica_step const& step,
+                         score_of whose, stopwatch& timed) {
+  auto const batch = model.batch_score();
+  bool const of_all = whose == score_of::all_ranks;
+  if (of_all) {
+    expect_finite(batch.loss, "step", model.plan().steps_before(at.epoch) + at.batch);
+  }
+  told.step({at.epoch, at.batch, model.batch_size(at.batch), batch.loss, batch.correct, timed.now(),
+             step.learning_rate(), 0, 0},
+            model, step.samples() != 0 || of_all);
+  timed.end_step(step.samples(), batch.loss);
+}
+
+TUTTI_DECL void train(replica& model, strategy& ranks, observers& told) {
+  settings const& settings = model.settings();
+  expect_fit(settings, ranks);
+  any_schedule const rates(settings);
+  if (model.place() == training_place{}) {
+    ranks.share(model.parameters());
+  }
+  if (settings.synchronised_statistics) {
+    model.synchronise(rank_sum<float>(ranks));
+  }
+  stopwatch timed(ranks, model.plan().batches(0));  // no epoch has more
+  for (std::size_t epoch = model.place().epoch; epoch != settings.epochs; ++epoch) {
+    timed.begin_epoch();
+    model.start(epoch);
+    for (std::size_t b = model.place().batch; b != model.batches(); ++b) {
+      bool const takes_part = ranks.takes_part();
+      if (takes_part) {
+        begin_step(model, timed);
+        model.gradient(b, timed);
+      }
+      replica_step step(model, b, takes_part ? model.shard_size(b) : 0, rates.rate(moment_of(model, epoch, b)));
+      score_of const whose = timed.step(step);
+      model.end_step();
+      tell_of_step(told, model, {epoch, b}, step, whose, timed);
+    }
+    unite_statistics(model, ranks);
+    ranks.unite(model.parameters());  // a rank that had little to do waits here for those that had more
+    timed.end_training();
+    auto const result = timed.end_epoch(epoch, tested(model, ranks), model.test_size());
+    expect_finite(static_cast<float>(result.training_loss), "epoch", epoch + 1);
+    model.end_epoch();
+    model.statistics_images(0);  // not before: if a rank is lost, the survivors may make the mean once more
+    if (epoch + 1 != settings.epochs) {
+      ranks.resume(model.parameters());
+    }
+    told.epoch(result);
+  }
+}
+
+}  // namespace tutti::nn::detail
