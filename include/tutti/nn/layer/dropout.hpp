@@ -23,9 +23,7 @@ class dropout : public detail::stateless<T> {
  public:
   /// @pre 0 <= probability < 1
   dropout(std::size_t inputs, double probability)
-      : inputs_(inputs), limit_(static_cast<std::uint32_t>(probability * 4294967296.0)), kept_(1 / (1 - probability)) {
-    expects(probability >= 0 && probability < 1, "dropout: the probability must be in [0, 1), not ", probability);
-  }
+      : inputs_(inputs), limit_(limit_of(probability)), kept_(1 / (1 - probability)) {}
 
   [[nodiscard]] std::size_t inputs() const noexcept { return inputs_; }
   [[nodiscard]] std::size_t outputs() const noexcept { return inputs_; }
@@ -53,6 +51,13 @@ class dropout : public detail::stateless<T> {
   }
 
  private:
+  /// The numbers of 32 bits below which a number is dropped.
+  /// @throws precondition_error for what is no probability, or drops all numbers
+  [[nodiscard]] static std::uint32_t limit_of(double probability) {
+    expects(probability >= 0 && probability < 1, "dropout: the probability must be in [0, 1), not ", probability);
+    return static_cast<std::uint32_t>(probability * 4294967296.0);
+  }
+
   void draw(pass<T> const& how, std::size_t rows) {
     T const kept = static_cast<T>(kept_);
     std::uint64_t const key = random_sequence(key_, how.step)();
