@@ -82,7 +82,7 @@ class fused_allreduce {
     for (rank_type r = 0; r != N; ++r) {
       std::byte* const there = !apart    ? of(r).write(memory::output, cut_.begin(me), sizeof(value))
                                : r == me ? own<value>(memory::output, me)
-                                         : link_.where(r).output + offset<value>(me);
+                                         : in_area<value>(link_.where(r).output, me);
       to.to[r] = reinterpret_cast<value*>(there);
     }
     combine(
@@ -90,7 +90,7 @@ class fused_allreduce {
         [&](rank_type r) -> std::byte const* {
           return !apart    ? read(of(r), me)
                  : r == me ? own<contribution>(memory::input, me)
-                           : link_.where(r).input + offset<contribution>(me);
+                           : in_area<contribution>(link_.where(r).input, me);
         },
         std::make_index_sequence<N>{});
     bool good = g_.all(true);
@@ -160,6 +160,12 @@ class fused_allreduce {
   template <class T>
   [[nodiscard]] constexpr std::size_t offset(std::uint32_t block) const noexcept {
     return layout_.place(block, cut_.begin(block)) * sizeof(T);
+  }
+  /// The place of this group's part of a block in a peer's area; none if the peer has no such memory, as where there
+  /// are no elements.
+  template <class T, class Byte>
+  [[nodiscard]] constexpr Byte* in_area(Byte* area, std::uint32_t block) const noexcept {
+    return area == nullptr ? nullptr : area + offset<T>(block);
   }
   /// Its memories, as that rank has told.
   [[nodiscard]] constexpr memories const& of(rank_type r) const noexcept {
