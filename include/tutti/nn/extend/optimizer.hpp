@@ -20,7 +20,7 @@ class optimizer {
 
   /// Moves the weights, and what is remembered, at a learning rate.
   virtual void step(std::span<T> weights, std::span<T const> gradients, T rate) = 0;
-  /// What is remembered between steps: zeros at first, and part of a saved training.
+  /// The numbers remembered between steps: zeros at first, and part of a saved training.
   [[nodiscard]] virtual std::span<T> state() noexcept = 0;
 
  protected:
