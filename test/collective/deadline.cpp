@@ -2,6 +2,7 @@
 // test: address (what is refused, and virtual time)
 #include <support/worlds.hpp>
 #include <tutti/collective/allreduce.hpp>
+#include <tutti/collective/operator_base.hpp>
 #include <tutti/collective/when_any.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/simulation/simulate.hpp>
