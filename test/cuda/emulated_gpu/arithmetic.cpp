@@ -297,6 +297,7 @@ void add_conversions(operations& to) {
   add_rounding<double>(to, "f64");
   add_conversions_of_float<float>(to, "f32");
   add_conversions_of_float<double>(to, "f64");
+  to["add.rn.f16"] = of<[](f16 a, f16 b) { return static_cast<f16>(a + b); }>;
   to["cvt.f32.f16"] = of<[](f16 x) { return static_cast<float>(x); }>;
   to["cvt.rn.f16.f32"] = of<[](float x) { return static_cast<f16>(x); }>;
   to["cvt.f64.f32"] = of<[](float x) { return static_cast<double>(x); }>;

@@ -76,7 +76,7 @@ class block_link {
       counts_.received[p.rank] += p.received;
     }
   }
-  // --- for the first thread; messages are numbered within the operation
+  // --- for one thread a peer; messages are numbered within the operation
 
   constexpr void tell_sent(rank_type peer, std::uint32_t message, bool of_snapshot) const {
     mailbox& there = to(peer);

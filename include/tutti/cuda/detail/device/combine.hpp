@@ -140,9 +140,9 @@ struct two_places {
   }
 };
 
-/// `to[i] = f(from[i]...)` for i < n, by all threads of a group: 16 bytes of the widest type at a time where all are
+/// `to[i] = f(from[i]...)` for i < n, by all of the threads: 16 bytes of the widest type at a time where all are
 /// aligned alike. Places to write may be among the operands.
-template <thread_group G, class F, class Places, class... From>
+template <numbered_threads G, class F, class Places, class... From>
 constexpr void for_each_element(G const& g, F const& f, std::size_t n, Places const& to, From const*... from) {
   using To = typename Places::element_type;
   constexpr std::size_t width = pack_elements<To, From...>;
@@ -166,13 +166,13 @@ constexpr void for_each_element(G const& g, F const& f, std::size_t n, Places co
     to.put(i, f(from[i]...));
   }
 }
-template <thread_group G, class F, class To, class... From>
+template <numbered_threads G, class F, class To, class... From>
 constexpr void for_each_element(G const& g, F const& f, std::size_t n, To* to, From const*... from) {
   for_each_element(g, f, n, places<To>{{to}}, from...);
 }
 
 /// The same bytes elsewhere. They do not overlap, or are the same.
-template <thread_group G>
+template <numbered_threads G>
 constexpr void copy_bytes(G const& g, std::byte const* from, std::byte* to, std::size_t bytes) {
   auto const as = [&]<class Word>(Word const* words) {
     for_each_element(

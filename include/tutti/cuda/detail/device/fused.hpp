@@ -86,7 +86,7 @@ class fused_allreduce {
       to.to[r] = reinterpret_cast<value*>(there);
     }
     combine(
-        me, to,
+        g_, me, to,
         [&](rank_type r) -> std::byte const* {
           return !apart    ? read(of(r), me)
                  : r == me ? own<contribution>(memory::input, me)
@@ -94,10 +94,10 @@ class fused_allreduce {
         },
         std::make_index_sequence<N>{});
     bool good = g_.all(true);
-    for (rank_type i = 0; link_.is_first() && i != N - 1; ++i) {
+    for (rank_type i = g_.rank(); i < N - 1; i += g_.size()) {
       link_.tell_sent(peer(i), 1, false);
     }
-    for (rank_type i = 0; link_.is_first() && good && i != N - 1; ++i) {
+    for (rank_type i = g_.rank(); good && i < N - 1; i += g_.size()) {
       good = link_.wait_sent(peer(i), 1);  // then that peer does not read this rank's memory any more, too
     }
     if (!end(good)) {
@@ -114,30 +114,30 @@ class fused_allreduce {
   /// @pre the first half of a group's scratch memory has room for that copy
   constexpr bool in_one_hop() const {
     if (is_copied(what_.mine)) {
-      for (std::uint32_t b = 0; b != N; ++b) {
-        copy_bytes(g_, read(what_.mine, b), link_.scratch() + offset<contribution>(b),
+      for_each_block([&](block_share const& threads, rank_type b) {
+        copy_bytes(threads, read(what_.mine, b), link_.scratch() + offset<contribution>(b),
                    cut_.size(b) * sizeof(contribution));
-      }
+      });
     }
     if (!g_.all(true) || !link_.begin(N - 1, peer_at(), what_.mine, what_.what)) {
       return false;
     }
-    for (rank_type b = 0; b != N; ++b) {
+    for_each_block([&](block_share const& threads, rank_type b) {
       places<value> const to{
           {reinterpret_cast<value*>(what_.mine.write(memory::output, cut_.begin(b), sizeof(value)))}};
       combine(
-          b, to,
+          threads, b, to,
           [&](rank_type r) {
             std::byte const* const copied = r == link_.on().rank ? link_.scratch() : link_.scratch_of(r);
             return is_copied(of(r)) ? copied + offset<contribution>(b) : read(of(r), b);
           },
           std::make_index_sequence<N>{});
-    }
+    });
     bool good = g_.all(true);
-    for (rank_type i = 0; link_.is_first() && i != N - 1; ++i) {
+    for (rank_type i = g_.rank(); i < N - 1; i += g_.size()) {
       link_.tell_taken(peer(i), 1);
     }
-    for (rank_type i = 0; link_.is_first() && good && i != N - 1; ++i) {
+    for (rank_type i = g_.rank(); good && i < N - 1; i += g_.size()) {
       good = link_.wait_taken(peer(i), 1);
     }
     return end(good);
@@ -180,13 +180,36 @@ class fused_allreduce {
     return m.read(memory::input, cut_.begin(block), sizeof(contribution));
   }
 
-  /// This group's part of a block, of all ranks: `input_of` says where each one's is.
-  template <std::size_t M, class InputOf, std::size_t... Index>
-  constexpr void combine(rank_type block, places<value, M> const& to, InputOf const& input_of,
+  /// The part of these threads of a block, of all ranks: `input_of` says where each one's is.
+  template <numbered_threads Threads, std::size_t M, class InputOf, std::size_t... Index>
+  constexpr void combine(Threads const& threads, rank_type block, places<value, M> const& to, InputOf const& input_of,
                          std::index_sequence<Index...>) const {
     for_each_element(
-        g_, fold_of_all<R, N>{how_}, cut_.size(block), to,
+        threads, fold_of_all<R, N>{how_}, cut_.size(block), to,
         reinterpret_cast<contribution const*>(input_of((block + N - static_cast<rank_type>(Index)) % N))...);
+  }
+
+  /// Threads of a group that have a block to themselves.
+  class block_share {
+   public:
+    constexpr block_share(std::uint32_t rank, std::uint32_t size) : rank_(rank), size_(size) {}
+
+    [[nodiscard]] constexpr std::uint32_t rank() const noexcept { return rank_; }
+    [[nodiscard]] constexpr std::uint32_t size() const noexcept { return size_; }
+
+   private:
+    std::uint32_t rank_;
+    std::uint32_t size_;
+  };
+  /// Calls f(threads, block) for all blocks of a short vector: each has threads of its own, so that it waits for memory
+  /// while the others do. Fewer threads than blocks take one block after another.
+  template <class F>
+  constexpr void for_each_block(F const& f) const {
+    std::uint32_t const shares = g_.size() < N ? 1 : N;
+    std::uint32_t const size = g_.size() / shares;
+    for (rank_type b = g_.rank() / size; b < N; b += shares) {
+      f(block_share(g_.rank() % size, size), b);
+    }
   }
 
   constexpr bool end(bool good) const {

@@ -8,6 +8,13 @@
 
 namespace tutti::inline v0_1_0::detail::device {
 
+/// Threads that divide work by their numbers: `rank()` of `size()`.
+template <class G>
+concept numbered_threads = requires(G const g) {
+  { g.rank() } -> std::same_as<std::uint32_t>;
+  { g.size() } -> std::same_as<std::uint32_t>;
+};
+
 /// Threads that run one part of an operation together: a block of a GPU's threads, or a model of one on the host. Each
 /// of them has its own.
 ///
@@ -18,15 +25,14 @@ namespace tutti::inline v0_1_0::detail::device {
 ///     writes one before anything that the thread looks at later.
 ///   - `pause` is called between two looks; `is_late` says whether the deadline of the operation has passed.
 template <class G>
-concept thread_group = requires(G const g, std::uint64_t* word, std::uint64_t const* seen, bool good) {
-  { g.rank() } -> std::same_as<std::uint32_t>;
-  { g.size() } -> std::same_as<std::uint32_t>;
-  { g.all(good) } -> std::same_as<bool>;
-  { g.look(seen) } -> std::same_as<std::uint64_t>;
-  g.tell(word, std::uint64_t{});
-  g.announce(word, std::uint64_t{});
-  g.pause();
-  { g.is_late() } -> std::same_as<bool>;
-};
+concept thread_group =
+    numbered_threads<G> && requires(G const g, std::uint64_t* word, std::uint64_t const* seen, bool good) {
+      { g.all(good) } -> std::same_as<bool>;
+      { g.look(seen) } -> std::same_as<std::uint64_t>;
+      g.tell(word, std::uint64_t{});
+      g.announce(word, std::uint64_t{});
+      g.pause();
+      { g.is_late() } -> std::same_as<bool>;
+    };
 
 }  // namespace tutti::detail::device
