@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Builds the reference with Doxygen, in <output>/html. Warnings are errors, and a name outside detail/ that no comment
-# and no sentence of members.txt explains is one.
+# explains is one.
 #
 #   sh build.sh <doxygen> <repository> <output>
 #
@@ -13,7 +13,7 @@ doxygen=$1 repository=$(cd "$2" && pwd) output=$3
 here=$repository/docs/reference
 "$doxygen" --version > /dev/null 2>&1 ||
   { echo "SKIP: the reference is not built: there is no Doxygen 1.9.4 or newer (Debian: doxygen)"; exit 77; }
-rm -rf "$output/html" "$output/xml" "$output/include"
+rm -rf "$output/html" "$output/include"
 mkdir -p "$output/html"
 output=$(cd "$output" && pwd)
 
@@ -24,26 +24,19 @@ done
 
 (cd "$repository" && awk -f "$here/contract.awk" kind=contract "$here/contract.txt" kind=header $headers)
 
-# run <folder with include/> <setting>...
-run() {
-  (cd "$1" && shift && { cat "$here/Doxyfile" && printf '%s\n' "$@"; } | "$doxygen" -)
-}
-
-# The first run only finds the names that have no comment; the second is one over the same headers and these comments.
-run "$repository" "INPUT = include/tutti docs/reference/topics.dox" "OUTPUT_DIRECTORY = $output" \
-  "GENERATE_HTML = NO" "GENERATE_XML = YES" "XML_PROGRAMLISTING = NO" "WARN_LOGFILE = $output/undocumented"
-(cd "$repository" && awk -v to="$output/include/tutti" -f "$here/document.awk" \
-  kind=topics "$here/topics.txt" kind=members "$here/members.txt" kind=warnings "$output/undocumented" \
+(cd "$repository" && awk -v to="$output/include/tutti" -f "$here/topics.awk" kind=topics "$here/topics.txt" \
   kind=header $headers)
 
 cp "$here/topics.dox" "$output/topics.dox"
 for example in $(cd "$repository/examples" && ls *.cpp); do
   printf '/** @example %s */\n' "$example"
 done >> "$output/topics.dox"
-run "$output" "OUTPUT_DIRECTORY = $output" "EXAMPLE_PATH = $repository/examples" "WARN_LOGFILE = $output/warnings"
+(cd "$output" && {
+  cat "$here/Doxyfile"
+  printf '%s\n' "OUTPUT_DIRECTORY = $output" "EXAMPLE_PATH = $repository/examples" "WARN_LOGFILE = $output/warnings"
+} | "$doxygen" -)
 if [ -s "$output/warnings" ]; then
   sed "s|^$output/||" "$output/warnings"
-  echo "$(grep -c 'warning:' "$output/warnings") warning(s). A public name needs a comment: a sentence above it, or," \
-    "if many classes have it, in docs/reference/members.txt."
+  echo "$(grep -c 'warning:' "$output/warnings") warning(s). A public name needs a comment: a sentence above it."
   exit 1
 fi

@@ -55,6 +55,7 @@ struct automatic_options {
 /// Thread safety: that of the communicator.
 class automatic : public selection {
  public:
+  /// The name of the topology in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name = "automatic";
   /// One type that is any of the topologies.
   using schedule = selection;

@@ -5,8 +5,7 @@
 // does not use CUDA, or ranks that it forks could not.
 #include <cuda/device.hpp>
 #include <cuda/device_array.hpp>
-#include <laws/device_failure.hpp>
-#include <laws/enqueued.hpp>
+#include <laws/device_cases.hpp>
 #include <tutti/cuda/peers.hpp>
 #include <tutti/detail/bootstrap/processes.hpp>
 #include <tutti/reduction/arithmetic.hpp>
@@ -46,29 +45,31 @@ using clock_type = std::chrono::steady_clock;
   o.transport.scratch_bytes = 65536;
   return o;
 }
-/// Vectors that are cut into more parts than there are groups, among others.
-template <class Op, class R, class... Topology>
-void on_topologies(std::vector<rank_type> const& ranks, Op what, R reduction, Topology const&... topology) {
-  auto o = with(2);
-  o.transport.scratch_bytes = 8192;
-  BOOST_TEST(laws::enqueued_have_bits_of_engine<transport>(o, ranks, {0, 1, 5'001}, what, reduction, topology...) ==
-             "");
-}
+struct amounts {
+  static auto with(std::uint32_t groups, tutti::duration deadline = 60s) { return ::with(groups, deadline); }
+  static std::vector<std::size_t> counts() { return {0, 1, 5'001}; }
+  static constexpr tutti::duration short_deadline = 1s;
+  static constexpr rank_type ranks_of_a_late_one = 3;
+};
+using test_cases = laws::device_cases<transport, amounts>;
 
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(on_a_device, *boost::unit_test::precondition(with_a_device<has_device_for_processes>()))
 
+support::cases const failing = test_cases::failing();
+
 BOOST_AUTO_TEST_CASE(allreduce) {
-  on_topologies({1, 2, 3}, op::allreduce{}, tutti::sum<float>{}, tutti::direct{}, selection(ring));
-  on_topologies({4}, op::allreduce{}, tutti::sum<float>{}, tutti::direct{}, selection(doubling));
-  on_topologies({2, 3}, op::allreduce{}, tutti::reproducible_sum<float>{}, tutti::direct{}, selection(ring));
+  test_cases::on_topologies({1, 2, 3}, op::allreduce{}, tutti::sum<float>{}, tutti::direct{}, selection(ring));
+  test_cases::on_topologies({4}, op::allreduce{}, tutti::sum<float>{}, tutti::direct{}, selection(doubling));
+  test_cases::on_topologies({2, 3}, op::allreduce{}, tutti::reproducible_sum<float>{}, tutti::direct{},
+                            selection(ring));
 }
 BOOST_AUTO_TEST_CASE(other_operations) {
-  on_topologies({2, 3}, op::reduce{}, tutti::sum<float>{}, selection(ring));
-  on_topologies({2, 3}, op::reduce_scatter{}, tutti::sum<float>{}, selection(butterfly));
-  on_topologies({2, 3}, op::allgather{}, tutti::sum<float>{}, selection(doubling));
-  on_topologies({2, 3}, op::broadcast{}, tutti::sum<float>{}, selection(direct));
+  test_cases::on_topologies({2, 3}, op::reduce{}, tutti::sum<float>{}, selection(ring));
+  test_cases::on_topologies({2, 3}, op::reduce_scatter{}, tutti::sum<float>{}, selection(butterfly));
+  test_cases::on_topologies({2, 3}, op::allgather{}, tutti::sum<float>{}, selection(doubling));
+  test_cases::on_topologies({2, 3}, op::broadcast{}, tutti::sum<float>{}, selection(direct));
 }
 
 /// While ranks meet, or while operations are under way.
@@ -117,16 +118,6 @@ BOOST_AUTO_TEST_CASE(a_killed_process_is_named) {
       BOOST_TEST(has(said, "rank 1"), "trial " << trial << ", rank " << r << ": " << said);
     }
   }
-}
-
-BOOST_AUTO_TEST_CASE(a_process_that_never_comes) {
-  laws::a_rank_that_never_comes(3, with(2, 1s));
-}
-BOOST_AUTO_TEST_CASE(a_rank_that_has_left) {
-  laws::a_rank_that_has_left(with(1));
-}
-BOOST_AUTO_TEST_CASE(another_count) {
-  laws::another_count(with(1));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -4,8 +4,7 @@
 // Operations in kernels of GPUs, of ranks that are threads: the engine's bits, order, graphs, failure.
 #include <cuda/device.hpp>
 #include <cuda/device_array.hpp>
-#include <laws/device_failure.hpp>
-#include <laws/enqueued.hpp>
+#include <laws/device_cases.hpp>
 #include <tutti/bfloat16.hpp>
 #include <tutti/cuda/peers.hpp>
 #include <tutti/half.hpp>
@@ -43,15 +42,13 @@ using namespace std::chrono_literals;
   o.transport.groups = groups;
   return o;
 }
-/// Vectors that are cut into more parts than there are groups, among others.
-template <class Op, class R, class... Topology>
-void on_topologies(std::vector<rank_type> const& ranks, Op what, R reduction, Topology const&... topology) {
-  auto o = with(2);
-  o.transport.scratch_bytes = 8192;
-  BOOST_TEST(
-      laws::enqueued_have_bits_of_engine<transport>(o, ranks, {0, 1, 257, 5'001}, what, reduction, topology...) == "");
-}
-std::vector<rank_type> const few{1, 2, 3, 4};
+struct amounts {
+  static auto with(std::uint32_t groups, tutti::duration deadline = 60s) { return ::with(groups, deadline); }
+  static std::vector<std::size_t> counts() { return {0, 1, 257, 5'001}; }
+  static constexpr tutti::duration short_deadline = 1s;
+  static constexpr rank_type ranks_of_a_late_one = 4;
+};
+using test_cases = laws::device_cases<transport, amounts>;
 
 struct larger_and_half_the_other {
   constexpr float operator()(float a, float b) const {
@@ -67,58 +64,17 @@ void check(cudaError_t code) {
 
 BOOST_AUTO_TEST_SUITE(on_a_device, *boost::unit_test::precondition(with_a_device<has_device>()))
 
-BOOST_AUTO_TEST_CASE(allreduce_by_direct) {
-  on_topologies({1, 2, 3, 4, 5, 7, 8}, op::allreduce{}, tutti::sum<float>{}, tutti::direct{});
-}
-BOOST_AUTO_TEST_CASE(allreduce) {
-  on_topologies(few, op::allreduce{}, tutti::sum<float>{}, selection(ring), selection(doubling), selection(butterfly),
-                selection(binary_tree), selection(double_tree), selection(chain), selection(star));
-  on_topologies({5, 8}, op::allreduce{}, tutti::sum<float>{}, selection(ring), selection(butterfly));
-}
-BOOST_AUTO_TEST_CASE(allreduce_of_other_elements) {
-  on_topologies({2, 3}, op::allreduce{}, tutti::sum<tutti::half>{}, selection(ring), tutti::direct{});
-  on_topologies({2, 3}, op::allreduce{}, tutti::mean<double>{}, selection(doubling));
-  on_topologies({2, 3}, op::allreduce{}, tutti::sum<std::int8_t>{}, selection(ring));
-  on_topologies({2, 3}, op::allreduce{}, tutti::mean<tutti::bfloat16>{}, selection(ring), tutti::direct{});
-  on_topologies({2, 4}, op::allreduce{}, tutti::reproducible_sum<float>{}, tutti::direct{}, selection(ring));
-  on_topologies({2, 3}, op::allreduce{}, tutti::accumulate_in<float, tutti::sum<tutti::bfloat16>>{}, tutti::direct{});
-  on_topologies({2, 4}, op::allreduce{},
-                tutti::reduce_with<float>(larger_and_half_the_other{}, tutti::commutative,
-                                          tutti::named<"larger and half the other">),
-                tutti::direct{}, selection(ring));
-}
-BOOST_AUTO_TEST_CASE(reduce) {
-  on_topologies(few, op::reduce{}, tutti::sum<float>{}, selection(direct), selection(ring), selection(binary_tree));
-}
-BOOST_AUTO_TEST_CASE(reduce_scatter) {
-  on_topologies(few, op::reduce_scatter{}, tutti::mean<float>{}, selection(ring), selection(butterfly));
-}
-BOOST_AUTO_TEST_CASE(allgather) {
-  on_topologies(few, op::allgather{}, tutti::sum<float>{}, selection(ring), selection(doubling));
-}
-BOOST_AUTO_TEST_CASE(broadcast) {
-  on_topologies(few, op::broadcast{}, tutti::sum<float>{}, selection(direct), selection(doubling), selection(chain));
-}
+support::cases const operations = test_cases::operations();
+support::cases const streams = test_cases::streams();
+support::cases const failing = test_cases::failing();
 
-BOOST_AUTO_TEST_CASE(operations_of_two_streams_keep_their_order) {
-  auto const all = complaints(
-      4,
-      [](auto& world) {
-        tutti::allreduce sum{world, tutti::ring{}, tutti::sum<int>{}};
-        cuda::stream first;
-        cuda::stream second;
-        laws::device_array const v(std::vector<int>(1000, 1), first);
-        tutti::barrier{world, tutti::ring{}}();
-        for (int i = 0; i != 8; ++i) {
-          sum.enqueue(v, i % 2 == 0 ? first : second);
-        }
-        cuda::wait(world, second);
-        cuda::wait(world, first);
-        auto const values = v.values(first);
-        require(std::count(values.begin(), values.end(), 65536) == 1000, "eight sums one after the other");
-      },
-      with(2));
-  BOOST_TEST(std::count(all.begin(), all.end(), "") == 4, all[0]);
+BOOST_AUTO_TEST_CASE(allreduce_of_elements_of_gpus) {
+  test_cases::on_topologies({2, 3}, op::allreduce{}, tutti::sum<std::int8_t>{}, selection(ring));
+  test_cases::on_topologies({2, 3}, op::allreduce{}, tutti::mean<tutti::bfloat16>{}, selection(ring), tutti::direct{});
+  test_cases::on_topologies({2, 4}, op::allreduce{},
+                            tutti::reduce_with<float>(larger_and_half_the_other{}, tutti::commutative,
+                                                      tutti::named<"larger and half the other">),
+                            tutti::direct{}, selection(ring));
 }
 
 /// An allreduce made of two operations in two streams, which a graph runs ten times; and one more outside of it.
@@ -198,16 +154,6 @@ BOOST_AUTO_TEST_CASE(a_stream_that_waits_for_the_default_one_is_refused) {
   for (std::string const& one : all) {
     BOOST_TEST(has(one, "this stream waits for the default stream of CUDA"), one);
   }
-}
-
-BOOST_AUTO_TEST_CASE(a_rank_that_never_comes) {
-  laws::a_rank_that_never_comes(4, with(2, 1s));
-}
-BOOST_AUTO_TEST_CASE(a_rank_that_has_left) {
-  laws::a_rank_that_has_left(with(1));
-}
-BOOST_AUTO_TEST_CASE(another_count) {
-  laws::another_count(with(1));
 }
 
 BOOST_AUTO_TEST_CASE(more_groups_than_run_at_a_time) {

@@ -10,22 +10,6 @@
 /// each on its own, and with some of both: on hosts of one, two, three, and a hundred ranks.
 namespace tutti::laws {
 
-/// A world whose ranks are connected already: a law may then take it for granted that a short message is accepted at
-/// once, which over a connection that is only being made it is not.
-template <class Near, class Ranks>
-struct connected_world {
-  using transport = support::emulated_hosts<Near, tcp>;
-
-  template <class F>
-  static std::vector<verdict> run(rank_type n, F const& f) {
-    return Ranks::run(n, [&](auto& meet) -> verdict {
-      transport t(meet);
-      verdict const bad = support::run(t, {all_to_all_messages(t.rank(), n, {7, 0}, {{0, 1}})});
-      return bad.empty() ? f(t, meet) : bad;
-    });
-  }
-};
-
 /// Ranks that are near each other are named by their numbers in the world, in errors and to all others. Hosts have
 /// two ranks.
 template <class W>

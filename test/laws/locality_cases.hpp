@@ -11,7 +11,7 @@ template <class Near, class Ranks>
 struct between_hosts {
   using transport = support::emulated_hosts<Near, tcp>;
   using hosts = world<transport, Ranks>;
-  using connected_hosts = connected_world<Near, Ranks>;
+  using connected_hosts = world_with_connections<transport, Ranks>;
 
   static ::support::cases delivering() {
     return {{"delivery", delivery},

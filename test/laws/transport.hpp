@@ -67,6 +67,22 @@ inline void check_all(std::vector<verdict> const& verdicts) {
   return j;
 }
 
+/// A world whose ranks are connected already: a law may then take it for granted that a short message is accepted at
+/// once, which over a connection that is only being made it is not.
+template <class Transport, class Ranks>
+struct world_with_connections {
+  using transport = Transport;
+
+  template <class F>
+  static std::vector<verdict> run(rank_type n, F const& f, typename Transport::options const& options = {}) {
+    return Ranks::run(n, [&](auto& meet) -> verdict {
+      Transport t(meet, options);
+      verdict const bad = support::run(t, {all_to_all_messages(t.rank(), n, {7, 0}, {{0, 1}})});
+      return bad.empty() ? f(t, meet) : bad;
+    });
+  }
+};
+
 /// Messages of any size arrive once, whole and in the order sent; each buffer may be written again
 /// when the transport says so and not before: the senders scribble over them at once.
 template <class W>

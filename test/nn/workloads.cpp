@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain
-#include "../../bench/strategies/workload.hpp"
+#include "../../bench/nn/strategies/workload.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,53 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address (one thread)
-#include <laws/transport.hpp>
-#include <laws/transport_failure.hpp>
+#include <laws/transport_cases.hpp>
 #include <support/simulated_worlds.hpp>
 
-namespace laws = tutti::laws;
-using tutti::failure;
+namespace {
+
+using namespace tutti::laws;
 using tutti::rank_type;
-using worlds = support::simulated_transports;
 
-BOOST_AUTO_TEST_CASE(it_delivers_everything_in_order) {
-  laws::delivers_everything_in_order<worlds>(2, 5 << 20);
-  laws::delivers_everything_in_order<worlds>(5, 100'003);
-}
+struct amounts : amounts_in_memory {
+  static constexpr std::array delivered{delivery_amount{2, 5 << 20}, delivery_amount{5, 100'003}};
+  static constexpr std::array flows{flow_amount{3, 200}};
+  static constexpr std::array in_lanes{lane_amount{1000, 1 << 20}};
+  static constexpr std::array<std::size_t, 1> viewed{100};
+  static constexpr std::array<rank_type, 2> ranks_of_faults{4, 5};
+  static constexpr std::array<rank_type, 1> ranks_of_mismatches{4};
+  static constexpr std::array<std::size_t, 1> left_unread{100};
+  static constexpr std::array destroyed{delivery_amount{3, 20'000}};
+  static constexpr int quiesced = 5;
+};
+using test_cases = transport_cases<support::simulated_transports, amounts>;
 
-BOOST_AUTO_TEST_CASE(it_keeps_granules_whole) {
-  laws::keeps_granules_whole<worlds>();
-}
+support::cases const delivering = test_cases::delivering();
+support::cases const filling_lanes = test_cases::filling_lanes();
+support::cases const failing = test_cases::failing();
 
-BOOST_AUTO_TEST_CASE(it_keeps_streams_apart) {
-  laws::keeps_flows_apart<worlds>(3, 200);
-}
-
-BOOST_AUTO_TEST_CASE(full_lanes_hold_up_no_other) {
-  laws::full_lanes_hold_up_no_other<worlds>(1000, 1 << 20);
-}
-
-BOOST_AUTO_TEST_CASE(views_are_stable_until_released) {
-  laws::views_are_stable_until_released<worlds>(100);
-}
-
-BOOST_AUTO_TEST_CASE(faults_are_known_to_all) {
-  laws::faults_are_known_to_all<worlds>(4);
-  laws::the_first_fault_wins<worlds>(5, true);
-}
-
-BOOST_AUTO_TEST_CASE(calls_that_differ_are_named) {
-  laws::mismatches_are_named<worlds>(4);
-  laws::lost_count_is_a_mismatch<worlds>();
-}
-
-BOOST_AUTO_TEST_CASE(a_rank_that_leaves_is_missed_when_needed) {
-  laws::a_departed_peer_is_missed_when_it_is_needed<worlds>();
-  laws::a_departed_reader_is_missed<worlds>(100);
-}
-
-BOOST_AUTO_TEST_CASE(destruction_is_clean) {
-  laws::destruction_with_work_in_flight_is_clean<worlds>(3, 20'000);
-}
+}  // namespace
 
 BOOST_AUTO_TEST_CASE(it_is_made_by_simulate) {
   tutti::detail::simulation in(tutti::one_switch(1, {}), 1, {}, true);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread
-#include <laws/memory_cases.hpp>
+#include <laws/transport_cases.hpp>
 #include <support/thread_ranks.hpp>
 #include <tutti/transport/loopback.hpp>
 
@@ -8,6 +8,12 @@ namespace {
 
 using world = tutti::laws::world<tutti::loopback, tutti::support::thread_ranks>;
 
-support::cases const test_cases = tutti::laws::through_memory<world, 200>::failing();
+struct amounts : tutti::laws::amounts_in_memory {
+  static constexpr int quiesced = 200;
+};
+using test_cases = tutti::laws::transport_cases<world, amounts>;
+
+support::cases const failing = test_cases::failing();
+support::cases const sleeping = test_cases::sleeping();
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address (ranks are processes)
-#include <laws/memory_cases.hpp>
+#include <laws/transport_cases.hpp>
 #include <support/process_ranks.hpp>
 #include <support/watched.hpp>
 #include <tutti/transport/shared_memory.hpp>
@@ -12,7 +12,11 @@ namespace {
 
 using world = tutti::laws::world<tutti::shared_memory, tutti::support::process_ranks>;
 
-support::cases const test_cases = tutti::laws::through_memory<world>::delivering();
+using test_cases = tutti::laws::transport_cases<world, tutti::laws::amounts_in_memory>;
+
+support::cases const delivering = test_cases::delivering();
+support::cases const filling_lanes = test_cases::filling_lanes();
+support::cases const of_many_ranks = test_cases::of_many_ranks();
 
 /// Hardly any memory to copy through, and what is not short is read in the sender's memory.
 struct tight_world {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain may_skip (what it needs is in a guest)
-#include <laws/transport_failure.hpp>
+#include <laws/transport_cases.hpp>
 #include <support/process_ranks.hpp>
 #include <support/rdma_device.hpp>
 #include <tutti/verbs/verbs.hpp>
@@ -8,47 +8,31 @@
 namespace {
 
 using tutti::verbs;
-using world = tutti::laws::world<verbs, tutti::support::process_ranks>;
 using namespace tutti::laws;
+using world = tutti::laws::world<verbs, tutti::support::process_ranks>;
 
-/// A world whose edges there are already: a law may then take it for granted that a short message is accepted at once.
+/// A world whose edges there are already, and which retries for longer.
 struct connected_world {
   using transport = verbs;
 
   template <class F>
   static std::vector<verdict> run(tutti::rank_type n, F const& f) {
-    return tutti::support::process_ranks::run(n, [&](auto& meet) -> verdict {
-      tutti::verbs_options patient;
-      patient.timeout = 20;
-      verbs t(meet, patient);
-      verdict const bad = tutti::support::run(t, {all_to_all_messages(t.rank(), n, {7, 0}, {{0, 1}})});
-      return bad.empty() ? f(t, meet) : bad;
-    });
+    tutti::verbs_options patient;
+    patient.timeout = 20;
+    return world_with_connections<verbs, tutti::support::process_ranks>::run(n, f, patient);
   }
 };
 
-BOOST_AUTO_TEST_CASE(faults) {
-  for (tutti::rank_type const n : {2U, 3U, 5U}) {
-    faults_are_known_to_all<connected_world>(n);
-    the_first_fault_wins<world>(n, false);
-  }
-}
-BOOST_AUTO_TEST_CASE(mismatches) {
-  mismatches_are_named<world>(2);
-  mismatches_are_named<world>(5);
-  lost_count_is_a_mismatch<world>();
-}
-BOOST_AUTO_TEST_CASE(departures) {
-  a_departed_peer_is_missed_when_it_is_needed<world>();
-  for (std::size_t const bytes : {8UL, 8000UL, 80'000UL}) {
-    a_departed_reader_is_missed<world>(bytes);
-  }
-}
-BOOST_AUTO_TEST_CASE(deaths) {
-  a_dead_process_is_found<world>(2, 1);
-  a_dead_process_is_found<world>(3, 0);
-  a_dead_process_is_found<world>(5, 4);
-}
+struct amounts : amounts_of_laws {
+  static constexpr std::array<tutti::rank_type, 3> ranks_of_faults{2, 3, 5};
+  static constexpr int quiesced = 10;
+  static constexpr std::array dead{death_amount{2, 1}, death_amount{3, 0}, death_amount{5, 4}};
+};
+using test_cases = transport_cases<world, amounts, connected_world>;
+
+support::cases const failing = test_cases::failing();
+support::cases const dying = test_cases::dying();
+
 /// Whether ranks send to each other, or wait for messages that do not come, and whether they have met before: the
 /// killed one is named by all others within a second, though the retries would take half a minute.
 template <class World>
@@ -89,13 +73,8 @@ BOOST_AUTO_TEST_CASE(deaths_of_ranks_without_an_edge_and_of_peers) {
   deaths_are_noticed_soon<world>();
   deaths_are_noticed_soon<connected_world>();
 }
-BOOST_AUTO_TEST_CASE(helpers) {
-  a_helper_does_not_hide_a_death<world>(3, 1, ::fork);
-  a_forked_child_takes_no_part<world>();
-}
 /// For longer than all retries would take.
-BOOST_AUTO_TEST_CASE(stops) {
-  a_stopped_process_is_waited_for<world>();
+BOOST_AUTO_TEST_CASE(long_stops) {
   check_all(world::run(2, [&](verbs& t, auto& meet) -> verdict {
     tutti::flow const s{0, 0};
     std::byte const one{};
@@ -115,13 +94,4 @@ BOOST_AUTO_TEST_CASE(stops) {
     return !bad.empty() ? bad : tutti::support::until(t, receive);
   }));
 }
-BOOST_AUTO_TEST_CASE(destruction) {
-  destruction_with_work_in_flight_is_clean<world>(2, 10'000);
-  destruction_with_work_in_flight_is_clean<world>(2, 100'000);
-  destruction_with_work_in_flight_is_clean<world>(5, 100);
-}
-BOOST_AUTO_TEST_CASE(quiescence) {
-  quiesce_waits_for_readers_and_writers<world>(10);
-}
-
 }  // namespace

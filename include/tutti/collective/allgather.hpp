@@ -36,22 +36,27 @@ class allgather : public operator_base<op::allgather, Communicator, Topology>,
   using calls = detail::allgather_calls;
 
  public:
+  /// Makes the operator, by a topology, alike on all ranks; it runs any number of times.
   allgather(Communicator& world, Topology topology) : base(world, topology, {1}) {}
 
+  /// Runs the operation; returns when this rank's part is done and its memory is free again.
   void operator()(lasting_mutable_buffer auto&& all) {
     auto const v = elements(all);
     this->run({}, {sizeof(v[0])}, what<buffer_value_t<decltype(all)>>, in_place(v), v.size());
   }
+  /// Runs the operation; returns when this rank's part is done and its memory is free again.
   template <lasting_mutable_buffer All>
   void operator()(buffer_of<buffer_value_t<All>> auto const& mine, All&& all) {
     auto const v = elements(all);
     this->run({}, {sizeof(v[0])}, what<buffer_value_t<All>>,
               apart<buffer_value_t<All>>(detail::elements_of<buffer_value_t<All>>(mine), v), v.size());
   }
+  /// Starts the operation and returns its request; memory must last, untouched, until it is done.
   [[nodiscard]] request start(lasting_mutable_buffer auto&& all) {
     auto const v = elements(all);
     return this->launch({}, {sizeof(v[0])}, what<buffer_value_t<decltype(all)>>, in_place(v), v.size());
   }
+  /// Starts the operation and returns its request; memory must last, untouched, until it is done.
   template <lasting_mutable_buffer All>
   [[nodiscard]] request start(lasting_buffer_of<buffer_value_t<All>> auto&& mine, All&& all) {
     auto const v = elements(all);
@@ -59,12 +64,18 @@ class allgather : public operator_base<op::allgather, Communicator, Topology>,
                         apart<buffer_value_t<All>>(detail::elements_of<buffer_value_t<All>>(mine), v), v.size());
   }
 
+  /// Puts the operation into a stream of a device, after all that was enqueued before. The device owns the memory until
+  /// it has run; `tutti::cuda::wait` tells if it has failed. See <tutti/cuda/peers.hpp> and <tutti/cuda/staged.hpp>.
+  /// @throws precondition_error as on host memory, and if the schedule needs more scratch memory than the transport has
   template <device_memory All, class Stream>
     requires detail::enqueues<Communicator, Topology, op::allgather, Stream> && element<device_element_t<All>>
   void enqueue(All const& all, Stream const& in) {
     auto const v = device_span(all).elements();
     this->put({}, {sizeof(v[0])}, what<device_element_t<All>>, in_place(v), v.size(), in);
   }
+  /// Puts the operation into a stream of a device, after all that was enqueued before. The device owns the memory until
+  /// it has run; `tutti::cuda::wait` tells if it has failed. See <tutti/cuda/peers.hpp> and <tutti/cuda/staged.hpp>.
+  /// @throws precondition_error as on host memory, and if the schedule needs more scratch memory than the transport has
   template <device_memory All, class Stream>
     requires detail::enqueues<Communicator, Topology, op::allgather, Stream> && element<device_element_t<All>>
   void enqueue(device_span<device_element_t<All> const> mine, All const& all, Stream const& in) {

@@ -21,10 +21,15 @@ namespace tutti::inline v0_1_0 {
 template <class T>
 class allocator {
  public:
+  /// The type of the elements of a buffer.
   using value_type = T;
+  /// True: a container that is assigned takes over the source of memory.
   using propagate_on_container_copy_assignment = std::true_type;
+  /// True: a container that is moved takes its source of memory along.
   using propagate_on_container_move_assignment = std::true_type;
+  /// True: containers that are swapped swap their sources of memory.
   using propagate_on_container_swap = std::true_type;
+  /// False: memory goes back to the source that it came from.
   using is_always_equal = std::false_type;
 
   /// Takes memory from where ranks of this communicator read it without a copy, if its transport has such, else from

@@ -38,12 +38,16 @@ class allreduce : public operator_base<op::allreduce, Communicator, Topology, Re
   using calls = detail::allreduce_calls<Reduction>;
 
  public:
+  /// The type of the elements that each rank gives.
   using contribution_type = contribution_t<Reduction>;
+  /// The type of the elements of the result.
   using value_type = typename Reduction::value_type;
 
+  /// Makes the operator, by a topology, alike on all ranks; it runs any number of times.
   allreduce(Communicator& world, Topology topology, Reduction reduction)
       : base(world, topology, {reduction}), payload_{reduction} {}
 
+  /// Runs the operation; returns when this rank's part is done and its memory is free again.
   void operator()(lasting_mutable_buffer_of<value_type> auto&& data)
     requires contributes_elements<Reduction>
   {
@@ -51,11 +55,13 @@ class allreduce : public operator_base<op::allreduce, Communicator, Topology, Re
     this->run({}, payload_, what, in_place(v), v.size());
   }
 
+  /// Runs the operation; returns when this rank's part is done and its memory is free again.
   void operator()(buffer_of<contribution_type> auto const& input, lasting_mutable_buffer_of<value_type> auto&& output) {
     auto const from = detail::elements_of<contribution_type>(input);
     this->run({}, payload_, what, apart(from, detail::elements_of<value_type>(output)), from.size());
   }
 
+  /// Starts the operation and returns its request; memory must last, untouched, until it is done.
   [[nodiscard]] request start(lasting_mutable_buffer_of<value_type> auto&& data)
     requires contributes_elements<Reduction>
   {
@@ -63,17 +69,24 @@ class allreduce : public operator_base<op::allreduce, Communicator, Topology, Re
     return this->launch({}, payload_, what, in_place(v), v.size());
   }
 
+  /// Starts the operation and returns its request; memory must last, untouched, until it is done.
   [[nodiscard]] request start(lasting_buffer_of<contribution_type> auto&& input,
                               lasting_mutable_buffer_of<value_type> auto&& output) {
     auto const from = detail::elements_of<contribution_type>(input);
     return this->launch({}, payload_, what, apart(from, detail::elements_of<value_type>(output)), from.size());
   }
 
+  /// Puts the operation into a stream of a device, after all that was enqueued before. The device owns the memory until
+  /// it has run; `tutti::cuda::wait` tells if it has failed. See <tutti/cuda/peers.hpp> and <tutti/cuda/staged.hpp>.
+  /// @throws precondition_error as on host memory, and if the schedule needs more scratch memory than the transport has
   template <class Stream>
     requires detail::enqueues<Communicator, Topology, op::allreduce, Stream> && contributes_elements<Reduction>
   void enqueue(device_span<value_type> data, Stream const& in) {
     this->put({}, payload_, what, in_place(data.elements()), data.size(), in);
   }
+  /// Puts the operation into a stream of a device, after all that was enqueued before. The device owns the memory until
+  /// it has run; `tutti::cuda::wait` tells if it has failed. See <tutti/cuda/peers.hpp> and <tutti/cuda/staged.hpp>.
+  /// @throws precondition_error as on host memory, and if the schedule needs more scratch memory than the transport has
   template <class Stream>
     requires detail::enqueues<Communicator, Topology, op::allreduce, Stream>
   void enqueue(device_span<contribution_type const> input, device_span<value_type> output, Stream const& in) {

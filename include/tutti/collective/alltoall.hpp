@@ -32,14 +32,17 @@ class alltoall : public operator_base<op::alltoall, Communicator, Topology>,
   using calls = detail::alltoall_calls;
 
  public:
+  /// Makes the operator, by a topology, alike on all ranks; it runs any number of times.
   alltoall(Communicator& world, Topology topology) : base(world, topology, {1}) {}
 
+  /// Runs the operation; returns when this rank's part is done and its memory is free again.
   template <buffer Input>
   void operator()(Input const& input, lasting_mutable_buffer_of<buffer_value_t<Input>> auto&& output) {
     using value = buffer_value_t<Input>;
     auto const from = elements(input);
     this->run({}, {sizeof(value)}, what<value>, memory<value>(from, detail::elements_of<value>(output)), from.size());
   }
+  /// Starts the operation and returns its request; memory must last, untouched, until it is done.
   template <lasting_buffer Input>
   [[nodiscard]] request start(Input&& input, lasting_mutable_buffer_of<buffer_value_t<Input>> auto&& output) {
     using value = buffer_value_t<Input>;

@@ -29,9 +29,12 @@ class barrier : public operator_base<op::allreduce, Communicator, Topology>,
   using calls = detail::barrier_calls;
 
  public:
+  /// Makes the operator, by a topology, alike on all ranks; it runs any number of times.
   barrier(Communicator& world, Topology topology) : base(world, topology, {1}) {}
 
+  /// Runs the operation; returns when this rank's part is done and its memory is free again.
   void operator()() { this->run({}, {1}, what, memory(), 0); }
+  /// Starts the operation and returns its request; memory must last, untouched, until it is done.
   [[nodiscard]] request start() { return this->launch({}, {1}, what, memory(), 0); }
 
   using calls::operator();

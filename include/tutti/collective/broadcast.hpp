@@ -33,17 +33,23 @@ class broadcast : public operator_base<op::broadcast, Communicator, Topology>,
   using calls = detail::broadcast_calls;
 
  public:
+  /// Makes the operator, by a topology, alike on all ranks; it runs any number of times.
   broadcast(Communicator& world, Topology topology) : base(world, topology, {1}) {}
 
+  /// Runs the operation; returns when this rank's part is done and its memory is free again.
   void operator()(lasting_mutable_buffer auto&& data, rank_type root) {
     auto const v = elements(data);
     this->run(by(root), {sizeof(v[0])}, what<buffer_value_t<decltype(data)>>, memory(v), v.size());
   }
+  /// Starts the operation and returns its request; memory must last, untouched, until it is done.
   [[nodiscard]] request start(lasting_mutable_buffer auto&& data, rank_type root) {
     auto const v = elements(data);
     return this->launch(by(root), {sizeof(v[0])}, what<buffer_value_t<decltype(data)>>, memory(v), v.size());
   }
 
+  /// Puts the operation into a stream of a device, after all that was enqueued before. The device owns the memory until
+  /// it has run; `tutti::cuda::wait` tells if it has failed. See <tutti/cuda/peers.hpp> and <tutti/cuda/staged.hpp>.
+  /// @throws precondition_error as on host memory, and if the schedule needs more scratch memory than the transport has
   template <device_memory Data, class Stream>
     requires detail::enqueues<Communicator, Topology, op::broadcast, Stream> && element<device_element_t<Data>>
   void enqueue(Data const& data, rank_type root, Stream const& in) {

@@ -66,6 +66,7 @@ class communicator {
 
   /// Takes the name over; the other one is none after that. Operations under way go on.
   communicator(communicator&&) noexcept = default;
+  /// Takes over the other's state, and releases that of before.
   communicator& operator=(communicator&&) noexcept = default;
 
   /// Whether it is one.

@@ -36,22 +36,27 @@ class gather : public operator_base<op::gather, Communicator, Topology>,
   using calls = detail::gather_calls;
 
  public:
+  /// Makes the operator, by a topology, alike on all ranks; it runs any number of times.
   gather(Communicator& world, Topology topology) : base(world, topology, {1}) {}
 
+  /// Runs the operation; returns when this rank's part is done and its memory is free again.
   template <lasting_mutable_buffer All>
   void operator()(buffer_of<buffer_value_t<All>> auto const& mine, All&& all, rank_type root) {
     (*this)(mine, all, root, detail::elements_of<buffer_value_t<All>>(mine).size() * this->world().size());
   }
+  /// Runs the operation; returns when this rank's part is done and its memory is free again.
   template <lasting_mutable_buffer All>
   void operator()(buffer_of<buffer_value_t<All>> auto const& mine, All&& all, rank_type root, std::size_t total) {
     using value = buffer_value_t<All>;
     this->run(by(root), {sizeof(value)}, what<value>,
               memory<value>(detail::elements_of<value>(mine), elements(all), root, total), total);
   }
+  /// Starts the operation and returns its request; memory must last, untouched, until it is done.
   template <lasting_mutable_buffer All>
   [[nodiscard]] request start(lasting_buffer_of<buffer_value_t<All>> auto&& mine, All&& all, rank_type root) {
     return start(mine, all, root, detail::elements_of<buffer_value_t<All>>(mine).size() * this->world().size());
   }
+  /// Starts the operation and returns its request; memory must last, untouched, until it is done.
   template <lasting_mutable_buffer All>
   [[nodiscard]] request start(lasting_buffer_of<buffer_value_t<All>> auto&& mine, All&& all, rank_type root,
                               std::size_t total) {

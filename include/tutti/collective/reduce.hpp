@@ -36,29 +36,36 @@ class reduce : public operator_base<op::reduce, Communicator, Topology, Reductio
   using calls = detail::reduce_calls<Reduction>;
 
  public:
+  /// The type of the elements that each rank gives.
   using contribution_type = contribution_t<Reduction>;
+  /// The type of the elements of the result.
   using value_type = typename Reduction::value_type;
 
+  /// Makes the operator, by a topology, alike on all ranks; it runs any number of times.
   reduce(Communicator& world, Topology topology, Reduction reduction)
       : base(world, topology, {reduction}), payload_{reduction} {}
 
+  /// Runs the operation; returns when this rank's part is done and its memory is free again.
   void operator()(lasting_mutable_buffer_of<value_type> auto&& data, rank_type root)
     requires contributes_elements<Reduction>
   {
     auto const v = detail::elements_of<value_type>(data);
     this->run(by(root), payload_, what, memory(v, v, root), v.size());
   }
+  /// Runs the operation; returns when this rank's part is done and its memory is free again.
   void operator()(buffer_of<contribution_type> auto const& input, lasting_mutable_buffer_of<value_type> auto&& output,
                   rank_type root) {
     auto const from = detail::elements_of<contribution_type>(input);
     this->run(by(root), payload_, what, memory(from, detail::elements_of<value_type>(output), root), from.size());
   }
+  /// Starts the operation and returns its request; memory must last, untouched, until it is done.
   [[nodiscard]] request start(lasting_mutable_buffer_of<value_type> auto&& data, rank_type root)
     requires contributes_elements<Reduction>
   {
     auto const v = detail::elements_of<value_type>(data);
     return this->launch(by(root), payload_, what, memory(v, v, root), v.size());
   }
+  /// Starts the operation and returns its request; memory must last, untouched, until it is done.
   [[nodiscard]] request start(lasting_buffer_of<contribution_type> auto&& input,
                               lasting_mutable_buffer_of<value_type> auto&& output, rank_type root) {
     auto const from = detail::elements_of<contribution_type>(input);
@@ -66,12 +73,18 @@ class reduce : public operator_base<op::reduce, Communicator, Topology, Reductio
                         from.size());
   }
 
+  /// Puts the operation into a stream of a device, after all that was enqueued before. The device owns the memory until
+  /// it has run; `tutti::cuda::wait` tells if it has failed. See <tutti/cuda/peers.hpp> and <tutti/cuda/staged.hpp>.
+  /// @throws precondition_error as on host memory, and if the schedule needs more scratch memory than the transport has
   template <class Stream>
     requires detail::enqueues<Communicator, Topology, op::reduce, Stream> && contributes_elements<Reduction>
   void enqueue(device_span<value_type> data, rank_type root, Stream const& in) {
     auto const v = data.elements();
     this->put(by(root), payload_, what, memory(v, v, root), v.size(), in);
   }
+  /// Puts the operation into a stream of a device, after all that was enqueued before. The device owns the memory until
+  /// it has run; `tutti::cuda::wait` tells if it has failed. See <tutti/cuda/peers.hpp> and <tutti/cuda/staged.hpp>.
+  /// @throws precondition_error as on host memory, and if the schedule needs more scratch memory than the transport has
   template <class Stream>
     requires detail::enqueues<Communicator, Topology, op::reduce, Stream>
   void enqueue(device_span<contribution_type const> input, device_span<value_type> output, rank_type root,

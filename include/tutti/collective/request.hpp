@@ -31,8 +31,11 @@ namespace tutti::inline v0_1_0 {
 class request {
  public:
   request() noexcept = default;
+  /// Takes over an operation under way.
   explicit request(detail::pending& operation) noexcept : operation_(&operation) { keep(); }
+  /// Takes over the other's operation; the other is empty afterwards.
   request(request&& other) noexcept : operation_(std::exchange(other.operation_, nullptr)) { keep(); }
+  /// Takes over the other's operation, and releases that of before.
   request& operator=(request&& other) noexcept {
     request taken(std::move(other));
     taken.swap(*this);

@@ -36,12 +36,15 @@ class scatter : public operator_base<op::scatter, Communicator, Topology>,
   using calls = detail::scatter_calls;
 
  public:
+  /// Makes the operator, by a topology, alike on all ranks; it runs any number of times.
   scatter(Communicator& world, Topology topology) : base(world, topology, {1}) {}
 
+  /// Runs the operation; returns when this rank's part is done and its memory is free again.
   template <buffer All>
   void operator()(All const& all, lasting_mutable_buffer_of<buffer_value_t<All>> auto&& mine, rank_type root) {
     (*this)(all, mine, root, detail::elements_of<buffer_value_t<All>>(mine).size() * this->world().size());
   }
+  /// Runs the operation; returns when this rank's part is done and its memory is free again.
   template <buffer All>
   void operator()(All const& all, lasting_mutable_buffer_of<buffer_value_t<All>> auto&& mine, rank_type root,
                   std::size_t total) {
@@ -49,10 +52,12 @@ class scatter : public operator_base<op::scatter, Communicator, Topology>,
     this->run(by(root), {sizeof(value)}, what<value>,
               memory<value>(elements(all), detail::elements_of<value>(mine), root, total), total);
   }
+  /// Starts the operation and returns its request; memory must last, untouched, until it is done.
   template <lasting_buffer All>
   [[nodiscard]] request start(All&& all, lasting_mutable_buffer_of<buffer_value_t<All>> auto&& mine, rank_type root) {
     return start(all, mine, root, detail::elements_of<buffer_value_t<All>>(mine).size() * this->world().size());
   }
+  /// Starts the operation and returns its request; memory must last, untouched, until it is done.
   template <lasting_buffer All>
   [[nodiscard]] request start(All&& all, lasting_mutable_buffer_of<buffer_value_t<All>> auto&& mine, rank_type root,
                               std::size_t total) {

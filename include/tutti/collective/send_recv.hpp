@@ -47,13 +47,16 @@ class send : public operator_base<op::transfer, Communicator>,
   using calls = detail::send_calls;
 
  public:
+  /// Makes the operator of a communicator; it runs any number of times.
   explicit send(Communicator& world) : base(world, {}, {1}) {}
 
+  /// Runs the operation; returns when this rank's part is done and its memory is free again.
   template <buffer Data>
   void operator()(Data const& data, rank_type to) {
     std::span<buffer_value_t<Data> const> const v = elements(data);
     this->run(pair(to), {sizeof(v[0])}, what<buffer_value_t<Data>>, {.input = detail::bytes_of(v)}, v.size());
   }
+  /// Starts the operation and returns its request; memory must last, untouched, until it is done.
   template <lasting_buffer Data>
   [[nodiscard]] request start(Data&& data, rank_type to) {
     std::span<buffer_value_t<Data> const> const v = elements(data);
@@ -96,13 +99,16 @@ class recv : public operator_base<op::transfer, Communicator>,
   using calls = detail::recv_calls;
 
  public:
+  /// Makes the operator of a communicator; it runs any number of times.
   explicit recv(Communicator& world) : base(world, {}, {1}) {}
 
+  /// Runs the operation; returns when this rank's part is done and its memory is free again.
   void operator()(lasting_mutable_buffer auto&& data, rank_type from) {
     auto const v = elements(data);
     this->run(pair(from), {sizeof(v[0])}, what<buffer_value_t<decltype(data)>>, {.output = detail::bytes_of(v)},
               v.size());
   }
+  /// Starts the operation and returns its request; memory must last, untouched, until it is done.
   [[nodiscard]] request start(lasting_mutable_buffer auto&& data, rank_type from) {
     auto const v = elements(data);
     return this->launch(pair(from), {sizeof(v[0])}, what<buffer_value_t<decltype(data)>>,

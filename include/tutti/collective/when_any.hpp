@@ -29,6 +29,7 @@ namespace tutti::inline v0_1_0 {
 template <group Communicator>
 class when_any {
  public:
+  /// Waits for requests of one communicator.
   explicit when_any(Communicator& world) : when_any(std::vector<Communicator*>{&world}) {}
 
   /// @pre at least one

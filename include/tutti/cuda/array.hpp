@@ -40,6 +40,7 @@ class array {
   }
   /// Takes its memory; `other` has none then.
   array(array&& other) noexcept : first_(std::exchange(other.first_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  /// Takes over the other's value, and releases that of before.
   array& operator=(array&& other) noexcept {
     std::swap(first_, other.first_);
     std::swap(size_, other.size_);

@@ -34,6 +34,7 @@ class pinned_array {
   /// Takes its memory; `other` has none then.
   pinned_array(pinned_array&& other) noexcept
       : first_(std::exchange(other.first_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  /// Takes over the other's value, and releases that of before.
   pinned_array& operator=(pinned_array&& other) noexcept {
     std::swap(first_, other.first_);
     std::swap(size_, other.size_);

@@ -18,7 +18,9 @@ namespace tutti::inline v0_1_0 {
 /// large becomes infinity. NaNs stay NaNs of the same sign and leading payload bits, made quiet.
 class bfloat16 {
  public:
+  /// The type that reductions compute in.
   using computed_in = float;
+  /// The name of this element type in errors, traces and the fingerprint of a call.
   static constexpr std::string_view element_name = "bfloat16";
 
   bfloat16() = default;

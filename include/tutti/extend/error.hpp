@@ -25,7 +25,9 @@ class error : public std::runtime_error {
   TUTTI_DECL error(error const&);
   /// The error, taken over; the other holds none.
   TUTTI_DECL error(error&&) noexcept;
+  /// Copies the other's value.
   error& operator=(error const&) = default;
+  /// Takes over the other's value, and releases that of before.
   error& operator=(error&&) = default;
   TUTTI_DECL ~error() override;
 

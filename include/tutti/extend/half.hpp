@@ -20,7 +20,9 @@ namespace tutti::inline v0_1_0 {
 /// subnormal floats, and have no branches, so that loops over them are vectorised.
 class half {
  public:
+  /// The type that reductions compute in.
   using computed_in = float;
+  /// The name of this element type in errors, traces and the fingerprint of a call.
   static constexpr std::string_view element_name = "float16";
 
   half() = default;

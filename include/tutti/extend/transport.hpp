@@ -175,7 +175,9 @@ template <transport T>
 
 /// What a helper waits for, as it has said: how it is called, and the ranks whose part it lacks.
 struct helper_report {
+  /// The name of the helper.
   std::string name{};
+  /// A rank whose part a helper still waits for, as far as it is known here; or no_rank.
   std::vector<rank_type> missing{};
 };
 

@@ -48,10 +48,12 @@ class fpga_nic : public detail::over_host<Host> {
   using member_type = detail::fpga_nic::member<typename network_type::port>;
 
  public:
+  /// The name of the transport in errors and traces.
   static constexpr std::string_view name = "fpga_nic";
   using base::now;
   using base::rank;
   using base::size;
+  /// The options with which the transport may be opened; see `open_transport`.
   using options = fpga_nic_options<Host, Network>;
 
   /// Collective over the members of the rendezvous.
@@ -122,12 +124,14 @@ class fpga_nic : public detail::over_host<Host> {
   /// What has been sent, and what has come.
   [[nodiscard]] fpga_nic_counters const& counted() const noexcept { return member_->counted(); }
 
+  /// Opens a flow, as part of a call; at most one is open on a lane.
   void begin(flow s, call const& what) {
     host_.begin(s, what);
     if (s.lane < collective_lanes) {
       member_->lanes().begin(s, what.fingerprint());
     }
   }
+  /// Closes a flow whose messages are all done with.
   void end(flow s) {
     host_.end(s);
     if (s.lane < collective_lanes) {
@@ -137,12 +141,14 @@ class fpga_nic : public detail::over_host<Host> {
 
   // --- helpers
 
+  /// True if a helper can be asked for this operation.
   [[nodiscard]] static constexpr bool does(network_operation what) noexcept { return what != network_operation::none; }
   /// @throws precondition_error if other ranks take part than in earlier operations
   void take_part(flow s, helper_part const& part) {
     expect_same_workers(part);
     member_->lanes().on(s.lane).take_part(part);
   }
+  /// A rank whose part a helper still waits for, as far as it is known here; or no_rank.
   [[nodiscard]] rank_type missing(rank_type, flow s) const { return member_->lanes().missing(s.lane); }
   /// Whether there is a device, and no operation has gone through it that only some ranks took part in.
   [[nodiscard]] bool has_helper() const noexcept { return !device_.empty() && (workers_ == 0 || all_workers_); }
@@ -150,6 +156,7 @@ class fpga_nic : public detail::over_host<Host> {
   [[nodiscard]] bool helpers_are_new() const noexcept { return workers_ == 0; }
   /// As if none had. @pre all ranks have ended all that they have begun with the device
   void release_helpers() noexcept { workers_ = 0; }
+  /// All ranks that a helper waits for, for errors.
   [[nodiscard]] helper_report waits_for() const {
     for (std::uint32_t lane = 0; lane != collective_lanes; ++lane) {
       auto all = member_->lanes().lacks(lane);
@@ -188,6 +195,7 @@ class fpga_nic : public detail::over_host<Host> {
 
   // --- messages
 
+  /// Offers a message, or the rest of one, and returns how many bytes were accepted; never waits.
   [[nodiscard]] sent send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule) {
     if (peer < size()) {
       return host_.send(peer, s, bytes, granule);
@@ -204,6 +212,7 @@ class fpga_nic : public detail::over_host<Host> {
     bool const gets = x.part().workers[x.part().worker].gets;
     return {true, bytes.size(), gets || x.over() ? ticket{} : ticket{1}};
   }
+  /// True if the buffer of what was sent under this ticket is free.
   [[nodiscard]] bool released(rank_type peer, flow s, ticket k) {
     if (peer < size()) {
       return host_.released(peer, s, k);
@@ -239,6 +248,7 @@ class fpga_nic : public detail::over_host<Host> {
     }
     return c;
   }
+  /// Gives back what `view` has shown.
   void release(rank_type peer, flow s) {
     if (peer < size()) {
       host_.release(peer, s);
@@ -247,11 +257,14 @@ class fpga_nic : public detail::over_host<Host> {
     }
   }
 
+  /// Advances what is under way; never waits.
   void poll() {
     host_.poll();
     member_->advance(now());
   }
+  /// Returns a descriptor that becomes readable when there may be something to do; poll once more, then sleep.
   [[nodiscard]] int arm() { return this->arm_with(network_.open().descriptor()); }
+  /// Finds peers that are gone, by system calls: for every few milliseconds of waiting.
   void look() {
     host_.look();
     member_->look(now());
@@ -260,6 +273,7 @@ class fpga_nic : public detail::over_host<Host> {
       this->look_for(lane, {lanes.serving(lane), lanes.contributing(lane)});
     }
   }
+  /// Returns when nothing works in this rank's memory any more; called after a fault.
   void quiesce() {
     member_->lanes().drop();
     host_.quiesce();

@@ -48,7 +48,9 @@ class udp_multicast : public detail::over_host<Host> {
   using member_type = detail::multicast::member<typename network_type::port>;
 
  public:
+  /// The name of the transport in errors and traces.
   static constexpr std::string_view name = "udp_multicast";
+  /// The options with which the transport may be opened; see `open_transport`.
   using options = udp_multicast_options<Host, Network>;
   using base::now;
   using base::rank;
@@ -78,12 +80,14 @@ class udp_multicast : public detail::over_host<Host> {
   /// What has been sent to the group, and asked of it. @pre has_helper()
   [[nodiscard]] udp_multicast_counters const& counted() const noexcept { return member_->counted(); }
 
+  /// Opens a flow, as part of a call; at most one is open on a lane.
   void begin(flow s, call const& what) {
     host_.begin(s, what);
     if (member_ && s.lane < collective_lanes) {
       member_->begin(s, what.fingerprint());
     }
   }
+  /// Closes a flow whose messages are all done with.
   void end(flow s) {
     host_.end(s);
     if (member_ && s.lane < collective_lanes) {
@@ -93,7 +97,9 @@ class udp_multicast : public detail::over_host<Host> {
 
   // --- the helper
 
+  /// True if a helper can be asked for this operation.
   [[nodiscard]] static constexpr bool does(network_operation what) noexcept { return what == network_operation::copy; }
+  /// Tells a helper of a flow this rank's part, before any message to or from it.
   void take_part(flow s, helper_part const& part) {
     alone_[s.lane].begin(part);
     confirmed_[s.lane] = false;
@@ -101,12 +107,14 @@ class udp_multicast : public detail::over_host<Host> {
       member_->take_part(s, part);
     }
   }
+  /// A rank whose part a helper still waits for, as far as it is known here; or no_rank.
   [[nodiscard]] rank_type missing(rank_type, flow s) const {
     detail::fan_out const& one = alone_[s.lane];
     return member_ ? member_->missing(s.lane) : one.root() == rank() ? one.waits_for() : one.root();
   }
   /// Whether there is a group, which packets come to all ranks through.
   [[nodiscard]] bool has_helper() const noexcept { return member_.has_value(); }
+  /// All ranks that a helper waits for, for errors.
   [[nodiscard]] helper_report waits_for() const {
     helper_report all;
     if (member_) {
@@ -122,6 +130,7 @@ class udp_multicast : public detail::over_host<Host> {
 
   // --- messages
 
+  /// Offers a message, or the rest of one, and returns how many bytes were accepted; never waits.
   [[nodiscard]] sent send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule) {
     if (peer < size()) {
       return host_.send(peer, s, bytes, granule);
@@ -139,6 +148,7 @@ class udp_multicast : public detail::over_host<Host> {
     }
     return {true, bytes.size(), released(peer, s, 1) ? ticket{} : ticket{1}};
   }
+  /// True if the buffer of what was sent under this ticket is free.
   [[nodiscard]] bool released(rank_type peer, flow s, ticket k) {
     if (peer < size()) {
       return host_.released(peer, s, k);
@@ -179,6 +189,7 @@ class udp_multicast : public detail::over_host<Host> {
     }
     return member_->has_all(s.lane) && !confirm(s) ? chunk{} : c;
   }
+  /// Gives back what `view` has shown.
   void release(rank_type peer, flow s) {
     if (peer < size()) {
       host_.release(peer, s);
@@ -189,13 +200,16 @@ class udp_multicast : public detail::over_host<Host> {
     }
   }
 
+  /// Advances what is under way; never waits.
   void poll() {
     host_.poll();
     if (member_) {
       member_->advance(now());
     }
   }
+  /// Returns a descriptor that becomes readable when there may be something to do; poll once more, then sleep.
   [[nodiscard]] int arm() { return member_ ? this->arm_with(network_.open().descriptor()) : host_.arm(); }
+  /// Finds peers that are gone, by system calls: for every few milliseconds of waiting.
   void look() {
     host_.look();
     if (!member_) {
@@ -206,6 +220,7 @@ class udp_multicast : public detail::over_host<Host> {
       this->look_for(lane, {member_->lacks(lane)});
     }
   }
+  /// Returns when nothing works in this rank's memory any more; called after a fault.
   void quiesce() {
     if (member_) {
       member_->drop();

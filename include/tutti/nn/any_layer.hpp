@@ -31,6 +31,7 @@ class any_layer {
                                     dropout<T>, channels_last<T>, residual<T>, weight_norm<T>>;
 
  public:
+  /// The type of number that is computed in.
   using value_type = T;
 
   /// Holds a layer.
@@ -42,7 +43,9 @@ class any_layer {
   any_layer(any_layer const&);
   /// Takes the layer over.
   any_layer(any_layer&&) noexcept;
+  /// Copies the other's value.
   any_layer& operator=(any_layer const&);
+  /// Takes over the other's value, and releases that of before.
   any_layer& operator=(any_layer&&) noexcept;
   ~any_layer();
 
@@ -52,16 +55,27 @@ class any_layer {
     return std::visit(std::forward<F>(f), one_);
   }
 
+  /// The number of values in a row of the input.
   [[nodiscard]] std::size_t inputs() const;
+  /// The number of values in a row of the output.
   [[nodiscard]] std::size_t outputs() const;
+  /// The number of parameters that are learned.
   [[nodiscard]] std::size_t parameters() const;
+  /// The number of values that are remembered but not learned.
   [[nodiscard]] std::size_t statistics() const;
+  /// The places of the weights among the parameters.
   [[nodiscard]] weight_blocks weights() const;
+  /// The computation as data, without its arithmetic.
   [[nodiscard]] geometry::any geometry() const;
+  /// Gives the layer its parts of all parameters, gradients and statistics.
   void bind(std::span<T> parameters, std::span<T> gradients, std::span<T> statistics);
+  /// Draws the first parameters; the same random numbers give the same parameters.
   void initialise(random_sequence& random);
+  /// Makes room for batches of this many rows; later calls do not allocate.
   void reserve(std::size_t rows);
+  /// Computes y from x, a row for each row.
   void forward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> y);
+  /// Computes the gradients from dy, the derivative by y, and dx, that by x, unless dx has no columns.
   void backward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> const& y, matrix_view<T> dy,
                 matrix_view<T> dx);
 

@@ -27,6 +27,7 @@ namespace tutti::inline v0_1_0::nn {
 template <class T>
 class model {
  public:
+  /// The type of number that is computed in.
   using value_type = T;
 
   /// @pre each layer's inputs are the outputs of the one before
@@ -41,15 +42,21 @@ class model {
   // Layers view the vectors: a move keeps those, a copy would not.
   /// Takes the model over, without moving its parameters.
   model(model&&) noexcept = default;
+  /// Takes over the other's value, and releases that of before.
   model& operator=(model&&) noexcept = default;
 
+  /// The number of values in a row of the input.
   [[nodiscard]] std::size_t inputs() const { return layers_.inputs(); }
+  /// The number of values in a row of the output.
   [[nodiscard]] std::size_t outputs() const { return layers_.outputs(); }
   /// The number of layers.
   [[nodiscard]] std::size_t layers() const noexcept { return layers_.layers().size(); }
 
+  /// The parameters that are learned.
   [[nodiscard]] std::span<T> parameters() noexcept { return parameters_; }
+  /// The parameters that are learned.
   [[nodiscard]] std::span<T const> parameters() const noexcept { return parameters_; }
+  /// The derivative of the loss by each parameter, in the order of the parameters.
   [[nodiscard]] std::span<T> gradients() noexcept { return std::span<T>(message_).first(parameters_.size()); }
   /// The numbers that travel with the gradients.
   [[nodiscard]] std::span<T> attached() noexcept { return std::span<T>(message_).subspan(parameters_.size()); }

@@ -74,9 +74,11 @@ class replica {
 
   /// The settings of the training.
   [[nodiscard]] nn::settings const& settings() const noexcept { return settings_; }
+  /// The parameters that are learned.
   [[nodiscard]] std::span<float> parameters() { return learner_->parameters(); }
   /// The gradients, and behind them what is attached: where `gradient` writes.
   [[nodiscard]] std::span<float> message() { return learner_->message(); }
+  /// The parameters that are learned.
   [[nodiscard]] std::span<float const> parameters() const { return std::as_const(*learner_).parameters(); }
   /// The ranges of each layer's parameters.
   [[nodiscard]] std::vector<parameter_range> ranges() const { return learner_->ranges(); }
@@ -114,6 +116,7 @@ class replica {
   /// Gives layers whose values depend on the whole batch the sum over ranks.
   void synchronise(rank_sum<float> sum) noexcept { sum_ = sum; }
 
+  /// The number of this rank.
   [[nodiscard]] rank_type rank() const noexcept { return rank_; }
   /// The number of ranks.
   [[nodiscard]] rank_type size() const noexcept { return size_; }

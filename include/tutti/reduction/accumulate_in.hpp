@@ -52,15 +52,23 @@ class accumulate_in {
   static constexpr spelling spelled{};
 
  public:
+  /// The type of an element of the result, and of a contribution unless there is a `contribution_type`.
   using value_type = typename Narrow::value_type;
+  /// The type that travels between ranks and is combined.
   using accumulator_type = Accumulator;
   /// The reduction whose elements are rounded once.
   using narrow_reduction = Narrow;
+  /// The name of the reduction in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name{spelled.text, sizeof(spelled.text)};
+  /// True if a * b is b * a, bit by bit, as a ring demands; declared, not guessed.
   static constexpr bool commutative = Narrow::commutative;
+  /// True if (a * b) * c is a * (b * c), bit by bit; declared, not guessed.
   static constexpr bool associative = wide_reduction::associative;
+  /// True if combine(a, b) and combine(b, a) have the same bits once lowered, which saves half the kernels.
   static constexpr bool symmetric = tutti::detail::symmetric<wide_reduction>;
+  /// True if a product is added to something, which compilers may round once instead of twice.
   static constexpr bool fuses = tutti::detail::fuses<wide_reduction>;
+  /// True if only contributions may travel, and no partial sums.
   static constexpr bool needs_raw_contributions = true;
 
   constexpr accumulate_in()
@@ -69,9 +77,13 @@ class accumulate_in {
   /// Takes the reduction, where it has arguments.
   constexpr explicit accumulate_in(Narrow narrow) : narrow_(std::move(narrow)) {}
 
+  /// The accumulator e for which combine(e, a) and combine(a, e) are a.
   [[nodiscard]] constexpr Accumulator identity() const { return wide().identity(); }
+  /// Makes an accumulator of a contribution.
   [[nodiscard]] constexpr Accumulator lift(value_type x) const { return x; }
+  /// Combines two accumulators, a of lower ranks than b unless the reduction commutes.
   [[nodiscard]] constexpr Accumulator combine(Accumulator a, Accumulator b) const { return wide().combine(a, b); }
+  /// Makes an element of the result of the accumulator of all n ranks' contributions.
   [[nodiscard]] constexpr value_type lower(Accumulator a, rank_type n) const { return value_type(wide().lower(a, n)); }
 
   /// What combines accumulators.

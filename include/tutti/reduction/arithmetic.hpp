@@ -74,14 +74,19 @@ using missing_type_t = typename missing_type<Missing>::type;
 /// Cost: an element travels as itself; half and bfloat16 are rounded after each combination.
 template <detail::summand T>
 struct sum : detail::of_numbers<T> {
+  /// The name of the reduction in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name = "sum";
+  /// True if (a * b) * c is a * (b * c), bit by bit; declared, not guessed.
   static constexpr bool associative = detail::integer<T>;
+  /// The operation on accumulators that a device in the network is asked for instead of `combine`.
   static constexpr network_operation in_network =
       std::same_as<T, float> ? network_operation::sum_float32 : network_operation::none;
 
+  /// The accumulator e for which combine(e, a) and combine(a, e) are a.
   [[nodiscard]] static constexpr T identity() noexcept {
     return std::floating_point<T> ? -T{} : T{};  // -0 + +0 is +0
   }
+  /// Combines two accumulators, a of lower ranks than b unless the reduction commutes.
   [[nodiscard]] static constexpr T combine(T a, T b) noexcept {
     if constexpr (detail::integer<T>) {
       using wide = detail::wrapping_t<T>;
@@ -99,10 +104,14 @@ struct sum : detail::of_numbers<T> {
 /// Cost: as of sum.
 template <detail::summand T>
 struct prod : detail::of_numbers<T> {
+  /// The name of the reduction in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name = "prod";
+  /// True if (a * b) * c is a * (b * c), bit by bit; declared, not guessed.
   static constexpr bool associative = detail::integer<T>;
 
+  /// The accumulator e for which combine(e, a) and combine(a, e) are a.
   [[nodiscard]] static constexpr T identity() noexcept { return T{1}; }
+  /// Combines two accumulators, a of lower ranks than b unless the reduction commutes.
   [[nodiscard]] static constexpr T combine(T a, T b) noexcept {
     if constexpr (detail::integer<T>) {
       using wide = detail::wrapping_t<T>;
@@ -120,9 +129,12 @@ struct prod : detail::of_numbers<T> {
 /// Cost: an element travels as itself.
 template <detail::comparable T>
 struct min : detail::of_numbers<T> {
+  /// The name of the reduction in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name = "min";
+  /// True if (a * b) * c is a * (b * c), bit by bit; declared, not guessed.
   static constexpr bool associative = true;
 
+  /// The accumulator e for which combine(e, a) and combine(a, e) are a.
   [[nodiscard]] static constexpr T identity() noexcept {
     if constexpr (std::floating_point<T>) {
       return std::numeric_limits<T>::infinity();
@@ -130,6 +142,7 @@ struct min : detail::of_numbers<T> {
       return detail::largest_integer<T>;
     }
   }
+  /// Combines two accumulators, a of lower ranks than b unless the reduction commutes.
   [[nodiscard]] static constexpr T combine(T a, T b) noexcept { return detail::smaller(a, b); }
 };
 
@@ -140,11 +153,15 @@ struct min : detail::of_numbers<T> {
 /// Cost: an element travels as itself.
 template <detail::comparable T>
 struct max : detail::of_numbers<T> {
+  /// The name of the reduction in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name = "max";
+  /// True if (a * b) * c is a * (b * c), bit by bit; declared, not guessed.
   static constexpr bool associative = true;
+  /// The operation on accumulators that a device in the network is asked for instead of `combine`.
   static constexpr network_operation in_network =
       std::same_as<T, float> ? network_operation::max_float32 : network_operation::none;
 
+  /// The accumulator e for which combine(e, a) and combine(a, e) are a.
   [[nodiscard]] static constexpr T identity() noexcept {
     if constexpr (std::floating_point<T>) {
       return -std::numeric_limits<T>::infinity();
@@ -152,6 +169,7 @@ struct max : detail::of_numbers<T> {
       return detail::smallest_integer<T>;
     }
   }
+  /// Combines two accumulators, a of lower ranks than b unless the reduction commutes.
   [[nodiscard]] static constexpr T combine(T a, T b) noexcept {
     if constexpr (std::floating_point<T>) {
       return -detail::smaller(-a, -b);
@@ -169,13 +187,20 @@ struct max : detail::of_numbers<T> {
 /// Cost: as of sum, and a division for each element of the result.
 template <detail::averageable T>
 struct mean : detail::of_numbers<T> {
+  /// The name of the reduction in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name = "mean";
+  /// True if (a * b) * c is a * (b * c), bit by bit; declared, not guessed.
   static constexpr bool associative = false;
+  /// True if `lower` only makes NaNs canonical.
   static constexpr bool lowers_nan_only = false;
+  /// The operation on accumulators that a device in the network is asked for instead of `combine`.
   static constexpr network_operation in_network = sum<T>::in_network;
 
+  /// The accumulator e for which combine(e, a) and combine(a, e) are a.
   [[nodiscard]] static constexpr T identity() noexcept { return sum<T>::identity(); }
+  /// Combines two accumulators, a of lower ranks than b unless the reduction commutes.
   [[nodiscard]] static constexpr T combine(T a, T b) noexcept { return a + b; }
+  /// Makes an element of the result of the accumulator of all n ranks' contributions.
   [[nodiscard]] static constexpr T lower(T a, rank_type n) noexcept { return detail::canonical(a / static_cast<T>(n)); }
 };
 

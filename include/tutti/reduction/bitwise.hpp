@@ -46,8 +46,10 @@ struct of_bits {
 /// Cost: an element travels as itself.
 template <detail::bitwise T>
 struct bit_and : detail::of_bits<T> {
+  /// The name of the reduction in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name = "bit_and";
 
+  /// The accumulator e for which combine(e, a) and combine(a, e) are a.
   [[nodiscard]] static constexpr T identity() noexcept {
     if constexpr (std::same_as<T, std::byte>) {
       return std::byte{0xff};
@@ -55,6 +57,7 @@ struct bit_and : detail::of_bits<T> {
       return static_cast<T>(-1);
     }
   }
+  /// Combines two accumulators, a of lower ranks than b unless the reduction commutes.
   [[nodiscard]] static constexpr T combine(T a, T b) noexcept { return static_cast<T>(a & b); }
 };
 
@@ -65,9 +68,12 @@ struct bit_and : detail::of_bits<T> {
 /// Cost: an element travels as itself.
 template <detail::bitwise T>
 struct bit_or : detail::of_bits<T> {
+  /// The name of the reduction in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name = "bit_or";
 
+  /// The accumulator e for which combine(e, a) and combine(a, e) are a.
   [[nodiscard]] static constexpr T identity() noexcept { return T{}; }
+  /// Combines two accumulators, a of lower ranks than b unless the reduction commutes.
   [[nodiscard]] static constexpr T combine(T a, T b) noexcept { return static_cast<T>(a | b); }
 };
 
@@ -78,9 +84,12 @@ struct bit_or : detail::of_bits<T> {
 /// Cost: an element travels as itself.
 template <detail::bitwise T>
 struct bit_xor : detail::of_bits<T> {
+  /// The name of the reduction in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name = "bit_xor";
 
+  /// The accumulator e for which combine(e, a) and combine(a, e) are a.
   [[nodiscard]] static constexpr T identity() noexcept { return T{}; }
+  /// Combines two accumulators, a of lower ranks than b unless the reduction commutes.
   [[nodiscard]] static constexpr T combine(T a, T b) noexcept { return static_cast<T>(a ^ b); }
 };
 

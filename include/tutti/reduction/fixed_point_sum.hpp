@@ -36,13 +36,21 @@ namespace tutti::inline v0_1_0 {
 /// which has a constant one, and sends what has overflowed as floats.
 class fixed_point_sum {
  public:
+  /// The type of an element of the result, and of a contribution unless there is a `contribution_type`.
   using value_type = float;
+  /// The type that travels between ranks and is combined.
   using accumulator_type = std::int32_t;
+  /// The name of the reduction in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name = "fixed_point_sum";
+  /// True if a * b is b * a, bit by bit, as a ring demands; declared, not guessed.
   static constexpr bool commutative = true;
+  /// True if (a * b) * c is a * (b * c), bit by bit; declared, not guessed.
   static constexpr bool associative = true;
+  /// True if combine(a, b) and combine(b, a) have the same bits once lowered, which saves half the kernels.
   static constexpr bool symmetric = true;
+  /// True if a product is added to something, which compilers may round once instead of twice.
   static constexpr bool fuses = false;  // products are exact
+  /// The operation on accumulators that a device in the network is asked for instead of `combine`.
   static constexpr network_operation in_network = network_operation::saturating_sum_int32;
 
   /// @param factor of the numbers, the same on all ranks; the integers' last bit is worth 1 / factor
@@ -72,7 +80,9 @@ class fixed_point_sum {
     return (std::bit_cast<std::uint32_t>(factor_) * 16777619U) ^ ranks_;
   }
 
+  /// The accumulator e for which combine(e, a) and combine(a, e) are a.
   [[nodiscard]] static constexpr std::int32_t identity() noexcept { return 0; }
+  /// Makes an accumulator of a contribution.
   [[nodiscard]] constexpr std::int32_t lift(float x) const noexcept {
     // Without a branch, so that the loop over them is vectorised.
     double const scaled = double{x} * double{factor_};  // exact: each has 24 bits
@@ -83,9 +93,11 @@ class fixed_point_sum {
     return static_cast<std::int32_t>(static_cast<std::uint32_t>(nearest) |
                                      (static_cast<std::uint32_t>(~mask) & static_cast<std::uint32_t>(overflow)));
   }
+  /// Combines two accumulators, a of lower ranks than b unless the reduction commutes.
   [[nodiscard]] static constexpr std::int32_t combine(std::int32_t a, std::int32_t b) noexcept {
     return saturating_sum<std::int32_t>::combine(a, b);
   }
+  /// Makes an element of the result of the accumulator of all n ranks' contributions.
   [[nodiscard]] constexpr float lower(std::int32_t a, rank_type) const noexcept {
     // Without a branch, so that the loop over them is vectorised.
     constexpr auto nan = std::bit_cast<std::uint32_t>(std::numeric_limits<float>::quiet_NaN());

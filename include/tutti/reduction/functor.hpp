@@ -98,12 +98,19 @@ template <element T, class F, functor_property... Properties>
   requires combines_elements<F, T> && known_function<F, Properties...>
 class functor {
  public:
+  /// The type of an element of the result, and of a contribution unless there is a `contribution_type`.
   using value_type = T;
+  /// The type that travels between ranks and is combined.
   using accumulator_type = T;
+  /// True if a * b is b * a, bit by bit, as a ring demands; declared, not guessed.
   static constexpr bool commutative = (std::same_as<Properties, commutative_t> || ...);
+  /// True if (a * b) * c is a * (b * c), bit by bit; declared, not guessed.
   static constexpr bool associative = (std::same_as<Properties, associative_t> || ...);
+  /// True if `lift` does more than convert.
   static constexpr bool lifts = false;
+  /// True if `lower` changes anything.
   static constexpr bool lowers = false;
+  /// The name of the reduction in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name = [] {
     std::string_view given = "functor";
     [[maybe_unused]] const auto look = [&]<class P>(P) {
@@ -127,6 +134,7 @@ class functor {
 
   /// Copies function and identity.
   constexpr functor(functor const&) = default;
+  /// Copies the other's value.
   constexpr functor& operator=(functor const&)
     requires std::is_copy_assignable_v<F>
   = default;
@@ -142,9 +150,13 @@ class functor {
     return *this;
   }
 
+  /// The accumulator e for which combine(e, a) and combine(a, e) are a.
   [[nodiscard]] constexpr T identity() const { return identity_; }
+  /// Makes an accumulator of a contribution.
   [[nodiscard]] constexpr T lift(T const& x) const { return x; }
+  /// Combines two accumulators, a of lower ranks than b unless the reduction commutes.
   [[nodiscard]] constexpr T combine(T const& a, T const& b) const { return static_cast<T>(f_(a, b)); }
+  /// Makes an element of the result of the accumulator of all n ranks' contributions.
   [[nodiscard]] constexpr T lower(T const& a, rank_type) const { return a; }
 
  private:

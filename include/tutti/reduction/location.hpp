@@ -44,6 +44,7 @@ struct located {
   static constexpr spelling spelled{};
 
  public:
+  /// The name of this element type in errors, traces and the fingerprint of a call.
   static constexpr std::string_view element_name{spelled.text, sizeof(spelled.text)};
 };
 
@@ -104,6 +105,7 @@ struct extreme_location {
 /// Cost: an element travels as itself, twice the bytes of a number.
 template <detail::native_number T, detail::unsigned_integer Index = decltype(located<T>::index)>
 struct min_location : detail::extreme_location<false, T, Index> {
+  /// The name of the reduction in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name = "min_location";
 };
 
@@ -115,6 +117,7 @@ struct min_location : detail::extreme_location<false, T, Index> {
 /// Cost: an element travels as itself, twice the bytes of a number.
 template <detail::native_number T, detail::unsigned_integer Index = decltype(located<T>::index)>
 struct max_location : detail::extreme_location<true, T, Index> {
+  /// The name of the reduction in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name = "max_location";
 };
 

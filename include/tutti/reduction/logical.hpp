@@ -44,9 +44,12 @@ struct of_truths {
 /// Cost: an element travels as itself.
 template <detail::truth T = bool>
 struct logical_and : detail::of_truths<T> {
+  /// The name of the reduction in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name = "logical_and";
 
+  /// The accumulator e for which combine(e, a) and combine(a, e) are a.
   [[nodiscard]] static constexpr T identity() noexcept { return T{1}; }
+  /// Combines two accumulators, a of lower ranks than b unless the reduction commutes.
   [[nodiscard]] static constexpr T combine(T a, T b) noexcept {
     return static_cast<T>(static_cast<int>(a != T{}) & static_cast<int>(b != T{}));
   }
@@ -59,9 +62,12 @@ struct logical_and : detail::of_truths<T> {
 /// Cost: an element travels as itself.
 template <detail::truth T = bool>
 struct logical_or : detail::of_truths<T> {
+  /// The name of the reduction in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name = "logical_or";
 
+  /// The accumulator e for which combine(e, a) and combine(a, e) are a.
   [[nodiscard]] static constexpr T identity() noexcept { return T{}; }
+  /// Combines two accumulators, a of lower ranks than b unless the reduction commutes.
   [[nodiscard]] static constexpr T combine(T a, T b) noexcept {
     return static_cast<T>(static_cast<int>(a != T{}) | static_cast<int>(b != T{}));
   }
@@ -74,9 +80,12 @@ struct logical_or : detail::of_truths<T> {
 /// Cost: an element travels as itself.
 template <detail::truth T = bool>
 struct logical_xor : detail::of_truths<T> {
+  /// The name of the reduction in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name = "logical_xor";
 
+  /// The accumulator e for which combine(e, a) and combine(a, e) are a.
   [[nodiscard]] static constexpr T identity() noexcept { return T{}; }
+  /// Combines two accumulators, a of lower ranks than b unless the reduction commutes.
   [[nodiscard]] static constexpr T combine(T a, T b) noexcept {
     return static_cast<T>(static_cast<int>(a != T{}) ^ static_cast<int>(b != T{}));
   }

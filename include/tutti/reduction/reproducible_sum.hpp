@@ -225,22 +225,35 @@ concept adds_reproducibly = reproducible<T> || refuse_reproducible<T>();
 ///      of accumulators they cannot know how many numbers are in each
 template <detail::adds_reproducibly From, detail::adds_reproducibly To = From>
 struct reproducible_sum {
+  /// The type of an element that a rank gives; if results have another one, only out of place.
   using contribution_type = From;
+  /// The type of an element of the result, and of a contribution unless there is a `contribution_type`.
   using value_type = To;
+  /// The type that travels between ranks and is combined.
   using accumulator_type = binned;
+  /// The name of the reduction in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name = std::same_as<From, To>     ? "reproducible_sum"
                                            : std::same_as<To, float>  ? "reproducible_sum, to float"
                                            : std::same_as<To, double> ? "reproducible_sum, to double"
                                                                       : "reproducible_sum, to accumulators";
+  /// True if a * b is b * a, bit by bit, as a ring demands; declared, not guessed.
   static constexpr bool commutative = true;
+  /// True if (a * b) * c is a * (b * c), bit by bit; declared, not guessed.
   static constexpr bool associative = true;
+  /// True if combine(a, b) and combine(b, a) have the same bits once lowered, which saves half the kernels.
   static constexpr bool symmetric = true;
+  /// True if `lift` does more than convert.
   static constexpr bool lifts = !std::same_as<From, binned>;
+  /// True if `lower` changes anything.
   static constexpr bool lowers = !std::same_as<To, binned>;
+  /// True if a product is added to something, which compilers may round once instead of twice.
   static constexpr bool fuses = false;  // the products are exact
+  /// The number of contributions that an accumulator can hold.
   static constexpr std::uint32_t most_contributions = binned::most;
 
+  /// The accumulator e for which combine(e, a) and combine(a, e) are a.
   [[nodiscard]] static constexpr binned identity() noexcept { return {}; }
+  /// Makes an accumulator of a contribution.
   [[nodiscard]] static constexpr binned lift(From const& x) noexcept {
     if constexpr (lifts) {
       return detail::to_bins(x);
@@ -248,9 +261,11 @@ struct reproducible_sum {
       return x;
     }
   }
+  /// Combines two accumulators, a of lower ranks than b unless the reduction commutes.
   [[nodiscard]] static constexpr binned combine(binned const& a, binned const& b) noexcept {
     return tutti::combine(a, b);
   }
+  /// Makes an element of the result of the accumulator of all n ranks' contributions.
   [[nodiscard]] static constexpr To lower(binned const& a, rank_type) noexcept {
     if constexpr (std::same_as<To, float>) {
       return detail::to_float(a);

@@ -31,12 +31,17 @@ concept saturates = signed_integer<T> || refuse_saturating<T>();
 /// Cost: an element travels as itself.
 template <detail::saturates T>
 struct saturating_sum : detail::of_numbers<T> {
+  /// The name of the reduction in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name = "saturating_sum";
+  /// True if (a * b) * c is a * (b * c), bit by bit; declared, not guessed.
   static constexpr bool associative = false;
+  /// The operation on accumulators that a device in the network is asked for instead of `combine`.
   static constexpr network_operation in_network =
       std::same_as<T, std::int32_t> ? network_operation::saturating_sum_int32 : network_operation::none;
 
+  /// The accumulator e for which combine(e, a) and combine(a, e) are a.
   [[nodiscard]] static constexpr T identity() noexcept { return T{}; }
+  /// Combines two accumulators, a of lower ranks than b unless the reduction commutes.
   [[nodiscard]] static constexpr T combine(T a, T b) noexcept {
     // Without a branch, so that the loop over them is vectorised.
     using bits = detail::unsigned_of<T>;

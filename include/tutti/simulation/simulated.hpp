@@ -25,6 +25,7 @@ namespace tutti::inline v0_1_0 {
 /// Thread safety: the thread that runs the simulation.
 class simulated {
  public:
+  /// The name of the transport in errors and traces.
   static constexpr std::string_view name = "simulated";
 
   /// What it is told when it is opened.
@@ -62,15 +63,20 @@ class simulated {
     }
   }
 
+  /// The number of this rank.
   [[nodiscard]] rank_type rank() const noexcept { return rank_; }
+  /// The number of ranks.
   [[nodiscard]] rank_type size() const noexcept { return world_->size(); }
 
+  /// Opens a flow, as part of a call; at most one is open on a lane.
   void begin(flow s, call const& what) {
     world_->begin(rank_, s, what);
     parts_[s.lane].clear();
   }
+  /// Closes a flow whose messages are all done with.
   void end(flow) noexcept {}
 
+  /// Offers a message, or the rest of one, and returns how many bytes were accepted; never waits.
   sent send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t) {
     if (fault() || processors().dead(place())) {
       return {};
@@ -87,8 +93,10 @@ class simulated {
     }
     return {true, bytes.size(), 0};
   }
+  /// True if the buffer of what was sent under this ticket is free.
   [[nodiscard]] bool released(rank_type, flow, ticket) const noexcept { return true; }
 
+  /// The next chunk of a peer's message, of whole granules, or nothing yet; throws error (mismatch) if calls differ.
   chunk view(rank_type peer, flow s, wanted w) {
     if (processors().dead(place()) || fault()) {
       return {};
@@ -111,6 +119,7 @@ class simulated {
     }
     return {place_of(m, w), m.bytes};
   }
+  /// Gives back what `view` has shown.
   void release(rank_type peer, flow s) { simulation_->release(*world_, peer, rank_, s); }
 
   /// A helper is a part of the switch at the root of the network. It does what the ranks would do, in the order of the
@@ -118,7 +127,9 @@ class simulated {
   [[nodiscard]] static constexpr bool does(network_operation what) noexcept {
     return what != network_operation::none && what != network_operation::update;
   }
+  /// True if there is a helper to be asked now; alike on all ranks.
   [[nodiscard]] bool has_helper() const noexcept { return simulation_->network().sums; }
+  /// Tells a helper of a flow this rank's part, before any message to or from it.
   void take_part(flow s, helper_part const& part) {
     parts_[s.lane].push_back(part);
     detail::simulated_opening theirs;
@@ -126,6 +137,7 @@ class simulated {
       mismatch(world_->helped.at({part.helper, s.lane, s.number}).workers.front().rank, s, theirs);
     }
   }
+  /// A rank whose part a helper still waits for, as far as it is known here; or no_rank.
   [[nodiscard]] rank_type missing(rank_type helper, flow s) const {
     auto const at = world_->helped.find({helper, s.lane, s.number});
     return at == world_->helped.end() ? no_rank : at->second.missing();
@@ -146,10 +158,12 @@ class simulated {
       world_->say(rank_, w, exact_now());
     }
   }
+  /// Asks a peer what it waits for; false as long as it cannot be reached.
   bool ask(rank_type peer) {
     asked_[peer] = exact_now();
     return true;
   }
+  /// The last report of a rank, this one included, of what it waits for on a lane.
   [[nodiscard]] wait_report said(rank_type r, std::uint32_t lane) const {
     auto [w, time] = world_->said(r, lane);
     auto const asked = asked_.find(r);
@@ -185,16 +199,21 @@ class simulated {
   /// The program computes for so long.
   void spend(picoseconds time) noexcept { processors().spend(place(), time); }
 
+  /// Returns a descriptor that becomes readable when there may be something to do; poll once more, then sleep.
   [[nodiscard]] int arm() const noexcept { return -1; }
+  /// Ends what `arm` began.
   void disarm() noexcept {}
 
+  /// The time by the clock of the transport.
   [[nodiscard]] time_point now() const noexcept { return std::chrono::duration_cast<duration>(exact_now()); }
   /// The virtual time, in picoseconds.
   [[nodiscard]] picoseconds exact_now() const noexcept { return processors().time_of(place()); }
 
+  /// The fault of this world, if there is one; cheap, as it is asked for while waiting.
   [[nodiscard]] tutti::fault fault() const noexcept {
     return world_->wrong && (noticed_ || world_->told <= exact_now()) ? world_->wrong : tutti::fault{};
   }
+  /// Finds peers that are gone, by system calls: for every few milliseconds of waiting.
   void look() {
     if (!processors().deaths().empty()) {
       for (rank_type r = 0; r < size(); ++r) {
@@ -204,13 +223,16 @@ class simulated {
       }
     }
   }
+  /// Makes a fault known to every member; the first one takes precedence.
   void revoke(tutti::fault const& why) {
     if (why && !processors().dead(place())) {
       noticed_ = true;
       simulation_->revoke(*world_, rank_, why);
     }
   }
+  /// Tells the other ranks why this one leaves: a fault in another communicator of its world.
   void excuse(tutti::fault const& why) { world_->excuse(rank_, why); }
+  /// Returns when nothing works in this rank's memory any more; called after a fault.
   void quiesce() noexcept {}
 
  private:

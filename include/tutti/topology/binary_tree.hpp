@@ -71,8 +71,11 @@ class in_order_tree {
 /// Cost: as one segment allreduce takes at most 4 floor(log2 n) rounds; a rank sends, and receives, 3 S at most.
 /// Source: the numbering in order is that of the trees of Sanders, Speck and Traff (double_tree).
 struct binary_tree : detail::on_tree<detail::in_order_tree> {
+  /// The name of the topology in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name = "binary_tree";
+  /// True if reductions combine in rank order in every operation, as those that do not commute need.
   static constexpr bool keeps_order = true;
+  /// True if only `input` is ever sent to be folded, and no partial sums.
   static constexpr bool sends_raw_contributions = false;
 };
 

@@ -19,15 +19,21 @@ namespace tutti::inline v0_1_0 {
 /// doubling's, broadcast at most 2 L log2 n + 2 (n - 1) / n S G.
 /// Source: Rabenseifner, "Optimization of collective reduction operations", ICCS 2004.
 struct butterfly {
+  /// The name of the topology in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name = "butterfly";
+  /// True if reductions combine in rank order in every operation, as those that do not commute need.
   static constexpr bool keeps_order = true;
+  /// True if only `input` is ever sent to be folded, and no partial sums.
   static constexpr bool sends_raw_contributions = false;
 
+  /// The number of blocks into which the vector is cut, for n ranks.
   [[nodiscard]] constexpr std::uint32_t blocks(op::allreduce, rank_type n) const { return detail::pairing(n).groups(); }
+  /// The number of steps of rank me, of n ranks.
   [[nodiscard]] constexpr std::uint32_t steps(op::allreduce, rank_type n, rank_type me) const {
     const detail::pairing p(n);
     return n == 1 ? 1 : p.follows(me) ? 2 : 2 * p.log() + (p.paired(p.group(me)) ? 2 : 0);
   }
+  /// Step i of rank me, of n ranks, in closed form: steps may be asked for in any order.
   [[nodiscard]] constexpr step at(op::allreduce, rank_type n, rank_type me, std::uint32_t i) const {
     const detail::pairing p(n);
     const block_range all{0, p.groups()};
@@ -58,7 +64,9 @@ struct butterfly {
 
   // Reduce-scatter: halving, as above, over the blocks of each group's members; then every group
   // sends the part that it ended with to its owner.
+  /// The number of blocks into which the vector is cut, for n ranks.
   [[nodiscard]] constexpr std::uint32_t blocks(op::reduce_scatter, rank_type n) const { return n; }
+  /// The number of steps of rank me, of n ranks.
   [[nodiscard]] constexpr std::uint32_t steps(op::reduce_scatter, rank_type n, rank_type me) const {
     const detail::pairing p(n);
     const rank_type group = p.group(me);
@@ -72,6 +80,7 @@ struct butterfly {
     const std::uint32_t halving = p.log() + (p.paired(group) ? 1 : 0);
     return halving + (part == group ? 0 : 1) + (p.paired(part) ? 1 : 0) + (finishes_at_once(p, group) ? 0 : 1);
   }
+  /// Step i of rank me, of n ranks, in closed form: steps may be asked for in any order.
   [[nodiscard]] constexpr step at(op::reduce_scatter, rank_type n, rank_type me, std::uint32_t i) const {
     const detail::pairing p(n);
     const rank_type group = p.group(me);
@@ -106,10 +115,13 @@ struct butterfly {
     return detail::keep_own(me, memory::work);
   }
 
+  /// The number of blocks into which the vector is cut, for n ranks.
   [[nodiscard]] constexpr std::uint32_t blocks(op::allgather o, rank_type n) const { return doubling{}.blocks(o, n); }
+  /// The number of steps of rank me, of n ranks.
   [[nodiscard]] constexpr std::uint32_t steps(op::allgather o, rank_type n, rank_type me) const {
     return doubling{}.steps(o, n, me);
   }
+  /// Step i of rank me, of n ranks, in closed form: steps may be asked for in any order.
   [[nodiscard]] constexpr step at(op::allgather o, rank_type n, rank_type me, std::uint32_t i) const {
     return doubling{}.at(o, n, me, i);
   }
@@ -117,10 +129,13 @@ struct butterfly {
   // Broadcast: scatter, then allgather (Barnett, Shuler, van de Geijn and others, 1994). The blocks go
   // down a binomial tree and on as in allgather. Ranks high in the tree receive blocks again that they
   // have passed on: leaving them out would save no round, and no time.
+  /// The number of blocks into which the vector is cut, for n ranks.
   [[nodiscard]] constexpr std::uint32_t blocks(op::broadcast, rank_type n) const { return n; }
+  /// The number of steps of rank me, of n ranks.
   [[nodiscard]] constexpr std::uint32_t steps(op::broadcast o, rank_type n, rank_type me) const {
     return broadcast_steps(detail::binomial_tree(n, o.root), me) + doubling{}.steps(op::allgather{}, n, me) - 1;
   }
+  /// Step i of rank me, of n ranks, in closed form: steps may be asked for in any order.
   [[nodiscard]] constexpr step at(op::broadcast o, rank_type n, rank_type me, std::uint32_t i) const {
     const detail::binomial_tree tree(n, o.root);
     const std::uint32_t scattering = broadcast_steps(tree, me);

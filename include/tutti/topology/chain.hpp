@@ -51,8 +51,11 @@ class line_tree {
 /// gather and scatter move one block a message, so that hops overlap.
 /// Source: none; a pipeline along a line.
 struct chain : detail::on_tree<detail::line_tree> {
+  /// The name of the topology in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name = "chain";
+  /// True if reductions combine in rank order in every operation, as those that do not commute need.
   static constexpr bool keeps_order = true;
+  /// True if only `input` is ever sent to be folded, and no partial sums.
   static constexpr bool sends_raw_contributions = false;
 
   using on_tree<detail::line_tree>::blocks;
@@ -60,9 +63,11 @@ struct chain : detail::on_tree<detail::line_tree> {
   using on_tree<detail::line_tree>::at;
 
   // Gather: a rank sends its own block, then passes on what those behind it send, nearest first.
+  /// The number of steps of rank me, of n ranks.
   [[nodiscard]] constexpr std::uint32_t steps(op::gather o, rank_type n, rank_type me) const {
     return me == o.root ? n : detail::line_tree(n, o.root).subtree(me).count;
   }
+  /// Step i of rank me, of n ranks, in closed form: steps may be asked for in any order.
   [[nodiscard]] constexpr step at(op::gather o, rank_type n, rank_type me, std::uint32_t i) const {
     if (me == o.root) {
       if (i == 0) {
@@ -83,9 +88,11 @@ struct chain : detail::on_tree<detail::line_tree> {
   }
 
   // Scatter: the reverse, the block that goes furthest first.
+  /// The number of steps of rank me, of n ranks.
   [[nodiscard]] constexpr std::uint32_t steps(op::scatter o, rank_type n, rank_type me) const {
     return me == o.root ? n : detail::line_tree(n, o.root).subtree(me).count;
   }
+  /// Step i of rank me, of n ranks, in closed form: steps may be asked for in any order.
   [[nodiscard]] constexpr step at(op::scatter o, rank_type n, rank_type me, std::uint32_t i) const {
     if (me == o.root) {
       if (i + 1 == n) {

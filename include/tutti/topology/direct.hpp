@@ -19,18 +19,24 @@ namespace tutti::inline v0_1_0 {
 /// Source: the pairwise exchange of Thakur, Rabenseifner and Gropp, "Optimization of collective communication
 /// operations in MPICH", International Journal of High Performance Computing Applications 19 (2005).
 struct direct : detail::on_tree<detail::star_tree> {
+  /// The name of the topology in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name = "direct";
+  /// True if reductions combine in rank order in every operation, as those that do not commute need.
   static constexpr bool keeps_order = false;
+  /// True if only `input` is ever sent to be folded, and no partial sums.
   static constexpr bool sends_raw_contributions = true;
 
   using on_tree<detail::star_tree>::blocks;
   using on_tree<detail::star_tree>::steps;
   using on_tree<detail::star_tree>::at;
 
+  /// The number of blocks into which the vector is cut, for n ranks.
   [[nodiscard]] constexpr std::uint32_t blocks(op::reduce_scatter, rank_type n) const { return n; }
+  /// The number of steps of rank me, of n ranks.
   [[nodiscard]] constexpr std::uint32_t steps(op::reduce_scatter, rank_type n, rank_type) const {
     return n == 1 ? 1 : n - 1;
   }
+  /// Step i of rank me, of n ranks, in closed form: steps may be asked for in any order.
   [[nodiscard]] constexpr step at(op::reduce_scatter, rank_type n, rank_type me, std::uint32_t i) const {
     if (n == 1) {
       return detail::keep_own(0);
@@ -43,16 +49,22 @@ struct direct : detail::on_tree<detail::star_tree> {
             .arrives = memory::input};
   }
 
+  /// The number of blocks into which the vector is cut, for n ranks.
   [[nodiscard]] constexpr std::uint32_t blocks(op::allgather, rank_type n) const { return n; }
+  /// The number of steps of rank me, of n ranks.
   [[nodiscard]] constexpr std::uint32_t steps(op::allgather, rank_type n, rank_type) const { return n; }
+  /// Step i of rank me, of n ranks, in closed form: steps may be asked for in any order.
   [[nodiscard]] constexpr step at(op::allgather, rank_type n, rank_type me, std::uint32_t i) const {
     return i == 0 ? detail::keep_own(me) : hand_out(n, me, i - 1);
   }
 
+  /// The number of blocks into which the vector is cut, for n ranks.
   [[nodiscard]] constexpr std::uint32_t blocks(op::allreduce, rank_type n) const { return n; }
+  /// The number of steps of rank me, of n ranks.
   [[nodiscard]] constexpr std::uint32_t steps(op::allreduce, rank_type n, rank_type) const {
     return n == 1 ? 1 : 2 * (n - 1);
   }
+  /// Step i of rank me, of n ranks, in closed form: steps may be asked for in any order.
   [[nodiscard]] constexpr step at(op::allreduce, rank_type n, rank_type me, std::uint32_t i) const {
     if (n == 1) {
       return detail::keep_own(0);
@@ -64,10 +76,13 @@ struct direct : detail::on_tree<detail::star_tree> {
 
   // Reduce: the blocks are reduced as above, then all go to the root. It lowers them: the others have
   // no room for results.
+  /// The number of blocks into which the vector is cut, for n ranks.
   [[nodiscard]] constexpr std::uint32_t blocks(op::reduce, rank_type n) const { return n; }
+  /// The number of steps of rank me, of n ranks.
   [[nodiscard]] constexpr std::uint32_t steps(op::reduce o, rank_type n, rank_type me) const {
     return n == 1 ? 1 : me == o.root ? 2 * n - 1 : n;
   }
+  /// Step i of rank me, of n ranks, in closed form: steps may be asked for in any order.
   [[nodiscard]] constexpr step at(op::reduce o, rank_type n, rank_type me, std::uint32_t i) const {
     if (n == 1) {
       return detail::keep_own(0);
@@ -88,10 +103,13 @@ struct direct : detail::on_tree<detail::star_tree> {
   }
 
   // Broadcast: the root gives every rank its block, and the ranks hand them out.
+  /// The number of blocks into which the vector is cut, for n ranks.
   [[nodiscard]] constexpr std::uint32_t blocks(op::broadcast, rank_type n) const { return n; }
+  /// The number of steps of rank me, of n ranks.
   [[nodiscard]] constexpr std::uint32_t steps(op::broadcast o, rank_type n, rank_type me) const {
     return me == o.root ? 2 * (n - 1) : n;
   }
+  /// Step i of rank me, of n ranks, in closed form: steps may be asked for in any order.
   [[nodiscard]] constexpr step at(op::broadcast o, rank_type n, rank_type me, std::uint32_t i) const {
     if (me == o.root) {
       const rank_type to = above(n, me, i < n - 1 ? i : i - (n - 1));
@@ -113,8 +131,11 @@ struct direct : detail::on_tree<detail::star_tree> {
   // Alltoall: ranks exchange in pairs, so that in place a block leaves just as another takes its room. In
   // round i those meet whose numbers add up to i, modulo n or the odd number below; the rank that is
   // left over meets itself, or the last one if n is even (the circle method of tournaments).
+  /// The number of blocks into which the vector is cut, for n ranks.
   [[nodiscard]] constexpr std::uint32_t blocks(op::alltoall, rank_type n) const { return n; }
+  /// The number of steps of rank me, of n ranks.
   [[nodiscard]] constexpr std::uint32_t steps(op::alltoall, rank_type n, rank_type) const { return n; }
+  /// Step i of rank me, of n ranks, in closed form: steps may be asked for in any order.
   [[nodiscard]] constexpr step at(op::alltoall, rank_type n, rank_type me, std::uint32_t i) const {
     bool const even = n % 2 == 0;
     const rank_type last = n - 1;

@@ -23,14 +23,20 @@ namespace tutti::inline v0_1_0 {
 /// Source: Sanders, Speck and Traff, "Two-tree algorithms for full bandwidth broadcast, reduction and scan", Parallel
 /// Computing 35 (2009).
 struct double_tree {
+  /// The name of the topology in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name = "double_tree";
+  /// True if reductions combine in rank order in every operation, as those that do not commute need.
   static constexpr bool keeps_order = false;
+  /// True if only `input` is ever sent to be folded, and no partial sums.
   static constexpr bool sends_raw_contributions = false;
 
+  /// The number of blocks into which the vector is cut, for n ranks.
   [[nodiscard]] constexpr std::uint32_t blocks(op::allreduce, rank_type n) const { return n == 1 ? 1 : 2; }
+  /// The number of steps of rank me, of n ranks.
   [[nodiscard]] constexpr std::uint32_t steps(op::allreduce, rank_type n, rank_type me) const {
     return n == 1 ? 1 : 2 * rounds(detail::two_trees(n, no_rank), me).count();
   }
+  /// Step i of rank me, of n ranks, in closed form: steps may be asked for in any order.
   [[nodiscard]] constexpr step at(op::allreduce, rank_type n, rank_type me, std::uint32_t i) const {
     if (n == 1) {
       return detail::keep_own(0);
@@ -41,19 +47,25 @@ struct double_tree {
     return i < up ? rise(trees, mine, me, i) : sink(trees, mine, me, 2 * up - 1 - i);
   }
 
+  /// The number of blocks into which the vector is cut, for n ranks.
   [[nodiscard]] constexpr std::uint32_t blocks(op::reduce, rank_type n) const { return n == 1 ? 1 : 2; }
+  /// The number of steps of rank me, of n ranks.
   [[nodiscard]] constexpr std::uint32_t steps(op::reduce o, rank_type n, rank_type me) const {
     return n == 1 ? 1 : rounds(detail::two_trees(n, o.root), me).count();
   }
+  /// Step i of rank me, of n ranks, in closed form: steps may be asked for in any order.
   [[nodiscard]] constexpr step at(op::reduce o, rank_type n, rank_type me, std::uint32_t i) const {
     const detail::two_trees trees(n, o.root);
     return n == 1 ? detail::keep_own(0) : rise(trees, rounds(trees, me), me, i);
   }
 
+  /// The number of blocks into which the vector is cut, for n ranks.
   [[nodiscard]] constexpr std::uint32_t blocks(op::broadcast, rank_type n) const { return n == 1 ? 1 : 2; }
+  /// The number of steps of rank me, of n ranks.
   [[nodiscard]] constexpr std::uint32_t steps(op::broadcast o, rank_type n, rank_type me) const {
     return n == 1 ? 0 : rounds(detail::two_trees(n, o.root), me).count();
   }
+  /// Step i of rank me, of n ranks, in closed form: steps may be asked for in any order.
   [[nodiscard]] constexpr step at(op::broadcast o, rank_type n, rank_type me, std::uint32_t i) const {
     const detail::two_trees trees(n, o.root);
     const rounds mine(trees, me);

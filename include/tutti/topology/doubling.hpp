@@ -20,18 +20,23 @@ namespace tutti::inline v0_1_0 {
 /// Source: Bruck and others, "Efficient algorithms for all-to-all communications in multiport message-passing
 /// systems", IEEE Transactions on Parallel and Distributed Systems 8 (1997), for allgather.
 struct doubling : detail::on_tree<detail::binomial_tree> {
+  /// The name of the topology in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name = "doubling";
+  /// True if reductions combine in rank order in every operation, as those that do not commute need.
   static constexpr bool keeps_order = true;
+  /// True if only `input` is ever sent to be folded, and no partial sums.
   static constexpr bool sends_raw_contributions = false;
 
   using on_tree<detail::binomial_tree>::blocks;
   using on_tree<detail::binomial_tree>::steps;
   using on_tree<detail::binomial_tree>::at;
 
+  /// The number of steps of rank me, of n ranks.
   [[nodiscard]] constexpr std::uint32_t steps(op::allreduce, rank_type n, rank_type me) const {
     const detail::pairing p(n);
     return n == 1 ? 1 : p.follows(me) ? 2 : p.log() + (p.paired(p.group(me)) ? 2 : 0);
   }
+  /// Step i of rank me, of n ranks, in closed form: steps may be asked for in any order.
   [[nodiscard]] constexpr step at(op::allreduce, rank_type n, rank_type me, std::uint32_t i) const {
     constexpr block_range all{0, 1};
     const detail::pairing p(n);
@@ -60,10 +65,13 @@ struct doubling : detail::on_tree<detail::binomial_tree> {
             .arrives = theirs};
   }
 
+  /// The number of blocks into which the vector is cut, for n ranks.
   [[nodiscard]] constexpr std::uint32_t blocks(op::allgather, rank_type n) const { return n; }
+  /// The number of steps of rank me, of n ranks.
   [[nodiscard]] constexpr std::uint32_t steps(op::allgather, rank_type n, rank_type) const {
     return 1 + detail::integer_cast<std::uint32_t>(std::bit_width(n - 1));
   }
+  /// Step i of rank me, of n ranks, in closed form: steps may be asked for in any order.
   [[nodiscard]] constexpr step at(op::allgather, rank_type n, rank_type me, std::uint32_t i) const {
     if (i == 0) {
       return detail::keep_own(me);

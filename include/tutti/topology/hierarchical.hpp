@@ -60,8 +60,11 @@ class hierarchical {
       (!reduces<Op> || offers<Inner, op::reduce>)&&(!spreads<Op> || offers<Inner, op::broadcast>);
 
  public:
+  /// The name of the topology in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name{full_name.data(), full_name.size()};
+  /// True if reductions combine in rank order in every operation, as those that do not commute need.
   static constexpr bool keeps_order = Inner::keeps_order && Outer::keeps_order && Groups::in_rank_order;
+  /// True if only `input` is ever sent to be folded, and no partial sums.
   static constexpr bool sends_raw_contributions = false;
 
   /// Inner among the ranks of a group, Outer among the groups.
@@ -117,12 +120,14 @@ class hierarchical {
     return static_cast<std::uint32_t>(all);
   }
 
+  /// The number of helpers that the operation needs beside n ranks.
   template <class Op>
     requires possible<Op> && has_helpers<Outer, Op>
   [[nodiscard]] constexpr rank_type helpers(Op const& o, rank_type n) const {
     const rank_type hosts = groups_.groups(n);
     return hosts > 1 ? outer_.helpers(among_hosts(o, n), hosts) : 0;
   }
+  /// The topology to run where no transport, or no device, can do what a helper is asked for.
   [[nodiscard]] constexpr auto without_helpers() const
     requires requires(Outer const& o) { o.without_helpers(); }
   {
@@ -130,6 +135,7 @@ class hierarchical {
                                                                                   groups_);
   }
 
+  /// The number of steps of rank me, of n ranks.
   template <class Op>
     requires possible<Op>
   [[nodiscard]] constexpr std::uint32_t steps(Op const& o, rank_type n, rank_type me) const {
@@ -141,6 +147,7 @@ class hierarchical {
     return n == 1 ? (reduces<Op> ? 1 : 0) : s.up + s.across + s.down;
   }
 
+  /// Step i of rank me, of n ranks, in closed form: steps may be asked for in any order.
   template <class Op>
     requires possible<Op>
   [[nodiscard]] constexpr step at(Op const& o, rank_type n, rank_type me, std::uint32_t i) const {

@@ -19,11 +19,16 @@ namespace tutti::inline v0_1_0 {
 /// Source: Graham and others, "Scalable hierarchical aggregation protocol (SHArP)", 2016; Sapio and others, "Scaling
 /// distributed machine learning with in-network aggregation" (SwitchML), 2021.
 struct in_network {
+  /// The name of the topology in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name = "in_network";
+  /// True if reductions combine in rank order in every operation, as those that do not commute need.
   static constexpr bool keeps_order = true;
+  /// True if only `input` is ever sent to be folded, and no partial sums.
   static constexpr bool sends_raw_contributions = true;
 
+  /// The topology to run where no transport, or no device, can do what a helper is asked for.
   [[nodiscard]] static constexpr star without_helpers() noexcept { return {}; }
+  /// The number of helpers that the operation needs beside n ranks.
   template <class Op>
     requires offers<in_network, Op>
   [[nodiscard]] constexpr rank_type helpers(Op const&, rank_type n) const {
@@ -31,10 +36,13 @@ struct in_network {
   }
 
   // Allreduce
+  /// The number of blocks into which the vector is cut, for n ranks.
   [[nodiscard]] constexpr std::uint32_t blocks(op::allreduce, rank_type) const { return 1; }
+  /// The number of steps of rank me, of n ranks.
   [[nodiscard]] constexpr std::uint32_t steps(op::allreduce, rank_type n, rank_type me) const {
     return n == 1 ? 1 : me == n ? 2 * n : 2;
   }
+  /// Step i of rank me, of n ranks, in closed form: steps may be asked for in any order.
   [[nodiscard]] constexpr step at(op::allreduce, rank_type n, rank_type me, std::uint32_t i) const {
     if (n == 1) {
       return detail::keep_own(0);
@@ -47,10 +55,13 @@ struct in_network {
   }
 
   // Reduce
+  /// The number of blocks into which the vector is cut, for n ranks.
   [[nodiscard]] constexpr std::uint32_t blocks(op::reduce, rank_type) const { return 1; }
+  /// The number of steps of rank me, of n ranks.
   [[nodiscard]] constexpr std::uint32_t steps(op::reduce o, rank_type n, rank_type me) const {
     return n == 1 ? 1 : me == n ? n + 1 : me == o.root ? 2 : 1;
   }
+  /// Step i of rank me, of n ranks, in closed form: steps may be asked for in any order.
   [[nodiscard]] constexpr step at(op::reduce o, rank_type n, rank_type me, std::uint32_t i) const {
     if (me == n && n != 1) {
       return i < n ? take(i) : give(o.root);
@@ -59,10 +70,13 @@ struct in_network {
   }
 
   // Broadcast
+  /// The number of blocks into which the vector is cut, for n ranks.
   [[nodiscard]] constexpr std::uint32_t blocks(op::broadcast, rank_type) const { return 1; }
+  /// The number of steps of rank me, of n ranks.
   [[nodiscard]] constexpr std::uint32_t steps(op::broadcast, rank_type n, rank_type me) const {
     return n == 1 ? 0 : me == n ? n : 1;
   }
+  /// Step i of rank me, of n ranks, in closed form: steps may be asked for in any order.
   [[nodiscard]] constexpr step at(op::broadcast o, rank_type n, rank_type me, std::uint32_t i) const {
     if (me == n) {
       return i == 0 ? step{.receive = {o.root, memory::work, all}, .arrives = memory::input}

@@ -52,8 +52,11 @@ namespace detail {
 template <bool KeepsOrder, bool SendsRaw = false>
 class planned {
  public:
+  /// The name of the topology in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name = "planned";
+  /// True if reductions combine in rank order in every operation, as those that do not commute need.
   static constexpr bool keeps_order = KeepsOrder;
+  /// True if only `input` is ever sent to be folded, and no partial sums.
   static constexpr bool sends_raw_contributions = SendsRaw;
 
   /// Over steps that must last; see `plan`.
@@ -61,6 +64,7 @@ class planned {
                     topology_settings const& made_of) noexcept
       : steps_(steps), blocks_(blocks), purpose_(purpose), made_of_(made_of) {}
 
+  /// The arguments of the topology, which must be alike on all ranks.
   [[nodiscard]] constexpr topology_settings settings(rank_type) const noexcept { return made_of_; }
 
   /// @throws precondition_error if it is a plan of something else
@@ -75,6 +79,7 @@ class planned {
     expect(plan_purpose::of(o, n, me));
     return static_cast<std::uint32_t>(steps_.size());
   }
+  /// Step i of rank me, of n ranks, in closed form: steps may be asked for in any order.
   template <class Op>
   [[nodiscard]] constexpr step at(Op const&, rank_type, rank_type, std::uint32_t i) const noexcept {
     return steps_[i];

@@ -18,14 +18,20 @@ namespace tutti::inline v0_1_0 {
 /// Source: Patarasu and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", Journal of
 /// Parallel and Distributed Computing 69 (2009).
 struct ring {
+  /// The name of the topology in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name = "ring";
+  /// True if reductions combine in rank order in every operation, as those that do not commute need.
   static constexpr bool keeps_order = false;
+  /// True if only `input` is ever sent to be folded, and no partial sums.
   static constexpr bool sends_raw_contributions = false;
 
+  /// The number of blocks into which the vector is cut, for n ranks.
   [[nodiscard]] constexpr std::uint32_t blocks(op::reduce_scatter, rank_type n) const { return n; }
+  /// The number of steps of rank me, of n ranks.
   [[nodiscard]] constexpr std::uint32_t steps(op::reduce_scatter, rank_type n, rank_type) const {
     return n == 1 ? 1 : n - 1;
   }
+  /// Step i of rank me, of n ranks, in closed form: steps may be asked for in any order.
   [[nodiscard]] constexpr step at(op::reduce_scatter, rank_type n, rank_type me, std::uint32_t i) const {
     if (n == 1) {
       return detail::keep_own(0);
@@ -38,27 +44,36 @@ struct ring {
             .arrives = sent};
   }
 
+  /// The number of blocks into which the vector is cut, for n ranks.
   [[nodiscard]] constexpr std::uint32_t blocks(op::allgather, rank_type n) const { return n; }
+  /// The number of steps of rank me, of n ranks.
   [[nodiscard]] constexpr std::uint32_t steps(op::allgather, rank_type n, rank_type) const { return n; }
+  /// Step i of rank me, of n ranks, in closed form: steps may be asked for in any order.
   [[nodiscard]] constexpr step at(op::allgather, rank_type n, rank_type me, std::uint32_t i) const {
     return i == 0 ? detail::keep_own(me) : pass_on(n, me, i - 1);
   }
 
+  /// The number of blocks into which the vector is cut, for n ranks.
   [[nodiscard]] constexpr std::uint32_t blocks(op::allreduce, rank_type n) const { return n; }
+  /// The number of steps of rank me, of n ranks.
   [[nodiscard]] constexpr std::uint32_t steps(op::allreduce, rank_type n, rank_type) const {
     return n == 1 ? 1 : 2 * (n - 1);
   }
+  /// Step i of rank me, of n ranks, in closed form: steps may be asked for in any order.
   [[nodiscard]] constexpr step at(op::allreduce, rank_type n, rank_type me, std::uint32_t i) const {
     return n == 1 || i < n - 1 ? at(op::reduce_scatter{}, n, me, i) : pass_on(n, me, i - (n - 1));
   }
 
   // Reduce: every block goes from the rank after the root around to the root. A rank passes block
   // i - 1 on while block i comes in.
+  /// The number of blocks into which the vector is cut, for n ranks.
   [[nodiscard]] constexpr std::uint32_t blocks(op::reduce, rank_type n) const { return n; }
+  /// The number of steps of rank me, of n ranks.
   [[nodiscard]] constexpr std::uint32_t steps(op::reduce o, rank_type n, rank_type me) const {
     const rank_type way = distance(n, after(n, o.root, 1), me);
     return n == 1 ? 1 : way == 0 || way == n - 1 ? n : n + 1;
   }
+  /// Step i of rank me, of n ranks, in closed form: steps may be asked for in any order.
   [[nodiscard]] constexpr step at(op::reduce o, rank_type n, rank_type me, std::uint32_t i) const {
     const rank_type way = distance(n, after(n, o.root, 1), me);  // the hops behind me
     if (n == 1) {
@@ -82,11 +97,14 @@ struct ring {
   }
 
   // Broadcast: the same way from the root.
+  /// The number of blocks into which the vector is cut, for n ranks.
   [[nodiscard]] constexpr std::uint32_t blocks(op::broadcast, rank_type n) const { return n; }
+  /// The number of steps of rank me, of n ranks.
   [[nodiscard]] constexpr std::uint32_t steps(op::broadcast o, rank_type n, rank_type me) const {
     const rank_type way = distance(n, o.root, me);
     return n == 1 ? 0 : way == 0 || way == n - 1 ? n : n + 1;
   }
+  /// Step i of rank me, of n ranks, in closed form: steps may be asked for in any order.
   [[nodiscard]] constexpr step at(op::broadcast o, rank_type n, rank_type me, std::uint32_t i) const {
     const rank_type way = distance(n, o.root, me);
     step s;

@@ -58,8 +58,10 @@ inline constexpr std::array all_schedule_kinds{
 /// Source: that of what is run.
 class selection {
  public:
+  /// The name of the topology in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name = "selection";
   static constexpr bool keeps_order = false;  ///< not each of them in each operation
+  /// True if only `input` is ever sent to be folded, and no partial sums.
   static constexpr bool sends_raw_contributions = false;
 
   constexpr selection() noexcept = default;
@@ -125,31 +127,36 @@ class selection {
     s.called(tutti::name(kind_));
     return s;
   }
+  /// True if the topology is for worlds of n ranks.
   template <class Op>
   [[nodiscard]] constexpr bool serves() const {
     return visit([]<class T>(T const&) { return offers<T, Op>; });
   }
 
-  /// What is run where no transport, or no device, can do what helpers are asked for.
+  /// The topology to run where no transport, or no device, can do what a helper is asked for.
   [[nodiscard]] constexpr selection without_helpers() const noexcept {
     return kind_ == schedule_kind::in_network ? selection(schedule_kind::star) : *this;
   }
+  /// The number of helpers that the operation needs beside n ranks.
   template <class Op>
     requires offers<in_network, Op>
   [[nodiscard]] constexpr rank_type helpers(Op const& o, rank_type n) const {
     return answer<Op>([&](auto const& t) { return members(t, o, n) - n; });
   }
 
+  /// The number of blocks into which the vector is cut, for n ranks.
   template <class Op>
     requires offers<direct, Op>
   [[nodiscard]] constexpr std::uint32_t blocks(Op const& o, rank_type n) const {
     return answer<Op>([&](auto const& t) { return t.blocks(o, n); });
   }
+  /// The number of steps of rank me, of n ranks.
   template <class Op>
     requires offers<direct, Op>
   [[nodiscard]] constexpr std::uint32_t steps(Op const& o, rank_type n, rank_type me) const {
     return answer<Op>([&](auto const& t) { return t.steps(o, n, me); });
   }
+  /// Step i of rank me, of n ranks, in closed form: steps may be asked for in any order.
   template <class Op>
     requires offers<direct, Op>
   [[nodiscard]] constexpr step at(Op const& o, rank_type n, rank_type me, std::uint32_t i) const {

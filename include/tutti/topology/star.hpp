@@ -41,8 +41,11 @@ class star_tree {
 /// Cost: allreduce 2 L + 2 (n - 1) S G, every byte of it through the server's link.
 /// Source: Li and others, "Scaling distributed machine learning with the parameter server", OSDI 2014.
 struct star : detail::on_tree<detail::star_tree> {
+  /// The name of the topology in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name = "star";
+  /// True if reductions combine in rank order in every operation, as those that do not commute need.
   static constexpr bool keeps_order = true;
+  /// True if only `input` is ever sent to be folded, and no partial sums.
   static constexpr bool sends_raw_contributions = true;
 
   using on_tree<detail::star_tree>::blocks;
@@ -51,10 +54,13 @@ struct star : detail::on_tree<detail::star_tree> {
 
   // Allgather: the server gathers, then sends each rank what the others had: a range that wraps
   // around the rank's own block.
+  /// The number of blocks into which the vector is cut, for n ranks.
   [[nodiscard]] constexpr std::uint32_t blocks(op::allgather, rank_type n) const { return n; }
+  /// The number of steps of rank me, of n ranks.
   [[nodiscard]] constexpr std::uint32_t steps(op::allgather, rank_type n, rank_type me) const {
     return n == 1 ? 1 : me == 0 ? 2 * n - 1 : 3;
   }
+  /// Step i of rank me, of n ranks, in closed form: steps may be asked for in any order.
   [[nodiscard]] constexpr step at(op::allgather, rank_type n, rank_type me, std::uint32_t i) const {
     if (i == 0) {
       return detail::keep_own(me);
@@ -73,10 +79,13 @@ struct star : detail::on_tree<detail::star_tree> {
 
   // Reduce-scatter: the server reduces the whole vector, then sends each rank its block. The rank
   // lowers it: the server has no room for finished blocks other than its own.
+  /// The number of blocks into which the vector is cut, for n ranks.
   [[nodiscard]] constexpr std::uint32_t blocks(op::reduce_scatter, rank_type n) const { return n; }
+  /// The number of steps of rank me, of n ranks.
   [[nodiscard]] constexpr std::uint32_t steps(op::reduce_scatter, rank_type n, rank_type me) const {
     return n == 1 ? 1 : me == 0 ? 2 * n - 1 : 3;
   }
+  /// Step i of rank me, of n ranks, in closed form: steps may be asked for in any order.
   [[nodiscard]] constexpr step at(op::reduce_scatter, rank_type n, rank_type me, std::uint32_t i) const {
     const block_range all{0, n};
     if (n == 1) {

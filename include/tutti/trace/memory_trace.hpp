@@ -19,6 +19,7 @@ namespace tutti::inline v0_1_0 {
 /// Thread safety: that of the communicator.
 class memory_trace {
  public:
+  /// True if anything is recorded; false costs nothing.
   static constexpr bool enabled = true;
   static constexpr std::size_t text_capacity = 95;       ///< longer texts are cut
   static constexpr std::size_t default_capacity = 1024;  ///< events that it holds unless told otherwise
@@ -30,6 +31,7 @@ class memory_trace {
     kept_.resize(capacity);
   }
 
+  /// Records an event; called by the rank's own thread.
   void record(event const& e) noexcept {
     entry& to = kept_[recorded_++ % kept_.size()];
     to.what = e;

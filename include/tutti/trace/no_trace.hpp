@@ -10,7 +10,9 @@ namespace tutti::inline v0_1_0 {
 /// Cost: nothing; it is empty, and no event is made for it.
 /// Thread safety: any thread.
 struct no_trace {
+  /// True if anything is recorded; false costs nothing.
   static constexpr bool enabled = false;
+  /// Records an event; called by the rank's own thread.
   constexpr void record(event const&) noexcept {}
 };
 

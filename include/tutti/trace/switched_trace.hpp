@@ -13,6 +13,7 @@ namespace tutti::inline v0_1_0 {
 /// Thread safety: that of the communicator.
 class switched_trace {
  public:
+  /// True if anything is recorded; false costs nothing.
   static constexpr bool enabled = true;
 
   /// Off.
@@ -23,6 +24,7 @@ class switched_trace {
 
   /// Whether it records.
   [[nodiscard]] bool on() const noexcept { return on_; }
+  /// Records an event; called by the rank's own thread.
   void record(event const& e) noexcept { kept_.record(e); }
 
   /// How many events there are.

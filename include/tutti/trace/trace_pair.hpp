@@ -14,6 +14,7 @@ namespace tutti::inline v0_1_0 {
 template <tracer First, tracer Second>
 class trace_pair {
  public:
+  /// True if anything is recorded; false costs nothing.
   static constexpr bool enabled = First::enabled || Second::enabled;
 
   trace_pair() = default;
@@ -22,6 +23,7 @@ class trace_pair {
 
   /// Whether either records.
   [[nodiscard]] bool on() const noexcept { return listens(first_) || listens(second_); }
+  /// Records an event; called by the rank's own thread.
   void record(event const& e) noexcept {
     tutti::record(first_, [&] { return e; });
     tutti::record(second_, [&] { return e; });

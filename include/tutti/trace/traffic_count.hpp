@@ -17,6 +17,7 @@ namespace tutti::inline v0_1_0 {
 /// Thread safety: that of the communicator.
 class traffic_count {
  public:
+  /// True if anything is recorded; false costs nothing.
   static constexpr bool enabled = true;
 
   /// What went one way.
@@ -25,6 +26,7 @@ class traffic_count {
     std::uint64_t bytes = 0;     ///< of payload, without headers
   };
 
+  /// Records an event; called by the rank's own thread.
   void record(event const& e) noexcept {
     if (e.kind == event_kind::send) {
       add(sent_, e.bytes);

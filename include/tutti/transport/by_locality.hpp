@@ -39,8 +39,11 @@ struct locality_options {
 template <known_by_world Near, transport Far>
 class by_locality {
  public:
+  /// The name of the transport in errors and traces.
   static constexpr std::string_view name = "by_locality";
+  /// True if `spawn` starts ranks as threads of this process, false if as processes.
   static constexpr bool in_process = Near::in_process;
+  /// The options with which the transport may be opened; see `open_transport`.
   using options = locality_options<Near, Far>;
 
   /// Collective over the members of the rendezvous.
@@ -63,7 +66,9 @@ class by_locality {
   by_locality(by_locality const&) = delete;
   by_locality& operator=(by_locality const&) = delete;
 
+  /// The number of this rank.
   [[nodiscard]] rank_type rank() const noexcept { return far_.rank(); }
+  /// The number of ranks.
   [[nodiscard]] rank_type size() const noexcept { return far_.size(); }
   /// Which ranks share a host.
   [[nodiscard]] host_map const& hosts() const noexcept { return hosts_; }
@@ -76,14 +81,17 @@ class by_locality {
   /// The transport between hosts.
   [[nodiscard]] Far& between_hosts() noexcept { return far_; }
 
+  /// Opens a flow, as part of a call; at most one is open on a lane.
   void begin(flow s, call const& what) {
     near_->begin(s, what);
     far_.begin(s, what);
   }
+  /// Closes a flow whose messages are all done with.
   void end(flow s) {
     near_->end(s);
     far_.end(s);
   }
+  /// Tells of a message, before it is sent, if it has the bytes of the one before on that flow.
   void next_message(flow s, bool same)
     requires(repeats<Near> || repeats<Far>)
   {
@@ -117,9 +125,11 @@ class by_locality {
     return near_->memory();
   }
 
+  /// Offers a message, or the rest of one, and returns how many bytes were accepted; never waits.
   [[nodiscard]] sent send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule) {
     return through(peer, [&](auto& t, rank_type r) { return t.send(r, s, bytes, granule); });
   }
+  /// Offers a message like `send`, with the place where the receiver may write what it makes of it.
   [[nodiscard]] sent lend(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule,
                           std::byte* back)
     requires(lends<Near> || lends<Far>)
@@ -132,6 +142,7 @@ class by_locality {
       }
     });
   }
+  /// Offers bytes that the peer has lent, like `send`; they go to where it wants them, if that can be.
   [[nodiscard]] sent give_back(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule)
     requires(lends<Near> || lends<Far>)
   {
@@ -143,6 +154,7 @@ class by_locality {
       }
     });
   }
+  /// The place where the result of lent bytes that `view` shows may be made at once; null if there is none.
   [[nodiscard]] std::byte* home(rank_type peer, flow s)
     requires(lends<Near> || lends<Far>)
   {
@@ -154,15 +166,19 @@ class by_locality {
       }
     });
   }
+  /// True if the buffer of what was sent under this ticket is free.
   [[nodiscard]] bool released(rank_type peer, flow s, ticket k) {
     return through(peer, [&](auto& t, rank_type r) { return t.released(r, s, k); });
   }
+  /// The next chunk of a peer's message, of whole granules, or nothing yet; throws error (mismatch) if calls differ.
   [[nodiscard]] chunk view(rank_type peer, flow s, wanted const& w) {
     return telling([&] { return through(peer, [&](auto& t, rank_type r) { return t.view(r, s, w); }); });
   }
+  /// Gives back what `view` has shown.
   void release(rank_type peer, flow s) {
     through(peer, [&](auto& t, rank_type r) { t.release(r, s); });
   }
+  /// Throws as `view` does if that peer is at the same flow with another call, although it sends nothing.
   void inquire(rank_type peer, flow s) {
     telling([&] {
       through(peer, [&](auto& t, rank_type r) {
@@ -180,11 +196,13 @@ class by_locality {
     near_->say(w);
     far_.say(w);
   }
+  /// Asks a peer what it waits for; false as long as it cannot be reached.
   [[nodiscard]] bool ask(rank_type peer)
     requires(answers<Near> && answers<Far>)
   {
     return through(peer, [](auto& t, rank_type r) { return t.ask(r); });
   }
+  /// The last report of a rank, this one included, of what it waits for on a lane.
   [[nodiscard]] wait_report said(rank_type peer, std::uint32_t lane) const
     requires(answers<Near> && answers<Far>)
   {
@@ -192,33 +210,41 @@ class by_locality {
     return mate != no_rank ? near_->said(mate, lane) : far_.said(peer, lane);
   }
 
+  /// True if a peer, from which no message is expected, is known to have left or died.
   [[nodiscard]] bool has_left(rank_type peer)
     requires(notices_departure<Near> && notices_departure<Far>)
   {
     return through(peer, [](auto& t, rank_type r) { return t.has_left(r); });
   }
 
+  /// Advances what is under way; never waits.
   void poll() {
     near_->poll();
     far_.poll();
     share_fault();
   }
+  /// Returns a descriptor that becomes readable when there may be something to do; poll once more, then sleep.
   [[nodiscard]] int arm() { return bells_.either(near_->arm(), far_.arm()); }
+  /// Ends what `arm` began.
   void disarm() {
     near_->disarm();
     far_.disarm();
   }
+  /// The time by the clock of the transport.
   [[nodiscard]] time_point now() const { return far_.now(); }
 
+  /// The fault of this world, if there is one; cheap, as it is asked for while waiting.
   [[nodiscard]] tutti::fault fault() {
     share_fault();
     return fault_;
   }
+  /// Finds peers that are gone, by system calls: for every few milliseconds of waiting.
   void look() {
     near_->look();
     far_.look();
     share_fault();
   }
+  /// Makes a fault known to every member; the first one takes precedence.
   void revoke(tutti::fault const& why) {
     share_fault();
     if (!fault_ && why.culprit < size()) {  // whose transport may know a better reason
@@ -229,6 +255,7 @@ class by_locality {
       adopt(why);
     }
   }
+  /// Tells the other ranks why this one leaves: a fault in another communicator of its world.
   void excuse(tutti::fault const& why)
     requires(excuses<Near> || excuses<Far>)
   {
@@ -239,6 +266,7 @@ class by_locality {
       far_.excuse(why);
     }
   }
+  /// Returns when nothing works in this rank's memory any more; called after a fault.
   void quiesce() {
     share_fault();
     near_->quiesce();
@@ -251,6 +279,7 @@ class by_locality {
   {
     return far_.incidents();
   }
+  /// The address of a peer, for errors; empty if there is none.
   [[nodiscard]] std::string place_of(rank_type peer) const
     requires requires(Far const& transport) { transport.place_of(peer); }
   {

@@ -28,10 +28,15 @@ class basic_shared_memory {
   using endpoint_type = detail::mailbox_endpoint<detail::shared_places>;
 
  public:
+  /// The name of the transport in errors and traces.
   static constexpr std::string_view name = "shared_memory";
+  /// True if `spawn` starts ranks as threads of this process, false if as processes.
   static constexpr bool in_process = false;
+  /// True if system calls are made only to wake a peer, to read a peer's memory, and while a rank sleeps.
   static constexpr bool only_wakes = true;
+  /// True if faults name ranks by their numbers in the world.
   static constexpr bool known_by_world = true;
+  /// The options with which the transport may be opened; see `open_transport`.
   using options = shared_memory_options;
 
   /// Collective. @throws error(failure::join) on every rank when one cannot map the memory or there
@@ -54,14 +59,19 @@ class basic_shared_memory {
     }
   }
 
+  /// The number of this rank.
   [[nodiscard]] rank_type rank() const noexcept { return endpoint_.rank(); }
+  /// The number of ranks.
   [[nodiscard]] rank_type size() const noexcept { return endpoint_.size(); }
 
+  /// Opens a flow, as part of a call; at most one is open on a lane.
   void begin(flow s, call const& what) noexcept {
     endpoint_.begin(s, what);
     out_.begin(s, what);
   }
+  /// Closes a flow whose messages are all done with.
   void end(flow) noexcept {}
+  /// Tells of a message, before it is sent, if it has the bytes of the one before on that flow.
   void next_message(flow s, bool same) noexcept { out_.next_message(s, same); }
 
   /// Whether a peer would read these bytes where they are.
@@ -69,6 +79,7 @@ class basic_shared_memory {
     return attaches(peer, s, bytes) || lies_in_shared_memory(s, bytes);
   }
 
+  /// Offers a message, or the rest of one, and returns how many bytes were accepted; never waits.
   sent send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule) {
     if (attaches(peer, s, bytes)) [[unlikely]] {
       sent const result = out_.send(peer, s, bytes, granule, true);
@@ -79,15 +90,19 @@ class basic_shared_memory {
     }
     return out_.send(peer, s, bytes, granule, lies_in_shared_memory(s, bytes));
   }
+  /// Offers a message like `send`, with the place where the receiver may write what it makes of it.
   sent lend(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule, std::byte* back) {
     bool const here =
         out_.lends(bytes.size()) && endpoint_.places().shared(bytes.data()) && endpoint_.places().shared(back);
     return here ? out_.lend(peer, s, bytes, back) : send(peer, s, bytes, granule);
   }
+  /// Offers bytes that the peer has lent, like `send`; they go to where it wants them, if that can be.
   sent give_back(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule) {
     return endpoint_.holds(peer, s, bytes.size()) ? endpoint_.give_back(peer, s, bytes) : send(peer, s, bytes, granule);
   }
+  /// The place where the result of lent bytes that `view` shows may be made at once; null if there is none.
   [[nodiscard]] std::byte* home(rank_type peer, flow s) noexcept { return endpoint_.home(peer, s); }
+  /// True if the buffer of what was sent under this ticket is free.
   [[nodiscard]] bool released(rank_type peer, flow s, ticket k) noexcept { return endpoint_.released(peer, s, k); }
 
   /// What worlds that are split from this one share.
@@ -95,6 +110,7 @@ class basic_shared_memory {
   /// Where tutti::allocator takes buffers from that peers read without a copy.
   [[nodiscard]] detail::counted<memory_source> memory() const noexcept { return world_.arena(); }
 
+  /// The next chunk of a peer's message, of whole granules, or nothing yet; throws error (mismatch) if calls differ.
   chunk view(rank_type peer, flow s, wanted const& w) {
     if (w.granule > out_.chunk_bytes()) [[unlikely]] {
       return elements_.view(
@@ -102,31 +118,42 @@ class basic_shared_memory {
     }
     return next(peer, s, w);
   }
+  /// Gives back what `view` has shown.
   void release(rank_type peer, flow s) noexcept {
     elements_.release(peer, s.lane);
     finished(peer, s);
   }
+  /// Throws as `view` does if that peer is at the same flow with another call, although it sends nothing.
   void inquire(rank_type peer, flow s) { endpoint_.inquire(peer, s); }
+  /// True if a peer, from which no message is expected, is known to have left or died.
   [[nodiscard]] bool has_left(rank_type peer) const noexcept { return endpoint_.departed(peer); }
+  /// Tells ranks that have asked since what this rank waits for.
   void say(wait_report const& w) noexcept { endpoint_.say(w); }
+  /// Asks a peer what it waits for; false as long as it cannot be reached.
   bool ask(rank_type peer) noexcept { return endpoint_.ask(peer); }
+  /// The last report of a rank, this one included, of what it waits for on a lane.
   [[nodiscard]] wait_report said(rank_type r, std::uint32_t lane) const noexcept { return endpoint_.said(r, lane); }
+  /// Advances what is under way; never waits.
   void poll() {
     if (!attached_.empty()) [[unlikely]] {
       attached_.serve(endpoint_, out_);
     }
   }
 
+  /// Returns a descriptor that becomes readable when there may be something to do; poll once more, then sleep.
   int arm() noexcept {
     endpoint_.sleep();
     return world_.bells().own();
   }
+  /// Ends what `arm` began.
   void disarm() noexcept {
     endpoint_.wake();
     world_.bells().silence();
   }
 
+  /// The time by the clock of the transport.
   [[nodiscard]] time_point now() const noexcept { return steady_now(); }
+  /// The fault of this world, if there is one; cheap, as it is asked for while waiting.
   [[nodiscard, gnu::always_inline]] tutti::fault fault() const noexcept { return endpoint_.fault(); }
   /// Cost: one system call per peer, unless another rank has just looked.
   void look() noexcept {
@@ -139,8 +166,11 @@ class basic_shared_memory {
       }
     }
   }
+  /// Makes a fault known to every member; the first one takes precedence.
   void revoke(tutti::fault why) noexcept { endpoint_.revoke(why); }
+  /// Tells the other ranks why this one leaves: a fault in another communicator of its world.
   void excuse(tutti::fault const& why) noexcept { endpoint_.excuse(why); }
+  /// Returns when nothing works in this rank's memory any more; called after a fault.
   void quiesce() noexcept {
     endpoint_.quiesce([this](rank_type r) { return lives(r); });
   }

@@ -26,8 +26,11 @@ namespace tutti::inline v0_1_0 {
 /// Thread safety: one thread at a time; instances are independent.
 class tcp {
  public:
+  /// The name of the transport in errors and traces.
   static constexpr std::string_view name = "tcp";
+  /// True if `spawn` starts ranks as threads of this process, false if as processes.
   static constexpr bool in_process = false;
+  /// The options with which the transport may be opened; see `open_transport`.
   using options = tcp_options;
 
   /// Collective over the members of the rendezvous, which has to know by which number the others reach this host.
@@ -39,12 +42,17 @@ class tcp {
     mesh_.meet(detail::net::directions_of(cards, mesh_.where()));
   }
 
+  /// The number of this rank.
   [[nodiscard]] rank_type rank() const noexcept { return mesh_.rank(); }
+  /// The number of ranks.
   [[nodiscard]] rank_type size() const noexcept { return mesh_.size(); }
 
+  /// Opens a flow, as part of a call; at most one is open on a lane.
   void begin(flow s, call const& what) noexcept { mesh_.calls[s.lane] = {true, s.number, what}; }
+  /// Closes a flow whose messages are all done with.
   void end(flow) noexcept {}
 
+  /// Offers a message, or the rest of one, and returns how many bytes were accepted; never waits.
   [[nodiscard]] sent send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule) {
     detail::net::connection* const l = fault() ? nullptr : mesh_.reach(peer);
     if (l == nullptr) {
@@ -60,6 +68,7 @@ class tcp {
     mesh_.watch(peer);
     return result;
   }
+  /// True if the buffer of what was sent under this ticket is free.
   [[nodiscard]] bool released(rank_type, flow, ticket) const noexcept { return true; }
 
   /// @throws error (failure::mismatch) that shows both calls
@@ -84,6 +93,7 @@ class tcp {
     mesh_.watch(peer);
     return c;
   }
+  /// Gives back what `view` has shown.
   void release(rank_type peer, flow s) {
     if (detail::net::connection* const l = mesh_.reach(peer)) {
       l->release(s);
@@ -97,18 +107,29 @@ class tcp {
 
   /// Connects to the peer, if it has not been: only a connection tells.
   [[nodiscard]] bool has_left(rank_type peer) { return mesh_.has_left(peer); }
+  /// Tells ranks that have asked since what this rank waits for.
   void say(wait_report const& w) { mesh_.say(w); }
+  /// Asks a peer what it waits for; false as long as it cannot be reached.
   [[nodiscard]] bool ask(rank_type peer) { return mesh_.ask(peer); }
+  /// The last report of a rank, this one included, of what it waits for on a lane.
   [[nodiscard]] wait_report said(rank_type r, std::uint32_t lane) const noexcept { return mesh_.said(r, lane); }
 
+  /// Advances what is under way; never waits.
   void poll() { mesh_.poll(); }
+  /// Returns a descriptor that becomes readable when there may be something to do; poll once more, then sleep.
   [[nodiscard]] int arm() { return mesh_.arm(); }
+  /// Ends what `arm` began.
   void disarm() { mesh_.disarm(); }
+  /// The time by the clock of the transport.
   [[nodiscard]] time_point now() const noexcept { return steady_now(); }
 
+  /// The fault of this world, if there is one; cheap, as it is asked for while waiting.
   [[nodiscard]] tutti::fault fault() const noexcept { return mesh_.fault(); }
+  /// Finds peers that are gone, by system calls: for every few milliseconds of waiting.
   void look() { mesh_.look(); }
+  /// Makes a fault known to every member; the first one takes precedence.
   void revoke(tutti::fault const& why) { mesh_.revoke(why); }
+  /// Tells the other ranks why this one leaves: a fault in another communicator of its world.
   void excuse(tutti::fault const& why) { mesh_.excuse(why); }
   /// Peers never read this rank's memory.
   void quiesce() noexcept {}

@@ -30,8 +30,11 @@ namespace tutti::inline v0_1_0 {
 /// Thread safety: one thread at a time; instances are independent.
 class verbs {
  public:
+  /// The name of the transport in errors and traces.
   static constexpr std::string_view name = "verbs";
+  /// True if `spawn` starts ranks as threads of this process, false if as processes.
   static constexpr bool in_process = false;
+  /// The options with which the transport may be opened; see `open_transport`.
   using options = verbs_options;
 
   /// Collective over the members of the rendezvous.
@@ -67,12 +70,16 @@ class verbs {
     }
   }
 
+  /// The number of this rank.
   [[nodiscard]] rank_type rank() const noexcept { return edges_->rank(); }
+  /// The number of ranks.
   [[nodiscard]] rank_type size() const noexcept { return edges_->size(); }
   /// By which number the other members reach this host, for what is made of a part of this world.
   [[nodiscard]] std::string local_host() const { return edges_->mesh().where().host(); }
 
+  /// Opens a flow, as part of a call; at most one is open on a lane.
   void begin(flow s, call const& what) noexcept { edges_->begin(s, what); }
+  /// Closes a flow whose messages are all done with.
   void end(flow) noexcept {}
 
   /// Whether the peer would read these bytes where they are.
@@ -86,6 +93,7 @@ class verbs {
   /// Memory of this source is registered once, too.
   void adopt(detail::counted<memory_source> s) { edges_->memory().adopt(std::move(s)); }
 
+  /// Offers a message, or the rest of one, and returns how many bytes were accepted; never waits.
   [[nodiscard]] sent send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t) {
     return hand_over(peer, s, [&](detail::rdma::edge& e) { return e.send(s, edges_->current_check(s), bytes); });
   }
@@ -96,6 +104,7 @@ class verbs {
                                       : e.send(s, edges_->current_check(s), bytes);
     });
   }
+  /// Offers bytes that the peer has lent, like `send`; they go to where it wants them, if that can be.
   [[nodiscard]] sent give_back(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t) {
     return hand_over(peer, s, [&](detail::rdma::edge& e) {
       return e.holds(s, bytes.size()) ? e.give_back(s, bytes) : e.send(s, edges_->current_check(s), bytes);
@@ -132,28 +141,41 @@ class verbs {
     }
     return c;
   }
+  /// Gives back what `view` has shown.
   void release(rank_type peer, flow s) noexcept { edges_->of(peer).release(s.lane, edges_->pool()); }
 
   /// Asks a peer that is waited for in which call it is; a later inquiry has the answer.
   /// @throws error (failure::mismatch) if it is at the same flow with another call
   void inquire(rank_type peer, flow s) { edges_->mesh().inquire(peer, s); }
+  /// True if a peer, from which no message is expected, is known to have left or died.
   [[nodiscard]] bool has_left(rank_type peer) { return edges_->mesh().has_left(peer); }
+  /// Tells ranks that have asked since what this rank waits for.
   void say(wait_report const& w) { edges_->mesh().say(w); }
+  /// Asks a peer what it waits for; false as long as it cannot be reached.
   [[nodiscard]] bool ask(rank_type peer) { return edges_->mesh().ask(peer); }
+  /// The last report of a rank, this one included, of what it waits for on a lane.
   [[nodiscard]] wait_report said(rank_type r, std::uint32_t lane) const noexcept {
     return edges_->mesh().said(r, lane);
   }
 
+  /// Advances what is under way; never waits.
   void poll() { edges_->poll(); }
+  /// Returns a descriptor that becomes readable when there may be something to do; poll once more, then sleep.
   [[nodiscard]] int arm() { return edges_->arm(); }
+  /// Ends what `arm` began.
   void disarm() { edges_->disarm(); }
+  /// The time by the clock of the transport.
   [[nodiscard]] time_point now() const noexcept { return steady_now(); }
 
+  /// The fault of this world, if there is one; cheap, as it is asked for while waiting.
   [[nodiscard]] tutti::fault fault() const noexcept { return edges_->fault(); }
   /// Asks peers that say nothing whether they are there, ten times a second at most.
   void look() { edges_->look(); }
+  /// Makes a fault known to every member; the first one takes precedence.
   void revoke(tutti::fault const& why) { edges_->revoke(why); }
+  /// Tells the other ranks why this one leaves: a fault in another communicator of its world.
   void excuse(tutti::fault const& why) { edges_->excuse(why); }
+  /// The address of a peer, for errors; empty if there is none.
   [[nodiscard]] std::string place_of(rank_type peer) const { return edges_->mesh().place_of(peer); }
   /// Takes a second at most.
   void quiesce() { edges_->quiesce(); }

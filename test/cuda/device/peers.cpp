@@ -2,7 +2,7 @@
 // test: address (device memory of a model)
 //
 // Ranks with devices, of which all is a model but the code that every device runs: order, graphs, failure, joining.
-#include <laws/device_failure.hpp>
+#include <laws/device_cases.hpp>
 #include <models/host_device.hpp>
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/barrier.hpp>
@@ -41,6 +41,16 @@ using namespace std::chrono_literals;
   o.transport.groups = groups;
   return o;
 }
+struct amounts {
+  static auto with(std::uint32_t groups, tutti::duration deadline = 60s) { return ::with(groups, deadline); }
+  static constexpr tutti::duration short_deadline = 300ms;
+  static constexpr rank_type ranks_of_a_late_one = 4;
+};
+using test_cases = laws::device_cases<transport, amounts>;
+
+support::cases const streams = test_cases::streams();
+support::cases const failing = test_cases::failing();
+
 /// What keeps ranks from joining, each in its words.
 [[nodiscard]] std::vector<std::string> refusals(rank_type n, tutti::world_options<transport> const& o) {
   return complaints(
@@ -48,25 +58,6 @@ using namespace std::chrono_literals;
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_CASE(operations_of_two_streams_keep_their_order) {
-  auto const all = complaints(
-      4,
-      [](auto& world) {
-        tutti::allreduce sum{world, tutti::ring{}, tutti::sum<int>{}};
-        models::device_stream first;
-        models::device_stream second;
-        std::vector<int> v(1000, 1);
-        for (int i = 0; i != 8; ++i) {
-          sum.enqueue(on_device(v), i % 2 == 0 ? first : second);
-        }
-        stream_wait(world, second).run();
-        stream_wait(world, first).run();
-        require(std::count(v.begin(), v.end(), 65536) == 1000, "eight sums one after the other");
-      },
-      with(2));
-  BOOST_TEST(std::count(all.begin(), all.end(), "") == 4);
-}
 
 BOOST_AUTO_TEST_CASE(a_graph_is_replayed) {
   auto const all = complaints(
@@ -114,14 +105,6 @@ BOOST_AUTO_TEST_CASE(operations_of_the_host_go_on_beside) {
       },
       with(1));
   BOOST_TEST(std::count(all.begin(), all.end(), "") == 3);
-}
-
-BOOST_AUTO_TEST_CASE(a_rank_that_never_comes) {
-  laws::a_rank_that_never_comes(4, with(2, 300ms));
-}
-
-BOOST_AUTO_TEST_CASE(a_rank_that_has_left) {
-  laws::a_rank_that_has_left(with(1));
 }
 
 /// Kernels that wait for another rank, without end, as long as they are not told.
@@ -193,7 +176,7 @@ BOOST_AUTO_TEST_CASE(parts_of_a_world_are_on_its_devices) {
   BOOST_TEST(std::count(all.begin(), all.end(), "") == 4);
 }
 
-BOOST_AUTO_TEST_CASE(another_count) {
+BOOST_AUTO_TEST_CASE(one_shows_both_calls) {
   auto const all = laws::another_count(with(1));
   BOOST_TEST(has(all[1], "x 101"), all[1]);
   BOOST_TEST(std::any_of(all.begin(), all.end(), [](auto const& t) { return has(t, "x 100,") && has(t, "x 101,"); }),

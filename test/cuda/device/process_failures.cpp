@@ -3,7 +3,7 @@
 //
 // Ranks that are processes, each with a device of a model: one is killed, is late, or calls something else; groups;
 // what is left of worlds that have ended. Hosts notice ranks that have left by kernel_watch.hpp.
-#include <laws/device_failure.hpp>
+#include <laws/device_cases.hpp>
 #include <models/host_device.hpp>
 #include <support/forked_child.hpp>
 #include <tutti/collective/allreduce.hpp>
@@ -48,6 +48,16 @@ using clock_type = std::chrono::steady_clock;
   o.transport.scratch_bytes = 65536;
   return o;
 }
+struct amounts {
+  static auto with(std::uint32_t groups, tutti::duration deadline = 60s) { return ::with(groups, deadline); }
+  static constexpr tutti::duration short_deadline = 1s;
+  static constexpr rank_type ranks_of_a_late_one = 3;
+};
+using test_cases = laws::device_cases<transport, amounts>;
+
+support::cases const streams = test_cases::streams();
+support::cases const failing = test_cases::failing();
+
 [[nodiscard]] std::size_t descriptors() {
   auto const all = std::filesystem::directory_iterator("/proc/self/fd");
   return static_cast<std::size_t>(std::distance(begin(all), end(all)));
@@ -123,10 +133,6 @@ BOOST_AUTO_TEST_CASE(a_killed_process_is_named) {
       BOOST_TEST(has(said, "rank 1"), "trial " << trial << ", rank " << r << ": " << said);
     }
   }
-}
-
-BOOST_AUTO_TEST_CASE(a_process_that_never_comes) {
-  laws::a_rank_that_never_comes(3, with(2, 1s));
 }
 
 /// Its kernels stand still, too, and will be in other ranks' windows when it goes on.
@@ -233,14 +239,6 @@ BOOST_AUTO_TEST_CASE(kernels_go_on_in_the_parent) {
       },
       with(1));
   BOOST_TEST(std::count(all.begin(), all.end(), "") == 2, all[0] << all[1]);
-}
-
-BOOST_AUTO_TEST_CASE(another_count) {
-  laws::another_count(with(1));
-}
-
-BOOST_AUTO_TEST_CASE(a_rank_that_has_left) {
-  laws::a_rank_that_has_left(with(1));
 }
 
 BOOST_AUTO_TEST_CASE(groups_of_processes) {

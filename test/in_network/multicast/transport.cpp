@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread
-#include <laws/memory_cases.hpp>
+#include <laws/transport_cases.hpp>
 #include <support/thread_ranks.hpp>
 #include <tutti/in_network/udp_multicast.hpp>
 #include <tutti/transport/loopback.hpp>
@@ -41,9 +41,12 @@ struct world {
   }
 };
 
-using laws = tutti::laws::through_memory<world>;
+using test_cases = tutti::laws::transport_cases<world, tutti::laws::amounts_in_memory>;
 
-support::cases const delivering = laws::delivering();
-support::cases const failing = laws::failing();
+support::cases const delivering = test_cases::delivering();
+support::cases const filling_lanes = test_cases::filling_lanes();
+support::cases const of_many_ranks = test_cases::of_many_ranks();
+support::cases const failing = test_cases::failing();
+support::cases const sleeping = test_cases::sleeping();
 
 }  // namespace

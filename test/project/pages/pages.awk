@@ -89,6 +89,8 @@ BEGIN {
 FNR == NR {
   for (name = $0; sub(/\/[^\/]*$/, "", name);) exists[name]
   exists[$0]
+  # The programs of the folders of bench/ are built into one.
+  if ($0 ~ /^bench\/[a-z_]+\/[a-z_]+\.cpp$/) { name = $0; sub(/^.*\//, "bench/", name); exists[name] }
   name = $0
   do ends[name]; while (sub(/^[^\/]*\//, "", name))
   next

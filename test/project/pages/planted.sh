@@ -58,9 +58,9 @@ plant 'See `topology/ring.hpp`, `include/tutti/topology/ring.hpp` and [it](../in
 
 plant '    bench/studies/run roles' 'there is no program bench/studies/run'
 plant 'Run `sh test/run.sh`.' 'there is no program test/run.sh'
-mkdir -p "$folder/bench/studies/roles" "$folder/test"
+mkdir -p "$folder/bench/studies/roles" "$folder/bench/simulation" "$folder/test"
 touch "$folder/bench/studies/run" "$folder/bench/studies/roles/expect.json"
-touch "$folder/test/run.sh" "$folder/bench/simulate.cpp"
+touch "$folder/test/run.sh" "$folder/bench/simulation/simulate.cpp"
 plant '    X=1 bench/studies/run roles && bench/simulate' ''
 plant '```sh\nsh test/run.sh\n```\n\n`bench/studies/run all` and `bench/studies/roles/`.' ''
 plant '| `bench/studies/run rolls` |' 'there is no study rolls'

@@ -35,7 +35,7 @@ plant() {
 }
 
 plant '' ''
-plant '  int at(int i) const;' ''  # of the concept: members.txt has it
+plant '  int at(int i) const;' 'topology/ring.hpp:5: warning: Member at(int i) const'
 plant '  int own(int i) const;' 'topology/ring.hpp:5: warning: Member own(int i) const'
 plant '  /// Its own.
   int own(int i) const;' ''
@@ -43,7 +43,21 @@ plant '  /// See @ref chain.
   int own(int i) const;' 'chain'
 plant '  template <class T>
     requires requires { typename T::type; }
-  int blocks(T t) const;' ''
+  int blocks(T t) const;' 'topology/ring.hpp:7: warning: Member blocks(T t) const'
+plant '};
+/// A class.
+template <class T>
+struct own {
+  /// Makes it.
+  own(T t);
+};
+template <class T>
+own(T)
+    -> own<T>;
+template <class T>
+own(T, int) -> own<T>;
+/// The end.
+struct end {' ''
 plant '  static constexpr bool keeps_order = true;' 'topology/ring.hpp:3: this topology has no "/// Source:"'
 plant '};
 namespace detail { struct hidden {}; }

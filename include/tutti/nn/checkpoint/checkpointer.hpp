@@ -101,6 +101,7 @@ class checkpointer {
   /// On rank 0: why the last checkpoint could not be written; empty if it was.
   [[nodiscard]] std::string const& problem() const noexcept { return problem_; }
 
+  /// Takes the report of a step.
   void step(step_result const&, replica const&) const noexcept {}
   /// Is told that a step has been made.
   void stepped(replica const&) {
@@ -108,6 +109,7 @@ class checkpointer {
       save();
     }
   }
+  /// Takes the report of an epoch.
   void epoch(epoch_result const&) {
     if (options_.every == 0 || model_.place().epoch == model_.settings().epochs) {
       save();

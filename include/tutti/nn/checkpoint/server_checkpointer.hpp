@@ -75,7 +75,9 @@ class server_checkpointer {
   /// On rank 0: why the last checkpoint could not be written; empty if it was.
   [[nodiscard]] std::string const& problem() const noexcept { return problem_; }
 
+  /// Takes the report of a step.
   void step(step_result const&, replica const&) const noexcept {}
+  /// Takes the report of an epoch.
   void epoch(epoch_result const&) const noexcept {}
   /// Is told that no worker is in a step.
   void at_rest(replica& model) {

@@ -63,10 +63,12 @@ class feedback {
     }
   }
 
+  /// Writes what is remembered between steps.
   void save(packer& to) const {
     detail::pack_if_any(to, owed_);
     detail::pack_if_any(to, velocity_);
   }
+  /// Restores what `save` wrote; false if these are the bytes of something else.
   [[nodiscard]] bool load(unpacker& from, std::size_t gradients) {
     return detail::unpack_if_any(from, owed_, gradients) && detail::unpack_if_any(from, velocity_, gradients);
   }

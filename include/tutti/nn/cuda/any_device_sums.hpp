@@ -21,6 +21,7 @@ class any_device_sums {
   any_device_sums& operator=(any_device_sums const&) = delete;
   virtual ~any_device_sums() = default;
 
+  /// The number of this rank.
   [[nodiscard]] virtual rank_type rank() const = 0;
   /// The number of ranks.
   [[nodiscard]] virtual rank_type size() const = 0;

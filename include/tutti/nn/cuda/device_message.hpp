@@ -20,6 +20,7 @@ class any_device_message {
   any_device_message() = default;
   /// Copies the message's place, not its numbers.
   any_device_message(any_device_message const&) = default;
+  /// Copies the message's place, not its numbers.
   any_device_message& operator=(any_device_message const&) = default;
 
   /// Differs between types of messages. (Instead of type information, which programs may be compiled without.)

@@ -25,6 +25,7 @@ class device_sums : public any_device_sums<typename Communicator::transport_type
   explicit device_sums(Communicator& world, Topology topology = {})
       : all_(world, topology), sum_on_device_(world, topology, tutti::sum<float>{}) {}
 
+  /// The number of this rank.
   [[nodiscard]] rank_type rank() const noexcept override { return all_.rank(); }
   [[nodiscard]] rank_type size() const noexcept override { return all_.size(); }
   void share(std::span<float> numbers) override { all_.share(numbers); }

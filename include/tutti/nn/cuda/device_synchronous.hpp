@@ -36,6 +36,7 @@ class device_synchronous : public strategy {
   /// @pre the sums outlive the strategy
   explicit device_synchronous(any_device_sums<Stream>& sums, std::size_t bucket = 0) : sums_(sums), bucket_(bucket) {}
 
+  /// The number of this rank.
   [[nodiscard]] rank_type rank() const override { return sums_.rank(); }
   [[nodiscard]] rank_type size() const override { return sums_.size(); }
   void share(std::span<float> numbers) override { sums_.share(numbers); }

@@ -42,6 +42,7 @@ class learner {
 
   /// The weights.
   [[nodiscard]] virtual std::span<float> parameters() = 0;
+  /// The parameters that are learned.
   [[nodiscard]] virtual std::span<float const> parameters() const = 0;
   /// The gradients, and behind them the loss and the number of correct answers.
   [[nodiscard]] virtual std::span<float> message() = 0;
@@ -94,6 +95,7 @@ class learner_adaptor : public learner {
   [[nodiscard]] std::vector<parameter_range> ranges() const override { return inner_->ranges(); }
   [[nodiscard]] std::vector<double> products() const override { return inner_->products(); }
   [[nodiscard]] std::span<float> parameters() override { return inner_->parameters(); }
+  /// The parameters that are learned.
   [[nodiscard]] std::span<float const> parameters() const override { return std::as_const(*inner_).parameters(); }
   [[nodiscard]] std::span<float> message() override { return inner_->message(); }
   [[nodiscard]] any_device_message const* on_device() override { return inner_->on_device(); }

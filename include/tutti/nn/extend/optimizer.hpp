@@ -14,6 +14,7 @@ namespace tutti::inline v0_1_0::nn {
 template <class T>
 class optimizer {
  public:
+  /// The type of number that is computed in.
   using value_type = T;
 
   virtual ~optimizer() = default;
@@ -29,7 +30,9 @@ class optimizer {
   optimizer(optimizer const&) = default;
   /// Moves as a part of a derived class.
   optimizer(optimizer&&) noexcept = default;
+  /// Copies the other's value.
   optimizer& operator=(optimizer const&) = default;
+  /// Takes over the other's value, and releases that of before.
   optimizer& operator=(optimizer&&) noexcept = default;
 };
 

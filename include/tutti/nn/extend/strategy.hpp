@@ -61,6 +61,7 @@ class training_step {
 /// and nothing is remembered between steps.
 class strategy : public gradient_listener {
  public:
+  /// The number of this rank.
   [[nodiscard]] virtual rank_type rank() const = 0;
   /// The number of ranks.
   [[nodiscard]] virtual rank_type size() const = 0;
@@ -140,6 +141,7 @@ class strategy_adaptor : public strategy {
   /// @pre the inner strategy outlives this
   explicit strategy_adaptor(strategy& inner) noexcept : inner_(inner) {}
 
+  /// The number of this rank.
   [[nodiscard]] rank_type rank() const override { return inner_.rank(); }
   [[nodiscard]] rank_type size() const override { return inner_.size(); }
   void share(std::span<float> numbers) override { inner_.share(numbers); }

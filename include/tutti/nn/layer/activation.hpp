@@ -13,13 +13,17 @@ namespace tutti::inline v0_1_0::nn {
 
 /// No activation: the last layer of a classifier, whose loss takes the sums themselves.
 struct identity {
+  /// The factor by which the first weights are multiplied for this function.
   static constexpr double gain = 1.0;
+  /// The word for this function in a geometry.
   static constexpr activation_kind kind = activation_kind::identity;
 
+  /// The value of the function.
   template <class T>
   [[nodiscard]] static constexpr T value(T sum) noexcept {
     return sum;
   }
+  /// The derivative of the function, from its value.
   template <class T>
   [[nodiscard]] static constexpr T slope(T) noexcept {
     return T{1};
@@ -32,8 +36,10 @@ static_assert(activation<identity, float>);
 struct relu {
   /// He, Zhang, Ren, Sun, "Delving deep into rectifiers", ICCV 2015: half of the inputs are zero.
   static constexpr double gain = 1.4142135623730951;
+  /// The word for this function in a geometry.
   static constexpr activation_kind kind = activation_kind::relu;
 
+  /// The value of the function.
   template <class T>
   [[nodiscard]] static constexpr T value(T sum) noexcept {
     return sum < T{0} ? T{0} : sum;
@@ -52,9 +58,12 @@ static_assert(activation<relu, float>);
 
 /// The hyperbolic tangent; its absolute error is below 2^-22 for float.
 struct tanh {
+  /// The factor by which the first weights are multiplied for this function.
   static constexpr double gain = 1.0;
+  /// The word for this function in a geometry.
   static constexpr activation_kind kind = activation_kind::tanh;
 
+  /// The value of the function.
   template <class T>
   [[nodiscard]] static constexpr T value(T sum) noexcept {
     T const size = sum < T{0} ? -sum : sum;
@@ -62,6 +71,7 @@ struct tanh {
     T const result = (T{1} - e) / (T{1} + e);
     return sum < T{0} ? -result : result;
   }
+  /// The derivative of the function, from its value.
   template <class T>
   [[nodiscard]] static constexpr T slope(T value) noexcept {
     return T{1} - value * value;
@@ -74,12 +84,15 @@ static_assert(activation<tanh, float>);
 struct sigmoid {
   /// Its slope at 0 is 1/4, so that weights four times as large keep the spread of a signal.
   static constexpr double gain = 4.0;
+  /// The word for this function in a geometry.
   static constexpr activation_kind kind = activation_kind::sigmoid;
 
+  /// The value of the function.
   template <class T>
   [[nodiscard]] static constexpr T value(T sum) noexcept {
     return T{1} / (T{1} + detail::exponential(-sum));
   }
+  /// The derivative of the function, from its value.
   template <class T>
   [[nodiscard]] static constexpr T slope(T value) noexcept {
     return value * (T{1} - value);

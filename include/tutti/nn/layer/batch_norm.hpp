@@ -28,6 +28,7 @@ namespace tutti::inline v0_1_0::nn {
 template <class T, activation<T> Activation = identity>
 class batch_norm {
  public:
+  /// The type of number that is computed in.
   using value_type = T;
 
   /// Added to a variance before its root is taken.
@@ -40,12 +41,19 @@ class batch_norm {
             image.rows, " x ", image.columns);
   }
 
+  /// The number of values in a row of the input.
   [[nodiscard]] std::size_t inputs() const noexcept { return image_.size(); }
+  /// The number of values in a row of the output.
   [[nodiscard]] std::size_t outputs() const noexcept { return image_.size(); }
+  /// The shape of the image that a row of the output is.
   [[nodiscard]] image_shape output_shape() const noexcept { return image_; }
+  /// The number of parameters that are learned.
   [[nodiscard]] std::size_t parameters() const noexcept { return 2 * image_.channels; }
+  /// The number of values that are remembered but not learned.
   [[nodiscard]] std::size_t statistics() const noexcept { return 2 * image_.channels; }
+  /// The places of the weights among the parameters.
   [[nodiscard]] static constexpr weight_blocks weights() noexcept { return {}; }
+  /// The computation as data, without its arithmetic.
   [[nodiscard]] geometry::batch_norm geometry() const noexcept {
     return {image_, Activation::kind, static_cast<float>(epsilon), static_cast<float>(momentum)};
   }
@@ -64,6 +72,7 @@ class batch_norm {
     lines_.resize(5 * line());
   }
 
+  /// Draws the first parameters; the same random numbers give the same parameters.
   void initialise(random_sequence&) {
     std::ranges::fill(parameters_.first(image_.channels), T{1});
     std::ranges::fill(parameters_.last(image_.channels), T{0});
@@ -71,11 +80,13 @@ class batch_norm {
     std::ranges::fill(statistics_.last(image_.channels), T{1});
   }
 
+  /// Makes room for batches of this many rows; later calls do not allocate.
   void reserve(std::size_t rows) {
     std::size_t const runs = detail::runs_of_lines(rows * image_.size(), image_.channels, run_of_lines);
     room_.resize((std::max)(room_.size(), 2 * runs * line()));
   }
 
+  /// Computes y from x, a row for each row.
   void forward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> y) {
     std::size_t const channels = image_.channels;
     if (how.training) {
@@ -104,6 +115,7 @@ class batch_norm {
         });
   }
 
+  /// Computes the gradients from dy, the derivative by y, and dx, that by x, unless dx has no columns.
   void backward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> const&, matrix_view<T> dy,
                 matrix_view<T> dx) {
     expects(how.training, "batch_norm: call backward only after a forward in training, with pass::training set");

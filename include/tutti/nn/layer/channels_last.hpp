@@ -17,16 +17,22 @@ class channels_last : public detail::stateless<T> {
   /// Of images of this shape.
   explicit channels_last(image_shape const& image) : image_(image) {}
 
+  /// The number of values in a row of the input.
   [[nodiscard]] std::size_t inputs() const noexcept { return image_.size(); }
+  /// The number of values in a row of the output.
   [[nodiscard]] std::size_t outputs() const noexcept { return image_.size(); }
+  /// The shape of the image that a row of the output is.
   [[nodiscard]] image_shape output_shape() const noexcept { return image_; }
+  /// The computation as data, without its arithmetic.
   [[nodiscard]] geometry::channels_last geometry() const noexcept { return {image_}; }
 
+  /// Computes y from x, a row for each row.
   void forward(pass<T> const&, matrix_view<T const> const& x, matrix_view<T> y) const {
     for_each(x.shape(0),
              [from = x.data(), to = y.data()](std::size_t planar, std::size_t mixed) { to[mixed] = from[planar]; });
   }
 
+  /// Computes the gradients from dy, the derivative by y, and dx, that by x, unless dx has no columns.
   void backward(pass<T> const&, matrix_view<T const> const&, matrix_view<T> const&, matrix_view<T> dy,
                 matrix_view<T> dx) const {
     if (dx.shape(1) != 0) {

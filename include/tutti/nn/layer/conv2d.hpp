@@ -35,18 +35,26 @@ using convolution_kernel = std::conditional_t<std::is_same_v<T, float>, onednn_c
 template <class T, activation<T> Activation = identity>
 class conv2d {
  public:
+  /// The type of number that is computed in.
   using value_type = T;
 
   /// @pre the window fits into the padded image; the groups divide the channels of both sides
   conv2d(image_shape const& image, convolution const& what)
       : of_(image, what), bias_(what.bias ? what.channels : 0), kernel_(of_) {}
 
+  /// The number of values in a row of the input.
   [[nodiscard]] std::size_t inputs() const noexcept { return of_.input.size(); }
+  /// The number of values in a row of the output.
   [[nodiscard]] std::size_t outputs() const noexcept { return of_.output.size(); }
+  /// The shape of the image that a row of the output is.
   [[nodiscard]] image_shape output_shape() const noexcept { return of_.output; }
+  /// The number of parameters that are learned.
   [[nodiscard]] std::size_t parameters() const noexcept { return of_.weights() + bias_; }
+  /// The number of values that are remembered but not learned.
   [[nodiscard]] static constexpr std::size_t statistics() noexcept { return 0; }
+  /// The places of the weights among the parameters.
   [[nodiscard]] weight_blocks weights() const noexcept { return {of_.groups, of_.fan_in(), of_.group_outputs()}; }
+  /// The computation as data, without its arithmetic.
   [[nodiscard]] geometry::convolution geometry() const noexcept {
     return {of_.input, of_.output, of_.over, of_.groups, bias_ != 0, Activation::kind};
   }
@@ -68,8 +76,10 @@ class conv2d {
     std::ranges::fill(parameters_.last(bias_), T{0});
   }
 
+  /// Makes room for batches of this many rows; later calls do not allocate.
   void reserve(std::size_t rows) { kernel_.reserve(rows); }
 
+  /// Computes y from x, a row for each row.
   void forward(pass<T> const&, matrix_view<T const> const& x, matrix_view<T> y) {
     kernel_.forward(x.shape(0), x.data(), parameters_.data(), y.data());
     if (bias_ != 0) {
@@ -79,6 +89,7 @@ class conv2d {
     }
   }
 
+  /// Computes the gradients from dy, the derivative by y, and dx, that by x, unless dx has no columns.
   void backward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> const& y, matrix_view<T> dy,
                 matrix_view<T> dx) {
     if (bias_ != 0) {

@@ -23,6 +23,7 @@ namespace tutti::inline v0_1_0::nn {
 template <class T, activation<T> Activation = identity>
 class dense {
  public:
+  /// The type of number that is computed in.
   using value_type = T;
 
   /// So many numbers in a row, and out of it.
@@ -32,11 +33,17 @@ class dense {
             " and ", outputs);
   }
 
+  /// The number of values in a row of the input.
   [[nodiscard]] std::size_t inputs() const noexcept { return inputs_; }
+  /// The number of values in a row of the output.
   [[nodiscard]] std::size_t outputs() const noexcept { return outputs_; }
+  /// The number of parameters that are learned.
   [[nodiscard]] std::size_t parameters() const noexcept { return (inputs_ + 1) * outputs_; }
+  /// The number of values that are remembered but not learned.
   [[nodiscard]] static constexpr std::size_t statistics() noexcept { return 0; }
+  /// The places of the weights among the parameters.
   [[nodiscard]] weight_blocks weights() const noexcept { return {1, inputs_, outputs_}; }
+  /// The computation as data, without its arithmetic.
   [[nodiscard]] geometry::dense geometry() const noexcept { return {inputs_, outputs_, Activation::kind}; }
 
   /// The vectors hold W, then b.
@@ -56,13 +63,16 @@ class dense {
     std::ranges::fill(parameters_.last(outputs_), T{0});
   }
 
+  /// Makes room for batches of this many rows; later calls do not allocate.
   static constexpr void reserve(std::size_t) noexcept {}
 
+  /// Computes y from x, a row for each row.
   void forward(pass<T> const&, matrix_view<T const> const& x, matrix_view<T> y) const {
     detail::product<T>(x, detail::operand::as_is, matrix_of_weights(), detail::operand::as_is, y);
     detail::add_bias<Activation>(y.data(), y.shape(0), outputs_, parameters_.data() + inputs_ * outputs_);
   }
 
+  /// Computes the gradients from dy, the derivative by y, and dx, that by x, unless dx has no columns.
   void backward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> const& y, matrix_view<T> dy,
                 matrix_view<T> dx) const {
     detail::differentiate_bias<Activation>(y.data(), dy.data(), dy.shape(0), outputs_,

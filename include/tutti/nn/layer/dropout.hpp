@@ -25,15 +25,21 @@ class dropout : public detail::stateless<T> {
   dropout(std::size_t inputs, double probability)
       : inputs_(inputs), limit_(limit_of(probability)), kept_(1 / (1 - probability)) {}
 
+  /// The number of values in a row of the input.
   [[nodiscard]] std::size_t inputs() const noexcept { return inputs_; }
+  /// The number of values in a row of the output.
   [[nodiscard]] std::size_t outputs() const noexcept { return inputs_; }
+  /// The computation as data, without its arithmetic.
   [[nodiscard]] geometry::dropout geometry() const noexcept {
     return {inputs_, limit_, static_cast<float>(kept_), key_};
   }
 
+  /// Draws the first parameters; the same random numbers give the same parameters.
   void initialise(random_sequence& random) noexcept { key_ = random(); }
+  /// Makes room for batches of this many rows; later calls do not allocate.
   void reserve(std::size_t rows) { factors_.resize((std::max)(factors_.size(), rows * inputs_)); }
 
+  /// Computes y from x, a row for each row.
   void forward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> y) {
     if (how.training) {
       draw(how, x.shape(0));
@@ -43,6 +49,7 @@ class dropout : public detail::stateless<T> {
     }
   }
 
+  /// Computes the gradients from dy, the derivative by y, and dx, that by x, unless dx has no columns.
   void backward(pass<T> const&, matrix_view<T const> const&, matrix_view<T> const&, matrix_view<T> dy,
                 matrix_view<T> dx) const {
     if (dx.shape(1) != 0) {

@@ -22,8 +22,10 @@ class average_pool : public detail::pooling<T> {
  public:
   using detail::pooling<T>::pooling;
 
+  /// The computation as data, without its arithmetic.
   [[nodiscard]] geometry::pooling geometry() const noexcept { return this->geometry_of(geometry::pooling_kind::mean); }
 
+  /// Computes y from x, a row for each row.
   void forward(pass<T> const&, matrix_view<T const> const& x, matrix_view<T> y) const {
     this->for_each_place(x.shape(0), [&](detail::place const& p) {
       T* const mean = y.data() + p.output;
@@ -38,6 +40,7 @@ class average_pool : public detail::pooling<T> {
     });
   }
 
+  /// Computes the gradients from dy, the derivative by y, and dx, that by x, unless dx has no columns.
   void backward(pass<T> const&, matrix_view<T const> const&, matrix_view<T> const&, matrix_view<T> dy,
                 matrix_view<T> dx) const {
     this->differentiate(dy, dx, [&](detail::place const& p) {
@@ -65,12 +68,15 @@ class max_pool : public detail::pooling<T> {
  public:
   using detail::pooling<T>::pooling;
 
+  /// The computation as data, without its arithmetic.
   [[nodiscard]] geometry::pooling geometry() const noexcept {
     return this->geometry_of(geometry::pooling_kind::largest);
   }
 
+  /// Makes room for batches of this many rows; later calls do not allocate.
   void reserve(std::size_t rows) { chosen_.resize((std::max)(chosen_.size(), rows * this->outputs())); }
 
+  /// Computes y from x, a row for each row.
   void forward(pass<T> const&, matrix_view<T const> const& x, matrix_view<T> y) {
     auto const& in = this->input();
     this->for_each_place(x.shape(0), [in, from = x.data(), to = y.data(), at = chosen_.data()](detail::place const& p) {
@@ -87,6 +93,7 @@ class max_pool : public detail::pooling<T> {
     });
   }
 
+  /// Computes the gradients from dy, the derivative by y, and dx, that by x, unless dx has no columns.
   void backward(pass<T> const&, matrix_view<T const> const&, matrix_view<T> const&, matrix_view<T> dy,
                 matrix_view<T> dx) const {
     this->differentiate(dy, dx, [&](detail::place const& p) {

@@ -23,6 +23,7 @@ namespace tutti::inline v0_1_0::nn {
 template <class T>
 class residual {
  public:
+  /// The type of number that is computed in.
   using value_type = T;
 
   /// @pre body and shortcut take as many numbers, and give as many
@@ -37,15 +38,21 @@ class residual {
             " and gives ", shortcut_ ? shortcut_->outputs() : body_.inputs());
   }
 
+  /// The number of values in a row of the input.
   [[nodiscard]] std::size_t inputs() const { return body_.inputs(); }
+  /// The number of values in a row of the output.
   [[nodiscard]] std::size_t outputs() const { return body_.outputs(); }
+  /// The number of parameters that are learned.
   [[nodiscard]] std::size_t parameters() const {
     return body_.parameters() + (shortcut_ ? shortcut_->parameters() : 0);
   }
+  /// The number of values that are remembered but not learned.
   [[nodiscard]] std::size_t statistics() const {
     return body_.statistics() + (shortcut_ ? shortcut_->statistics() : 0);
   }
+  /// The places of the weights among the parameters.
   [[nodiscard]] static constexpr weight_blocks weights() noexcept { return {}; }
+  /// The computation as data, without its arithmetic.
   [[nodiscard]] geometry::residual geometry() const {
     return {body_.geometries(), shortcut_ ? shortcut_->geometries() : std::vector<geometry::any>{}};
   }
@@ -65,6 +72,7 @@ class residual {
     }
   }
 
+  /// Draws the first parameters; the same random numbers give the same parameters.
   void initialise(random_sequence& random) {
     body_.initialise(random);
     if (shortcut_) {
@@ -72,6 +80,7 @@ class residual {
     }
   }
 
+  /// Makes room for batches of this many rows; later calls do not allocate.
   void reserve(std::size_t rows) {
     body_.reserve(rows);
     long_way_.resize({rows, outputs()});
@@ -83,6 +92,7 @@ class residual {
     }
   }
 
+  /// Computes y from x, a row for each row.
   void forward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> y) {
     std::size_t const rows = x.shape(0);
     body_.forward(how, x, first_rows(long_way_, rows));
@@ -95,6 +105,7 @@ class residual {
     });
   }
 
+  /// Computes the gradients from dy, the derivative by y, and dx, that by x, unless dx has no columns.
   void backward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> const& y, matrix_view<T> dy,
                 matrix_view<T> dx) {
     std::size_t const rows = x.shape(0);

@@ -24,6 +24,7 @@ class any_layer;
 template <class T>
 class weight_norm {
  public:
+  /// The type of number that is computed in.
   using value_type = T;
 
   /// @pre the layer has weights: a dense one or a convolution
@@ -33,14 +34,20 @@ class weight_norm {
     inner_.push_back(std::move(inner));
   }
 
+  /// The number of values in a row of the input.
   [[nodiscard]] std::size_t inputs() const { return inner_.front().inputs(); }
+  /// The number of values in a row of the output.
   [[nodiscard]] std::size_t outputs() const { return inner_.front().outputs(); }
+  /// The number of parameters that are learned.
   [[nodiscard]] std::size_t parameters() const {
     auto const w = inner_.front().weights();
     return inner_.front().parameters() + w.blocks * w.units;
   }
+  /// The number of values that are remembered but not learned.
   [[nodiscard]] std::size_t statistics() const { return inner_.front().statistics(); }
+  /// The places of the weights among the parameters.
   [[nodiscard]] static constexpr weight_blocks weights() noexcept { return {}; }
+  /// The computation as data, without its arithmetic.
   [[nodiscard]] geometry::weight_norm geometry() const {
     auto const w = inner_.front().weights();
     return {{inner_.front().geometry()}, w.blocks, w.length, w.units, inner_.front().parameters()};
@@ -69,8 +76,10 @@ class weight_norm {
     });
   }
 
+  /// Makes room for batches of this many rows; later calls do not allocate.
   void reserve(std::size_t rows) { inner_.front().reserve(rows); }
 
+  /// Computes y from x, a row for each row.
   void forward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> y) {
     std::ranges::copy(parameters_.first(made_.size()), made_.begin());
     for_each_block([&](block const& b) {

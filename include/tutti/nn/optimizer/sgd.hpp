@@ -14,6 +14,7 @@ namespace tutti::inline v0_1_0::nn {
 /// Momentum as a heavy ball: the step is the velocity. (Polyak, "Some methods of speeding up the
 /// convergence of iteration methods", 1964)
 struct heavy_ball {
+  /// The direction in which a weight moves, from its gradient and its velocity.
   template <class T>
   [[nodiscard]] static constexpr T direction(T /*gradient*/, T velocity, T /*momentum*/) noexcept {
     return velocity;
@@ -24,6 +25,7 @@ struct heavy_ball {
 /// 1983; in this form Sutskever, Martens, Dahl, Hinton, "On the importance of initialization and momentum
 /// in deep learning", ICML 2013, with weights that stand for the point looked ahead to)
 struct nesterov {
+  /// The direction in which a weight moves, from its gradient and its velocity.
   template <class T>
   [[nodiscard]] static constexpr T direction(T gradient, T velocity, T momentum) noexcept {
     return gradient + momentum * velocity;

@@ -34,9 +34,11 @@ class column_parallel_dense {
         own_(share(outputs, ranks.rank(), ranks.size())),
         part_(inputs, own_.count) {}
 
+  /// The number of values in a row of the input.
   [[nodiscard]] std::size_t inputs() const noexcept { return part_.inputs(); }
   /// Which outputs are computed here.
   [[nodiscard]] range own() const noexcept { return own_; }
+  /// The number of parameters that are learned.
   [[nodiscard]] std::size_t parameters() const noexcept { return part_.parameters(); }
 
   /// The vectors hold this rank's columns of W, then of b.

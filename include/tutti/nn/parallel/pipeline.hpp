@@ -32,6 +32,7 @@ namespace tutti::inline v0_1_0::nn {
 template <class T, group Communicator, pipeline_schedule Schedule = one_forward_one_backward>
 class pipeline {
  public:
+  /// The type of number that is computed in.
   using value_type = T;
 
   /// @param layers of the whole model; every rank makes only its own
@@ -55,20 +56,27 @@ class pipeline {
   pipeline(pipeline const&) = delete;
   pipeline& operator=(pipeline const&) = delete;
 
+  /// The images, and the numbers of each, that this rank is to be given.
   [[nodiscard]] batch_part images() const {
     return {{0, is_first() ? batch_ : 0}, {0, is_first() ? stage_.inputs() : 0}};
   }
+  /// The samples of which this rank returns the score.
   [[nodiscard]] range scored() const { return {0, is_last() ? batch_ : 0}; }
 
+  /// The parameters that are learned.
   [[nodiscard]] std::span<T> parameters() noexcept { return stage_.parameters(); }
+  /// The derivative of the loss by each parameter, in the order of the parameters.
   [[nodiscard]] std::span<T> gradients() noexcept { return stage_.gradients(); }
 
+  /// Draws the first parameters; the same random numbers give the same parameters.
   void initialise(std::uint64_t seed) { stage_.initialise(seed); }
 
+  /// Computes the gradients of the mean loss over the batch, and returns the score. Collective.
   score<T> gradient(matrix_view<T const> const& images, std::span<std::uint8_t const> labels) {
     return run({.training = true}, images, labels);
   }
 
+  /// The score of these images. Collective.
   score<T> test(matrix_view<T const> const& images, std::span<std::uint8_t const> labels) {
     return run({}, images, labels);
   }

@@ -11,6 +11,7 @@ namespace tutti::inline v0_1_0::nn {
 
 /// A stage's work on one micro-batch.
 struct pipeline_task {
+  /// True on the way back, false on the way forward.
   bool backward = false;
   std::size_t micro_batch = 0;  ///< which part of the batch
 

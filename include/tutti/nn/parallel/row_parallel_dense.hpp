@@ -36,7 +36,9 @@ class row_parallel_dense {
             ", and there are ", outputs, " outputs");
   }
 
+  /// The number of values in a row of the output.
   [[nodiscard]] std::size_t outputs() const noexcept { return outputs_; }
+  /// The number of parameters that are learned.
   [[nodiscard]] std::size_t parameters() const noexcept { return (own_.count + 1) * outputs_; }
 
   /// The vectors hold this rank's rows of W, then b.

@@ -22,12 +22,14 @@ template <class T, group Communicator, class Topology>
   requires offers<Topology, op::allgather> && offers<Topology, op::reduce_scatter>
 class sample_exchange {
  public:
+  /// The type of number that is computed in.
   using value_type = T;
 
   /// Over a communicator, by a topology that has the operations.
   sample_exchange(Communicator& world, Topology topology)
       : world_(world.alias()), gather_(world, topology), add_up_(world, topology, tutti::sum<T>{}) {}
 
+  /// The number of this rank.
   [[nodiscard]] rank_type rank() const noexcept { return world_.rank(); }
   /// The number of ranks.
   [[nodiscard]] rank_type size() const noexcept { return world_.size(); }

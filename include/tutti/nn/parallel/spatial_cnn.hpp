@@ -37,6 +37,7 @@ class spatial_cnn {
   using exchange = sample_exchange<T, Communicator, Topology>;
 
  public:
+  /// The type of number that is computed in.
   using value_type = T;
 
   /// @param channels of the two convolutions
@@ -87,12 +88,16 @@ class spatial_cnn {
   spatial_cnn(spatial_cnn const&) = delete;
   spatial_cnn& operator=(spatial_cnn const&) = delete;
 
+  /// The images, and the numbers of each, that this rank is to be given.
   [[nodiscard]] batch_part images() const {
     return {{0, batch_}, {rows_.first * image_.columns, rows_.count * image_.columns}};
   }
+  /// The samples of which this rank returns the score.
   [[nodiscard]] range scored() const { return {rank_ * each_, each_}; }
 
+  /// The parameters that are learned.
   [[nodiscard]] std::span<T> parameters() noexcept { return parameters_; }
+  /// The derivative of the loss by each parameter, in the order of the parameters.
   [[nodiscard]] std::span<T> gradients() noexcept { return gradients_; }
 
   /// As a model of these five layers is initialised.
@@ -105,6 +110,7 @@ class spatial_cnn {
     dense_.initialise(of_dense);
   }
 
+  /// Computes the gradients of the mean loss over the batch, and returns the score. Collective.
   score<T> gradient(matrix_view<T const> const& images, std::span<std::uint8_t const> labels) {
     pass<T> const how{.training = true};
     forward(how, images);
@@ -119,6 +125,7 @@ class spatial_cnn {
     return result;
   }
 
+  /// The score of these images. Collective.
   score<T> test(matrix_view<T const> const& images, std::span<std::uint8_t const> labels) {
     forward({}, images);
     return softmax_cross_entropy::measure<T>(all(scores_), labels);

@@ -47,12 +47,18 @@ class spatial_conv2d {
     conv_.reserve(samples);
   }
 
+  /// The number of values in a row of the input.
   [[nodiscard]] std::size_t inputs() const noexcept { return band_.size(); }
+  /// The number of values in a row of the output.
   [[nodiscard]] std::size_t outputs() const noexcept { return conv_.outputs(); }
+  /// The shape of the image that a row of the output is.
   [[nodiscard]] image_shape output_shape() const noexcept { return conv_.output_shape(); }
+  /// The number of parameters that are learned.
   [[nodiscard]] std::size_t parameters() const noexcept { return conv_.parameters(); }
 
+  /// Gives the layer its parts of all parameters, gradients and statistics.
   void bind(std::span<T> parameters, std::span<T> gradients) { conv_.bind(parameters, gradients, {}); }
+  /// Draws the first parameters; the same random numbers give the same parameters.
   void initialise(random_sequence& random) { conv_.initialise(random); }
 
   /// @param x, y this rank's bands of all samples

@@ -27,10 +27,14 @@ class dense_pair {
   dense_pair(Exchange& ranks, std::size_t inputs, std::size_t hidden, std::size_t outputs)
       : first_(ranks, inputs, hidden), second_(ranks, hidden, first_.own(), outputs) {}
 
+  /// The number of values in a row of the input.
   [[nodiscard]] std::size_t inputs() const noexcept { return first_.inputs(); }
+  /// The number of values in a row of the output.
   [[nodiscard]] std::size_t outputs() const noexcept { return second_.outputs(); }
+  /// The number of parameters that are learned.
   [[nodiscard]] std::size_t parameters() const noexcept { return first_.parameters() + second_.parameters(); }
 
+  /// Gives the layer its parts of all parameters, gradients and statistics.
   void bind(std::span<T> parameters, std::span<T> gradients) {
     std::size_t const before = first_.parameters();
     first_.bind(parameters.first(before), gradients.first(before));
@@ -53,11 +57,13 @@ class dense_pair {
     slopes_.resize({samples, first_.own().count});
   }
 
+  /// Computes y from x, a row for each row.
   void forward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> y) {
     first_.forward(how, x, first_rows(hidden_, hidden_.shape(0)));
     second_.forward(how, read_only<T>(first_rows(hidden_, hidden_.shape(0))), y);
   }
 
+  /// Computes the gradients from dy, the derivative by y, and dx, that by x, unless dx has no columns.
   void backward(pass<T> const& how, matrix_view<T> const& y, matrix_view<T> dy, matrix_view<T> dx) {
     auto hidden = first_rows(hidden_, hidden_.shape(0));
     auto slopes = first_rows(slopes_, slopes_.shape(0));
@@ -83,6 +89,7 @@ class tensor_parallel_mlp {
   using exchange = sample_exchange<T, Communicator, Topology>;
 
  public:
+  /// The type of number that is computed in.
   using value_type = T;
 
   /// @param widths inputs, hidden layers, classes: an odd number, so that layers are pairs
@@ -120,19 +127,25 @@ class tensor_parallel_mlp {
   tensor_parallel_mlp(tensor_parallel_mlp const&) = delete;
   tensor_parallel_mlp& operator=(tensor_parallel_mlp const&) = delete;
 
+  /// The images, and the numbers of each, that this rank is to be given.
   [[nodiscard]] batch_part images() const {
     return {scored(), {0, pairs_.empty() ? last_->inputs() : pairs_.front().inputs()}};
   }
+  /// The samples of which this rank returns the score.
   [[nodiscard]] range scored() const { return {ranks_.rank() * samples(), samples()}; }
 
+  /// The parameters that are learned.
   [[nodiscard]] std::span<T> parameters() noexcept { return parameters_; }
+  /// The derivative of the loss by each parameter, in the order of the parameters.
   [[nodiscard]] std::span<T> gradients() noexcept { return gradients_; }
 
+  /// Draws the first parameters; the same random numbers give the same parameters.
   void initialise(std::uint64_t seed) {
     std::size_t place = 0;
     each([&](auto& pair) { pair.initialise(seed, std::exchange(place, place + 2)); });
   }
 
+  /// Computes the gradients of the mean loss over the batch, and returns the score. Collective.
   score<T> gradient(matrix_view<T const> const& images, std::span<std::uint8_t const> labels) {
     pass<T> const how{.training = true};
     forward(how, images);
@@ -145,6 +158,7 @@ class tensor_parallel_mlp {
     return result;
   }
 
+  /// The score of these images. Collective.
   score<T> test(matrix_view<T const> const& images, std::span<std::uint8_t const> labels) {
     forward({}, images);
     return softmax_cross_entropy::measure<T>(all(values_.back()), labels);

@@ -24,6 +24,7 @@ class json_lines {
   json_lines& operator=(json_lines&& other) noexcept;
   ~json_lines();
 
+  /// Takes the report of a step.
   template <class Replica>
   void step(step_result const& done, Replica const&) {
     write_step(done);

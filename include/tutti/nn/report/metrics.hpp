@@ -20,6 +20,7 @@ struct rank_time {
 /// One step. Where replicas stay equal it is the same on every rank but for the clock; where they differ, loss
 /// and accuracy are over this rank's part of the batch, or, in steps at which all ranks meet, over the batch.
 struct step_result {
+  /// The number of the epoch.
   std::size_t epoch = 0;
   std::size_t batch = 0;   ///< number within the epoch
   std::size_t images = 0;  ///< in this batch, all ranks together
@@ -33,6 +34,7 @@ struct step_result {
 
 /// What an epoch has come to.
 struct epoch_result {
+  /// The number of the epoch.
   std::size_t epoch = 0;
   std::size_t images = 0;        ///< trained on, by all ranks together; of an epoch that was gone on with, since then
   double test_loss = 0;          ///< mean over the test set
@@ -62,10 +64,12 @@ struct history {
   std::vector<epoch_result> epochs;  ///< one for each epoch
   std::vector<fault_result> faults;  ///< one for each time that ranks were lost
 
+  /// Takes the report of a step.
   template <class Replica>
   void step(step_result const& done, Replica const&) {
     steps.push_back(done);
   }
+  /// Takes the report of an epoch.
   void epoch(epoch_result const& done) { epochs.push_back(done); }
 
   /// Where each rank spent its time, over all epochs that had as many ranks as the last one.

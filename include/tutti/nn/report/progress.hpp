@@ -17,6 +17,7 @@ class progress {
   /// @param epochs, images how many epochs there will be, of this many training images
   progress(std::FILE* out, std::size_t epochs, std::size_t images);
 
+  /// Takes the report of a step.
   template <class Replica>
   void step(step_result const& done, Replica const&) {
     if (done.batch == 0 || images_done_ == 0) {
@@ -34,6 +35,7 @@ class progress {
     }
   }
 
+  /// Takes the report of an epoch.
   void epoch(epoch_result const& done);
 
  private:

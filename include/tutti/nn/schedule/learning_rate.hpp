@@ -36,6 +36,7 @@ concept schedule = requires(S const& s, moment const& now) {
 struct constant_rate {
   float first;  ///< the rate
 
+  /// The learning rate at a moment.
   [[nodiscard]] float rate(moment const&) const noexcept { return first; }
 };
 
@@ -44,6 +45,7 @@ struct linear_rate {
   float first;  ///< the rate of the first step
   float last;   ///< where it goes
 
+  /// The learning rate at a moment.
   [[nodiscard]] float rate(moment const& now) const noexcept { return first + (last - first) * now.way(); }
 };
 
@@ -53,6 +55,7 @@ struct cosine_rate {
   float first;  ///< the rate of the first step
   float last;   ///< where it goes
 
+  /// The learning rate at a moment.
   [[nodiscard]] float rate(moment const& now) const noexcept {
     double const high = (1 + std::cos(std::numbers::pi * static_cast<double>(now.way()))) / 2;
     return static_cast<float>(static_cast<double>(last) +
@@ -66,6 +69,7 @@ struct step_rate {
   float first;    ///< the rate of the first step
   milestones at;  ///< when it falls, and by how much
 
+  /// The learning rate at a moment.
   [[nodiscard]] float rate(moment const& now) const noexcept {
     return static_cast<float>(static_cast<double>(first) / at.scale(now.epoch));
   }
@@ -88,6 +92,7 @@ struct warm_up {
   double epochs = 0;  ///< for how many epochs
   double from = 0;    ///< where it begins, as a part of the rate
 
+  /// The learning rate at a moment.
   [[nodiscard]] float rate(moment const& now) const noexcept {
     float const full = then.rate(now);
     return now.epoch < epochs
@@ -102,6 +107,7 @@ class any_schedule {
   /// The one that the settings name.
   explicit any_schedule(settings const& settings);
 
+  /// The learning rate at a moment.
   [[nodiscard]] float rate(moment const& now) const noexcept;
 
  private:

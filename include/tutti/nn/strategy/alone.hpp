@@ -11,6 +11,7 @@ namespace tutti::inline v0_1_0::nn {
 /// One rank alone: training without a world.
 class alone : public strategy {
  public:
+  /// The number of this rank.
   [[nodiscard]] rank_type rank() const noexcept override { return 0; }
   [[nodiscard]] rank_type size() const noexcept override { return 1; }
   void share(std::span<float> /*numbers*/) noexcept override {}

@@ -23,6 +23,7 @@ class central : public summing_strategy {
   central(Communicator& world, Collecting collecting, Distributing distributing)
       : world_(world.alias()), collect_(world, collecting, tutti::sum<float>{}), distribute_(world, distributing) {}
 
+  /// The number of this rank.
   [[nodiscard]] rank_type rank() const noexcept override { return world_.rank(); }
   [[nodiscard]] rank_type size() const noexcept override { return world_.size(); }
 

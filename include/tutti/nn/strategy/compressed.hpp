@@ -40,6 +40,7 @@ class compressed : public summing_strategy {
         sum_(std::move(sum)),
         attached_(attached) {}
 
+  /// The number of this rank.
   [[nodiscard]] rank_type rank() const noexcept override { return world_.rank(); }
   [[nodiscard]] rank_type size() const noexcept override { return world_.size(); }
 

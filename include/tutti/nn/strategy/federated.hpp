@@ -51,6 +51,7 @@ class federated : public strategy {
     choose();
   }
 
+  /// The number of this rank.
   [[nodiscard]] rank_type rank() const noexcept override { return local_.rank(); }
   [[nodiscard]] rank_type size() const noexcept override { return local_.size(); }
   [[nodiscard]] bool equal() const noexcept override { return false; }

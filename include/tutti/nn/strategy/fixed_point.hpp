@@ -59,6 +59,7 @@ class fixed_point : public summing_strategy {
         bucket_(bucket),
         attached_(attached) {}
 
+  /// The number of this rank.
   [[nodiscard]] rank_type rank() const noexcept override { return all_.rank(); }
   [[nodiscard]] rank_type size() const noexcept override { return all_.size(); }
   /// Numbers that were summed again as floats, in all steps so far; the same on all ranks.

@@ -56,15 +56,18 @@ class gathered {
     }
   }
 
+  /// Writes what is remembered between steps.
   void save(packer& to) const {
     to.number(step_);
     debt_.save(to);
   }
+  /// Restores what `save` wrote; false if these are the bytes of something else.
   [[nodiscard]] bool load(unpacker& from, std::size_t gradients) {
     step_ = from.number_as<std::size_t>();
     return debt_.load(from, gradients);
   }
 
+  /// The momentum that is kept before gradients are summed; 0: none.
   [[nodiscard]] float momentum() const noexcept { return debt_.momentum(); }
   /// What this rank has not sent yet.
   [[nodiscard]] std::span<float const> owed() const noexcept { return debt_.owed(); }

@@ -57,6 +57,7 @@ class gossip : public strategy {
         exchanges_(staleness + 1),
         pull_(around_.weight() / static_cast<float>(staleness + 1)) {}
 
+  /// The number of this rank.
   [[nodiscard]] rank_type rank() const noexcept override { return all_.rank(); }
   [[nodiscard]] rank_type size() const noexcept override { return all_.size(); }
   [[nodiscard]] bool equal() const noexcept override { return false; }

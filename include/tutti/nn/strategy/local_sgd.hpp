@@ -35,6 +35,7 @@ class local_sgd : public strategy {
     expects(every > 0, "local_sgd: weights must be averaged after 1 step or more, not 0");
   }
 
+  /// The number of this rank.
   [[nodiscard]] rank_type rank() const noexcept override { return all_.rank(); }
   [[nodiscard]] rank_type size() const noexcept override { return all_.size(); }
   [[nodiscard]] bool equal() const noexcept override { return every_ == 1; }

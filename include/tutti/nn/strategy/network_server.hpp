@@ -82,6 +82,7 @@ class network_server : public strategy {
   }
   ~network_server() override { all_.world().transport().let_go(); }
 
+  /// The number of this rank.
   [[nodiscard]] rank_type rank() const noexcept override { return all_.rank(); }
   [[nodiscard]] rank_type size() const noexcept override { return all_.size(); }
 

@@ -62,10 +62,12 @@ class quantised {
     }
   }
 
+  /// Writes what is remembered between steps.
   void save(packer& to) const {
     detail::pack_if_any(to, owed_);
     detail::pack_if_any(to, owed_by_shard_);
   }
+  /// Restores what `save` wrote; false if these are the bytes of something else.
   [[nodiscard]] bool load(unpacker& from, std::size_t gradients) {
     std::size_t const n = world_.size();
     std::size_t const length = (gradients + n - 1) / n;

@@ -37,6 +37,7 @@ class reproducible : public summing_strategy {
     expects(!sums.empty(), "reproducible: the replica keeps no accumulators; set settings::reproducible to true");
   }
 
+  /// The number of this rank.
   [[nodiscard]] rank_type rank() const noexcept override { return world_.rank(); }
   [[nodiscard]] rank_type size() const noexcept override { return world_.size(); }
 

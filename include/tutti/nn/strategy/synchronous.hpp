@@ -63,6 +63,7 @@ class synchronous : public summing_strategy {
     }
   }
 
+  /// The number of this rank.
   [[nodiscard]] rank_type rank() const noexcept override { return all_.rank(); }
   [[nodiscard]] rank_type size() const noexcept override { return all_.size(); }
 

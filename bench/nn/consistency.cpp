@@ -13,7 +13,7 @@
 // of any worker by a factor from 1 to `factor`, drawn. each: workers of a host; the server has a host of its own. data:
 // MNIST's files or others like them; without it digits are drawn. An image's gradient takes image_us, a worker's part
 // of a batch as many of them; what servers and optimizers compute takes no time.
-#include "common/known_settings.hpp"
+#include "../common/known_settings.hpp"
 #include <tutti/nn/data/digits.hpp>
 #include <tutti/nn/data/read_folder.hpp>
 #include <tutti/nn/model.hpp>

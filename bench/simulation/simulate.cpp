@@ -11,8 +11,8 @@
 // others; trunk: of the link between two switches, or up from each leaf. Networks of leaves have hosts_each hosts on a
 // leaf. Between the ranks of a host messages take no time. how: topologies, all unless given but waited_ring, the ring
 // of a program whose ranks wait for a send before they receive.
-#include "averaging/waited_ring.hpp"
-#include "common/known_settings.hpp"
+#include "../common/known_settings.hpp"
+#include "waited_ring.hpp"
 #include <tutti/simulation/simulate_schedule.hpp>
 #include <tutti/topology/binary_tree.hpp>
 #include <tutti/topology/butterfly.hpp>

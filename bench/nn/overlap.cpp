@@ -2,8 +2,8 @@
 //
 // How much of the communication of training hides behind computing, for buckets of several sizes? See usage() below,
 // and docs/trainer/strategies.md.
-#include "common/clock.hpp"
-#include "common/settings.hpp"
+#include "../common/clock.hpp"
+#include "../common/settings.hpp"
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/barrier.hpp>
 #include <tutti/join.hpp>

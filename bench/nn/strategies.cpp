@@ -18,7 +18,7 @@
 // has them, and a server hands sums out as soon as each is ready; after it has all; or then in the order of forward,
 // which goes on with what has come. piece: bytes at most that are summed as one. Servers are hosts of their own, and
 // take as much time to add up as the others; between the ranks of a host messages take no time.
-#include "common/known_settings.hpp"
+#include "../common/known_settings.hpp"
 #include "strategies/layered.hpp"
 #include "strategies/workload.hpp"
 #include <tutti/nn/detail/report/plot_panel.hpp>

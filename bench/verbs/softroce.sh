@@ -4,12 +4,12 @@
 # Measures messages over verbs against other projects' programs, over Soft-RoCE. usage() says how.
 set -eu
 export LC_ALL=C  # sort and awk read and write numbers with points
-root=$(cd "$(dirname "$0")/.." && pwd)
+root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/cmake/setup.sh"
 
 usage() {
   cat << 'TEXT'
-usage: sh bench/softroce.sh
+usage: sh bench/verbs/softroce.sh
 
 Installs what is missing (Debian, Ubuntu), builds in build/release, and prints a table: messages between two processes
 over verbs, against programs of rdma-core and perftest, in two rounds in turns in one boot of the guest of
@@ -34,7 +34,7 @@ cmake --build "$root/build/release" --target softroce_messages
 figures=$(mktemp)
 trap 'rm -f "$figures"' EXIT
 sh "$root/test/verbs/softroce/run.sh" --count-instructions --limit 600 -- \
-  sh "$root/bench/softroce/rounds.sh" "$root/build/release/bench/softroce_messages" 2 > "$figures" ||
+  sh "$root/bench/verbs/rounds.sh" "$root/build/release/bench/softroce_messages" 2 > "$figures" ||
   { cat "$figures" && fail "the guest could not measure"; }
 
 awk -F '\t' '

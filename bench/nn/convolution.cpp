@@ -5,7 +5,7 @@
 //
 // One thread. Each round runs both, so that what slows the machine down slows both; figures are medians of the
 // rounds, in operations per nanosecond of processor time, beside a product of two large matrices.
-#include "common/clock.hpp"
+#include "../common/clock.hpp"
 #include <tutti/nn/detail/convolution/blas.hpp>
 #include <tutti/nn/detail/convolution/onednn.hpp>
 #include <tutti/nn/detail/product/product.hpp>

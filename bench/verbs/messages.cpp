@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What do messages over verbs take, between two processes that sleep until there is something to do? Prints one number;
-// bench/softroce.sh runs it beside other projects' programs.
+// bench/verbs/softroce.sh runs it beside other projects' programs.
 #include <tutti/detail/bootstrap/processes.hpp>
 #include <tutti/extend/time.hpp>
 #include <tutti/verbs/verbs.hpp>

@@ -3,7 +3,7 @@
 // What staleness is worth when one worker of a parameter server is slow: the time until a network recognises most
 // of the test images. Weights and gradients are true, time is virtual, so each run of a seed gives the same figures.
 
-#include "common/numbers.hpp"
+#include "../common/numbers.hpp"
 #include <tutti/nn/data/read_folder.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/parameter_server/train.hpp>

@@ -8,7 +8,7 @@
 // The module is the first of Inception-v3, 192 channels to 256. A step is forward and backward: seconds are the median
 // of the steps, of rank 0; bytes are what a rank sends in a step. Ranks are threads of one process, of a thread each.
 // one: a rank without others.
-#include "common/known_settings.hpp"
+#include "../common/known_settings.hpp"
 #include <tutti/collective/allgather.hpp>
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/barrier.hpp>

@@ -10,9 +10,9 @@
 //
 // data: the four files of MNIST, or others like them; without it digits are drawn, `samples` and `test_samples` of
 // them. every: images of a rank between two averagings.
+#include "../common/known_settings.hpp"
 #include "averaging/trainee.hpp"
 #include "averaging/wrong_ring.hpp"
-#include "common/known_settings.hpp"
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/broadcast.hpp>
 #include <tutti/nn/data/digits.hpp>

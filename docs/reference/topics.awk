@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Gives each header its topic, and hides deduction guides, which say nothing that their class does not:
+# awk -v to=<folder> -f topics.awk kind=topics topics.txt kind=header <headers>
+#
+# The headers are written with the lines that they had, so that warnings have the right numbers.
+
+# True if a declaration may begin behind this line.
+function ends(line) { return line ~ /(^|[;{}:]) *(\/\/.*)?$/ && line !~ /^ *(requires|template)[ <]/ }
+
+# topics.txt: a path begins so; the topic; and who names what is there, which api.py reads.
+kind == "topics" { if (!/^(#|$)/) { prefix[++topics] = $1; topic_of[topics] = $2 } next }
+
+FNR == 1 {
+  if (count) write_out()
+  path = FILENAME; sub(/^.*include\/tutti\//, "", path)
+  count = 0
+}
+# The inline namespace of the version is no part of what a reader is shown.
+{ sub(/^namespace tutti::inline v[0-9_]+/, "namespace tutti"); text_of[++count] = $0 }
+END { if (!failed && count) write_out() }
+
+function write_out(   i, at, last, topic, out) {
+  for (i = 1; i <= topics; ++i) if (index(path, prefix[i]) == 1) topic = topic_of[i]
+  for (i = 1; i <= count && topic == ""; ++i)
+    if (text_of[i] ~ /^namespace tutti/) {
+      print path " has no topic: give it one in docs/reference/topics.txt"
+      failed = 1
+      exit 1
+    }
+  # A deduction guide is all that begins with a name and a parenthesis at the level of a namespace.
+  for (i = count; i > 0; --i)
+    if (text_of[i] ~ /^[a-z_]+\(/) {
+      for (at = i; at > 1 && !ends(text_of[at - 1]) && text_of[at - 1] !~ /^ *\/\//;) --at
+      for (last = i; text_of[last] !~ /;$/ && last < count;) ++last
+      text_of[at] = "/** @cond */ " text_of[at]
+      text_of[last] = text_of[last] " /** @endcond */"
+    }
+  out = to "/" path
+  for (i = 1; i <= count; ++i) {
+    if (text_of[i] ~ /^namespace tutti(::nn(::[a-z_]+)?)? \{/)
+      text_of[i] = text_of[i] " /** @addtogroup " topic " */ /** @{ */"
+    if (text_of[i] ~ /^} *\/\/ namespace tutti(::nn(::[a-z_]+)?)?$/) text_of[i] = "/** @} */ " text_of[i]
+    print text_of[i] > out
+  }
+  close(out)
+}
