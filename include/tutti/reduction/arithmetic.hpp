@@ -212,9 +212,12 @@ prod() -> prod<detail::missing_type_t<Missing>>;
 template <class Missing = void>
 mean() -> mean<detail::missing_type_t<Missing>>;
 
-// Of half and bfloat16: computed in float, and rounded after each combination, so that two bytes travel.
+// Numbers of half and bfloat16 are computed in float, and rounded after each combination, so that two bytes travel.
+
+/// Addition of half or bfloat16.
 template <detail::narrow_number T>
 struct sum<T> : detail::rounded<T, sum<typename T::computed_in>> {
+  /// Combines two accumulators, rounded once.
   [[nodiscard]] static constexpr T combine(T a, T b) noexcept { return detail::rounded_sum(a, b); }
 };
 template <detail::narrow_number T>
@@ -223,12 +226,16 @@ template <detail::narrow_number T>
 struct min<T> : detail::rounded<T, min<typename T::computed_in>> {};
 template <detail::narrow_number T>
 struct max<T> : detail::rounded<T, max<typename T::computed_in>> {};
+/// The mean of half or bfloat16.
 template <detail::narrow_number T>
 struct mean<T> : detail::rounded<T, mean<typename T::computed_in>> {
+  /// Combines two accumulators, rounded once.
   [[nodiscard]] static constexpr T combine(T a, T b) noexcept { return detail::rounded_sum(a, b); }
 };
 
-// Of complex numbers, such as std::complex<float>: part by part, and by the formula of the schools.
+// Complex numbers, such as std::complex<float>, are added part by part, and multiplied by the formula of the schools.
+
+/// Addition of complex numbers.
 template <complex_number T>
 struct sum<T> : detail::complex_sum<T> {};
 template <complex_number T>
