@@ -786,7 +786,7 @@ class program {
     std::string const line = next_line();
     std::string const begin = "soft_switch: listening at ";
     BOOST_TEST_REQUIRE(line.starts_with(begin));
-    net::host_port at;
+    tutti::host_port at;
     BOOST_TEST_REQUIRE(net::parse(line.substr(begin.size()), at));
     address = nic::endpoint(net::resolve(at.host, at.port).front());
   }

@@ -22,8 +22,7 @@ BEGIN {
   # "<row>" allows every file of that row, "<folder>/<file>" only this one; a row may include itself.
   low = "base extend core"
   allow("base", "")
-  # Where the launcher says that rank 0 is, and how that is read.
-  allow("extend", "base detail/net/address detail/bootstrap/directory detail/bootstrap/hosts detail/bootstrap/node_list")
+  allow("extend", "base")
   allow("core", "base extend")
   allow("net", low)
   allow("trace", low)

@@ -92,7 +92,7 @@ class udp_network {
     return !said.empty() || set == nullptr ? said : set;
   }
   [[nodiscard]] static net::address number_of(std::string const& text) {
-    net::host_port at;
+    host_port at;
     if (!net::parse(text, at)) {
       throw error(failure::join,
                   "fpga_nic: the address of a device is host:port or [v6]:port, not \"" + text +
