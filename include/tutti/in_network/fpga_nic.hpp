@@ -7,7 +7,7 @@
 #include <tutti/extend/transport.hpp>
 #include <tutti/in_network/detail/fpga_nic/member.hpp>
 #include <tutti/in_network/detail/fpga_nic/networks.hpp>
-#include <tutti/in_network/fpga_nic_options.hpp>
+#include <tutti/in_network/extend/fpga_nic_options.hpp>
 
 #include <array>
 #include <bit>

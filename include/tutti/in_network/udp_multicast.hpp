@@ -8,7 +8,7 @@
 #include <tutti/extend/transport.hpp>
 #include <tutti/in_network/detail/multicast/member.hpp>
 #include <tutti/in_network/detail/multicast/networks.hpp>
-#include <tutti/in_network/udp_multicast_options.hpp>
+#include <tutti/in_network/extend/udp_multicast_options.hpp>
 
 #include <algorithm>
 #include <array>

@@ -31,8 +31,8 @@ BEGIN {
   allow("bootstrap", low " net")
   allow("reduction", low " instances")
   # Transports never see each other; what two of them have in common has a room.
-  allow("shared_memory", low " transport/shared_memory_options")
-  allow("tcp", low " net transport/tcp_options")
+  allow("shared_memory", low)
+  allow("tcp", low " net")
   allow("locality", low)
   allow("transport", low " shared_memory tcp locality instances")
   allow("communicator", low)
@@ -55,11 +55,11 @@ BEGIN {
   # What both ends of a message must agree on, and where a peer reads it, is as through memory; control messages go
   # through sockets, as all does over tcp.
   allow("verbs", low " tcp detail/shared_memory/call_board detail/shared_memory/shared_arena detail/shared_memory/window_table")
-  allow("udp", low " net in_network/udp_options")
+  allow("udp", low " net in_network/extend/udp_options")
   # A device folds elements as ranks do.
-  allow("fpga_nic", low " net udp detail/reduction/fold detail/reduction/kernel detail/reduction/number reduction/arithmetic reduction/saturating_sum in_network/fpga_nic_options")
+  allow("fpga_nic", low " net udp detail/reduction/fold detail/reduction/kernel detail/reduction/number reduction/arithmetic reduction/saturating_sum in_network/extend/fpga_nic_options")
   # A group is reached by the networks by which a device is.
-  allow("multicast", low " net udp in_network/detail/fpga_nic/networks in_network/detail/fpga_nic/in_process_port in_network/udp_multicast_options")
+  allow("multicast", low " net udp in_network/detail/fpga_nic/networks in_network/detail/fpga_nic/in_process_port in_network/extend/udp_multicast_options")
   allow("in_network", low " udp fpga_nic multicast detail/transport/fan_out detail/transport/over_host")
   # Groups of a device's threads run the schedules that the engine runs, over the same slices and memories; one of these
   # they know without its steps. Processes find out by a socket whether another one still has their memory.
@@ -78,7 +78,7 @@ BEGIN {
   vendor("^mpi\\.h$", "^tutti/mpi\\.hpp$")
   vendor("^cublas", "^tutti/nn/cuda/detail/runtime/cublas\\.hpp$")
   vendor("^cudnn", "^tutti/nn/cuda/detail/runtime/cudnn\\.hpp$")
-  vendor("^(cuda|nccl)", "^tutti/cuda/([a-z_]+\\.hpp$|detail/runtime/)")
+  vendor("^(cuda|nccl)", "^tutti/cuda/([a-z_]+\\.hpp$|extend/|detail/runtime/)")
 
   # What the operating system and the compiler give.
   platform = "^(sys|netinet|arpa|net|linux|sanitizer)/[a-z_]+\\.h$|^(cpuid|cxxabi|dirent|endian|fcntl|ifaddrs|netdb|poll|pthread|sched|semaphore|signal|spawn|stdio_ext|time|ucontext|unistd|immintrin)\\.h$"

@@ -10,7 +10,7 @@
 #include <tutti/in_network/detail/fpga_nic/in_process_port.hpp>
 #include <tutti/in_network/detail/udp/key_file.hpp>
 #include <tutti/in_network/detail/udp/udp_port.hpp>
-#include <tutti/in_network/fpga_nic_options.hpp>
+#include <tutti/in_network/extend/fpga_nic_options.hpp>
 
 #include <cstdint>
 #include <cstdlib>

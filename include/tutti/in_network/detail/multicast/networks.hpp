@@ -9,7 +9,7 @@
 #include <tutti/in_network/detail/fpga_nic/in_process_port.hpp>
 #include <tutti/in_network/detail/fpga_nic/networks.hpp>
 #include <tutti/in_network/detail/udp/udp_port.hpp>
-#include <tutti/in_network/udp_multicast_options.hpp>
+#include <tutti/in_network/extend/udp_multicast_options.hpp>
 
 #include <concepts>
 #include <cstdint>
