@@ -43,7 +43,7 @@ template <transport Host, class Network = group_over_udp>
 class udp_multicast : public detail::over_host<Host> {
   using base = detail::over_host<Host>;
   using base::host_;
-  using network_type = typename detail::multicast::network_of<Network>::type;
+  using network_type = typename detail::fpga_nic::network_of<Network>::type;
   static_assert(detail::multicast::network<network_type>);
   using member_type = detail::multicast::member<typename network_type::port>;
 

@@ -53,7 +53,8 @@ std::ostream& operator<<(std::ostream& out, trial const& t) {
 /// Runs check(world) on n ranks; what it returns is a complaint. Returns what the device has counted.
 template <class Check>
 tutti::detail::fpga_nic::counters agree(rank_type n, trial const& t, Check check) {
-  network net(n, {.loss = t.loss, .duplication = t.loss, .reordering = t.loss, .seed = n, .device = device_under_test});
+  network net(n, {.packets = {.loss = t.loss, .duplication = t.loss, .reordering = t.loss, .seed = n},
+                  .device = device_under_test});
   tutti::world_options<nic> options;
   options.deadline = std::chrono::seconds(40);
   options.transport.network = {&net, t.device};

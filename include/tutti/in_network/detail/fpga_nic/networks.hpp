@@ -4,11 +4,12 @@
 #include <tutti/detail/base/number_text.hpp>
 #include <tutti/detail/core/node_identity.hpp>
 #include <tutti/detail/net/address.hpp>
-#include <tutti/detail/net/nonce.hpp>
 #include <tutti/extend/expects.hpp>
 #include <tutti/extend/rendezvous.hpp>
-#include <tutti/in_network/detail/fpga_nic/in_process_port.hpp>
+#include <tutti/in_network/detail/fpga_nic/in_process_network.hpp>
+#include <tutti/in_network/detail/udp/in_process_port.hpp>
 #include <tutti/in_network/detail/udp/key_file.hpp>
+#include <tutti/in_network/detail/udp/networks.hpp>
 #include <tutti/in_network/detail/udp/udp_port.hpp>
 #include <tutti/in_network/extend/fpga_nic_options.hpp>
 
@@ -33,21 +34,6 @@ concept network = port<typename N::port> && requires(N& n, std::string const& te
   { n.address_of(text) } -> std::same_as<typename N::port::address>;
   { n.seal() } -> std::same_as<fpga_nic::seal const&>;
 };
-
-/// The name of a new job.
-[[nodiscard]] inline std::uint32_t draw_job() {
-  return static_cast<std::uint32_t>(net::draw_number());
-}
-
-/// The number by which the other members reach this one.
-template <rendezvous M>
-[[nodiscard]] std::string host_of(M const& meet) {
-  if constexpr (on_one_host<M>) {
-    return net::loopback_host();
-  } else {
-    return meet.local_host();
-  }
-}
 
 /// UDP: the device is a soft switch, or hardware.
 class udp_network {
@@ -116,11 +102,6 @@ class udp_network {
   std::string rack_;
 };
 
-/// The network that a transport works with: the one that it was given, or what that one stands for.
-template <class N>
-struct network_of {
-  using type = N;
-};
 template <>
 struct network_of<device_over_udp> {
   using type = udp_network;
