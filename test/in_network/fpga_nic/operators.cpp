@@ -8,6 +8,7 @@
 #include <support/watched.hpp>
 #include <tutti/automatic.hpp>
 #include <tutti/dup.hpp>
+#include <tutti/in_network/detail/udp/with_helper.hpp>
 #include <tutti/in_network/fpga_nic.hpp>
 #include <tutti/reduction/fixed_point_sum.hpp>
 #include <tutti/reduction/saturating_sum.hpp>
