@@ -45,6 +45,7 @@ struct binned {
   /// How many numbers an accumulator can hold. Beyond it fields overflow into each other, unnoticed: operators refuse
   /// more ranks, and replicas more micro-batches.
   static constexpr std::uint32_t most = (1U << 13) - 1;
+  /// The name of this element type in errors, traces and the fingerprint of a call.
   static constexpr std::string_view element_name = "binned";
 
   // The three fields are one integer in two's complement, of 120 bits: top * 2^80 + middle * 2^40 + last.

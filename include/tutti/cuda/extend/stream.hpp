@@ -24,6 +24,7 @@ class stream {
   /// Takes what the other one stands for.
   stream(stream&& other) noexcept
       : stream_(std::exchange(other.stream_, nullptr)), is_own_(std::exchange(other.is_own_, false)) {}
+  /// Takes over the other's value, and releases that of before.
   stream& operator=(stream&& other) noexcept {
     std::swap(stream_, other.stream_);
     std::swap(is_own_, other.is_own_);

@@ -47,6 +47,7 @@ struct simulated_report {
 
   /// The interface or link that worked longest: "host 3, in", "switch 1, up".
   struct place {
+    /// The name of the interface or link.
     std::string name;
     simulated_usage use;  ///< what went through it
   };

@@ -12,11 +12,13 @@ namespace tutti::inline v0_1_0 {
 struct simulated_faults {
   /// Everything that this rank's processor does takes `times` as long.
   struct slowness {
+    /// The rank that is slow.
     rank_type rank;
     double times;  ///< how much slower
   };
   /// This rank's processor stands still for a while.
   struct pause {
+    /// The rank that stands still.
     rank_type rank;
     picoseconds at;       ///< when it stops
     picoseconds lasting;  ///< for how long
@@ -28,6 +30,7 @@ struct simulated_faults {
   };
   /// This rank dies. What has left it by then arrives; others can find it dead `detection` later.
   struct death {
+    /// The rank that dies.
     rank_type rank;
     picoseconds at;  ///< when it dies
   };

@@ -27,12 +27,14 @@ class with_helper : public over_host<Host> {
   using over_host<Host>::now;
   using over_host<Host>::size;
 
+  /// Opens a flow, as part of a call; at most one is open on a lane.
   void begin(flow s, call const& what) {
     host_.begin(s, what);
     if (s.lane < collective_lanes && self().is_member()) {
       self().lanes().begin(s, what.fingerprint());
     }
   }
+  /// Closes a flow whose messages are all done with.
   void end(flow s) {
     host_.end(s);
     if (s.lane < collective_lanes && self().is_member()) {
@@ -40,12 +42,14 @@ class with_helper : public over_host<Host> {
     }
   }
 
+  /// Offers a message, or the rest of one, and returns how many bytes were accepted; never waits.
   [[nodiscard]] sent send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule) {
     if (peer < size()) {
       return host_.send(peer, s, bytes, granule);
     }
     return host_.fault() ? sent{} : self().give(s, bytes, granule);
   }
+  /// True if the buffer of what was sent under this ticket is free.
   [[nodiscard]] bool released(rank_type peer, flow s, ticket k) {
     return peer < size() ? host_.released(peer, s, k) : self().is_given(s);
   }
@@ -56,6 +60,7 @@ class with_helper : public over_host<Host> {
     }
     return host_.fault() ? chunk{} : self().take(s, w);
   }
+  /// Gives back what `view` has shown.
   void release(rank_type peer, flow s) {
     if (peer < size()) {
       host_.release(peer, s);
@@ -64,13 +69,16 @@ class with_helper : public over_host<Host> {
     }
   }
 
+  /// Advances what is under way; never waits.
   void poll() {
     host_.poll();
     if (self().is_member()) {
       member_->advance(now());
     }
   }
+  /// Returns a descriptor that becomes readable when there may be something to do; poll once more, then sleep.
   [[nodiscard]] int arm() { return self().is_member() ? this->arm_with(network_.open().descriptor()) : host_.arm(); }
+  /// Finds peers that are gone, by system calls: for every few milliseconds of waiting.
   void look() {
     host_.look();
     if (self().is_member()) {
@@ -80,6 +88,7 @@ class with_helper : public over_host<Host> {
       }
     }
   }
+  /// Returns when nothing works in this rank's memory any more; called after a fault.
   void quiesce() {
     if (self().is_member()) {
       self().lanes().drop();
