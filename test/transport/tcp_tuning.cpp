@@ -4,6 +4,7 @@
 #include <tutti/detail/tcp/tuning.hpp>
 #include <tutti/spawn.hpp>
 #include <tutti/transport/tcp.hpp>
+#include <tutti/transport/tcp_options.hpp>
 
 #include <boost/test/unit_test.hpp>
 
