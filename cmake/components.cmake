@@ -11,7 +11,7 @@ include(${CMAKE_CURRENT_LIST_DIR}/dependencies.cmake)
 # component has is of the core, `tutti`.
 set(tutti_paths_of_asio asio.hpp)
 set(tutti_paths_of_mpi mpi.hpp)
-set(tutti_paths_of_tcp transport/tcp.hpp transport/tcp_options.hpp detail/tcp)
+set(tutti_paths_of_tcp transport/tcp.hpp transport/tcp_options.hpp extend/tcp_options.hpp detail/tcp)
 
 # Sets `result` to the headers at `path`, a folder or a file below include/tutti.
 function(tutti_headers_at path result)

@@ -6,6 +6,7 @@
 #include <tutti/automatic.hpp>
 #include <tutti/detail/bootstrap/launched_rendezvous.hpp>
 #include <tutti/detail/bootstrap/team_rendezvous.hpp>
+#include <tutti/environment.hpp>
 #include <tutti/spawn.hpp>
 #include <tutti/topology/in_network.hpp>
 #include <tutti/tutti.hpp>
@@ -154,7 +155,7 @@ int status_of(Outcomes const& ends) {
 /// The ranks of this process, which a launcher has started among others: one, or "threads" of them.
 template <class Transport, class Rank>
 int run_launched(settings const& s, Rank const& rank) {
-  tutti::detail::launched_rendezvous processes;
+  tutti::detail::launched_rendezvous processes{tutti::read_environment()};
   if constexpr (Transport::in_process) {
     return status_of(tutti::detail::run_threads(static_cast<tutti::rank_type>(s.number("threads", 1)), [&](auto& seat) {
       tutti::detail::team_rendezvous meet(seat, processes);

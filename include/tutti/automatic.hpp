@@ -42,7 +42,7 @@ struct automatic_options {
 /// A world, and the communicators that are split from it, measure once: of as many ranks on the same hosts it is known
 /// what was learned.
 ///
-/// All schedules are priced with one model (detail/topology/timing.hpp) and the world's profile. What a reduction that
+/// All schedules are priced with one model (detail/tuning/timing.hpp) and the world's profile. What a reduction that
 /// does not commute needs is respected. Copies share one state.
 ///
 /// A preference takes precedence: `best.prefer("allreduce:1M-=ring/512K")`, or the variable TUTTI_AUTOMATIC. All

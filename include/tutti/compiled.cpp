@@ -18,6 +18,7 @@
 #include <tutti/detail/bootstrap/channel.ipp>
 #include <tutti/detail/bootstrap/child.ipp>
 #include <tutti/detail/bootstrap/directory.ipp>
+#include <tutti/detail/bootstrap/environment_reader.ipp>
 #include <tutti/detail/bootstrap/file_rendezvous.ipp>
 #include <tutti/detail/bootstrap/hosts.ipp>
 #include <tutti/detail/bootstrap/launched_rendezvous.ipp>
@@ -68,7 +69,7 @@
 #include <tutti/detail/tcp/listener.ipp>
 #include <tutti/detail/tcp/mesh.ipp>
 #include <tutti/detail/tcp/tuning.ipp>
-#include <tutti/extend/environment.ipp>
+#include <tutti/environment.ipp>
 #include <tutti/extend/error.ipp>
 #include <tutti/extend/expects.ipp>
 #include <tutti/extend/member.ipp>
@@ -81,6 +82,7 @@
 #if __has_include(<tutti/in_network/detail/fpga_nic/in_process_network.ipp>)
 #include <tutti/in_network/detail/fpga_nic/in_process_network.ipp>
 #include <tutti/in_network/detail/multicast/networks.ipp>
+#include <tutti/in_network/detail/udp/in_process_medium.ipp>
 #include <tutti/in_network/detail/udp/key_file.ipp>
 #include <tutti/in_network/detail/udp/udp_socket.ipp>
 #endif

@@ -6,6 +6,7 @@
 #include <tutti/detail/bootstrap/team_rendezvous.hpp>
 #include <tutti/detail/bootstrap/threads.hpp>
 #include <tutti/detail/core/cancellation.hpp>
+#include <tutti/environment.hpp>
 
 namespace tutti::inline v0_1_0 {
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address comma (one thread)
+#include <tutti/detail/bootstrap/environment_reader.hpp>
+#include <tutti/detail/net/address.hpp>
 #include <tutti/environment.hpp>
 #include <tutti/error.hpp>
 

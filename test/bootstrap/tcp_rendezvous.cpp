@@ -29,7 +29,7 @@ namespace {
 /// A place to meet: rank 0 takes the listener, the others connect to `at`.
 struct place {
   tutti::detail::descriptor listener = net::listen(std::uint16_t{0});
-  net::host_port at{"127.0.0.1", net::local_address(listener.get()).port()};
+  tutti::host_port at{"127.0.0.1", net::local_address(listener.get()).port()};
 
   tcp_rendezvous join(membership const& me) {
     return me.rank == 0 ? tcp_rendezvous(std::move(listener), me) : tcp_rendezvous(at, me);

@@ -4,7 +4,6 @@
 #include <support/worlds.hpp>
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/reduce_scatter.hpp>
-#include <tutti/detail/reduction/deposit.hpp>
 #include <tutti/reduction/reproducible_sum.hpp>
 #include <tutti/transport/loopback.hpp>
 

@@ -4,6 +4,7 @@
 #include <tutti/detail/net/nonce.hpp>
 #include <tutti/detail/net/socket.hpp>
 #include <tutti/error.hpp>
+#include <tutti/extend/host_port.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -61,7 +62,7 @@ BOOST_AUTO_TEST_CASE(host_and_port_are_read_and_written) {
                     {"[::1]:65535", "::1", 65535},
                     {"[fe80::1%eth0]:80", "fe80::1%eth0", 80}};
   for (auto const& g : good) {
-    net::host_port at;
+    tutti::host_port at;
     BOOST_TEST_REQUIRE(net::parse(g.text, at), g.text);
     BOOST_TEST(at.host == g.host);
     BOOST_TEST(at.port == g.port);
@@ -70,7 +71,7 @@ BOOST_AUTO_TEST_CASE(host_and_port_are_read_and_written) {
   for (char const* bad :
        {"", ":", "host", "host:", ":80", "host:65536", "host:-1", "host:8o", "::1:80", "[::1]", "[]:1", "[host]:1",
         "host:+80", "a b:80", "host: 80", "host:000080", "http://x:80", "[::1:80"}) {
-    net::host_port at;
+    tutti::host_port at;
     BOOST_TEST(!net::parse(bad, at), bad);
   }
 }

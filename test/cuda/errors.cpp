@@ -5,6 +5,7 @@
 #include <tutti/cuda/array.hpp>
 #include <tutti/cuda/detail/runtime/memory_handle.hpp>
 #include <tutti/cuda/devices.hpp>
+#include <tutti/cuda/error.hpp>
 #include <tutti/cuda/pinned_array.hpp>
 #include <tutti/cuda/staged.hpp>
 #include <tutti/cuda/stream.hpp>

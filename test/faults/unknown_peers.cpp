@@ -184,7 +184,7 @@ void flood(std::uint64_t seed, rank_type n, std::uint16_t meeting, board& all) {
   world_options<tcp> o;
   o.deadline = 30s;
   communicator<tcp> world(meet, o);
-  net::host_port at;
+  tutti::host_port at;
   if (!net::parse(world.transport().address(), at)) {
     return "no address";
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/extend/verdict.hpp>
 #include <tutti/topology/cost.hpp>
-#include <tutti/topology/verdict.hpp>
 #include <tutti/topology/verify.hpp>
 
 #include <boost/test/unit_test.hpp>

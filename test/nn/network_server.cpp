@@ -154,9 +154,9 @@ BOOST_AUTO_TEST_CASE(weights_have_the_bits_that_ranks_would_compute) {
     c.ranks = n;
     weights const wanted = wanted_of(c);
     for (double const loss : {0.0, 0.01, 0.05}) {
-      c.net.loss = loss;
-      c.net.duplication = loss;
-      c.net.reordering = loss;
+      c.net.packets.loss = loss;
+      c.net.packets.duplication = loss;
+      c.net.packets.reordering = loss;
       c.bucket = loss == 0 ? 0 : 4096;
       auto const o = train(c, by_server);
       BOOST_TEST(all_have(o, wanted), n << " ranks, loss " << loss);
@@ -175,7 +175,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_dies_in_a_step_is_replaced_and_used_again) {
     conditions c;
     c.steps = 14;
     c.silence = 50ms;
-    c.net.loss = loss;
+    c.net.packets.loss = loss;
     c.before = [](network& net, transport& by, unsigned s) {
       if (by.rank() == 2 && s == 3) {  // while the others push and ask until this rank takes part
         for (auto const before = net.counted().packets; net.counted().packets < before + 2 * blocks;) {

@@ -5,6 +5,8 @@
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/send_recv.hpp>
 #include <tutti/simulation/simulate_schedule.hpp>
+#include <tutti/simulation/simulated_report.hpp>
+#include <tutti/simulation/simulation_options.hpp>
 #include <tutti/topology/cost.hpp>
 
 // What things take in virtual time.

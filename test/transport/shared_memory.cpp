@@ -4,6 +4,7 @@
 #include <support/process_ranks.hpp>
 #include <support/watched.hpp>
 #include <tutti/transport/shared_memory.hpp>
+#include <tutti/transport/shared_memory_options.hpp>
 
 #include <cstring>
 #include <span>

@@ -29,7 +29,7 @@ using support::tcp_ranks;
 }
 /// Connects to a rank and greets it, as another rank would.
 [[nodiscard]] descriptor say(tcp const& to, net::hello const& words) {
-  net::host_port at;
+  tutti::host_port at;
   BOOST_REQUIRE(net::parse(to.address(), at));
   descriptor socket = net::connect(net::resolve(at.host, at.port).front(), steady_now() + std::chrono::seconds(5));
   write_some(socket.get(), std::as_bytes(std::span(&words, 1)));

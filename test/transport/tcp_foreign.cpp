@@ -22,7 +22,7 @@ using support::tcp_ranks;
 /// A program that found the port of a rank.
 struct intruder {
   explicit intruder(tcp const& victim) {
-    net::host_port at;
+    tutti::host_port at;
     BOOST_REQUIRE(net::parse(victim.address(), at));
     socket = net::connect(net::resolve(at.host, at.port).front(), steady_now() + std::chrono::seconds(5));
     BOOST_REQUIRE(static_cast<bool>(socket));
@@ -239,7 +239,7 @@ BOOST_AUTO_TEST_CASE(a_full_listener_is_tried_anew) {
 /// A rank whose own attempt is stuck at a full listener takes the peer's.
 BOOST_AUTO_TEST_CASE(the_peer_of_a_full_listener_is_reached) {
   tcp_ranks world(2, known_world());
-  net::host_port at;
+  tutti::host_port at;
   BOOST_REQUIRE(net::parse(world[1].address(), at));
   net::address const listener = net::resolve(at.host, at.port).front();
   for (bool room = true; room;) {  // those that have closed again wait at the listener, too

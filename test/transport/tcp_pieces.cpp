@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(chunks_are_aligned_after_any_cut) {
   tcp_options o;
   o.world = {3, 4};
   tcp_ranks world(2, o);
-  net::host_port at;
+  tutti::host_port at;
   BOOST_REQUIRE(net::parse(world[1].address(), at));
   descriptor const peer = net::connect(net::resolve(at.host, at.port).front(), steady_now() + std::chrono::seconds(5));
   auto const say = [&](auto const& what, std::size_t bytes) {

@@ -4,6 +4,7 @@
 #include <tutti/detail/tcp/tuning.hpp>
 #include <tutti/spawn.hpp>
 #include <tutti/transport/tcp.hpp>
+#include <tutti/transport/tcp_options.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -74,7 +75,7 @@ BOOST_AUTO_TEST_CASE(times_are_finite_and_not_negative) {
        {&tcp_options::handshake, &tcp_options::connect, &tcp_options::silence, &tcp_options::linger}) {
     world_options<tcp> o;
     o.transport.*time = no_deadline;
-    BOOST_TEST((steady_now() <= no_deadline - tutti::detail::with_finite_times(o.transport).*time));
+    BOOST_TEST((steady_now() <= no_deadline - tutti::detail::net::with_finite_times(o.transport).*time));
     for (auto const& end : spawn<tcp>(
              3, [](auto& world) { return world.size(); }, o)) {
       BOOST_TEST((end.has_value() && end.value() == 3U));

@@ -8,6 +8,7 @@
 #include <support/traffic.hpp>
 #include <tutti/tutti.hpp>
 #include <tutti/verbs/verbs.hpp>
+#include <tutti/verbs/verbs_options.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -3,7 +3,7 @@
 
 #include <tutti/extend/time.hpp>
 #include <tutti/in_network/detail/udp/endpoint.hpp>
-#include <tutti/in_network/detail/udp/protocol.hpp>
+#include <tutti/in_network/detail/udp/packet.hpp>
 
 #include <algorithm>
 #include <array>

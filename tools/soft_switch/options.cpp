@@ -22,7 +22,7 @@ net::address address_of(std::string const& text) {
   if (std::uint16_t port = 0; net::parse_port(text, port)) {
     return nic::any_address(port);
   }
-  net::host_port at;
+  tutti::host_port at;
   if (!net::parse(text, at)) {
     throw std::runtime_error("--listen " + text + " is no address: give a port, host:port or [IPv6]:port");
   }
@@ -69,7 +69,7 @@ options read_options(int argc, char** argv) {
   }
   o.at = address_of(listen);
   if (!up.empty()) {
-    net::host_port at;
+    tutti::host_port at;
     if (!net::parse(up, at)) {
       throw std::runtime_error("--up " + up + " is no address: give host:port or [IPv6]:port");
     }

@@ -5,7 +5,7 @@
 #include "../registers/device.hpp"
 #include <tutti/extend/time.hpp>
 #include <tutti/in_network/detail/fpga_nic/summing_switch.hpp>
-#include <tutti/in_network/detail/udp/protocol.hpp>
+#include <tutti/in_network/detail/udp/packet.hpp>
 
 #include <algorithm>
 #include <array>

@@ -3,7 +3,7 @@
 
 #include "frames.hpp"
 #include <tutti/extend/network_operation.hpp>
-#include <tutti/in_network/detail/udp/protocol.hpp>
+#include <tutti/in_network/detail/fpga_nic/commands.hpp>
 
 #include <algorithm>
 #include <array>

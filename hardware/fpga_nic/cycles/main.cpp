@@ -4,7 +4,7 @@
 #include "../model/nic_model.hpp"
 #include "../registers/device.hpp"
 #include "../registers/model.hpp"
-#include <tutti/in_network/detail/udp/protocol.hpp>
+#include <tutti/in_network/detail/fpga_nic/commands.hpp>
 #include <tutti/in_network/detail/udp/seal.hpp>
 
 #include <CLI/CLI.hpp>

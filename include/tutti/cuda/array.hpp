@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/cuda/detail/runtime/check.hpp>
-#include <tutti/cuda/stream.hpp>
+#include <tutti/cuda/extend/error.hpp>
+#include <tutti/cuda/extend/stream.hpp>
 #include <tutti/extend/device_span.hpp>
 #include <tutti/extend/element.hpp>
 #include <tutti/extend/expects.hpp>

@@ -1,19 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/cuda/detail/runtime/check.hpp>
-
-#include <string>
-
-namespace tutti::inline v0_1_0::cuda {
-
-/// The number of GPUs that CUDA counts on this host, as CUDA_VISIBLE_DEVICES leaves them.
-/// @throws cuda::error if there is none, or no driver
-/// Thread safety: any thread.
-[[nodiscard]] inline int devices() {
-  int count = 0;
-  detail::cuda::examine(cudaGetDeviceCount(&count), [] { return std::string("looking for devices of CUDA"); });
-  return count;
-}
-
-}  // namespace tutti::cuda
+#include <tutti/cuda/extend/devices.hpp>  // IWYU pragma: export

@@ -1,42 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/base/language.hpp>
-
-#include <cuda_runtime_api.h>
-#include <stdexcept>
-#include <string>
-
-namespace tutti::inline v0_1_0::cuda {
-
-/// A call of CUDA that failed. Its text names what was to be done, CUDA's reason and, where there is one, a remedy.
-class error : public std::runtime_error {
- public:
-  /// What `doing` names has failed.
-  error(cudaError_t code, std::string const& doing)
-      : std::runtime_error(doing + " failed: " + cudaGetErrorString(code) + " (" + cudaGetErrorName(code) + ")" +
-                           remedy(code)),
-        code_(code) {}
-
-  /// CUDA's own word for it.
-  [[nodiscard]] cudaError_t code() const noexcept { return code_; }
-
- private:
-  [[nodiscard]] static char const* remedy(cudaError_t code) noexcept {
-    switch (code) {
-      case cudaErrorNoDevice:
-        return "; look whether nvidia-smi lists a GPU, and what CUDA_VISIBLE_DEVICES says";
-      case cudaErrorInsufficientDriver:
-        return "; the driver of NVIDIA is missing, or older than the CUDA that this program was built with: see "
-               "nvidia-smi";
-      case cudaErrorMemoryAllocation:
-        return "; nvidia-smi tells what is free, and which processes hold the rest";
-      default:
-        return "";
-    }
-  }
-
-  cudaError_t code_;
-};
-
-}  // namespace tutti::cuda
+#include <tutti/cuda/extend/error.hpp>  // IWYU pragma: export

@@ -10,7 +10,7 @@
 #include <tutti/cuda/detail/device/peers.hpp>
 #include <tutti/cuda/detail/device/wait.hpp>
 #include <tutti/cuda/detail/runtime/driver.hpp>
-#include <tutti/cuda/stream.hpp>
+#include <tutti/cuda/extend/stream.hpp>
 #include <tutti/extend/transport.hpp>
 
 #include <concepts>

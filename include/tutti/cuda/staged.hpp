@@ -6,7 +6,7 @@
 #include <tutti/cuda/detail/device/staged_launcher.hpp>
 #include <tutti/cuda/detail/device/staged_wait.hpp>
 #include <tutti/cuda/detail/runtime/stager.hpp>
-#include <tutti/cuda/stream.hpp>
+#include <tutti/cuda/extend/stream.hpp>
 #include <tutti/extend/transport.hpp>
 
 #include <concepts>

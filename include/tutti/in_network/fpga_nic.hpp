@@ -2,12 +2,12 @@
 #pragma once
 
 #include <tutti/detail/base/number_text.hpp>
-#include <tutti/detail/transport/over_host.hpp>
 #include <tutti/extend/host_map.hpp>
 #include <tutti/extend/transport.hpp>
 #include <tutti/in_network/detail/fpga_nic/member.hpp>
 #include <tutti/in_network/detail/fpga_nic/networks.hpp>
-#include <tutti/in_network/fpga_nic_options.hpp>
+#include <tutti/in_network/detail/udp/with_helper.hpp>
+#include <tutti/in_network/extend/fpga_nic_options.hpp>
 
 #include <array>
 #include <bit>
@@ -40,26 +40,27 @@ namespace tutti::inline v0_1_0 {
 ///
 /// @tparam Network the network in which the device is
 template <transport Host, class Network = device_over_udp>
-class fpga_nic : public detail::over_host<Host> {
-  using base = detail::over_host<Host>;
+class fpga_nic
+    : public detail::fpga_nic::with_helper<fpga_nic<Host, Network>, Host, Network, detail::fpga_nic::member> {
+  using base = detail::fpga_nic::with_helper<fpga_nic, Host, Network, detail::fpga_nic::member>;
+  friend base;
   using base::host_;
-  using network_type = typename detail::fpga_nic::network_of<Network>::type;
+  using base::member_;
+  using base::network_;
+  using typename base::network_type;
   static_assert(detail::fpga_nic::network<network_type>);
-  using member_type = detail::fpga_nic::member<typename network_type::port>;
 
  public:
-  /// The name of the transport in errors and traces.
   static constexpr std::string_view name = "fpga_nic";
   using base::now;
   using base::rank;
   using base::size;
-  /// The options with which the transport may be opened; see `open_transport`.
   using options = fpga_nic_options<Host, Network>;
 
   /// Collective over the members of the rendezvous.
   /// @throws error(failure::join) if Host cannot be opened, no packet can be received, or there are more than 255 ranks
   template <rendezvous M>
-  explicit fpga_nic(M& meet, options const& o = {}) : base(meet, o.host), network_(meet, o.network) {
+  explicit fpga_nic(M& meet, options const& o = {}) : base(meet, o) {
     expects(std::has_single_bit(o.slot_count) && o.slot_count <= 1024,
             "fpga_nic: slot_count must be a power of two up to 1024, not ", o.slot_count);
     if (size() > detail::fpga_nic::most_workers) {
@@ -124,31 +125,14 @@ class fpga_nic : public detail::over_host<Host> {
   /// What has been sent, and what has come.
   [[nodiscard]] fpga_nic_counters const& counted() const noexcept { return member_->counted(); }
 
-  /// Opens a flow, as part of a call; at most one is open on a lane.
-  void begin(flow s, call const& what) {
-    host_.begin(s, what);
-    if (s.lane < collective_lanes) {
-      member_->lanes().begin(s, what.fingerprint());
-    }
-  }
-  /// Closes a flow whose messages are all done with.
-  void end(flow s) {
-    host_.end(s);
-    if (s.lane < collective_lanes) {
-      member_->lanes().end(s);
-    }
-  }
-
   // --- helpers
 
-  /// True if a helper can be asked for this operation.
   [[nodiscard]] static constexpr bool does(network_operation what) noexcept { return what != network_operation::none; }
   /// @throws precondition_error if other ranks take part than in earlier operations
   void take_part(flow s, helper_part const& part) {
     expect_same_workers(part);
     member_->lanes().on(s.lane).take_part(part);
   }
-  /// A rank whose part a helper still waits for, as far as it is known here; or no_rank.
   [[nodiscard]] rank_type missing(rank_type, flow s) const { return member_->lanes().missing(s.lane); }
   /// Whether there is a device, and no operation has gone through it that only some ranks took part in.
   [[nodiscard]] bool has_helper() const noexcept { return !device_.empty() && (workers_ == 0 || all_workers_); }
@@ -156,7 +140,6 @@ class fpga_nic : public detail::over_host<Host> {
   [[nodiscard]] bool helpers_are_new() const noexcept { return workers_ == 0; }
   /// As if none had. @pre all ranks have ended all that they have begun with the device
   void release_helpers() noexcept { workers_ = 0; }
-  /// All ranks that a helper waits for, for errors.
   [[nodiscard]] helper_report waits_for() const {
     for (std::uint32_t lane = 0; lane != collective_lanes; ++lane) {
       auto all = member_->lanes().lacks(lane);
@@ -193,93 +176,48 @@ class fpga_nic : public detail::over_host<Host> {
   /// The memory of the weights and the gradients is the user's again.
   void let_go() noexcept { member_->weights().let_go(); }
 
-  // --- messages
+ private:
+  // --- the layer over Host
 
-  /// Offers a message, or the rest of one, and returns how many bytes were accepted; never waits.
-  [[nodiscard]] sent send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule) {
-    if (peer < size()) {
-      return host_.send(peer, s, bytes, granule);
-    }
-    if (host_.fault()) {
-      return {};
-    }
-    auto& x = member_->lanes().on(s.lane);
+  [[nodiscard]] static constexpr bool is_member() noexcept { return true; }
+  [[nodiscard]] auto& lanes() noexcept { return member_->lanes(); }
+  [[nodiscard]] sent give(flow s, std::span<std::byte const> bytes, std::size_t) {
+    auto& x = lanes().on(s.lane);
     expects(x.part().operation != network_operation::update || member_->weights().are_pushed(bytes),
             "fpga_nic: an update takes whole blocks of 256 gradients from the memory that push() was given, not these ",
             bytes.size(), " bytes");
     x.give(bytes.data());
-    member_->lanes().push(s.lane, now());
+    lanes().push(s.lane, now());
     bool const gets = x.part().workers[x.part().worker].gets;
     return {true, bytes.size(), gets || x.over() ? ticket{} : ticket{1}};
   }
-  /// True if the buffer of what was sent under this ticket is free.
-  [[nodiscard]] bool released(rank_type peer, flow s, ticket k) {
-    if (peer < size()) {
-      return host_.released(peer, s, k);
-    }
-    auto& x = member_->lanes().on(s.lane);
+  [[nodiscard]] bool is_given(flow s) {
+    auto& x = lanes().on(s.lane);
     if (!x.over() && !host_.fault()) {
       member_->advance(now());
     }
     return x.over() || host_.fault();
   }
-  /// @throws error(failure::mismatch) if another rank has called something else
-  [[nodiscard]] chunk view(rank_type peer, flow s, wanted const& w) {
-    if (peer < size()) {
-      return host_.view(peer, s, w);
-    }
-    static constexpr std::byte nothing{};
-    auto& x = member_->lanes().on(s.lane);
-    if (host_.fault()) {
-      return {};
-    }
+  [[nodiscard]] chunk take(flow s, wanted const& w) {
+    auto& x = lanes().on(s.lane);
     if (x.part().bytes == 0) {
-      return {&nothing, 0};
+      return base::empty_chunk();
     }
     if (x.place() == nullptr) {
       x.want(place_for(s, x, w));
-      member_->lanes().push(s.lane, now());
+      lanes().push(s.lane, now());
     }
     chunk c = x.view(w.granule);
     if (!c) {
       member_->advance(now());
-      this->expect_agreement(s, member_->lanes().differs(s.lane));
+      this->expect_agreement(s, lanes().differs(s.lane));
       c = x.view(w.granule);
     }
     return c;
   }
-  /// Gives back what `view` has shown.
-  void release(rank_type peer, flow s) {
-    if (peer < size()) {
-      host_.release(peer, s);
-    } else {
-      member_->lanes().on(s.lane).release();
-    }
-  }
+  void end_take(flow s) { lanes().on(s.lane).release(); }
+  void look_for_ranks(std::uint32_t lane) { this->look_for(lane, {lanes().serving(lane), lanes().contributing(lane)}); }
 
-  /// Advances what is under way; never waits.
-  void poll() {
-    host_.poll();
-    member_->advance(now());
-  }
-  /// Returns a descriptor that becomes readable when there may be something to do; poll once more, then sleep.
-  [[nodiscard]] int arm() { return this->arm_with(network_.open().descriptor()); }
-  /// Finds peers that are gone, by system calls: for every few milliseconds of waiting.
-  void look() {
-    host_.look();
-    member_->look(now());
-    auto const& lanes = member_->lanes();
-    for (std::uint32_t lane = 0; lane != collective_lanes && !host_.fault(); ++lane) {
-      this->look_for(lane, {lanes.serving(lane), lanes.contributing(lane)});
-    }
-  }
-  /// Returns when nothing works in this rank's memory any more; called after a fault.
-  void quiesce() {
-    member_->lanes().drop();
-    host_.quiesce();
-  }
-
- private:
   /// The next word of what a rank has said.
   [[nodiscard]] static std::string take_word(std::string& rest) {
     auto const end = rest.find(' ');
@@ -365,9 +303,7 @@ class fpga_nic : public detail::over_host<Host> {
     return aside.data();
   }
 
-  network_type network_;
   std::string device_;
-  std::optional<member_type> member_;
   std::array<std::vector<std::byte>, collective_lanes> aside_;
   std::uint64_t workers_ = 0;  ///< the set of ranks that take part
   bool all_workers_ = false;   ///< which is all

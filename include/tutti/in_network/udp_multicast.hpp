@@ -4,11 +4,11 @@
 #include <tutti/detail/base/message.hpp>
 #include <tutti/detail/base/number_text.hpp>
 #include <tutti/detail/transport/fan_out.hpp>
-#include <tutti/detail/transport/over_host.hpp>
 #include <tutti/extend/transport.hpp>
 #include <tutti/in_network/detail/multicast/member.hpp>
 #include <tutti/in_network/detail/multicast/networks.hpp>
-#include <tutti/in_network/udp_multicast_options.hpp>
+#include <tutti/in_network/detail/udp/with_helper.hpp>
+#include <tutti/in_network/extend/udp_multicast_options.hpp>
 
 #include <algorithm>
 #include <array>
@@ -40,17 +40,19 @@ namespace tutti::inline v0_1_0 {
 ///
 /// @tparam Network the network of the group
 template <transport Host, class Network = group_over_udp>
-class udp_multicast : public detail::over_host<Host> {
-  using base = detail::over_host<Host>;
+class udp_multicast
+    : public detail::fpga_nic::with_helper<udp_multicast<Host, Network>, Host, Network, detail::multicast::member> {
+  using base = detail::fpga_nic::with_helper<udp_multicast, Host, Network, detail::multicast::member>;
+  friend base;
   using base::host_;
-  using network_type = typename detail::multicast::network_of<Network>::type;
+  using base::member_;
+  using base::network_;
+  using typename base::member_type;
+  using typename base::network_type;
   static_assert(detail::multicast::network<network_type>);
-  using member_type = detail::multicast::member<typename network_type::port>;
 
  public:
-  /// The name of the transport in errors and traces.
   static constexpr std::string_view name = "udp_multicast";
-  /// The options with which the transport may be opened; see `open_transport`.
   using options = udp_multicast_options<Host, Network>;
   using base::now;
   using base::rank;
@@ -59,7 +61,7 @@ class udp_multicast : public detail::over_host<Host> {
   /// Collective over the members of the rendezvous.
   /// @throws error(failure::join) if Host cannot be opened, no packet can be received, or the group is none
   template <rendezvous M>
-  explicit udp_multicast(M& meet, options const& o = {}) : base(meet, o.host), network_(meet, o.network) {
+  explicit udp_multicast(M& meet, options const& o = {}) : base(meet, o) {
     expects(o.window >= 4 && o.window <= 4096, "udp_multicast: window must be 4 to 4096 packets, not ", o.window);
     for (detail::fan_out& one : alone_) {
       one.open(size());
@@ -80,26 +82,9 @@ class udp_multicast : public detail::over_host<Host> {
   /// What has been sent to the group, and asked of it. @pre has_helper()
   [[nodiscard]] udp_multicast_counters const& counted() const noexcept { return member_->counted(); }
 
-  /// Opens a flow, as part of a call; at most one is open on a lane.
-  void begin(flow s, call const& what) {
-    host_.begin(s, what);
-    if (member_ && s.lane < collective_lanes) {
-      member_->begin(s, what.fingerprint());
-    }
-  }
-  /// Closes a flow whose messages are all done with.
-  void end(flow s) {
-    host_.end(s);
-    if (member_ && s.lane < collective_lanes) {
-      member_->end(s);
-    }
-  }
-
   // --- the helper
 
-  /// True if a helper can be asked for this operation.
   [[nodiscard]] static constexpr bool does(network_operation what) noexcept { return what == network_operation::copy; }
-  /// Tells a helper of a flow this rank's part, before any message to or from it.
   void take_part(flow s, helper_part const& part) {
     alone_[s.lane].begin(part);
     confirmed_[s.lane] = false;
@@ -107,14 +92,12 @@ class udp_multicast : public detail::over_host<Host> {
       member_->take_part(s, part);
     }
   }
-  /// A rank whose part a helper still waits for, as far as it is known here; or no_rank.
   [[nodiscard]] rank_type missing(rank_type, flow s) const {
     detail::fan_out const& one = alone_[s.lane];
     return member_ ? member_->missing(s.lane) : one.root() == rank() ? one.waits_for() : one.root();
   }
   /// Whether there is a group, which packets come to all ranks through.
   [[nodiscard]] bool has_helper() const noexcept { return member_.has_value(); }
-  /// All ranks that a helper waits for, for errors.
   [[nodiscard]] helper_report waits_for() const {
     helper_report all;
     if (member_) {
@@ -128,16 +111,12 @@ class udp_multicast : public detail::over_host<Host> {
     return all;
   }
 
-  // --- messages
+ private:
+  // --- the layer over Host
 
-  /// Offers a message, or the rest of one, and returns how many bytes were accepted; never waits.
-  [[nodiscard]] sent send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule) {
-    if (peer < size()) {
-      return host_.send(peer, s, bytes, granule);
-    }
-    if (host_.fault()) {
-      return {};
-    }
+  [[nodiscard]] bool is_member() const noexcept { return member_.has_value(); }
+  [[nodiscard]] member_type& lanes() noexcept { return *member_; }
+  [[nodiscard]] sent give(flow s, std::span<std::byte const> bytes, std::size_t granule) {
     if (bytes.empty()) {
       return {true, 0, 0};
     }
@@ -146,13 +125,9 @@ class udp_multicast : public detail::over_host<Host> {
     } else if (!alone_[s.lane].send(host_, s, bytes, granule)) {
       return {};
     }
-    return {true, bytes.size(), released(peer, s, 1) ? ticket{} : ticket{1}};
+    return {true, bytes.size(), is_given(s) ? ticket{} : ticket{1}};
   }
-  /// True if the buffer of what was sent under this ticket is free.
-  [[nodiscard]] bool released(rank_type peer, flow s, ticket k) {
-    if (peer < size()) {
-      return host_.released(peer, s, k);
-    }
+  [[nodiscard]] bool is_given(flow s) {
     if (!member_) {
       return alone_[s.lane].released(host_, s);
     }
@@ -163,17 +138,9 @@ class udp_multicast : public detail::over_host<Host> {
     }
     return member_->over(s.lane);  // a fault is no confirmation
   }
-  /// @throws error(failure::mismatch) if another rank has called something else
-  [[nodiscard]] chunk view(rank_type peer, flow s, wanted const& w) {
-    if (peer < size()) {
-      return host_.view(peer, s, w);
-    }
-    static constexpr std::byte nothing{};
-    if (host_.fault()) {
-      return {};
-    }
+  [[nodiscard]] chunk take(flow s, wanted const& w) {
     if (alone_[s.lane].bytes() == 0) {
-      return {&nothing, 0};
+      return base::empty_chunk();
     }
     if (!member_) {
       return host_.view(alone_[s.lane].root(), s, w);
@@ -189,46 +156,15 @@ class udp_multicast : public detail::over_host<Host> {
     }
     return member_->has_all(s.lane) && !confirm(s) ? chunk{} : c;
   }
-  /// Gives back what `view` has shown.
-  void release(rank_type peer, flow s) {
-    if (peer < size()) {
-      host_.release(peer, s);
-    } else if (member_) {
+  void end_take(flow s) {
+    if (member_) {
       member_->release(s.lane);
     } else if (alone_[s.lane].bytes() != 0) {
       host_.release(alone_[s.lane].root(), s);
     }
   }
+  void look_for_ranks(std::uint32_t lane) { this->look_for(lane, {member_->lacks(lane)}); }
 
-  /// Advances what is under way; never waits.
-  void poll() {
-    host_.poll();
-    if (member_) {
-      member_->advance(now());
-    }
-  }
-  /// Returns a descriptor that becomes readable when there may be something to do; poll once more, then sleep.
-  [[nodiscard]] int arm() { return member_ ? this->arm_with(network_.open().descriptor()) : host_.arm(); }
-  /// Finds peers that are gone, by system calls: for every few milliseconds of waiting.
-  void look() {
-    host_.look();
-    if (!member_) {
-      return;
-    }
-    member_->look(now());
-    for (std::uint32_t lane = 0; lane != collective_lanes && !host_.fault(); ++lane) {
-      this->look_for(lane, {member_->lacks(lane)});
-    }
-  }
-  /// Returns when nothing works in this rank's memory any more; called after a fault.
-  void quiesce() {
-    if (member_) {
-      member_->drop();
-    }
-    host_.quiesce();
-  }
-
- private:
   /// Tells the root that this rank has all, before the operation may end here: afterwards it may leave, or wait for
   /// something that the root does later. False: not yet.
   bool confirm(flow s) {
@@ -377,11 +313,9 @@ class udp_multicast : public detail::over_host<Host> {
     return true;
   }
 
-  network_type network_;
   std::string group_;
   std::string why_none_;
   std::vector<deaf> deaf_;                               ///< alike on all ranks
-  std::optional<member_type> member_;                    ///< none: there is no group
   std::array<detail::fan_out, collective_lanes> alone_;  ///< what is known of a message, and its way without a group
   std::array<bool, collective_lanes> confirmed_{};       ///< the root has been told that this rank has all
 };

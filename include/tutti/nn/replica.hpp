@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/detail/base/linkage.hpp>
+#include <tutti/extend/binned.hpp>
 #include <tutti/extend/types.hpp>
 #include <tutti/nn/data/dataset.hpp>
 #include <tutti/nn/data/image_source.hpp>
@@ -15,7 +16,6 @@
 #include <tutti/nn/schedule/batch_plan.hpp>
 #include <tutti/nn/settings.hpp>
 #include <tutti/nn/training_place.hpp>
-#include <tutti/reduction/binned.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(a_device_that_dies_and_comes_back_changes_nothing) {
   constexpr rank_type n = 4;
   constexpr int steps = 60;
   for (double const loss : {0.0, 0.01}) {
-    network net(n, {.loss = loss, .seed = 7, .limits = {.guard = tutti::detail::fpga_nic::key{}}});
+    network net(n, {.packets = {.loss = loss, .seed = 7}, .limits = {.guard = tutti::detail::fpga_nic::key{}}});
     auto const results = run(net, n, 40s, [&](auto& world) -> std::string {
       tutti::allreduce sum{world, in_network{}, tutti::sum<float>{}};
       tutti::allreduce reference{world, tutti::star{}, tutti::sum<float>{}};
@@ -159,7 +159,8 @@ namespace {
 /// Lets all join, and knows nothing else.
 class device_without_knowledge final : public tutti::detail::fpga_nic::in_process_device {
  public:
-  void take(std::uint32_t from, std::span<std::byte const> bytes, network& net) override {
+  void take(std::uint32_t from, std::span<std::byte const> bytes,
+            tutti::detail::fpga_nic::in_process_medium& net) override {
     namespace fpga_nic = tutti::detail::fpga_nic;
     fpga_nic::packet p;
     if (fpga_nic::seal().read(bytes, p) != fpga_nic::reading::good) {
@@ -175,7 +176,7 @@ class device_without_knowledge final : public tutti::detail::fpga_nic::in_proces
     std::array<std::byte, fpga_nic::most_packet> answer;
     net.answer(from, std::span(answer).first(fpga_nic::seal().write(h, p.payload.first(h.length), answer.data())));
   }
-  void settle(network&) override {}
+  void settle(tutti::detail::fpga_nic::in_process_medium&) override {}
   [[nodiscard]] tutti::detail::fpga_nic::counters counted() override { return {}; }
 };
 
@@ -327,7 +328,7 @@ BOOST_AUTO_TEST_CASE(a_pull_of_weights_ends_when_the_rank_that_has_them_is_kille
 
 // After a fault nothing is read that is the user's again: operations that were given up send nothing more.
 BOOST_AUTO_TEST_CASE(operations_that_are_given_up_leave_memory_alone) {
-  network net(3, {.loss = 0.05, .seed = 3});
+  network net(3, {.packets = {.loss = 0.05, .seed = 3}});
   auto const results = run(net, 3, 20s, [](auto& world) -> std::string {
     tutti::allreduce sum{world, in_network{}, tutti::sum<float>{}};
     tutti::broadcast share{world, in_network{}};

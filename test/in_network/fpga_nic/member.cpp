@@ -2,8 +2,8 @@
 // test: address
 #include "packets.hpp"
 #include <tutti/in_network/detail/fpga_nic/in_process_network.hpp>
-#include <tutti/in_network/detail/fpga_nic/in_process_port.hpp>
 #include <tutti/in_network/detail/fpga_nic/member.hpp>
+#include <tutti/in_network/detail/udp/in_process_port.hpp>
 
 #include <boost/test/unit_test.hpp>
 

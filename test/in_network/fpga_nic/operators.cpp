@@ -8,6 +8,7 @@
 #include <support/watched.hpp>
 #include <tutti/automatic.hpp>
 #include <tutti/dup.hpp>
+#include <tutti/in_network/detail/udp/with_helper.hpp>
 #include <tutti/in_network/fpga_nic.hpp>
 #include <tutti/reduction/fixed_point_sum.hpp>
 #include <tutti/reduction/saturating_sum.hpp>
@@ -53,7 +54,8 @@ std::ostream& operator<<(std::ostream& out, trial const& t) {
 /// Runs check(world) on n ranks; what it returns is a complaint. Returns what the device has counted.
 template <class Check>
 tutti::detail::fpga_nic::counters agree(rank_type n, trial const& t, Check check) {
-  network net(n, {.loss = t.loss, .duplication = t.loss, .reordering = t.loss, .seed = n, .device = device_under_test});
+  network net(n, {.packets = {.loss = t.loss, .duplication = t.loss, .reordering = t.loss, .seed = n},
+                  .device = device_under_test});
   tutti::world_options<nic> options;
   options.deadline = std::chrono::seconds(40);
   options.transport.network = {&net, t.device};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/in_network/detail/udp/packet.hpp>
 #include <tutti/in_network/detail/udp/seal.hpp>
 
 #include <cstddef>

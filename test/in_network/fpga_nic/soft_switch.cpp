@@ -4,9 +4,10 @@
 #include <in_network/fpga_nic/worker.hpp>
 #include <support/counted_new.hpp>
 #include <tutti/error.hpp>
-#include <tutti/in_network/detail/fpga_nic/in_process_port.hpp>
+#include <tutti/in_network/detail/fpga_nic/in_process_network.hpp>
 #include <tutti/in_network/detail/fpga_nic/summing_switch.hpp>
 #include <tutti/in_network/detail/fpga_nic/turns.hpp>
+#include <tutti/in_network/detail/udp/in_process_port.hpp>
 #include <tutti/in_network/detail/udp/udp_port.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -691,7 +692,7 @@ BOOST_AUTO_TEST_CASE(all_get_the_sum_over_a_bad_network) {
   using member = worker<nic::in_process_port>;
   for (double const share : {0., 0.01, 0.2}) {
     for (unsigned const workers : {1U, 4U, 8U}) {
-      nic::in_process_network network(workers, {.loss = share, .duplication = share, .reordering = share});
+      nic::in_process_network network(workers, {.packets = {.loss = share, .duplication = share, .reordering = share}});
       std::deque<nic::in_process_port> ports;
       std::vector<member> all;
       for (unsigned w = 0; w < workers; ++w) {
@@ -710,7 +711,7 @@ BOOST_AUTO_TEST_CASE(threads_share_a_network) {
   constexpr std::uint32_t count = 100;
   constexpr unsigned workers = 3;
   using member = worker<nic::in_process_port>;
-  nic::in_process_network network(workers, {.loss = 0.02, .reordering = 0.02});
+  nic::in_process_network network(workers, {.packets = {.loss = 0.02, .reordering = 0.02}});
   std::deque<nic::in_process_port> ports;
   std::vector<member> all;
   for (unsigned w = 0; w < workers; ++w) {
@@ -738,7 +739,7 @@ BOOST_AUTO_TEST_CASE(a_device_that_begins_anew_is_joined_again) {
   constexpr unsigned workers = 3;
   using member = worker<nic::in_process_port>;
   for (std::uint64_t seed = 1; seed < 6; ++seed) {
-    nic::in_process_network network(workers, {.loss = 0.05, .reordering = 0.05, .seed = seed});
+    nic::in_process_network network(workers, {.packets = {.loss = 0.05, .reordering = 0.05, .seed = seed}});
     std::deque<nic::in_process_port> ports;
     std::vector<member> all;
     for (unsigned w = 0; w < workers; ++w) {
@@ -786,7 +787,7 @@ class program {
     std::string const line = next_line();
     std::string const begin = "soft_switch: listening at ";
     BOOST_TEST_REQUIRE(line.starts_with(begin));
-    net::host_port at;
+    tutti::host_port at;
     BOOST_TEST_REQUIRE(net::parse(line.substr(begin.size()), at));
     address = nic::endpoint(net::resolve(at.host, at.port).front());
   }

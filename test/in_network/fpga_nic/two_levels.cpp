@@ -56,9 +56,9 @@ struct trial {
 
 /// A network with this number of racks.
 network network_of(racks const& of, double loss = 0) {
-  return network(
-      static_cast<unsigned>(of.size()),
-      {.loss = loss, .duplication = loss, .reordering = loss, .seed = of.size(), .racks = 1 + std::ranges::max(of)});
+  return network(static_cast<unsigned>(of.size()),
+                 {.packets = {.loss = loss, .duplication = loss, .reordering = loss, .seed = of.size()},
+                  .racks = 1 + std::ranges::max(of)});
 }
 template <class F>
 auto run(network& net, racks const& of, F f, tutti::duration deadline = 40s, std::uint32_t stand_in_share = 0) {

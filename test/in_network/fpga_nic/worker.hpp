@@ -2,8 +2,8 @@
 #pragma once
 
 #include <tutti/extend/time.hpp>
+#include <tutti/in_network/detail/fpga_nic/commands.hpp>
 #include <tutti/in_network/detail/udp/port.hpp>
-#include <tutti/in_network/detail/udp/protocol.hpp>
 #include <tutti/in_network/detail/udp/seal.hpp>
 
 #include <algorithm>

@@ -6,6 +6,7 @@
 #include <support/counted_new.hpp>
 #include <support/watched.hpp>
 #include <tutti/dup.hpp>
+#include <tutti/in_network/detail/udp/in_process_medium.hpp>
 #include <tutti/in_network/udp_multicast.hpp>
 #include <tutti/spawn.hpp>
 #include <tutti/split.hpp>
@@ -34,7 +35,7 @@ using tutti::in_network;
 using tutti::rank_type;
 using tutti::detail::fpga_nic::kind;
 using tutti::detail::fpga_nic::packet;
-using network = tutti::detail::fpga_nic::in_process_network;
+using network = tutti::detail::fpga_nic::in_process_medium;
 using cast = tutti::udp_multicast<tutti::loopback, tutti::detail::multicast::in_process_link>;
 static_assert(tutti::helps<cast> && tutti::reports_helpers<cast> && tutti::lends<cast> && tutti::answers<cast> &&
               tutti::inquires<cast>);

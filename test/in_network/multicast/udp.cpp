@@ -5,6 +5,7 @@
 #include <support/worlds.hpp>
 #include <tutti/dup.hpp>
 #include <tutti/error.hpp>
+#include <tutti/in_network/detail/udp/networks.hpp>
 #include <tutti/in_network/detail/udp/udp_port.hpp>
 #include <tutti/in_network/udp_multicast.hpp>
 #include <tutti/in_network/udp_multicast_options.hpp>

@@ -1,74 +1,58 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The table of docs/design/headers.md, and the check; see include_table.sh.
+# The check of the table in folders.txt; see include_table.sh.
 
-# The row of the table that a path stands in: its folder, of detail/ and of the rooms of a component the one below; at
-# the top "root".
-function row_of(path,   part, n) {
-  n = split(path, part, "/")
-  if (n == 2) return "root"
-  if (part[2] == "detail") return part[3]
-  if (n > 4 && part[3] == "detail" && path ~ rooms) return part[4]
-  if (part[2] == "nn" && part[3] == "cuda") return "nn_cuda"
-  return part[2]
+# The row of the table that a path stands in: that of its folder, or of the nearest folder that is named with all in it.
+function row_of(path,   folder) {
+  folder = path
+  sub(/^tutti\//, "", folder)
+  if (!sub(/\/[^\/]*$/, "", folder)) return "root"
+  if (folder in named) return named[folder]
+  for (path = folder; path != ""; path = path ~ /\// ? substr(path, 1, match(path, /\/[^\/]*$/) - 1) : "")
+    if ((path "/**") in named) return named[path "/**"]
+  return folder
 }
-function allow(row, list) { allowed[row] = " " list " " }
+function complain_of_table(text) { printf "%s:%d: %s\n", table, line_of_table, text; ++violations }
+
+# Reads the table. A folder includes only what stands before it, so there is no circle.
+function read_table(   line, more, names, name, list, part, words, n, i, entry, folder) {
+  while ((getline line < table) > 0) {
+    ++line_of_table
+    if (line ~ /^ *(#|$)/) continue
+    while (sub(/\\$/, "", line) && (getline more < table) > 0) { ++line_of_table; line = line more }
+    name = line
+    sub(/ *[=:].*/, "", name)
+    split(name, names, " ")  # the first names the row
+    name = names[1]
+    list = line
+    sub(/^[^=:]*[=:]/, "", list)
+    split(list, part, ";")
+    n = split(part[1], words, " ")
+    list = ""
+    for (i = 1; i <= n; ++i) {
+      entry = words[i]
+      if (entry in short) { list = list " " short[entry]; continue }
+      if (sub(/^\^/, "", entry)) { excused[name] = excused[name] " " entry; list = list " " entry; continue }
+      folder = entry
+      if (!(folder in allowed)) sub(/\/[^\/]*$/, "", folder)
+      if (!(folder in named)) complain_of_table(name " may not include " entry ", which does not stand above this line")
+      list = list " " entry
+    }
+    if (line ~ /^[a-z_]+ =/) { short[name] = list; continue }
+    for (i = 1; i in names; ++i) {
+      if (names[i] in named) complain_of_table(names[i] " has two rows")
+      named[names[i]] = name
+    }
+    allowed[name] = " " list " "
+    at_end[name] = " " part[2] " "
+  }
+  if (!line_of_table) complain_of_table("there is no table")
+}
 function vendor(header_pattern, file_pattern) { ++vendors; library[vendors] = header_pattern; home[vendors] = file_pattern }
 function violation(text) { printf "%s:%d: %s\n", FILENAME, FNR, text; ++violations }
 
 BEGIN {
-  rooms = "^tutti/(in_network/detail/|cuda/detail/device/)"  # rows of their own
-
-  # "<row>" allows every file of that row, "<folder>/<file>" only this one; a row may include itself.
-  low = "base extend core"
-  allow("base", "")
-  # Where the launcher says that rank 0 is, and how that is read.
-  allow("extend", "base detail/net/address detail/bootstrap/directory detail/bootstrap/hosts detail/bootstrap/node_list")
-  allow("core", "base extend")
-  allow("net", low)
-  allow("trace", low)
-  allow("topology", low " verify")
-  allow("verify", low " topology")
-  allow("bootstrap", low " net")
-  allow("reduction", low " instances")
-  # Transports never see each other; what two of them have in common has a room.
-  allow("shared_memory", low " transport/shared_memory_options")
-  allow("tcp", low " net transport/tcp_options")
-  allow("locality", low)
-  allow("transport", low " shared_memory tcp locality instances")
-  allow("communicator", low)
-  # Folding spans is the same for every reduction.
-  allow("engine", low " communicator detail/reduction/fold collective/request")
-  # What is compiled once of each transport, the engine over it, and of each likely reduction: a header of theirs ends
-  # with it.
-  allow("instances", low " communicator engine transport reduction collective/communicator")
-  # One edge is all the topology of send and recv; split asks all ranks' colours by a schedule of its own choice.
-  allow("collective", low " communicator engine trace/no_trace detail/topology/edge topology/doubling")
-  # It measures what a sum of floats takes, also in memory that a transport provides.
-  allow("tuning", low " communicator collective engine topology verify reduction/arithmetic")
-  # What users name, and that is no folder's: nothing of the core includes it.
-  below = low " net trace topology verify bootstrap reduction transport communicator engine collective tuning"
-  allow("root", below)
-
-  # The components. None includes another one, but that of the trainer on GPUs.
-  # Virtual time has one transport: programs over it, and schedules that the engine runs over it.
-  allow("simulation", low " communicator engine trace/no_trace collective/communicator")
-  # What both ends of a message must agree on, and where a peer reads it, is as through memory; control messages go
-  # through sockets, as all does over tcp.
-  allow("verbs", low " tcp detail/shared_memory/call_board detail/shared_memory/shared_arena detail/shared_memory/window_table")
-  allow("udp", low " net in_network/udp_options")
-  # A device folds elements as ranks do.
-  allow("fpga_nic", low " net udp detail/reduction/fold detail/reduction/kernel detail/reduction/number reduction/arithmetic reduction/saturating_sum in_network/fpga_nic_options")
-  # A group is reached by the networks by which a device is.
-  allow("multicast", low " net udp in_network/detail/fpga_nic/networks in_network/detail/fpga_nic/in_process_port in_network/udp_multicast_options")
-  allow("in_network", low " udp fpga_nic multicast detail/transport/fan_out detail/transport/over_host")
-  # Groups of a device's threads run the schedules that the engine runs, over the same slices and memories; one of these
-  # they know without its steps. Processes find out by a socket whether another one still has their memory.
-  allow("device", low " engine detail/communicator/access detail/reduction/fold detail/transport/over_host detail/shared_memory/datagram_doorbells " \
-        "detail/shared_memory/shared_file topology/direct")
-  allow("cuda", low " device collective/communicator")
-  allow("nn", below " root")
-  allow("nn_cuda", below " root nn cuda device")
+  read_table()
 
   vendor("^boost/", "^tutti/asio\\.hpp$")
   vendor("^(xtensor|xtensor-blas|xtl)/|^(cblas|zlib)\\.h$", "^tutti/nn/")
@@ -79,7 +63,7 @@ BEGIN {
   vendor("^mpi\\.h$", "^tutti/mpi\\.hpp$")
   vendor("^cublas", "^tutti/nn/cuda/detail/runtime/cublas\\.hpp$")
   vendor("^cudnn", "^tutti/nn/cuda/detail/runtime/cudnn\\.hpp$")
-  vendor("^(cuda|nccl)", "^tutti/cuda/([a-z_]+\\.hpp$|detail/runtime/)")
+  vendor("^(cuda|nccl)", "^tutti/cuda/([a-z_]+\\.hpp$|extend/|detail/runtime/)")
 
   # What the operating system and the compiler give.
   platform = "^(sys|netinet|arpa|net|linux|sanitizer)/[a-z_]+\\.h$|^(cpuid|cxxabi|dirent|endian|fcntl|ifaddrs|netdb|poll|pthread|sched|semaphore|signal|spawn|stdio_ext|time|ucontext|unistd|immintrin)\\.h$"
@@ -140,6 +124,7 @@ FILENAME !~ /^tutti\/detail\/core\/(descriptor|standard_numbers)\.ipp$/ {
   depth += gsub(/\{/, "{", line) - gsub(/\}/, "}", line)
   if (depth < occupied) occupied = -1
 }
+/^[^#\/ \t]/ { last_code[FILENAME] = FNR }
 {
   code = $0
   sub(/\/\/.*/, "", code)
@@ -162,8 +147,11 @@ FILENAME !~ /^tutti\/detail\/core\/(descriptor|standard_numbers)\.ipp$/ {
     stands_on[FILENAME]
     to = row_of(line)
     exact = line; sub(/^tutti\//, "", exact); sub(/\.[a-z]+$/, "", exact)
-    if (to != from && !index(allowed[from], " " to " ") && !index(allowed[from], " " exact " "))
+    is_behind_code = index(at_end[from], " " to " ")
+    if (to != from && !is_behind_code && !index(allowed[from], " " to " ") && !index(allowed[from], " " exact " "))
       violation(from " may not include " line)
+    if (is_behind_code) { behind[FILENAME] = line; line_behind[FILENAME] = FNR }
+    used[from " " exact]
     edges[FILENAME] = edges[FILENAME] " " line
     next
   }
@@ -179,6 +167,17 @@ FILENAME !~ /^tutti\/detail\/core\/(descriptor|standard_numbers)\.ipp$/ {
 }
 
 END {
+  for (f in behind)
+    if (line_behind[f] < last_code[f]) { printf "%s: <%s> must be behind the last line of code\n", f, behind[f]; ++violations }
+  for (f in files_read) read_rows[row_of(f)]
+  for (row in excused) {
+    n = split(excused[row], entries, " ")
+    for (i = 1; i <= n; ++i)
+      if ((row in read_rows) && !((row " " entries[i]) in used)) {
+        printf "%s: %s does not include %s any more: remove the excuse\n", table, row, entries[i]
+        ++violations
+      }
+  }
   for (f in files_read) {
     if (f in stands_on || f == language || f == "tutti/version.hpp" || f ~ /\.ipp$/) continue
     printf "%s: it includes nothing of tutti, so it must include <%s>\n", f, language

@@ -1,12 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Checks which file includes which below a folder "include": the table of docs/design/headers.md, and that each vendor's
-# headers appear only in the files that are named for them. Prints one line per violation and fails.
+# Checks which file includes which below a folder "include": the table in folders.txt, which must have no circle, and
+# that each vendor's headers appear only in the files that are named for them. Prints one line per violation and fails.
 #
-#   sh include_table.sh <folder that contains tutti/>
+#   sh include_table.sh <folder that contains tutti/> [<table>]
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-cd "${1:?usage: include_table.sh <include folder>}" || exit 2
+table=${2:-$here/folders.txt}
+cd "${1:?usage: include_table.sh <include folder> [<table>]}" || exit 2
 
-find tutti -name '*.[hi]pp' -o -name '*.cuh' | sort | xargs awk -f "$here/include_table.awk"
+find tutti -name '*.[hi]pp' -o -name '*.cuh' | sort | xargs awk -v table="$table" -f "$here/include_table.awk"

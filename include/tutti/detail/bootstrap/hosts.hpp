@@ -13,8 +13,8 @@ namespace tutti::inline v0_1_0::detail {
 
 /// One member of a list of hosts.
 struct host_entry {
-  std::string role;   ///< "ps:0", "worker:3"; empty if the list gives none
-  net::host_port at;  ///< where it listens
+  std::string role;  ///< "ps:0", "worker:3"; empty if the list gives none
+  host_port at;      ///< where it listens
 
   friend bool operator==(host_entry const&, host_entry const&) = default;
 };
@@ -30,7 +30,7 @@ class host_list {
   [[nodiscard]] rank_type size() const noexcept { return static_cast<rank_type>(entries_.size()); }
   /// @pre rank < size()
   [[nodiscard]] host_entry const& operator[](rank_type rank) const noexcept { return entries_[rank]; }
-  [[nodiscard]] net::host_port const& master() const noexcept { return entries_.front().at; }
+  [[nodiscard]] host_port const& master() const noexcept { return entries_.front().at; }
 
   /// The rank whose host has an address of one of the interfaces `own`, by default those of this host.
   /// @throws error(failure::join) if none has, or several

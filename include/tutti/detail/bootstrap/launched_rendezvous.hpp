@@ -19,7 +19,7 @@ class file_rendezvous;
 class launched_rendezvous {
  public:
   /// @throws error(failure::join) that names the ranks at fault
-  explicit launched_rendezvous(environment const& e = tutti::read_environment());
+  explicit launched_rendezvous(environment const& e);
   launched_rendezvous(launched_rendezvous const&) = delete;
   launched_rendezvous& operator=(launched_rendezvous const&) = delete;
   ~launched_rendezvous();

@@ -28,7 +28,7 @@ class tcp_guest final : public tcp_side {
   /// Connects, presents itself, and waits until every rank has come. Rank 0 may start later: until
   /// the deadline a host that is unknown, unreachable or refuses is tried again.
   /// @throws error(failure::join)
-  TUTTI_COLD tcp_guest(net::host_port const& at, membership const& me)
+  TUTTI_COLD tcp_guest(host_port const& at, membership const& me)
       : me_(with_finite_patience(me)), place_(net::format(at)) {
     time_point const deadline = steady_now() + me_.patience;
     constexpr duration longest = std::chrono::milliseconds(250);
@@ -80,7 +80,7 @@ class tcp_guest final : public tcp_side {
   static constexpr std::uint64_t most_words = 1U << 16U;  ///< of a welcome or a failure
   static constexpr std::uint64_t most_table = 1U << 28U;  ///< of all texts
 
-  TUTTI_COLD bool reach(net::host_port const& at, time_point deadline) {
+  TUTTI_COLD bool reach(host_port const& at, time_point deadline) {
     try {
       for (net::address const& to : net::resolve(at.host, at.port)) {
         // An address that swallows packets must not keep the others from being tried.

@@ -26,7 +26,7 @@ class tcp_rendezvous {
   /// @pre me.rank < me.size
   /// @throws error(failure::join) that names the ranks that are missing after me.patience, that exist
   ///         twice or that disagree about the size, on every rank that has reached rank 0
-  tcp_rendezvous(net::host_port const& at, membership const& me);
+  tcp_rendezvous(host_port const& at, membership const& me);
 
   /// Rank 0's side at a port that it listens at already.
   /// @pre me.rank == 0

@@ -16,7 +16,7 @@ namespace tutti::inline v0_1_0::detail {
 
 /// Listens at the port where rank 0 is to serve.
 /// @throws error(failure::join) that names both if another process is rank 0 there
-TUTTI_DECL descriptor listen_as_rank_0(net::host_port const& at, membership const& me) {
+TUTTI_DECL descriptor listen_as_rank_0(host_port const& at, membership const& me) {
   try {
     return net::listen(at.port);
   } catch (error const& e) {
@@ -38,8 +38,7 @@ TUTTI_DECL descriptor listen_as_rank_0(net::host_port const& at, membership cons
   }
 }
 
-TUTTI_DECL tcp_rendezvous::tcp_rendezvous(net::host_port const& at, membership const& me)
-    : rank_(me.rank), size_(me.size) {
+TUTTI_DECL tcp_rendezvous::tcp_rendezvous(host_port const& at, membership const& me) : rank_(me.rank), size_(me.size) {
   expects(me.rank < me.size, "tcp_rendezvous: the rank must be below the size of its world, ", me.size, ", not ",
           me.rank);
   if (me.rank == 0) {

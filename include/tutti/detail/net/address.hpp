@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/detail/base/linkage.hpp>
+#include <tutti/extend/host_port.hpp>
 
 #include <cstdint>
 #include <string>
@@ -11,14 +12,6 @@
 
 /// Addresses and sockets of the Internet protocols, IPv4 and IPv6 alike.
 namespace tutti::inline v0_1_0::detail::net {
-
-/// "node7:29500", "10.0.0.1:80", "[fe80::1]:80": a name or number of a host, without brackets, and a port.
-struct host_port {
-  std::string host;
-  std::uint16_t port = 0;
-
-  friend bool operator==(host_port const&, host_port const&) = default;
-};
 
 /// Reads a decimal port, 0 to 65535. False: `text` is something else.
 [[nodiscard]] TUTTI_DECL bool parse_port(std::string_view text, std::uint16_t& port) noexcept;

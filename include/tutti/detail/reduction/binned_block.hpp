@@ -2,8 +2,8 @@
 #pragma once
 
 #include <tutti/detail/reduction/number.hpp>
+#include <tutti/extend/binned.hpp>
 #include <tutti/extend/types.hpp>
-#include <tutti/reduction/binned.hpp>
 
 #include <concepts>
 #include <cstddef>

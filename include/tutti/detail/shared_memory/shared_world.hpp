@@ -13,7 +13,7 @@
 #include <tutti/extend/expects.hpp>
 #include <tutti/extend/outcome.hpp>
 #include <tutti/extend/rendezvous.hpp>
-#include <tutti/transport/shared_memory_options.hpp>
+#include <tutti/extend/shared_memory_options.hpp>
 
 #include <span>
 #include <string>

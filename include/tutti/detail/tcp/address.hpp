@@ -5,7 +5,7 @@
 #include <tutti/detail/net/address.hpp>
 #include <tutti/detail/tcp/hello.hpp>
 #include <tutti/extend/rendezvous.hpp>
-#include <tutti/transport/tcp_options.hpp>
+#include <tutti/extend/tcp_options.hpp>
 
 #include <string>
 #include <string_view>

@@ -6,8 +6,8 @@
 #include <tutti/detail/net/address.hpp>
 #include <tutti/detail/tcp/hello.hpp>
 #include <tutti/detail/tcp/waiter.hpp>
+#include <tutti/extend/tcp_options.hpp>
 #include <tutti/extend/time.hpp>
-#include <tutti/transport/tcp_options.hpp>
 
 #include <cstddef>
 

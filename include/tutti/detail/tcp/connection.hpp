@@ -6,8 +6,8 @@
 #include <tutti/detail/tcp/frame_writer.hpp>
 #include <tutti/detail/tcp/hello.hpp>
 #include <tutti/detail/tcp/tuning.hpp>
+#include <tutti/extend/tcp_options.hpp>
 #include <tutti/extend/time.hpp>
-#include <tutti/transport/tcp_options.hpp>
 
 namespace tutti::inline v0_1_0::detail::net {
 

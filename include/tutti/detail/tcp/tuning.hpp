@@ -2,10 +2,20 @@
 #pragma once
 
 #include <tutti/detail/base/linkage.hpp>
+#include <tutti/detail/core/deadline.hpp>
+#include <tutti/extend/tcp_options.hpp>
 #include <tutti/extend/time.hpp>
-#include <tutti/transport/tcp_options.hpp>
 
 namespace tutti::inline v0_1_0::detail::net {
+
+/// Returns the options with times that may be added to others.
+/// @throws precondition_error if one is negative
+[[nodiscard]] inline tcp_options with_finite_times(tcp_options o) {
+  for (duration* const d : {&o.handshake, &o.connect, &o.silence, &o.linger}) {
+    *d = finite_patience(*d);
+  }
+  return o;
+}
 
 /// Makes a socket notice that the other host has vanished while nothing is under way.
 TUTTI_DECL void keep_alive(int fd, duration silence) noexcept;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/topology/timing.hpp>
 #include <tutti/detail/tuning/profile.hpp>
+#include <tutti/detail/tuning/timing.hpp>
 #include <tutti/extend/host_map.hpp>
 #include <tutti/extend/memory_kind.hpp>
 #include <tutti/extend/operation.hpp>

@@ -4,7 +4,7 @@
 #include <tutti/detail/topology/table.hpp>
 #include <tutti/detail/verify/contents.hpp>
 #include <tutti/detail/verify/loans.hpp>
-#include <tutti/topology/verdict.hpp>
+#include <tutti/extend/verdict.hpp>
 
 namespace tutti::inline v0_1_0::detail::symbolic {
 

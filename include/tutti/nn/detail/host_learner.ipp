@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/reduction/deposit.hpp>
 #include <tutti/extend/expects.hpp>
 #include <tutti/nn/detail/host_learner.hpp>
 #include <tutti/nn/loss/softmax_cross_entropy.hpp>
+#include <tutti/reduction/reproducible_sum.hpp>
 
 #include <algorithm>
 #include <utility>

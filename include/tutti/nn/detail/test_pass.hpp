@@ -2,12 +2,12 @@
 #pragma once
 
 #include <tutti/detail/base/linkage.hpp>
+#include <tutti/extend/binned.hpp>
 #include <tutti/extend/types.hpp>
 #include <tutti/nn/data/image_source.hpp>
 #include <tutti/nn/detail/data/batch_loader.hpp>
 #include <tutti/nn/extend/learner.hpp>
 #include <tutti/nn/loss/score.hpp>
-#include <tutti/reduction/binned.hpp>
 
 #include <array>
 #include <cstddef>

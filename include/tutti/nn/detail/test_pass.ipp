@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/reduction/deposit.hpp>
 #include <tutti/nn/data/sampler.hpp>
 #include <tutti/nn/detail/test_pass.hpp>
+#include <tutti/reduction/reproducible_sum.hpp>
 
 #include <algorithm>
 #include <numeric>

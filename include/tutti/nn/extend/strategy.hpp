@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/extend/binned.hpp>
 #include <tutti/extend/expects.hpp>
 #include <tutti/extend/packing.hpp>
 #include <tutti/extend/types.hpp>
 #include <tutti/nn/gradient_listener.hpp>
-#include <tutti/reduction/binned.hpp>
 
 #include <cstddef>
 #include <span>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/extend/binned.hpp>
 #include <tutti/extend/trace.hpp>
 #include <tutti/nn/extend/strategy.hpp>
-#include <tutti/reduction/binned.hpp>
 
 #include <cstddef>
 #include <span>

@@ -4,7 +4,7 @@
 #include <tutti/detail/core/owned.hpp>
 #include <tutti/extend/time.hpp>
 #include <tutti/extend/types.hpp>
-#include <tutti/simulation/simulated_network.hpp>
+#include <tutti/simulation/extend/simulated_network.hpp>
 
 #include <cstring>
 #include <span>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/extend/types.hpp>
-#include <tutti/simulation/simulated_network.hpp>
+#include <tutti/simulation/extend/simulated_network.hpp>
 
 #include <utility>
 #include <vector>

@@ -5,8 +5,8 @@
 #include <tutti/simulation/detail/processors.hpp>
 #include <tutti/simulation/detail/wires.hpp>
 #include <tutti/simulation/detail/world.hpp>
-#include <tutti/simulation/simulated_report.hpp>
-#include <tutti/simulation/simulation_options.hpp>
+#include <tutti/simulation/extend/simulated_report.hpp>
+#include <tutti/simulation/extend/simulation_options.hpp>
 
 #include <deque>
 #include <span>

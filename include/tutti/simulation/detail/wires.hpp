@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/simulation/simulated_network.hpp>
-#include <tutti/simulation/simulated_report.hpp>
+#include <tutti/simulation/extend/simulated_network.hpp>
+#include <tutti/simulation/extend/simulated_report.hpp>
 
 #include <cstddef>
 #include <vector>

@@ -7,7 +7,7 @@
 #include <tutti/extend/operation.hpp>
 #include <tutti/simulation/detail/helped_flow.hpp>
 #include <tutti/simulation/detail/messages.hpp>
-#include <tutti/simulation/simulated_network.hpp>
+#include <tutti/simulation/extend/simulated_network.hpp>
 
 #include <map>
 #include <unordered_map>

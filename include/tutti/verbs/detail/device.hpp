@@ -6,7 +6,7 @@
 #include <tutti/detail/core/descriptor.hpp>
 #include <tutti/extend/error.hpp>
 #include <tutti/verbs/detail/handle.hpp>
-#include <tutti/verbs/verbs_options.hpp>
+#include <tutti/verbs/extend/verbs_options.hpp>
 
 #include <algorithm>
 #include <arpa/inet.h>

@@ -21,12 +21,12 @@ class in_process_nic final : public nic::in_process_device {
     device::enable(registers_, place_of(0));
   }
 
-  void take(std::uint32_t from, std::span<std::byte const> packet, nic::in_process_network&) override {
+  void take(std::uint32_t from, std::span<std::byte const> packet, nic::in_process_medium&) override {
     std::array<std::byte, frame::most> bytes;
     std::size_t const size = frame::write({.from = place_of(from), .to = place_of(0), .payload = packet}, bytes.data());
     model_.give(std::span(bytes).first(size));
   }
-  void settle(nic::in_process_network& net) override {
+  void settle(nic::in_process_medium& net) override {
     model_.settle();
     for (auto& all = model_.sent(); !all.empty(); all.pop()) {
       frame::datagram d;
@@ -56,5 +56,5 @@ class in_process_nic final : public nic::in_process_device {
 }  // namespace
 
 std::unique_ptr<nic::in_process_device> device_under_test(nic::in_process_options const& o) {
-  return std::make_unique<in_process_nic>(o.seed);
+  return std::make_unique<in_process_nic>(o.packets.seed);
 }

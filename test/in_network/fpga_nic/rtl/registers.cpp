@@ -3,7 +3,7 @@
 #include <hardware/fpga_nic/registers/device.hpp>
 #include <hardware/fpga_nic/registers/model.hpp>
 #include <hardware/fpga_nic/registers/xdma.hpp>
-#include <tutti/in_network/detail/udp/protocol.hpp>
+#include <tutti/in_network/detail/fpga_nic/commands.hpp>
 #include <tutti/in_network/detail/udp/seal.hpp>
 
 #include <boost/test/unit_test.hpp>

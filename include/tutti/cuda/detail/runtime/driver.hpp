@@ -4,12 +4,12 @@
 #include <tutti/cuda/detail/device/driver.hpp>
 #include <tutti/cuda/detail/device/kernels.hpp>
 #include <tutti/cuda/detail/runtime/block.hpp>
-#include <tutti/cuda/detail/runtime/check.hpp>
 #include <tutti/cuda/detail/runtime/current_device.hpp>
 #include <tutti/cuda/detail/runtime/memory_handle.hpp>
 #include <tutti/cuda/detail/runtime/unused_memory.hpp>
-#include <tutti/cuda/devices.hpp>
-#include <tutti/cuda/stream.hpp>
+#include <tutti/cuda/extend/devices.hpp>
+#include <tutti/cuda/extend/error.hpp>
+#include <tutti/cuda/extend/stream.hpp>
 #include <tutti/extend/expects.hpp>
 
 #include <cstddef>

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <tutti/cuda/detail/device/stager.hpp>
-#include <tutti/cuda/detail/runtime/check.hpp>
 #include <tutti/cuda/detail/runtime/current_device.hpp>
 #include <tutti/cuda/detail/runtime/stream_memory.hpp>
 #include <tutti/cuda/detail/runtime/unused_memory.hpp>
-#include <tutti/cuda/devices.hpp>
-#include <tutti/cuda/stream.hpp>
+#include <tutti/cuda/extend/devices.hpp>
+#include <tutti/cuda/extend/error.hpp>
+#include <tutti/cuda/extend/stream.hpp>
 
 #include <cstddef>
 #include <cstdint>

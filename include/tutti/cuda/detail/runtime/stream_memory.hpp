@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/cuda/detail/runtime/check.hpp>
+#include <tutti/cuda/extend/error.hpp>
 
 #include <cstdint>
 #include <cuda.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/cuda/detail/runtime/check.hpp>
 #include <tutti/cuda/detail/runtime/current_device.hpp>
+#include <tutti/cuda/extend/error.hpp>
 #include <tutti/detail/core/inheritance.hpp>
 
 #include <cstddef>

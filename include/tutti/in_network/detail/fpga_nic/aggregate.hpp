@@ -2,8 +2,8 @@
 #pragma once
 
 #include <tutti/extend/network_operation.hpp>
+#include <tutti/in_network/detail/fpga_nic/commands.hpp>
 #include <tutti/in_network/detail/fpga_nic/worker_set.hpp>
-#include <tutti/in_network/detail/udp/protocol.hpp>
 
 #include <array>
 #include <cstdint>

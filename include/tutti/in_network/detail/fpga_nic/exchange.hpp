@@ -3,9 +3,9 @@
 
 #include <tutti/extend/message.hpp>
 #include <tutti/extend/time.hpp>
+#include <tutti/in_network/detail/fpga_nic/commands.hpp>
 #include <tutti/in_network/detail/fpga_nic/job_terms.hpp>
 #include <tutti/in_network/detail/fpga_nic/worker_set.hpp>
-#include <tutti/in_network/detail/udp/protocol.hpp>
 
 #include <algorithm>
 #include <array>

@@ -4,8 +4,8 @@
 #include <tutti/detail/core/untouched_memory.hpp>
 #include <tutti/detail/reduction/kernel.hpp>
 #include <tutti/in_network/detail/fpga_nic/block.hpp>
+#include <tutti/in_network/detail/fpga_nic/commands.hpp>
 #include <tutti/in_network/detail/fpga_nic/weight_step.hpp>
-#include <tutti/in_network/detail/udp/protocol.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <tutti/extend/time.hpp>
+#include <tutti/in_network/detail/fpga_nic/commands.hpp>
 #include <tutti/in_network/detail/fpga_nic/rack_places.hpp>
 #include <tutti/in_network/detail/fpga_nic/slot_table.hpp>
-#include <tutti/in_network/detail/udp/protocol.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -11,7 +11,7 @@
 #include <tutti/in_network/detail/udp/pace.hpp>
 #include <tutti/in_network/detail/udp/port.hpp>
 #include <tutti/in_network/detail/udp/seal.hpp>
-#include <tutti/in_network/fpga_nic_options.hpp>
+#include <tutti/in_network/extend/fpga_nic_options.hpp>
 
 #include <cstddef>
 #include <cstdint>

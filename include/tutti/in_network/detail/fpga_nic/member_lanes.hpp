@@ -6,7 +6,7 @@
 #include <tutti/in_network/detail/fpga_nic/member_servers.hpp>
 #include <tutti/in_network/detail/fpga_nic/weight_exchange.hpp>
 #include <tutti/in_network/detail/udp/pace.hpp>
-#include <tutti/in_network/fpga_nic_options.hpp>
+#include <tutti/in_network/extend/fpga_nic_options.hpp>
 
 #include <algorithm>
 #include <array>

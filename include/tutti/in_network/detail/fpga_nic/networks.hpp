@@ -4,13 +4,14 @@
 #include <tutti/detail/base/number_text.hpp>
 #include <tutti/detail/core/node_identity.hpp>
 #include <tutti/detail/net/address.hpp>
-#include <tutti/detail/net/nonce.hpp>
 #include <tutti/extend/expects.hpp>
 #include <tutti/extend/rendezvous.hpp>
-#include <tutti/in_network/detail/fpga_nic/in_process_port.hpp>
+#include <tutti/in_network/detail/fpga_nic/in_process_network.hpp>
+#include <tutti/in_network/detail/udp/in_process_port.hpp>
 #include <tutti/in_network/detail/udp/key_file.hpp>
+#include <tutti/in_network/detail/udp/networks.hpp>
 #include <tutti/in_network/detail/udp/udp_port.hpp>
-#include <tutti/in_network/fpga_nic_options.hpp>
+#include <tutti/in_network/extend/fpga_nic_options.hpp>
 
 #include <cstdint>
 #include <cstdlib>
@@ -33,21 +34,6 @@ concept network = port<typename N::port> && requires(N& n, std::string const& te
   { n.address_of(text) } -> std::same_as<typename N::port::address>;
   { n.seal() } -> std::same_as<fpga_nic::seal const&>;
 };
-
-/// The name of a new job.
-[[nodiscard]] inline std::uint32_t draw_job() {
-  return static_cast<std::uint32_t>(net::draw_number());
-}
-
-/// The number by which the other members reach this one.
-template <rendezvous M>
-[[nodiscard]] std::string host_of(M const& meet) {
-  if constexpr (on_one_host<M>) {
-    return net::loopback_host();
-  } else {
-    return meet.local_host();
-  }
-}
 
 /// UDP: the device is a soft switch, or hardware.
 class udp_network {
@@ -92,7 +78,7 @@ class udp_network {
     return !said.empty() || set == nullptr ? said : set;
   }
   [[nodiscard]] static net::address number_of(std::string const& text) {
-    net::host_port at;
+    host_port at;
     if (!net::parse(text, at)) {
       throw error(failure::join,
                   "fpga_nic: the address of a device is host:port or [v6]:port, not \"" + text +
@@ -116,11 +102,6 @@ class udp_network {
   std::string rack_;
 };
 
-/// The network that a transport works with: the one that it was given, or what that one stands for.
-template <class N>
-struct network_of {
-  using type = N;
-};
 template <>
 struct network_of<device_over_udp> {
   using type = udp_network;

@@ -3,9 +3,9 @@
 
 #include <tutti/extend/message.hpp>
 #include <tutti/extend/types.hpp>
+#include <tutti/in_network/detail/fpga_nic/commands.hpp>
 #include <tutti/in_network/detail/fpga_nic/job_terms.hpp>
 #include <tutti/in_network/detail/udp/port.hpp>
-#include <tutti/in_network/detail/udp/protocol.hpp>
 
 #include <array>
 #include <cstddef>

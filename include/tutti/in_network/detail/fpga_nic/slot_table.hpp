@@ -5,10 +5,10 @@
 #include <tutti/detail/reduction/fold.hpp>
 #include <tutti/in_network/detail/fpga_nic/aggregate.hpp>
 #include <tutti/in_network/detail/fpga_nic/block.hpp>
+#include <tutti/in_network/detail/fpga_nic/commands.hpp>
 #include <tutti/in_network/detail/fpga_nic/held_weights.hpp>
 #include <tutti/in_network/detail/fpga_nic/rack_places.hpp>
 #include <tutti/in_network/detail/fpga_nic/verdict.hpp>
-#include <tutti/in_network/detail/udp/protocol.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/reduction/saturating_sum.hpp>
 

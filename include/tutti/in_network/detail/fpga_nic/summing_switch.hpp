@@ -2,12 +2,12 @@
 #pragma once
 
 #include <tutti/extend/time.hpp>
+#include <tutti/in_network/detail/fpga_nic/commands.hpp>
 #include <tutti/in_network/detail/fpga_nic/counters.hpp>
 #include <tutti/in_network/detail/fpga_nic/job.hpp>
 #include <tutti/in_network/detail/fpga_nic/sender.hpp>
 #include <tutti/in_network/detail/fpga_nic/slot_table.hpp>
 #include <tutti/in_network/detail/fpga_nic/switch_limits.hpp>
-#include <tutti/in_network/detail/udp/protocol.hpp>
 #include <tutti/in_network/detail/udp/seal.hpp>
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 
 #include <tutti/extend/time.hpp>
 #include <tutti/in_network/detail/fpga_nic/rack_places.hpp>
-#include <tutti/in_network/detail/udp/protocol.hpp>
+#include <tutti/in_network/detail/udp/packet.hpp>
 #include <tutti/in_network/detail/udp/siphash.hpp>
 
 #include <cstddef>

@@ -3,7 +3,7 @@
 
 #include <tutti/in_network/detail/fpga_nic/block_requests.hpp>
 #include <tutti/in_network/detail/fpga_nic/own_weights.hpp>
-#include <tutti/in_network/detail/udp/protocol.hpp>
+#include <tutti/in_network/detail/udp/packet.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -4,7 +4,7 @@
 #include <tutti/detail/core/product.hpp>
 #include <tutti/detail/reduction/kernel.hpp>
 #include <tutti/detail/reduction/number.hpp>
-#include <tutti/in_network/detail/udp/protocol.hpp>
+#include <tutti/in_network/detail/fpga_nic/commands.hpp>
 
 #include <bit>
 #include <cstddef>

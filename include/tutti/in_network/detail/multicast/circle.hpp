@@ -3,7 +3,7 @@
 
 #include <tutti/extend/types.hpp>
 #include <tutti/in_network/detail/udp/port.hpp>
-#include <tutti/in_network/udp_multicast_options.hpp>
+#include <tutti/in_network/extend/udp_multicast_options.hpp>
 
 #include <algorithm>
 #include <cstdint>

@@ -6,10 +6,10 @@
 #include <tutti/detail/net/address.hpp>
 #include <tutti/extend/expects.hpp>
 #include <tutti/extend/rendezvous.hpp>
-#include <tutti/in_network/detail/fpga_nic/in_process_port.hpp>
-#include <tutti/in_network/detail/fpga_nic/networks.hpp>
+#include <tutti/in_network/detail/udp/in_process_port.hpp>
+#include <tutti/in_network/detail/udp/networks.hpp>
 #include <tutti/in_network/detail/udp/udp_port.hpp>
-#include <tutti/in_network/udp_multicast_options.hpp>
+#include <tutti/in_network/extend/udp_multicast_options.hpp>
 
 #include <concepts>
 #include <cstdint>
@@ -62,23 +62,13 @@ class udp_network {
   port port_;
 };
 
-/// The network that a transport works with: the one that it was given, or what that one stands for.
-template <class N>
-struct network_of {
-  using type = N;
-};
-template <>
-struct network_of<group_over_udp> {
-  using type = udp_network;
-};
-
 /// A network within this process.
 class in_process_link {
  public:
   using port = fpga_nic::in_process_port;
 
   struct options {
-    fpga_nic::in_process_network* network = nullptr;
+    fpga_nic::in_process_medium* network = nullptr;
     bool hears_group = true;
   };
 
@@ -89,7 +79,7 @@ class in_process_link {
   [[nodiscard]] std::string card() const { return std::to_string(port_.local()); }
   [[nodiscard]] static std::uint32_t room() noexcept { return (std::numeric_limits<std::uint32_t>::max)(); }
   [[nodiscard]] static std::string choose_group(std::uint32_t) {
-    return std::to_string(fpga_nic::in_process_network::group);
+    return std::to_string(fpga_nic::in_process_medium::group);
   }
   [[nodiscard]] std::string join(std::string const&, std::span<std::string const>) const {
     return hears_group_ ? "" : "is told to hear no group";
@@ -99,9 +89,9 @@ class in_process_link {
   }
 
  private:
-  static fpga_nic::in_process_network& expect(options const& o) {
+  static fpga_nic::in_process_medium& expect(options const& o) {
     expects(o.network != nullptr,
-            "udp_multicast: options::network is null; give the in_process_network of this process");
+            "udp_multicast: options::network is null; give the in_process_medium of this process");
     return *o.network;
   }
 
@@ -110,6 +100,15 @@ class in_process_link {
 };
 
 }  // namespace tutti::detail::multicast
+
+namespace tutti::inline v0_1_0::detail::fpga_nic {
+
+template <>
+struct network_of<group_over_udp> {
+  using type = multicast::udp_network;
+};
+
+}  // namespace tutti::detail::fpga_nic
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/in_network/detail/multicast/networks.ipp>

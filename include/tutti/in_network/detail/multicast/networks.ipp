@@ -11,7 +11,7 @@
 namespace tutti::inline v0_1_0::detail::multicast {
 
 inline net::address group_address(std::string const& text) {
-  net::host_port at;
+  host_port at;
   bool const reads = net::parse(text, at);
   std::string const number = reads ? at.host.substr(0, at.host.find('.')) : "";
   bool const is_ipv6_group = reads && (at.host.starts_with("ff") || at.host.starts_with("FF"));
@@ -72,7 +72,7 @@ TUTTI_DECL std::string udp_network::join(std::string const& group, std::span<std
 }
 
 TUTTI_DECL fpga_nic::endpoint udp_network::address_of(std::string const& text) const {
-  net::host_port at;
+  host_port at;
   if (!net::parse(text, at)) {
     throw error(failure::join, "udp_multicast: an address is host:port or [v6]:port, not \"" + text + "\"");
   }

@@ -6,7 +6,7 @@
 #include <tutti/in_network/detail/multicast/early.hpp>
 #include <tutti/in_network/detail/multicast/incoming.hpp>
 #include <tutti/in_network/detail/multicast/outgoing.hpp>
-#include <tutti/in_network/detail/udp/protocol.hpp>
+#include <tutti/in_network/detail/udp/packet.hpp>
 
 #include <cstdint>
 

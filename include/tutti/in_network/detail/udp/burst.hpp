@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/in_network/detail/udp/endpoint.hpp>
-#include <tutti/in_network/detail/udp/protocol.hpp>
+#include <tutti/in_network/detail/udp/packet.hpp>
 #include <tutti/in_network/detail/udp/seal.hpp>
 
 #include <array>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/in_network/detail/udp/protocol.hpp>
+#include <tutti/in_network/detail/udp/packet.hpp>
 
 #include <concepts>
 #include <cstddef>

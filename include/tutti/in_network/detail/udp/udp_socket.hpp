@@ -4,7 +4,7 @@
 #include <tutti/detail/base/linkage.hpp>
 #include <tutti/detail/core/descriptor.hpp>
 #include <tutti/detail/net/address.hpp>
-#include <tutti/in_network/udp_options.hpp>
+#include <tutti/in_network/extend/udp_options.hpp>
 
 namespace tutti::inline v0_1_0::detail::fpga_nic {
 

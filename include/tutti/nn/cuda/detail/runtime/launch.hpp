@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/cuda/detail/device/combine.hpp>
-#include <tutti/cuda/detail/runtime/check.hpp>
+#include <tutti/cuda/error.hpp>
 #include <tutti/extend/bfloat16.hpp>
 #include <tutti/extend/half.hpp>
 #include <tutti/nn/cuda/detail/runtime/kernels.hpp>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/cuda/detail/runtime/check.hpp>
 #include <tutti/cuda/detail/runtime/current_device.hpp>
 #include <tutti/cuda/devices.hpp>
+#include <tutti/cuda/error.hpp>
 #include <tutti/cuda/stream.hpp>
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/in_network/detail/fpga_nic/in_process_network.hpp>
+#include <tutti/in_network/detail/udp/in_process_medium.hpp>
 #include <tutti/in_network/detail/udp/port.hpp>
 
 #include <cstddef>
@@ -9,13 +9,13 @@
 
 namespace tutti::inline v0_1_0::detail::fpga_nic {
 
-/// A port of an in-process network, which it does not outlive.
+/// A port of an in-process medium, which it does not outlive.
 class in_process_port {
  public:
-  using address = in_process_network::address;
+  using address = in_process_medium::address;
 
-  /// @pre 1 <= at <= the ports of the network, and no other port is there
-  in_process_port(in_process_network& of, address at) : network_(of), at_(at) {
+  /// @pre 1 <= at <= the ports of the medium, and no other port is there
+  in_process_port(in_process_medium& of, address at) : network_(of), at_(at) {
     outgoing_.room.resize(burst);
     come_.room.resize(of.inbox());
   }
@@ -62,10 +62,10 @@ class in_process_port {
  private:
   static constexpr std::size_t burst = 64;
 
-  in_process_network& network_;
+  in_process_medium& network_;
   address at_;
-  in_process_network::datagrams outgoing_;
-  in_process_network::datagrams come_;
+  in_process_medium::datagrams outgoing_;
+  in_process_medium::datagrams come_;
   port_counters counters_;
 };
 

@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <span>
 
-/// What ranks and a device in the network send each other (docs/hardware/fpga-nic-protocol.md). A packet is a header of
-/// 22 bytes and a payload, little-endian; a sealed one ends with a tag (seal.hpp).
+/// Packets between ranks and a device in the network (docs/hardware/fpga-nic-protocol.md), or among ranks. A packet is
+/// a header of 22 bytes and a payload, little-endian; a sealed one ends with a tag (seal.hpp).
 namespace tutti::inline v0_1_0::detail::fpga_nic {
 
 inline constexpr std::uint8_t protocol_version = 1;
@@ -18,9 +18,11 @@ inline constexpr std::size_t header_bytes = 22;
 inline constexpr std::size_t most_payload = 1024;  ///< of elements
 inline constexpr std::size_t block_bytes = 1024;   ///< of the weights of a key
 inline constexpr std::size_t tag_bytes = 8;
+// Payloads of commands to a device, which fpga_nic/commands.hpp reads:
+inline constexpr std::size_t terms_bytes = 6;
+inline constexpr std::size_t rack_place_bytes = 2;
+inline constexpr std::size_t update_terms_bytes = 16;  ///< behind the elements
 inline constexpr unsigned most_workers = 255;
-inline constexpr unsigned most_workers_in_order = 8;  ///< whose contributions are added in rank order
-inline constexpr unsigned most_racks = most_workers_in_order;
 
 enum class kind : std::uint8_t {
   join = 1,        ///< payload: `terms`; with `flag::of_racks` also a `rack_place`
@@ -38,16 +40,6 @@ enum class kind : std::uint8_t {
   progress = 14,  ///< payload: a bitmap of packets that the sender lacks, from `sequence` on
   ask = 15,       ///< how far the receiver has come; answered by `progress`
 };
-
-enum class refusal : std::uint8_t {
-  mismatch = 1,     ///< another worker, named in the header, has said something else
-  unknown = 2,      ///< the job, or the sender in it: join again
-  no_slots = 3,     ///< there is no memory for the job, or a block of this key, or no slot of this number
-  late = 4,         ///< the slot has gone on to a later sequence
-  unsupported = 5,  ///< the operation, or rank order of so many
-  no_weights = 6,   ///< there is no block of this key, or it is of another version
-};
-inline constexpr std::size_t refusals = 7;  ///< one more than the largest
 
 namespace flag {
 inline constexpr std::uint16_t phase = 1U << 0;          ///< which of the two versions of the slot
@@ -77,45 +69,7 @@ struct header {
   friend constexpr bool operator==(header const&, header const&) = default;
 };
 
-/// True for a refusal of a join that asks for it again, with the fingerprint that the refusal has.
-[[nodiscard]] constexpr bool asks_for_proof(header const& h, refusal why) noexcept {
-  return h.kind == kind::refuse && why == refusal::unknown && h.operation == network_operation::none &&
-         !h.has(flag::keyed) && h.fingerprint != 0;
-}
-
-/// What a worker asks for when it joins, and what it gets.
-struct terms {
-  static constexpr std::size_t bytes = 6;
-
-  std::uint32_t lease_ms = 0;    ///< a worker that sends nothing for this long is forgotten
-  std::uint16_t slot_count = 0;  ///< of the whole job
-
-  friend constexpr bool operator==(terms const&, terms const&) = default;
-};
-
-/// Which rack a member is of, where each has a switch, and of how many.
-struct rack_place {
-  static constexpr std::size_t bytes = 2;
-
-  std::uint8_t rack = 0;
-  std::uint8_t racks = 0;  ///< 0: there are none
-
-  [[nodiscard]] constexpr bool exists() const noexcept { return racks != 0; }
-  friend constexpr bool operator==(rack_place const&, rack_place const&) = default;
-};
-
-/// What is to become of the sum of an update's contributions: behind the elements in the payload of each.
-struct update_terms {
-  static constexpr std::size_t bytes = 16;
-
-  std::uint32_t key = 0;      ///< of the block
-  std::uint32_t version = 0;  ///< of the block before the update
-  std::uint32_t rate = 0;     ///< the bits of a float
-  std::uint32_t decay = 0;    ///< the bits of a float
-
-  friend constexpr bool operator==(update_terms const&, update_terms const&) = default;
-};
-inline constexpr std::size_t most_packet = header_bytes + most_payload + update_terms::bytes + tag_bytes;
+inline constexpr std::size_t most_packet = header_bytes + most_payload + update_terms_bytes + tag_bytes;
 
 /// The header and payload of a packet that is well formed.
 struct packet {
@@ -150,39 +104,6 @@ constexpr void write(header const& h, std::byte* to) noexcept {
   put(to + 19, h.workers);
   put(to + 20, h.flags);
 }
-constexpr void write(terms const& t, std::byte* to) noexcept {
-  put(to, t.lease_ms);
-  put(to + 4, t.slot_count);
-}
-
-constexpr void write(update_terms const& t, std::byte* to) noexcept {
-  put(to, t.key);
-  put(to + 4, t.version);
-  put(to + 8, t.rate);
-  put(to + 12, t.decay);
-}
-
-/// @pre the payload of a well-formed contribution to an update
-[[nodiscard]] constexpr update_terms read_update_terms(std::span<std::byte const> payload) noexcept {
-  std::byte const* const at = payload.data() + payload.size() - update_terms::bytes;
-  return {get<std::uint32_t>(at), get<std::uint32_t>(at + 4), get<std::uint32_t>(at + 8), get<std::uint32_t>(at + 12)};
-}
-/// @pre the payload of a well-formed `join` or `joined`
-[[nodiscard]] constexpr terms read_terms(std::span<std::byte const> payload) noexcept {
-  return {get<std::uint32_t>(payload.data()), get<std::uint16_t>(payload.data() + 4)};
-}
-constexpr void write(rack_place const& at, std::byte* to) noexcept {
-  put(to, at.rack);
-  put(to + 1, at.racks);
-}
-/// @pre the payload of a well-formed `join` of a rack's member
-[[nodiscard]] constexpr rack_place read_place(std::span<std::byte const> payload) noexcept {
-  return {get<std::uint8_t>(payload.data() + terms::bytes), get<std::uint8_t>(payload.data() + terms::bytes + 1)};
-}
-/// @pre the payload of a well-formed `refuse`
-[[nodiscard]] constexpr refusal read_refusal(std::span<std::byte const> payload) noexcept {
-  return static_cast<refusal>(payload[0]);
-}
 
 /// Bytes of a bitmap of workers.
 [[nodiscard]] constexpr std::size_t bitmap_bytes(unsigned workers) noexcept {
@@ -203,7 +124,7 @@ constexpr void write(rack_place const& at, std::byte* to) noexcept {
 /// Whether a packet of this kind may have a payload of this length.
 [[nodiscard]] constexpr bool fits(header const& h) noexcept {
   if (has_terms(h)) {
-    return !h.has(flag::keyed) && h.length == block_bytes + update_terms::bytes;
+    return !h.has(flag::keyed) && h.length == block_bytes + update_terms_bytes;
   }
   if (h.has(flag::keyed) && h.kind != kind::query && h.kind != kind::refuse) {
     bool const is_all = h.length == block_bytes;
@@ -211,9 +132,9 @@ constexpr void write(rack_place const& at, std::byte* to) noexcept {
   }
   switch (h.kind) {
     case kind::join:
-      return h.length == terms::bytes + (h.has(flag::of_racks) ? rack_place::bytes : 0);
+      return h.length == terms_bytes + (h.has(flag::of_racks) ? rack_place_bytes : 0);
     case kind::joined:
-      return h.length == terms::bytes;
+      return h.length == terms_bytes;
     case kind::leave:
     case kind::end:
     case kind::query:

@@ -3,16 +3,14 @@
 
 #include <tutti/detail/base/number_text.hpp>
 #include <tutti/detail/bootstrap/directory.hpp>
+#include <tutti/detail/bootstrap/environment_reader.hpp>
 #include <tutti/detail/bootstrap/hosts.hpp>
 #include <tutti/detail/bootstrap/node_list.hpp>
-#include <tutti/extend/environment.hpp>
 #include <tutti/extend/error.hpp>
-#include <tutti/extend/member.hpp>
 
 #include <optional>
 #include <string_view>
 #include <sys/stat.h>
-#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -312,7 +310,7 @@ class environment_reader {
 
   /// A name or a number of a host; one in brackets is meant without them.
   [[nodiscard]] TUTTI_COLD static std::string host(char const* name, std::string const& text) {
-    if (net::host_port both; net::parse(text, both)) {
+    if (host_port both; net::parse(text, both)) {
       fail(std::string(name) + "=" + text + " has a port in it: set TUTTI_MASTER_PORT to that");
     }
     bool const bracketed = text.size() > 2 && text.front() == '[' && text.back() == ']';
@@ -352,11 +350,3 @@ TUTTI_DECL environment read_environment(char const* const* variables, long paren
 }
 
 }  // namespace tutti::detail
-
-namespace tutti::inline v0_1_0 {
-
-TUTTI_DECL environment read_environment() {
-  return detail::read_environment(::environ, ::getppid(), host_name());
-}
-
-}  // namespace tutti

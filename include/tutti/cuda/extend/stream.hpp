@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/cuda/extend/error.hpp>
+
+#include <string>
+#include <utility>
+
+namespace tutti::inline v0_1_0::cuda {
+
+/// A queue of work for the current device: what is put into it runs in that order, while the host goes on. A
+/// cudaStream_t, of its own or of others.
+///
+/// Thread safety: that of CUDA's streams; one thread at a time moves or destroys it.
+class stream {
+ public:
+  /// A new one, which does not wait for the default stream. @throws cuda::error
+  stream() : is_own_(true) {
+    detail::cuda::examine(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking),
+                          [] { return std::string("making a stream of CUDA"); });
+  }
+  /// One of the caller's, which outlives this.
+  explicit stream(cudaStream_t s) noexcept : stream_(s) {}
+  /// Takes what the other one stands for.
+  stream(stream&& other) noexcept
+      : stream_(std::exchange(other.stream_, nullptr)), is_own_(std::exchange(other.is_own_, false)) {}
+  /// Takes over the other's value, and releases that of before.
+  stream& operator=(stream&& other) noexcept {
+    std::swap(stream_, other.stream_);
+    std::swap(is_own_, other.is_own_);
+    return *this;
+  }
+  /// What is in it still runs; a stream of its own is given back after that.
+  ~stream() {
+    if (is_own_) {
+      static_cast<void>(cudaStreamDestroy(stream_));
+    }
+  }
+
+  /// CUDA's handle.
+  [[nodiscard]] cudaStream_t native() const noexcept { return stream_; }
+
+  /// Blocks until all that is in it has run. @throws cuda::error if some of it failed
+  void wait() const {
+    detail::cuda::examine(cudaStreamSynchronize(stream_), [] { return std::string("waiting for a stream of CUDA"); });
+  }
+
+ private:
+  cudaStream_t stream_ = nullptr;
+  bool is_own_ = false;
+};
+
+}  // namespace tutti::cuda

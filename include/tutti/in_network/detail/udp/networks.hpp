@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/net/address.hpp>
+#include <tutti/detail/net/nonce.hpp>
+#include <tutti/extend/rendezvous.hpp>
+
+#include <cstdint>
+#include <string>
+
+namespace tutti::inline v0_1_0::detail::fpga_nic {
+
+/// The network that a transport works with: the one that it was given, or what that one stands for.
+template <class N>
+struct network_of {
+  using type = N;
+};
+
+/// The name of a new job.
+[[nodiscard]] inline std::uint32_t draw_job() {
+  return static_cast<std::uint32_t>(net::draw_number());
+}
+
+/// The number by which the other members reach this one.
+template <rendezvous M>
+[[nodiscard]] std::string host_of(M const& meet) {
+  if constexpr (on_one_host<M>) {
+    return net::loopback_host();
+  } else {
+    return meet.local_host();
+  }
+}
+
+}  // namespace tutti::detail::fpga_nic

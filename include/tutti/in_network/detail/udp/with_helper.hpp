@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/transport/over_host.hpp>
+#include <tutti/extend/message.hpp>
+#include <tutti/extend/transport.hpp>
+#include <tutti/in_network/detail/udp/networks.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace tutti::inline v0_1_0::detail::fpga_nic {
+
+/// Forwards the messages of ranks to Host, and those of the helper, a device or a group, to the transport `Self`, which
+/// derives from this: a lane of its member, which has a port in the network, begins and ends with one of Host.
+///
+/// `Self` has `is_member()`, false where there is no helper and Host does all, `lanes()` of its member,
+/// `look_for_ranks` that a lane waits for, and `give`, `is_given`, `take` and `end_take` in place of `send`,
+/// `released`, `view` and `release`.
+///
+/// @tparam Member the type of a member with such a port
+template <class Self, transport Host, class Network, template <class> class Member>
+class with_helper : public over_host<Host> {
+ public:
+  using over_host<Host>::now;
+  using over_host<Host>::size;
+
+  /// Opens a flow, as part of a call; at most one is open on a lane.
+  void begin(flow s, call const& what) {
+    host_.begin(s, what);
+    if (s.lane < collective_lanes && self().is_member()) {
+      self().lanes().begin(s, what.fingerprint());
+    }
+  }
+  /// Closes a flow whose messages are all done with.
+  void end(flow s) {
+    host_.end(s);
+    if (s.lane < collective_lanes && self().is_member()) {
+      self().lanes().end(s);
+    }
+  }
+
+  /// Offers a message, or the rest of one, and returns how many bytes were accepted; never waits.
+  [[nodiscard]] sent send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule) {
+    if (peer < size()) {
+      return host_.send(peer, s, bytes, granule);
+    }
+    return host_.fault() ? sent{} : self().give(s, bytes, granule);
+  }
+  /// True if the buffer of what was sent under this ticket is free.
+  [[nodiscard]] bool released(rank_type peer, flow s, ticket k) {
+    return peer < size() ? host_.released(peer, s, k) : self().is_given(s);
+  }
+  /// @throws error(failure::mismatch) if another rank has called something else
+  [[nodiscard]] chunk view(rank_type peer, flow s, wanted const& w) {
+    if (peer < size()) {
+      return host_.view(peer, s, w);
+    }
+    return host_.fault() ? chunk{} : self().take(s, w);
+  }
+  /// Gives back what `view` has shown.
+  void release(rank_type peer, flow s) {
+    if (peer < size()) {
+      host_.release(peer, s);
+    } else {
+      self().end_take(s);
+    }
+  }
+
+  /// Advances what is under way; never waits.
+  void poll() {
+    host_.poll();
+    if (self().is_member()) {
+      member_->advance(now());
+    }
+  }
+  /// Returns a descriptor that becomes readable when there may be something to do; poll once more, then sleep.
+  [[nodiscard]] int arm() { return self().is_member() ? this->arm_with(network_.open().descriptor()) : host_.arm(); }
+  /// Finds peers that are gone, by system calls: for every few milliseconds of waiting.
+  void look() {
+    host_.look();
+    if (self().is_member()) {
+      member_->look(now());
+      for (std::uint32_t lane = 0; lane != collective_lanes && !host_.fault(); ++lane) {
+        self().look_for_ranks(lane);
+      }
+    }
+  }
+  /// Returns when nothing works in this rank's memory any more; called after a fault.
+  void quiesce() {
+    if (self().is_member()) {
+      self().lanes().drop();
+    }
+    host_.quiesce();
+  }
+
+ protected:
+  using network_type = typename network_of<Network>::type;
+  using member_type = Member<typename network_type::port>;
+  using over_host<Host>::host_;
+
+  template <class M, class Options>
+  with_helper(M& meet, Options const& o) : over_host<Host>(meet, o.host), network_(meet, o.network) {}
+  ~with_helper() = default;
+
+  /// The chunk of a message without bytes.
+  [[nodiscard]] static chunk empty_chunk() noexcept {
+    static constexpr std::byte nothing{};
+    return {&nothing, 0};
+  }
+
+  network_type network_;
+  std::optional<member_type> member_;  ///< none: there is no helper
+
+ private:
+  [[nodiscard]] Self& self() noexcept { return static_cast<Self&>(*this); }
+};
+
+}  // namespace tutti::detail::fpga_nic

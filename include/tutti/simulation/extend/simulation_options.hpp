@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/extend/expects.hpp>
+#include <tutti/simulation/extend/simulated_network.hpp>
+
+#include <vector>
+
+namespace tutti::inline v0_1_0 {
+
+/// What goes wrong in a simulated world, and when. Ranks are those of the whole world.
+struct simulated_faults {
+  /// Everything that this rank's processor does takes `times` as long.
+  struct slowness {
+    /// The rank that is slow.
+    rank_type rank;
+    double times;  ///< how much slower
+  };
+  /// This rank's processor stands still for a while.
+  struct pause {
+    /// The rank that stands still.
+    rank_type rank;
+    picoseconds at;       ///< when it stops
+    picoseconds lasting;  ///< for how long
+  };
+  /// Every message to and from this host takes `extra` longer.
+  struct lag {
+    std::uint32_t host;  ///< its number in the network
+    picoseconds extra;   ///< by how much
+  };
+  /// This rank dies. What has left it by then arrives; others can find it dead `detection` later.
+  struct death {
+    /// The rank that dies.
+    rank_type rank;
+    picoseconds at;  ///< when it dies
+  };
+
+  std::vector<slowness> slow{};  ///< ranks that are slow
+  std::vector<pause> pauses{};   ///< ranks that stop for a while
+  std::vector<lag> lags{};       ///< hosts that are far away
+  std::vector<death> deaths{};   ///< ranks that die
+  /// How long a death stays unknown.
+  picoseconds detection = std::chrono::milliseconds(1);
+
+  /// The part of all messages between hosts that is lost behind the sender's interface, by the throw
+  /// of dice that start from `seed`.
+  double loss = 0;
+  std::uint64_t seed = 1;  ///< where the dice start
+  /// Like a reliable transport, the sender's sends again after this time; those that come behind on
+  /// the same lane wait.
+  picoseconds resend = std::chrono::milliseconds(1);
+  /// After this number of times it is lost for good, and all that is left is the deadline.
+  std::uint32_t attempts = 16;
+};
+
+/// How a simulation is run.
+struct simulation_options {
+  placement place{};                                 ///< the host of each rank; empty: in_order
+  simulated_faults faults{};                         ///< what goes wrong
+  std::uint32_t window = 1024;                       ///< messages under way from a rank to another, on each lane
+  picoseconds look = std::chrono::nanoseconds(50);   ///< what asking the network for messages takes (`test`, `poll`)
+  std::size_t stack_bytes = std::size_t{256} << 10;  ///< of each rank's program; only what is used takes memory
+};
+
+namespace detail {
+
+/// The options with what was left out.
+/// @throws precondition_error if network, placement and faults do not fit each other
+[[nodiscard]] inline simulation_options complete(simulation_options o, simulated_network const& net, rank_type ranks) {
+  expects(ranks != 0 && ranks < 1U << 24, "simulation: a world must have from 1 to 2^24 - 1 ranks, not ", ranks);
+  expects(!net.hosts.empty(), "simulation: the network must have 1 host or more, not 0");
+  for (simulated_network::host const& h : net.hosts) {
+    expects(h.on < net.switches.size(), "simulation: a host is on switch ", h.on, ", and there are ",
+            net.switches.size(), ", counted from 0");
+  }
+  for (std::size_t i = 0; i < net.switches.size(); ++i) {
+    expects(
+        (i == 0) == (net.switches[i].parent == simulated_network::none) && (i == 0 || net.switches[i].parent < i),
+        "simulation: switch 0 must be the root, and every other switch come behind its parent; the parent of switch ",
+        i, " is ", net.switches[i].parent);
+  }
+  if (o.place.empty()) {
+    o.place = in_order(net, ranks);
+  }
+  expects(o.place.size() == ranks, "simulation: the placement must name a host for each of the ", ranks,
+          " ranks, not for ", o.place.size());
+  for (std::uint32_t const host : o.place) {
+    expects(host < net.hosts.size(), "simulation: a rank is placed on host ", host, ", and there are ",
+            net.hosts.size(), ", counted from 0");
+  }
+  expects(o.window != 0, "simulation: the window must be 1 message or more, not 0");
+  auto const exists = [](char const* what, std::size_t which, std::size_t of) {
+    expects(which < of, "simulation: a fault names ", what, " ", which, ", and there are ", of, ", counted from 0");
+  };
+  for (auto const& f : o.faults.slow) {
+    exists("rank", f.rank, ranks);
+  }
+  for (auto const& f : o.faults.pauses) {
+    exists("rank", f.rank, ranks);
+  }
+  for (auto const& f : o.faults.lags) {
+    exists("host", f.host, net.hosts.size());
+  }
+  for (auto const& f : o.faults.deaths) {
+    exists("rank", f.rank, ranks);
+  }
+  return o;
+}
+
+}  // namespace detail
+
+}  // namespace tutti
