@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/communicator/untyped_operation.hpp>
 #include <tutti/detail/core/deadline.hpp>
-#include <tutti/detail/core/pending.hpp>
 
-#include <atomic>
 #include <utility>
 
 namespace tutti::inline v0_1_0 {
@@ -31,7 +30,7 @@ namespace tutti::inline v0_1_0 {
 class request {
  public:
   request() noexcept = default;
-  explicit request(detail::pending& operation) noexcept : operation_(&operation) { keep(); }
+  explicit request(detail::untyped_operation& operation) noexcept : operation_(&operation) { keep(); }
   request(request&& other) noexcept : operation_(std::exchange(other.operation_, nullptr)) { keep(); }
   request& operator=(request&& other) noexcept {
     request taken(std::move(other));
@@ -40,9 +39,9 @@ class request {
   }
   ~request() {
     if (operation_ != nullptr) {
-      detail::pending_use const until_given_up(*operation_);
-      operation_->request.store(nullptr, std::memory_order_release);
-      operation_->cancel(*operation_);
+      detail::operation_use const until_given_up(*operation_);
+      operation_->forget_request();
+      operation_->cancel();
     }
   }
 
@@ -62,13 +61,13 @@ class request {
     if (operation_ == nullptr) {
       return true;
     }
-    detail::pending& p = *operation_;
-    detail::pending_use const until_tested(p);
-    p.poll(p);
-    if (!p.ended) {
+    detail::untyped_operation& operation = *operation_;
+    detail::operation_use const until_tested(operation);
+    operation.poll();
+    if (!operation.has_ended()) {
       return false;
     }
-    finish(p);
+    finish(operation);
     return true;
   }
 
@@ -76,10 +75,10 @@ class request {
   /// @throws error if it has failed
   void wait() {
     if (operation_ != nullptr) {
-      detail::pending& p = *operation_;
-      detail::pending_use const until_complete(p);
-      p.wait(p, no_deadline);
-      finish(p);
+      detail::untyped_operation& operation = *operation_;
+      detail::operation_use const until_complete(operation);
+      static_cast<void>(operation.wait(no_deadline));
+      finish(operation);
     }
   }
 
@@ -90,12 +89,12 @@ class request {
     if (operation_ == nullptr) {
       return true;
     }
-    detail::pending& p = *operation_;
-    detail::pending_use const until_complete(p);
-    if (!p.wait(p, limit < duration::zero() ? duration::zero() : limit)) {
+    detail::untyped_operation& operation = *operation_;
+    detail::operation_use const until_complete(operation);
+    if (!operation.wait(limit < duration::zero() ? duration::zero() : limit)) {
       return false;
     }
-    finish(p);
+    finish(operation);
     return true;
   }
 
@@ -103,20 +102,20 @@ class request {
   /// names this one, and `test` and `wait` throw it here.
   void cancel() {
     if (operation_ != nullptr) {
-      detail::pending_use const until_given_up(*operation_);
-      operation_->cancel(*operation_);
+      detail::operation_use const until_given_up(*operation_);
+      operation_->cancel();
     }
   }
 
   /// Whether `test` would return or throw at once. Moves nothing on.
-  [[nodiscard]] bool ended() const noexcept { return operation_ == nullptr || operation_->ended; }
+  [[nodiscard]] bool ended() const noexcept { return operation_ == nullptr || operation_->has_ended(); }
 
   /// Ends the operation with an error if its deadline has passed, counted from the first such call.
   /// For event loops, which never wait.
   void check_deadline() {
-    if (operation_ != nullptr && !operation_->ended) {
-      detail::pending_use const until_checked(*operation_);
-      operation_->check_deadline(*operation_);
+    if (operation_ != nullptr && !operation_->has_ended()) {
+      detail::operation_use const until_checked(*operation_);
+      operation_->check_deadline();
     }
   }
 
@@ -124,19 +123,16 @@ class request {
   /// The operation knows where its request is, which may be moved or destroyed while a call on it is under way.
   void keep() noexcept {
     if (operation_ != nullptr) {
-      operation_->request.store(&operation_, std::memory_order_relaxed);
+      operation_->set_request(&operation_);
     }
   }
   /// Static: this request may be gone by now.
-  static void finish(detail::pending& p) {
-    if (detail::pending** const kept = p.request.load(std::memory_order_relaxed)) {
-      p.request.store(nullptr, std::memory_order_release);
-      *kept = nullptr;
-    }
-    p.result(p);
+  static void finish(detail::untyped_operation& operation) {
+    operation.leave_request();
+    operation.throw_failure();
   }
 
-  detail::pending* operation_ = nullptr;
+  detail::untyped_operation* operation_ = nullptr;
 };
 
 }  // namespace tutti

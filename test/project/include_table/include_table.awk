@@ -64,7 +64,7 @@ BEGIN {
   allow("in_network", low " udp fpga_nic multicast detail/transport/fan_out detail/transport/over_host")
   # Groups of a device's threads run the schedules that the engine runs, over the same slices and memories; one of these
   # they know without its steps. Processes find out by a socket whether another one still has their memory.
-  allow("device", low " engine detail/communicator/access detail/reduction/fold detail/transport/over_host detail/shared_memory/datagram_doorbells " \
+  allow("device", low " communicator engine detail/reduction/fold detail/transport/over_host detail/shared_memory/datagram_doorbells " \
         "detail/shared_memory/shared_file topology/direct")
   allow("cuda", low " device collective/communicator")
   allow("nn", below " root")

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <tutti/detail/communicator/access.hpp>
+#include <tutti/detail/communicator/untyped_operation.hpp>
 #include <tutti/detail/core/flow_numbers.hpp>
-#include <tutti/detail/core/pending.hpp>
 #include <tutti/detail/engine/engine_memory.hpp>
 #include <tutti/detail/engine/gate.hpp>
 #include <tutti/detail/engine/machine.hpp>
@@ -173,18 +173,18 @@ class segments {
     if constexpr (Transfers) {
       return std::uint64_t{context_.number.from} << 32 | context_.number.to;
     } else {
-      return pending_list::collective;
+      return operation_list::collective;
     }
   }
-  /// Notes which lanes it holds and waits for.
-  void note_lanes(pending& p) const noexcept {
-    if constexpr (!Transfers) {
-      std::uint32_t const left = segments_ - begun_;
-      auto const first = static_cast<std::uint32_t>((base_ + begun_) % collective_lanes);
-      std::uint32_t const next = left < collective_lanes ? (1U << left) - 1 : all_lanes;
-      p.held = active_ | ((next << first | next >> (collective_lanes - first)) & all_lanes);
-      p.awaited = queued() ? 1U << first : 0;
-    }
+  /// The lanes that it holds and waits for.
+  [[nodiscard]] lane_use lanes() const noexcept
+    requires(!Transfers)
+  {
+    std::uint32_t const left = segments_ - begun_;
+    auto const first = static_cast<std::uint32_t>((base_ + begun_) % collective_lanes);
+    std::uint32_t const next = left < collective_lanes ? (1U << left) - 1 : all_lanes;
+    return {.held = active_ | ((next << first | next >> (collective_lanes - first)) & all_lanes),
+            .awaited = queued() ? 1U << first : 0};
   }
 
   [[nodiscard]] std::uint32_t step_number() const noexcept {
