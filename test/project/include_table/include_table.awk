@@ -38,7 +38,7 @@ BEGIN {
   allow("transport", low " shared_memory tcp locality instances")
   allow("communicator", low)
   # Folding spans is the same for every reduction.
-  allow("engine", low " communicator detail/reduction/fold collective/request")
+  allow("engine", low " communicator detail/reduction/fold")
   # What is compiled once of each transport, the engine over it, and of each likely reduction: a header of theirs ends
   # with it.
   allow("instances", low " communicator engine transport reduction collective/communicator")

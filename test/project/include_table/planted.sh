@@ -33,6 +33,7 @@ plant tutti/transport/a.hpp '#include <tutti/detail/bootstrap/threads.hpp>' 'tra
 plant tutti/reduction/a.hpp '  #  include <tutti/wire/raw.hpp>' 'reduction may not include'
 plant tutti/collective/a.hpp '#include <tutti/topology/ring.hpp>' 'collective may not include'
 plant tutti/detail/core/a.hpp '#include <tutti/collective/communicator.hpp>' 'core may not include'
+plant tutti/detail/engine/a.hpp '#include <tutti/collective/request.hpp>' 'engine may not include'
 plant tutti/detail/communicator/a.hpp '#include <tutti/detail/engine/machine.hpp>' 'communicator may not include'
 plant tutti/extend/trace.hpp '#include <tutti/trace/a.hpp>' 'extend may not include'
 plant tutti/detail/base/a.hpp '#include <tutti/extend/types.hpp>' 'base may not include'

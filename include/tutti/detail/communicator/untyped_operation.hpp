@@ -85,18 +85,18 @@ class untyped_operation {
   /// Says to ranks that ask which rank it waits for. `blocks`: the program waits for it.
   TUTTI_DECL void say(bool blocks);
 
-  /// Notes where its request keeps the pointer to it.
-  void set_request(untyped_operation** place) noexcept { request_.store(place, std::memory_order_relaxed); }
-  /// Forgets its request, which lets it go.
-  void forget_request() noexcept { request_.store(nullptr, std::memory_order_release); }
-  /// Lets its request go, wherever that is by now.
-  void leave_request() noexcept {
-    if (untyped_operation** const place = request_.load(std::memory_order_relaxed)) {
-      forget_request();
+  /// Notes where its owner keeps the pointer to it.
+  void set_owner(untyped_operation** place) noexcept { owner_.store(place, std::memory_order_relaxed); }
+  /// Forgets its owner, which lets it go.
+  void forget_owner() noexcept { owner_.store(nullptr, std::memory_order_release); }
+  /// Takes itself from its owner, wherever that is by now.
+  void leave_owner() noexcept {
+    if (untyped_operation** const place = owner_.load(std::memory_order_relaxed)) {
+      forget_owner();
       *place = nullptr;
     }
   }
-  /// Goes back to its pool, for another start. @pre it is not under way, and no request and no list has it
+  /// Goes back to its pool, for another start. @pre it is not under way, and no owner and no list has it
   inline void retire() noexcept;
 
  protected:
@@ -153,11 +153,12 @@ class untyped_operation {
   operation_pool* pool_;
   untyped_operation* next_ = nullptr;  ///< in the list, or the pool, that it is in
   untyped_operation* previous_ = nullptr;
-  std::atomic<untyped_operation**> request_{nullptr};  ///< the pointer in its request; null once that has let it go
-  std::atomic<std::uint32_t> users_{0};                ///< see operation_use
-  std::uint32_t list_turns_ = 0;  ///< number of turns of the list that it is in, one within another
-  bool is_watched_ = false;       ///< the deadline counts
-  bool is_late_ = false;          ///< the inquest has begun
+  std::atomic<untyped_operation**> owner_{
+      nullptr};                          ///< the pointer in its operation_handle; null once that has let it go
+  std::atomic<std::uint32_t> users_{0};  ///< see operation_use
+  std::uint32_t list_turns_ = 0;         ///< number of turns of the list that it is in, one within another
+  bool is_watched_ = false;              ///< the deadline counts
+  bool is_late_ = false;                 ///< the inquest has begun
 
  protected:  // for segmented_operation
   bool is_listed_ = false;
@@ -181,11 +182,11 @@ class untyped_operation {
 /// One use of an operation: a call of its request. The operation outlives it, though a reduction may move or destroy
 /// the request meanwhile.
 ///
-/// The last of its users, or of its turns in the list, retires an operation that has ended, has no request and is in no
-/// list. It is retired once, since users come by the request, and turns by the list.
+/// The last of its users, or of its turns in the list, retires an operation that has ended, has no owner and is in no
+/// list. It is retired once, since users come by the owner, and turns by the list.
 ///
 /// Another thread may be in a turn of the operation when a call of its request begins, which takes the communicator
-/// over before it does anything else. So one thread at a time writes `request_` and `users_`, and the other one may
+/// over before it does anything else. So one thread at a time writes `owner_` and `users_`, and the other one may
 /// read them.
 class operation_use {
  public:
@@ -373,7 +374,7 @@ inline void untyped_operation::retire() noexcept {
   pool_->give_back(*this);
 }
 inline void untyped_operation::retire_if_unused() noexcept {
-  if (request_.load(std::memory_order_acquire) == nullptr && users_.load(std::memory_order_relaxed) == 0 &&
+  if (owner_.load(std::memory_order_acquire) == nullptr && users_.load(std::memory_order_relaxed) == 0 &&
       list_turns_ == 0 && has_ended_ && !is_listed_) {
     retire();
   }

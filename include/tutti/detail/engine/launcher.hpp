@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/collective/request.hpp>
 #include <tutti/detail/communicator/access.hpp>
+#include <tutti/detail/communicator/operation_handle.hpp>
 #include <tutti/detail/communicator/untyped_operation.hpp>
 #include <tutti/detail/core/owned.hpp>
 #include <tutti/detail/engine/enqueued.hpp>
@@ -99,7 +99,8 @@ class launcher {
     mine.end();
   }
 
-  [[nodiscard]] request launch(Op op, Payload payload, call const& what, memories const& memory, std::size_t count) {
+  [[nodiscard]] operation_handle launch(Op op, Payload payload, call const& what, memories const& memory,
+                                        std::size_t count) {
     turn mine(access::state(world_));
     duties::take(access::state(world_));
     auto const by = pick(op, payload, count);
@@ -115,11 +116,11 @@ class launcher {
       next.retire();
       throw;
     }
-    request pending(next);
+    operation_handle started(next);
     next.enlist();
     access::state(world_).advance_operations();  // the first messages leave at once
     mine.end();
-    return pending;
+    return started;
   }
 
   /// Puts it into a stream of a device: it runs there after all that was put there before. Then memory is the device's.
