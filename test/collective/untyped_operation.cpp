@@ -89,9 +89,9 @@ untyped_operation::functions const operation::table{
     .progress = nullptr,
     .inquire = nullptr,
     .say = nullptr,
-    .queued = nullptr,
+    .is_queued = nullptr,
     .awaits = nullptr,
-    .on = nullptr,
+    .current_flow = nullptr,
     .step_number = [](untyped_operation const&) noexcept { return std::uint32_t{0}; }};
 
 using several = std::vector<untyped_operation*>;

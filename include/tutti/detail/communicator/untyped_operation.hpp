@@ -51,11 +51,11 @@ class untyped_operation {
     /// Says to ranks that ask which ranks it waits for. `blocks`: the program waits for it, too.
     void (*say)(untyped_operation&, bool blocks);
     /// True if it waits for its turn: for operations of the same queue that were started before.
-    bool (*queued)(untyped_operation const&) noexcept;
+    bool (*is_queued)(untyped_operation const&) noexcept;
     /// A rank that it waits for, if any.
     rank_type (*awaits)(untyped_operation const&) noexcept;
     /// The flow of a segment that is under way, or would be next.
-    flow (*on)(untyped_operation const&) noexcept;
+    flow (*current_flow)(untyped_operation const&) noexcept;
     /// The step of that segment.
     std::uint32_t (*step_number)(untyped_operation const&) noexcept;
   };
@@ -153,12 +153,11 @@ class untyped_operation {
   operation_pool* pool_;
   untyped_operation* next_ = nullptr;  ///< in the list, or the pool, that it is in
   untyped_operation* previous_ = nullptr;
-  std::atomic<untyped_operation**> owner_{
-      nullptr};                          ///< the pointer in its operation_handle; null once that has let it go
-  std::atomic<std::uint32_t> users_{0};  ///< see operation_use
-  std::uint32_t list_turns_ = 0;         ///< number of turns of the list that it is in, one within another
-  bool is_watched_ = false;              ///< the deadline counts
-  bool is_late_ = false;                 ///< the inquest has begun
+  std::atomic<untyped_operation**> owner_{nullptr};  ///< the pointer in its owner; null once that has let it go
+  std::atomic<std::uint32_t> users_{0};              ///< see operation_use
+  std::uint32_t list_turns_ = 0;                     ///< number of turns of the list that it is in, one within another
+  bool is_watched_ = false;                          ///< the deadline counts
+  bool is_late_ = false;                             ///< the inquest has begun
 
  protected:  // for segmented_operation
   bool is_listed_ = false;

@@ -85,7 +85,7 @@ TUTTI_DECL bool untyped_operation::find_culprit() {
     return true;
   }
   if (!std::exchange(is_late_, true)) {
-    inquest_ = owned<inquest>(new inquest(rank_, functions_->on(*this)));
+    inquest_ = owned<inquest>(new inquest(rank_, functions_->current_flow(*this)));
   }
   if (!inquest_->advance()) {
     return false;
@@ -215,7 +215,7 @@ TUTTI_DECL void untyped_operation::say(bool blocks) {
 }
 /// A rank that waits asks whether the others run the same call, and says what it waits for.
 TUTTI_DECL void untyped_operation::inquire() {
-  if (functions_->queued(*this)) {
+  if (functions_->is_queued(*this)) {
     rank_.operations.say_before(*this);
   }
   say(true);

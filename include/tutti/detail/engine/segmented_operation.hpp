@@ -103,9 +103,9 @@ class segmented_operation : public untyped_operation {
       .progress = [](untyped_operation const& one) noexcept { return self(one).segments_.progress(); },
       .inquire = [](untyped_operation& one) { self(one).segments_.inquire(); },
       .say = [](untyped_operation& one, bool blocks) { self(one).segments_.say(blocks); },
-      .queued = [](untyped_operation const& one) noexcept { return self(one).segments_.queued(); },
+      .is_queued = [](untyped_operation const& one) noexcept { return self(one).segments_.is_queued(); },
       .awaits = [](untyped_operation const& one) noexcept { return self(one).segments_.awaits(); },
-      .on = [](untyped_operation const& one) noexcept { return self(one).segments_.on(); },
+      .current_flow = [](untyped_operation const& one) noexcept { return self(one).segments_.current_flow(); },
       .step_number = [](untyped_operation const& one) noexcept { return self(one).segments_.step_number(); }};
 };
 
