@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
 #include <tutti/collective/request.hpp>
+#include <tutti/detail/communicator/operation_handle.hpp>
 #include <tutti/detail/communicator/rank_state.hpp>
 #include <tutti/detail/communicator/relative.hpp>
 #include <tutti/detail/communicator/untyped_operation.hpp>
