@@ -4,9 +4,9 @@
 #include <tutti/collective/concept.hpp>
 #include <tutti/collective/request.hpp>
 #include <tutti/detail/communicator/access.hpp>
+#include <tutti/detail/communicator/wait.hpp>
 #include <tutti/detail/core/cancellation.hpp>
 #include <tutti/detail/core/descriptor.hpp>
-#include <tutti/detail/engine/wait.hpp>
 #include <tutti/extend/error.hpp>
 
 #include <boost/asio/append.hpp>

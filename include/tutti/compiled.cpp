@@ -32,9 +32,12 @@
 #include <tutti/detail/bootstrap/tcp_hello.ipp>
 #include <tutti/detail/bootstrap/tcp_rendezvous.ipp>
 #include <tutti/detail/bootstrap/threads.ipp>
+#include <tutti/detail/communicator/inquest.ipp>
 #include <tutti/detail/communicator/joint_rendezvous.ipp>
 #include <tutti/detail/communicator/rank_state.ipp>
 #include <tutti/detail/communicator/relative.ipp>
+#include <tutti/detail/communicator/untyped_operation.ipp>
+#include <tutti/detail/communicator/wait.ipp>
 #include <tutti/detail/core/control_groups.ipp>
 #include <tutti/detail/core/core_set.ipp>
 #include <tutti/detail/core/descriptor.ipp>
@@ -44,10 +47,7 @@
 #include <tutti/detail/core/mismatch.ipp>
 #include <tutti/detail/core/node_identity.ipp>
 #include <tutti/detail/core/standard_numbers.ipp>
-#include <tutti/detail/engine/inquest.ipp>
 #include <tutti/detail/engine/refusals.ipp>
-#include <tutti/detail/engine/unfinished.ipp>
-#include <tutti/detail/engine/wait.ipp>
 #include <tutti/detail/locality/either_descriptor.ipp>
 #include <tutti/detail/net/address.ipp>
 #include <tutti/detail/net/nonce.ipp>

@@ -3,7 +3,7 @@
 
 #include <tutti/collective/communicator.hpp>
 #include <tutti/detail/communicator/access.hpp>
-#include <tutti/detail/engine/wait.hpp>
+#include <tutti/detail/communicator/wait.hpp>
 
 #include <atomic>
 #include <mutex>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain (texts, and each operator once)
 #include <support/worlds.hpp>
+#include <tutti/detail/collective/arguments.hpp>
+#include <tutti/detail/engine/launcher.hpp>
 #include <tutti/detail/engine/refusals.hpp>
 #include <tutti/extend/expects.hpp>
 #include <tutti/reduction/location.hpp>

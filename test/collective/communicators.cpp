@@ -461,7 +461,7 @@ std::string survives_its_reduction(World& world, deed what, driven how) {
     } else if (how == driven::by_another_world) {
       meet(y);
       if (what == deed::drop_earlier && world.rank() == 0 && acted &&
-          tutti::detail::access::state(*mine).pending.size() > 1) {
+          tutti::detail::access::state(*mine).operations.size() > 1) {
         return "an operation that was given up is still pending";
       }
     }

@@ -3,7 +3,8 @@
 #include <laws/in_flight.hpp>
 #include <support/transports.hpp>
 #include <support/worlds.hpp>
-#include <tutti/detail/engine/place_pool.hpp>
+#include <tutti/detail/engine/segmented_operation.hpp>
+#include <tutti/detail/engine/segments.hpp>
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(many_operations_at_once_do_not_mix, Transport, support::transports_of_the_engine) {
   for (tutti::rank_type const n : {1U, 2U, 3U, 5U, 8U}) {

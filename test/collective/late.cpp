@@ -4,7 +4,7 @@
 // What a deadline names, over each transport: ranks that come late, wait for each other, or are stopped.
 #include <laws/late.hpp>
 #include <support/hosts_too.hpp>
-#include <tutti/detail/engine/inquest.hpp>
+#include <tutti/detail/communicator/inquest.hpp>
 #include <tutti/topology/binary_tree.hpp>
 #include <tutti/topology/butterfly.hpp>
 #include <tutti/topology/chain.hpp>

@@ -190,12 +190,12 @@ BOOST_AUTO_TEST_CASE(no_more_are_asked_than_can_move) {
     }
     for (auto& v : vectors) {
       pending.push_back(pending.size() % 5 == 4 ? cut.start(v) : sum.start(v));
-      std::size_t const asked = tutti::detail::access::state(world).pending.advance();
+      std::size_t const asked = tutti::detail::access::state(world).operations.advance();
       most = world.rank() == 0 ? std::max(most, asked) : most;  // what ends at rank 1 lets the next be asked
     }
     if (world.rank() == 0) {
       pending.push_back(take.start(answer, 1));
-      most = std::max(most, tutti::detail::access::state(world).pending.advance());
+      most = std::max(most, tutti::detail::access::state(world).operations.advance());
       give(word, 1);
     } else {
       give(word, 0);
@@ -209,7 +209,7 @@ BOOST_AUTO_TEST_CASE(no_more_are_asked_than_can_move) {
         return "a sum is wrong";
       }
     }
-    return most <= tutti::lane_count && tutti::detail::access::state(world).pending.empty()
+    return most <= tutti::lane_count && tutti::detail::access::state(world).operations.empty()
                ? ""
                : "asked " + std::to_string(most);
   });
@@ -237,7 +237,7 @@ BOOST_AUTO_TEST_CASE(all_that_is_pending_ends_with_a_fault) {
     for (auto& one : pending) {
       all = all && (!one.valid() || one.ended());
     }
-    return all && tutti::detail::access::state(world).pending.empty();
+    return all && tutti::detail::access::state(world).operations.empty();
   });
   BOOST_TEST((results[0] && results[0].value()));
 }

@@ -5,6 +5,7 @@
 #include <laws/steady_state.hpp>
 #include <support/transports.hpp>
 #include <support/worlds.hpp>
+#include <tutti/detail/engine/engine_memory.hpp>
 
 // Messages that come over TCP before a rank waits for them are kept; how many at once is up to the machine.
 template <class Transport>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address (one thread)
+#include <tutti/detail/communicator/rank_state.hpp>
+#include <tutti/detail/communicator/wait.hpp>
 #include <tutti/detail/core/deadline.hpp>
-#include <tutti/detail/engine/wait.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -5,6 +5,7 @@
 #include <models/puppet_transport.hpp>
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/communicator.hpp>
+#include <tutti/detail/engine/readers.hpp>
 
 #include <memory>
 

@@ -3,6 +3,7 @@
 
 #include <laws/transport_failure.hpp>
 #include <tutti/allocator.hpp>
+#include <tutti/detail/engine/result_at_peer.hpp>
 
 #include <cstring>
 

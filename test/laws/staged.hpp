@@ -3,6 +3,7 @@
 
 #include <laws/device.hpp>
 #include <models/host_stager.hpp>
+#include <tutti/detail/engine/gate.hpp>
 #include <tutti/topology/selection.hpp>
 
 #include <array>

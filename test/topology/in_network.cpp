@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain
 #include <laws/topology.hpp>
+#include <tutti/detail/engine/helper_share.hpp>
 #include <tutti/detail/engine/lifted.hpp>
 #include <tutti/topology/binary_tree.hpp>
 #include <tutti/topology/hierarchical.hpp>

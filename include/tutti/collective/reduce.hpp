@@ -4,7 +4,8 @@
 #include <tutti/collective/asynchronous.hpp>
 #include <tutti/collective/concept.hpp>
 #include <tutti/collective/operator_base.hpp>
-#include <tutti/detail/engine/arguments.hpp>
+#include <tutti/collective/request.hpp>
+#include <tutti/detail/collective/arguments.hpp>
 #include <tutti/detail/engine/payload.hpp>
 #include <tutti/detail/engine/refusals.hpp>
 #include <tutti/detail/engine/regions.hpp>

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/communicator/operation_handle.hpp>
 #include <tutti/detail/core/deadline.hpp>
-#include <tutti/detail/core/pending.hpp>
 
-#include <atomic>
 #include <utility>
 
 namespace tutti::inline v0_1_0 {
@@ -31,58 +30,39 @@ namespace tutti::inline v0_1_0 {
 class request {
  public:
   request() noexcept = default;
-  /// Takes over an operation under way.
-  explicit request(detail::pending& operation) noexcept : operation_(&operation) { keep(); }
-  /// Takes over the other's operation; the other is empty afterwards.
-  request(request&& other) noexcept : operation_(std::exchange(other.operation_, nullptr)) { keep(); }
-  /// Takes over the other's operation, and releases that of before.
-  request& operator=(request&& other) noexcept {
-    request taken(std::move(other));
-    taken.swap(*this);
-    return *this;
-  }
-  ~request() {
-    if (operation_ != nullptr) {
-      detail::pending_use const until_given_up(*operation_);
-      operation_->request.store(nullptr, std::memory_order_release);
-      operation_->cancel(*operation_);
-    }
-  }
+  /// Owns what an operator has started.
+  request(detail::operation_handle&& started) noexcept : operation_(std::move(started)) {}
 
   /// Exchanges the operations of both.
-  void swap(request& other) noexcept {
-    std::swap(operation_, other.operation_);
-    keep();
-    other.keep();
-  }
+  void swap(request& other) noexcept { operation_.swap(other.operation_); }
 
   /// Whether there is an operation that has not been waited for.
-  [[nodiscard]] bool valid() const noexcept { return operation_ != nullptr; }
+  [[nodiscard]] bool valid() const noexcept { return static_cast<bool>(operation_); }
 
   /// Moves the operation on; true when it is complete. Never waits.
   /// @throws error if it has failed
   [[nodiscard]] bool test() {
-    if (operation_ == nullptr) {
+    if (!operation_) {
       return true;
     }
-    detail::pending& p = *operation_;
-    detail::pending_use const until_tested(p);
-    p.poll(p);
-    if (!p.ended) {
+    detail::untyped_operation& operation = *operation_;
+    detail::operation_use const until_tested(operation);
+    operation.poll();
+    if (!operation.has_ended()) {
       return false;
     }
-    finish(p);
+    finish(operation);
     return true;
   }
 
   /// Until the operation is complete, or its deadline has passed.
   /// @throws error if it has failed
   void wait() {
-    if (operation_ != nullptr) {
-      detail::pending& p = *operation_;
-      detail::pending_use const until_complete(p);
-      p.wait(p, no_deadline);
-      finish(p);
+    if (operation_) {
+      detail::untyped_operation& operation = *operation_;
+      detail::operation_use const until_complete(operation);
+      static_cast<void>(operation.wait(no_deadline));
+      finish(operation);
     }
   }
 
@@ -90,56 +70,47 @@ class request {
   /// operation goes on.
   /// @throws error if it has failed
   [[nodiscard]] bool wait_for(duration limit) {
-    if (operation_ == nullptr) {
+    if (!operation_) {
       return true;
     }
-    detail::pending& p = *operation_;
-    detail::pending_use const until_complete(p);
-    if (!p.wait(p, limit < duration::zero() ? duration::zero() : limit)) {
+    detail::untyped_operation& operation = *operation_;
+    detail::operation_use const until_complete(operation);
+    if (!operation.wait(limit < duration::zero() ? duration::zero() : limit)) {
       return false;
     }
-    finish(p);
+    finish(operation);
     return true;
   }
 
   /// Gives the operation up, if it is not complete: the epoch fails on every rank, with an error that
   /// names this one, and `test` and `wait` throw it here.
   void cancel() {
-    if (operation_ != nullptr) {
-      detail::pending_use const until_given_up(*operation_);
-      operation_->cancel(*operation_);
+    if (operation_) {
+      detail::operation_use const until_given_up(*operation_);
+      operation_->cancel();
     }
   }
 
   /// Whether `test` would return or throw at once. Moves nothing on.
-  [[nodiscard]] bool ended() const noexcept { return operation_ == nullptr || operation_->ended; }
+  [[nodiscard]] bool ended() const noexcept { return !operation_ || operation_->has_ended(); }
 
   /// Ends the operation with an error if its deadline has passed, counted from the first such call.
   /// For event loops, which never wait.
   void check_deadline() {
-    if (operation_ != nullptr && !operation_->ended) {
-      detail::pending_use const until_checked(*operation_);
-      operation_->check_deadline(*operation_);
+    if (operation_ && !operation_->has_ended()) {
+      detail::operation_use const until_checked(*operation_);
+      operation_->check_deadline();
     }
   }
 
  private:
-  /// The operation knows where its request is, which may be moved or destroyed while a call on it is under way.
-  void keep() noexcept {
-    if (operation_ != nullptr) {
-      operation_->request.store(&operation_, std::memory_order_relaxed);
-    }
-  }
   /// Static: this request may be gone by now.
-  static void finish(detail::pending& p) {
-    if (detail::pending** const kept = p.request.load(std::memory_order_relaxed)) {
-      p.request.store(nullptr, std::memory_order_release);
-      *kept = nullptr;
-    }
-    p.result(p);
+  static void finish(detail::untyped_operation& operation) {
+    operation.leave_owner();
+    operation.throw_failure();
   }
 
-  detail::pending* operation_ = nullptr;
+  detail::operation_handle operation_;
 };
 
 }  // namespace tutti

@@ -4,8 +4,8 @@
 #include <tutti/collective/concept.hpp>
 #include <tutti/collective/request.hpp>
 #include <tutti/detail/communicator/access.hpp>
+#include <tutti/detail/communicator/wait.hpp>
 #include <tutti/detail/core/deadline.hpp>
-#include <tutti/detail/engine/wait.hpp>
 #include <tutti/extend/expects.hpp>
 
 #include <span>

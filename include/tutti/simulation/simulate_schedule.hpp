@@ -3,7 +3,7 @@
 
 #include <tutti/detail/communicator/access.hpp>
 #include <tutti/detail/core/flow_numbers.hpp>
-#include <tutti/detail/engine/execution.hpp>
+#include <tutti/detail/engine/operation.hpp>
 #include <tutti/extend/error.hpp>
 #include <tutti/extend/extent.hpp>
 #include <tutti/extend/topology.hpp>

@@ -5,12 +5,12 @@
 #include <tutti/detail/base/message.hpp>
 #include <tutti/detail/communicator/any_transport.hpp>
 #include <tutti/detail/communicator/relative.hpp>
+#include <tutti/detail/communicator/untyped_operation.hpp>
 #include <tutti/detail/core/cancellation.hpp>
 #include <tutti/detail/core/duties.hpp>
 #include <tutti/detail/core/flow_numbers.hpp>
 #include <tutti/detail/core/inheritance.hpp>
 #include <tutti/detail/core/patience.hpp>
-#include <tutti/detail/core/pending.hpp>
 #include <tutti/detail/core/sole_user.hpp>
 #include <tutti/extend/error.hpp>
 #include <tutti/extend/expects.hpp>
@@ -45,7 +45,7 @@ struct rank_state : duty {
   TUTTI_DECL ~rank_state();
 
   [[gnu::always_inline]] void claim() noexcept {
-    if (duties::is_free(*this) ? !pending.empty() : !duties::is_mine(*this)) [[unlikely]] {
+    if (duties::is_free(*this) ? !operations.empty() : !duties::is_mine(*this)) [[unlikely]] {
       duties::take(*this);
     }
   }
@@ -75,16 +75,16 @@ struct rank_state : duty {
 
   /// Moves on what has been started, here and on all communicators that this thread moves on.
   void advance() {
-    advance_pending();
+    advance_operations();
     if (duties* const others = duties::besides(*this)) [[unlikely]] {
       others->move(*this);
     }
   }
   /// Moves on what has been started here: what can move, and after a fault, with which all end, all.
-  void advance_pending() {
-    std::size_t const listed = pending.size();
-    if (pending.advance() != listed && any.fault()) [[unlikely]] {
-      pending.advance(true);
+  void advance_operations() {
+    std::size_t const listed = operations.size();
+    if (operations.advance() != listed && any.fault()) [[unlikely]] {
+      operations.advance(true);
     }
   }
   /// Asks the transport for arrivals, then advances all operations. One thread at a time.
@@ -115,7 +115,7 @@ struct rank_state : duty {
   bool gave_up = false;       ///< an operation was given up during a step
   rank_type rank;
   std::uint32_t made_in = inheritance::generation();  ///< by which process
-  pending_list pending;
+  operation_list operations;
   flow_numbers flows;
   transfer_numbers sends;
   transfer_numbers receives;
@@ -185,9 +185,23 @@ class turn {
   bool held_back_;
 };
 
+/// The time of a step, in which a reduction of the user may be called. No other step of the communicator begins
+/// meanwhile.
+class step_mark {
+ public:
+  explicit step_mark(rank_state& rank) noexcept : rank_(rank) { rank_.in_step = true; }
+  step_mark(step_mark const&) = delete;
+  step_mark& operator=(step_mark const&) = delete;
+  ~step_mark() { rank_.in_step = false; }
+
+ private:
+  rank_state& rank_;
+};
+
 }  // namespace tutti::detail
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/detail/communicator/rank_state.ipp>
 #include <tutti/detail/communicator/relative.ipp>
+#include <tutti/detail/communicator/untyped_operation.ipp>
 #endif

@@ -106,7 +106,7 @@ TUTTI_DECL void rank_state::refuse_call() const {
 /// Ends the operations that were given up during a step, after it.
 TUTTI_DECL void rank_state::end_given_up() noexcept {
   while (!in_step && std::exchange(gave_up, false)) {  // what ends may have a reduction that gives up others
-    static_cast<void>(pending.advance(true));
+    static_cast<void>(operations.advance(true));
   }
 }
 
@@ -115,7 +115,7 @@ TUTTI_DECL void rank_state::look() {
   claim();
   expect_callable();
   any.look();
-  pending.say();
+  operations.say();
   if (duties* const others = duties::besides(*this)) [[unlikely]] {
     others->look(*this);
   }
@@ -131,13 +131,13 @@ TUTTI_DECL bool rank_state::move_on() noexcept {
     if (!any.rests()) {
       any.poll();
     }
-    advance_pending();
+    advance_operations();
   } catch (...) {
   }
   if (gave_up) [[unlikely]] {
     end_given_up();
   }
-  return !pending.empty();
+  return !operations.empty();
 }
 TUTTI_DECL void rank_state::look_quietly() noexcept {
   if (in_step || inherited()) {
@@ -145,7 +145,7 @@ TUTTI_DECL void rank_state::look_quietly() noexcept {
   }
   try {
     any.look();
-    pending.say();
+    operations.say();
   } catch (...) {
   }
 }

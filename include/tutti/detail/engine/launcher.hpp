@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/collective/request.hpp>
 #include <tutti/detail/communicator/access.hpp>
+#include <tutti/detail/communicator/operation_handle.hpp>
+#include <tutti/detail/communicator/untyped_operation.hpp>
 #include <tutti/detail/core/owned.hpp>
 #include <tutti/detail/engine/enqueued.hpp>
-#include <tutti/detail/engine/execution.hpp>
 #include <tutti/detail/engine/lifted.hpp>
-#include <tutti/detail/engine/place_pool.hpp>
+#include <tutti/detail/engine/operation.hpp>
 #include <tutti/detail/engine/refusals.hpp>
 #include <tutti/extend/topology.hpp>
 
@@ -44,8 +44,8 @@ template <class Transport, class Op, class Payload, class Topology>
   }
 }
 
-/// What all operators have: a place to run blocking calls, a pool of places for started ones, and
-/// the settings of both. An operator may be destroyed before its requests are.
+/// The base of every operator: an operation for blocking calls, a pool of operations for started ones, and the settings
+/// of both. An operator may be destroyed before its requests are.
 template <class Communicator, class Topology, class Op, class Payload>
 class launcher {
   using transport_type = typename Communicator::transport_type;
@@ -54,22 +54,14 @@ class launcher {
   static_assert(identifiable<schedule>,
                 "a topology that has state must tell it: give it topology_settings settings(rank_type n) const, a hash "
                 "and a label of all that its schedules depend on, so that ranks that run different ones find out");
-  using execution_type = execution<Communicator, schedule, Op, Payload>;
-
-  struct started : execution_type {
-    started(Communicator& world, schedule const& topology, Payload const& payload, place_pool& p)
-        : execution_type(world, topology, payload), home(&p) {
-      this->retire = [](pending& op) { give_back(static_cast<started&>(op)); };
-    }
-    place_pool* home;
-  };
+  using operation_type = operation<Communicator, schedule, Op, Payload>;
 
  public:
   launcher(Communicator& world, Topology const& topology, Payload const& payload)
       : world_(world.alias()),
         topology_(runnable<transport_type, Op, Payload>(topology)),
-        blocking_(new execution_type(world, topology_, payload)),
-        pool_(new place_pool([](pending& p) noexcept { delete &static_cast<started&>(p); })),
+        blocking_(new operation_type(world, topology_, payload)),
+        pool_(new operation_pool([](untyped_operation& one) noexcept { delete &static_cast<operation_type&>(one); })),
         on_device_(world_, topology_, payload),
         deadline_(world.deadline()) {
     if constexpr (!std::same_as<Payload, moving>) {
@@ -100,34 +92,35 @@ class launcher {
   [[gnu::always_inline]] void run(Op op, Payload payload, call const& what, memories const& memory, std::size_t count) {
     turn mine(access::state(world_));
     auto const by = pick(op, payload, count);
-    tell(blocking_->what(), what, op, count, by);
-    expect_order(by.topology, blocking_->what());
+    tell(blocking_->call_record(), what, op, count, by);
+    expect_order(by.topology, blocking_->call_record());
     blocking_->start(by, op, payload, memory, count);
     blocking_->finish(deadline_);
     mine.end();
   }
 
-  [[nodiscard]] request launch(Op op, Payload payload, call const& what, memories const& memory, std::size_t count) {
+  [[nodiscard]] operation_handle launch(Op op, Payload payload, call const& what, memories const& memory,
+                                        std::size_t count) {
     turn mine(access::state(world_));
     duties::take(access::state(world_));
     auto const by = pick(op, payload, count);
-    pending* const place = pool_->take();
-    started& s = place != nullptr ? static_cast<started&>(*place)
-                                  : pool_->adopt(new started(world_, topology_, payload, *pool_));
-    s.set_limit(deadline_);
+    untyped_operation* const idle = pool_->take();
+    operation_type& next = idle != nullptr ? static_cast<operation_type&>(*idle)
+                                           : pool_->adopt(new operation_type(world_, topology_, payload, pool_.get()));
+    next.set_limit(deadline_);
     try {
-      tell(s.what(), what, op, count, by);
-      expect_order(by.topology, s.what());
-      s.start(by, op, payload, memory, count);
+      tell(next.call_record(), what, op, count, by);
+      expect_order(by.topology, next.call_record());
+      next.start(by, op, payload, memory, count);
     } catch (...) {
-      give_back(s);
+      next.retire();
       throw;
     }
-    request pending(s);
-    s.enlist();
-    access::state(world_).advance_pending();  // the first messages leave at once
+    operation_handle started(next);
+    next.enlist();
+    access::state(world_).advance_operations();  // the first messages leave at once
     mine.end();
-    return pending;
+    return started;
   }
 
   /// Puts it into a stream of a device: it runs there after all that was put there before. Then memory is the device's.
@@ -206,15 +199,13 @@ class launcher {
     }
   }
 
-  static void give_back(started& s) { s.home->give_back(s); }
-
   mutable Communicator world_;  ///< a name of its own, as good as the user's in an operator that is const
   struct nothing {};
 
   [[no_unique_address]] topology_type topology_;
   [[no_unique_address]] std::conditional_t<agrees_once, topology_settings, nothing> agreed_;
-  owned<execution_type> blocking_;
-  owned<place_pool, place_pool::leave> pool_;
+  owned<operation_type> blocking_;
+  owned<operation_pool, operation_pool::leave> pool_;
   [[no_unique_address]] typename enqueued_part<Communicator, topology_type, Op, Payload>::type on_device_;
   duration deadline_;
   std::size_t segment_ = 0;

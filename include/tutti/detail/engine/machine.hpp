@@ -76,7 +76,7 @@ class machine {
   [[nodiscard]] std::uint64_t moved() const noexcept {
     return (std::uint64_t{at_} << 40) + in_.blocks + in_.bytes + out_.blocks + out_.total;
   }
-  [[nodiscard]] flow on() const noexcept { return flow_; }
+  [[nodiscard]] flow current_flow() const noexcept { return flow_; }
 
   /// The rank that the machine waits for, if any.
   [[nodiscard]] rank_type awaits() const noexcept {

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <tutti/detail/communicator/access.hpp>
+#include <tutti/detail/communicator/untyped_operation.hpp>
 #include <tutti/detail/core/flow_numbers.hpp>
-#include <tutti/detail/core/pending.hpp>
 #include <tutti/detail/engine/engine_memory.hpp>
 #include <tutti/detail/engine/gate.hpp>
 #include <tutti/detail/engine/machine.hpp>
@@ -157,34 +157,34 @@ class segments {
     each_that_waits([&](auto const& m) { peer = peer == no_rank ? waited_for(m) : peer; });
     return peer;
   }
-  [[nodiscard]] flow on() const noexcept {
+  [[nodiscard]] flow current_flow() const noexcept {
     if constexpr (Transfers) {
       return transfer();
     } else {
       return active_ == 0 ? flow_numbers::flow_of(base_ + begun_)
-                          : machines_[static_cast<std::uint32_t>(std::countr_zero(active_))].on();
+                          : machines_[static_cast<std::uint32_t>(std::countr_zero(active_))].current_flow();
     }
   }
 
   /// Whether it waits for its turn: for operations of the same queue that were started before.
-  [[nodiscard]] bool queued() const noexcept { return active_ == 0 && begun_ != segments_; }
+  [[nodiscard]] bool is_queued() const noexcept { return active_ == 0 && begun_ != segments_; }
   /// All collective operations are of one queue, and the messages from one rank to another of one each.
   [[nodiscard]] std::uint64_t queue() const noexcept {
     if constexpr (Transfers) {
       return std::uint64_t{context_.number.from} << 32 | context_.number.to;
     } else {
-      return pending_list::collective;
+      return operation_list::collective;
     }
   }
-  /// Notes which lanes it holds and waits for.
-  void note_lanes(pending& p) const noexcept {
-    if constexpr (!Transfers) {
-      std::uint32_t const left = segments_ - begun_;
-      auto const first = static_cast<std::uint32_t>((base_ + begun_) % collective_lanes);
-      std::uint32_t const next = left < collective_lanes ? (1U << left) - 1 : all_lanes;
-      p.held = active_ | ((next << first | next >> (collective_lanes - first)) & all_lanes);
-      p.awaited = queued() ? 1U << first : 0;
-    }
+  /// The lanes that it holds and waits for.
+  [[nodiscard]] lane_use lanes() const noexcept
+    requires(!Transfers)
+  {
+    std::uint32_t const left = segments_ - begun_;
+    auto const first = static_cast<std::uint32_t>((base_ + begun_) % collective_lanes);
+    std::uint32_t const next = left < collective_lanes ? (1U << left) - 1 : all_lanes;
+    return {.held = active_ | ((next << first | next >> (collective_lanes - first)) & all_lanes),
+            .awaited = is_queued() ? 1U << first : 0};
   }
 
   [[nodiscard]] std::uint32_t step_number() const noexcept {
@@ -206,7 +206,8 @@ class segments {
   [[nodiscard]] rank_type waited_for(machine<Communicator> const& m) const noexcept {
     rank_type const peer = m.awaits();
     if constexpr (helps<typename Communicator::transport_type>) {
-      return peer != no_rank && peer >= rank_type{context_.extent} ? context_.transport.missing(peer, m.on()) : peer;
+      return peer != no_rank && peer >= rank_type{context_.extent} ? context_.transport.missing(peer, m.current_flow())
+                                                                   : peer;
     } else {
       return peer;
     }
@@ -277,7 +278,7 @@ class segments {
           gated_.by->has_ended(gated_.number[slot]);
         }
       }
-      context_.transport.end(machines_[slot].on());
+      context_.transport.end(machines_[slot].current_flow());
       flows_.end(slot);
     }
   }
@@ -357,7 +358,7 @@ void segments<Communicator, Transfers>::inquire() {
   if constexpr (inquires<typename Communicator::transport_type>) {
     each_that_waits([&](auto const& m) {
       if (rank_type const peer = waited_for(m); peer != no_rank) {
-        context_.transport.inquire(peer, m.on());
+        context_.transport.inquire(peer, m.current_flow());
       }
     });
   }
@@ -368,7 +369,7 @@ void segments<Communicator, Transfers>::say(bool blocks) {
   if constexpr (answers<typename Communicator::transport_type>) {
     each_that_waits([&](auto const& m) {
       context_.transport.say({.peer = waited_for(m),
-                              .on = m.on(),
+                              .on = m.current_flow(),
                               .moved = static_cast<std::uint32_t>(m.moved()) + m.step_number(),
                               .blocks = blocks,
                               .what = what_});

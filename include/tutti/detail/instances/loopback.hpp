@@ -3,7 +3,7 @@
 
 #include <tutti/collective/communicator.hpp>
 #include <tutti/detail/base/linkage.hpp>
-#include <tutti/detail/engine/execution.hpp>
+#include <tutti/detail/engine/segmented_operation.hpp>
 #include <tutti/transport/loopback.hpp>
 
 // What tutti/compiled.cpp holds of this transport, so that units which are linked with it need not compile it: the
@@ -17,10 +17,9 @@ TUTTI_COMPILED template communicator<loopback>::state* communicator<loopback>::s
                                                                                            options const&, no_trace&&);
 TUTTI_COMPILED template communicator<loopback>::state* communicator<loopback>::state::make(
     detail::joint_of_part<loopback>&, options const&, no_trace&&);
-TUTTI_COMPILED template class detail::operation_run<communicator<loopback>>;
 TUTTI_COMPILED template class detail::segments<communicator<loopback>, false>;
 TUTTI_COMPILED template class detail::segments<communicator<loopback>, true>;
-TUTTI_COMPILED template class detail::stepwise_run<communicator<loopback>, false>;
-TUTTI_COMPILED template class detail::stepwise_run<communicator<loopback>, true>;
+TUTTI_COMPILED template class detail::segmented_operation<communicator<loopback>, false>;
+TUTTI_COMPILED template class detail::segmented_operation<communicator<loopback>, true>;
 
 }  // namespace tutti

@@ -3,7 +3,7 @@
 
 #include <tutti/collective/communicator.hpp>
 #include <tutti/detail/base/linkage.hpp>
-#include <tutti/detail/engine/execution.hpp>
+#include <tutti/detail/engine/segmented_operation.hpp>
 #include <tutti/transport/shared_memory.hpp>
 
 // What tutti/compiled.cpp holds of this transport, so that units which are linked with it need not compile it: the
@@ -20,10 +20,9 @@ TUTTI_COMPILED template communicator<shared_memory>::state* communicator<shared_
     detail::joint_of_hosts&, options const&, no_trace&&);
 TUTTI_COMPILED template communicator<shared_memory>::state* communicator<shared_memory>::state::make(
     detail::joint_of_part<shared_memory>&, options const&, no_trace&&);
-TUTTI_COMPILED template class detail::operation_run<communicator<shared_memory>>;
 TUTTI_COMPILED template class detail::segments<communicator<shared_memory>, false>;
 TUTTI_COMPILED template class detail::segments<communicator<shared_memory>, true>;
-TUTTI_COMPILED template class detail::stepwise_run<communicator<shared_memory>, false>;
-TUTTI_COMPILED template class detail::stepwise_run<communicator<shared_memory>, true>;
+TUTTI_COMPILED template class detail::segmented_operation<communicator<shared_memory>, false>;
+TUTTI_COMPILED template class detail::segmented_operation<communicator<shared_memory>, true>;
 
 }  // namespace tutti

@@ -3,7 +3,7 @@
 
 #include <tutti/collective/communicator.hpp>
 #include <tutti/detail/base/linkage.hpp>
-#include <tutti/detail/engine/execution.hpp>
+#include <tutti/detail/engine/segmented_operation.hpp>
 #include <tutti/transport/tcp.hpp>
 
 // What tutti/compiled.cpp holds of this transport, so that units which are linked with it need not compile it: the
@@ -17,10 +17,9 @@ TUTTI_COMPILED template communicator<tcp>::state* communicator<tcp>::state::make
                                                                                  options const&, no_trace&&);
 TUTTI_COMPILED template communicator<tcp>::state* communicator<tcp>::state::make(detail::joint_of_part<tcp>&,
                                                                                  options const&, no_trace&&);
-TUTTI_COMPILED template class detail::operation_run<communicator<tcp>>;
 TUTTI_COMPILED template class detail::segments<communicator<tcp>, false>;
 TUTTI_COMPILED template class detail::segments<communicator<tcp>, true>;
-TUTTI_COMPILED template class detail::stepwise_run<communicator<tcp>, false>;
-TUTTI_COMPILED template class detail::stepwise_run<communicator<tcp>, true>;
+TUTTI_COMPILED template class detail::segmented_operation<communicator<tcp>, false>;
+TUTTI_COMPILED template class detail::segmented_operation<communicator<tcp>, true>;
 
 }  // namespace tutti

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/engine/wait.hpp>
+#include <tutti/detail/communicator/wait.hpp>
 #include <tutti/extend/error.hpp>
 #include <tutti/extend/time.hpp>
 #include <tutti/extend/transport.hpp>

@@ -3,10 +3,10 @@
 
 #include <tutti/cuda/detail/device/staging.hpp>
 #include <tutti/detail/communicator/access.hpp>
+#include <tutti/detail/communicator/untyped_operation.hpp>
 #include <tutti/detail/core/owned.hpp>
 #include <tutti/detail/engine/enqueued.hpp>
-#include <tutti/detail/engine/execution.hpp>
-#include <tutti/detail/engine/place_pool.hpp>
+#include <tutti/detail/engine/operation.hpp>
 #include <tutti/extend/expects.hpp>
 #include <tutti/extend/time.hpp>
 #include <tutti/extend/topology.hpp>
@@ -26,28 +26,26 @@ class staged_launcher {
   using transport_type = typename Communicator::transport_type;
   using stream_type = typename transport_type::stream_type;
   using driver_type = std::remove_cvref_t<decltype(std::declval<transport_type&>().driver())>;
-  using execution_type = execution<Communicator, Topology, Op, Payload>;
+  using operation_type = detail::operation<Communicator, Topology, Op, Payload>;
 
-  struct started : execution_type {
-    started(Communicator& world, Topology const& topology, Payload const& payload, place_pool& p)
-        : execution_type(world, topology, payload), vector(world.transport().staging(), &p), home(&p) {
-      this->retire = [](pending& op) { give_back(static_cast<started&>(op)); };
-      this->run_.set_gate(vector);
+  struct staged_operation : operation_type {
+    staged_operation(Communicator& world, Topology const& topology, Payload const& elements, operation_pool& pool)
+        : operation_type(world, topology, elements, &pool), vector(world.transport().staging(), &pool) {
+      this->segments_.set_gate(vector);
     }
     staged_vector<driver_type> vector;
-    place_pool* home;
   };
   struct places {
     places(Communicator const& in, Topology const& t)
-        : world(in.alias()),
-          topology(t),
-          pool(new place_pool([](pending& p) noexcept { delete &static_cast<started&>(p); })) {}
+        : world(in.alias()), topology(t), pool(new operation_pool([](untyped_operation& one) noexcept {
+            delete &static_cast<staged_operation&>(one);
+          })) {}
     places(places const&) = delete;
     places& operator=(places const&) = delete;
     ~places() { world.transport().staging().finish(world, pool.get()); }
     Communicator world;  ///< outlasts what is below, also where an operator is assigned to
     Topology topology;
-    owned<place_pool, place_pool::leave> pool;
+    owned<operation_pool, operation_pool::leave> pool;
   };
 
  public:
@@ -66,41 +64,41 @@ class staged_launcher {
     staging.collect();
     staging.expect_results();
     duties::take(access::state(world));
-    started& s = place(world, elements);
-    s.set_limit(limit);
+    staged_operation& next = take(world, elements);
+    next.set_limit(limit);
     try {
-      s.what() = what;
-      s.what().identity ^= is_staged;
+      next.call_record() = what;
+      next.call_record().identity ^= is_staged;
       slot_layout const layout(elements);
-      s.vector.prepare(m, count, places_->topology.blocks(op, world.extent()), layout, given(op, world, count),
-                       wanted(op, world, count));
-      s.start({places_->topology, 0}, op, elements, m, count);
+      next.vector.prepare(m, count, places_->topology.blocks(op, world.extent()), layout, given(op, world, count),
+                          wanted(op, world, count));
+      next.start({places_->topology, 0}, op, elements, m, count);
     } catch (...) {
-      give_back(s);
+      next.retire();
       throw;
     }
-    staging.append(s.vector, s);
-    s.enlist();
+    staging.append(next.vector, next);
+    next.enlist();
     try {
-      staging.hold(s.vector, in);
+      staging.hold(next.vector, in);
     } catch (...) {
-      s.cancel(s);
+      next.cancel();
       throw;
     }
-    access::state(world).advance_pending();
+    access::state(world).advance_operations();
   }
 
  private:
   /// Ranks whose memory is the host's cut their vectors otherwise.
   static constexpr std::uint32_t is_staged = 0x57a6ed;
 
-  [[nodiscard]] started& place(Communicator& world, Payload const& elements) {
-    place_pool& pool = *places_->pool;
-    pending* const idle = pool.take();
-    return idle != nullptr ? static_cast<started&>(*idle)
-                           : pool.adopt(new started(world, places_->topology, elements, pool));
+  /// An operation of the pool.
+  [[nodiscard]] staged_operation& take(Communicator& world, Payload const& elements) {
+    operation_pool& pool = *places_->pool;
+    untyped_operation* const idle = pool.take();
+    return idle != nullptr ? static_cast<staged_operation&>(*idle)
+                           : pool.adopt(new staged_operation(world, places_->topology, elements, pool));
   }
-  static void give_back(started& s) { s.home->give_back(s); }
 
   /// Which elements of the vector this rank gives, and which it gets.
   [[nodiscard]] static element_range own(Communicator const& world, std::size_t count) {

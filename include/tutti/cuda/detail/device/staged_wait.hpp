@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/detail/communicator/access.hpp>
-#include <tutti/detail/engine/wait.hpp>
+#include <tutti/detail/communicator/wait.hpp>
 #include <tutti/extend/error.hpp>
 #include <tutti/extend/time.hpp>
 

@@ -7,11 +7,11 @@
 #include <tutti/cuda/detail/device/vector_parts.hpp>
 #include <tutti/detail/base/counted.hpp>
 #include <tutti/detail/communicator/access.hpp>
+#include <tutti/detail/communicator/untyped_operation.hpp>
+#include <tutti/detail/communicator/wait.hpp>
 #include <tutti/detail/core/cancellation.hpp>
 #include <tutti/detail/core/inheritance.hpp>
-#include <tutti/detail/core/pending.hpp>
 #include <tutti/detail/engine/memories.hpp>
-#include <tutti/detail/engine/wait.hpp>
 #include <tutti/extend/expects.hpp>
 #include <tutti/extend/memory_source.hpp>
 #include <tutti/extend/time.hpp>
@@ -95,7 +95,7 @@ class staged_vector {
 
   staging<D>& in_;
   void const* owner_;
-  pending* operation_ = nullptr;
+  untyped_operation* operation_ = nullptr;
   staged_vector* next_ = nullptr;  ///< that was put into a stream after it
   typename D::mark before_;
   typename D::mark behind_;
@@ -152,9 +152,9 @@ class staging {
   // --- operations
 
   /// An operation is the last one from now on. @pre it has been prepared
-  void append(vector& v, pending& operation) noexcept {
+  void append(vector& v, untyped_operation& operation) noexcept {
     v.operation_ = &operation;
-    pending_use::begin(operation);
+    operation_use::begin(operation);
     v.first_ = parts_;
     v.ticket_ = ++enqueued_;
     parts_ += v.parts_.number();
@@ -177,10 +177,10 @@ class staging {
   void collect() {
     for (vector** link = &first_; *link != nullptr;) {
       vector& v = **link;
-      if (!v.told_ && v.operation_->ended && (v.released_ || stopped_)) {
+      if (!v.told_ && v.operation_->has_ended() && (v.released_ || stopped_)) {
         v.told_ = true;
         try {
-          v.operation_->result(*v.operation_);
+          v.operation_->throw_failure();
         } catch (...) {
           failure_ = failure_ ? failure_ : std::current_exception();
         }
@@ -191,7 +191,7 @@ class staging {
       }
       *link = v.next_;
       end_ = end_ == &v.next_ ? link : end_;
-      pending_use::end(*v.operation_);
+      operation_use::end(*v.operation_);
     }
   }
   /// @throws what the first one ended with that has failed
@@ -208,7 +208,7 @@ class staging {
     if (inherited()) {  // they go on in the parent
       for (vector* v = first_; v != nullptr; v = v->next_) {
         if (v->owner_ == owner) {
-          v->operation_->cancel(*v->operation_);
+          v->operation_->cancel();
         }
       }
       return;
@@ -218,11 +218,11 @@ class staging {
       last = v->owner_ == owner ? v : last;
     }
     for (vector* v = first_; last != nullptr; v = v->next_) {  // streams go on in order
-      if (!v->operation_->ended) {
+      if (!v->operation_->has_ended()) {
         try {
-          static_cast<void>(v->operation_->wait(*v->operation_, no_deadline));
+          static_cast<void>(v->operation_->wait(no_deadline));
         } catch (...) {  // another thread uses the communicator
-          v->operation_->cancel(*v->operation_);
+          v->operation_->cancel();
         }
       }
       if (v == last) {
@@ -248,8 +248,8 @@ class staging {
   /// Ends those that are late. A deadline counts from when it was first looked for after the stream had come there.
   void meet_deadlines() {
     for (vector* v = first_; v != nullptr; v = v->next_) {
-      if (!v->operation_->ended && v->reached()) {
-        v->operation_->check_deadline(*v->operation_);
+      if (!v->operation_->has_ended() && v->reached()) {
+        v->operation_->check_deadline();
       }
     }
   }

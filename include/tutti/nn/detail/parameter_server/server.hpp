@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/collective/when_any.hpp>
-#include <tutti/detail/engine/wait.hpp>
+#include <tutti/detail/communicator/wait.hpp>
 #include <tutti/extend/expects.hpp>
 #include <tutti/extend/time.hpp>
 #include <tutti/extend/trace.hpp>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/engine/inquest.hpp>
+#include <tutti/detail/communicator/inquest.hpp>
+#include <tutti/detail/communicator/rank_state.hpp>
 
 #include <cstdint>
 

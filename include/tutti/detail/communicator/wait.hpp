@@ -2,12 +2,13 @@
 #pragma once
 
 #include <tutti/detail/base/linkage.hpp>
-#include <tutti/detail/communicator/rank_state.hpp>
 #include <tutti/extend/time.hpp>
 
 #include <cstdint>
 
 namespace tutti::inline v0_1_0::detail {
+
+struct rank_state;
 
 /// How often a rank that waits looks for peers that are gone.
 inline constexpr duration between_looks = std::chrono::milliseconds(10);
@@ -50,5 +51,5 @@ TUTTI_DECL waited wait(rank_state& world, wait_target const& what, duration limi
 }  // namespace tutti::detail
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/detail/engine/wait.ipp>
+#include <tutti/detail/communicator/wait.ipp>
 #endif

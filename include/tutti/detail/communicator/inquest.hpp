@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/communicator/rank_state.hpp>
+#include <tutti/detail/base/linkage.hpp>
+#include <tutti/detail/communicator/any_transport.hpp>
 #include <tutti/detail/core/owned.hpp>
 #include <tutti/extend/error.hpp>
 #include <tutti/extend/message.hpp>
 #include <tutti/extend/time.hpp>
 
 namespace tutti::inline v0_1_0::detail {
+
+struct rank_state;
 
 /// Finds out what a late operation is late for: asks the rank that it waits for what that one waits for, and so on. The
 /// chain ends with a rank that does not answer, because it is stopped, computes or never calls; or it comes back
@@ -69,5 +72,5 @@ class inquest {
 }  // namespace tutti::detail
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/detail/engine/inquest.ipp>
+#include <tutti/detail/communicator/inquest.ipp>
 #endif

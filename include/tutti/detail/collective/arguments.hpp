@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/collective/request.hpp>
+#include <tutti/detail/communicator/operation_handle.hpp>
 #include <tutti/extend/buffer.hpp>
 #include <tutti/extend/device_span.hpp>
 #include <tutti/extend/operation.hpp>
@@ -288,7 +288,7 @@ struct calls_of<Op, Reads, form<Forms...>> {
     requires(!(call_of<calling::later, Forms, Arguments...>::accepted || ...))
   auto start(Arguments&&...) {
     static_cast<void>(sizeof(refused<calling::later, Arguments...>));
-    return request();
+    return operation_handle();
   }
 
   // Lists in braces, from which no type can be deduced.
@@ -303,12 +303,12 @@ struct calls_of<Op, Reads, form<Forms...>> {
   template <class... Rest>
   auto start(braced_list, Rest&&...) {
     static_cast<void>(sizeof(refused<calling::later, braced_list, Rest...>));
-    return request();
+    return operation_handle();
   }
   template <class First, class... Rest>
   auto start(First&&, braced_list, Rest&&...) {
     static_cast<void>(sizeof(refused<calling::later, First, braced_list, Rest...>));
-    return request();
+    return operation_handle();
   }
 
  private:

@@ -2,8 +2,10 @@
 // test: address (one thread)
 #include <models/puppet_transport.hpp>
 #include <tutti/communicator.hpp>
-#include <tutti/detail/engine/execution.hpp>
+#include <tutti/detail/engine/operation.hpp>
 #include <tutti/detail/engine/payload.hpp>
+#include <tutti/detail/engine/run_context.hpp>
+#include <tutti/detail/engine/schedule_view.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/reduction/reduce_with.hpp>
 #include <tutti/topology/doubling.hpp>
@@ -24,7 +26,7 @@ struct careful_sum {
 };
 using reduction = decltype(tutti::reduce_with<int>(careful_sum{}, tutti::commutative));
 using payload = tutti::detail::combining<reduction>;
-using execution = tutti::detail::execution<world_type, tutti::doubling, tutti::op::allreduce, payload>;
+using operation = tutti::detail::operation<world_type, tutti::doubling, tutti::op::allreduce, payload>;
 
 constexpr tutti::call some_call = tutti::make_call(tutti::operation_kind::allreduce, "int32", "careful", "doubling");
 
@@ -36,10 +38,10 @@ struct rank {
   void start(int x) {
     value = x;
     auto* const data = reinterpret_cast<std::byte*>(&value);
-    run.what() = some_call;
+    run.call_record() = some_call;
     run.start({}, {}, how, {.input = data, .work = data, .output = data}, 1);
   }
-  bool advance() { return run.advance(run); }
+  bool advance() { return run.advance(); }
   /// How the last operation ended, as the recorder has it.
   recorder::state last() {
     recorder::state state{};
@@ -53,7 +55,7 @@ struct rank {
     world_type it;
   } world;
   payload how{tutti::reduce_with<int>(careful_sum{}, tutti::commutative)};
-  execution run;
+  operation run;
   int value = 0;
 };
 
@@ -86,7 +88,7 @@ BOOST_AUTO_TEST_CASE(it_ends_when_all_have_done_their_part_and_can_be_run_again)
     BOOST_TEST(zero.value == 1001 * k);
     BOOST_TEST(one.value == 1001 * k);
     BOOST_TEST((zero.last() == recorder::state::completed));
-    zero.run.result(zero.run);  // throws nothing
+    zero.run.throw_failure();  // throws nothing
   }
 }
 
@@ -104,7 +106,7 @@ BOOST_AUTO_TEST_CASE(a_topology_that_refuses_is_asked_again) {
   models::echo_rendezvous meet(0, 1);
   world_type world(meet, {.role = {}, .transport = {&stage}});
   payload const how{tutti::reduce_with<int>(careful_sum{}, tutti::commutative)};
-  tutti::detail::execution<world_type, hesitant, tutti::op::allreduce, payload> run(world, hesitant{}, how);
+  tutti::detail::operation<world_type, hesitant, tutti::op::allreduce, payload> run(world, hesitant{}, how);
   int value = 1;
   auto* const data = reinterpret_cast<std::byte*>(&value);
   hesitant::refuses = true;
@@ -129,7 +131,7 @@ BOOST_AUTO_TEST_CASE(what_a_reduction_throws_is_the_end_here_and_an_error_elsewh
   for (rank* const r : {&zero, &one, &two}) {
     BOOST_TEST((r->last() == recorder::state::failed));
     try {
-      r->run.result(r->run);
+      r->run.throw_failure();
       BOOST_ERROR("no failure");
     } catch (tutti::error const& e) {
       BOOST_TEST((e.kind() == tutti::failure::cancelled));
@@ -148,10 +150,10 @@ BOOST_AUTO_TEST_CASE(a_rank_that_gives_up_is_named) {
   rank one(1, 3, stage);
   zero.start(1);
   one.start(1);
-  one.run.cancel(one.run);
+  one.run.cancel();
   BOOST_REQUIRE(all_end({&zero, &one}));
   for (rank* const r : {&zero, &one}) {
-    BOOST_CHECK_EXCEPTION(r->run.result(r->run), tutti::error, [](tutti::error const& e) {
+    BOOST_CHECK_EXCEPTION(r->run.throw_failure(), tutti::error, [](tutti::error const& e) {
       return e.kind() == tutti::failure::cancelled && e.at_fault() == std::vector<rank_type>{1};
     });
   }

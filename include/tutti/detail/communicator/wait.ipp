@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/communicator/rank_state.hpp>
+#include <tutti/detail/communicator/wait.hpp>
 #include <tutti/detail/core/cancellation.hpp>
-#include <tutti/detail/engine/wait.hpp>
+#include <tutti/detail/core/duties.hpp>
 
 #include <cerrno>
 #include <poll.h>

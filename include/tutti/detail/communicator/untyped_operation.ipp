@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/communicator/inquest.hpp>
+#include <tutti/detail/communicator/rank_state.hpp>
+#include <tutti/detail/communicator/relative.hpp>
+#include <tutti/detail/communicator/untyped_operation.hpp>
+#include <tutti/detail/communicator/wait.hpp>
+#include <tutti/detail/core/cancellation.hpp>
+#include <tutti/extend/expects.hpp>
+
+#include <cerrno>
+#include <new>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tutti::inline v0_1_0::detail {
+
+TUTTI_DECL untyped_operation::untyped_operation(rank_state& rank, functions const& table, operation_pool* pool)
+    : functions_(&table), pool_(pool), rank_(rank) {}
+TUTTI_DECL untyped_operation::~untyped_operation() = default;
+
+/// The fault that peers are told when this rank gives the operation up: that of another communicator of its world, if
+/// it leaves for that.
+TUTTI_DECL tutti::fault untyped_operation::own_fault() const noexcept {
+  tutti::fault const reason = rank_.kin->reason_to_leave();
+  return reason ? reason : tutti::fault{failure::cancelled, rank_.rank, rank_.rank};
+}
+
+TUTTI_DECL void untyped_operation::withdraw() {
+  rank_.any.revoke(own_fault());
+}
+
+// --- waiting
+
+TUTTI_DECL waited untyped_operation::wait_for_segments(duration limit) {
+  try {
+    return wait_or_find_culprit({.of = this,
+                                 .advance = [](void* p) { return self(p).functions_->advance_segments(self(p)); },
+                                 .inquire = [](void* p) { self(p).inquire(); },
+                                 .progress = [](void* p) { return self(p).functions_->progress(self(p)); }},
+                                limit);
+  } catch (...) {
+    if (is_forced_unwind()) {
+      abandon_given_up();
+      throw;
+    }
+    throw_current();
+  }
+}
+
+/// Waits for as long as the deadline allows, and then finds out which rank is late. The operation goes on meanwhile: it
+/// may still end well.
+TUTTI_DECL waited untyped_operation::wait_or_find_culprit(wait_target const& what, duration limit) {
+  waited const how = detail::wait(rank_, what, limit);
+  if (how != waited::limit) {
+    return how;
+  }
+  struct search {
+    untyped_operation& of;
+    wait_target const& what;
+    bool known = false;
+  } late{*this, what};
+  waited const found = wait_in_naps(rank_,
+                                    {.of = &late,
+                                     .advance =
+                                         [](void* p) {
+                                           auto& s = *static_cast<search*>(p);
+                                           return s.what.advance(s.what.of) || (s.known = s.of.find_culprit());
+                                         },
+                                     .inquire =
+                                         [](void* p) {
+                                           auto& s = *static_cast<search*>(p);
+                                           s.what.inquire(s.what.of);
+                                         }},
+                                    no_deadline);
+  return late.known ? waited::fault : found;
+}
+
+/// The deadline has passed: true once it is known which rank is late, and all ranks have been told.
+TUTTI_DECL bool untyped_operation::find_culprit() {
+  if (!rank_.any.answers()) {
+    rank_.any.revoke({failure::deadline, functions_->awaits(*this), rank_.rank});
+    return true;
+  }
+  if (!std::exchange(is_late_, true)) {
+    inquest_ = owned<inquest>(new inquest(rank_, functions_->current_flow(*this)));
+  }
+  if (!inquest_->advance()) {
+    return false;
+  }
+  rank_.any.revoke(inquest_->found());
+  return true;
+}
+
+// --- failure
+
+TUTTI_DECL std::uint32_t untyped_operation::step_number() const noexcept {
+  return functions_->step_number(*this);
+}
+
+TUTTI_DECL void untyped_operation::abandon_by_fault() {
+  abandon(rank_.explain(rank_.any.fault(), call_, number_, step_number()));
+}
+TUTTI_DECL void untyped_operation::throw_explained() {
+  abandon_by_fault();
+  std::rethrow_exception(error_);
+}
+TUTTI_DECL void untyped_operation::throw_current() {
+  abandon_by_exception();
+  std::rethrow_exception(error_);
+}
+
+/// Ends the operation with an error: every rank is told, and no peer reads this memory any more.
+TUTTI_DECL void untyped_operation::abandon(error&& with) {
+  try {
+    throw std::move(with);
+  } catch (error const& e) {
+    abandon(std::current_exception(), {e.kind(), e.at_fault().empty() ? no_rank : e.at_fault().front(), rank_.rank},
+            e.what());
+  }
+}
+TUTTI_DECL void untyped_operation::abandon(std::exception_ptr why, tutti::fault const& told, char const* text) {
+  uncancelled const throughout(uncancelled::points::none);
+  error_ = std::move(why);
+  rank_.any.revoke(told);
+  rank_.kin->tell(rank_.any.fault());
+  rank_.any.quiesce();
+  rank_.recent.finish(recorded_at_, recorder::state::failed);
+  if (rank_.traced.record != nullptr) {
+    rank_.traced.record(rank_, {event_kind::fail, rank_.any.now(), number_, {}, step_number(), no_rank, 0, text});
+  }
+  has_ended_ = true;
+}
+
+/// The exception is the transport's, or anything that a user's reduction throws, which for the others is an operation
+/// that this rank gave up.
+TUTTI_DECL void untyped_operation::abandon_by_exception() {
+  try {
+    throw;
+  } catch (error const& e) {
+    abandon(placed(e.kind(), e.what(), e.at_fault()));
+  } catch (precondition_error const& e) {
+    error const told = placed(failure::cancelled, e.what(), {});
+    try {
+      throw precondition_error(told.what(), e.where());
+    } catch (...) {
+      abandon(std::current_exception(), own_fault(), told.what());
+    }
+  } catch (std::bad_alloc const& e) {
+    abandon(std::current_exception(),
+            {.kind = failure::cancelled, .culprit = rank_.rank, .reporter = rank_.rank, .code = ENOMEM}, e.what());
+  } catch (...) {
+    abandon(std::current_exception(), own_fault(), "an exception");
+  }
+}
+
+/// The error of this operation for a failure of code that does not know the operation. If the failure names no rank, it
+/// is this rank's.
+TUTTI_DECL error untyped_operation::placed(failure kind, std::string_view text,
+                                           std::vector<rank_type> const& at_fault) const {
+  return rank_.report(kind, text, call_, number_, step_number(), at_fault.empty() ? std::vector{rank_.rank} : at_fault);
+}
+
+TUTTI_DECL void untyped_operation::throw_failure() const {
+  if (error_) {
+    std::rethrow_exception(error_);
+  }
+}
+
+// --- for requests and event loops
+
+TUTTI_DECL void untyped_operation::poll() {
+  turn mine(rank_);
+  rank_.poll();
+  if (!has_ended_) {
+    const time_point now = rank_.any.now();
+    watch(now);
+    if (now - looked_ >= between_looks) {
+      looked_ = now;
+      rank_.look();
+      check_deadline();
+    }
+  }
+  mine.end();
+}
+
+TUTTI_DECL void untyped_operation::check_deadline() {
+  turn mine(rank_);
+  const time_point now = rank_.any.now();
+  watch(now);
+  inquire_quietly();
+  if (!advance() && now - watched_since_ >= limit_ && find_culprit()) {
+    abandon_by_fault();
+  }
+  if (has_ended_) {
+    rank_.operations.erase(*this);
+  }
+  mine.end();
+}
+
+/// The deadline counts from when the result was first asked for.
+TUTTI_DECL void untyped_operation::watch(time_point now) {
+  if (!std::exchange(is_watched_, true)) {
+    watched_since_ = now;
+    looked_ = now;
+  }
+}
+
+TUTTI_DECL void untyped_operation::say(bool blocks) {
+  if (!has_ended_) {
+    functions_->say(*this, blocks || is_watched_);
+  }
+}
+/// A rank that waits asks whether the others run the same call, and says what it waits for.
+TUTTI_DECL void untyped_operation::inquire() {
+  if (functions_->is_queued(*this)) {
+    rank_.operations.say_before(*this);
+  }
+  say(true);
+  functions_->inquire(*this);
+}
+TUTTI_DECL void untyped_operation::inquire_quietly() {
+  try {
+    if (!has_ended_) {
+      inquire();
+    }
+  } catch (...) {
+    abandon_by_exception();
+  }
+}
+
+TUTTI_DECL bool untyped_operation::wait(duration limit) {
+  turn mine(rank_);
+  const time_point now = rank_.any.now();
+  watch(now);
+  duration left = limit_ - (now - watched_since_);  // in this order: the limit may be the longest there is
+  left = left < duration::zero() ? duration::zero() : left;
+  wait_target const to_its_end{.of = this,
+                               .advance = [](void* p) { return self(p).advance(); },
+                               .inquire = [](void* p) { self(p).inquire_quietly(); },
+                               .progress = [](void* p) { return self(p).functions_->progress(self(p)); }};
+  bool over = true;
+  waited how = waited::done;
+  if (left <= limit) {
+    how = wait_or_find_culprit(to_its_end, left);
+  } else {
+    how = detail::wait(rank_, to_its_end, limit);
+    over = how != waited::limit;
+  }
+  if (over) {
+    if (how != waited::done && !has_ended_) {
+      abandon_by_fault();
+    }
+    rank_.operations.erase(*this);
+  }
+  mine.end();
+  return over;
+}
+
+TUTTI_DECL void untyped_operation::cancel() {
+  uncancelled const throughout(uncancelled::points::none);  // a request that is destroyed cannot be left
+  if (rank_.inherited()) {                                  // it goes on in the parent
+    has_ended_ = true;
+    rank_.operations.erase(*this);
+    return;
+  }
+  rank_.claim();
+  if (rank_.in_step) {  // its memory is in use
+    is_given_up_ = !has_ended_;
+    rank_.gave_up = rank_.gave_up || is_given_up_;
+    return;
+  }
+  if (!has_ended_ && !advance()) {
+    abandon_given_up();
+  }
+  rank_.operations.erase(*this);
+}
+
+TUTTI_DECL void untyped_operation::abandon_given_up() {
+  rank_.any.revoke(own_fault());
+  abandon(rank_.explain(own_fault(), call_, number_, step_number()));
+}
+
+}  // namespace tutti::detail

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/engine/helper_share.hpp>
+#include <tutti/detail/engine/payload.hpp>
+#include <tutti/detail/engine/schedule_view.hpp>
+#include <tutti/detail/engine/segmented_operation.hpp>
+#include <tutti/extend/topology.hpp>
+
+#include <concepts>
+#include <type_traits>
+#include <utility>
+
+namespace tutti::inline v0_1_0::detail {
+
+/// The part of an operation that has the user's types.
+template <class Topology, class Op, class Payload>
+struct work {
+  // clang 16 crashes where members without an address are initialised as those of an aggregate.
+  work(Topology const& topology, Payload const& elements) : topology_(topology), op_{}, elements_(elements) {}
+
+  [[no_unique_address]] Topology topology_;
+  [[no_unique_address]] Op op_;
+  Payload elements_;
+
+  /// Step i, for the engine: `of` is the work.
+  template <class Extent>
+  static void step_at(void const* of, rank_type n, rank_type me, std::uint32_t i, step& to) {
+    auto const& self = *static_cast<work const*>(of);
+    to = self.topology_.at(self.op_, Extent(n), me, i);
+  }
+  template <class Extent>
+  [[nodiscard]] schedule_view schedule() const noexcept {
+    return {.step_at = &step_at<Extent>, .of = this, .blocks_have_owners = blocks_have_owners<Op>};
+  }
+};
+
+/// An operation of one operator: of a topology on elements. Reused from call to call, so that a prepared operation
+/// allocates nothing.
+///
+/// The work is a base, and the first: what the other one is made of points to it.
+template <class Communicator, class Topology, class Op, class Payload>
+class operation : private work<Topology, Op, Payload>,
+                  public segmented_operation<Communicator, std::same_as<Op, op::transfer>> {
+  using work_type = work<Topology, Op, Payload>;
+  using base = segmented_operation<Communicator, std::same_as<Op, op::transfer>>;
+  using extent_type = std::remove_cvref_t<decltype(std::declval<Communicator>().extent())>;
+
+ public:
+  /// @param pool where it is kept between two starts; null for that of blocking calls
+  operation(Communicator& world, Topology const& topology, Payload const& elements, operation_pool* pool = nullptr)
+      : work_type(topology, elements),
+        base(world, work_type::template schedule<extent_type>(), payload(work_type::elements_, world.size()), pool) {}
+
+  /// Takes the operation's place in the order of the communicator. `memory.work` may be left empty:
+  /// then it is allocated if the schedule uses it.
+  /// @throws std::bad_alloc, precondition_error; no place has been taken then, but the epoch has failed
+  [[gnu::always_inline]] void start(choice<Topology> const& by, Op op, Payload const& elements, memories const& memory,
+                                    std::size_t count) {
+    work_type& mine = *this;
+    try {
+      if (!known_ || !(mine.op_ == op)) {
+        known_ = false;  // and so it stays if the topology refuses
+        mine.op_ = op;
+      }
+      if constexpr (std::is_empty_v<Topology>) {
+        if (!known_) {
+          read_schedule(true);
+        }
+      } else {
+        mine.topology_ = by.topology;
+        read_schedule(false);
+      }
+      known_ = true;
+      if constexpr (std::same_as<Payload, moving>) {
+        this->segments_.set_element_bytes(elements.element_bytes);
+      }
+      if constexpr (std::same_as<Op, op::transfer>) {
+        this->segments_.set_pair(op.from, op.to);
+      }
+      this->segments_.prepare(by.segment_bytes, memory, count);
+    } catch (...) {  // the others would wait for this rank
+      this->withdraw();
+      throw;
+    }
+    this->take_place();
+  }
+
+ private:
+  [[gnu::always_inline]] void read_schedule(bool stays) {
+    work_type const& mine = *this;
+    extent_type const extent = this->world().extent();
+    this->segments_.set_schedule(mine.topology_.steps(mine.op_, extent, this->world().rank()),
+                                 mine.topology_.blocks(mine.op_, extent), stays);
+    if constexpr (asks_helpers) {
+      helpers_.read(mine.topology_, mine.op_, extent, this->world().rank());
+      this->segments_.set_helpers(helpers_.shares);
+    }
+  }
+
+  static constexpr bool asks_helpers = helps<typename Communicator::transport_type> && has_helpers<Topology, Op>;
+  struct nothing {};
+
+  bool known_ = false;  ///< the size of the schedule of this very operation
+  /// Beside a bool it takes no room; with no address of its own, nvcc 13 breaks off.
+  std::conditional_t<asks_helpers, helper_shares, nothing> helpers_{};
+};
+
+}  // namespace tutti::detail

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/base/linkage.hpp>
+#include <tutti/detail/communicator/access.hpp>
+#include <tutti/detail/communicator/rank_state.hpp>
+#include <tutti/detail/communicator/untyped_operation.hpp>
+#include <tutti/detail/communicator/wait.hpp>
+#include <tutti/detail/core/cancellation.hpp>
+#include <tutti/detail/engine/segments.hpp>
+#include <tutti/extend/recorder.hpp>
+#include <tutti/extend/trace.hpp>
+#include <tutti/extend/transport.hpp>
+
+namespace tutti::inline v0_1_0::detail {
+
+/// An operation that its communicator runs in segments and completes, whatever its schedule and its elements are:
+/// compiled once for each communicator, and once more for transfers. How it waits and fails is its base's.
+template <class Communicator, bool Transfers>
+class segmented_operation : public untyped_operation {
+  using transport_type = typename Communicator::transport_type;
+
+ public:
+  [[nodiscard]] Communicator& world() noexcept { return world_; }
+
+  /// The blocking form: until it is complete.
+  /// @throws error, and what a reduction throws; the epoch is revoked then, and no peer writes to this rank's memory
+  ///         any more
+  void finish(duration limit);
+
+  /// Makes it one of those that the communicator moves on.
+  void enlist() noexcept {
+    note_lanes();
+    rank_.operations.push_back(*this);
+  }
+
+ protected:
+  TUTTI_COLD segmented_operation(Communicator& world, schedule_view const& schedule, payload const& elements,
+                                 operation_pool* pool);
+  TUTTI_COLD ~segmented_operation();
+
+  /// Takes the operation's place in the order of the communicator. @pre its segments are prepared
+  [[gnu::always_inline]] void take_place() {
+    open();
+    segments_.take_place();
+    if constexpr (Transfers) {
+      queue_ = segments_.queue();
+    }
+    recorded_at_ = rank_.recent.start(call_, number_);
+    segments_.note_start();
+  }
+
+ private:
+  static segmented_operation& self(untyped_operation& one) noexcept { return static_cast<segmented_operation&>(one); }
+  static segmented_operation const& self(untyped_operation const& one) noexcept {
+    return static_cast<segmented_operation const&>(one);
+  }
+
+  /// Moves it on, and ends it if it is complete or has failed; true if it has ended.
+  bool move_on();
+  /// Moves its segments on; true when all are complete. @throws what a transport or a reduction throws
+  bool advance_segments();
+  void note_lanes() noexcept {
+    if constexpr (!Transfers) {
+      lanes_ = segments_.lanes();
+    }
+  }
+
+  /// Waits for what has not come at once. @throws as finish
+  void wait_for_the_rest(duration limit);
+  /// All of its segments have come, unless the wait ended otherwise. @throws error
+  [[gnu::always_inline]] void conclude(waited how) {
+    if (how != waited::done || spoilt()) [[unlikely]] {
+      throw_explained();
+    }
+    complete();
+  }
+  /// True if what has been done may be wrong: after a fault the ranks whose memory was read have it back, and do not
+  /// wait for a reader that was stopped meanwhile.
+  [[nodiscard]] bool spoilt() const noexcept {
+    if constexpr (shares_memory<transport_type>) {
+      return static_cast<bool>(transport_.fault());
+    }
+    return false;
+  }
+  void complete() {
+    rank_.recent.finish(recorded_at_, recorder::state::completed);
+    tutti::record(trace_,
+                  [&] { return event{event_kind::complete, transport_.now(), number_, {}, 0, no_rank, 0, {}}; });
+  }
+
+  Communicator world_;
+  transport_type& transport_;  ///< of that communicator, as the next one
+  typename Communicator::trace_type& trace_;
+
+ protected:
+  segments<Communicator, Transfers> segments_;
+
+ private:
+  static constexpr functions table{
+      .advance = [](untyped_operation& one) { return self(one).move_on(); },
+      .advance_segments = [](untyped_operation& one) { return self(one).advance_segments(); },
+      .progress = [](untyped_operation const& one) noexcept { return self(one).segments_.progress(); },
+      .inquire = [](untyped_operation& one) { self(one).segments_.inquire(); },
+      .say = [](untyped_operation& one, bool blocks) { self(one).segments_.say(blocks); },
+      .is_queued = [](untyped_operation const& one) noexcept { return self(one).segments_.is_queued(); },
+      .awaits = [](untyped_operation const& one) noexcept { return self(one).segments_.awaits(); },
+      .current_flow = [](untyped_operation const& one) noexcept { return self(one).segments_.current_flow(); },
+      .step_number = [](untyped_operation const& one) noexcept { return self(one).segments_.step_number(); }};
+};
+
+// Out of its class: where the instance is compiled apart, a unit does not look at what it would not inline.
+
+template <class Communicator, bool Transfers>
+segmented_operation<Communicator, Transfers>::segmented_operation(Communicator& world, schedule_view const& schedule,
+                                                                  payload const& elements, operation_pool* pool)
+    : untyped_operation(access::state(world), table, pool),
+      world_(world.alias()),
+      transport_(world.transport()),
+      trace_(world.trace()),
+      segments_(world, call_, number_, schedule, elements) {
+  if constexpr (!Transfers) {
+    queue_ = segments_.queue();
+  }
+}
+
+template <class Communicator, bool Transfers>
+segmented_operation<Communicator, Transfers>::~segmented_operation() = default;
+
+template <class Communicator, bool Transfers>
+void segmented_operation<Communicator, Transfers>::finish(duration limit) {
+  bool done = false;
+  try {
+    step_mark const during(rank_);
+    done = segments_.advance();
+  } catch (...) {
+    if (is_forced_unwind()) {
+      abandon_given_up();
+      throw;
+    }
+    throw_current();
+  }
+  if (done) {
+    conclude(waited::done);
+  } else {
+    wait_for_the_rest(limit);
+  }
+}
+
+template <class Communicator, bool Transfers>
+void segmented_operation<Communicator, Transfers>::wait_for_the_rest(duration limit) {
+  conclude(wait_for_segments(limit));
+}
+
+template <class Communicator, bool Transfers>
+bool segmented_operation<Communicator, Transfers>::advance_segments() {
+  step_mark const during(rank_);
+  bool const done = segments_.advance();
+  if (is_listed_) {
+    note_lanes();
+  }
+  return done;
+}
+
+template <class Communicator, bool Transfers>
+bool segmented_operation<Communicator, Transfers>::move_on() {
+  if (has_ended_ || rank_.in_step) {
+    return has_ended_;
+  }
+  try {
+    bool const done = !is_given_up_ && advance_segments();
+    if (is_given_up_) [[unlikely]] {
+      abandon_given_up();
+    } else if (done && !spoilt()) {
+      complete();
+      has_ended_ = true;
+    } else if (done || transport_.fault()) {
+      abandon_by_fault();
+    }
+  } catch (...) {
+    if (is_forced_unwind()) {
+      abandon_given_up();
+      throw;
+    }
+    abandon_by_exception();
+  }
+  return has_ended_;
+}
+
+}  // namespace tutti::detail

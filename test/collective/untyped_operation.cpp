@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// test: address
+#include <tutti/collective/request.hpp>
+#include <tutti/detail/communicator/operation_handle.hpp>
+#include <tutti/detail/communicator/rank_state.hpp>
+#include <tutti/detail/communicator/relative.hpp>
+#include <tutti/detail/communicator/untyped_operation.hpp>
+#include <tutti/detail/core/duties.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <utility>
+#include <vector>
+
+/// Every operation is retired once, in whatever order its request goes, its turn comes and its list drops it.
+namespace {
+
+using tutti::request;
+using tutti::detail::operation_pool;
+using tutti::detail::operation_use;
+using tutti::detail::untyped_operation;
+
+/// A transport over which nothing comes.
+struct quiet {
+  tutti::fault fault;
+};
+constexpr tutti::detail::transport_calls quiet_calls{.name = "quiet",
+                                                     .now = [](void const*) { return tutti::steady_now(); },
+                                                     .fault = [](void* p) { return static_cast<quiet*>(p)->fault; },
+                                                     .revoke =
+                                                         [](void* p, tutti::fault const& why) {
+                                                           auto& self = *static_cast<quiet*>(p);
+                                                           self.fault = self.fault ? self.fault : why;
+                                                         },
+                                                     .quiesce = [](void*) {},
+                                                     .poll = [](void*) {}};
+
+/// A rank of a world in which nothing happens, with an operator.
+struct quiet_rank {
+  quiet_rank() = default;
+  quiet_rank(quiet_rank const&) = delete;
+  quiet_rank& operator=(quiet_rank const&) = delete;
+  ~quiet_rank() { tutti::detail::duties::leave(state); }
+
+  /// The operations that have been retired since the last call, one for each time.
+  std::vector<untyped_operation*> retired() {
+    std::vector<untyped_operation*> all;
+    while (all.size() != 10) {  // one that was retired twice would come for ever
+      untyped_operation* const one = pool.take();
+      if (one == nullptr) {
+        break;
+      }
+      all.push_back(one);
+    }
+    return all;
+  }
+
+  quiet transport;
+  tutti::detail::rank_state state{
+      tutti::detail::any_transport(&transport, quiet_calls), {}, 0, {}, {tutti::detail::introduction("quiet", "")}};
+  tutti::detail::relative kin{state, nullptr};
+  operation_pool pool{[](untyped_operation&) noexcept {}};
+};
+
+/// A started operation whose turn is a function of the test.
+struct operation : untyped_operation {
+  explicit operation(
+      quiet_rank& in, std::function<bool()> f = [] { return false; })
+      : untyped_operation(in.state, table, &in.pool), turn(std::move(f)) {
+    queue_ = tutti::detail::operation_list::collective;
+    static_cast<void>(in.pool.adopt(this));
+    in.state.operations.push_back(*this);
+  }
+  bool take_turn() {
+    ++turns;
+    has_ended_ = turn() || has_ended_;
+    return has_ended_;
+  }
+  void end() { has_ended_ = true; }
+
+  static functions const table;
+  std::function<bool()> turn;
+  int turns = 0;
+};
+untyped_operation::functions const operation::table{
+    .advance = [](untyped_operation& one) { return static_cast<operation&>(one).take_turn(); },
+    .advance_segments = nullptr,
+    .progress = nullptr,
+    .inquire = nullptr,
+    .say = nullptr,
+    .is_queued = nullptr,
+    .awaits = nullptr,
+    .current_flow = nullptr,
+    .step_number = [](untyped_operation const&) noexcept { return std::uint32_t{0}; }};
+
+using several = std::vector<untyped_operation*>;
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(an_operation_that_ends_while_its_list_has_it_is_retired_when_that_drops_it) {
+  quiet_rank here;
+  operation one(here);
+  {
+    operation_use const last(one);
+    one.end();
+  }
+  BOOST_TEST(here.retired().empty());
+  here.state.operations.advance(true);
+  BOOST_TEST((here.retired() == several{&one}));
+  BOOST_TEST(here.state.operations.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_turn_may_end_the_operation_whose_turn_comes_next) {
+  quiet_rank here;
+  request of_second;
+  operation first(here, [&] {
+    of_second = request();
+    return false;
+  });
+  operation second(here);
+  operation third(here);
+  of_second = request(tutti::detail::operation_handle(second));
+  here.state.operations.advance(true);
+  BOOST_TEST((here.retired() == several{&second}));
+  BOOST_TEST(second.turns == 1);  // it may be complete by now, which is asked before it is given up
+  BOOST_TEST(third.turns == 1);
+  BOOST_TEST(here.state.operations.size() == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(operations_that_end_in_a_turn_within_a_turn_are_retired_once) {
+  quiet_rank here;
+  bool outer = true;
+  operation first(here, [&] {
+    if (std::exchange(outer, false)) {
+      here.state.operations.advance(true);
+    }
+    return true;
+  });
+  operation second(here, [] { return true; });
+  operation third(here);
+  here.state.operations.advance(true);
+  BOOST_TEST((here.retired() == several{&first, &second}));  // the last one first
+  BOOST_TEST(first.turns == 2);
+  BOOST_TEST(second.turns == 1);
+  BOOST_TEST(here.state.operations.size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(an_operation_of_a_stream_is_retired_by_the_stream) {
+  quiet_rank here;
+  operation one(here, [] { return true; });
+  operation_use::begin(one);
+  here.state.operations.advance(true);
+  BOOST_TEST(here.retired().empty());
+  operation_use::end(one);
+  BOOST_TEST((here.retired() == several{&one}));
+}
