@@ -51,10 +51,12 @@ class fpga_nic
   static_assert(detail::fpga_nic::network<network_type>);
 
  public:
+  /// The name of the transport in errors and traces.
   static constexpr std::string_view name = "fpga_nic";
   using base::now;
   using base::rank;
   using base::size;
+  /// The options with which the transport may be opened; see `open_transport`.
   using options = fpga_nic_options<Host, Network>;
 
   /// Collective over the members of the rendezvous.
@@ -127,12 +129,14 @@ class fpga_nic
 
   // --- helpers
 
+  /// True if a helper can be asked for this operation.
   [[nodiscard]] static constexpr bool does(network_operation what) noexcept { return what != network_operation::none; }
   /// @throws precondition_error if other ranks take part than in earlier operations
   void take_part(flow s, helper_part const& part) {
     expect_same_workers(part);
     member_->lanes().on(s.lane).take_part(part);
   }
+  /// A rank whose part a helper still waits for, as far as it is known here; or no_rank.
   [[nodiscard]] rank_type missing(rank_type, flow s) const { return member_->lanes().missing(s.lane); }
   /// Whether there is a device, and no operation has gone through it that only some ranks took part in.
   [[nodiscard]] bool has_helper() const noexcept { return !device_.empty() && (workers_ == 0 || all_workers_); }
@@ -140,6 +144,7 @@ class fpga_nic
   [[nodiscard]] bool helpers_are_new() const noexcept { return workers_ == 0; }
   /// As if none had. @pre all ranks have ended all that they have begun with the device
   void release_helpers() noexcept { workers_ = 0; }
+  /// All ranks that a helper waits for, for errors.
   [[nodiscard]] helper_report waits_for() const {
     for (std::uint32_t lane = 0; lane != collective_lanes; ++lane) {
       auto all = member_->lanes().lacks(lane);

@@ -52,7 +52,9 @@ class udp_multicast
   static_assert(detail::multicast::network<network_type>);
 
  public:
+  /// The name of the transport in errors and traces.
   static constexpr std::string_view name = "udp_multicast";
+  /// The options with which the transport may be opened; see `open_transport`.
   using options = udp_multicast_options<Host, Network>;
   using base::now;
   using base::rank;
@@ -84,7 +86,9 @@ class udp_multicast
 
   // --- the helper
 
+  /// True if a helper can be asked for this operation.
   [[nodiscard]] static constexpr bool does(network_operation what) noexcept { return what == network_operation::copy; }
+  /// Tells a helper of a flow this rank's part, before any message to or from it.
   void take_part(flow s, helper_part const& part) {
     alone_[s.lane].begin(part);
     confirmed_[s.lane] = false;
@@ -92,12 +96,14 @@ class udp_multicast
       member_->take_part(s, part);
     }
   }
+  /// A rank whose part a helper still waits for, as far as it is known here; or no_rank.
   [[nodiscard]] rank_type missing(rank_type, flow s) const {
     detail::fan_out const& one = alone_[s.lane];
     return member_ ? member_->missing(s.lane) : one.root() == rank() ? one.waits_for() : one.root();
   }
   /// Whether there is a group, which packets come to all ranks through.
   [[nodiscard]] bool has_helper() const noexcept { return member_.has_value(); }
+  /// All ranks that a helper waits for, for errors.
   [[nodiscard]] helper_report waits_for() const {
     helper_report all;
     if (member_) {
