@@ -19,8 +19,8 @@
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/parameter_server/train.hpp>
 #include <tutti/nn/simulation/simulated_speed.hpp>
-#include <tutti/nn/strategy/gossip.hpp>
-#include <tutti/nn/strategy/synchronous.hpp>
+#include <tutti/nn/strategy/averaging/gossip.hpp>
+#include <tutti/nn/strategy/synchronous/synchronous.hpp>
 #include <tutti/nn/threads.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/nn/zoo/mlp.hpp>

@@ -9,7 +9,7 @@
 #include <tutti/join.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/strategy/alone.hpp>
-#include <tutti/nn/strategy/synchronous.hpp>
+#include <tutti/nn/strategy/synchronous/synchronous.hpp>
 #include <tutti/nn/threads.hpp>
 #include <tutti/nn/zoo/mlp.hpp>
 #include <tutti/reduction/arithmetic.hpp>

@@ -7,7 +7,7 @@
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/random.hpp>
 #include <tutti/nn/replica.hpp>
-#include <tutti/nn/strategy/synchronous.hpp>
+#include <tutti/nn/strategy/synchronous/synchronous.hpp>
 #include <tutti/nn/threads.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/nn/zoo/lenet5.hpp>

@@ -5,7 +5,7 @@
 #include <tutti/nn/precision.hpp>
 #include <tutti/nn/settings.hpp>
 #include <tutti/nn/simulation/simulated_speed.hpp>
-#include <tutti/nn/strategy/neighbours.hpp>
+#include <tutti/nn/strategy/averaging/neighbours.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -2,7 +2,7 @@
 // test: plain
 #include <tutti/nn/data/digits.hpp>
 #include <tutti/nn/model.hpp>
-#include <tutti/nn/strategy/synchronous.hpp>
+#include <tutti/nn/strategy/synchronous/synchronous.hpp>
 #include <tutti/nn/threads.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/nn/zoo/mlp.hpp>

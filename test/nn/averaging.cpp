@@ -8,9 +8,9 @@
 #include <tutti/nn/layer/batch_norm.hpp>
 #include <tutti/nn/layer/dense.hpp>
 #include <tutti/nn/model.hpp>
-#include <tutti/nn/strategy/federated.hpp>
-#include <tutti/nn/strategy/gossip.hpp>
-#include <tutti/nn/strategy/local_sgd.hpp>
+#include <tutti/nn/strategy/averaging/federated.hpp>
+#include <tutti/nn/strategy/averaging/gossip.hpp>
+#include <tutti/nn/strategy/averaging/local_sgd.hpp>
 #include <tutti/nn/threads.hpp>
 #include <tutti/topology/binary_tree.hpp>
 #include <tutti/topology/ring.hpp>

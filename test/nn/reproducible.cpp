@@ -4,8 +4,8 @@
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/report/hash.hpp>
 #include <tutti/nn/strategy/alone.hpp>
-#include <tutti/nn/strategy/reproducible.hpp>
-#include <tutti/nn/strategy/synchronous.hpp>
+#include <tutti/nn/strategy/synchronous/reproducible.hpp>
+#include <tutti/nn/strategy/synchronous/synchronous.hpp>
 #include <tutti/nn/threads.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/nn/zoo/lenet5.hpp>

@@ -7,7 +7,7 @@
 #include <tutti/nn/layer/batch_norm.hpp>
 #include <tutti/nn/layer/dense.hpp>
 #include <tutti/nn/model.hpp>
-#include <tutti/nn/strategy/synchronous.hpp>
+#include <tutti/nn/strategy/synchronous/synchronous.hpp>
 #include <tutti/nn/survive.hpp>
 #include <tutti/nn/threads.hpp>
 #include <tutti/nn/trainer.hpp>

@@ -9,7 +9,7 @@
 #include <tutti/nn/layer/batch_norm.hpp>
 #include <tutti/nn/layer/dense.hpp>
 #include <tutti/nn/strategy/alone.hpp>
-#include <tutti/nn/strategy/synchronous.hpp>
+#include <tutti/nn/strategy/synchronous/synchronous.hpp>
 #include <tutti/nn/threads.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/spawn.hpp>
