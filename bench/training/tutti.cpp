@@ -57,8 +57,8 @@ nn::dataset read_images(std::string const& path, nn::image_shape const& shape) {
   return result;
 }
 
-std::vector<nn::any_layer<float>> network(std::string_view model, std::vector<std::size_t> const& hidden,
-                                          nn::dataset const& images) {
+nn::layer_list<float> network(std::string_view model, std::vector<std::size_t> const& hidden,
+                              nn::dataset const& images) {
   return model == "lenet5"   ? nn::lenet5<float>(images.shape, images.classes)
          : model == "resnet" ? nn::small_resnet<float>(20, images.shape, images.classes)
                              : nn::mlp<float>(images.features(), hidden, images.classes, nn::hidden_activation::relu);

@@ -86,11 +86,11 @@ nn::settings make_settings(how kind = how::synchronous) {
 /// With layers that remember, and that draw random numbers.
 nn::replica replica(tutti::rank_type rank, tutti::rank_type size, nn::settings const& s = make_settings()) {
   nn::set_threads(1);
-  std::vector<nn::any_layer<float>> layers;
-  layers.emplace_back(nn::dense<float, nn::relu>(784, 12));
-  layers.emplace_back(nn::batch_norm<float>(nn::image_shape{1, 1, 12}));
-  layers.emplace_back(nn::dropout<float>(12, 0.2F));
-  layers.emplace_back(nn::dense<float, nn::identity>(12, 10));
+  nn::layer_list<float> layers;
+  layers.push_back(nn::dense<float, nn::relu>(784, 12));
+  layers.push_back(nn::batch_norm<float>(nn::image_shape{1, 1, 12}));
+  layers.push_back(nn::dropout<float>(12, 0.2F));
+  layers.push_back(nn::dense<float, nn::identity>(12, 10));
   return nn::replica(nn::model<float>(std::move(layers), nn::replica::attached), images().training, images().test, s,
                      rank, size);
 }

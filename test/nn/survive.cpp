@@ -51,13 +51,13 @@ nn::settings make_settings() {
   return s;
 }
 
-std::vector<nn::any_layer<float>> layers(bool that_remember) {
-  std::vector<nn::any_layer<float>> result;
-  result.emplace_back(nn::dense<float, nn::relu>(784, 12));
+nn::layer_list<float> layers(bool that_remember) {
+  nn::layer_list<float> result;
+  result.push_back(nn::dense<float, nn::relu>(784, 12));
   if (that_remember) {
-    result.emplace_back(nn::batch_norm<float>(nn::image_shape{1, 1, 12}));
+    result.push_back(nn::batch_norm<float>(nn::image_shape{1, 1, 12}));
   }
-  result.emplace_back(nn::dense<float, nn::identity>(12, 10));
+  result.push_back(nn::dense<float, nn::identity>(12, 10));
   return result;
 }
 

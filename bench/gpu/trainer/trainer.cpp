@@ -40,7 +40,7 @@ namespace nn = tutti::nn;
 using bench::gpu::report;
 using tutti::rank_type;
 
-using layers = std::vector<nn::any_layer<float>>;
+using layers = nn::layer_list<float>;
 
 /// What is trained.
 struct task {

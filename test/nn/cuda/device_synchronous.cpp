@@ -47,8 +47,8 @@ using weights = std::vector<float>;
   s.epochs = 2;
   s.batch = 32;
   s.rate = 0.05F;
-  std::vector<nn::any_layer<float>> layers{nn::dense<float>(784, 64), nn::batch_norm<float, nn::relu>({64, 1, 1}),
-                                           nn::dense<float>(64, 10)};
+  nn::layer_list<float> layers{nn::dense<float>(784, 64), nn::batch_norm<float, nn::relu>({64, 1, 1}),
+                               nn::dense<float>(64, 10)};
   return {nn::device_model{std::move(layers), nn::precision::float32, static_cast<int>(rank) % devices()},
           images().training,
           images().test,

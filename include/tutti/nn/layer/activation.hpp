@@ -2,8 +2,8 @@
 #pragma once
 
 #include <tutti/nn/detail/exponential.hpp>
+#include <tutti/nn/extend/activation_kind.hpp>
 #include <tutti/nn/extend/layer.hpp>
-#include <tutti/nn/layer/activation_kind.hpp>
 
 #include <bit>
 #include <cstdint>

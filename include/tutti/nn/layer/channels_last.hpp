@@ -1,34 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/nn/detail/layer/stateless.hpp>
-#include <tutti/nn/layer/geometry.hpp>
+#include <tutti/detail/base/linkage.hpp>
+#include <tutti/nn/extend/layer.hpp>
 #include <tutti/nn/shape.hpp>
 
 #include <cstddef>
+#include <memory>
 
 namespace tutti::inline v0_1_0::nn {
 
 /// Images as data sets hold them, channel after channel, in the order that layers take: pixel after
 /// pixel, its channels beside each other. Images of one channel do not need it.
 template <class T>
-class channels_last : public detail::stateless<T> {
+class channels_last final : public layer<T> {
  public:
   /// Of images of this shape.
   explicit channels_last(image_shape const& image) : image_(image) {}
 
-  [[nodiscard]] std::size_t inputs() const noexcept { return image_.size(); }
-  [[nodiscard]] std::size_t outputs() const noexcept { return image_.size(); }
+  [[nodiscard]] std::unique_ptr<layer<T>> clone() const override { return std::make_unique<channels_last>(*this); }
+  [[nodiscard]] std::size_t inputs() const noexcept override { return image_.size(); }
+  [[nodiscard]] std::size_t outputs() const noexcept override { return image_.size(); }
   [[nodiscard]] image_shape output_shape() const noexcept { return image_; }
-  [[nodiscard]] geometry::channels_last geometry() const noexcept { return {image_}; }
+  [[nodiscard]] geometry::any geometry() const override { return {geometry::channels_last{image_}}; }
 
-  void forward(pass<T> const&, matrix_view<T const> const& x, matrix_view<T> y) const {
+  void forward(pass<T> const&, matrix_view<T const> const& x, matrix_view<T> y) override {
     for_each(x.shape(0),
              [from = x.data(), to = y.data()](std::size_t planar, std::size_t mixed) { to[mixed] = from[planar]; });
   }
 
   void backward(pass<T> const&, matrix_view<T const> const&, matrix_view<T> const&, matrix_view<T> dy,
-                matrix_view<T> dx) const {
+                matrix_view<T> dx) override {
     if (dx.shape(1) != 0) {
       for_each(dy.shape(0),
                [from = dy.data(), to = dx.data()](std::size_t planar, std::size_t mixed) { to[planar] = from[mixed]; });
@@ -51,6 +53,9 @@ class channels_last : public detail::stateless<T> {
   image_shape image_;
 };
 
-static_assert(layer<channels_last<float>>);
+#ifdef TUTTI_SEPARATE_COMPILATION
+extern template class channels_last<float>;
+extern template class channels_last<double>;
+#endif
 
 }  // namespace tutti::nn

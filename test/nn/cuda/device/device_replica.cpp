@@ -33,7 +33,7 @@ using device_replica = nn::detail::device::replica<host_math>;
 
 namespace {
 
-using layers = std::vector<nn::any_layer<float>>;
+using layers = nn::layer_list<float>;
 
 nn::dataset random_images(nn::image_shape const& shape, std::size_t count, std::uint64_t seed) {
   nn::dataset set{shape, 10, {}, {}};

@@ -76,8 +76,8 @@ nn::settings make_settings() {
 
 replica make_replica(tutti::rank_type rank, tutti::rank_type size, nn::precision p) {
   nn::set_threads(1);
-  std::vector<nn::any_layer<float>> layers{nn::dense<float>(784, 12), nn::batch_norm<float, nn::relu>({12, 1, 1}),
-                                           nn::dense<float>(12, 10)};
+  nn::layer_list<float> layers{nn::dense<float>(784, 12), nn::batch_norm<float, nn::relu>({12, 1, 1}),
+                               nn::dense<float>(12, 10)};
   return {nn::device_model{std::move(layers), p}, images().training, images().test, make_settings(), rank, size};
 }
 

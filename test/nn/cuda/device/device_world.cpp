@@ -59,7 +59,7 @@ nn::settings make_settings() {
   return s;
 }
 
-std::vector<nn::any_layer<float>> layers() {
+nn::layer_list<float> layers() {
   return {nn::dense<float>(784, 12), nn::batch_norm<float, nn::relu>({12, 1, 1}), nn::dense<float>(12, 10)};
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/nn/layer/geometry.hpp>
+#include <tutti/nn/extend/geometry.hpp>
 #include <tutti/nn/precision.hpp>
 
 #include <concepts>

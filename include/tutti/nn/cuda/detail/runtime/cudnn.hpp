@@ -3,7 +3,7 @@
 
 #include <tutti/nn/cuda/detail/runtime/handle.hpp>
 #include <tutti/nn/cuda/detail/runtime/memory.hpp>
-#include <tutti/nn/layer/geometry.hpp>
+#include <tutti/nn/extend/geometry.hpp>
 #include <tutti/nn/precision.hpp>
 
 #include <algorithm>

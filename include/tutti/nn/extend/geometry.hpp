@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/nn/layer/activation_kind.hpp>
+#include <tutti/nn/extend/activation_kind.hpp>
 #include <tutti/nn/shape.hpp>
 #include <tutti/nn/window.hpp>
 
