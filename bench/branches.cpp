@@ -13,11 +13,11 @@
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/barrier.hpp>
 #include <tutti/extend/time.hpp>
-#include <tutti/nn/detail/sequence.hpp>
+#include <tutti/nn/base/threads.hpp>
+#include <tutti/nn/detail/layer/sequence.hpp>
 #include <tutti/nn/extend/layer_list.hpp>
 #include <tutti/nn/layer/conv2d.hpp>
 #include <tutti/nn/layer/pooling.hpp>
-#include <tutti/nn/threads.hpp>
 #include <tutti/nn/zoo/stack.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/spawn.hpp>

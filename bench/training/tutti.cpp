@@ -4,11 +4,11 @@
 // socket, like the contenders of bench/compare, what to do: train for some epochs, or multiply matrices.
 #include "../common/clock.hpp"
 #include "../common/serve.hpp"
+#include <tutti/nn/base/random.hpp>
+#include <tutti/nn/base/threads.hpp>
 #include <tutti/nn/model.hpp>
-#include <tutti/nn/random.hpp>
 #include <tutti/nn/replica.hpp>
 #include <tutti/nn/strategy/synchronous/synchronous.hpp>
-#include <tutti/nn/threads.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/nn/zoo/lenet5.hpp>
 #include <tutti/nn/zoo/mlp.hpp>

@@ -3,6 +3,7 @@
 #include <nn/plain_step.hpp>
 #include <nn/synchronous_laws.hpp>
 #include <support/counted_new.hpp>
+#include <tutti/nn/base/threads.hpp>
 #include <tutti/nn/checkpoint/state.hpp>
 #include <tutti/nn/extend/layer_list.hpp>
 #include <tutti/nn/layer/batch_norm.hpp>
@@ -11,7 +12,6 @@
 #include <tutti/nn/strategy/averaging/federated.hpp>
 #include <tutti/nn/strategy/averaging/gossip.hpp>
 #include <tutti/nn/strategy/averaging/local_sgd.hpp>
-#include <tutti/nn/threads.hpp>
 #include <tutti/topology/binary_tree.hpp>
 #include <tutti/topology/ring.hpp>
 #include <tutti/topology/star.hpp>

@@ -2,7 +2,7 @@
 // test: thread
 #include <support/counted_new.hpp>
 #include <tutti/join.hpp>
-#include <tutti/nn/random.hpp>
+#include <tutti/nn/base/random.hpp>
 #include <tutti/nn/strategy/synchronous/synchronous.hpp>
 #include <tutti/spawn.hpp>
 #include <tutti/topology/binary_tree.hpp>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
+#include <tutti/nn/base/threads.hpp>
 #include <tutti/nn/checkpoint/checkpointer.hpp>
 #include <tutti/nn/data/digits.hpp>
 #include <tutti/nn/layer/batch_norm.hpp>
@@ -13,7 +14,6 @@
 #include <tutti/nn/strategy/compressed/gathered.hpp>
 #include <tutti/nn/strategy/compressed/quantised.hpp>
 #include <tutti/nn/strategy/synchronous/synchronous.hpp>
-#include <tutti/nn/threads.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/spawn.hpp>
 #include <tutti/topology/ring.hpp>

@@ -5,7 +5,7 @@
 #include <support/worlds.hpp>
 #include <tutti/bfloat16.hpp>
 #include <tutti/half.hpp>
-#include <tutti/nn/random.hpp>
+#include <tutti/nn/base/random.hpp>
 #include <tutti/nn/strategy/compressed/compressed.hpp>
 #include <tutti/nn/strategy/compressed/gathered.hpp>
 #include <tutti/nn/strategy/compressed/quantised.hpp>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/nn/base/threads.hpp>
 #include <tutti/nn/extend/parallel.hpp>
 #include <tutti/nn/loss/softmax_cross_entropy.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/optimizer/sgd.hpp>
-#include <tutti/nn/threads.hpp>
 #include <tutti/spawn.hpp>
 #include <tutti/transport/loopback.hpp>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/nn/base/threads.hpp>
 #include <tutti/nn/extend/layer_list.hpp>
-#include <tutti/nn/threads.hpp>
 
 #include <algorithm>
 #include <bit>

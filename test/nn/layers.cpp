@@ -2,7 +2,8 @@
 // test: address optimised
 #include <nn/layer_laws.hpp>
 #include <tutti/detail/reduction/instructions.hpp>
-#include <tutti/nn/detail/loops.hpp>
+#include <tutti/nn/base/threads.hpp>
+#include <tutti/nn/detail/numbers/loops.hpp>
 #include <tutti/nn/layer/batch_norm.hpp>
 #include <tutti/nn/layer/channels_last.hpp>
 #include <tutti/nn/layer/conv2d.hpp>
@@ -13,7 +14,6 @@
 #include <tutti/nn/layer/weight_norm.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/optimizer/sgd.hpp>
-#include <tutti/nn/threads.hpp>
 #include <tutti/nn/zoo/lenet5.hpp>
 #include <tutti/nn/zoo/resnet.hpp>
 #include <tutti/nn/zoo/stack.hpp>

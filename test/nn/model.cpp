@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain
 #include <support/counted_new.hpp>
+#include <tutti/nn/base/threads.hpp>
 #include <tutti/nn/data/digits.hpp>
 #include <tutti/nn/layer/dense.hpp>
 #include <tutti/nn/layer/weight_norm.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/replica.hpp>
-#include <tutti/nn/threads.hpp>
 #include <tutti/nn/zoo/cnn.hpp>
 #include <tutti/nn/zoo/mlp.hpp>
 #include <tutti/nn/zoo/resnet.hpp>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain
 #include <nn/synchronous_laws.hpp>
+#include <tutti/nn/base/threads.hpp>
 #include <tutti/nn/layer/dense.hpp>
 #include <tutti/nn/layer/weight_norm.hpp>
 #include <tutti/nn/model.hpp>
-#include <tutti/nn/threads.hpp>
 #include <tutti/nn/zoo/cnn.hpp>
 #include <tutti/nn/zoo/resnet.hpp>
 #include <tutti/topology/ring.hpp>

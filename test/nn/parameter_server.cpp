@@ -2,6 +2,7 @@
 // test: plain
 #include <support/simulated_worlds.hpp>
 #include <tutti/join.hpp>
+#include <tutti/nn/base/threads.hpp>
 #include <tutti/nn/checkpoint/server_checkpointer.hpp>
 #include <tutti/nn/data/digits.hpp>
 #include <tutti/nn/extend/layer_list.hpp>
@@ -10,7 +11,6 @@
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/parameter_server/train.hpp>
 #include <tutti/nn/strategy/alone.hpp>
-#include <tutti/nn/threads.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/nn/zoo/mlp.hpp>
 #include <tutti/spawn.hpp>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain
 #include <models/host_math.hpp>
+#include <tutti/nn/base/threads.hpp>
 #include <tutti/nn/checkpoint/latest_state.hpp>
 #include <tutti/nn/cuda/detail/device/replica.hpp>
 #include <tutti/nn/data/digits.hpp>
@@ -9,7 +10,6 @@
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/strategy/synchronous/synchronous.hpp>
 #include <tutti/nn/survive.hpp>
-#include <tutti/nn/threads.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/spawn.hpp>
 #include <tutti/topology/ring.hpp>

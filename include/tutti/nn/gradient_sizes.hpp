@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/nn/base/parameter_range.hpp>
 #include <tutti/nn/extend/layer_list.hpp>
-#include <tutti/nn/parameter_range.hpp>
 
 #include <cstddef>
 #include <vector>

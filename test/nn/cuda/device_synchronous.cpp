@@ -3,6 +3,7 @@
 //
 // Messages are summed on the GPUs that compute them, with the bits of sums on the host.
 #include <nn/cuda/sums_on_gpus.hpp>
+#include <tutti/nn/base/threads.hpp>
 #include <tutti/nn/cuda/device_synchronous.hpp>
 #include <tutti/nn/cuda/replica.hpp>
 #include <tutti/nn/data/digits.hpp>
@@ -10,7 +11,6 @@
 #include <tutti/nn/layer/dense.hpp>
 #include <tutti/nn/strategy/alone.hpp>
 #include <tutti/nn/strategy/synchronous/synchronous.hpp>
-#include <tutti/nn/threads.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/spawn.hpp>
 #include <tutti/topology/ring.hpp>

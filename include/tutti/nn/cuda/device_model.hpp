@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/nn/base/precision.hpp>
 #include <tutti/nn/extend/layer_list.hpp>
-#include <tutti/nn/precision.hpp>
 
 namespace tutti::inline v0_1_0::nn {
 

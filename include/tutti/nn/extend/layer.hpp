@@ -2,10 +2,10 @@
 #pragma once
 
 #include <tutti/extend/expects.hpp>
+#include <tutti/nn/base/pass.hpp>
+#include <tutti/nn/base/random.hpp>
+#include <tutti/nn/base/tensor.hpp>
 #include <tutti/nn/extend/geometry.hpp>
-#include <tutti/nn/pass.hpp>
-#include <tutti/nn/random.hpp>
-#include <tutti/nn/tensor.hpp>
 
 #include <concepts>
 #include <cstddef>

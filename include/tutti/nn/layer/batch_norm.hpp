@@ -3,10 +3,10 @@
 
 #include <tutti/detail/base/linkage.hpp>
 #include <tutti/extend/expects.hpp>
+#include <tutti/nn/base/shape.hpp>
 #include <tutti/nn/detail/layer/line.hpp>
 #include <tutti/nn/extend/layer.hpp>
 #include <tutti/nn/layer/activation.hpp>
-#include <tutti/nn/shape.hpp>
 
 #include <algorithm>
 #include <cmath>

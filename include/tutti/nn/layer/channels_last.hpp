@@ -2,8 +2,8 @@
 #pragma once
 
 #include <tutti/detail/base/linkage.hpp>
+#include <tutti/nn/base/shape.hpp>
 #include <tutti/nn/extend/layer.hpp>
-#include <tutti/nn/shape.hpp>
 
 #include <cstddef>
 #include <memory>

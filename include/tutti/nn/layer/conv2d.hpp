@@ -3,11 +3,11 @@
 
 #include <tutti/detail/base/linkage.hpp>
 #include <tutti/extend/expects.hpp>
-#include <tutti/nn/convolution.hpp>
+#include <tutti/nn/base/convolution.hpp>
 #include <tutti/nn/detail/convolution/blas.hpp>
 #include <tutti/nn/detail/convolution/onednn.hpp>
 #include <tutti/nn/detail/layer/bias.hpp>
-#include <tutti/nn/detail/loops.hpp>
+#include <tutti/nn/detail/numbers/loops.hpp>
 #include <tutti/nn/extend/layer.hpp>
 #include <tutti/nn/layer/activation.hpp>
 

@@ -3,8 +3,8 @@
 
 #include <tutti/detail/base/linkage.hpp>
 #include <tutti/extend/expects.hpp>
-#include <tutti/nn/detail/loops.hpp>
-#include <tutti/nn/detail/sequence.hpp>
+#include <tutti/nn/detail/layer/sequence.hpp>
+#include <tutti/nn/detail/numbers/loops.hpp>
 #include <tutti/nn/extend/layer.hpp>
 #include <tutti/nn/extend/layer_list.hpp>
 #include <tutti/nn/layer/activation.hpp>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/nn/base/shape.hpp>
 #include <tutti/nn/extend/layer_list.hpp>
 #include <tutti/nn/layer/batch_norm.hpp>
 #include <tutti/nn/layer/channels_last.hpp>
@@ -9,7 +10,6 @@
 #include <tutti/nn/layer/dropout.hpp>
 #include <tutti/nn/layer/pooling.hpp>
 #include <tutti/nn/layer/residual.hpp>
-#include <tutti/nn/shape.hpp>
 
 #include <cstddef>
 #include <utility>

@@ -2,6 +2,7 @@
 // test: address optimised
 #include <models/host_math.hpp>
 #include <tutti/bfloat16.hpp>
+#include <tutti/nn/base/threads.hpp>
 #include <tutti/nn/cuda/detail/device/blocks.hpp>
 #include <tutti/nn/extend/layer_list.hpp>
 #include <tutti/nn/layer/batch_norm.hpp>
@@ -12,7 +13,6 @@
 #include <tutti/nn/layer/pooling.hpp>
 #include <tutti/nn/layer/residual.hpp>
 #include <tutti/nn/layer/weight_norm.hpp>
-#include <tutti/nn/threads.hpp>
 
 #include <boost/test/unit_test.hpp>
 

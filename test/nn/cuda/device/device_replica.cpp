@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address optimised
 #include <models/host_math.hpp>
+#include <tutti/nn/base/gradient_listener.hpp>
+#include <tutti/nn/base/threads.hpp>
 #include <tutti/nn/checkpoint/checkpointer.hpp>
 #include <tutti/nn/cuda/detail/device/replica.hpp>
 #include <tutti/nn/data/digits.hpp>
-#include <tutti/nn/gradient_listener.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/replica.hpp>
 #include <tutti/nn/strategy/alone.hpp>
-#include <tutti/nn/threads.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/nn/zoo/cnn.hpp>
 #include <tutti/nn/zoo/lenet5.hpp>

@@ -4,6 +4,7 @@
 // Messages that are summed on devices, in streams beside those of the computation.
 #include <models/host_device.hpp>
 #include <models/host_math.hpp>
+#include <tutti/nn/base/threads.hpp>
 #include <tutti/nn/cuda/any_device_sums.hpp>
 #include <tutti/nn/cuda/detail/device/replica.hpp>
 #include <tutti/nn/cuda/device_sums.hpp>
@@ -12,7 +13,6 @@
 #include <tutti/nn/layer/batch_norm.hpp>
 #include <tutti/nn/layer/dense.hpp>
 #include <tutti/nn/strategy/synchronous/synchronous.hpp>
-#include <tutti/nn/threads.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/spawn.hpp>
 #include <tutti/topology/direct.hpp>

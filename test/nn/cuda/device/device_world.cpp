@@ -3,6 +3,7 @@
 #include <models/host_math.hpp>
 #include <support/data_files.hpp>
 #include <tutti/in_network/fpga_nic.hpp>
+#include <tutti/nn/base/threads.hpp>
 #include <tutti/nn/checkpoint/checkpointer.hpp>
 #include <tutti/nn/cuda/detail/device/replica.hpp>
 #include <tutti/nn/data/digits.hpp>
@@ -20,7 +21,6 @@
 #include <tutti/nn/strategy/synchronous/fixed_point.hpp>
 #include <tutti/nn/strategy/synchronous/network_server.hpp>
 #include <tutti/nn/strategy/synchronous/synchronous.hpp>
-#include <tutti/nn/threads.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/spawn.hpp>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/nn/detail/loops.hpp>
+#include <tutti/nn/base/tensor.hpp>
+#include <tutti/nn/base/window.hpp>
+#include <tutti/nn/detail/numbers/loops.hpp>
 #include <tutti/nn/extend/layer.hpp>
-#include <tutti/nn/tensor.hpp>
-#include <tutti/nn/window.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/nn/detail/sequence.hpp>
+#include <tutti/nn/base/tensor.hpp>
+#include <tutti/nn/detail/layer/sequence.hpp>
 #include <tutti/nn/extend/layer_list.hpp>
-#include <tutti/nn/tensor.hpp>
 
 #include <algorithm>
 #include <cstddef>

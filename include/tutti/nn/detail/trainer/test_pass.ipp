@@ -3,7 +3,7 @@
 
 #include <tutti/detail/reduction/deposit.hpp>
 #include <tutti/nn/data/sampler.hpp>
-#include <tutti/nn/detail/test_pass.hpp>
+#include <tutti/nn/detail/trainer/test_pass.hpp>
 
 #include <algorithm>
 #include <numeric>

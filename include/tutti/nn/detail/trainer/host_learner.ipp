@@ -3,7 +3,7 @@
 
 #include <tutti/detail/reduction/deposit.hpp>
 #include <tutti/extend/expects.hpp>
-#include <tutti/nn/detail/host_learner.hpp>
+#include <tutti/nn/detail/trainer/host_learner.hpp>
 #include <tutti/nn/loss/softmax_cross_entropy.hpp>
 
 #include <algorithm>
