@@ -3,13 +3,17 @@
 # The table of docs/design/headers.md, and the check; see include_table.sh.
 
 # The row of the table that a path stands in: its folder, of detail/ and of the rooms of a component the one below; at
-# the top "root".
+# the top "root". A folder of nn and the one of its name in nn/detail/ are one row; nn/ and nn/detail/trainer/ are "nn".
 function row_of(path,   part, n) {
   n = split(path, part, "/")
   if (n == 2) return "root"
   if (part[2] == "detail") return part[3]
   if (n > 4 && part[3] == "detail" && path ~ rooms) return part[4]
-  if (part[2] == "nn" && part[3] == "cuda") return "nn_cuda"
+  if (part[2] == "nn") {
+    if (n == 3) return "nn"
+    n = part[3] == "detail" ? 4 : 3
+    return part[n] == "trainer" ? "nn" : "nn_" part[n]
+  }
   return part[2]
 }
 function allow(row, list) { allowed[row] = " " list " " }
@@ -67,8 +71,29 @@ BEGIN {
   allow("device", low " engine detail/communicator/access detail/reduction/fold detail/transport/over_host detail/shared_memory/datagram_doorbells " \
         "detail/shared_memory/shared_file topology/direct")
   allow("cuda", low " device collective/communicator")
-  allow("nn", below " root")
-  allow("nn_cuda", below " root nn cuda device")
+  # The trainer, from its numbers to what trains by it.
+  core = below " root"
+  allow("nn_base", core)
+  allow("nn_numbers", core " nn_base")
+  allow("nn_product", core " nn_base")
+  allow("nn_convolution", core " nn_base nn_product")
+  allow("nn_loss", core " nn_base nn_numbers")
+  allow("nn_schedule", core " nn_base")
+  allow("nn_data", core " nn_base nn_numbers nn_schedule")
+  allow("nn_extend", core " nn_base nn_loss nn_data")
+  allow("nn_layer", core " nn_base nn_numbers nn_product nn_convolution nn_extend")
+  allow("nn_zoo", core " nn_base nn_extend nn_layer")
+  allow("nn_optimizer", core " nn_base nn_numbers nn_extend")
+  allow("nn_compression", core " nn_base nn_numbers nn_optimizer")
+  allow("nn_strategy", core " nn_base nn_numbers nn_extend nn_compression")
+  allow("nn_report", core " nn_base nn_loss")
+  allow("nn_parallel", core " nn_base nn_product nn_loss nn_extend nn_layer")
+  host = core " nn_base nn_numbers nn_loss nn_schedule nn_data nn_extend nn_layer nn_optimizer nn_report"
+  allow("nn", host)
+  allow("nn_checkpoint", host " nn")
+  allow("nn_parameter_server", host " nn")
+  allow("nn_simulation", host " nn_parameter_server")
+  allow("nn_cuda", host " nn nn_strategy cuda device")
 
   vendor("^boost/", "^tutti/asio\\.hpp$")
   vendor("^(xtensor|xtensor-blas|xtl)/|^(cblas|zlib)\\.h$", "^tutti/nn/")

@@ -42,6 +42,9 @@ plant tutti/simulation/a.hpp '#include <tutti/verbs/verbs.hpp>' 'simulation may 
 plant tutti/in_network/detail/udp/a.hpp '#include <tutti/in_network/detail/fpga_nic/member.hpp>' 'udp may not include'
 plant tutti/nn/a.hpp '#include <tutti/cuda/stream.hpp>' 'nn may not include'
 plant tutti/nn/cuda/a.hpp '#include <tutti/verbs/verbs.hpp>' 'nn_cuda may not include'
+plant tutti/nn/base/a.hpp '#include <tutti/nn/model.hpp>' 'nn_base may not include'
+plant tutti/nn/detail/layer/a.hpp '#include <tutti/nn/zoo/mlp.hpp>' 'nn_layer may not include'
+plant tutti/nn/detail/trainer/a.hpp '#include <tutti/nn/checkpoint/state.hpp>' 'nn may not include'
 plant tutti/cuda/detail/device/a.hpp '#include <cuda.h>' 'may not appear'
 plant tutti/detail/core/a.hpp '#include "types.hpp"' 'not in quotes'
 plant tutti/detail/core/a.hpp '#include <boost/asio.hpp>' 'may not appear'
@@ -104,6 +107,7 @@ plant tutti/asio.hpp '#include <boost/asio/io_context.hpp>' ''
 plant tutti/asio.hpp '#include <tutti/detail/engine/wait.hpp>' ''
 plant tutti/transport/a.hpp '#include <sys/mman.h>' ''
 plant tutti/nn/a.hpp '#include <tutti/transport/tcp.hpp>' ''
+plant tutti/nn/detail/layer/a.hpp '#include <tutti/nn/extend/layer.hpp>' ''
 plant tutti/nn/cuda/a.hpp '#include <tutti/cuda/stream.hpp>' ''
 
 [ "$failures" -eq 0 ] || { echo "$failures planted violation(s) judged wrongly"; exit 1; }
