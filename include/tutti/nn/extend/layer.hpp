@@ -44,24 +44,32 @@ class layer {
   /// A copy of this layer.
   [[nodiscard]] virtual std::unique_ptr<layer> clone() const = 0;
 
+  /// The numbers in a row of x.
   [[nodiscard]] virtual std::size_t inputs() const = 0;
+  /// The numbers in a row of y.
   [[nodiscard]] virtual std::size_t outputs() const = 0;
+  /// The numbers that it learns.
   [[nodiscard]] virtual std::size_t parameters() const { return 0; }
+  /// The numbers that it remembers and does not learn.
   [[nodiscard]] virtual std::size_t statistics() const { return 0; }
+  /// The place of the weights among the parameters, if `weight_norm` shall take them.
   [[nodiscard]] virtual weight_blocks weights() const { return {}; }
-  /// The pixels of a row of its output, each of which is made of all parameters; 1 unless it makes images.
+  /// The number of times that forward uses each parameter for a row: a convolution does for each pixel of its output.
   [[nodiscard]] virtual std::size_t pixels() const { return 1; }
   /// Appends the layers that it consists of: itself, unless it is a block of others.
   virtual void list_parts(std::vector<layer const*>& parts) const { parts.push_back(this); }
-  /// The same function without its arithmetic, for a device.
+  /// Describes the function without its arithmetic, for a device.
   /// @throws precondition_error by default: such a layer computes on the host alone
   [[nodiscard]] virtual geometry::any geometry() const {
     expects(false, "layer: a device computes only layers that override geometry(); train this one on the host");
     return {};
   }
 
+  /// Takes its parts of the three vectors, which outlive this layer.
   virtual void bind(std::span<T> /*parameters*/, std::span<T> /*gradients*/, std::span<T> /*statistics*/) {}
+  /// Draws the first parameters: the same of the same numbers.
   virtual void initialise(random_sequence& /*random*/) {}
+  /// Makes room for batches of so many rows; later calls do not allocate.
   virtual void reserve(std::size_t /*rows*/) {}
   /// Writes y, of x. Batches have at least one row.
   virtual void forward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> y) = 0;
