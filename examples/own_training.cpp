@@ -4,7 +4,7 @@
 // a loop by hand, and the same by nn::train with an observer. Both end with the same weights, bit for bit.
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/replica.hpp>
-#include <tutti/nn/strategy/synchronous.hpp>
+#include <tutti/nn/strategy/synchronous/synchronous.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/nn/zoo/mlp.hpp>
 #include <tutti/tutti.hpp>

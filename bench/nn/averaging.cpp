@@ -15,9 +15,9 @@
 #include "averaging/wrong_ring.hpp"
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/broadcast.hpp>
+#include <tutti/nn/base/threads.hpp>
 #include <tutti/nn/data/digits.hpp>
 #include <tutti/nn/data/read_folder.hpp>
-#include <tutti/nn/threads.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/spawn.hpp>
 #include <tutti/topology/doubling.hpp>

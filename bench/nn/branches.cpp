@@ -13,9 +13,11 @@
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/barrier.hpp>
 #include <tutti/extend/time.hpp>
-#include <tutti/nn/any_layer.hpp>
-#include <tutti/nn/detail/sequence.hpp>
-#include <tutti/nn/threads.hpp>
+#include <tutti/nn/base/threads.hpp>
+#include <tutti/nn/detail/layer/sequence.hpp>
+#include <tutti/nn/extend/layer_list.hpp>
+#include <tutti/nn/layer/conv2d.hpp>
+#include <tutti/nn/layer/pooling.hpp>
 #include <tutti/nn/zoo/stack.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/spawn.hpp>
@@ -43,7 +45,7 @@ std::size_t number(char const* name) {
 
 /// One of the four: 1 x 1; 5 x 5; two of 3 x 3; the pool. The third takes 59 % of the products, so no two parts are
 /// closer to halves than it and the others.
-std::vector<nn::any_layer<float>> branch(std::size_t which) {
+nn::layer_list<float> branch(std::size_t which) {
   nn::stack<float> s({channels, number("side"), number("side")});
   auto const add = [&s](std::size_t made, std::size_t side) {
     s.add<nn::conv2d<float, nn::relu>>(nn::convolution{made, {side, 1, side / 2}});

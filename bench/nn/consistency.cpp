@@ -14,14 +14,14 @@
 // MNIST's files or others like them; without it digits are drawn. An image's gradient takes image_us, a worker's part
 // of a batch as many of them; what servers and optimizers compute takes no time.
 #include "../common/known_settings.hpp"
+#include <tutti/nn/base/threads.hpp>
 #include <tutti/nn/data/digits.hpp>
 #include <tutti/nn/data/read_folder.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/parameter_server/train.hpp>
 #include <tutti/nn/simulation/simulated_speed.hpp>
-#include <tutti/nn/strategy/gossip.hpp>
-#include <tutti/nn/strategy/synchronous.hpp>
-#include <tutti/nn/threads.hpp>
+#include <tutti/nn/strategy/averaging/gossip.hpp>
+#include <tutti/nn/strategy/synchronous/synchronous.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/nn/zoo/mlp.hpp>
 #include <tutti/simulation/simulate.hpp>

@@ -6,12 +6,12 @@
 // One thread. Each round runs both, so that what slows the machine down slows both; figures are medians of the
 // rounds, in operations per nanosecond of processor time, beside a product of two large matrices.
 #include "../common/clock.hpp"
+#include <tutti/nn/base/random.hpp>
+#include <tutti/nn/base/tensor.hpp>
+#include <tutti/nn/base/threads.hpp>
 #include <tutti/nn/detail/convolution/blas.hpp>
 #include <tutti/nn/detail/convolution/onednn.hpp>
 #include <tutti/nn/detail/product/product.hpp>
-#include <tutti/nn/random.hpp>
-#include <tutti/nn/tensor.hpp>
-#include <tutti/nn/threads.hpp>
 
 #include <algorithm>
 #include <array>

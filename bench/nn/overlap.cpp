@@ -7,10 +7,10 @@
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/barrier.hpp>
 #include <tutti/join.hpp>
+#include <tutti/nn/base/threads.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/strategy/alone.hpp>
-#include <tutti/nn/strategy/synchronous.hpp>
-#include <tutti/nn/threads.hpp>
+#include <tutti/nn/strategy/synchronous/synchronous.hpp>
 #include <tutti/nn/zoo/mlp.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/spawn.hpp>

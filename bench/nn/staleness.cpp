@@ -4,10 +4,10 @@
 // of the test images. Weights and gradients are true, time is virtual, so each run of a seed gives the same figures.
 
 #include "../common/numbers.hpp"
+#include <tutti/nn/base/threads.hpp>
 #include <tutti/nn/data/read_folder.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/parameter_server/train.hpp>
-#include <tutti/nn/threads.hpp>
 #include <tutti/nn/zoo/mlp.hpp>
 #include <tutti/simulation/simulate.hpp>
 

@@ -4,11 +4,11 @@
 // socket, like the contenders of bench/compare, what to do: train for some epochs, or multiply matrices.
 #include "../common/clock.hpp"
 #include "../common/serve.hpp"
+#include <tutti/nn/base/random.hpp>
+#include <tutti/nn/base/threads.hpp>
 #include <tutti/nn/model.hpp>
-#include <tutti/nn/random.hpp>
 #include <tutti/nn/replica.hpp>
-#include <tutti/nn/strategy/synchronous.hpp>
-#include <tutti/nn/threads.hpp>
+#include <tutti/nn/strategy/synchronous/synchronous.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/nn/zoo/lenet5.hpp>
 #include <tutti/nn/zoo/mlp.hpp>
@@ -57,8 +57,8 @@ nn::dataset read_images(std::string const& path, nn::image_shape const& shape) {
   return result;
 }
 
-std::vector<nn::any_layer<float>> network(std::string_view model, std::vector<std::size_t> const& hidden,
-                                          nn::dataset const& images) {
+nn::layer_list<float> network(std::string_view model, std::vector<std::size_t> const& hidden,
+                              nn::dataset const& images) {
   return model == "lenet5"   ? nn::lenet5<float>(images.shape, images.classes)
          : model == "resnet" ? nn::small_resnet<float>(20, images.shape, images.classes)
                              : nn::mlp<float>(images.features(), hidden, images.classes, nn::hidden_activation::relu);

@@ -2,6 +2,8 @@
 //
 // The whole model on each rank, and a part of the batch: what cutting a model is compared with.
 #include "train_part.hpp"
+#include <tutti/nn/layer/conv2d.hpp>
+#include <tutti/nn/layer/pooling.hpp>
 #include <tutti/nn/loss/softmax_cross_entropy.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/zoo/mlp.hpp>
@@ -16,7 +18,7 @@ class whole_model {
  public:
   using value_type = float;
 
-  whole_model(World& world, std::vector<nn::any_layer<float>> const& layers, std::size_t batch)
+  whole_model(World& world, nn::layer_list<float> const& layers, std::size_t batch)
       : model_(layers),
         add_up_(world, tutti::ring{}, tutti::sum<float>{}),
         batch_(batch),
@@ -53,7 +55,7 @@ class whole_model {
 };
 
 /// The layers that tensor and pipeline cut, or those that spatial does.
-std::vector<nn::any_layer<float>> layers(job const& work) {
+nn::layer_list<float> layers(job const& work) {
   auto const& data = work.data.training;
   if (work.options.model == "dense") {
     std::vector<std::size_t> const hidden(work.options.depth, work.options.width);

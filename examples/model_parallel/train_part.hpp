@@ -5,12 +5,12 @@
 #include "memory_limit.hpp"
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/extend/time.hpp>
+#include <tutti/nn/base/threads.hpp>
 #include <tutti/nn/data/normalisation.hpp>
 #include <tutti/nn/data/sampler.hpp>
 #include <tutti/nn/extend/parallel.hpp>
 #include <tutti/nn/layer/dense.hpp>
 #include <tutti/nn/optimizer/sgd.hpp>
-#include <tutti/nn/threads.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/spawn.hpp>
 #include <tutti/topology/ring.hpp>

@@ -3,7 +3,7 @@
 
 #include "options.hpp"
 #include <tutti/extend/types.hpp>
-#include <tutti/nn/precision.hpp>
+#include <tutti/nn/base/precision.hpp>
 
 #include <optional>
 #include <string>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/nn/base/settings.hpp>
 #include <tutti/nn/cuda/device_model.hpp>
 #include <tutti/nn/extend/learner.hpp>
-#include <tutti/nn/settings.hpp>
 
 #include <memory>
 

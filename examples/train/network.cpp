@@ -10,7 +10,7 @@
 
 namespace nn = tutti::nn;
 
-std::vector<nn::any_layer<float>> network_for(options const& options, nn::dataset const& images) {
+nn::layer_list<float> network_for(options const& options, nn::dataset const& images) {
   if (options.model == "lenet5") {
     return nn::lenet5<float>(images.shape, images.classes);
   }

@@ -2,14 +2,13 @@
 #pragma once
 
 #include "options.hpp"
-#include <tutti/nn/any_layer.hpp>
 #include <tutti/nn/data/dataset.hpp>
+#include <tutti/nn/extend/layer_list.hpp>
 
 #include <string>
-#include <vector>
 
 /// The layers of the model that the options name, for these images.
-std::vector<tutti::nn::any_layer<float>> network_for(options const& options, tutti::nn::dataset const& images);
+tutti::nn::layer_list<float> network_for(options const& options, tutti::nn::dataset const& images);
 
 /// Whether the model is one that has a form for images of 224 x 224 and one for 32 x 32.
 bool is_large(std::string const& model);

@@ -18,8 +18,8 @@
 #include <tutti/nn/checkpoint/latest_state.hpp>
 #include <tutti/nn/report/gather_usage.hpp>
 #include <tutti/nn/report/hash.hpp>
-#include <tutti/nn/strategy/central.hpp>
-#include <tutti/nn/strategy/reproducible.hpp>
+#include <tutti/nn/strategy/synchronous/central.hpp>
+#include <tutti/nn/strategy/synchronous/reproducible.hpp>
 #include <tutti/nn/strategy/traced.hpp>
 #include <tutti/nn/survive.hpp>
 #include <tutti/nn/trainer.hpp>

@@ -4,13 +4,13 @@
 #include "learner_on_card.hpp"
 #include "network.hpp"
 #include "usage_file.hpp"
+#include <tutti/nn/base/threads.hpp>
 #include <tutti/nn/checkpoint/history_text.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/report/hash.hpp>
 #include <tutti/nn/report/json.hpp>
 #include <tutti/nn/report/svg.hpp>
 #include <tutti/nn/simulation/simulated_learner.hpp>
-#include <tutti/nn/threads.hpp>
 #include <tutti/trace/chrome_trace.hpp>
 #include <tutti/trace/straggler_report.hpp>
 

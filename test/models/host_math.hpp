@@ -3,8 +3,8 @@
 
 #include <tutti/bfloat16.hpp>
 #include <tutti/half.hpp>
+#include <tutti/nn/base/random.hpp>
 #include <tutti/nn/cuda/detail/device/math.hpp>
-#include <tutti/nn/random.hpp>
 
 #include <algorithm>
 #include <atomic>

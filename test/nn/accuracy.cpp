@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain
+#include <tutti/nn/base/threads.hpp>
 #include <tutti/nn/data/digits.hpp>
 #include <tutti/nn/model.hpp>
-#include <tutti/nn/strategy/synchronous.hpp>
-#include <tutti/nn/threads.hpp>
+#include <tutti/nn/strategy/synchronous/synchronous.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/nn/zoo/mlp.hpp>
 #include <tutti/spawn.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain
-#include <tutti/nn/detail/exponential.hpp>
+#include <tutti/nn/detail/numbers/exponential.hpp>
 #include <tutti/nn/layer/activation.hpp>
 
 #include <boost/test/unit_test.hpp>

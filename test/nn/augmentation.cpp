@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain
-#include <tutti/nn/data/augmentation.hpp>
+#include <tutti/nn/base/augmentation.hpp>
 #include <tutti/nn/data/image_source.hpp>
 #include <tutti/nn/data/normalisation.hpp>
 

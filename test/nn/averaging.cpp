@@ -3,15 +3,15 @@
 #include <nn/plain_step.hpp>
 #include <nn/synchronous_laws.hpp>
 #include <support/counted_new.hpp>
-#include <tutti/nn/any_layer.hpp>
+#include <tutti/nn/base/threads.hpp>
 #include <tutti/nn/checkpoint/state.hpp>
+#include <tutti/nn/extend/layer_list.hpp>
 #include <tutti/nn/layer/batch_norm.hpp>
 #include <tutti/nn/layer/dense.hpp>
 #include <tutti/nn/model.hpp>
-#include <tutti/nn/strategy/federated.hpp>
-#include <tutti/nn/strategy/gossip.hpp>
-#include <tutti/nn/strategy/local_sgd.hpp>
-#include <tutti/nn/threads.hpp>
+#include <tutti/nn/strategy/averaging/federated.hpp>
+#include <tutti/nn/strategy/averaging/gossip.hpp>
+#include <tutti/nn/strategy/averaging/local_sgd.hpp>
 #include <tutti/topology/binary_tree.hpp>
 #include <tutti/topology/ring.hpp>
 #include <tutti/topology/star.hpp>
@@ -91,10 +91,10 @@ nn::replica replica_of(tutti::rank_type rank, tutti::rank_type size, nn::setting
 nn::replica normalised(tutti::rank_type rank, tutti::rank_type size, nn::settings const& settings) {
   nn::set_threads(1);
   auto const& data = laws::training_data();
-  std::vector<nn::any_layer<float>> layers;
-  layers.emplace_back(nn::batch_norm<float>(nn::image_shape{1, 28, 28}));
-  layers.emplace_back(nn::dense<float, nn::relu>(784, 10));
-  layers.emplace_back(nn::dense<float, nn::identity>(10, 10));
+  nn::layer_list<float> layers;
+  layers.push_back(nn::batch_norm<float>(nn::image_shape{1, 28, 28}));
+  layers.push_back(nn::dense<float, nn::relu>(784, 10));
+  layers.push_back(nn::dense<float, nn::identity>(10, 10));
   return nn::replica(nn::model<float>(std::move(layers), nn::replica::attached), data.training, data.test, settings,
                      rank, size);
 }

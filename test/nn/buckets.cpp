@@ -2,8 +2,8 @@
 // test: thread
 #include <support/counted_new.hpp>
 #include <tutti/join.hpp>
-#include <tutti/nn/random.hpp>
-#include <tutti/nn/strategy/synchronous.hpp>
+#include <tutti/nn/base/random.hpp>
+#include <tutti/nn/strategy/synchronous/synchronous.hpp>
 #include <tutti/spawn.hpp>
 #include <tutti/topology/binary_tree.hpp>
 #include <tutti/topology/ring.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain
 #include <support/worlds.hpp>
-#include <tutti/nn/strategy/central.hpp>
+#include <tutti/nn/strategy/synchronous/central.hpp>
 #include <tutti/topology/binary_tree.hpp>
 #include <tutti/topology/star.hpp>
 #include <tutti/transport/loopback.hpp>

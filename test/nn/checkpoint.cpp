@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
+#include <tutti/nn/base/threads.hpp>
 #include <tutti/nn/checkpoint/checkpointer.hpp>
 #include <tutti/nn/data/digits.hpp>
 #include <tutti/nn/layer/batch_norm.hpp>
 #include <tutti/nn/layer/dense.hpp>
 #include <tutti/nn/layer/dropout.hpp>
 #include <tutti/nn/model.hpp>
-#include <tutti/nn/strategy/compressed.hpp>
-#include <tutti/nn/strategy/federated.hpp>
-#include <tutti/nn/strategy/gathered.hpp>
-#include <tutti/nn/strategy/gossip.hpp>
-#include <tutti/nn/strategy/local_sgd.hpp>
-#include <tutti/nn/strategy/quantised.hpp>
-#include <tutti/nn/strategy/synchronous.hpp>
-#include <tutti/nn/threads.hpp>
+#include <tutti/nn/strategy/averaging/federated.hpp>
+#include <tutti/nn/strategy/averaging/gossip.hpp>
+#include <tutti/nn/strategy/averaging/local_sgd.hpp>
+#include <tutti/nn/strategy/compressed/compressed.hpp>
+#include <tutti/nn/strategy/compressed/gathered.hpp>
+#include <tutti/nn/strategy/compressed/quantised.hpp>
+#include <tutti/nn/strategy/synchronous/synchronous.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/spawn.hpp>
 #include <tutti/topology/ring.hpp>
@@ -86,11 +86,11 @@ nn::settings make_settings(how kind = how::synchronous) {
 /// With layers that remember, and that draw random numbers.
 nn::replica replica(tutti::rank_type rank, tutti::rank_type size, nn::settings const& s = make_settings()) {
   nn::set_threads(1);
-  std::vector<nn::any_layer<float>> layers;
-  layers.emplace_back(nn::dense<float, nn::relu>(784, 12));
-  layers.emplace_back(nn::batch_norm<float>(nn::image_shape{1, 1, 12}));
-  layers.emplace_back(nn::dropout<float>(12, 0.2F));
-  layers.emplace_back(nn::dense<float, nn::identity>(12, 10));
+  nn::layer_list<float> layers;
+  layers.push_back(nn::dense<float, nn::relu>(784, 12));
+  layers.push_back(nn::batch_norm<float>(nn::image_shape{1, 1, 12}));
+  layers.push_back(nn::dropout<float>(12, 0.2F));
+  layers.push_back(nn::dense<float, nn::identity>(12, 10));
   return nn::replica(nn::model<float>(std::move(layers), nn::replica::attached), images().training, images().test, s,
                      rank, size);
 }

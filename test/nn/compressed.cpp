@@ -5,11 +5,11 @@
 #include <support/worlds.hpp>
 #include <tutti/bfloat16.hpp>
 #include <tutti/half.hpp>
-#include <tutti/nn/random.hpp>
-#include <tutti/nn/strategy/compressed.hpp>
-#include <tutti/nn/strategy/gathered.hpp>
-#include <tutti/nn/strategy/quantised.hpp>
-#include <tutti/nn/strategy/synchronous.hpp>
+#include <tutti/nn/base/random.hpp>
+#include <tutti/nn/strategy/compressed/compressed.hpp>
+#include <tutti/nn/strategy/compressed/gathered.hpp>
+#include <tutti/nn/strategy/compressed/quantised.hpp>
+#include <tutti/nn/strategy/synchronous/synchronous.hpp>
 #include <tutti/reduction/accumulate_in.hpp>
 #include <tutti/topology/direct.hpp>
 #include <tutti/trace/traffic_count.hpp>

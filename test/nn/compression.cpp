@@ -5,14 +5,14 @@
 #include <tutti/bfloat16.hpp>
 #include <tutti/error.hpp>
 #include <tutti/half.hpp>
+#include <tutti/nn/base/random.hpp>
 #include <tutti/nn/compression/feedback.hpp>
 #include <tutti/nn/compression/local_clipping.hpp>
 #include <tutti/nn/compression/selection.hpp>
 #include <tutti/nn/detail/compression/conversion.hpp>
 #include <tutti/nn/detail/compression/int8_message.hpp>
 #include <tutti/nn/detail/compression/sparse_message.hpp>
-#include <tutti/nn/detail/norm.hpp>
-#include <tutti/nn/random.hpp>
+#include <tutti/nn/detail/numbers/norm.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/nn/base/threads.hpp>
 #include <tutti/nn/extend/parallel.hpp>
 #include <tutti/nn/loss/softmax_cross_entropy.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/optimizer/sgd.hpp>
-#include <tutti/nn/threads.hpp>
 #include <tutti/spawn.hpp>
 #include <tutti/transport/loopback.hpp>
 
@@ -86,7 +86,7 @@ std::vector<double> train_part(Model& model, random_batches const& data) {
 }
 
 /// The same of the model in one piece, its batches in `pieces`, whose gradients are added up.
-inline std::vector<double> train_whole(std::vector<nn::any_layer<double>> layers, random_batches const& data,
+inline std::vector<double> train_whole(nn::layer_list<double> layers, random_batches const& data,
                                        std::size_t pieces = 1) {
   std::vector<double> numbers;
   nn::model<double> model(std::move(layers));

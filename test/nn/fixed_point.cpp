@@ -4,8 +4,8 @@
 // Sums of gradients by integers, over worlds of threads.
 #include <support/counted_new.hpp>
 #include <support/worlds.hpp>
-#include <tutti/nn/random.hpp>
-#include <tutti/nn/strategy/fixed_point.hpp>
+#include <tutti/nn/base/random.hpp>
+#include <tutti/nn/strategy/synchronous/fixed_point.hpp>
 #include <tutti/topology/binary_tree.hpp>
 #include <tutti/topology/in_network.hpp>
 #include <tutti/topology/ring.hpp>

@@ -3,7 +3,7 @@
 #include <nn/plain_step.hpp>
 #include <nn/synchronous_laws.hpp>
 #include <support/counted_new.hpp>
-#include <tutti/nn/strategy/gossip.hpp>
+#include <tutti/nn/strategy/averaging/gossip.hpp>
 #include <tutti/topology/ring.hpp>
 #include <tutti/transport/loopback.hpp>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/nn/any_layer.hpp>
-#include <tutti/nn/threads.hpp>
+#include <tutti/nn/base/threads.hpp>
+#include <tutti/nn/extend/layer_list.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -43,20 +43,21 @@ double central_difference(double& x, F f, double step = 1e-5) {
 /// A layer alone, with memory, a batch, and the loss sum(weight * y).
 template <class T>
 struct alone {
-  explicit alone(nn::any_layer<T> one) : layer(std::move(one)) {
-    layer.bind(parameters, gradients, statistics);
-    layer.reserve(rows);
+  explicit alone(nn::layer_list<T> one) : list(std::move(one)) {
+    layer().bind(parameters, gradients, statistics);
+    layer().reserve(rows);
     nn::random_sequence random(3);
-    layer.initialise(random);
+    layer().initialise(random);
     for (T& p : parameters) {  // or biases would be zeros
       p = static_cast<T>(static_cast<float>(p) + (random.fraction<float>() - 0.5F) / 4);
     }
   }
 
-  [[nodiscard]] auto input() { return nn::view<T const>(x.data(), rows, layer.inputs()); }
+  [[nodiscard]] nn::layer<T>& layer() { return list.front(); }
+  [[nodiscard]] auto input() { return nn::view<T const>(x.data(), rows, layer().inputs()); }
 
   double loss() {
-    layer.forward(how, input(), nn::first_rows(y, rows));
+    layer().forward(how, input(), nn::first_rows(y, rows));
     double sum = 0;
     for (std::size_t i = 0; i != y.size(); ++i) {
       sum += static_cast<double>(weight.data()[i] * y.data()[i]);
@@ -66,19 +67,19 @@ struct alone {
 
   void backward(bool input_wanted = true) {
     auto dy = weight;
-    layer.backward(how, input(), nn::first_rows(y, rows), nn::first_rows(dy, rows),
-                   input_wanted ? nn::first_rows(dx, rows) : nn::view<T>(nullptr, rows, 0));
+    layer().backward(how, input(), nn::first_rows(y, rows), nn::first_rows(dy, rows),
+                     input_wanted ? nn::first_rows(dx, rows) : nn::view<T>(nullptr, rows, 0));
   }
 
-  nn::any_layer<T> layer;
+  nn::layer_list<T> list;
   nn::pass<T> how{true, 7, 3, {}};
-  std::vector<T> parameters = std::vector<T>(layer.parameters());
-  std::vector<T> gradients = std::vector<T>(layer.parameters(), T{99});  // to be overwritten, not added to
-  std::vector<T> statistics = std::vector<T>(layer.statistics());
-  nn::matrix<T> x = random_matrix<T>(layer.inputs(), 1);
-  nn::matrix<T> weight = random_matrix<T>(layer.outputs(), 2);
-  nn::matrix<T> y = random_matrix<T>(layer.outputs(), 4);
-  nn::matrix<T> dx = random_matrix<T>(layer.inputs(), 5);
+  std::vector<T> parameters = std::vector<T>(layer().parameters());
+  std::vector<T> gradients = std::vector<T>(layer().parameters(), T{99});  // to be overwritten, not added to
+  std::vector<T> statistics = std::vector<T>(layer().statistics());
+  nn::matrix<T> x = random_matrix<T>(layer().inputs(), 1);
+  nn::matrix<T> weight = random_matrix<T>(layer().outputs(), 2);
+  nn::matrix<T> y = random_matrix<T>(layer().outputs(), 4);
+  nn::matrix<T> dx = random_matrix<T>(layer().inputs(), 5);
 };
 
 template <class A, class B>
@@ -136,10 +137,11 @@ inline void rows_do_not_depend_on_each_other(alone<double>& one) {
   one.how.training = false;
   one.loss();
   auto const together = one.y;
-  std::size_t const columns = one.layer.outputs();
+  std::size_t const columns = one.layer().outputs();
   for (std::size_t r = 0; r != rows; ++r) {
-    one.layer.forward(one.how, nn::view<double const>(one.x.data() + r * one.layer.inputs(), 1, one.layer.inputs()),
-                      nn::view<double>(one.y.data(), 1, columns));
+    one.layer().forward(one.how,
+                        nn::view<double const>(one.x.data() + r * one.layer().inputs(), 1, one.layer().inputs()),
+                        nn::view<double>(one.y.data(), 1, columns));
     BOOST_TEST(distance(nn::view<double>(one.y.data(), 1, columns),
                         nn::view<double const>(together.data() + r * columns, 1, columns)) < 1e-12);
   }

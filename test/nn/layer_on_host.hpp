@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/nn/any_layer.hpp>
-#include <tutti/nn/threads.hpp>
+#include <tutti/nn/base/threads.hpp>
+#include <tutti/nn/extend/layer_list.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -43,44 +43,47 @@ inline double relative_error(floats const& a, floats const& b) {
 /// A layer of the CPU with memory and a batch.
 struct layer_on_host {
   std::size_t rows;
-  nn::any_layer<float> layer;
+  nn::layer_list<float> list;
   floats parameters;
   floats gradients;
   floats statistics;
   floats x, y, dy, dx;
   nn::pass<float> how{true, 7, 3, {}};
 
-  explicit layer_on_host(nn::any_layer<float> one, std::size_t rows_of_batch)
+  explicit layer_on_host(nn::layer_list<float> one, std::size_t rows_of_batch)
       : rows(rows_of_batch),
-        layer(std::move(one)),
-        parameters(layer.parameters()),
-        gradients(layer.parameters()),
-        statistics(layer.statistics()),
-        x(drawn_floats(rows * layer.inputs(), 1)),
-        y(rows * layer.outputs()),
-        dy(drawn_floats(rows * layer.outputs(), 2)),
+        list(std::move(one)),
+        parameters(layer().parameters()),
+        gradients(layer().parameters()),
+        statistics(layer().statistics()),
+        x(drawn_floats(rows * layer().inputs(), 1)),
+        y(rows * layer().outputs()),
+        dy(drawn_floats(rows * layer().outputs(), 2)),
         dx(x.size()) {
     nn::set_threads(1);
-    layer.bind(parameters, gradients, statistics);
-    layer.reserve(rows);
+    layer().bind(parameters, gradients, statistics);
+    layer().reserve(rows);
     nn::random_sequence random(3);
-    layer.initialise(random);
+    layer().initialise(random);
     for (float& p : parameters) {  // or biases would be zeros
       p += (random.fraction<float>() - 0.5F) / 4;
     }
   }
 
+  [[nodiscard]] nn::layer<float>& layer() { return list.front(); }
+
   void forward(nn::pass<float> const& p) {
-    layer.forward(p, nn::view<float const>(x.data(), rows, layer.inputs()),
-                  nn::view<float>(y.data(), rows, layer.outputs()));
+    layer().forward(p, nn::view<float const>(x.data(), rows, layer().inputs()),
+                    nn::view<float>(y.data(), rows, layer().outputs()));
   }
   /// A batch there and back. `dy` stays as it is.
   void run() {
     forward(how);
     floats slopes = dy;
-    layer.backward(
-        how, nn::view<float const>(x.data(), rows, layer.inputs()), nn::view<float>(y.data(), rows, layer.outputs()),
-        nn::view<float>(slopes.data(), rows, layer.outputs()), nn::view<float>(dx.data(), rows, layer.inputs()));
+    layer().backward(how, nn::view<float const>(x.data(), rows, layer().inputs()),
+                     nn::view<float>(y.data(), rows, layer().outputs()),
+                     nn::view<float>(slopes.data(), rows, layer().outputs()),
+                     nn::view<float>(dx.data(), rows, layer().inputs()));
   }
 };
 

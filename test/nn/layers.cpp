@@ -2,10 +2,18 @@
 // test: address optimised
 #include <nn/layer_laws.hpp>
 #include <tutti/detail/reduction/instructions.hpp>
-#include <tutti/nn/detail/loops.hpp>
+#include <tutti/nn/base/threads.hpp>
+#include <tutti/nn/detail/numbers/loops.hpp>
+#include <tutti/nn/layer/batch_norm.hpp>
+#include <tutti/nn/layer/channels_last.hpp>
+#include <tutti/nn/layer/conv2d.hpp>
+#include <tutti/nn/layer/dense.hpp>
+#include <tutti/nn/layer/dropout.hpp>
+#include <tutti/nn/layer/pooling.hpp>
+#include <tutti/nn/layer/residual.hpp>
+#include <tutti/nn/layer/weight_norm.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/optimizer/sgd.hpp>
-#include <tutti/nn/threads.hpp>
 #include <tutti/nn/zoo/lenet5.hpp>
 #include <tutti/nn/zoo/resnet.hpp>
 #include <tutti/nn/zoo/stack.hpp>
@@ -19,12 +27,14 @@
 #include <initializer_list>
 #include <iterator>
 #include <limits>
+#include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
 namespace nn = tutti::nn;
 using laws::check_layer;
-using nn::any_layer, nn::average_pool, nn::batch_norm, nn::channels_last, nn::conv2d, nn::dense, nn::dropout,
+using nn::average_pool, nn::batch_norm, nn::channels_last, nn::conv2d, nn::dense, nn::dropout, nn::layer_list,
     nn::max_pool, nn::residual, nn::weight_norm;
 
 namespace {
@@ -34,18 +44,76 @@ constexpr nn::image_shape image{4, 5, 6};
 
 /// What a residual block is made of.
 template <class T>
-std::vector<any_layer<T>> block(nn::image_shape const& shape, std::size_t channels) {
+layer_list<T> block(nn::image_shape const& shape, std::size_t channels) {
   conv2d<T, nn::tanh> first(shape, {.channels = channels, .over = {3, 1, 1}});
   conv2d<T> second(first.output_shape(), {.channels = channels, .over = {3, 1, 1}, .bias = false});
   auto const made = second.output_shape();
   return {std::move(first), std::move(second), batch_norm<T>(made)};
 }
 
+/// A layer as a user writes it: y = x x, which learns nothing.
+template <class T>
+struct square final : nn::layer<T> {
+  std::size_t columns;
+
+  explicit square(std::size_t numbers) : columns(numbers) {}
+
+  [[nodiscard]] std::unique_ptr<nn::layer<T>> clone() const override { return std::make_unique<square>(*this); }
+  [[nodiscard]] std::size_t inputs() const override { return columns; }
+  [[nodiscard]] std::size_t outputs() const override { return columns; }
+  void forward(nn::pass<T> const&, nn::matrix_view<T const> const& x, nn::matrix_view<T> y) override {
+    std::transform(x.data(), x.data() + x.size(), y.data(), [](T number) { return number * number; });
+  }
+  void backward(nn::pass<T> const&, nn::matrix_view<T const> const& x, nn::matrix_view<T> const&, nn::matrix_view<T> dy,
+                nn::matrix_view<T> dx) override {
+    for (std::size_t i = 0; i != dx.size(); ++i) {
+      dx.data()[i] = 2 * x.data()[i] * dy.data()[i];
+    }
+  }
+};
+
+/// A layer as a user writes it: y = w x, with a weight for each column.
+template <class T>
+struct scale final : nn::layer<T> {
+  std::size_t columns;
+  std::span<T> weights_of_columns;
+  std::span<T> slopes;
+
+  explicit scale(std::size_t numbers) : columns(numbers) {}
+
+  [[nodiscard]] std::unique_ptr<nn::layer<T>> clone() const override { return std::make_unique<scale>(*this); }
+  [[nodiscard]] std::size_t inputs() const override { return columns; }
+  [[nodiscard]] std::size_t outputs() const override { return columns; }
+  [[nodiscard]] std::size_t parameters() const override { return columns; }
+  void bind(std::span<T> parameters, std::span<T> gradients, std::span<T>) override {
+    weights_of_columns = parameters;
+    slopes = gradients;
+  }
+  void initialise(nn::random_sequence& random) override {
+    std::ranges::generate(weights_of_columns, [&] { return random.fraction<T>(); });
+  }
+  void forward(nn::pass<T> const&, nn::matrix_view<T const> const& x, nn::matrix_view<T> y) override {
+    for (std::size_t i = 0; i != x.size(); ++i) {
+      y.data()[i] = weights_of_columns[i % columns] * x.data()[i];
+    }
+  }
+  void backward(nn::pass<T> const&, nn::matrix_view<T const> const& x, nn::matrix_view<T> const&, nn::matrix_view<T> dy,
+                nn::matrix_view<T> dx) override {
+    std::ranges::fill(slopes, T{0});
+    for (std::size_t i = 0; i != x.size(); ++i) {
+      slopes[i % columns] += x.data()[i] * dy.data()[i];
+    }
+    for (std::size_t i = 0; i != dx.size(); ++i) {
+      dx.data()[i] = weights_of_columns[i % columns] * dy.data()[i];
+    }
+  }
+};
+
 constexpr std::size_t few = 5;
 constexpr std::size_t enough_for_threads = 40;
 
 /// The bits of all weights after two steps.
-std::vector<std::uint32_t> trained(std::vector<any_layer<float>> layers, std::size_t rows) {
+std::vector<std::uint32_t> trained(layer_list<float> layers, std::size_t rows) {
   nn::model<float> model(std::move(layers));
   model.initialise(1);
   nn::sgd<float> optimizer(model.parameters().size(), 0.9F, 0.001F);
@@ -68,7 +136,7 @@ std::vector<std::uint32_t> trained(std::vector<any_layer<float>> layers, std::si
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(the_processor_s_instructions_change_no_bit) {
-  auto const change_no_bit = [](std::vector<any_layer<float>> const& layers) {
+  auto const change_no_bit = [](layer_list<float> const& layers) {
     tutti::detail::limit_instructions(tutti::detail::instruction_set::baseline);
     auto const plain = trained(layers, few);
     tutti::detail::limit_instructions(tutti::detail::available_instructions());
@@ -117,9 +185,9 @@ BOOST_AUTO_TEST_CASE(each_element_is_computed_once) {
 // Without convolutions and products: those are oneDNN's, which adds up in another order for another number of threads.
 BOOST_AUTO_TEST_CASE(the_number_of_threads_changes_no_bit) {
   nn::image_shape const large{6, 30, 31};
-  std::vector<any_layer<float>> const layers{
-      batch_norm<float, nn::relu>(large), residual<float>({batch_norm<float>(large)}),
-      max_pool<float>(large, {3, 2, 1}), batch_norm<float>({6, 15, 16}), average_pool<float>({6, 15, 16}, {5, 3, 0})};
+  layer_list<float> const layers{batch_norm<float, nn::relu>(large), residual<float>(batch_norm<float>(large)),
+                                 max_pool<float>(large, {3, 2, 1}), batch_norm<float>({6, 15, 16}),
+                                 average_pool<float>({6, 15, 16}, {5, 3, 0})};
   auto const biases = [](std::size_t columns) {
     std::size_t const rows = 120'000 / columns;
     std::vector<float> y(rows * columns);
@@ -173,49 +241,49 @@ BOOST_AUTO_TEST_CASE(the_largest_is_the_first_of_equals_and_a_nan_before_all) {
 }
 
 BOOST_AUTO_TEST_CASE(dense_layers) {
-  check_layer("identity", []<class T>(T) -> any_layer<T> { return dense<T, nn::identity>(4, 3); });
-  check_layer("relu", []<class T>(T) -> any_layer<T> { return dense<T, nn::relu>(4, 3); });
-  check_layer("tanh", []<class T>(T) -> any_layer<T> { return dense<T, nn::tanh>(4, 3); });
-  check_layer("sigmoid", []<class T>(T) -> any_layer<T> { return dense<T, nn::sigmoid>(4, 3); });
+  check_layer("identity", []<class T>(T) -> layer_list<T> { return dense<T, nn::identity>(4, 3); });
+  check_layer("relu", []<class T>(T) -> layer_list<T> { return dense<T, nn::relu>(4, 3); });
+  check_layer("tanh", []<class T>(T) -> layer_list<T> { return dense<T, nn::tanh>(4, 3); });
+  check_layer("sigmoid", []<class T>(T) -> layer_list<T> { return dense<T, nn::sigmoid>(4, 3); });
 }
 
 BOOST_AUTO_TEST_CASE(convolutions) {
   check_layer("plain",
-              []<class T>(T) -> any_layer<T> { return conv2d<T>(image, {.channels = 3, .over = {.side = 3}}); });
-  check_layer("padded", []<class T>(T) -> any_layer<T> {
+              []<class T>(T) -> layer_list<T> { return conv2d<T>(image, {.channels = 3, .over = {.side = 3}}); });
+  check_layer("padded", []<class T>(T) -> layer_list<T> {
     return conv2d<T>(image, {.channels = 3, .over = {.side = 3, .padding = 2}});
   });
-  check_layer("strided", []<class T>(T) -> any_layer<T> {
+  check_layer("strided", []<class T>(T) -> layer_list<T> {
     return conv2d<T>(image, {.channels = 3, .over = {.side = 2, .stride = 3, .padding = 1}});
   });
   check_layer("of single pixels",
-              []<class T>(T) -> any_layer<T> { return conv2d<T, nn::relu>(image, {.channels = 7}); });
-  check_layer("in groups", []<class T>(T) -> any_layer<T> {
+              []<class T>(T) -> layer_list<T> { return conv2d<T, nn::relu>(image, {.channels = 7}); });
+  check_layer("in groups", []<class T>(T) -> layer_list<T> {
     return conv2d<T, nn::tanh>(image, {.channels = 6, .over = {3, 1, 1}, .groups = 2});
   });
-  check_layer("each channel by itself", []<class T>(T) -> any_layer<T> {
+  check_layer("each channel by itself", []<class T>(T) -> layer_list<T> {
     return conv2d<T>(image, {.channels = 4, .over = {3, 2, 1}, .groups = 4});
   });
-  check_layer("without bias", []<class T>(T) -> any_layer<T> {
+  check_layer("without bias", []<class T>(T) -> layer_list<T> {
     return conv2d<T, nn::sigmoid>(image, {.channels = 3, .over = {3, 1, 1}, .bias = false});
   });
-  check_layer("of as many channels as a vector has", []<class T>(T) -> any_layer<T> {
+  check_layer("of as many channels as a vector has", []<class T>(T) -> layer_list<T> {
     return conv2d<T, nn::relu>({16, 7, 6}, {.channels = 16, .over = {3, 1, 1}});
   });
-  check_layer("in several pieces", []<class T>(T) -> any_layer<T> {
+  check_layer("in several pieces", []<class T>(T) -> layer_list<T> {
     return conv2d<T>({1, 20, 20}, {.channels = 2, .over = {5, 1, 2}});
   });
 }
 
 BOOST_AUTO_TEST_CASE(pooling) {
-  check_layer("largest of four", []<class T>(T) -> any_layer<T> { return max_pool<T>(image, {2, 2, 0}); });
-  check_layer("largest, overlapping", []<class T>(T) -> any_layer<T> { return max_pool<T>(image, {3, 2, 1}); });
-  check_layer("largest of four, of more channels than are taken at a time", []<class T>(T) -> any_layer<T> {
+  check_layer("largest of four", []<class T>(T) -> layer_list<T> { return max_pool<T>(image, {2, 2, 0}); });
+  check_layer("largest, overlapping", []<class T>(T) -> layer_list<T> { return max_pool<T>(image, {3, 2, 1}); });
+  check_layer("largest of four, of more channels than are taken at a time", []<class T>(T) -> layer_list<T> {
     return max_pool<T>({11, 3, 4}, {2, 1, 0});
   });
-  check_layer("mean of four", []<class T>(T) -> any_layer<T> { return average_pool<T>(image, {2, 2, 0}); });
-  check_layer("mean, overlapping", []<class T>(T) -> any_layer<T> { return average_pool<T>(image, {3, 2, 1}); });
-  check_layer("mean of all", []<class T>(T) -> any_layer<T> { return average_pool<T>(image); });
+  check_layer("mean of four", []<class T>(T) -> layer_list<T> { return average_pool<T>(image, {2, 2, 0}); });
+  check_layer("mean, overlapping", []<class T>(T) -> layer_list<T> { return average_pool<T>(image, {3, 2, 1}); });
+  check_layer("mean of all", []<class T>(T) -> layer_list<T> { return average_pool<T>(image); });
 }
 
 BOOST_AUTO_TEST_CASE(the_mean_of_a_channel_is_of_all_its_pixels_in_images_of_any_shape) {
@@ -236,28 +304,49 @@ BOOST_AUTO_TEST_CASE(the_mean_of_a_channel_is_of_all_its_pixels_in_images_of_any
 }
 
 BOOST_AUTO_TEST_CASE(normalisation) {
-  check_layer("of images", []<class T>(T) -> any_layer<T> { return batch_norm<T>(image); });
-  check_layer("of images, relu", []<class T>(T) -> any_layer<T> { return batch_norm<T, nn::relu>(image); });
-  check_layer("of rows", []<class T>(T) -> any_layer<T> { return batch_norm<T>({6, 1, 1}); });
+  check_layer("of images", []<class T>(T) -> layer_list<T> { return batch_norm<T>(image); });
+  check_layer("of images, relu", []<class T>(T) -> layer_list<T> { return batch_norm<T, nn::relu>(image); });
+  check_layer("of rows", []<class T>(T) -> layer_list<T> { return batch_norm<T>({6, 1, 1}); });
   check_layer("of the weights of a dense layer",
-              []<class T>(T) -> any_layer<T> { return weight_norm<T>(dense<T, nn::tanh>(4, 3)); });
-  check_layer("of the weights of a convolution", []<class T>(T) -> any_layer<T> {
+              []<class T>(T) -> layer_list<T> { return weight_norm<T>(dense<T, nn::tanh>(4, 3)); });
+  check_layer("of the weights of a convolution", []<class T>(T) -> layer_list<T> {
     return weight_norm<T>(conv2d<T, nn::tanh>(image, {.channels = 6, .over = {3, 1, 1}, .groups = 2}));
   });
 }
 
 BOOST_AUTO_TEST_CASE(dropping_out) {
-  check_layer("some", []<class T>(T) -> any_layer<T> { return dropout<T>(20, 0.4); });
-  check_layer("none", []<class T>(T) -> any_layer<T> { return dropout<T>(20, 0.0); });
+  check_layer("some", []<class T>(T) -> layer_list<T> { return dropout<T>(20, 0.4); });
+  check_layer("none", []<class T>(T) -> layer_list<T> { return dropout<T>(20, 0.0); });
 }
 
 BOOST_AUTO_TEST_CASE(bringing_channels_together) {
-  check_layer("images", []<class T>(T) -> any_layer<T> { return channels_last<T>(image); });
+  check_layer("images", []<class T>(T) -> layer_list<T> { return channels_last<T>(image); });
 }
 
 BOOST_AUTO_TEST_CASE(residual_blocks) {
-  check_layer("beside x", []<class T>(T) -> any_layer<T> { return residual<T>(block<T>(image, 4)); });
-  check_layer("beside a projection", []<class T>(T) -> any_layer<T> {
+  check_layer("beside x", []<class T>(T) -> layer_list<T> { return residual<T>(block<T>(image, 4)); });
+  check_layer("beside a projection", []<class T>(T) -> layer_list<T> {
     return residual<T>(block<T>(image, 3), {conv2d<T>(image, {.channels = 3})});
   });
+}
+
+BOOST_AUTO_TEST_CASE(layers_of_a_user) {
+  check_layer("square", []<class T>(T) -> layer_list<T> { return square<T>(5); });
+  check_layer("scale", []<class T>(T) -> layer_list<T> { return scale<T>(5); });
+  check_layer("beside x", []<class T>(T) -> layer_list<T> {
+    return residual<T>(layer_list<T>{scale<T>(5), square<T>(5)});
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_layer_without_geometry_says_that_it_computes_on_the_host) {
+  BOOST_CHECK_THROW((void)scale<float>(5).geometry(), tutti::precondition_error);
+}
+
+BOOST_AUTO_TEST_CASE(a_copy_of_a_list_has_layers_of_its_own) {
+  layer_list<float> const layers{scale<float>(2), dense<float>(2, 3)};
+  layer_list<float> const copy = layers;
+  BOOST_TEST(copy.size() == 2U);
+  BOOST_TEST(&copy.front() != &layers.front());
+  BOOST_TEST(copy.back().outputs() == 3U);
+  BOOST_CHECK_THROW(layer_list<float>().push_back(std::unique_ptr<nn::layer<float>>()), tutti::precondition_error);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain
+#include <tutti/nn/base/random.hpp>
 #include <tutti/nn/loss/mean_squared_error.hpp>
 #include <tutti/nn/loss/softmax_cross_entropy.hpp>
-#include <tutti/nn/random.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain
 #include <support/counted_new.hpp>
+#include <tutti/nn/base/threads.hpp>
 #include <tutti/nn/data/digits.hpp>
+#include <tutti/nn/layer/dense.hpp>
+#include <tutti/nn/layer/weight_norm.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/replica.hpp>
-#include <tutti/nn/threads.hpp>
 #include <tutti/nn/zoo/cnn.hpp>
 #include <tutti/nn/zoo/mlp.hpp>
 #include <tutti/nn/zoo/resnet.hpp>
@@ -87,10 +89,10 @@ BOOST_AUTO_TEST_CASE(a_row_does_not_depend_on_the_others) {
 }
 
 BOOST_AUTO_TEST_CASE(layers_that_do_not_fit_are_refused) {
-  std::vector<nn::any_layer<float>> layers;
+  nn::layer_list<float> layers;
   BOOST_CHECK_THROW(nn::model<float>{layers}, tutti::precondition_error);
-  layers.emplace_back(nn::dense<float, nn::relu>(3, 4));
-  layers.emplace_back(nn::dense<float, nn::identity>(5, 2));
+  layers.push_back(nn::dense<float, nn::relu>(3, 4));
+  layers.push_back(nn::dense<float, nn::identity>(5, 2));
   BOOST_CHECK_THROW(nn::model<float>{layers}, tutti::precondition_error);
   BOOST_CHECK_THROW((nn::dense<float>(0, 2)), tutti::precondition_error);
 }
@@ -127,7 +129,7 @@ BOOST_AUTO_TEST_CASE(no_layer_allocates_in_the_steady_state) {
   // In double: oneDNN, which computes the convolutions of float, makes tables of arguments of its own.
   nn::set_threads(1);
   for (auto& layers : {nn::cnn<double>({2, 8, 8}, 4), nn::small_resnet<double>(8, {2, 8, 8}, 4),
-                       std::vector<nn::any_layer<double>>{nn::weight_norm<double>(nn::dense<double>(128, 4))}}) {
+                       nn::layer_list<double>{nn::weight_norm<double>(nn::dense<double>(128, 4))}}) {
     nn::model<double> model(layers);
     model.initialise(1);
     auto x = nn::matrix<double>::from_shape({6, 128});

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain
+#include <tutti/nn/base/threads.hpp>
 #include <tutti/nn/data/digits.hpp>
-#include <tutti/nn/detail/norm.hpp>
+#include <tutti/nn/detail/numbers/norm.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/optimizer/make_optimizer.hpp>
 #include <tutti/nn/report/metrics.hpp>
-#include <tutti/nn/strategy/compressed.hpp>
-#include <tutti/nn/strategy/gathered.hpp>
-#include <tutti/nn/strategy/quantised.hpp>
-#include <tutti/nn/strategy/synchronous.hpp>
-#include <tutti/nn/threads.hpp>
+#include <tutti/nn/strategy/compressed/compressed.hpp>
+#include <tutti/nn/strategy/compressed/gathered.hpp>
+#include <tutti/nn/strategy/compressed/quantised.hpp>
+#include <tutti/nn/strategy/synchronous/synchronous.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/nn/zoo/mlp.hpp>
 #include <tutti/spawn.hpp>

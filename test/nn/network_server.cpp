@@ -2,8 +2,8 @@
 // test: address thread
 #include <tutti/in_network/fpga_nic.hpp>
 #include <tutti/nn/optimizer/sgd.hpp>
-#include <tutti/nn/strategy/network_server.hpp>
-#include <tutti/nn/strategy/synchronous.hpp>
+#include <tutti/nn/strategy/synchronous/network_server.hpp>
+#include <tutti/nn/strategy/synchronous/synchronous.hpp>
 #include <tutti/spawn.hpp>
 #include <tutti/topology/in_network.hpp>
 #include <tutti/transport/loopback.hpp>

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain
 #include <nn/synchronous_laws.hpp>
+#include <tutti/nn/base/threads.hpp>
+#include <tutti/nn/layer/dense.hpp>
+#include <tutti/nn/layer/weight_norm.hpp>
 #include <tutti/nn/model.hpp>
-#include <tutti/nn/threads.hpp>
 #include <tutti/nn/zoo/cnn.hpp>
 #include <tutti/nn/zoo/resnet.hpp>
 #include <tutti/topology/ring.hpp>
@@ -62,9 +64,9 @@ BOOST_AUTO_TEST_CASE(gradients_in_buckets_of_any_size_obey_the_laws_of_training)
 BOOST_AUTO_TEST_CASE(every_layer_is_told_of_once_its_gradients_are_final) {
   nn::set_threads(1);
   auto const normalised = [] {
-    std::vector<nn::any_layer<double>> layers;
-    layers.emplace_back(nn::weight_norm<double>(nn::dense<double, nn::tanh>(128, 5)));
-    layers.emplace_back(nn::weight_norm<double>(nn::dense<double>(5, 4)));
+    nn::layer_list<double> layers;
+    layers.push_back(nn::weight_norm<double>(nn::dense<double, nn::tanh>(128, 5)));
+    layers.push_back(nn::weight_norm<double>(nn::dense<double>(5, 4)));
     return layers;
   };
   for (auto& layers : {nn::cnn<double>({2, 8, 8}, 4), nn::small_resnet<double>(8, {2, 8, 8}, 4), normalised()}) {

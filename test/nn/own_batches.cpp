@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address optimised
+#include <tutti/nn/base/threads.hpp>
 #include <tutti/nn/data/digits.hpp>
 #include <tutti/nn/detail/data/own_batches.hpp>
 #include <tutti/nn/detail/data/partition.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/replica.hpp>
-#include <tutti/nn/threads.hpp>
 #include <tutti/nn/zoo/mlp.hpp>
 
 #include <boost/test/unit_test.hpp>

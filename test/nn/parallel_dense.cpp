@@ -2,8 +2,8 @@
 // test: plain
 #include <nn/divided_laws.hpp>
 #include <tutti/collective/allreduce.hpp>
+#include <tutti/nn/base/threads.hpp>
 #include <tutti/nn/parallel/tensor_parallel_mlp.hpp>
-#include <tutti/nn/threads.hpp>
 #include <tutti/nn/zoo/mlp.hpp>
 #include <tutti/topology/butterfly.hpp>
 #include <tutti/topology/ring.hpp>

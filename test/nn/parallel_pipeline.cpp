@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain
 #include <nn/divided_laws.hpp>
+#include <tutti/nn/layer/conv2d.hpp>
+#include <tutti/nn/layer/dense.hpp>
+#include <tutti/nn/layer/pooling.hpp>
 #include <tutti/nn/parallel/pipeline.hpp>
 #include <tutti/nn/zoo/stack.hpp>
 
@@ -53,7 +56,7 @@ bool obeys_the_laws(std::size_t stages, std::size_t micro_batches) {
 }
 
 /// Eight layers, four of them with parameters, and all that a layer may depend on: masks by place in the batch.
-std::vector<nn::any_layer<double>> layers() {
+nn::layer_list<double> layers() {
   nn::stack<double> s({1, 6, 6});
   s.add<nn::conv2d<double, nn::relu>>(nn::convolution{3, {3, 1, 1}}).add<nn::max_pool<double>>(nn::window{2, 2});
   s.add_dense<nn::relu>(12).add_dropout(0.3).add_dense<nn::tanh>(9).add_dropout(0.2);
@@ -62,13 +65,13 @@ std::vector<nn::any_layer<double>> layers() {
 }
 
 /// Two layers with much between them: 2 MB a micro-batch, which no transport takes at once.
-std::vector<nn::any_layer<double>> wide_layers() {
+nn::layer_list<double> wide_layers() {
   constexpr std::size_t width = 30'000;
   return {nn::dense<double, nn::relu>(3, width), nn::dense<double>(width, 4)};
 }
 
 template <nn::pipeline_schedule Schedule>
-void learns_as_the_whole_does(std::vector<nn::any_layer<double>> (*layers)(), std::size_t samples,
+void learns_as_the_whole_does(nn::layer_list<double> (*layers)(), std::size_t samples,
                               std::vector<std::size_t> const& pieces, std::vector<tutti::rank_type> const& sizes) {
   laws::random_batches const data(samples, layers().front().inputs(), 4);
   for (std::size_t const micro_batches : pieces) {

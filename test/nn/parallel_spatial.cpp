@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain
 #include <nn/divided_laws.hpp>
+#include <tutti/nn/layer/conv2d.hpp>
+#include <tutti/nn/layer/pooling.hpp>
 #include <tutti/nn/parallel/spatial_cnn.hpp>
 #include <tutti/nn/zoo/stack.hpp>
 #include <tutti/topology/ring.hpp>
@@ -11,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <concepts>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -24,7 +27,7 @@ namespace {
 constexpr nn::image_shape image{1, 28, 8};  // bands of 4 or more rows on 7 ranks
 constexpr std::array<std::size_t, 2> channels{2, 3};
 
-std::vector<nn::any_layer<double>> layers() {
+nn::layer_list<double> layers() {
   nn::stack<double> s(image);
   for (std::size_t const c : channels) {
     s.add<nn::conv2d<double, nn::relu>>(nn::convolution{c, {3, 1, 1}}).add<nn::max_pool<double>>(nn::window{2, 2});
@@ -58,7 +61,7 @@ result pass_through(Convolution& layer, std::vector<double> const& x, std::vecto
   auto const y = nn::view(r.y.data(), samples, r.y.size() / samples);
   auto const slopes = nn::view(dy.data(), samples, dy.size() / samples);
   auto const dx = nn::view(r.dx.data(), samples, r.dx.size() / samples);
-  if constexpr (nn::layer<Convolution>) {
+  if constexpr (std::derived_from<Convolution, nn::layer<double>>) {
     layer.bind(parameters, r.gradients, {});
     layer.reserve(samples);
     layer.forward(how, in, y);

@@ -2,15 +2,15 @@
 // test: plain
 #include <support/simulated_worlds.hpp>
 #include <tutti/join.hpp>
-#include <tutti/nn/any_layer.hpp>
+#include <tutti/nn/base/threads.hpp>
 #include <tutti/nn/checkpoint/server_checkpointer.hpp>
 #include <tutti/nn/data/digits.hpp>
+#include <tutti/nn/extend/layer_list.hpp>
 #include <tutti/nn/layer/batch_norm.hpp>
 #include <tutti/nn/layer/dense.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/parameter_server/train.hpp>
 #include <tutti/nn/strategy/alone.hpp>
-#include <tutti/nn/threads.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/nn/zoo/mlp.hpp>
 #include <tutti/spawn.hpp>
@@ -765,9 +765,9 @@ BOOST_AUTO_TEST_CASE(batch_normalisation_on_workers_without_images_is_refused) {
   auto s = make_settings();
   s.batch = 3;
   auto const ended = tutti::simulate(support::busy_cluster(), 5, [&](auto& world) {
-    std::vector<nn::any_layer<float>> layers;
-    layers.emplace_back(nn::batch_norm<float>(nn::image_shape{1, 28, 28}));
-    layers.emplace_back(nn::dense<float, nn::identity>(784, 10));
+    nn::layer_list<float> layers;
+    layers.push_back(nn::batch_norm<float>(nn::image_shape{1, 28, 28}));
+    layers.push_back(nn::dense<float, nn::identity>(784, 10));
     nn::replica model(nn::model<float>(std::move(layers), nn::replica::attached), data().training, data().test, s, 0,
                       4);
     (void)ps::train(world, ps::roles(5, 1), model, {}, {}, ps::full_speed{});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain
+#include <tutti/nn/base/random.hpp>
 #include <tutti/nn/optimizer/sgd.hpp>
-#include <tutti/nn/random.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain
 #include <models/host_math.hpp>
+#include <tutti/nn/base/threads.hpp>
 #include <tutti/nn/checkpoint/latest_state.hpp>
 #include <tutti/nn/cuda/detail/device/replica.hpp>
 #include <tutti/nn/data/digits.hpp>
 #include <tutti/nn/layer/batch_norm.hpp>
 #include <tutti/nn/layer/dense.hpp>
 #include <tutti/nn/model.hpp>
-#include <tutti/nn/strategy/synchronous.hpp>
+#include <tutti/nn/strategy/synchronous/synchronous.hpp>
 #include <tutti/nn/survive.hpp>
-#include <tutti/nn/threads.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/spawn.hpp>
 #include <tutti/topology/ring.hpp>
@@ -51,13 +51,13 @@ nn::settings make_settings() {
   return s;
 }
 
-std::vector<nn::any_layer<float>> layers(bool that_remember) {
-  std::vector<nn::any_layer<float>> result;
-  result.emplace_back(nn::dense<float, nn::relu>(784, 12));
+nn::layer_list<float> layers(bool that_remember) {
+  nn::layer_list<float> result;
+  result.push_back(nn::dense<float, nn::relu>(784, 12));
   if (that_remember) {
-    result.emplace_back(nn::batch_norm<float>(nn::image_shape{1, 1, 12}));
+    result.push_back(nn::batch_norm<float>(nn::image_shape{1, 1, 12}));
   }
-  result.emplace_back(nn::dense<float, nn::identity>(12, 10));
+  result.push_back(nn::dense<float, nn::identity>(12, 10));
   return result;
 }
 

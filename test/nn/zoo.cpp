@@ -18,7 +18,7 @@ namespace nn = tutti::nn;
 
 namespace {
 
-using layers = std::vector<nn::any_layer<float>>;
+using layers = nn::layer_list<float>;
 
 constexpr nn::image_shape imagenet{3, 224, 224};
 constexpr nn::image_shape cifar{3, 32, 32};

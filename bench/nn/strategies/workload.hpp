@@ -40,7 +40,7 @@ struct workload {
 
 namespace detail {
 
-[[nodiscard]] inline std::vector<layer> layers_of(std::vector<tutti::nn::any_layer<float>> const& model) {
+[[nodiscard]] inline std::vector<layer> layers_of(tutti::nn::layer_list<float> const& model) {
   auto const numbers = tutti::nn::gradient_sizes<float>(model);
   auto const products = tutti::nn::layer_products<float>(model);
   std::vector<layer> all;
@@ -61,7 +61,7 @@ namespace detail {
   auto const all_of = [](std::size_t of) {
     nn::image_shape const image{3, of, of};
     std::size_t const classes = of > nn::small_image ? 1000 : 10;
-    auto const made = [](char const* name, std::vector<nn::any_layer<float>> const& model, double batch, double speed) {
+    auto const made = [](char const* name, nn::layer_list<float> const& model, double batch, double speed) {
       return workload{name, detail::layers_of(model), batch, speed};
     };
     return std::vector<workload>{made("AlexNet", nn::alexnet<float>(image, classes), 512, 2987),

@@ -7,7 +7,6 @@
 #error "define TUTTI_SEPARATE_COMPILATION for all units of the program, this one included"
 #endif
 
-#include <tutti/nn/any_layer.ipp>
 #include <tutti/nn/checkpoint/fingerprint.ipp>
 #include <tutti/nn/checkpoint/history_text.ipp>
 #include <tutti/nn/checkpoint/state.ipp>
@@ -26,14 +25,15 @@
 #include <tutti/nn/detail/data/gz_file.ipp>
 #include <tutti/nn/detail/data/own_batches.ipp>
 #include <tutti/nn/detail/data/partition.ipp>
-#include <tutti/nn/detail/host_learner.ipp>
 #include <tutti/nn/detail/parallel/cut_layers.ipp>
 #include <tutti/nn/detail/parameter_server/layout.ipp>
 #include <tutti/nn/detail/parameter_server/scheduler.ipp>
 #include <tutti/nn/detail/report/plot_panel.ipp>
 #include <tutti/nn/detail/report/training_curves.ipp>
 #include <tutti/nn/detail/report/usage_panels.ipp>
-#include <tutti/nn/detail/test_pass.ipp>
+#include <tutti/nn/detail/trainer/host_learner.ipp>
+#include <tutti/nn/detail/trainer/test_pass.ipp>
+#include <tutti/nn/layer/instances.ipp>
 #include <tutti/nn/optimizer/make_optimizer.ipp>
 #include <tutti/nn/parameter_server/roles.ipp>
 #include <tutti/nn/replica.ipp>

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/nn/any_layer.hpp>
-#include <tutti/nn/parameter_range.hpp>
+#include <tutti/nn/base/parameter_range.hpp>
+#include <tutti/nn/extend/layer_list.hpp>
 
-#include <concepts>
 #include <cstddef>
-#include <span>
 #include <vector>
 
 namespace tutti::inline v0_1_0::nn {
 
 /// How many parameters layers have. Descriptions suffice; nothing is allocated.
 template <class T>
-[[nodiscard]] std::size_t count_parameters(std::vector<any_layer<T>> const& layers) {
+[[nodiscard]] std::size_t count_parameters(layer_list<T> const& layers) {
   std::size_t count = 0;
   for (auto const& one : layers) {
     count += one.parameters();
@@ -23,20 +21,15 @@ template <class T>
 
 namespace detail {
 
+/// The layers that have parameters, in the order of the vector of parameters, those inside of blocks as well.
 template <class T>
-void add_gradient_sizes(std::span<any_layer<T> const> layers, std::vector<std::size_t>& sizes) {
+[[nodiscard]] std::vector<layer<T> const*> learning_parts(layer_list<T> const& layers) {
+  std::vector<layer<T> const*> parts;
   for (auto const& one : layers) {
-    one.visit([&]<class Layer>(Layer const& l) {
-      if constexpr (std::same_as<Layer, residual<T>>) {
-        add_gradient_sizes<T>(l.body().layers(), sizes);
-        if (l.shortcut()) {
-          add_gradient_sizes<T>(l.shortcut()->layers(), sizes);
-        }
-      } else if (l.parameters() != 0) {
-        sizes.push_back(l.parameters());
-      }
-    });
+    one.list_parts(parts);
   }
+  std::erase_if(parts, [](layer<T> const* one) { return one->parameters() == 0; });
+  return parts;
 }
 
 }  // namespace detail
@@ -45,9 +38,11 @@ void add_gradient_sizes(std::span<any_layer<T> const> layers, std::vector<std::s
 /// inside of blocks as well. Backward makes them from the last to the first: as messages, they are the
 /// communication of one step of training.
 template <class T>
-[[nodiscard]] std::vector<std::size_t> gradient_sizes(std::span<any_layer<T> const> layers) {
+[[nodiscard]] std::vector<std::size_t> gradient_sizes(layer_list<T> const& layers) {
   std::vector<std::size_t> sizes;
-  detail::add_gradient_sizes<T>(layers, sizes);
+  for (layer<T> const* const one : detail::learning_parts(layers)) {
+    sizes.push_back(one->parameters());
+  }
   return sizes;
 }
 
@@ -55,7 +50,7 @@ namespace detail {
 
 /// Where these lie in the vector of all.
 template <class T>
-[[nodiscard]] std::vector<parameter_range> gradient_ranges(std::span<any_layer<T> const> layers) {
+[[nodiscard]] std::vector<parameter_range> gradient_ranges(layer_list<T> const& layers) {
   std::vector<parameter_range> result;
   std::size_t offset = 0;
   for (std::size_t const size : gradient_sizes<T>(layers)) {

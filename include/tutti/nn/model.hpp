@@ -2,13 +2,13 @@
 #pragma once
 
 #include <tutti/extend/expects.hpp>
-#include <tutti/nn/any_layer.hpp>
-#include <tutti/nn/detail/sequence.hpp>
+#include <tutti/nn/base/parameter_range.hpp>
+#include <tutti/nn/base/pass.hpp>
+#include <tutti/nn/base/tensor.hpp>
+#include <tutti/nn/detail/layer/sequence.hpp>
+#include <tutti/nn/extend/layer_list.hpp>
 #include <tutti/nn/gradient_sizes.hpp>
 #include <tutti/nn/layer_products.hpp>
-#include <tutti/nn/parameter_range.hpp>
-#include <tutti/nn/pass.hpp>
-#include <tutti/nn/tensor.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -31,7 +31,7 @@ class model {
   using value_type = T;
 
   /// @pre each layer's inputs are the outputs of the one before
-  explicit model(std::vector<any_layer<T>> layers, std::size_t attached = 0)
+  explicit model(layer_list<T> layers, std::size_t attached = 0)
       : layers_(std::move(layers)),
         parameters_(layers_.parameters()),
         message_(parameters_.size() + attached),

@@ -4,18 +4,18 @@
 #include <tutti/detail/base/linkage.hpp>
 #include <tutti/extend/binned.hpp>
 #include <tutti/extend/types.hpp>
+#include <tutti/nn/base/gradient_listener.hpp>
+#include <tutti/nn/base/parameter_range.hpp>
+#include <tutti/nn/base/settings.hpp>
+#include <tutti/nn/base/training_place.hpp>
 #include <tutti/nn/data/dataset.hpp>
 #include <tutti/nn/data/image_source.hpp>
 #include <tutti/nn/data/normalisation.hpp>
 #include <tutti/nn/detail/data/batch_loader.hpp>
 #include <tutti/nn/detail/data/own_batches.hpp>
-#include <tutti/nn/detail/test_pass.hpp>
+#include <tutti/nn/detail/trainer/test_pass.hpp>
 #include <tutti/nn/extend/learner.hpp>
-#include <tutti/nn/gradient_listener.hpp>
-#include <tutti/nn/parameter_range.hpp>
 #include <tutti/nn/schedule/batch_plan.hpp>
-#include <tutti/nn/settings.hpp>
-#include <tutti/nn/training_place.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <tutti/extend/expects.hpp>
-#include <tutti/nn/detail/replica_step.hpp>
-#include <tutti/nn/detail/stopwatch.hpp>
+#include <tutti/nn/detail/trainer/replica_step.hpp>
+#include <tutti/nn/detail/trainer/stopwatch.hpp>
 #include <tutti/nn/schedule/learning_rate.hpp>
 #include <tutti/nn/trainer.hpp>
 

@@ -3,14 +3,14 @@
 //
 // Messages are summed on the GPUs that compute them, with the bits of sums on the host.
 #include <nn/cuda/sums_on_gpus.hpp>
+#include <tutti/nn/base/threads.hpp>
 #include <tutti/nn/cuda/device_synchronous.hpp>
 #include <tutti/nn/cuda/replica.hpp>
 #include <tutti/nn/data/digits.hpp>
 #include <tutti/nn/layer/batch_norm.hpp>
 #include <tutti/nn/layer/dense.hpp>
 #include <tutti/nn/strategy/alone.hpp>
-#include <tutti/nn/strategy/synchronous.hpp>
-#include <tutti/nn/threads.hpp>
+#include <tutti/nn/strategy/synchronous/synchronous.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/spawn.hpp>
 #include <tutti/topology/ring.hpp>
@@ -47,8 +47,8 @@ using weights = std::vector<float>;
   s.epochs = 2;
   s.batch = 32;
   s.rate = 0.05F;
-  std::vector<nn::any_layer<float>> layers{nn::dense<float>(784, 64), nn::batch_norm<float, nn::relu>({64, 1, 1}),
-                                           nn::dense<float>(64, 10)};
+  nn::layer_list<float> layers{nn::dense<float>(784, 64), nn::batch_norm<float, nn::relu>({64, 1, 1}),
+                               nn::dense<float>(64, 10)};
   return {nn::device_model{std::move(layers), nn::precision::float32, static_cast<int>(rank) % devices()},
           images().training,
           images().test,

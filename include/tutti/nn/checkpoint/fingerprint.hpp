@@ -3,9 +3,9 @@
 
 #include <tutti/detail/base/linkage.hpp>
 #include <tutti/detail/base/number_text.hpp>
-#include <tutti/nn/data/augmentation.hpp>
+#include <tutti/nn/base/augmentation.hpp>
+#include <tutti/nn/base/settings.hpp>
 #include <tutti/nn/data/dataset.hpp>
-#include <tutti/nn/settings.hpp>
 
 #include <concepts>
 #include <limits>

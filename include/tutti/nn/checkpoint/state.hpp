@@ -3,8 +3,8 @@
 
 #include <tutti/detail/base/linkage.hpp>
 #include <tutti/extend/types.hpp>
+#include <tutti/nn/base/training_place.hpp>
 #include <tutti/nn/replica.hpp>
-#include <tutti/nn/training_place.hpp>
 
 #include <span>
 #include <string>

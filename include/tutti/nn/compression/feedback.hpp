@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/nn/detail/loops.hpp>
-#include <tutti/nn/detail/strategy/packing.hpp>
+#include <tutti/nn/base/settings.hpp>
+#include <tutti/nn/detail/numbers/loops.hpp>
+#include <tutti/nn/detail/numbers/packing.hpp>
 #include <tutti/nn/optimizer/sgd.hpp>
-#include <tutti/nn/settings.hpp>
 
 #include <cstddef>
 #include <span>

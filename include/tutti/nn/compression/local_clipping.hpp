@@ -3,7 +3,7 @@
 
 #include <tutti/extend/expects.hpp>
 #include <tutti/extend/types.hpp>
-#include <tutti/nn/detail/norm.hpp>
+#include <tutti/nn/detail/numbers/norm.hpp>
 
 #include <algorithm>
 #include <cmath>

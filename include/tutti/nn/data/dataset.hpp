@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/nn/shape.hpp>
+#include <tutti/nn/base/shape.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/nn/base/random.hpp>
 #include <tutti/nn/data/digits.hpp>
 #include <tutti/nn/detail/data/digit_painter.hpp>
-#include <tutti/nn/random.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/detail/base/linkage.hpp>
-#include <tutti/nn/data/augmentation.hpp>
+#include <tutti/nn/base/augmentation.hpp>
 #include <tutti/nn/data/dataset.hpp>
 #include <tutti/nn/data/normalisation.hpp>
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <tutti/extend/expects.hpp>
+#include <tutti/nn/base/random.hpp>
 #include <tutti/nn/data/image_source.hpp>
-#include <tutti/nn/random.hpp>
 
 #include <type_traits>
 #include <utility>

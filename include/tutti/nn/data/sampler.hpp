@@ -3,7 +3,7 @@
 
 #include <tutti/extend/expects.hpp>
 #include <tutti/extend/types.hpp>
-#include <tutti/nn/random.hpp>
+#include <tutti/nn/base/random.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <tutti/extend/binned.hpp>
+#include <tutti/nn/base/gradient_listener.hpp>
+#include <tutti/nn/base/parameter_range.hpp>
+#include <tutti/nn/base/pass.hpp>
 #include <tutti/nn/data/image_source.hpp>
-#include <tutti/nn/gradient_listener.hpp>
 #include <tutti/nn/loss/score.hpp>
-#include <tutti/nn/parameter_range.hpp>
-#include <tutti/nn/pass.hpp>
 
 #include <cstddef>
 #include <cstdint>

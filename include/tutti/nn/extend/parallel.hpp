@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/nn/base/tensor.hpp>
 #include <tutti/nn/loss/score.hpp>
-#include <tutti/nn/tensor.hpp>
 
 #include <concepts>
 #include <cstddef>

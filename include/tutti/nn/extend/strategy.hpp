@@ -5,7 +5,7 @@
 #include <tutti/extend/expects.hpp>
 #include <tutti/extend/packing.hpp>
 #include <tutti/extend/types.hpp>
-#include <tutti/nn/gradient_listener.hpp>
+#include <tutti/nn/base/gradient_listener.hpp>
 
 #include <cstddef>
 #include <span>

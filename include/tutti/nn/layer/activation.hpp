@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/nn/detail/exponential.hpp>
+#include <tutti/nn/detail/numbers/exponential.hpp>
+#include <tutti/nn/extend/activation_kind.hpp>
 #include <tutti/nn/extend/layer.hpp>
-#include <tutti/nn/layer/activation_kind.hpp>
 
 #include <bit>
 #include <cstdint>

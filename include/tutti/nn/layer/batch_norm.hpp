@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/base/linkage.hpp>
 #include <tutti/extend/expects.hpp>
+#include <tutti/nn/base/shape.hpp>
 #include <tutti/nn/detail/layer/line.hpp>
 #include <tutti/nn/extend/layer.hpp>
 #include <tutti/nn/layer/activation.hpp>
-#include <tutti/nn/layer/geometry.hpp>
-#include <tutti/nn/shape.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -26,11 +27,8 @@ namespace tutti::inline v0_1_0::nn {
 /// Cost: two passes over the batch each way, and for statistics of all ranks one sum of 2 channels + 1
 /// numbers forward and one of 2 channels backward.
 template <class T, activation<T> Activation = identity>
-class batch_norm {
+class batch_norm final : public layer<T> {
  public:
-  /// The type of number that is computed in.
-  using value_type = T;
-
   /// Added to a variance before its root is taken.
   static constexpr T epsilon = static_cast<T>(1e-5);
   static constexpr T momentum = static_cast<T>(0.1);  ///< share of the newest batch in the running statistics
@@ -41,25 +39,19 @@ class batch_norm {
             image.rows, " x ", image.columns);
   }
 
-  /// The number of values in a row of the input.
-  [[nodiscard]] std::size_t inputs() const noexcept { return image_.size(); }
-  /// The number of values in a row of the output.
-  [[nodiscard]] std::size_t outputs() const noexcept { return image_.size(); }
-  /// The shape of the image that a row of the output is.
+  [[nodiscard]] std::unique_ptr<layer<T>> clone() const override { return std::make_unique<batch_norm>(*this); }
+  [[nodiscard]] std::size_t inputs() const noexcept override { return image_.size(); }
+  [[nodiscard]] std::size_t outputs() const noexcept override { return image_.size(); }
   [[nodiscard]] image_shape output_shape() const noexcept { return image_; }
-  /// The number of parameters that are learned.
-  [[nodiscard]] std::size_t parameters() const noexcept { return 2 * image_.channels; }
-  /// The number of values that are remembered but not learned.
-  [[nodiscard]] std::size_t statistics() const noexcept { return 2 * image_.channels; }
-  /// The places of the weights among the parameters.
-  [[nodiscard]] static constexpr weight_blocks weights() noexcept { return {}; }
-  /// The computation as data, without its arithmetic.
-  [[nodiscard]] geometry::batch_norm geometry() const noexcept {
-    return {image_, Activation::kind, static_cast<float>(epsilon), static_cast<float>(momentum)};
+  [[nodiscard]] std::size_t parameters() const noexcept override { return 2 * image_.channels; }
+  [[nodiscard]] std::size_t statistics() const noexcept override { return 2 * image_.channels; }
+  [[nodiscard]] std::size_t pixels() const noexcept override { return image_.rows * image_.columns; }
+  [[nodiscard]] geometry::any geometry() const override {
+    return {geometry::batch_norm{image_, Activation::kind, static_cast<float>(epsilon), static_cast<float>(momentum)}};
   }
 
   /// The parameters hold gamma, then beta; the statistics the running mean, then the variance.
-  void bind(std::span<T> parameters, std::span<T> gradients, std::span<T> statistics) {
+  void bind(std::span<T> parameters, std::span<T> gradients, std::span<T> statistics) override {
     expects(parameters.size() == this->parameters() && gradients.size() == this->parameters() &&
                 statistics.size() == this->statistics(),
             "batch_norm: bind takes ", this->parameters(), " parameters, as many gradients and ", this->statistics(),
@@ -72,22 +64,19 @@ class batch_norm {
     lines_.resize(5 * line());
   }
 
-  /// Draws the first parameters; the same random numbers give the same parameters.
-  void initialise(random_sequence&) {
+  void initialise(random_sequence&) override {
     std::ranges::fill(parameters_.first(image_.channels), T{1});
     std::ranges::fill(parameters_.last(image_.channels), T{0});
     std::ranges::fill(statistics_.first(image_.channels), T{0});
     std::ranges::fill(statistics_.last(image_.channels), T{1});
   }
 
-  /// Makes room for batches of this many rows; later calls do not allocate.
-  void reserve(std::size_t rows) {
+  void reserve(std::size_t rows) override {
     std::size_t const runs = detail::runs_of_lines(rows * image_.size(), image_.channels, run_of_lines);
     room_.resize((std::max)(room_.size(), 2 * runs * line()));
   }
 
-  /// Computes y from x, a row for each row.
-  void forward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> y) {
+  void forward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> y) override {
     std::size_t const channels = image_.channels;
     if (how.training) {
       measure(how, x);
@@ -117,7 +106,7 @@ class batch_norm {
 
   /// Computes the gradients from dy, the derivative by y, and dx, that by x, unless dx has no columns.
   void backward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> const&, matrix_view<T> dy,
-                matrix_view<T> dx) {
+                matrix_view<T> dx) override {
     expects(how.training, "batch_norm: call backward only after a forward in training, with pass::training set");
     std::size_t const channels = image_.channels;
     // Sums of the derivatives by the normalised numbers, and of their products with x - mean.
@@ -235,6 +224,11 @@ class batch_norm {
   T samples_ = 0;         // of the batch of all ranks
 };
 
-static_assert(layer<batch_norm<float>>);
+#ifdef TUTTI_SEPARATE_COMPILATION
+extern template class batch_norm<float, identity>;
+extern template class batch_norm<float, relu>;
+extern template class batch_norm<double, identity>;
+extern template class batch_norm<double, relu>;
+#endif
 
 }  // namespace tutti::nn

@@ -1,40 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/nn/detail/layer/stateless.hpp>
-#include <tutti/nn/layer/geometry.hpp>
-#include <tutti/nn/shape.hpp>
+#include <tutti/detail/base/linkage.hpp>
+#include <tutti/nn/base/shape.hpp>
+#include <tutti/nn/extend/layer.hpp>
 
 #include <cstddef>
+#include <memory>
 
 namespace tutti::inline v0_1_0::nn {
 
 /// Images as data sets hold them, channel after channel, in the order that layers take: pixel after
 /// pixel, its channels beside each other. Images of one channel do not need it.
 template <class T>
-class channels_last : public detail::stateless<T> {
+class channels_last final : public layer<T> {
  public:
   /// Of images of this shape.
   explicit channels_last(image_shape const& image) : image_(image) {}
 
-  /// The number of values in a row of the input.
-  [[nodiscard]] std::size_t inputs() const noexcept { return image_.size(); }
-  /// The number of values in a row of the output.
-  [[nodiscard]] std::size_t outputs() const noexcept { return image_.size(); }
-  /// The shape of the image that a row of the output is.
+  [[nodiscard]] std::unique_ptr<layer<T>> clone() const override { return std::make_unique<channels_last>(*this); }
+  [[nodiscard]] std::size_t inputs() const noexcept override { return image_.size(); }
+  [[nodiscard]] std::size_t outputs() const noexcept override { return image_.size(); }
   [[nodiscard]] image_shape output_shape() const noexcept { return image_; }
-  /// The computation as data, without its arithmetic.
-  [[nodiscard]] geometry::channels_last geometry() const noexcept { return {image_}; }
+  [[nodiscard]] geometry::any geometry() const override { return {geometry::channels_last{image_}}; }
 
-  /// Computes y from x, a row for each row.
-  void forward(pass<T> const&, matrix_view<T const> const& x, matrix_view<T> y) const {
+  void forward(pass<T> const&, matrix_view<T const> const& x, matrix_view<T> y) override {
     for_each(x.shape(0),
              [from = x.data(), to = y.data()](std::size_t planar, std::size_t mixed) { to[mixed] = from[planar]; });
   }
 
   /// Computes the gradients from dy, the derivative by y, and dx, that by x, unless dx has no columns.
   void backward(pass<T> const&, matrix_view<T const> const&, matrix_view<T> const&, matrix_view<T> dy,
-                matrix_view<T> dx) const {
+                matrix_view<T> dx) override {
     if (dx.shape(1) != 0) {
       for_each(dy.shape(0),
                [from = dy.data(), to = dx.data()](std::size_t planar, std::size_t mixed) { to[planar] = from[mixed]; });
@@ -57,6 +54,9 @@ class channels_last : public detail::stateless<T> {
   image_shape image_;
 };
 
-static_assert(layer<channels_last<float>>);
+#ifdef TUTTI_SEPARATE_COMPILATION
+extern template class channels_last<float>;
+extern template class channels_last<double>;
+#endif
 
 }  // namespace tutti::nn

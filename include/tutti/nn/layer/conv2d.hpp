@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/base/linkage.hpp>
 #include <tutti/extend/expects.hpp>
-#include <tutti/nn/convolution.hpp>
+#include <tutti/nn/base/convolution.hpp>
 #include <tutti/nn/detail/convolution/blas.hpp>
 #include <tutti/nn/detail/convolution/onednn.hpp>
 #include <tutti/nn/detail/layer/bias.hpp>
-#include <tutti/nn/detail/loops.hpp>
+#include <tutti/nn/detail/numbers/loops.hpp>
 #include <tutti/nn/extend/layer.hpp>
 #include <tutti/nn/layer/activation.hpp>
-#include <tutti/nn/layer/geometry.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <type_traits>
 
@@ -33,34 +34,27 @@ using convolution_kernel = std::conditional_t<std::is_same_v<T, float>, onednn_c
 /// Cost: 2 x weights x pixels of the output operations per image forward, twice that backward (once
 /// where dx is not wanted).
 template <class T, activation<T> Activation = identity>
-class conv2d {
+class conv2d final : public layer<T> {
  public:
-  /// The type of number that is computed in.
-  using value_type = T;
-
   /// @pre the window fits into the padded image; the groups divide the channels of both sides
   conv2d(image_shape const& image, convolution const& what)
       : of_(image, what), bias_(what.bias ? what.channels : 0), kernel_(of_) {}
 
-  /// The number of values in a row of the input.
-  [[nodiscard]] std::size_t inputs() const noexcept { return of_.input.size(); }
-  /// The number of values in a row of the output.
-  [[nodiscard]] std::size_t outputs() const noexcept { return of_.output.size(); }
-  /// The shape of the image that a row of the output is.
+  [[nodiscard]] std::unique_ptr<layer<T>> clone() const override { return std::make_unique<conv2d>(*this); }
+  [[nodiscard]] std::size_t inputs() const noexcept override { return of_.input.size(); }
+  [[nodiscard]] std::size_t outputs() const noexcept override { return of_.output.size(); }
   [[nodiscard]] image_shape output_shape() const noexcept { return of_.output; }
-  /// The number of parameters that are learned.
-  [[nodiscard]] std::size_t parameters() const noexcept { return of_.weights() + bias_; }
-  /// The number of values that are remembered but not learned.
-  [[nodiscard]] static constexpr std::size_t statistics() noexcept { return 0; }
-  /// The places of the weights among the parameters.
-  [[nodiscard]] weight_blocks weights() const noexcept { return {of_.groups, of_.fan_in(), of_.group_outputs()}; }
-  /// The computation as data, without its arithmetic.
-  [[nodiscard]] geometry::convolution geometry() const noexcept {
-    return {of_.input, of_.output, of_.over, of_.groups, bias_ != 0, Activation::kind};
+  [[nodiscard]] std::size_t parameters() const noexcept override { return of_.weights() + bias_; }
+  [[nodiscard]] std::size_t pixels() const noexcept override { return of_.pixels(); }
+  [[nodiscard]] weight_blocks weights() const noexcept override {
+    return {of_.groups, of_.fan_in(), of_.group_outputs()};
+  }
+  [[nodiscard]] geometry::any geometry() const override {
+    return {geometry::convolution{of_.input, of_.output, of_.over, of_.groups, bias_ != 0, Activation::kind}};
   }
 
   /// The vectors hold the weights, a matrix for each group, then the biases.
-  void bind(std::span<T> parameters, std::span<T> gradients, std::span<T>) {
+  void bind(std::span<T> parameters, std::span<T> gradients, std::span<T>) override {
     expects(parameters.size() == this->parameters() && gradients.size() == this->parameters(), "conv2d: bind takes ",
             this->parameters(), " parameters and as many gradients, not ", parameters.size(), " and ",
             gradients.size());
@@ -69,18 +63,16 @@ class conv2d {
   }
 
   /// Uniform weights with standard deviation gain / sqrt(numbers under the window), zero biases.
-  void initialise(random_sequence& random) {
+  void initialise(random_sequence& random) override {
     T const limit = std::sqrt(T{3} / static_cast<T>(of_.fan_in())) * static_cast<T>(Activation::gain);
     std::ranges::generate(parameters_.first(of_.weights()),
                           [&] { return (T{2} * random.fraction<T>() - T{1}) * limit; });
     std::ranges::fill(parameters_.last(bias_), T{0});
   }
 
-  /// Makes room for batches of this many rows; later calls do not allocate.
-  void reserve(std::size_t rows) { kernel_.reserve(rows); }
+  void reserve(std::size_t rows) override { kernel_.reserve(rows); }
 
-  /// Computes y from x, a row for each row.
-  void forward(pass<T> const&, matrix_view<T const> const& x, matrix_view<T> y) {
+  void forward(pass<T> const&, matrix_view<T const> const& x, matrix_view<T> y) override {
     kernel_.forward(x.shape(0), x.data(), parameters_.data(), y.data());
     if (bias_ != 0) {
       detail::add_bias<Activation>(y.data(), x.shape(0) * of_.pixels(), bias_, parameters_.data() + of_.weights());
@@ -91,7 +83,7 @@ class conv2d {
 
   /// Computes the gradients from dy, the derivative by y, and dx, that by x, unless dx has no columns.
   void backward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> const& y, matrix_view<T> dy,
-                matrix_view<T> dx) {
+                matrix_view<T> dx) override {
     if (bias_ != 0) {
       detail::differentiate_bias<Activation>(y.data(), dy.data(), x.shape(0) * of_.pixels(), bias_,
                                              gradients_.data() + of_.weights());
@@ -115,7 +107,15 @@ class conv2d {
   std::span<T> gradients_;
 };
 
-static_assert(layer<conv2d<float>>);
-static_assert(layer<conv2d<double>>);
+#ifdef TUTTI_SEPARATE_COMPILATION
+extern template class conv2d<float, identity>;
+extern template class conv2d<float, relu>;
+extern template class conv2d<float, tanh>;
+extern template class conv2d<float, sigmoid>;
+extern template class conv2d<double, identity>;
+extern template class conv2d<double, relu>;
+extern template class conv2d<double, tanh>;
+extern template class conv2d<double, sigmoid>;
+#endif
 
 }  // namespace tutti::nn

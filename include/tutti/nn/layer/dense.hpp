@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/base/linkage.hpp>
 #include <tutti/extend/expects.hpp>
 #include <tutti/nn/detail/layer/bias.hpp>
 #include <tutti/nn/detail/product/product.hpp>
 #include <tutti/nn/extend/layer.hpp>
 #include <tutti/nn/layer/activation.hpp>
-#include <tutti/nn/layer/geometry.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <memory>
 #include <span>
 
 namespace tutti::inline v0_1_0::nn {
@@ -21,11 +22,8 @@ namespace tutti::inline v0_1_0::nn {
 /// each way: bias and activation are one loop, and so are the activation's slope and the gradient of
 /// the bias. No allocation.
 template <class T, activation<T> Activation = identity>
-class dense {
+class dense final : public layer<T> {
  public:
-  /// The type of number that is computed in.
-  using value_type = T;
-
   /// So many numbers in a row, and out of it.
   /// @throws precondition_error unless both are at least 1
   dense(std::size_t inputs, std::size_t outputs) : inputs_(inputs), outputs_(outputs) {
@@ -33,21 +31,17 @@ class dense {
             " and ", outputs);
   }
 
-  /// The number of values in a row of the input.
-  [[nodiscard]] std::size_t inputs() const noexcept { return inputs_; }
-  /// The number of values in a row of the output.
-  [[nodiscard]] std::size_t outputs() const noexcept { return outputs_; }
-  /// The number of parameters that are learned.
-  [[nodiscard]] std::size_t parameters() const noexcept { return (inputs_ + 1) * outputs_; }
-  /// The number of values that are remembered but not learned.
-  [[nodiscard]] static constexpr std::size_t statistics() noexcept { return 0; }
-  /// The places of the weights among the parameters.
-  [[nodiscard]] weight_blocks weights() const noexcept { return {1, inputs_, outputs_}; }
-  /// The computation as data, without its arithmetic.
-  [[nodiscard]] geometry::dense geometry() const noexcept { return {inputs_, outputs_, Activation::kind}; }
+  [[nodiscard]] std::unique_ptr<layer<T>> clone() const override { return std::make_unique<dense>(*this); }
+  [[nodiscard]] std::size_t inputs() const noexcept override { return inputs_; }
+  [[nodiscard]] std::size_t outputs() const noexcept override { return outputs_; }
+  [[nodiscard]] std::size_t parameters() const noexcept override { return (inputs_ + 1) * outputs_; }
+  [[nodiscard]] weight_blocks weights() const noexcept override { return {1, inputs_, outputs_}; }
+  [[nodiscard]] geometry::any geometry() const override {
+    return {geometry::dense{inputs_, outputs_, Activation::kind}};
+  }
 
   /// The vectors hold W, then b.
-  void bind(std::span<T> parameters, std::span<T> gradients, std::span<T>) {
+  void bind(std::span<T> parameters, std::span<T> gradients, std::span<T>) override {
     expects(parameters.size() == this->parameters() && gradients.size() == this->parameters(), "dense: bind takes ",
             this->parameters(), " parameters and as many gradients, not ", parameters.size(), " and ",
             gradients.size());
@@ -56,25 +50,21 @@ class dense {
   }
 
   /// Uniform weights with standard deviation gain / sqrt(inputs), zero biases.
-  void initialise(random_sequence& random) {
+  void initialise(random_sequence& random) override {
     T const limit = std::sqrt(T{3} / static_cast<T>(inputs_)) * static_cast<T>(Activation::gain);
     std::ranges::generate(parameters_.first(inputs_ * outputs_),
                           [&] { return (T{2} * random.fraction<T>() - T{1}) * limit; });
     std::ranges::fill(parameters_.last(outputs_), T{0});
   }
 
-  /// Makes room for batches of this many rows; later calls do not allocate.
-  static constexpr void reserve(std::size_t) noexcept {}
-
-  /// Computes y from x, a row for each row.
-  void forward(pass<T> const&, matrix_view<T const> const& x, matrix_view<T> y) const {
+  void forward(pass<T> const&, matrix_view<T const> const& x, matrix_view<T> y) override {
     detail::product<T>(x, detail::operand::as_is, matrix_of_weights(), detail::operand::as_is, y);
     detail::add_bias<Activation>(y.data(), y.shape(0), outputs_, parameters_.data() + inputs_ * outputs_);
   }
 
   /// Computes the gradients from dy, the derivative by y, and dx, that by x, unless dx has no columns.
   void backward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> const& y, matrix_view<T> dy,
-                matrix_view<T> dx) const {
+                matrix_view<T> dx) override {
     detail::differentiate_bias<Activation>(y.data(), dy.data(), dy.shape(0), outputs_,
                                            gradients_.data() + inputs_ * outputs_);
     auto slopes = view<T>(gradients_.data(), inputs_, outputs_);
@@ -97,6 +87,15 @@ class dense {
   std::span<T> gradients_;
 };
 
-static_assert(layer<dense<float>>);
+#ifdef TUTTI_SEPARATE_COMPILATION
+extern template class dense<float, identity>;
+extern template class dense<float, relu>;
+extern template class dense<float, tanh>;
+extern template class dense<float, sigmoid>;
+extern template class dense<double, identity>;
+extern template class dense<double, relu>;
+extern template class dense<double, tanh>;
+extern template class dense<double, sigmoid>;
+#endif
 
 }  // namespace tutti::nn

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/base/linkage.hpp>
 #include <tutti/extend/expects.hpp>
-#include <tutti/nn/detail/layer/stateless.hpp>
-#include <tutti/nn/layer/geometry.hpp>
+#include <tutti/nn/extend/layer.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace tutti::inline v0_1_0::nn {
@@ -19,28 +20,23 @@ namespace tutti::inline v0_1_0::nn {
 ///
 /// Srivastava et al., "Dropout: a simple way to prevent neural networks from overfitting", JMLR 2014.
 template <class T>
-class dropout : public detail::stateless<T> {
+class dropout final : public layer<T> {
  public:
   /// @pre 0 <= probability < 1
   dropout(std::size_t inputs, double probability)
       : inputs_(inputs), limit_(limit_of(probability)), kept_(1 / (1 - probability)) {}
 
-  /// The number of values in a row of the input.
-  [[nodiscard]] std::size_t inputs() const noexcept { return inputs_; }
-  /// The number of values in a row of the output.
-  [[nodiscard]] std::size_t outputs() const noexcept { return inputs_; }
-  /// The computation as data, without its arithmetic.
-  [[nodiscard]] geometry::dropout geometry() const noexcept {
-    return {inputs_, limit_, static_cast<float>(kept_), key_};
+  [[nodiscard]] std::unique_ptr<layer<T>> clone() const override { return std::make_unique<dropout>(*this); }
+  [[nodiscard]] std::size_t inputs() const noexcept override { return inputs_; }
+  [[nodiscard]] std::size_t outputs() const noexcept override { return inputs_; }
+  [[nodiscard]] geometry::any geometry() const override {
+    return {geometry::dropout{inputs_, limit_, static_cast<float>(kept_), key_}};
   }
 
-  /// Draws the first parameters; the same random numbers give the same parameters.
-  void initialise(random_sequence& random) noexcept { key_ = random(); }
-  /// Makes room for batches of this many rows; later calls do not allocate.
-  void reserve(std::size_t rows) { factors_.resize((std::max)(factors_.size(), rows * inputs_)); }
+  void initialise(random_sequence& random) noexcept override { key_ = random(); }
+  void reserve(std::size_t rows) override { factors_.resize((std::max)(factors_.size(), rows * inputs_)); }
 
-  /// Computes y from x, a row for each row.
-  void forward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> y) {
+  void forward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> y) override {
     if (how.training) {
       draw(how, x.shape(0));
       multiply(x.data(), y.data(), x.size());
@@ -51,7 +47,7 @@ class dropout : public detail::stateless<T> {
 
   /// Computes the gradients from dy, the derivative by y, and dx, that by x, unless dx has no columns.
   void backward(pass<T> const&, matrix_view<T const> const&, matrix_view<T> const&, matrix_view<T> dy,
-                matrix_view<T> dx) const {
+                matrix_view<T> dx) override {
     if (dx.shape(1) != 0) {
       multiply(dy.data(), dx.data(), dy.size());
     }
@@ -90,6 +86,9 @@ class dropout : public detail::stateless<T> {
   std::vector<T> factors_;  // that the last batch was multiplied by
 };
 
-static_assert(layer<dropout<float>>);
+#ifdef TUTTI_SEPARATE_COMPILATION
+extern template class dropout<float>;
+extern template class dropout<double>;
+#endif
 
 }  // namespace tutti::nn

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/base/linkage.hpp>
 #include <tutti/nn/detail/layer/pooling.hpp>
 #include <tutti/nn/extend/layer.hpp>
 
@@ -10,6 +11,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <type_traits>
 #include <vector>
 
@@ -18,15 +20,14 @@ namespace tutti::inline v0_1_0::nn {
 /// The mean of the pixels under each place of a window, channel by channel. Pixels beyond the edge do
 /// not count.
 template <class T>
-class average_pool : public detail::pooling<T> {
+class average_pool final : public detail::pooling<T> {
  public:
   using detail::pooling<T>::pooling;
 
-  /// The computation as data, without its arithmetic.
-  [[nodiscard]] geometry::pooling geometry() const noexcept { return this->geometry_of(geometry::pooling_kind::mean); }
+  [[nodiscard]] std::unique_ptr<layer<T>> clone() const override { return std::make_unique<average_pool>(*this); }
+  [[nodiscard]] geometry::any geometry() const override { return {this->geometry_of(geometry::pooling_kind::mean)}; }
 
-  /// Computes y from x, a row for each row.
-  void forward(pass<T> const&, matrix_view<T const> const& x, matrix_view<T> y) const {
+  void forward(pass<T> const&, matrix_view<T const> const& x, matrix_view<T> y) override {
     this->for_each_place(x.shape(0), [&](detail::place const& p) {
       T* const mean = y.data() + p.output;
       T const share = T{1} / static_cast<T>(p.pixels());
@@ -42,7 +43,7 @@ class average_pool : public detail::pooling<T> {
 
   /// Computes the gradients from dy, the derivative by y, and dx, that by x, unless dx has no columns.
   void backward(pass<T> const&, matrix_view<T const> const&, matrix_view<T> const&, matrix_view<T> dy,
-                matrix_view<T> dx) const {
+                matrix_view<T> dx) override {
     this->differentiate(dy, dx, [&](detail::place const& p) {
       T const* const slope = dy.data() + p.output;
       T const share = T{1} / static_cast<T>(p.pixels());
@@ -56,28 +57,22 @@ class average_pool : public detail::pooling<T> {
   }
 };
 
-static_assert(layer<average_pool<float>>);
-
 /// The largest number under each place of a window, channel by channel. Pixels beyond the edge do not
 /// count. Of equal ones the first is it; a NaN is larger than all else, so that it shows.
 ///
 /// Numbers are compared as integers in the same order, of several channels at a time: which one is the largest is
 /// nothing that a processor could foresee.
 template <class T>
-class max_pool : public detail::pooling<T> {
+class max_pool final : public detail::pooling<T> {
  public:
   using detail::pooling<T>::pooling;
 
-  /// The computation as data, without its arithmetic.
-  [[nodiscard]] geometry::pooling geometry() const noexcept {
-    return this->geometry_of(geometry::pooling_kind::largest);
-  }
+  [[nodiscard]] std::unique_ptr<layer<T>> clone() const override { return std::make_unique<max_pool>(*this); }
+  [[nodiscard]] geometry::any geometry() const override { return {this->geometry_of(geometry::pooling_kind::largest)}; }
 
-  /// Makes room for batches of this many rows; later calls do not allocate.
-  void reserve(std::size_t rows) { chosen_.resize((std::max)(chosen_.size(), rows * this->outputs())); }
+  void reserve(std::size_t rows) override { chosen_.resize((std::max)(chosen_.size(), rows * this->outputs())); }
 
-  /// Computes y from x, a row for each row.
-  void forward(pass<T> const&, matrix_view<T const> const& x, matrix_view<T> y) {
+  void forward(pass<T> const&, matrix_view<T const> const& x, matrix_view<T> y) override {
     auto const& in = this->input();
     this->for_each_place(x.shape(0), [in, from = x.data(), to = y.data(), at = chosen_.data()](detail::place const& p) {
       T const* const image = from + p.image;
@@ -95,7 +90,7 @@ class max_pool : public detail::pooling<T> {
 
   /// Computes the gradients from dy, the derivative by y, and dx, that by x, unless dx has no columns.
   void backward(pass<T> const&, matrix_view<T const> const&, matrix_view<T> const&, matrix_view<T> dy,
-                matrix_view<T> dx) const {
+                matrix_view<T> dx) override {
     this->differentiate(dy, dx, [&](detail::place const& p) {
       T const* const slope = dy.data() + p.output;
       std::uint32_t const* const at = chosen_.data() + p.output;
@@ -150,6 +145,11 @@ class max_pool : public detail::pooling<T> {
   std::vector<std::uint32_t> chosen_;  // for each number of the output, where the pixel begins that it is from
 };
 
-static_assert(layer<max_pool<float>>);
+#ifdef TUTTI_SEPARATE_COMPILATION
+extern template class max_pool<float>;
+extern template class average_pool<float>;
+extern template class max_pool<double>;
+extern template class average_pool<double>;
+#endif
 
 }  // namespace tutti::nn

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/base/linkage.hpp>
 #include <tutti/extend/expects.hpp>
-#include <tutti/nn/detail/loops.hpp>
-#include <tutti/nn/detail/sequence.hpp>
+#include <tutti/nn/detail/layer/sequence.hpp>
+#include <tutti/nn/detail/numbers/loops.hpp>
 #include <tutti/nn/extend/layer.hpp>
+#include <tutti/nn/extend/layer_list.hpp>
 #include <tutti/nn/layer/activation.hpp>
-#include <tutti/nn/layer/geometry.hpp>
 
 #include <algorithm>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <span>
 #include <utility>
@@ -21,13 +23,10 @@ namespace tutti::inline v0_1_0::nn {
 ///
 /// He, Zhang, Ren, Sun, "Deep residual learning for image recognition", CVPR 2016.
 template <class T>
-class residual {
+class residual final : public layer<T> {
  public:
-  /// The type of number that is computed in.
-  using value_type = T;
-
   /// @pre body and shortcut take as many numbers, and give as many
-  explicit residual(std::vector<any_layer<T>> body, std::vector<any_layer<T>> shortcut = {}) : body_(std::move(body)) {
+  explicit residual(layer_list<T> body, layer_list<T> shortcut = {}) : body_(std::move(body)) {
     if (!shortcut.empty()) {
       shortcut_.emplace(std::move(shortcut));
     }
@@ -38,32 +37,28 @@ class residual {
             " and gives ", shortcut_ ? shortcut_->outputs() : body_.inputs());
   }
 
-  /// The number of values in a row of the input.
-  [[nodiscard]] std::size_t inputs() const { return body_.inputs(); }
-  /// The number of values in a row of the output.
-  [[nodiscard]] std::size_t outputs() const { return body_.outputs(); }
-  /// The number of parameters that are learned.
-  [[nodiscard]] std::size_t parameters() const {
+  [[nodiscard]] std::unique_ptr<layer<T>> clone() const override { return std::make_unique<residual>(*this); }
+  [[nodiscard]] std::size_t inputs() const override { return body_.inputs(); }
+  [[nodiscard]] std::size_t outputs() const override { return body_.outputs(); }
+  [[nodiscard]] std::size_t parameters() const override {
     return body_.parameters() + (shortcut_ ? shortcut_->parameters() : 0);
   }
-  /// The number of values that are remembered but not learned.
-  [[nodiscard]] std::size_t statistics() const {
+  [[nodiscard]] std::size_t statistics() const override {
     return body_.statistics() + (shortcut_ ? shortcut_->statistics() : 0);
   }
-  /// The places of the weights among the parameters.
-  [[nodiscard]] static constexpr weight_blocks weights() noexcept { return {}; }
-  /// The computation as data, without its arithmetic.
-  [[nodiscard]] geometry::residual geometry() const {
-    return {body_.geometries(), shortcut_ ? shortcut_->geometries() : std::vector<geometry::any>{}};
+  [[nodiscard]] geometry::any geometry() const override {
+    return {geometry::residual{body_.geometries(), shortcut_ ? shortcut_->geometries() : std::vector<geometry::any>{}}};
   }
 
-  /// The layers whose output is added.
-  [[nodiscard]] detail::sequence<T> const& body() const noexcept { return body_; }
-  /// The layers that the input goes through instead; none: it is added as it is.
-  [[nodiscard]] std::optional<detail::sequence<T>> const& shortcut() const noexcept { return shortcut_; }
+  void list_parts(std::vector<layer<T> const*>& parts) const override {
+    body_.list_parts(parts);
+    if (shortcut_) {
+      shortcut_->list_parts(parts);
+    }
+  }
 
   /// The vectors hold those of the body, then those of the shortcut.
-  void bind(std::span<T> parameters, std::span<T> gradients, std::span<T> statistics) {
+  void bind(std::span<T> parameters, std::span<T> gradients, std::span<T> statistics) override {
     std::size_t const learned = body_.parameters();
     std::size_t const remembered = body_.statistics();
     body_.bind(parameters.first(learned), gradients.first(learned), statistics.first(remembered));
@@ -72,16 +67,14 @@ class residual {
     }
   }
 
-  /// Draws the first parameters; the same random numbers give the same parameters.
-  void initialise(random_sequence& random) {
+  void initialise(random_sequence& random) override {
     body_.initialise(random);
     if (shortcut_) {
       shortcut_->initialise(random);
     }
   }
 
-  /// Makes room for batches of this many rows; later calls do not allocate.
-  void reserve(std::size_t rows) {
+  void reserve(std::size_t rows) override {
     body_.reserve(rows);
     long_way_.resize({rows, outputs()});
     body_slopes_.resize({rows, outputs()});
@@ -92,8 +85,7 @@ class residual {
     }
   }
 
-  /// Computes y from x, a row for each row.
-  void forward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> y) {
+  void forward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> y) override {
     std::size_t const rows = x.shape(0);
     body_.forward(how, x, first_rows(long_way_, rows));
     if (shortcut_) {
@@ -107,7 +99,7 @@ class residual {
 
   /// Computes the gradients from dy, the derivative by y, and dx, that by x, unless dx has no columns.
   void backward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> const& y, matrix_view<T> dy,
-                matrix_view<T> dx) {
+                matrix_view<T> dx) override {
     std::size_t const rows = x.shape(0);
     // The body may use its derivatives up; the shortcut wants them as well.
     detail::elementwise(y.size(), [values = y.data(), slopes = dy.data(), body = body_slopes_.data()](std::size_t i) {
@@ -132,5 +124,10 @@ class residual {
   matrix<T> body_slopes_;    // derivative by the body's values
   matrix<T> inputs_slopes_;  // derivative by x along the shortcut
 };
+
+#ifdef TUTTI_SEPARATE_COMPILATION
+extern template class residual<float>;
+extern template class residual<double>;
+#endif
 
 }  // namespace tutti::nn

@@ -1,60 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/base/linkage.hpp>
 #include <tutti/extend/expects.hpp>
 #include <tutti/nn/extend/layer.hpp>
-#include <tutti/nn/layer/geometry.hpp>
+#include <tutti/nn/extend/layer_list.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
 
 namespace tutti::inline v0_1_0::nn {
 
-template <class T>
-class any_layer;
-
 /// A layer whose weights w are learned as a direction v and a length g for each unit: w = g v / |v|.
 ///
 /// Salimans, Kingma, "Weight normalization", NIPS 2016.
 /// Cost: two passes over the weights each way, besides the layer's own.
 template <class T>
-class weight_norm {
+class weight_norm final : public layer<T> {
  public:
-  /// The type of number that is computed in.
-  using value_type = T;
-
-  /// @pre the layer has weights: a dense one or a convolution
-  explicit weight_norm(any_layer<T> inner) {
-    expects(inner.weights().units != 0,
+  /// @pre one layer, which has weights: a dense one or a convolution
+  explicit weight_norm(layer_list<T> inner) : inner_(std::move(inner)) {
+    expects(inner_.size() == 1 && inner_.front().weights().units != 0,
             "weight_norm: the layer must have weights; give a dense layer or a convolution");
-    inner_.push_back(std::move(inner));
   }
 
-  /// The number of values in a row of the input.
-  [[nodiscard]] std::size_t inputs() const { return inner_.front().inputs(); }
-  /// The number of values in a row of the output.
-  [[nodiscard]] std::size_t outputs() const { return inner_.front().outputs(); }
-  /// The number of parameters that are learned.
-  [[nodiscard]] std::size_t parameters() const {
+  [[nodiscard]] std::unique_ptr<layer<T>> clone() const override { return std::make_unique<weight_norm>(*this); }
+  [[nodiscard]] std::size_t inputs() const override { return inner_.front().inputs(); }
+  [[nodiscard]] std::size_t outputs() const override { return inner_.front().outputs(); }
+  [[nodiscard]] std::size_t parameters() const override {
     auto const w = inner_.front().weights();
     return inner_.front().parameters() + w.blocks * w.units;
   }
-  /// The number of values that are remembered but not learned.
-  [[nodiscard]] std::size_t statistics() const { return inner_.front().statistics(); }
-  /// The places of the weights among the parameters.
-  [[nodiscard]] static constexpr weight_blocks weights() noexcept { return {}; }
-  /// The computation as data, without its arithmetic.
-  [[nodiscard]] geometry::weight_norm geometry() const {
+  [[nodiscard]] std::size_t statistics() const override { return inner_.front().statistics(); }
+  [[nodiscard]] geometry::any geometry() const override {
     auto const w = inner_.front().weights();
-    return {{inner_.front().geometry()}, w.blocks, w.length, w.units, inner_.front().parameters()};
+    return {
+        geometry::weight_norm{{inner_.front().geometry()}, w.blocks, w.length, w.units, inner_.front().parameters()}};
   }
 
   /// The vectors hold v, what else the layer learns, then g.
-  void bind(std::span<T> parameters, std::span<T> gradients, std::span<T> statistics) {
+  void bind(std::span<T> parameters, std::span<T> gradients, std::span<T> statistics) override {
     expects(parameters.size() == this->parameters() && gradients.size() == this->parameters(),
             "weight_norm: bind takes ", this->parameters(), " parameters and as many gradients, not ",
             parameters.size(), " and ", gradients.size());
@@ -67,7 +57,7 @@ class weight_norm {
   }
 
   /// Directions as the layer chooses its weights, lengths so that w = v.
-  void initialise(random_sequence& random) {
+  void initialise(random_sequence& random) override {
     inner_.front().initialise(random);
     std::ranges::copy(made_, parameters_.begin());
     for_each_block([&](block const& b) {
@@ -76,11 +66,9 @@ class weight_norm {
     });
   }
 
-  /// Makes room for batches of this many rows; later calls do not allocate.
-  void reserve(std::size_t rows) { inner_.front().reserve(rows); }
+  void reserve(std::size_t rows) override { inner_.front().reserve(rows); }
 
-  /// Computes y from x, a row for each row.
-  void forward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> y) {
+  void forward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> y) override {
     std::ranges::copy(parameters_.first(made_.size()), made_.begin());
     for_each_block([&](block const& b) {
       measure(b);
@@ -95,7 +83,7 @@ class weight_norm {
 
   /// With n = v / |v|: dg = dw n, dv = g / |v| (dw - dg n).
   void backward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> const& y, matrix_view<T> dy,
-                matrix_view<T> dx) {
+                matrix_view<T> dx) override {
     pass<T> inside = how;
     inside.completed = {};  // what the layer completes are not yet gradients of the model
     inner_.front().backward(inside, x, y, dy, dx);
@@ -149,12 +137,17 @@ class weight_norm {
     }
   }
 
-  std::vector<any_layer<T>> inner_;  // one
+  layer_list<T> inner_;  // one
   std::span<T> parameters_;
   std::span<T> gradients_;
   std::vector<T> made_;    // the layer's own parameters
   std::vector<T> slopes_;  // its gradients
   std::vector<T> sums_;    // a square and a product for each unit
 };
+
+#ifdef TUTTI_SEPARATE_COMPILATION
+extern template class weight_norm<float>;
+extern template class weight_norm<double>;
+#endif
 
 }  // namespace tutti::nn

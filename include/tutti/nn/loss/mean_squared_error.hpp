@@ -2,8 +2,8 @@
 #pragma once
 
 #include <tutti/extend/expects.hpp>
+#include <tutti/nn/base/tensor.hpp>
 #include <tutti/nn/loss/score.hpp>
-#include <tutti/nn/tensor.hpp>
 
 #include <cstddef>
 

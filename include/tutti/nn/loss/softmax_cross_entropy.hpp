@@ -2,9 +2,9 @@
 #pragma once
 
 #include <tutti/extend/expects.hpp>
-#include <tutti/nn/detail/exponential.hpp>
+#include <tutti/nn/base/tensor.hpp>
+#include <tutti/nn/detail/numbers/exponential.hpp>
 #include <tutti/nn/loss/score.hpp>
-#include <tutti/nn/tensor.hpp>
 
 #include <cmath>
 #include <cstddef>

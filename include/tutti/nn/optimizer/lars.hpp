@@ -2,9 +2,9 @@
 #pragma once
 
 #include <tutti/extend/expects.hpp>
-#include <tutti/nn/detail/norm.hpp>
+#include <tutti/nn/base/parameter_range.hpp>
+#include <tutti/nn/detail/numbers/norm.hpp>
 #include <tutti/nn/extend/optimizer.hpp>
-#include <tutti/nn/parameter_range.hpp>
 
 #include <cstddef>
 #include <span>

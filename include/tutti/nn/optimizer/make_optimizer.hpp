@@ -2,9 +2,9 @@
 #pragma once
 
 #include <tutti/detail/base/linkage.hpp>
+#include <tutti/nn/base/parameter_range.hpp>
+#include <tutti/nn/base/settings.hpp>
 #include <tutti/nn/extend/optimizer.hpp>
-#include <tutti/nn/parameter_range.hpp>
-#include <tutti/nn/settings.hpp>
 
 #include <memory>
 #include <vector>

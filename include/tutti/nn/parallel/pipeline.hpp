@@ -7,6 +7,7 @@
 #include <tutti/extend/time.hpp>
 #include <tutti/nn/detail/parallel/cut_layers.hpp>
 #include <tutti/nn/detail/parallel/pipeline_stage.hpp>
+#include <tutti/nn/extend/layer_list.hpp>
 #include <tutti/nn/extend/parallel.hpp>
 #include <tutti/nn/loss/softmax_cross_entropy.hpp>
 #include <tutti/nn/parallel/pipeline_schedule.hpp>
@@ -37,7 +38,7 @@ class pipeline {
 
   /// @param layers of the whole model; every rank makes only its own
   /// @pre at least one layer for each rank; the micro-batches divide the batch
-  pipeline(Communicator& world, std::vector<any_layer<T>> const& layers, std::size_t batch, std::size_t micro_batches)
+  pipeline(Communicator& world, layer_list<T> const& layers, std::size_t batch, std::size_t micro_batches)
       : world_(world.alias()),
         send_(world),
         recv_(world),
@@ -88,8 +89,8 @@ class pipeline {
   void completed(T const*) { world_.poll(); }
 
  private:
-  static detail::pipeline_stage<T> stage_of(Communicator& world, std::vector<any_layer<T>> const& layers,
-                                            std::size_t batch, std::size_t micro_batches) {
+  static detail::pipeline_stage<T> stage_of(Communicator& world, layer_list<T> const& layers, std::size_t batch,
+                                            std::size_t micro_batches) {
     expects(micro_batches > 0 && batch > 0 && batch % micro_batches == 0,
             "pipeline: the batch must be a multiple of the ", micro_batches,
             " micro-batches, of which there is at least one; not ", batch);
@@ -98,10 +99,11 @@ class pipeline {
       costs.push_back(layer.parameters());
     }
     auto const cuts = detail::cut_layers(costs, world.size());
-    auto const begin = layers.begin() + static_cast<std::ptrdiff_t>(cuts[world.rank()]);
-    auto const end = layers.begin() + static_cast<std::ptrdiff_t>(cuts[world.rank() + 1]);
-    return {std::vector<any_layer<T>>(begin, end), cuts[world.rank()],
-            Schedule::kept(world.size(), micro_batches, world.rank()), batch / micro_batches};
+    layer_list<T> own;
+    for (std::size_t i = cuts[world.rank()]; i != cuts[world.rank() + 1]; ++i) {
+      own.push_back(layers[i].clone());
+    }
+    return {own, cuts[world.rank()], Schedule::kept(world.size(), micro_batches, world.rank()), batch / micro_batches};
   }
 
   [[nodiscard]] bool is_first() const noexcept { return world_.rank() == 0; }

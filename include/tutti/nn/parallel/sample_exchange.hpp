@@ -4,7 +4,7 @@
 #include <tutti/collective/allgather.hpp>
 #include <tutti/collective/reduce_scatter.hpp>
 #include <tutti/extend/expects.hpp>
-#include <tutti/nn/tensor.hpp>
+#include <tutti/nn/base/tensor.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/extend/expects.hpp>
-#include <tutti/nn/settings.hpp>
+#include <tutti/nn/base/settings.hpp>
 
 #include <algorithm>
 #include <cmath>

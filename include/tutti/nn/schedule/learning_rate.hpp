@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/detail/base/linkage.hpp>
-#include <tutti/nn/settings.hpp>
+#include <tutti/nn/base/settings.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -4,8 +4,8 @@
 #include <tutti/extend/expects.hpp>
 #include <tutti/extend/time.hpp>
 #include <tutti/extend/types.hpp>
+#include <tutti/nn/base/gradient_listener.hpp>
 #include <tutti/nn/extend/learner.hpp>
-#include <tutti/nn/gradient_listener.hpp>
 #include <tutti/nn/simulation/detail/layer_timetable.hpp>
 #include <tutti/nn/simulation/detail/slowdown.hpp>
 #include <tutti/nn/simulation/simulated_speed.hpp>

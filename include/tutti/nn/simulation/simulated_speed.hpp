@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/extend/types.hpp>
-#include <tutti/nn/random.hpp>
+#include <tutti/nn/base/random.hpp>
 
 #include <cstddef>
 #include <cstdint>

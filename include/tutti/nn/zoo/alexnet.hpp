@@ -10,7 +10,7 @@ namespace tutti::inline v0_1_0::nn {
 /// 60,965,224 parameters for 224 x 224 and 1000 classes. Small images get a form with smaller maps
 /// and one dense layer, 2,472,266 parameters for CIFAR-10.
 template <class T>
-[[nodiscard]] std::vector<any_layer<T>> alexnet(image_shape const& image, std::size_t classes) {
+[[nodiscard]] layer_list<T> alexnet(image_shape const& image, std::size_t classes) {
   stack<T> s(image);
   s.add_input();
   if (image.rows <= small_image) {

@@ -8,7 +8,7 @@ namespace tutti::inline v0_1_0::nn {
 /// A small convolutional network: two convolutions of 32 and 64 channels, each followed by the largest
 /// of four, then 128 units and dropout.
 template <class T>
-[[nodiscard]] std::vector<any_layer<T>> cnn(image_shape const& image, std::size_t classes) {
+[[nodiscard]] layer_list<T> cnn(image_shape const& image, std::size_t classes) {
   stack<T> s(image);
   s.add_input();
   for (std::size_t const channels : {std::size_t{32}, std::size_t{64}}) {

@@ -9,7 +9,7 @@ namespace tutti::inline v0_1_0::nn {
 /// IEEE 86, 1998, in its usual form: every map of the third layer sees all of the second, rectifiers,
 /// and the largest of four. 61,706 parameters for 28 x 28 (padded to 32 x 32) and 10 classes.
 template <class T>
-[[nodiscard]] std::vector<any_layer<T>> lenet5(image_shape const& image, std::size_t classes) {
+[[nodiscard]] layer_list<T> lenet5(image_shape const& image, std::size_t classes) {
   stack<T> s(image);
   s.add_input();
   s.template add<conv2d<T, relu>>(convolution{6, {5, 1, image.rows < 32 ? std::size_t{2} : std::size_t{0}}});

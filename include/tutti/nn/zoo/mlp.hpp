@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/nn/any_layer.hpp>
+#include <tutti/nn/extend/layer_list.hpp>
+#include <tutti/nn/layer/dense.hpp>
 
 #include <cstddef>
 #include <span>
 #include <string_view>
-#include <vector>
 
 namespace tutti::inline v0_1_0::nn {
 
@@ -22,24 +22,24 @@ enum class hidden_activation { relu, tanh, sigmoid };
 /// A multilayer perceptron: dense hidden layers of the given sizes and a last dense layer of one
 /// number per class, for softmax_cross_entropy. Without hidden layers it is a linear classifier.
 template <class T>
-[[nodiscard]] std::vector<any_layer<T>> mlp(std::size_t inputs, std::span<std::size_t const> hidden,
-                                            std::size_t classes, hidden_activation activation) {
-  std::vector<any_layer<T>> layers;
+[[nodiscard]] layer_list<T> mlp(std::size_t inputs, std::span<std::size_t const> hidden, std::size_t classes,
+                                hidden_activation activation) {
+  layer_list<T> layers;
   for (std::size_t const size : hidden) {
     switch (activation) {
       case hidden_activation::relu:
-        layers.emplace_back(dense<T, relu>(inputs, size));
+        layers.push_back(dense<T, relu>(inputs, size));
         break;
       case hidden_activation::tanh:
-        layers.emplace_back(dense<T, tanh>(inputs, size));
+        layers.push_back(dense<T, tanh>(inputs, size));
         break;
       case hidden_activation::sigmoid:
-        layers.emplace_back(dense<T, sigmoid>(inputs, size));
+        layers.push_back(dense<T, sigmoid>(inputs, size));
         break;
     }
     inputs = size;
   }
-  layers.emplace_back(dense<T, identity>(inputs, classes));
+  layers.push_back(dense<T, identity>(inputs, classes));
   return layers;
 }
 

@@ -48,7 +48,7 @@ void add_bottleneck(stack<T>& s, std::size_t channels, std::size_t stride) {
 /// a 3 x 3 convolution.
 /// @pre depth is 50, 101, 152 or 200
 template <class T>
-[[nodiscard]] std::vector<any_layer<T>> resnet(std::size_t depth, image_shape const& image, std::size_t classes) {
+[[nodiscard]] layer_list<T> resnet(std::size_t depth, image_shape const& image, std::size_t classes) {
   expects(depth == 50 || depth == 101 || depth == 152 || depth == 200,
           "resnet: the depth must be 50, 101, 152 or 200, not ", depth);
   std::array<std::size_t, 4> const blocks{3,
@@ -79,7 +79,7 @@ template <class T>
 /// with projections where the size changes: 272,474 parameters with 20 layers.
 /// @pre depth = 6 n + 2, n > 0
 template <class T>
-[[nodiscard]] std::vector<any_layer<T>> small_resnet(std::size_t depth, image_shape const& image, std::size_t classes) {
+[[nodiscard]] layer_list<T> small_resnet(std::size_t depth, image_shape const& image, std::size_t classes) {
   expects(depth > 2 && depth % 6 == 2, "small_resnet: the depth must be 6 n + 2, such as 20, not ", depth);
   stack<T> s(image);
   s.add_input();

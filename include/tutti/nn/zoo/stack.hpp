@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/nn/any_layer.hpp>
-#include <tutti/nn/shape.hpp>
+#include <tutti/nn/base/shape.hpp>
+#include <tutti/nn/extend/layer_list.hpp>
+#include <tutti/nn/layer/batch_norm.hpp>
+#include <tutti/nn/layer/channels_last.hpp>
+#include <tutti/nn/layer/conv2d.hpp>
+#include <tutti/nn/layer/dense.hpp>
+#include <tutti/nn/layer/dropout.hpp>
+#include <tutti/nn/layer/pooling.hpp>
+#include <tutti/nn/layer/residual.hpp>
 
 #include <cstddef>
 #include <utility>
-#include <vector>
 
 namespace tutti::inline v0_1_0::nn {
 
@@ -22,7 +28,7 @@ class stack {
   stack& add(What const&... what) {
     Layer made(shape_, what...);
     shape_ = made.output_shape();
-    layers_.emplace_back(std::move(made));
+    layers_.push_back(std::move(made));
     return *this;
   }
 
@@ -36,14 +42,14 @@ class stack {
   /// Adds a dense layer of so many outputs.
   template <class Activation>
   stack& add_dense(std::size_t outputs) {
-    layers_.emplace_back(dense<T, Activation>(shape_.size(), outputs));
+    layers_.push_back(dense<T, Activation>(shape_.size(), outputs));
     shape_ = {outputs, 1, 1};
     return *this;
   }
 
   /// Adds dropout.
   stack& add_dropout(double probability) {
-    layers_.emplace_back(dropout<T>(shape_.size(), probability));
+    layers_.push_back(dropout<T>(shape_.size(), probability));
     return *this;
   }
 
@@ -54,8 +60,8 @@ class stack {
   stack& add_mean() { return add<average_pool<T>>(); }
 
   /// Adds a residual block.
-  stack& add_residual(std::vector<any_layer<T>> body, std::vector<any_layer<T>> shortcut, image_shape const& made) {
-    layers_.emplace_back(residual<T>(std::move(body), std::move(shortcut)));
+  stack& add_residual(layer_list<T> body, layer_list<T> shortcut, image_shape const& made) {
+    layers_.push_back(residual<T>(std::move(body), std::move(shortcut)));
     shape_ = made;
     return *this;
   }
@@ -63,11 +69,11 @@ class stack {
   /// The image that comes out of what has been added.
   [[nodiscard]] image_shape const& shape() const noexcept { return shape_; }
   /// The layers; the stack is empty after that.
-  [[nodiscard]] std::vector<any_layer<T>> take() { return std::move(layers_); }
+  [[nodiscard]] layer_list<T> take() { return std::move(layers_); }
 
  private:
   image_shape shape_;  // of what the last layer gives
-  std::vector<any_layer<T>> layers_;
+  layer_list<T> layers_;
 };
 
 /// Images up to this side are of the size of CIFAR-10's; models made for 224 x 224 have forms of their

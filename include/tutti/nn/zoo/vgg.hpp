@@ -14,7 +14,7 @@ namespace tutti::inline v0_1_0::nn {
 /// parameters for CIFAR-10.
 /// @pre depth is 16 or 19
 template <class T>
-[[nodiscard]] std::vector<any_layer<T>> vgg(std::size_t depth, image_shape const& image, std::size_t classes) {
+[[nodiscard]] layer_list<T> vgg(std::size_t depth, image_shape const& image, std::size_t classes) {
   expects(depth == 16 || depth == 19, "vgg: the depth must be 16 or 19, not ", depth);
   bool const is_small = image.rows <= small_image;
   stack<T> s(image);

@@ -7,6 +7,10 @@
 #include <tutti/nn/cuda/detail/device/pooling.hpp>
 #include <tutti/nn/cuda/detail/device/softmax.hpp>
 #include <tutti/nn/detail/optimizer/corrected_sgd.hpp>
+#include <tutti/nn/layer/batch_norm.hpp>
+#include <tutti/nn/layer/dense.hpp>
+#include <tutti/nn/layer/dropout.hpp>
+#include <tutti/nn/layer/pooling.hpp>
 #include <tutti/nn/loss/softmax_cross_entropy.hpp>
 #include <tutti/nn/optimizer/sgd.hpp>
 
@@ -32,7 +36,7 @@ constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
 using laws::floats, laws::relative_error, laws::same_bits;
 
 struct by_host : laws::layer_on_host {
-  explicit by_host(nn::any_layer<float> one) : layer_on_host(std::move(one), ::rows) {}
+  explicit by_host(nn::layer_list<float> one) : layer_on_host(std::move(one), ::rows) {}
 };
 
 /// All numbers of a batch through an operation; returns what it writes, and its sums.
@@ -53,7 +57,7 @@ std::pair<floats, floats> through(Operation const& o, std::size_t channels, floa
 template <class Activation>
 void check_norm() {
   by_host host(nn::batch_norm<float, Activation>{image});
-  auto const l = nn::batch_norm<float, Activation>{image}.geometry();
+  auto const l = std::get<nn::geometry::batch_norm>(nn::batch_norm<float, Activation>{image}.geometry().one);
   std::size_t const channels = image.channels;
   floats statistics = laws::drawn_floats(2 * channels, 9);
   std::ranges::for_each(statistics, [](float& s) { s = std::abs(s); });
@@ -94,7 +98,7 @@ void check_activation() {
   host.run();
   by_host sums(nn::dense<float>(6, 4));  // what the activation is applied to
   sums.parameters = host.parameters;
-  sums.layer.bind(sums.parameters, sums.gradients, sums.statistics);
+  sums.layer().bind(sums.parameters, sums.gradients, sums.statistics);
   std::fill_n(sums.parameters.begin() + 24, 4, 0.0F);
   sums.run();
   device::bias_and_activation<Activation::kind> const forward{host.parameters.data() + 24};
@@ -107,7 +111,7 @@ void check_activation() {
 }
 
 template <std::size_t V>
-void check_pool(nn::any_layer<float> layer, nn::geometry::pooling const& l, bool with_nan = false) {
+void check_pool(nn::layer_list<float> layer, nn::geometry::pooling const& l, bool with_nan = false) {
   by_host host(std::move(layer));
   for (std::size_t i = 0; i < host.x.size(); i += 3) {
     host.x[i] = 0.5F;  // many are equal
@@ -194,13 +198,13 @@ BOOST_AUTO_TEST_CASE(batch_norm_in_its_parts) {
 BOOST_AUTO_TEST_CASE(pooling_forward_and_backward) {
   for (nn::window const over : {nn::window{2, 2}, nn::window{3, 2, 1}, nn::window{3, 1, 2}, nn::window{2, 3}}) {
     nn::max_pool<float> const largest(image, over);
-    check_pool<4>(largest, largest.geometry());
-    check_pool<1>(largest, largest.geometry(), true);
+    check_pool<4>(largest, std::get<nn::geometry::pooling>(largest.geometry().one));
+    check_pool<1>(largest, std::get<nn::geometry::pooling>(largest.geometry().one), true);
     nn::average_pool<float> const mean(image, over);
-    check_pool<8>(mean, mean.geometry());
+    check_pool<8>(mean, std::get<nn::geometry::pooling>(mean.geometry().one));
   }
   nn::average_pool<float> const all(image);
-  check_pool<2>(all, all.geometry());
+  check_pool<2>(all, std::get<nn::geometry::pooling>(all.geometry().one));
 }
 
 BOOST_AUTO_TEST_CASE(steps_of_sgd_have_the_cpu_s_bits) {
@@ -222,11 +226,12 @@ BOOST_AUTO_TEST_CASE(what_is_dropped_has_the_cpu_s_bits) {
   host.run();
   nn::random_sequence random(3);
   layer.initialise(random);
-  std::uint64_t const key = nn::random_sequence(layer.geometry().key, host.how.step)();
+  auto const dropped = std::get<nn::geometry::dropout>(layer.geometry().one);
+  std::uint64_t const key = nn::random_sequence(dropped.key, host.how.step)();
   floats y(host.y.size());
   for (std::size_t r = 0; r != rows; ++r) {
     for (std::size_t first = 0; first != 30; first += 6) {  // as threads do, which begin in the middle of a row
-      device::drops factor(layer.geometry(), key, host.how.first_row + r, first);
+      device::drops factor(dropped, key, host.how.first_row + r, first);
       for (std::size_t c = first; c != first + 6; ++c) {
         y[r * 30 + c] = host.x[r * 30 + c] * factor();
       }

@@ -2,9 +2,17 @@
 // test: address optimised
 #include <models/host_math.hpp>
 #include <tutti/bfloat16.hpp>
-#include <tutti/nn/any_layer.hpp>
+#include <tutti/nn/base/threads.hpp>
 #include <tutti/nn/cuda/detail/device/blocks.hpp>
-#include <tutti/nn/threads.hpp>
+#include <tutti/nn/extend/layer_list.hpp>
+#include <tutti/nn/layer/batch_norm.hpp>
+#include <tutti/nn/layer/channels_last.hpp>
+#include <tutti/nn/layer/conv2d.hpp>
+#include <tutti/nn/layer/dense.hpp>
+#include <tutti/nn/layer/dropout.hpp>
+#include <tutti/nn/layer/pooling.hpp>
+#include <tutti/nn/layer/residual.hpp>
+#include <tutti/nn/layer/weight_norm.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -17,7 +25,7 @@
 namespace nn = tutti::nn;
 namespace device = tutti::nn::detail::device;
 using models::host_math;
-using nn::any_layer, nn::average_pool, nn::batch_norm, nn::channels_last, nn::conv2d, nn::dense, nn::dropout,
+using nn::average_pool, nn::batch_norm, nn::channels_last, nn::conv2d, nn::dense, nn::dropout, nn::layer_list,
     nn::max_pool, nn::residual, nn::weight_norm, nn::precision;
 
 // Each layer's stage on a device computes what the layer does.
@@ -53,46 +61,48 @@ struct seen {
 };
 
 struct layer_case {
-  any_layer<float> layer;
+  layer_list<float> list;
   std::vector<float> parameters;
   std::vector<float> statistics;
-  std::vector<float> x = drawn(rows * layer.inputs(), 1);
-  std::vector<float> dy = drawn(rows * layer.outputs(), 2);
+  std::vector<float> x = drawn(rows * layer().inputs(), 1);
+  std::vector<float> dy = drawn(rows * layer().outputs(), 2);
   nn::pass<float> how{true, 7, 3, {}};
 
-  explicit layer_case(any_layer<float> one)
-      : layer(std::move(one)), parameters(layer.parameters()), statistics(layer.statistics()) {
-    std::vector<float> gradients(layer.parameters());
-    layer.bind(parameters, gradients, statistics);
+  explicit layer_case(layer_list<float> one)
+      : list(std::move(one)), parameters(layer().parameters()), statistics(layer().statistics()) {
+    std::vector<float> gradients(layer().parameters());
+    layer().bind(parameters, gradients, statistics);
     nn::random_sequence random(3);
-    layer.initialise(random);
+    layer().initialise(random);
     for (float& p : parameters) {
       p = float{tutti::bfloat16(p + (random.fraction<float>() - 0.5F) / 4)};
     }
   }
 
+  [[nodiscard]] nn::layer<float>& layer() { return list.front(); }
+
   seen by_host() {
     seen result{std::vector<float>(dy.size()), std::vector<float>(x.size()), std::vector<float>(parameters.size(), 99),
                 statistics, std::vector<float>(dy.size())};
-    layer.bind(parameters, result.gradients, result.statistics);
-    layer.reserve(rows);
+    layer().bind(parameters, result.gradients, result.statistics);
+    layer().reserve(rows);
     auto slopes = dy;
-    auto const in = nn::view<float const>(x.data(), rows, layer.inputs());
-    auto const y = nn::view<float>(result.y.data(), rows, layer.outputs());
-    layer.forward(how, in, y);
-    layer.backward(how, in, y, nn::view<float>(slopes.data(), rows, layer.outputs()),
-                   nn::view<float>(result.dx.data(), rows, layer.inputs()));
-    layer.forward({}, in, nn::view<float>(result.tested.data(), rows, layer.outputs()));
+    auto const in = nn::view<float const>(x.data(), rows, layer().inputs());
+    auto const y = nn::view<float>(result.y.data(), rows, layer().outputs());
+    layer().forward(how, in, y);
+    layer().backward(how, in, y, nn::view<float>(slopes.data(), rows, layer().outputs()),
+                     nn::view<float>(result.dx.data(), rows, layer().inputs()));
+    layer().forward({}, in, nn::view<float>(result.tested.data(), rows, layer().outputs()));
     return result;
   }
 
   seen by_device(precision p) {
     host_math math(0, p);
-    auto const stage = device::make_stage(math, layer.geometry());
-    BOOST_TEST(stage->of().inputs == layer.inputs());
-    BOOST_TEST(stage->of().outputs == layer.outputs());
-    BOOST_TEST(stage->of().parameters == layer.parameters());
-    BOOST_TEST(stage->of().statistics == layer.statistics());
+    auto const stage = device::make_stage(math, layer().geometry());
+    BOOST_TEST(stage->of().inputs == layer().inputs());
+    BOOST_TEST(stage->of().outputs == layer().outputs());
+    BOOST_TEST(stage->of().parameters == layer().parameters());
+    BOOST_TEST(stage->of().statistics == layer().statistics());
     device::mirrored<host_math> weights(math, parameters.size());
     device::mirrored<host_math> remembered(math, statistics.size());
     device::mirrored<host_math> gradients(math, parameters.size());
@@ -132,7 +142,7 @@ struct layer_case {
   };
 };
 
-void check(std::string const& name, any_layer<float> layer) {
+void check(std::string const& name, layer_list<float> layer) {
   nn::set_threads(1);
   layer_case one(std::move(layer));
   auto const right = one.by_host();
@@ -149,7 +159,7 @@ void check(std::string const& name, any_layer<float> layer) {
 }
 
 /// What a residual block is made of.
-std::vector<any_layer<float>> block(std::size_t channels, std::size_t stride) {
+layer_list<float> block(std::size_t channels, std::size_t stride) {
   conv2d<float, nn::tanh> first(image, {.channels = channels, .over = {3, stride, 1}});
   conv2d<float> second(first.output_shape(), {.channels = channels, .over = {3, 1, 1}, .bias = false});
   auto const made = second.output_shape();

@@ -4,6 +4,13 @@
 #include <nn/layer_on_host.hpp>
 #include <tutti/bfloat16.hpp>
 #include <tutti/nn/cuda/detail/device/math.hpp>
+#include <tutti/nn/layer/batch_norm.hpp>
+#include <tutti/nn/layer/channels_last.hpp>
+#include <tutti/nn/layer/conv2d.hpp>
+#include <tutti/nn/layer/dense.hpp>
+#include <tutti/nn/layer/dropout.hpp>
+#include <tutti/nn/layer/pooling.hpp>
+#include <tutti/nn/layer/weight_norm.hpp>
 #include <tutti/nn/loss/softmax_cross_entropy.hpp>
 #include <tutti/nn/optimizer/sgd.hpp>
 
@@ -216,14 +223,14 @@ class batch_on_device {
 
 /// A layer of the CPU, against the same by a device.
 template <class Math>
-void check_layer(Math& math, std::string const& name, nn::any_layer<float> layer) {
+void check_layer(Math& math, std::string const& name, nn::layer_list<float> layer) {
   layer_on_host host(std::move(layer), device_rows);
   if (math.numbers() != precision::float32) {  // so that layers are compared, and not how their inputs are rounded
     for (floats* all : {&host.x, &host.dy, &host.parameters}) {
       std::ranges::for_each(*all, [](float& x) { x = float{tutti::bfloat16(x)}; });
     }
   }
-  geometry::any const l = host.layer.geometry();
+  geometry::any const l = host.layer().geometry();
   if (math.numbers() != precision::float32) {  // where rounding moves a number across relu's corner, all differs
     floats const rounded = batch_on_device<Math>(math, host).run(l).y;
     layer_on_host exact = host;
@@ -256,7 +263,7 @@ template <class Math>
 void check_layers(Math& math) {
   for (std::size_t const channels : {3U, 4U, 8U}) {  // rows of packs, and others
     nn::image_shape const image{channels, 5, 6};
-    auto const check = [&](std::string const& name, nn::any_layer<float> layer) {
+    auto const check = [&](std::string const& name, nn::layer_list<float> layer) {
       check_layer(math, name + " of " + std::to_string(channels) + " channels", std::move(layer));
     };
     check("conv2d", nn::conv2d<float>(image, {.channels = 8, .over = {3}}));

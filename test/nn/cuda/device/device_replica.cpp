@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address optimised
 #include <models/host_math.hpp>
+#include <tutti/nn/base/gradient_listener.hpp>
+#include <tutti/nn/base/threads.hpp>
 #include <tutti/nn/checkpoint/checkpointer.hpp>
 #include <tutti/nn/cuda/detail/device/replica.hpp>
 #include <tutti/nn/data/digits.hpp>
-#include <tutti/nn/gradient_listener.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/replica.hpp>
 #include <tutti/nn/strategy/alone.hpp>
-#include <tutti/nn/threads.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/nn/zoo/cnn.hpp>
 #include <tutti/nn/zoo/lenet5.hpp>
@@ -33,7 +33,7 @@ using device_replica = nn::detail::device::replica<host_math>;
 
 namespace {
 
-using layers = std::vector<nn::any_layer<float>>;
+using layers = nn::layer_list<float>;
 
 nn::dataset random_images(nn::image_shape const& shape, std::size_t count, std::uint64_t seed) {
   nn::dataset set{shape, 10, {}, {}};

@@ -4,6 +4,7 @@
 // Messages that are summed on devices, in streams beside those of the computation.
 #include <models/host_device.hpp>
 #include <models/host_math.hpp>
+#include <tutti/nn/base/threads.hpp>
 #include <tutti/nn/cuda/any_device_sums.hpp>
 #include <tutti/nn/cuda/detail/device/replica.hpp>
 #include <tutti/nn/cuda/device_sums.hpp>
@@ -11,8 +12,7 @@
 #include <tutti/nn/data/digits.hpp>
 #include <tutti/nn/layer/batch_norm.hpp>
 #include <tutti/nn/layer/dense.hpp>
-#include <tutti/nn/strategy/synchronous.hpp>
-#include <tutti/nn/threads.hpp>
+#include <tutti/nn/strategy/synchronous/synchronous.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/spawn.hpp>
 #include <tutti/topology/direct.hpp>
@@ -76,8 +76,8 @@ nn::settings make_settings() {
 
 replica make_replica(tutti::rank_type rank, tutti::rank_type size, nn::precision p) {
   nn::set_threads(1);
-  std::vector<nn::any_layer<float>> layers{nn::dense<float>(784, 12), nn::batch_norm<float, nn::relu>({12, 1, 1}),
-                                           nn::dense<float>(12, 10)};
+  nn::layer_list<float> layers{nn::dense<float>(784, 12), nn::batch_norm<float, nn::relu>({12, 1, 1}),
+                               nn::dense<float>(12, 10)};
   return {nn::device_model{std::move(layers), p}, images().training, images().test, make_settings(), rank, size};
 }
 

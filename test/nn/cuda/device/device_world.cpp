@@ -3,6 +3,7 @@
 #include <models/host_math.hpp>
 #include <support/data_files.hpp>
 #include <tutti/in_network/fpga_nic.hpp>
+#include <tutti/nn/base/threads.hpp>
 #include <tutti/nn/checkpoint/checkpointer.hpp>
 #include <tutti/nn/cuda/detail/device/replica.hpp>
 #include <tutti/nn/data/digits.hpp>
@@ -10,17 +11,16 @@
 #include <tutti/nn/layer/dense.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/parameter_server/train.hpp>
-#include <tutti/nn/strategy/central.hpp>
-#include <tutti/nn/strategy/compressed.hpp>
-#include <tutti/nn/strategy/federated.hpp>
-#include <tutti/nn/strategy/fixed_point.hpp>
-#include <tutti/nn/strategy/gathered.hpp>
-#include <tutti/nn/strategy/gossip.hpp>
-#include <tutti/nn/strategy/local_sgd.hpp>
-#include <tutti/nn/strategy/network_server.hpp>
-#include <tutti/nn/strategy/quantised.hpp>
-#include <tutti/nn/strategy/synchronous.hpp>
-#include <tutti/nn/threads.hpp>
+#include <tutti/nn/strategy/averaging/federated.hpp>
+#include <tutti/nn/strategy/averaging/gossip.hpp>
+#include <tutti/nn/strategy/averaging/local_sgd.hpp>
+#include <tutti/nn/strategy/compressed/compressed.hpp>
+#include <tutti/nn/strategy/compressed/gathered.hpp>
+#include <tutti/nn/strategy/compressed/quantised.hpp>
+#include <tutti/nn/strategy/synchronous/central.hpp>
+#include <tutti/nn/strategy/synchronous/fixed_point.hpp>
+#include <tutti/nn/strategy/synchronous/network_server.hpp>
+#include <tutti/nn/strategy/synchronous/synchronous.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/spawn.hpp>
@@ -59,7 +59,7 @@ nn::settings make_settings() {
   return s;
 }
 
-std::vector<nn::any_layer<float>> layers() {
+nn::layer_list<float> layers() {
   return {nn::dense<float>(784, 12), nn::batch_norm<float, nn::relu>({12, 1, 1}), nn::dense<float>(12, 10)};
 }
 

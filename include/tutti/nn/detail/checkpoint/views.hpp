@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/extend/types.hpp>
-#include <tutti/nn/training_place.hpp>
+#include <tutti/nn/base/training_place.hpp>
 
 #include <span>
 #include <string>

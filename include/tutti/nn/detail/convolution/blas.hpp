@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/nn/base/tensor.hpp>
 #include <tutti/nn/detail/convolution/geometry.hpp>
 #include <tutti/nn/detail/product/product.hpp>
-#include <tutti/nn/tensor.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/nn/base/random.hpp>
 #include <tutti/nn/detail/data/strokes.hpp>
-#include <tutti/nn/random.hpp>
 
 #include <algorithm>
 #include <array>

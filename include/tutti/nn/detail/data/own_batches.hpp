@@ -3,9 +3,9 @@
 
 #include <tutti/detail/base/linkage.hpp>
 #include <tutti/extend/types.hpp>
+#include <tutti/nn/base/settings.hpp>
 #include <tutti/nn/data/sampler.hpp>
 #include <tutti/nn/schedule/batch_plan.hpp>
-#include <tutti/nn/settings.hpp>
 
 #include <cstddef>
 #include <cstdint>

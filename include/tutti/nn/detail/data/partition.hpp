@@ -3,7 +3,7 @@
 
 #include <tutti/detail/base/linkage.hpp>
 #include <tutti/extend/types.hpp>
-#include <tutti/nn/settings.hpp>
+#include <tutti/nn/base/settings.hpp>
 
 #include <cstdint>
 #include <span>

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <tutti/extend/expects.hpp>
+#include <tutti/nn/base/random.hpp>
 #include <tutti/nn/detail/data/partition.hpp>
-#include <tutti/nn/random.hpp>
 
 #include <algorithm>
 #include <cstddef>

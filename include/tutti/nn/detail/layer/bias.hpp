@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/nn/detail/layer/line.hpp>
-#include <tutti/nn/detail/loops.hpp>
+#include <tutti/nn/detail/numbers/loops.hpp>
 
 #include <algorithm>
 #include <array>

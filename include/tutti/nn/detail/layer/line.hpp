@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/nn/detail/loops.hpp>
+#include <tutti/nn/detail/numbers/loops.hpp>
 
 #include <algorithm>
 #include <array>

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/nn/detail/layer/stateless.hpp>
-#include <tutti/nn/detail/loops.hpp>
-#include <tutti/nn/layer/geometry.hpp>
-#include <tutti/nn/tensor.hpp>
-#include <tutti/nn/window.hpp>
+#include <tutti/nn/base/tensor.hpp>
+#include <tutti/nn/base/window.hpp>
+#include <tutti/nn/detail/numbers/loops.hpp>
+#include <tutti/nn/extend/layer.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -50,7 +49,7 @@ void for_each_place(image_shape const& input, image_shape const& output, window 
 
 /// What all layers are that make one pixel of those under each place of a window.
 template <class T>
-class pooling : public stateless<T> {
+class pooling : public layer<T> {
  public:
   /// @pre the window fits into the padded image
   pooling(image_shape const& image, window const& over)
@@ -59,8 +58,8 @@ class pooling : public stateless<T> {
   explicit pooling(image_shape const& image)
       : input_(image), output_{image.channels, 1, 1}, down_{image.rows}, across_{image.columns} {}
 
-  [[nodiscard]] std::size_t inputs() const noexcept { return input_.size(); }
-  [[nodiscard]] std::size_t outputs() const noexcept { return output_.size(); }
+  [[nodiscard]] std::size_t inputs() const noexcept override { return input_.size(); }
+  [[nodiscard]] std::size_t outputs() const noexcept override { return output_.size(); }
   [[nodiscard]] image_shape output_shape() const noexcept { return output_; }
 
  protected:

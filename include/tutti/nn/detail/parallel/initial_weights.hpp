@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/nn/base/random.hpp>
 #include <tutti/nn/extend/parallel.hpp>
-#include <tutti/nn/random.hpp>
 
 #include <cmath>
 #include <cstddef>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/nn/any_layer.hpp>
-#include <tutti/nn/detail/sequence.hpp>
-#include <tutti/nn/tensor.hpp>
+#include <tutti/nn/base/tensor.hpp>
+#include <tutti/nn/detail/layer/sequence.hpp>
+#include <tutti/nn/extend/layer_list.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -21,7 +21,7 @@ class pipeline_stage {
  public:
   /// @param first the place of the first of them in the whole model
   /// @param kept micro-batches whose values are kept at a time; rows: samples of each
-  pipeline_stage(std::vector<any_layer<T>> const& layers, std::size_t first, std::size_t kept, std::size_t rows)
+  pipeline_stage(layer_list<T> const& layers, std::size_t first, std::size_t kept, std::size_t rows)
       : first_(first), rows_(rows) {
     for (std::size_t k = 0; k != kept; ++k) {
       places_.push_back({sequence<T>(layers)});
@@ -52,7 +52,7 @@ class pipeline_stage {
   /// their own to draw.
   void initialise(std::uint64_t seed) {
     for (auto& one : places_) {
-      auto const layers = one.layers.layers();
+      auto& layers = one.layers.layers();
       for (std::size_t i = 0; i != layers.size(); ++i) {
         random_sequence random(seed, first_ + i);
         layers[i].initialise(random);

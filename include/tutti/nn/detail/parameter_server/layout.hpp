@@ -2,8 +2,8 @@
 #pragma once
 
 #include <tutti/detail/base/linkage.hpp>
+#include <tutti/nn/base/parameter_range.hpp>
 #include <tutti/nn/detail/parameter_server/key_range.hpp>
-#include <tutti/nn/parameter_range.hpp>
 
 #include <cstddef>
 #include <span>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/nn/base/settings.hpp>
 #include <tutti/nn/detail/parameter_server/clocks.hpp>
 #include <tutti/nn/detail/parameter_server/key_range.hpp>
 #include <tutti/nn/detail/parameter_server/message.hpp>
@@ -8,7 +9,6 @@
 #include <tutti/nn/optimizer/make_optimizer.hpp>
 #include <tutti/nn/parameter_server/figures.hpp>
 #include <tutti/nn/parameter_server/regulariser.hpp>
-#include <tutti/nn/settings.hpp>
 
 #include <algorithm>
 #include <cstddef>

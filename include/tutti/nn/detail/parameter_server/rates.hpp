@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/nn/base/settings.hpp>
 #include <tutti/nn/schedule/batch_plan.hpp>
 #include <tutti/nn/schedule/learning_rate.hpp>
-#include <tutti/nn/settings.hpp>
 
 #include <algorithm>
 #include <cstddef>

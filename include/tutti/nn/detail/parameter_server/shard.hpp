@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/extend/expects.hpp>
+#include <tutti/nn/base/settings.hpp>
 #include <tutti/nn/detail/parameter_server/key_range.hpp>
 #include <tutti/nn/detail/parameter_server/layout.hpp>
 #include <tutti/nn/detail/parameter_server/message.hpp>
@@ -11,7 +12,6 @@
 #include <tutti/nn/parameter_server/figures.hpp>
 #include <tutti/nn/parameter_server/regulariser.hpp>
 #include <tutti/nn/schedule/batch_plan.hpp>
-#include <tutti/nn/settings.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -11,7 +11,7 @@
 #include <tutti/nn/detail/parameter_server/message.hpp>
 #include <tutti/nn/detail/parameter_server/state_size.hpp>
 #include <tutti/nn/detail/parameter_server/worker.hpp>
-#include <tutti/nn/detail/stopwatch.hpp>
+#include <tutti/nn/detail/trainer/stopwatch.hpp>
 #include <tutti/nn/parameter_server/consistency.hpp>
 #include <tutti/nn/parameter_server/roles.hpp>
 #include <tutti/nn/replica.hpp>

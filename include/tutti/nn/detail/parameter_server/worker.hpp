@@ -4,10 +4,10 @@
 #include <tutti/collective/when_any.hpp>
 #include <tutti/extend/expects.hpp>
 #include <tutti/extend/time.hpp>
+#include <tutti/nn/base/gradient_listener.hpp>
 #include <tutti/nn/detail/parameter_server/layout.hpp>
 #include <tutti/nn/detail/parameter_server/message.hpp>
 #include <tutti/nn/detail/parameter_server/peer_channel.hpp>
-#include <tutti/nn/gradient_listener.hpp>
 #include <tutti/nn/parameter_server/consistency.hpp>
 #include <tutti/nn/parameter_server/figures.hpp>
 

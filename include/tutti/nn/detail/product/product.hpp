@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/nn/base/tensor.hpp>
 #include <tutti/nn/detail/product/onednn.hpp>
-#include <tutti/nn/tensor.hpp>
 
 #include <xtensor-blas/xblas.hpp>
 

@@ -3,8 +3,8 @@
 
 #include <tutti/extend/expects.hpp>
 #include <tutti/extend/time.hpp>
-#include <tutti/nn/gradient_listener.hpp>
-#include <tutti/nn/parameter_range.hpp>
+#include <tutti/nn/base/gradient_listener.hpp>
+#include <tutti/nn/base/parameter_range.hpp>
 
 #include <algorithm>
 #include <cstddef>

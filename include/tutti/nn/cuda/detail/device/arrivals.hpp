@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/nn/base/gradient_listener.hpp>
 #include <tutti/nn/cuda/detail/device/memory.hpp>
-#include <tutti/nn/gradient_listener.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/nn/extend/geometry.hpp>
 #include <tutti/nn/layer/activation.hpp>
-#include <tutti/nn/layer/geometry.hpp>
 
 #include <cmath>
 #include <cstddef>

@@ -3,9 +3,9 @@
 
 #include <tutti/cuda/detail/device/combine.hpp>
 #include <tutti/detail/core/product.hpp>
+#include <tutti/nn/base/random.hpp>
 #include <tutti/nn/cuda/detail/device/math.hpp>
-#include <tutti/nn/layer/geometry.hpp>
-#include <tutti/nn/random.hpp>
+#include <tutti/nn/extend/geometry.hpp>
 
 #include <bit>
 #include <cstddef>

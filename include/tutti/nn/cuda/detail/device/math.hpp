@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/nn/layer/geometry.hpp>
-#include <tutti/nn/precision.hpp>
+#include <tutti/nn/base/precision.hpp>
+#include <tutti/nn/extend/geometry.hpp>
 
 #include <concepts>
 #include <cstddef>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/cuda/detail/device/combine.hpp>
-#include <tutti/nn/layer/geometry.hpp>
+#include <tutti/nn/extend/geometry.hpp>
 
 #include <bit>
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/nn/detail/exponential.hpp>
+#include <tutti/nn/detail/numbers/exponential.hpp>
 
 #include <cmath>
 #include <concepts>

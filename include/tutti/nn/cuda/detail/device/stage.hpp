@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/nn/base/pass.hpp>
 #include <tutti/nn/cuda/detail/device/memory.hpp>
-#include <tutti/nn/pass.hpp>
 
 #include <cstddef>
 

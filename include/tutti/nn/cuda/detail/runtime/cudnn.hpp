@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/nn/base/precision.hpp>
 #include <tutti/nn/cuda/detail/runtime/handle.hpp>
 #include <tutti/nn/cuda/detail/runtime/memory.hpp>
-#include <tutti/nn/layer/geometry.hpp>
-#include <tutti/nn/precision.hpp>
+#include <tutti/nn/extend/geometry.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -3,20 +3,13 @@
 
 #include <tutti/extend/expects.hpp>
 #include <tutti/nn/extend/layer.hpp>
-#include <tutti/nn/layer/geometry.hpp>
+#include <tutti/nn/extend/layer_list.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <utility>
 #include <vector>
-
-namespace tutti::inline v0_1_0::nn {
-
-template <class T>
-class any_layer;  // any_layer.hpp; sequences are parts of layers
-
-}  // namespace tutti::nn
 
 namespace tutti::inline v0_1_0::nn::detail {
 
@@ -27,7 +20,7 @@ class sequence {
   using value_type = T;
 
   /// @pre at least one layer; each layer's inputs are the outputs of the one before
-  explicit sequence(std::vector<any_layer<T>> layers) : layers_(std::move(layers)) {
+  explicit sequence(layer_list<T> layers) : layers_(std::move(layers)) {
     expects(!layers_.empty(), "model: there must be at least one layer");
     for (std::size_t i = 1; i != layers_.size(); ++i) {
       expects(layers_[i - 1].outputs() == layers_[i].inputs(), "model: layer ", i, " takes ", layers_[i].inputs(),
@@ -35,8 +28,8 @@ class sequence {
     }
   }
 
-  [[nodiscard]] std::span<any_layer<T>> layers() noexcept { return layers_; }
-  [[nodiscard]] std::span<any_layer<T> const> layers() const noexcept { return layers_; }
+  [[nodiscard]] layer_list<T>& layers() noexcept { return layers_; }
+  [[nodiscard]] layer_list<T> const& layers() const noexcept { return layers_; }
 
   [[nodiscard]] std::size_t inputs() const { return layers_.front().inputs(); }
   [[nodiscard]] std::size_t outputs() const { return layers_.back().outputs(); }
@@ -54,7 +47,11 @@ class sequence {
     }
     return count;
   }
-  [[nodiscard]] static constexpr weight_blocks weights() noexcept { return {}; }
+  void list_parts(std::vector<layer<T> const*>& parts) const {
+    for (auto const& one : layers_) {
+      one.list_parts(parts);
+    }
+  }
   [[nodiscard]] std::vector<geometry::any> geometries() const {
     std::vector<geometry::any> all;
     all.reserve(layers_.size());
@@ -138,7 +135,7 @@ class sequence {
     return i == values_.size() ? y : first_rows(values_[i], y.shape(0));
   }
 
-  std::vector<any_layer<T>> layers_;
+  layer_list<T> layers_;
   std::vector<matrix<T>> values_;  // of each layer but the last
   std::vector<matrix<T>> slopes_;  // derivative of the loss by those values
   std::span<T> gradients_;

@@ -42,5 +42,5 @@ class test_pass {
 }  // namespace tutti::nn::detail
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/nn/detail/test_pass.ipp>
+#include <tutti/nn/detail/trainer/test_pass.ipp>
 #endif

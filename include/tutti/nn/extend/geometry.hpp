@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/nn/layer/activation_kind.hpp>
-#include <tutti/nn/shape.hpp>
-#include <tutti/nn/window.hpp>
+#include <tutti/nn/base/shape.hpp>
+#include <tutti/nn/base/window.hpp>
+#include <tutti/nn/extend/activation_kind.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/nn/window.hpp>
+#include <tutti/nn/base/window.hpp>
 
 #include <cstddef>
 

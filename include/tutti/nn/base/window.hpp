@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/extend/expects.hpp>
-#include <tutti/nn/shape.hpp>
+#include <tutti/nn/base/shape.hpp>
 
 #include <cstddef>
 

@@ -3,9 +3,9 @@
 
 #include <tutti/collective/request.hpp>
 #include <tutti/collective/send_recv.hpp>
+#include <tutti/nn/detail/numbers/packing.hpp>
 #include <tutti/nn/detail/strategy/group_operations.hpp>
 #include <tutti/nn/detail/strategy/neighbourhood.hpp>
-#include <tutti/nn/detail/strategy/packing.hpp>
 #include <tutti/nn/extend/strategy.hpp>
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/extend/expects.hpp>
-#include <tutti/nn/detail/host_learner.hpp>
+#include <tutti/nn/detail/trainer/host_learner.hpp>
 #include <tutti/nn/loss/softmax_cross_entropy.hpp>
 #include <tutti/reduction/reproducible_sum.hpp>
 

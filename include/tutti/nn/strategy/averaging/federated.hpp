@@ -2,9 +2,9 @@
 #pragma once
 
 #include <tutti/extend/expects.hpp>
+#include <tutti/nn/base/random.hpp>
 #include <tutti/nn/extend/strategy.hpp>
-#include <tutti/nn/random.hpp>
-#include <tutti/nn/strategy/local_sgd.hpp>
+#include <tutti/nn/strategy/averaging/local_sgd.hpp>
 
 #include <algorithm>
 #include <cmath>

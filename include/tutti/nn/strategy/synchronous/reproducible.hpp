@@ -5,7 +5,7 @@
 #include <tutti/collective/request.hpp>
 #include <tutti/extend/expects.hpp>
 #include <tutti/nn/extend/strategy.hpp>
-#include <tutti/nn/strategy/synchronous.hpp>
+#include <tutti/nn/strategy/synchronous/synchronous.hpp>
 #include <tutti/reduction/reproducible_sum.hpp>
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 #include <tutti/collective/allgather.hpp>
 #include <tutti/collective/alltoall.hpp>
 #include <tutti/nn/detail/compression/int8_message.hpp>
-#include <tutti/nn/detail/strategy/packing.hpp>
+#include <tutti/nn/detail/numbers/packing.hpp>
 #include <tutti/topology/direct.hpp>
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/nn/data/sampler.hpp>
-#include <tutti/nn/detail/test_pass.hpp>
+#include <tutti/nn/detail/trainer/test_pass.hpp>
 #include <tutti/reduction/reproducible_sum.hpp>
 
 #include <algorithm>

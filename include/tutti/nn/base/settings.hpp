@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/nn/data/augmentation.hpp>
+#include <tutti/nn/base/augmentation.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -6,9 +6,9 @@
 #include <tutti/extend/expects.hpp>
 #include <tutti/extend/network_operation.hpp>
 #include <tutti/extend/types.hpp>
+#include <tutti/nn/base/settings.hpp>
 #include <tutti/nn/detail/strategy/group_operations.hpp>
 #include <tutti/nn/extend/strategy.hpp>
-#include <tutti/nn/settings.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/topology/in_network.hpp>
 

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <tutti/detail/base/linkage.hpp>
-#include <tutti/nn/detail/accumulator.hpp>
+#include <tutti/nn/base/gradient_listener.hpp>
+#include <tutti/nn/detail/numbers/accumulator.hpp>
 #include <tutti/nn/extend/learner.hpp>
-#include <tutti/nn/gradient_listener.hpp>
 #include <tutti/nn/loss/score.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/optimizer/make_optimizer.hpp>
@@ -68,5 +68,5 @@ class host_learner final : public learner {
 }  // namespace tutti::nn::detail
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/nn/detail/host_learner.ipp>
+#include <tutti/nn/detail/trainer/host_learner.ipp>
 #endif
