@@ -37,6 +37,7 @@ struct weight_blocks {
 template <class T>
 class layer {
  public:
+  /// The type of number that is computed in.
   using value_type = T;
 
   virtual ~layer() = default;
@@ -89,7 +90,9 @@ class layer {
   layer(layer const&) = default;
   /// Moves as a part of a derived class.
   layer(layer&&) noexcept = default;
+  /// Copies the other's value.
   layer& operator=(layer const&) = default;
+  /// Takes over the other's value, and releases that of before.
   layer& operator=(layer&&) noexcept = default;
 };
 

@@ -53,7 +53,9 @@ class layer_list {
   }
   /// Takes the layers over.
   layer_list(layer_list&&) noexcept = default;
+  /// Copies the other's value.
   layer_list& operator=(layer_list const& other) { return *this = layer_list(other); }
+  /// Takes over the other's value, and releases that of before.
   layer_list& operator=(layer_list&&) noexcept = default;
   ~layer_list() = default;
 

@@ -42,6 +42,7 @@ class batch_norm final : public layer<T> {
   [[nodiscard]] std::unique_ptr<layer<T>> clone() const override { return std::make_unique<batch_norm>(*this); }
   [[nodiscard]] std::size_t inputs() const noexcept override { return image_.size(); }
   [[nodiscard]] std::size_t outputs() const noexcept override { return image_.size(); }
+  /// The shape of the image that a row of the output is.
   [[nodiscard]] image_shape output_shape() const noexcept { return image_; }
   [[nodiscard]] std::size_t parameters() const noexcept override { return 2 * image_.channels; }
   [[nodiscard]] std::size_t statistics() const noexcept override { return 2 * image_.channels; }

@@ -21,6 +21,7 @@ class channels_last final : public layer<T> {
   [[nodiscard]] std::unique_ptr<layer<T>> clone() const override { return std::make_unique<channels_last>(*this); }
   [[nodiscard]] std::size_t inputs() const noexcept override { return image_.size(); }
   [[nodiscard]] std::size_t outputs() const noexcept override { return image_.size(); }
+  /// The shape of the image that a row of the output is.
   [[nodiscard]] image_shape output_shape() const noexcept { return image_; }
   [[nodiscard]] geometry::any geometry() const override { return {geometry::channels_last{image_}}; }
 

@@ -43,6 +43,7 @@ class conv2d final : public layer<T> {
   [[nodiscard]] std::unique_ptr<layer<T>> clone() const override { return std::make_unique<conv2d>(*this); }
   [[nodiscard]] std::size_t inputs() const noexcept override { return of_.input.size(); }
   [[nodiscard]] std::size_t outputs() const noexcept override { return of_.output.size(); }
+  /// The shape of the image that a row of the output is.
   [[nodiscard]] image_shape output_shape() const noexcept { return of_.output; }
   [[nodiscard]] std::size_t parameters() const noexcept override { return of_.weights() + bias_; }
   [[nodiscard]] std::size_t pixels() const noexcept override { return of_.pixels(); }

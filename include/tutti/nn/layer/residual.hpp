@@ -50,6 +50,7 @@ class residual final : public layer<T> {
     return {geometry::residual{body_.geometries(), shortcut_ ? shortcut_->geometries() : std::vector<geometry::any>{}}};
   }
 
+  /// Appends the layers that this one consists of.
   void list_parts(std::vector<layer<T> const*>& parts) const override {
     body_.list_parts(parts);
     if (shortcut_) {
