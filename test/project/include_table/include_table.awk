@@ -32,7 +32,6 @@ function read_table(   line, more, names, name, list, part, words, n, i, entry, 
     for (i = 1; i <= n; ++i) {
       entry = words[i]
       if (entry in short) { list = list " " short[entry]; continue }
-      if (sub(/^\^/, "", entry)) { excused[name] = excused[name] " " entry; list = list " " entry; continue }
       folder = entry
       if (!(folder in allowed)) sub(/\/[^\/]*$/, "", folder)
       if (!(folder in named)) complain_of_table(name " may not include " entry ", which does not stand above this line")
@@ -151,7 +150,6 @@ FILENAME !~ /^tutti\/detail\/core\/(descriptor|standard_numbers)\.ipp$/ {
     if (to != from && !is_behind_code && !index(allowed[from], " " to " ") && !index(allowed[from], " " exact " "))
       violation(from " may not include " line)
     if (is_behind_code) { behind[FILENAME] = line; line_behind[FILENAME] = FNR }
-    used[from " " exact]
     edges[FILENAME] = edges[FILENAME] " " line
     next
   }
@@ -169,15 +167,6 @@ FILENAME !~ /^tutti\/detail\/core\/(descriptor|standard_numbers)\.ipp$/ {
 END {
   for (f in behind)
     if (line_behind[f] < last_code[f]) { printf "%s: <%s> must be behind the last line of code\n", f, behind[f]; ++violations }
-  for (f in files_read) read_rows[row_of(f)]
-  for (row in excused) {
-    n = split(excused[row], entries, " ")
-    for (i = 1; i <= n; ++i)
-      if ((row in read_rows) && !((row " " entries[i]) in used)) {
-        printf "%s: %s does not include %s any more: remove the excuse\n", table, row, entries[i]
-        ++violations
-      }
-  }
   for (f in files_read) {
     if (f in stands_on || f == language || f == "tutti/version.hpp" || f ~ /\.ipp$/) continue
     printf "%s: it includes nothing of tutti, so it must include <%s>\n", f, language

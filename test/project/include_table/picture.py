@@ -21,8 +21,8 @@ COLOURS = {"": "#dbe7f5", "simulation": "#e3f1dc", "verbs": "#f7e6d0", "in_netwo
 
 def read_table(path):
     """
-    The rows of the table, bottom first: of each the folders that it includes behind the code, and what it excuses. And
-    the row of each folder that the table names.
+    The rows of the table, bottom first: of each the folders that it includes behind the code. And the row of each
+    folder that the table names.
     """
     text = re.sub(r"\\\n", " ", open(path, encoding="utf-8").read())
     rows, row_named = {}, {}
@@ -30,8 +30,7 @@ def read_table(path):
         row = re.match(r"([a-z_/* ]+):(.*)", line)
         if row:
             names = row[1].split()
-            before, _, behind = row[2].partition(";")
-            rows[names[0]] = (behind.split(), [word[1:] for word in before.split() if word.startswith("^")])
+            rows[names[0]] = row[2].partition(";")[2].split()
             row_named.update((name, names[0]) for name in names)
     return rows, row_named
 
@@ -46,20 +45,19 @@ def row_of(path, row_named):
 
 
 def read_arrows(include, rows, row_named):
-    """The arrows between rows; True for those that the table excuses."""
-    arrows = {}
+    """The arrows between rows."""
+    arrows = set()
     for folder, _, files in os.walk(os.path.join(include, "tutti")):
         for file in files:
             if not file.endswith((".hpp", ".ipp", ".cuh")):
                 continue
             path = os.path.relpath(os.path.join(folder, file), os.path.join(include, "tutti"))
             source = row_of(path, row_named)
-            behind, excused = rows[source]
             text = open(os.path.join(folder, file), encoding="utf-8").read()
             for header in re.findall(r"^[ \t]*#[ \t]*include[ \t]*<tutti/([^>]+)>", text, re.M):
                 target = row_of(header, row_named)
-                if target != source and target not in behind:
-                    arrows[source, target] = os.path.splitext(header)[0] in excused
+                if target != source and target not in rows[source]:
+                    arrows.add((source, target))
     return arrows
 
 
@@ -89,8 +87,7 @@ def label_of(row):
 class Picture:
     def __init__(self, rows, arrows):
         self.rows = list(rows)
-        self.below = {row: {t for (s, t), excused in arrows.items() if s == row and not excused} for row in rows}
-        self.excused = [arrow for arrow, excused in arrows.items() if excused]
+        self.below = {row: {t for s, t in arrows if s == row} for row in rows}
         # Folders that most others stand on are bars, without arrows to them.
         stands_on = {row: reachable(row, self.below) for row in self.rows}
         self.bars = [row for row in self.rows if all(bar in stands_on[row] for bar in self.rows[:self.rows.index(row)])
@@ -156,9 +153,7 @@ class Picture:
                'orient="auto"><path d="M0 0 L8 4 L0 8 z" fill="#667"/></marker></defs>',
                f'<rect width="{self.width:.0f}" height="{height:.0f}" fill="white"/>']
         for source, target in self.arrows:
-            out.append(self.line(source, target, "#667", ""))
-        for source, target in sorted(self.excused):
-            out.append(self.line(source, target, "#c00", ' stroke-dasharray="4 3"'))
+            out.append(self.line(source, target))
         for row in self.rows:
             x, level, width = self.box[row]
             y = self.y(level)
@@ -167,14 +162,12 @@ class Picture:
             out.append(f'<text x="{x + width / 2:.0f}" y="{y + 17:.0f}" text-anchor="middle">{label_of(row)}</text>')
         return "\n".join(out + ["</svg>", ""])
 
-    def line(self, source, target, colour, dashes):
+    def line(self, source, target):
         (xs, ls, ws), (xt, lt, wt) = self.box[source], self.box[target]
         x1, y1, x2, y2 = xs + ws / 2, self.y(ls) + BOX, xt + wt / 2, self.y(lt) - 1
-        if ls <= lt:
-            y1, y2 = self.y(ls), self.y(lt) + BOX
         bend = (y2 - y1) / 2
         return (f'<path d="M{x1:.0f} {y1:.0f} C{x1:.0f} {y1 + bend:.0f} {x2:.0f} {y2 - bend:.0f} {x2:.0f} {y2:.0f}" '
-                f'fill="none" stroke="{colour}"{dashes} marker-end="url(#head)"/>')
+                f'fill="none" stroke="#667" marker-end="url(#head)"/>')
 
 
 def main():

@@ -124,10 +124,7 @@ for change in 's,^detail/net: words,& detail/bootstrap,' 's,^topology: words,& r
 done
 sed 's,^trace: words,& ; \n&,' "$here/folders.txt" > "$table"
 plant tutti/detail/core/a.hpp 'static_assert(true);' 'trace has two rows'
-# An excuse for an arrow upward, which nothing needs, and one that is needed; two folders of one row.
-sed 's,^trace: words,& ^topology/ring,' "$here/folders.txt" > "$table"
-plant tutti/trace/a.hpp '#include <tutti/extend/trace.hpp>' 'remove the excuse'
-plant tutti/trace/a.hpp '#include <tutti/topology/ring.hpp>' ''
+# Two folders of one row.
 sed 's,^trace: words,trace detail/trace: words,' "$here/folders.txt" > "$table"
 plant tutti/detail/trace/a.hpp '#include <tutti/trace/a.hpp>' ''
 plant tutti/detail/trace/a.hpp '#include <tutti/topology/ring.hpp>' 'trace may not include'
