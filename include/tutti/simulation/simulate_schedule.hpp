@@ -112,7 +112,7 @@ template <class Topology, class Op>
     participant(detail::simulation& in, detail::simulated_world& world, rank_type r, work_type const& work)
         : self(in, world, r),
           operation(self, what, number, work.template schedule<tutti::extent<dynamic>>(),
-                    detail::payload(work.elements, self.extent())) {}
+                    detail::payload(work.elements_, self.extent())) {}
     detail::simulated_rank self;
     call what;
     operation_number number;
@@ -137,7 +137,7 @@ template <class Topology, class Op>
   std::byte* const at = addresses.begin();
   detail::memories const memory{.input = at, .work = at + bytes, .output = at + 2 * bytes};
   work_type work(topology, {vector.element_bytes});
-  work.op = op;
+  work.op_ = op;
   call const what = make_call(operation_kind::none, "", "", Topology::name);
 
   simulated_report report;
