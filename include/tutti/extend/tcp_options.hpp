@@ -10,7 +10,7 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// How a rank takes part in a `tcp` world. The ranks may differ in everything but `world`. Times are not negative, and
+/// Settings of a rank in a `tcp` world. The ranks may differ in everything but `world`. Times are not negative, and
 /// `no_deadline` is as good as a year.
 struct tcp_options {
   /// The network interface to use: its name ("eth0") or one of its addresses. Empty: the one that the
@@ -30,7 +30,7 @@ struct tcp_options {
   duration silence = std::chrono::seconds(20);   ///< a host that answers nothing for so long is lost
   duration linger = std::chrono::seconds(10);    ///< what the destructor has to hand over what was accepted
 
-  /// What tells this world from all others; rank 0's counts. Zero: a random one.
+  /// Number that tells this world from all others; rank 0's counts. Zero: a random one.
   std::array<std::uint64_t, 2> world{};
 };
 

@@ -12,7 +12,7 @@ namespace tutti::inline v0_1_0::cuda {
 /// A call of CUDA that failed. Its text names what was to be done, CUDA's reason and, where there is one, a remedy.
 class error : public std::runtime_error {
  public:
-  /// What `doing` names has failed.
+  /// Makes the error of a call that failed; `doing` names the call.
   error(cudaError_t code, std::string const& doing)
       : std::runtime_error(doing + " failed: " + cudaGetErrorString(code) + " (" + cudaGetErrorName(code) + ")" +
                            remedy(code)),

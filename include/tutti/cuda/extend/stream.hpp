@@ -30,7 +30,7 @@ class stream {
     std::swap(is_own_, other.is_own_);
     return *this;
   }
-  /// What is in it still runs; a stream of its own is given back after that.
+  /// Lets the work that is in it run on; a stream of its own is freed after that.
   ~stream() {
     if (is_own_) {
       static_cast<void>(cudaStreamDestroy(stream_));

@@ -13,7 +13,7 @@ namespace tutti::inline v0_1_0 {
 /// hundred days.
 using picoseconds = std::chrono::duration<std::int64_t, std::pico>;
 
-/// What one byte takes on a link of this many Gbit/s, to the nearest picosecond: 2.5 Gbit/s are 3200.
+/// Time of one byte on a link of this many Gbit/s, to the nearest picosecond: 2.5 Gbit/s are 3200.
 /// @pre from a bit a second up to 8000 Gbit/s, where a byte takes one
 [[nodiscard]] constexpr picoseconds at_gigabits(double per_second) {
   expects(per_second >= 1e-9 && per_second <= 8000, "at_gigabits: the rate must be from 1e-9 to 8000 Gbit/s, not ",
@@ -85,7 +85,7 @@ struct simulated_network {
   return net;
 }
 
-/// Which host each rank runs on.
+/// Host of each rank.
 using placement = std::vector<std::uint32_t>;
 
 /// Ranks fill host after host, and so switch after switch: neighbours in rank are neighbours. If there

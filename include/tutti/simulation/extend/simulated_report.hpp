@@ -8,7 +8,7 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// What went through one direction of an interface or a link.
+/// Traffic of one direction of an interface or a link.
 struct simulated_usage {
   std::uint64_t messages = 0;  ///< how many messages
   std::uint64_t bytes = 0;     ///< how many bytes
@@ -18,7 +18,7 @@ struct simulated_usage {
   friend bool operator==(simulated_usage const&, simulated_usage const&) = default;
 };
 
-/// What a simulation found.
+/// Results of a simulation.
 struct simulated_report {
   /// Both directions of an interface or a link.
   struct two_way {

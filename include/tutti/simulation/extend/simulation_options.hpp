@@ -8,7 +8,7 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// What goes wrong in a simulated world, and when. Ranks are those of the whole world.
+/// Faults of a simulated world, and their times. Ranks are those of the whole world.
 struct simulated_faults {
   /// Everything that this rank's processor does takes `times` as long.
   struct slowness {
@@ -39,7 +39,7 @@ struct simulated_faults {
   std::vector<pause> pauses{};   ///< ranks that stop for a while
   std::vector<lag> lags{};       ///< hosts that are far away
   std::vector<death> deaths{};   ///< ranks that die
-  /// How long a death stays unknown.
+  /// Time for which a death stays unknown.
   picoseconds detection = std::chrono::milliseconds(1);
 
   /// The part of all messages between hosts that is lost behind the sender's interface, by the throw
@@ -53,7 +53,7 @@ struct simulated_faults {
   std::uint32_t attempts = 16;
 };
 
-/// How a simulation is run.
+/// Settings of a simulation.
 struct simulation_options {
   placement place{};                                 ///< the host of each rank; empty: in_order
   simulated_faults faults{};                         ///< what goes wrong

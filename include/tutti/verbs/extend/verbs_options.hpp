@@ -9,15 +9,15 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// How a rank takes part in a `verbs` world. The ranks may differ in `device` and `gid_index` only.
+/// Settings of a rank in a `verbs` world. The ranks may differ in `device` and `gid_index` only.
 struct verbs_options {
   static constexpr int any_gid = -1;  ///< the table's entry that suits is searched for
 
   /// The device, "mlx5_0", and after a colon its port, "mlx5_0:1". Empty: as TUTTI_VERBS_DEVICE says, or else the one
   /// that has the address by which the rendezvous says that others reach this host, or the only one.
   std::string device;
-  /// Which of the port's addresses. `any_gid`: as TUTTI_VERBS_GID says, or else that one, of RoCE version 2 if it can
-  /// be.
+  /// Number of one of the port's addresses. `any_gid`: the one that TUTTI_VERBS_GID says, or else one that is found, of
+  /// RoCE version 2 if there is one.
   int gid_index = any_gid;
 
   /// Long messages are read from the sender's memory in pieces of this length, four under way.

@@ -82,7 +82,7 @@ TUTTI_DECL void in_process_medium::arrive(address from, address to, std::span<st
   }
 }
 
-/// What devices have sent each other arrives: not before the one that sends is done.
+/// Delivers packets between devices, not before the device that sends is done.
 TUTTI_DECL void in_process_medium::pass_on() {
   for (; !between_devices_.empty(); between_devices_.pop_front()) {
     crossing const& c = between_devices_.front();
