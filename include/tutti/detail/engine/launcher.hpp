@@ -4,6 +4,7 @@
 #include <tutti/detail/communicator/access.hpp>
 #include <tutti/detail/communicator/operation_handle.hpp>
 #include <tutti/detail/communicator/untyped_operation.hpp>
+#include <tutti/detail/core/deadline.hpp>
 #include <tutti/detail/core/owned.hpp>
 #include <tutti/detail/engine/enqueued.hpp>
 #include <tutti/detail/engine/lifted.hpp>
