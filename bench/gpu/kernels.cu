@@ -35,7 +35,7 @@ struct how {
 template <class F, class Places, class... From>
 __global__ void __launch_bounds__(threads) for_all(how<F> const what, Places const to, From const*... from) {
   constexpr std::size_t pack = 16;
-  tutti::detail::cuda::block const g(UINT64_MAX);
+  tutti::detail::runtime::block const g(UINT64_MAX);
   std::size_t const each = ((what.n + gridDim.x - 1) / gridDim.x + pack - 1) / pack * pack;
   std::size_t const first = blockIdx.x * each;
   if (first < what.n) {
@@ -52,10 +52,10 @@ template <class F, class Places, class... From>
 [[nodiscard]] unsigned blocks() {
   int each = 0;
   int multiprocessors = 0;
-  tutti::detail::cuda::examine(
+  tutti::detail::runtime::examine(
       cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, for_all<F, Places, From...>, threads, 0),
       [] { return std::string("asking how many blocks run at a time"); });
-  tutti::detail::cuda::examine(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0),
+  tutti::detail::runtime::examine(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0),
                              [] { return std::string("asking for multiprocessors"); });
   return static_cast<unsigned>(each * multiprocessors);
 }
@@ -63,7 +63,7 @@ template <class F, class Places, class... From>
 void launch(cuda::stream const& in, F const& f, std::size_t n, Places const& to, From const*... from) {
   static unsigned const grid = blocks<F, Places, From...>();
   for_all<<<grid, threads, 0, in.native()>>>(how<F>{n, f}, to, from...);
-  tutti::detail::cuda::examine(cudaGetLastError(), [] { return std::string("launching a kernel that combines"); });
+  tutti::detail::runtime::examine(cudaGetLastError(), [] { return std::string("launching a kernel that combines"); });
 }
 
 /// N vectors of random numbers, there and here.

@@ -60,8 +60,8 @@ class arguments {
 }
 [[nodiscard]] inline std::string device_name() {
   cudaDeviceProp known{};
-  tutti::detail::cuda::examine(cudaGetDeviceProperties(&known, 0),
-                               [] { return std::string("asking for a GPU's name"); });
+  tutti::detail::runtime::examine(cudaGetDeviceProperties(&known, 0),
+                                  [] { return std::string("asking for a GPU's name"); });
   return known.name;
 }
 
@@ -80,8 +80,8 @@ template <class T>
 /// Bytes that no right result has in all places.
 template <class T>
 void poison(cuda::array<T> const& a, cuda::stream const& in) {
-  tutti::detail::cuda::examine(cudaMemsetAsync(a.data(), 0xA5, a.size() * sizeof(T), in.native()),
-                               [] { return std::string("poisoning device memory"); });
+  tutti::detail::runtime::examine(cudaMemsetAsync(a.data(), 0xA5, a.size() * sizeof(T), in.native()),
+                                  [] { return std::string("poisoning device memory"); });
 }
 template <class T>
 [[nodiscard]] bool holds(cuda::array<T> const& a, std::vector<T> const& wanted, cuda::stream const& in) {
@@ -95,21 +95,21 @@ template <class T>
 class mark {
  public:
   mark() {
-    tutti::detail::cuda::examine(cudaEventCreate(&event_), [] { return std::string("making an event of CUDA"); });
+    tutti::detail::runtime::examine(cudaEventCreate(&event_), [] { return std::string("making an event of CUDA"); });
   }
   mark(mark const&) = delete;
   mark& operator=(mark const&) = delete;
   ~mark() { static_cast<void>(cudaEventDestroy(event_)); }
 
   void set(cuda::stream const& in) const {
-    tutti::detail::cuda::examine(cudaEventRecord(event_, in.native()),
-                                 [] { return std::string("recording an event"); });
+    tutti::detail::runtime::examine(cudaEventRecord(event_, in.native()),
+                                    [] { return std::string("recording an event"); });
   }
   /// Seconds from the other one. @pre both have been passed
   [[nodiscard]] double since(mark const& begin) const {
     float milliseconds = 0;
-    tutti::detail::cuda::examine(cudaEventElapsedTime(&milliseconds, begin.event_, event_),
-                                 [] { return std::string("reading the time between events"); });
+    tutti::detail::runtime::examine(cudaEventElapsedTime(&milliseconds, begin.event_, event_),
+                                    [] { return std::string("reading the time between events"); });
     return static_cast<double>(milliseconds) / 1e3;
   }
 
@@ -156,7 +156,7 @@ struct repeats {
   cuda::array<std::uint8_t> const to(bytes);
   poison(from, in);
   return 2.0 * static_cast<double>(bytes) / seconds(in, repeats_of(long_vector_bytes), [&] {
-           tutti::detail::cuda::examine(
+           tutti::detail::runtime::examine(
                cudaMemcpyAsync(to.data(), from.data(), bytes, cudaMemcpyDeviceToDevice, in.native()),
                [] { return std::string("copying within a device"); });
          });

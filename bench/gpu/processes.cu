@@ -40,7 +40,7 @@ using transport = cuda::peers<tutti::shared_memory>;
 using clock_type = std::chrono::steady_clock;
 
 void check(cudaError_t code, char const* doing) {
-  tutti::detail::cuda::examine(code, [doing] { return std::string(doing); });
+  tutti::detail::runtime::examine(code, [doing] { return std::string(doing); });
 }
 
 /// Seconds of one of ten that are put into the stream at a time, the median of some rounds.

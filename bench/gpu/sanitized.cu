@@ -31,7 +31,7 @@ constexpr std::size_t count = 10'007;
 /// Combines eight inputs, as the kernels of ranks do.
 template <class R>
 __global__ void combine(R how, float const* in, float* out) {
-  tutti::detail::cuda::block const threads(UINT64_MAX);
+  tutti::detail::runtime::block const threads(UINT64_MAX);
   device::for_each_element(threads, device::fold_of_all<R, 8>{how}, count, device::places<float>{{out}}, in, in + count,
                            in + 2 * count, in + 3 * count, in + 4 * count, in + 5 * count, in + 6 * count,
                            in + 7 * count);
@@ -49,7 +49,7 @@ __global__ void combine(R how, float const* in, float* out) {
   from.copy_from(in, stream);
   bench::gpu::poison(to, stream);
   combine<<<1, 512, 0, stream.native()>>>(tutti::sum<float>{}, from.data(), to.data());
-  tutti::detail::cuda::examine(cudaGetLastError(), [] { return std::string("launching a kernel that combines"); });
+  tutti::detail::runtime::examine(cudaGetLastError(), [] { return std::string("launching a kernel that combines"); });
   return bench::gpu::holds(to, wanted, stream);
 }
 

@@ -129,7 +129,7 @@ template <class Topology>
     v.copy_from(std::vector<float>(count, static_cast<float>(world.rank())), stream);
     stream.wait();
     auto const check = [](cudaError_t code, char const* doing) {
-      tutti::detail::cuda::examine(code, [doing] { return std::string(doing); });
+      tutti::detail::runtime::examine(code, [doing] { return std::string(doing); });
     };
     cudaGraph_t graph = nullptr;
     cudaGraphExec_t ready = nullptr;
@@ -190,7 +190,7 @@ template <class Topology>
       cudaGraph_t graph = nullptr;
       cudaGraphExec_t ready = nullptr;
       auto const check = [](cudaError_t code) {
-        tutti::detail::cuda::examine(code, [] { return std::string("capturing an operation"); });
+        tutti::detail::runtime::examine(code, [] { return std::string("capturing an operation"); });
       };
       check(cudaStreamBeginCapture(stream.native(), cudaStreamCaptureModeThreadLocal));
       put();

@@ -11,7 +11,7 @@
 #include <tutti/nn/base/threads.hpp>
 #include <tutti/nn/detail/convolution/blas.hpp>
 #include <tutti/nn/detail/convolution/onednn.hpp>
-#include <tutti/nn/detail/product/product.hpp>
+#include <tutti/nn/detail/products/product.hpp>
 
 #include <algorithm>
 #include <array>

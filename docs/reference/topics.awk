@@ -16,8 +16,8 @@ FNR == 1 {
   path = FILENAME; sub(/^.*include\/tutti\//, "", path)
   count = 0
 }
-# The inline namespace of the version is no part of what a reader is shown.
-{ sub(/^namespace tutti::inline v[0-9_]+/, "namespace tutti"); text_of[++count] = $0 }
+# Inline namespaces, of the version and of rooms, are no part of what a reader is shown.
+{ if (sub(/^namespace tutti::inline v[0-9_]+/, "namespace tutti")) sub(/::inline [a-z_]+/, ""); text_of[++count] = $0 }
 END { if (!failed && count) write_out() }
 
 function write_out(   i, at, last, topic, out) {

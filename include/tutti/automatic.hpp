@@ -8,7 +8,7 @@
 #include <tutti/detail/tuning/known_profiles.hpp>
 #include <tutti/detail/tuning/measure.hpp>
 #include <tutti/detail/tuning/profile_text.hpp>
-#include <tutti/detail/tuning/tuning.hpp>
+#include <tutti/detail/tuning/tuner.hpp>
 #include <tutti/extend/error.hpp>
 
 #include <array>
@@ -69,7 +69,7 @@ class automatic : public selection {
   /// @throws profile_error on every rank if the profile is another world's, or another rank's is another
   template <group Communicator>
   automatic(Communicator& world, detail::network_profile known)
-      : tuning_(std::make_shared<detail::tuning>(std::move(known), world.hosts(), memory_kind::ordinary)) {
+      : tuning_(std::make_shared<detail::tuner>(std::move(known), world.hosts(), memory_kind::ordinary)) {
     examine(world);
     char const* const wishes = std::getenv("TUTTI_AUTOMATIC");
     prefer(wishes == nullptr ? "" : wishes);
@@ -85,7 +85,7 @@ class automatic : public selection {
   /// for which they pick different schedules fails with an error that names both.
   /// Not collective; it prices anew, and measures nothing.
   [[nodiscard]] automatic for_memory(memory_kind where) const {
-    auto same = std::make_shared<detail::tuning>(profile(), tuning_->hosts(), where);
+    auto same = std::make_shared<detail::tuner>(profile(), tuning_->hosts(), where);
     same->prefer(tuning_->preferences());
     return automatic(std::move(same));
   }
@@ -130,9 +130,9 @@ class automatic : public selection {
     ways.erase(slow, ways.end());
     ways.resize((std::min)(ways.size(), how.ways));
     auto const& way = ways[trials(world).fastest(op, ways, vector, how)].way;
-    auto const [from, to] = detail::tuning::like(bytes);
-    detail::preference const found{
-        detail::symbolic::kind_of<Op>, from, to, way.topology.kind(), way.segment_bytes, ways.size()};
+    auto const [from, to] = detail::tuner::like(bytes);
+    detail::preference const found{detail::verify::kind_of<Op>, from,       to, way.topology.kind(),
+                                   way.segment_bytes,           ways.size()};
     tuning_->prefer({found});
     return to_text(found, tuning_->hosts());
   }
@@ -158,7 +158,7 @@ class automatic : public selection {
   }
 
  private:
-  explicit automatic(std::shared_ptr<detail::tuning> known) : tuning_(std::move(known)) {}
+  explicit automatic(std::shared_ptr<detail::tuner> known) : tuning_(std::move(known)) {}
 
   template <class Communicator>
   static detail::network_profile learn(Communicator& world, automatic_options const& options) {
@@ -226,7 +226,7 @@ class automatic : public selection {
     }
   }
 
-  std::shared_ptr<detail::tuning> tuning_;
+  std::shared_ptr<detail::tuner> tuning_;
 };
 
 }  // namespace tutti

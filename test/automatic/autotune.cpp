@@ -54,8 +54,8 @@ void finds_the_best(simulated_network const& net, rank_type n, std::size_t bytes
     least = std::min(least, time);
     picked = is_pick ? time : picked;
   }
-  BOOST_TEST(picked <= 1.1 * least, name(symbolic::kind_of<Op>) << ", n " << n << ", " << bytes << " bytes: " << picked
-                                                                << ", and the best takes " << least);
+  BOOST_TEST(picked <= 1.1 * least, name(verify::kind_of<Op>) << ", n " << n << ", " << bytes << " bytes: " << picked
+                                                              << ", and the best takes " << least);
 }
 
 }  // namespace

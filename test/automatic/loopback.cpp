@@ -34,7 +34,7 @@ std::string each_way(World& world, tutti::automatic const& best, bool in_order, 
   for (auto const& p : best.predict(Op{}, 1 << 20, {.in_order = in_order})) {
     if (complaint.empty() && p.way.segment_bytes == 0) {
       tutti::automatic told(world, best.profile());
-      told.prefer(std::string(tutti::name(tutti::detail::symbolic::kind_of<Op>)) + "=" +
+      told.prefer(std::string(tutti::name(tutti::detail::verify::kind_of<Op>)) + "=" +
                   std::string(p.way.topology.topology_name()));
       complaint = f(told);
     }

@@ -23,39 +23,43 @@ using namespace tutti::detail;
 
 static_assert(tracer<no_trace> && tracer<memory_trace> && tracer<traffic_count>);
 
-static_assert(topology<ring> && topology<chain> && topology<binary_tree> && topology<doubling>);
-static_assert(topology<double_tree> && topology<butterfly> && topology<star> && topology<direct>);
+static_assert(tutti::topology<ring> && tutti::topology<chain> && tutti::topology<binary_tree> &&
+              tutti::topology<doubling>);
+static_assert(tutti::topology<double_tree> && tutti::topology<butterfly> && tutti::topology<star> &&
+              tutti::topology<direct>);
 static_assert(has_helpers<in_network, op::allreduce> && has_helpers<hierarchical<ring, in_network>, op::allreduce>);
-static_assert(topology<hierarchical<ring, ring>> && topology<hierarchical<ring, ring, by_host>>);
-static_assert(topology<selection> && chooses<automatic, op::allreduce> && chooses<automatic, op::alltoall>);
+static_assert(tutti::topology<hierarchical<ring, ring>> && tutti::topology<hierarchical<ring, ring, by_host>>);
+static_assert(tutti::topology<selection> && chooses<automatic, op::allreduce> && chooses<automatic, op::alltoall>);
 static_assert(!chooses<ring, op::allreduce> && !chooses<selection, op::allreduce>);
 static_assert(grouping<consecutive> && grouping<by_host>);
-static_assert(topology<edge> && offers<edge, op::transfer>);
-static_assert(topology<planned<true>> && offers<planned<true>, op::allreduce>);
-static_assert(!topology<plan<true>> && identifiable<planned<true>> && identifiable<selection>);
+static_assert(tutti::topology<edge> && offers<edge, op::transfer>);
+static_assert(tutti::topology<planned<true>> && offers<planned<true>, op::allreduce>);
+static_assert(!tutti::topology<plan<true>> && identifiable<planned<true>> && identifiable<selection>);
 static_assert(rooted_tree<binomial_tree> && rooted_tree<in_order_tree> && rooted_tree<line_tree>);
 static_assert(rooted_tree<star_tree>);
 
 static_assert(in_process<loopback> && inquires<loopback>);
-static_assert(transport<shared_memory> && inquires<shared_memory> && !in_process<shared_memory>);
-static_assert(transport<tcp> && inquires<tcp> && !in_process<tcp>);
+static_assert(tutti::transport<tutti::shared_memory> && inquires<tutti::shared_memory> &&
+              !in_process<tutti::shared_memory>);
+static_assert(tutti::transport<tutti::tcp> && inquires<tutti::tcp> && !in_process<tutti::tcp>);
 static_assert(inquires<simulated> && computes<simulated> && rests<simulated> && !in_process<simulated>);
-static_assert(helps<simulated> && !helps<loopback> && !helps<shared_memory> && !helps<tcp>);
-static_assert(!rests<loopback> && !rests<shared_memory> && !rests<tcp>);
+static_assert(helps<simulated> && !helps<loopback> && !helps<tutti::shared_memory> && !helps<tutti::tcp>);
+static_assert(!rests<loopback> && !rests<tutti::shared_memory> && !rests<tutti::tcp>);
 
-static_assert(known_by_world<loopback> && known_by_world<shared_memory>);
-using processes_and_tcp = by_locality<shared_memory, tcp>;
-using threads_and_tcp = by_locality<loopback, tcp>;
-static_assert(transport<processes_and_tcp> && inquires<processes_and_tcp> && !in_process<processes_and_tcp>);
+static_assert(known_by_world<loopback> && known_by_world<tutti::shared_memory>);
+using processes_and_tcp = by_locality<tutti::shared_memory, tutti::tcp>;
+using threads_and_tcp = by_locality<loopback, tutti::tcp>;
+static_assert(tutti::transport<processes_and_tcp> && inquires<processes_and_tcp> && !in_process<processes_and_tcp>);
 static_assert(in_process<threads_and_tcp> && shares_memory<threads_and_tcp> && inquires<threads_and_tcp>);
 
 static_assert(rendezvous<team_rendezvous<thread_rendezvous, launched_rendezvous>>);
 static_assert(part_of_world<near_rendezvous<thread_rendezvous>>);
 // A capability that is lost for a slip in a signature would be a wrong number, not an error.
-static_assert(shares_memory<loopback> && shares_memory<shared_memory> && !shares_memory<tcp>);
-static_assert(shares_memory<by_locality<shared_memory, tcp>> && shares_memory<by_locality<loopback, tcp>>);
-static_assert(provides_memory<shared_memory> && provides_memory<by_locality<shared_memory, tcp>>);
-static_assert(!provides_memory<loopback> && !provides_memory<tcp>);
+static_assert(shares_memory<loopback> && shares_memory<tutti::shared_memory> && !shares_memory<tutti::tcp>);
+static_assert(shares_memory<by_locality<tutti::shared_memory, tutti::tcp>> &&
+              shares_memory<by_locality<loopback, tutti::tcp>>);
+static_assert(provides_memory<tutti::shared_memory> && provides_memory<by_locality<tutti::shared_memory, tutti::tcp>>);
+static_assert(!provides_memory<loopback> && !provides_memory<tutti::tcp>);
 
 static_assert(rendezvous<thread_rendezvous> && rendezvous<process_rendezvous> && rendezvous<launched_rendezvous>);
 static_assert(locates_hosts<thread_rendezvous> && locates_hosts<process_rendezvous>);
@@ -65,7 +69,7 @@ static_assert(!locates_hosts<simulated_rendezvous>);
 static_assert(rendezvous<tcp_rendezvous> && rendezvous<file_rendezvous> && rendezvous<simulated_rendezvous>);
 
 template <class... R>
-constexpr bool all_reductions = (reduction<R> && ...);
+constexpr bool all_reductions = (tutti::reduction<R> && ...);
 static_assert(all_reductions<sum<int>, prod<int>, min<int>, max<int>>);
 static_assert(all_reductions<sum<float>, prod<float>, min<float>, max<float>, mean<float>>);
 static_assert(all_reductions<saturating_sum<std::int32_t>>);
@@ -73,11 +77,11 @@ static_assert(all_reductions<bit_and<unsigned>, bit_or<unsigned>, bit_xor<unsign
 static_assert(all_reductions<bit_and<std::byte>, bit_or<std::byte>, bit_xor<std::byte>>);
 static_assert(all_reductions<logical_and<>, logical_or<>, logical_xor<>>);
 static_assert(all_reductions<logical_and<int>, logical_or<int>, logical_xor<int>>);
-static_assert(reduction<functor<int, int (*)(int, int), named_t<'f'>>>);
+static_assert(tutti::reduction<functor<int, int (*)(int, int), named_t<'f'>>>);
 
 BOOST_AUTO_TEST_CASE(the_models_tell_their_names) {
   BOOST_TEST(loopback::name == "loopback");
-  BOOST_TEST(shared_memory::name == "shared_memory");
-  BOOST_TEST(tcp::name == "tcp");
+  BOOST_TEST(tutti::shared_memory::name == "shared_memory");
+  BOOST_TEST(tutti::tcp::name == "tcp");
   BOOST_TEST(simulated::name == "simulated");
 }

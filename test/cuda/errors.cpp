@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(ranks_without_a_device) {
 }
 
 BOOST_AUTO_TEST_CASE(a_handle_of_memory_is_a_text) {
-  using tutti::detail::cuda::memory_handle;
+  using tutti::detail::runtime::memory_handle;
   cudaIpcMemHandle_t handle{};
   for (std::size_t i = 0; i != sizeof handle.reserved; ++i) {
     handle.reserved[i] = static_cast<char>(i * 5);

@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(a_stream_waits_for_a_word) {
   if (!has_device()) {
     return;
   }
-  tutti::detail::cuda::stream_memory const memory(0);
+  tutti::detail::runtime::stream_memory const memory(0);
   cuda::stream const held;
   cuda::stream const other;
   cuda::pinned_array<std::uint64_t> words(2);
@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(a_stream_waits_for_a_word) {
 }
 
 BOOST_AUTO_TEST_CASE(memory_that_is_given_back_waits_for_the_last_user) {
-  using tutti::detail::cuda::unused_memory;
+  using tutti::detail::runtime::unused_memory;
   if (!has_device()) {
     return;
   }

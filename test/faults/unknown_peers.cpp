@@ -86,9 +86,9 @@ using dice = std::mt19937_64;
 }
 /// What an unknown peer says to a rank's own listener.
 [[nodiscard]] std::string words_at_a_listener(dice& d) {
-  net::hello h;
+  detail::tcp::hello h;
   h.world = {d(), d()};
-  h.kind = static_cast<net::greeting>(d() % 6);
+  h.kind = static_cast<detail::tcp::greeting>(d() % 6);
   h.from = static_cast<rank_type>(d() % most_ranks);
   h.to = static_cast<rank_type>(d() % most_ranks);
   std::string const whole(reinterpret_cast<char const*>(&h), sizeof h);
@@ -181,9 +181,9 @@ void flood(std::uint64_t seed, rank_type n, std::uint16_t meeting, board& all) {
   membership const member{.rank = me, .size = n, .job = "", .patience = 30s};
   tcp_rendezvous meet =
       me == 0 ? tcp_rendezvous(std::move(listener), member) : tcp_rendezvous({"127.0.0.1", meeting}, member);
-  world_options<tcp> o;
+  world_options<tutti::tcp> o;
   o.deadline = 30s;
-  communicator<tcp> world(meet, o);
+  tutti::communicator<tutti::tcp> world(meet, o);
   tutti::host_port at;
   if (!net::parse(world.transport().address(), at)) {
     return "no address";

@@ -57,7 +57,7 @@ struct plan {
   std::size_t count = 0;
 };
 
-using nic = tutti::fpga_nic<tcp>;
+using nic = tutti::fpga_nic<tutti::tcp>;
 
 [[nodiscard]] tcp_options& host_options(tcp_options& o) {
   return o;
@@ -103,7 +103,7 @@ template <class Transport>
     if constexpr (std::same_as<Transport, nic>) {
       o.transport.network.device = device;
     }
-    communicator<Transport> world(meet, o);
+    tutti::communicator<Transport> world(meet, o);
     all.pid[world.rank()] = ::getpid();
     while (p.never_begins && world.rank() == p.victim) {
       ::pause();
@@ -203,8 +203,8 @@ bool strike(plan const& p, board& all) {
   auto const ends = run_processes(
       p.ranks,
       [&](process_rendezvous& meet) {
-        return p.by == way::tcp         ? work<tcp>(meet, p, all, at)
-               : p.by == way::multicast ? work<udp_multicast<tcp>>(meet, p, all, at)
+        return p.by == way::tcp         ? work<tutti::tcp>(meet, p, all, at)
+               : p.by == way::multicast ? work<udp_multicast<tutti::tcp>>(meet, p, all, at)
                                         : work<nic>(meet, p, all, at);
       },
       20s);

@@ -40,7 +40,7 @@ struct device_case {
 
   using contribution = tutti::contribution_t<R>;
   using value = typename R::value_type;
-  static constexpr bool combines = tutti::combines(tutti::detail::symbolic::kind_of<Op>);
+  static constexpr bool combines = tutti::combines(tutti::detail::verify::kind_of<Op>);
 
   /// Of sizes that differ by as much as it takes, so that the order of additions shows in the bits.
   [[nodiscard]] std::vector<contribution> input(rank_type r) const {
@@ -234,7 +234,7 @@ template <class Op, class R, class Topology>
       ranks[r].set();
     }
     if (!ended || wrong != 0) {
-      return std::string(name(tutti::detail::symbolic::kind_of<Op>)) + " by " +
+      return std::string(name(tutti::detail::verify::kind_of<Op>)) + " by " +
              std::string(tutti::identity_of(topology, c.n).label) + ", " + std::string(R::name) + " of " +
              std::to_string(c.count) + ", " + std::to_string(c.n) + " ranks, " + std::to_string(shape.groups) +
              " groups of " + std::to_string(shape.threads) + ", " + std::to_string(shape.parts) + " parts, seed " +

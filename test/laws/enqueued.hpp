@@ -150,7 +150,7 @@ template <class Transport, class Op, class R, class... Topology>
               at[r] + size <= got.size() &&
               (size == 0 || std::memcmp(got.data() + at[r], wanted[r].data(), size * sizeof(value)) == 0);
           if (!right && wrong.empty()) {
-            wrong = std::string(name(tutti::detail::symbolic::kind_of<Op>)) + " by " +
+            wrong = std::string(name(tutti::detail::verify::kind_of<Op>)) + " by " +
                     std::string(tutti::identity_of(by, n).label) + ", " + std::string(R::name) + " of " +
                     std::to_string(c.count) + ", rank " + std::to_string(r) + " of " + std::to_string(n) +
                     (c.in_place ? ", in place" : "") + ": other bits than the engine's";

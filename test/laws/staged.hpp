@@ -139,7 +139,7 @@ template <class Op, class R, class World, class Topology>
       }
     }
     if (!good) {
-      wrong = std::string(name(tutti::detail::symbolic::kind_of<Op>)) + " by " +
+      wrong = std::string(name(tutti::detail::verify::kind_of<Op>)) + " by " +
               std::string(tutti::identity_of(topology, c.n).label) + ", " + std::string(R::name) + " of " +
               std::to_string(c.count) + ", rank " + std::to_string(me) + " of " + std::to_string(c.n) +
               (c.in_place ? ", in place; " : "; ");

@@ -36,7 +36,7 @@ constexpr void at_some_roots(rank_type n, F f) {
       return;
     }
   }
-  tutti::detail::symbolic::at_every_root<Op>(n, f);
+  tutti::detail::verify::at_every_root<Op>(n, f);
 }
 
 /// The verdict on `Op` for first..last ranks: the first failure, or all that was found.
@@ -67,12 +67,12 @@ template <class Topology, class Op>
 /// Checks every operation that a topology offers, for these numbers of ranks.
 template <class Topology>
 void check(Topology const& topology, std::initializer_list<rank_type> sizes) {
-  tutti::detail::symbolic::for_each_offered<Topology>([&]<class Op>() {
+  tutti::detail::verify::for_each_offered<Topology>([&]<class Op>() {
     for (rank_type const n : sizes) {
       at_some_roots<Op>(n, [&](Op const& op) {
         const tutti::verdict v = run(topology, op, n);
         BOOST_TEST(bool(v), std::string(Topology::name)
-                                << ", operation " << tutti::name(tutti::detail::symbolic::kind_of<Op>) << ", " << n
+                                << ", operation " << tutti::name(tutti::detail::verify::kind_of<Op>) << ", " << n
                                 << " ranks: " << describe(v));
       });
     }

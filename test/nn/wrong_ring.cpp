@@ -13,7 +13,7 @@ BOOST_AUTO_TEST_CASE(a_wrong_ring_ends_and_is_refused) {
       BOOST_TEST(!found.exact, bench::name(wrong) << ", " << n << " ranks");
       BOOST_TEST((found.finishes && found.matched), bench::name(wrong) << ", " << n << " ranks: " << found.reason);
       bench::wrong_ring const schedule{wrong};
-      tutti::detail::symbolic::buffering<bench::wrong_ring, tutti::op::allreduce> run(schedule, {}, n);
+      tutti::detail::verify::buffering<bench::wrong_ring, tutti::op::allreduce> run(schedule, {}, n);
       BOOST_TEST(run.run().rank == tutti::no_rank, bench::name(wrong) << ", " << n << " ranks");
     }
   }

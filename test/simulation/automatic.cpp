@@ -171,14 +171,14 @@ BOOST_AUTO_TEST_CASE(what_is_measured_predicts_the_simulator_and_picks_its_best)
       BOOST_TEST(p.within_host.moves.empty(), "n " << n << ": processors were seen to move what a wire moves");
       p.hosts = n;
       p.between_hosts = p.between_hosts.points.empty() ? p.within_host : p.between_hosts;
-      tuning t(p, hosts, memory_kind::ordinary);
+      tuner t(p, hosts, memory_kind::ordinary);
       for (std::size_t const bytes : {4U, 1024U, 32U << 10, 1U << 20}) {
         auto const check = [&](auto op) {
           auto const ways = t.predict(op, bytes, {.helped = true});
           double error = 0;
           double picked = INFINITY;
           double const least = least_simulated(net, op, n, bytes, ways, error, ways.front(), picked);
-          BOOST_TEST(error < 0.1, name(symbolic::kind_of<decltype(op)>)
+          BOOST_TEST(error < 0.1, name(verify::kind_of<decltype(op)>)
                                       << ", n " << n << ", " << bytes << " bytes: off by " << error);
           ++cells;
           good += picked <= least * 1.1 ? 1 : 0;
@@ -207,14 +207,14 @@ BOOST_AUTO_TEST_CASE(what_is_picked_is_the_first_of_all_that_are_priced) {
       p.within_host = drawn_link(random);
       p.between_hosts = drawn_link(random);
       p.helper = trial % 2 == 0 ? network_profile::link{} : drawn_link(random);
-      tuning const t(p, hosts, memory_kind::ordinary);
+      tuner const t(p, hosts, memory_kind::ordinary);
       auto const check = [&](auto op, std::size_t bytes) {
         auto const ways = t.predict(op, bytes, {.helped = true});
         auto const pick = t.fastest(op, bytes, {.helped = true});
         BOOST_TEST(pick.time == ways.front().time);
         BOOST_TEST((pick.way.topology.kind() == ways.front().way.topology.kind()));
         BOOST_TEST(pick.way.segment_bytes == ways.front().way.segment_bytes);
-        profiled_network const network(p, hosts, symbolic::kind_of<decltype(op)>, memory_kind::ordinary);
+        profiled_network const network(p, hosts, verify::kind_of<decltype(op)>, memory_kind::ordinary);
         for (auto const& w : ways) {
           std::int64_t const least =
               timed_schedule(w.way.topology, op, n).least_time(network, bytes, w.way.segment_bytes);

@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(a_rank_that_leaves_is_named) {
 BOOST_AUTO_TEST_CASE(a_rank_that_never_joins_is_named) {
   auto const all =
       tutti::detail::run_simulated(one_switch(3, fast), 3,
-                                   [](tutti::detail::simulated_rendezvous& meet, tutti::detail::simulation&) {
+                                   [](tutti::detail::simulated_rendezvous& meet, tutti::detail::simulator&) {
                                      if (meet.rank() != 1) {
                                        meet.exchange("here");
                                      }

@@ -28,7 +28,7 @@ support::cases const failing = test_cases::failing();
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(it_is_made_by_simulate) {
-  tutti::detail::simulation in(tutti::one_switch(1, {}), 1, {}, true);
+  tutti::detail::simulator in(tutti::one_switch(1, {}), 1, {}, true);
   tutti::detail::simulated_meeting meeting(in);
   tutti::detail::simulated_rendezvous meet(meeting, 0);
   BOOST_CHECK_THROW(tutti::simulated(meet, tutti::simulated::options{}), tutti::precondition_error);
@@ -36,7 +36,7 @@ BOOST_AUTO_TEST_CASE(it_is_made_by_simulate) {
 
 BOOST_AUTO_TEST_CASE(networks_that_do_not_fit_are_refused) {
   auto const refuses = [](tutti::simulated_network const& net, rank_type n, tutti::simulation_options const& o) {
-    BOOST_CHECK_THROW(tutti::detail::simulation(net, n, o, true), tutti::precondition_error);
+    BOOST_CHECK_THROW(tutti::detail::simulator(net, n, o, true), tutti::precondition_error);
   };
   auto const net = tutti::one_switch(2, {});
   refuses(net, 0, {});

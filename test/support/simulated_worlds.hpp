@@ -52,7 +52,7 @@ struct simulated_transports {
     options.look = microseconds(5);  // these laws look again and again for what they wait for
     auto const all = tutti::detail::run_simulated(
         busy_cluster(), n,
-        [&](tutti::detail::simulated_rendezvous& meet, tutti::detail::simulation& in) -> tutti::support::verdict {
+        [&](tutti::detail::simulated_rendezvous& meet, tutti::detail::simulator& in) -> tutti::support::verdict {
           tutti::simulated t(meet, {&in, meet.rank()});
           if constexpr (std::is_invocable_v<F const&, tutti::simulated&, tutti::detail::simulated_rendezvous&>) {
             return f(t, meet);

@@ -22,7 +22,7 @@ namespace tutti::support {
 /// A switch that is a process, at a UDP port of this host.
 class switch_process {
  public:
-  explicit switch_process(tutti::detail::fpga_nic::seal const& seal = {}) : seal_(seal) {
+  explicit switch_process(tutti::detail::udp::seal const& seal = {}) : seal_(seal) {
     int ends[2] = {-1, -1};
     if (::pipe(ends) != 0) {
       throw std::system_error(errno, std::generic_category(), "pipe");
@@ -84,7 +84,7 @@ class switch_process {
     }
   }
 
-  tutti::detail::fpga_nic::seal seal_;
+  tutti::detail::udp::seal seal_;
   pid_t child_ = -1;
   std::uint16_t number_ = 0;
 };

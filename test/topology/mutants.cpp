@@ -174,8 +174,8 @@ void refuse_all(Op const& o, rank_type n) {
         }
         ++tried;
         auto const v = tutti::verify(m, o, n);
-        BOOST_TEST(!v, Base::name << " " << tutti::name(tutti::detail::symbolic::kind_of<Op>) << " of " << n
-                                  << ": slip " << what << " in step " << i << " of rank " << r << " goes unnoticed");
+        BOOST_TEST(!v, Base::name << " " << tutti::name(tutti::detail::verify::kind_of<Op>) << " of " << n << ": slip "
+                                  << what << " in step " << i << " of rank " << r << " goes unnoticed");
         BOOST_TEST(((v.finishes && v.matched && v.exact && v.ordered && v.raw) == bool(v)));
       }
     }
@@ -229,7 +229,7 @@ struct unfinished : Base {
 
 template <class Base>
 void refuse_all_of() {
-  tutti::detail::symbolic::for_each_offered<Base>([]<class Op>() {
+  tutti::detail::verify::for_each_offered<Base>([]<class Op>() {
     for (rank_type const n : {2U, 5U, 6U}) {
       laws::at_some_roots<Op>(n, [n](Op const& o) { refuse_all<Base>(o, n); });
     }

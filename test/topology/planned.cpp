@@ -72,9 +72,9 @@ bool same(Topology const& topology, Op const& op, rank_type n) {
 
 template <class Topology>
 void check_same() {
-  tutti::detail::symbolic::for_each_offered<Topology>([]<class Op>() {
+  tutti::detail::verify::for_each_offered<Topology>([]<class Op>() {
     for (rank_type n = 1; n <= 9; ++n) {
-      tutti::detail::symbolic::at_every_root<Op>(n, [n](Op const& op) { BOOST_TEST(same(Topology{}, op, n)); });
+      tutti::detail::verify::at_every_root<Op>(n, [n](Op const& op) { BOOST_TEST(same(Topology{}, op, n)); });
     }
   });
 }
@@ -102,10 +102,10 @@ BOOST_AUTO_TEST_CASE(is_a_plan_of_one_thing) {
   rank_type const n = 4;
   const tutti::plan own(tutti::direct{}, op::broadcast{1}, n, 2);
   const tutti::planned plan = own.view();
-  tutti::detail::symbolic::for_each_offered<tutti::direct>([&]<class Op>() {
-    tutti::detail::symbolic::at_every_root<Op>(n, [&](Op const& o) {
+  tutti::detail::verify::for_each_offered<tutti::direct>([&]<class Op>() {
+    tutti::detail::verify::at_every_root<Op>(n, [&](Op const& o) {
       if (!(std::same_as<Op, op::broadcast> && tutti::plan_purpose::of(o, n, 2).root == 1)) {
-        std::string const asked(tutti::name(tutti::detail::symbolic::kind_of<Op>));
+        std::string const asked(tutti::name(tutti::detail::verify::kind_of<Op>));
         refused([&] { return plan.blocks(o, n); }, "is asked for " + asked);
         refused([&] { return plan.steps(o, n, 2); }, "is asked for " + asked);
       }

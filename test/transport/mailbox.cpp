@@ -194,7 +194,7 @@ BOOST_AUTO_TEST_CASE(huge_messages_are_cut_between_granules) {
 BOOST_AUTO_TEST_CASE(shared_memory_is_read_where_it_is) {
   check_all(process_ranks::run(3, [](auto& meet) -> verdict {
     constexpr std::size_t bytes = 8 << 20;
-    shared_memory t(meet, {.attach_from = SIZE_MAX});
+    tutti::shared_memory t(meet, {.attach_from = SIZE_MAX});
     flow const s{1, 1};
     t.begin(s, some_call(1));
     std::vector<std::byte> const ordinary(bytes);
@@ -237,7 +237,7 @@ std::vector<verdict> send_private_memory(bool stays_readable) {
       }
       meet.exchange("");
     }
-    shared_memory t(meet, {.attach_from = 100'000});
+    tutti::shared_memory t(meet, {.attach_from = 100'000});
     std::vector<std::byte> data(bytes);
     flow const s{1, 1};
     t.begin(s, some_call(1));
@@ -305,7 +305,7 @@ BOOST_AUTO_TEST_CASE(private_memory_that_became_unreadable_is_copied) {
 /// be lost, and with it the ring that wakes a rank.
 BOOST_AUTO_TEST_CASE(a_rank_that_cannot_announce_its_sleep_stays_awake) {
   check_all(process_ranks::run(2, [](auto& meet) -> verdict {
-    shared_memory t(meet);
+    tutti::shared_memory t(meet);
     auto const is_awake = [&t] {
       pollfd one{t.arm(), POLLIN, 0};
       bool const rung = ::poll(&one, 1, 0) == 1;
@@ -332,12 +332,12 @@ BOOST_AUTO_TEST_CASE(a_rank_that_cannot_announce_its_sleep_stays_awake) {
 BOOST_AUTO_TEST_CASE(shared_memory_that_is_not_there) {
   check_all(process_ranks::run(3,
                                [](auto& meet) -> verdict {
-                                 shared_memory t(meet, {.chunk_bytes = 64, .ring_bytes = std::size_t{1} << 40});
+                                 tutti::shared_memory t(meet, {.chunk_bytes = 64, .ring_bytes = std::size_t{1} << 40});
                                  return "joined";
                                }),
             "failed(join failed): shared_memory, rank 0: cannot reserve");
   check_all(process_ranks::run(2, [](auto& meet) -> verdict {
-    shared_memory t(meet);
+    tutti::shared_memory t(meet);
     std::FILE* const f = std::fopen("/proc/self/maps", "r");
     char line[512];
     int nameless = 0;
@@ -356,8 +356,8 @@ BOOST_AUTO_TEST_CASE(shared_memory_that_is_not_there) {
 /// The shape of the chunks is rank 0's; an element that fits none is sent in parts, none of which belongs to two.
 BOOST_AUTO_TEST_CASE(chunks_are_as_rank_0_says) {
   check_all(process_ranks::run(2, [](auto& meet) -> verdict {
-    shared_memory t(meet,
-                    {.chunk_bytes = meet.rank() == 0 ? 128U : 4096U, .ring_bytes = meet.rank() == 0 ? 0U : 4096U});
+    tutti::shared_memory t(
+        meet, {.chunk_bytes = meet.rank() == 0 ? 128U : 4096U, .ring_bytes = meet.rank() == 0 ? 0U : 4096U});
     t.begin({0, 0}, some_call(1));
     t.begin({1, 1}, some_call(1));
     std::vector<std::byte> const data(1000);

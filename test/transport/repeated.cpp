@@ -29,7 +29,7 @@ constexpr flow on{0, 0};
 }
 
 /// Waits for the next message and looks at it.
-verdict look(shared_memory& t, std::uint64_t seed) {
+verdict look(tutti::shared_memory& t, std::uint64_t seed) {
   chunk c;
   verdict const bad = until(t, [&] { return static_cast<bool>(c = t.view(0, on, {chunk_bytes, 1, nullptr})); });
   return !bad.empty() ? bad : holds(c, seed) ? "" : "message " + std::to_string(seed) + " is spoiled";
@@ -37,7 +37,7 @@ verdict look(shared_memory& t, std::uint64_t seed) {
 
 /// Rank 0, whose ring holds one chunk. So does each lane besides.
 template <class Meet>
-verdict give(shared_memory& t, Meet& meet) {
+verdict give(tutti::shared_memory& t, Meet& meet) {
   std::vector<std::byte> data(chunk_bytes);
   auto const send = [&](rank_type peer, std::uint64_t seed, bool same) {
     for (std::size_t i = 0; i < data.size(); ++i) {
@@ -64,7 +64,7 @@ verdict give(shared_memory& t, Meet& meet) {
 }
 
 template <class Meet>
-verdict take(shared_memory& t, Meet& meet, bool last) {
+verdict take(tutti::shared_memory& t, Meet& meet, bool last) {
   verdict bad = look(t, 1);
   meet.exchange("all have it");
   if (!last) {
@@ -88,7 +88,7 @@ verdict take(shared_memory& t, Meet& meet, bool last) {
 BOOST_AUTO_TEST_CASE(one_copy_serves_all_its_readers) {
   for (rank_type last = 1; last < 5; ++last) {
     for (auto const& v : support::process_ranks::run(5, [&](auto& meet) -> verdict {
-           shared_memory t(meet, {.chunk_bytes = chunk_bytes, .ring_bytes = chunk_bytes});
+           tutti::shared_memory t(meet, {.chunk_bytes = chunk_bytes, .ring_bytes = chunk_bytes});
            t.begin(on, make_call(operation_kind::broadcast, "int32", "", "star"));
            verdict const bad = t.rank() == 0 ? give(t, meet) : take(t, meet, t.rank() == last);
            meet.exchange("done");

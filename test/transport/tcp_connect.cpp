@@ -45,7 +45,7 @@ BOOST_AUTO_TEST_CASE(both_connect_at_once) {
     constexpr rank_type n = 3;
     std::barrier start(n);
     auto const verdicts = support::thread_ranks::run(n, [&](auto& meet) -> support::verdict {
-      tcp t(meet);
+      tutti::tcp t(meet);
       start.arrive_and_wait();
       std::vector<laws::planned_message> const sizes{{0, 100}, {0, 300'000}, {0, 0}};
       support::verdict const bad = support::run(t, {laws::all_to_all_messages(t.rank(), n, {0, 0}, sizes)});
@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(the_interface_can_be_named) {
   thread_rendezvous meet(place, 0);
   tcp_options o;
   o.network_interface = "nosuch0";
-  BOOST_CHECK_EXCEPTION(tcp(meet, o), error, [](error const& e) {
+  BOOST_CHECK_EXCEPTION(tutti::tcp(meet, o), error, [](error const& e) {
     return e.kind() == failure::join && std::string(e.what()).find("nosuch0") != std::string::npos;
   });
 }

@@ -19,8 +19,8 @@ using support::tcp_ranks;
   o.world = {1, 2};
   return o;
 }
-[[nodiscard]] net::hello greeting(net::greeting kind, rank_type from, rank_type to) {
-  net::hello h;
+[[nodiscard]] detail::tcp::hello greeting(detail::tcp::greeting kind, rank_type from, rank_type to) {
+  detail::tcp::hello h;
   h.world = known_world().world;
   h.kind = kind;
   h.from = from;
@@ -28,7 +28,7 @@ using support::tcp_ranks;
   return h;
 }
 /// Connects to a rank and greets it, as another rank would.
-[[nodiscard]] descriptor say(tcp const& to, net::hello const& words) {
+[[nodiscard]] descriptor say(tutti::tcp const& to, detail::tcp::hello const& words) {
   tutti::host_port at;
   BOOST_REQUIRE(net::parse(to.address(), at));
   descriptor socket = net::connect(net::resolve(at.host, at.port).front(), steady_now() + std::chrono::seconds(5));
@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(a_fault_is_passed_on) {
     BOOST_TEST(world.deliver(r, r + 1, {0, 0}, 10) == "");
   }
   fault const f{failure::cancelled, 4, 4};
-  net::hello last_words = greeting(net::greeting::revoke, 4, 0);
+  detail::tcp::hello last_words = greeting(detail::tcp::greeting::revoke, 4, 0);
   last_words.fault = f.pack();
   descriptor const socket = say(world[0], last_words);
   BOOST_TEST(world.until([&] { return world[3].fault() && world[2].fault() && world[1].fault(); }) == "");
@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(a_fault_behind_unread_data_is_found_before_a_rank_is_named)
   tcp_ranks world(4, known_world());
   std::vector<std::byte> const message(200'000);
   flow const s{0, 0};
-  descriptor bearer = say(world[1], greeting(net::greeting::hello, 2, 1));
+  descriptor bearer = say(world[1], greeting(detail::tcp::greeting::hello, 2, 1));
   BOOST_TEST(world.until([&] {  // rank 1 waits for another message, so it leaves this one where it is
     std::ignore = world[1].view(0, s, {message.size(), 1, nullptr});
     return world[1].connections() == 2 && world[0].send(1, s, message, 1).bytes == message.size();
@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(a_rank_that_has_left_is_named_only_if_no_fault_is_told) {
   world.ranks[1].reset();
   std::byte const one{};
   BOOST_TEST(!world[0].send(1, {0, 0}, {&one, 1}, 1).accepted);  // no rank listens there any more
-  net::hello last_words = greeting(net::greeting::revoke, 1, 0);
+  detail::tcp::hello last_words = greeting(detail::tcp::greeting::revoke, 1, 0);
   fault const f{failure::peer_lost, 2, 1};
   last_words.fault = f.pack();
   descriptor const socket = say(world[0], last_words);
@@ -278,7 +278,7 @@ BOOST_AUTO_TEST_CASE(calls_that_differ_without_a_message) {
 /// that; it must not tell others that the one that needed it is gone.
 BOOST_AUTO_TEST_CASE(a_rank_that_leaves_accuses_none) {
   tcp_ranks world(3, known_world());
-  descriptor needs = say(world[0], greeting(net::greeting::hello, 1, 0));
+  descriptor needs = say(world[0], greeting(detail::tcp::greeting::hello, 1, 0));
   BOOST_TEST(world.until([&] { return world[0].connections() == 1; }) == "");
   needs.reset();
   world.ranks[0].reset();

@@ -21,7 +21,7 @@ using support::tcp_ranks;
 
 /// A program that found the port of a rank.
 struct intruder {
-  explicit intruder(tcp const& victim) {
+  explicit intruder(tutti::tcp const& victim) {
     tutti::host_port at;
     BOOST_REQUIRE(net::parse(victim.address(), at));
     socket = net::connect(net::resolve(at.host, at.port).front(), steady_now() + std::chrono::seconds(5));
@@ -33,24 +33,24 @@ struct intruder {
   descriptor socket;
 };
 
-[[nodiscard]] net::hello hello_of(net::world_id const& world, rank_type from, rank_type to) {
-  net::hello h;
+[[nodiscard]] detail::tcp::hello hello_of(detail::tcp::world_id const& world, rank_type from, rank_type to) {
+  detail::tcp::hello h;
   h.world = world;
-  h.kind = net::greeting::hello;
+  h.kind = detail::tcp::greeting::hello;
   h.from = from;
   h.to = to;
   h.window = 1 << 20;
   return h;
 }
-[[nodiscard]] std::span<std::byte const> raw(net::hello const& h) {
+[[nodiscard]] std::span<std::byte const> raw(detail::tcp::hello const& h) {
   return std::as_bytes(std::span(&h, 1));
 }
-[[nodiscard]] bool tells(tcp const& t, std::string_view what) {
+[[nodiscard]] bool tells(tutti::tcp const& t, std::string_view what) {
   return std::any_of(t.incidents().begin(), t.incidents().end(),
                      [&](std::string const& i) { return i.find(what) != i.npos; });
 }
 
-constexpr net::world_id secret{0x1234, 0x5678};
+constexpr detail::tcp::world_id secret{0x1234, 0x5678};
 
 [[nodiscard]] tcp_options known_world() {
   tcp_options o;
@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(unknown_peers_are_refused_while_messages_travel) {
   attack(std::string(100'000, '\xff'));
   attack();  // says nothing, and may not even be let in
   attack("tutti");
-  net::hello h = hello_of({1, 2}, 0, 1);
+  detail::tcp::hello h = hello_of({1, 2}, 0, 1);
   attack(raw(h));
   h = hello_of(secret, 7, 1);
   attack(raw(h));
@@ -86,11 +86,11 @@ BOOST_AUTO_TEST_CASE(unknown_peers_are_refused_while_messages_travel) {
   h = hello_of(secret, 0, 1);
   h.version = 77;
   attack(raw(h));
-  h.version = net::hello::expected_version;
+  h.version = detail::tcp::hello::expected_version;
   h.order = 0x04030201;
   attack(raw(h));
-  h.order = net::hello::expected_order;
-  h.kind = static_cast<net::greeting>(99);
+  h.order = detail::tcp::hello::expected_order;
+  h.kind = static_cast<detail::tcp::greeting>(99);
   attack(raw(h));
   all.clear();  // those that said nothing close
   all.emplace_back(world[0]).say("tut");
@@ -180,13 +180,13 @@ BOOST_AUTO_TEST_CASE(a_host_that_does_not_answer_is_lost_after_connect) {
   }
   tcp_options o = known_world();
   o.connect = std::chrono::milliseconds(50);
-  net::waiter w;
-  net::connect_attempt d(w, at, hello_of(secret, 0, 1), o, duration::zero());
+  detail::tcp::waiter w;
+  detail::tcp::connect_attempt d(w, at, hello_of(secret, 0, 1), o, duration::zero());
   time_point const deadline = steady_now() + std::chrono::seconds(10);
-  while (d.now() != net::connect_attempt::state::lost && steady_now() < deadline) {
+  while (d.now() != detail::tcp::connect_attempt::state::lost && steady_now() < deadline) {
     d.advance();
   }
-  BOOST_TEST((d.now() == net::connect_attempt::state::lost));
+  BOOST_TEST((d.now() == detail::tcp::connect_attempt::state::lost));
 }
 
 /// The sockets of this process, each with a number that no other one has.
@@ -207,8 +207,8 @@ BOOST_AUTO_TEST_CASE(a_full_listener_is_tried_anew) {
   for (int i = 0; i < 8; ++i) {
     crowd.push_back(net::begin_connect(at));
   }
-  net::waiter w;
-  net::connect_attempt d(w, at, hello_of(secret, 0, 1), known_world(), duration::zero());
+  detail::tcp::waiter w;
+  detail::tcp::connect_attempt d(w, at, hello_of(secret, 0, 1), known_world(), duration::zero());
   auto const until = [&](auto done) {
     time_point const deadline = steady_now() + std::chrono::seconds(20);
     while (!done() && steady_now() < deadline) {
@@ -259,28 +259,28 @@ BOOST_AUTO_TEST_CASE(the_peer_of_a_full_listener_is_reached) {
 /// A member that turns mad after the handshake is a fault that names it, whatever it sends.
 BOOST_AUTO_TEST_CASE(unsound_frames_are_a_fault) {
   auto const frame_with = [](auto change) {
-    net::frame f;
-    f.kind = net::frame_kind::piece;
+    detail::tcp::frame f;
+    f.kind = detail::tcp::frame_kind::piece;
     f.what = laws::a_call(1);
     f.bytes = f.part = 4;
     change(f);
     return f;
   };
-  std::vector<net::frame> const mad{
+  std::vector<detail::tcp::frame> const mad{
       frame_with([](auto& f) { f.mark = 0; }),
-      frame_with([](auto& f) { f.kind = static_cast<net::frame_kind>(0); }),
-      frame_with([](auto& f) { f.kind = static_cast<net::frame_kind>(200); }),
+      frame_with([](auto& f) { f.kind = static_cast<detail::tcp::frame_kind>(0); }),
+      frame_with([](auto& f) { f.kind = static_cast<detail::tcp::frame_kind>(200); }),
       frame_with([](auto& f) { f.lane = lane_count; }),
       frame_with([](auto& f) { f.part = 5; }),
       frame_with([](auto& f) { f.part = 0; }),
       frame_with([](auto& f) { f.what.kind = static_cast<operation_kind>(250); }),
   };
-  for (net::frame const& f : mad) {
+  for (detail::tcp::frame const& f : mad) {
     tcp_ranks world(2, known_world());
     intruder const member(world[1]);
-    net::hello const h = hello_of(secret, 0, 1);
+    detail::tcp::hello const h = hello_of(secret, 0, 1);
     member.say(raw(h));
-    member.say(net::bytes_of(f));
+    member.say(detail::tcp::bytes_of(f));
     BOOST_TEST(world.until([&] { return static_cast<bool>(world[1].fault()); }) == "");
     BOOST_TEST(support::describe_fault(world[1].fault()) == "fault(protocol, culprit 0, reporter 1)");
   }
@@ -292,21 +292,21 @@ BOOST_AUTO_TEST_CASE(random_bytes_of_a_member) {
   for (int round = 0; round < 100; ++round) {
     tcp_ranks world(2, known_world());
     intruder const member(world[1]);
-    net::hello const h = hello_of(secret, 0, 1);
+    detail::tcp::hello const h = hello_of(secret, 0, 1);
     member.say(raw(h));
     for (int i = 0; i < 20; ++i) {
-      net::frame f;
+      detail::tcp::frame f;
       auto bytes = std::as_writable_bytes(std::span(&f, 1)).subspan(4);  // a good mark, so that it goes on
       for (std::byte& b : bytes) {
         dice = dice * 1664525U + 1013904223U;
         b = static_cast<std::byte>(dice >> 24);
       }
-      f.kind = static_cast<net::frame_kind>(1 + dice % 5);
+      f.kind = static_cast<detail::tcp::frame_kind>(1 + dice % 5);
       f.lane = static_cast<std::uint8_t>(dice % lane_count);
       f.what.kind = operation_kind::allreduce;
       f.part %= 1000;
       f.bytes = f.part + f.bytes % 1000;
-      member.say(net::bytes_of(f));
+      member.say(detail::tcp::bytes_of(f));
     }
     for (int i = 0; i < 50; ++i) {
       world[1].poll();

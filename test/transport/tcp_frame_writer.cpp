@@ -11,8 +11,8 @@ namespace {
 
 using namespace tutti;
 using namespace tutti::detail;
-using net::frame;
-using net::frame_kind;
+using detail::tcp::frame;
+using detail::tcp::frame_kind;
 
 constexpr std::size_t window = 1 << 20;
 
@@ -37,7 +37,7 @@ struct wire {
   std::array<std::byte, 64> data{};
   descriptor near;
   descriptor far;
-  net::frame_writer out{1 << 16, window, window};
+  detail::tcp::frame_writer out{1 << 16, window, window};
 };
 
 BOOST_AUTO_TEST_CASE(the_next_piece_carries_the_credits_of_all_lanes) {
@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(messages_of_any_length_come_out_behind_their_frame_and_befo
     BOOST_TEST(w.out.offer(w.near.get(), {1, 0}, std::span(sent).first(bytes), 1, {}).bytes == bytes);
     BOOST_TEST(w.read().part == bytes);
     std::array<std::byte, sent.size()> came{};
-    std::size_t const padded = bytes + net::padding(bytes);
+    std::size_t const padded = bytes + detail::tcp::padding(bytes);
     BOOST_TEST((read_some(w.far.get(), std::span(came).first(padded)).state == io::done));
     BOOST_TEST(std::equal(came.begin(), came.begin() + bytes, sent.begin()));
     BOOST_TEST(std::all_of(came.begin() + bytes, came.begin() + padded, [](std::byte b) { return b == std::byte{}; }));
@@ -94,13 +94,13 @@ BOOST_AUTO_TEST_CASE(a_piece_that_is_refused_loses_no_credit) {
 
 BOOST_AUTO_TEST_CASE(a_large_credit_does_not_wait_for_a_piece) {
   wire w;
-  w.out.owe(0, net::most_owed(window));
+  w.out.owe(0, detail::tcp::most_owed(window));
   BOOST_TEST(w.out.empty());
   w.out.owe(0, 64);
   BOOST_TEST(w.out.flush(w.near.get()));
   frame const f = w.read();
   BOOST_TEST((f.kind == frame_kind::credit));
-  BOOST_TEST(f.credits[0] == net::most_owed(window) + 64);
+  BOOST_TEST(f.credits[0] == detail::tcp::most_owed(window) + 64);
 }
 
 BOOST_AUTO_TEST_CASE(credit_in_advance_lets_more_than_a_window_go) {
@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(credit_in_advance_lets_more_than_a_window_go) {
   w.out.credit(promise);
   std::size_t sent = 0;
   std::vector<std::byte> drain(1 << 16);
-  for (; w.offer(1, 64); sent += net::cost(64)) {
+  for (; w.offer(1, 64); sent += detail::tcp::cost(64)) {
     static_cast<void>(read_some(w.far.get(), drain));
   }
   BOOST_TEST(w.out.waits(1));

@@ -55,7 +55,7 @@ struct settings {
 
 /// Ranks 0 and 2 are on one host, rank 1 on the other; what `f(world)` says on each, or why it failed.
 template <class F>
-std::vector<std::string> on_two_hosts(network_spaces& hosts, settings const& s, world_options<tcp> const& o,
+std::vector<std::string> on_two_hosts(network_spaces& hosts, settings const& s, world_options<tutti::tcp> const& o,
                                       F const& f) {
   folder const place;
   std::vector<std::string> said;
@@ -70,7 +70,7 @@ std::vector<std::string> on_two_hosts(network_spaces& hosts, settings const& s, 
          e.master = {"fd00::1", static_cast<std::uint16_t>(s.node)};
          e.network_interface = s.interface[host];
          launched_rendezvous meet(e);
-         communicator<tcp> world(meet, o);
+         tutti::communicator<tutti::tcp> world(meet, o);
          return f(world);
        })) {
     said.push_back(end.has_value() ? end.value() : end.failure().text);
@@ -99,7 +99,7 @@ class three_processes {
 };
 
 /// "sum 6" if all is well: over connections of each rank with each.
-std::string sums(communicator<tcp>& world) {
+std::string sums(tutti::communicator<tutti::tcp>& world) {
   allreduce sum{world, direct{}, tutti::sum<int>{}};
   std::vector<int> v(1000, static_cast<int>(world.rank()) + 1);
   sum(v);
@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(link_local_addresses_serve_whatever_the_interfaces_are_call
   BOOST_TEST(hosts.complaint() == "");
   for (settings const& s : {settings{}, settings{{hosts.port(0), hosts.port(1)}, 0}}) {
     check_all_say(on_two_hosts(hosts, s, {},
-                               [](communicator<tcp>& world) {
+                               [](tutti::communicator<tutti::tcp>& world) {
                                  std::string const said = sums(world);
                                  failure_detector detector{world};
                                  auto again = detector.shrink();
@@ -167,7 +167,7 @@ BOOST_AUTO_TEST_CASE(a_world_of_one_host_needs_any_loopback_address) {
     auto const ends = run_processes(1, [&](process_rendezvous&) -> std::string {
       hosts.enter(0);
       std::string all;
-      for (auto const& end : spawn<tcp>(3, sums)) {
+      for (auto const& end : spawn<tutti::tcp>(3, sums)) {
         all += end.has_value() ? end.value() + " " : end.failure().text;
       }
       return all;
@@ -210,11 +210,11 @@ BOOST_AUTO_TEST_CASE(a_rank_that_cannot_be_reached_is_not_gone) {
   for (auto const& [route, code] : {obstacle{"unreachable", EHOSTUNREACH}, obstacle{"prohibit", EACCES}}) {
     network_spaces hosts;
     hosts.give_addresses();
-    world_options<tcp> o;
+    world_options<tutti::tcp> o;
     o.deadline = 30s;
     o.transport.connect = 500ms;
     three_processes const all;
-    auto const said = on_two_hosts(hosts, {}, o, [&](communicator<tcp>& world) -> std::string {
+    auto const said = on_two_hosts(hosts, {}, o, [&](tutti::communicator<tutti::tcp>& world) -> std::string {
       if (world.rank() != 2) {
         hosts.on(world.rank() == 0 ? 0 : 1,
                  std::string("-6 route add ") + route + " fd00::" + (world.rank() == 0 ? "2" : "1") + "/128");
@@ -246,7 +246,7 @@ BOOST_TEST_DECORATOR(*where_hosts_can_be_made)
 BOOST_AUTO_TEST_CASE(a_host_that_is_lost_before_its_first_use_is_named) {
   network_spaces hosts;
   hosts.give_addresses();
-  world_options<tcp> o;
+  world_options<tutti::tcp> o;
   o.deadline = 60s;
   o.transport.connect = 500ms;
   o.transport.silence = 2s;
@@ -255,7 +255,7 @@ BOOST_AUTO_TEST_CASE(a_host_that_is_lost_before_its_first_use_is_named) {
   BOOST_REQUIRE(page != MAP_FAILED);
   auto* const lost = ::new (page) std::atomic<bool>(false);
   auto const before = steady_now();
-  auto const said = on_two_hosts(hosts, {}, o, [&](communicator<tcp>& world) -> std::string {
+  auto const said = on_two_hosts(hosts, {}, o, [&](tutti::communicator<tutti::tcp>& world) -> std::string {
     if (world.rank() == 1) {
       hosts.on(1, "link set " + hosts.port(1) + " down");
       *lost = true;

@@ -118,9 +118,9 @@ BOOST_AUTO_TEST_CASE(chunks_are_aligned_after_any_cut) {
   auto const say = [&](auto const& what, std::size_t bytes) {
     BOOST_REQUIRE(write_some(peer.get(), std::as_bytes(std::span(&what, 1)).first(bytes)).state == io::done);
   };
-  net::hello h;
+  detail::tcp::hello h;
   h.world = o.world;
-  h.kind = net::greeting::hello;
+  h.kind = detail::tcp::greeting::hello;
   h.from = 0;
   h.to = 1;
   say(h, sizeof h);
@@ -133,8 +133,8 @@ BOOST_AUTO_TEST_CASE(chunks_are_aligned_after_any_cut) {
     world[1].release(0, {0, 0});
     return c.bytes;
   };
-  net::frame f;
-  f.kind = net::frame_kind::piece;
+  detail::tcp::frame f;
+  f.kind = detail::tcp::frame_kind::piece;
   f.what = laws::a_call(1);
   f.part = 24;
   f.bytes = 24;
@@ -143,11 +143,11 @@ BOOST_AUTO_TEST_CASE(chunks_are_aligned_after_any_cut) {
   say(payload, 8);
   BOOST_TEST(take(24, 8) == 8U);
   BOOST_TEST(!world[1].view(0, {0, 0}, {16, 8, nullptr}));
-  say(payload, 16 + net::padding(24));  // the rest and its padding
+  say(payload, 16 + detail::tcp::padding(24));  // the rest and its padding
   f.part = 16;
   f.bytes = 16;
   say(f, sizeof f);
-  say(payload, 16 + net::padding(16));
+  say(payload, 16 + detail::tcp::padding(16));
   for (std::size_t got = 8; got != 24;) {
     got += take(24 - got, 8);
   }

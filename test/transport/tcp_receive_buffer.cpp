@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <random>
 
-using tutti::detail::net::receive_buffer;
+using tutti::detail::tcp::receive_buffer;
 
 /// The byte at a place of the stream.
 static std::byte stream_byte(std::uint64_t at) {
@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(bytes_keep_their_value_and_alignment_whatever_is_read_where
         }
     }
     if (s.size() != 0) {
-      bool const aligned = (reinterpret_cast<std::uintptr_t>(s.data()) - at) % tutti::detail::net::frame_alignment == 0;
+      bool const aligned = (reinterpret_cast<std::uintptr_t>(s.data()) - at) % tutti::detail::tcp::frame_alignment == 0;
       bool const kept = s.data()[0] == stream_byte(at) && s.data()[s.size() - 1] == stream_byte(at + s.size() - 1);
       wrong += aligned && kept ? 0U : 1U;
     }

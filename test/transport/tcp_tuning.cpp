@@ -40,7 +40,7 @@ struct connection {
 BOOST_AUTO_TEST_CASE(within_a_host_nothing_is_paced_and_the_window_is_large) {
   connection c;
   int const before = option(c.near, SO_RCVBUF);
-  net::suit_one_host(c.near.get(), {});
+  detail::tcp::suit_one_host(c.near.get(), {});
   char algorithm[16] = {};
   socklen_t size = sizeof algorithm;
   BOOST_REQUIRE(::getsockopt(c.near.get(), IPPROTO_TCP, TCP_CONGESTION, algorithm, &size) == 0);
@@ -53,16 +53,16 @@ BOOST_AUTO_TEST_CASE(a_buffer_that_is_asked_for_is_given) {
   connection c;
   tcp_options o;
   o.receive_buffer = 50'000;
-  net::size_buffers(c.near.get(), o);
+  detail::tcp::size_buffers(c.near.get(), o);
   int const before = option(c.near, SO_RCVBUF);
-  net::suit_one_host(c.near.get(), o);
+  detail::tcp::suit_one_host(c.near.get(), o);
   BOOST_TEST(option(c.near, SO_RCVBUF) == before);
 }
 
 /// However long, it is what the system takes: beyond that it would keep its own two hours.
 BOOST_AUTO_TEST_CASE(a_silence_may_be_as_long_as_it_likes) {
   connection c;
-  net::keep_alive(c.near.get(), no_deadline);
+  detail::tcp::keep_alive(c.near.get(), no_deadline);
   int seconds = 0;
   socklen_t size = sizeof seconds;
   BOOST_REQUIRE(::getsockopt(c.near.get(), IPPROTO_TCP, TCP_KEEPIDLE, &seconds, &size) == 0);
@@ -73,15 +73,15 @@ BOOST_AUTO_TEST_CASE(a_silence_may_be_as_long_as_it_likes) {
 BOOST_AUTO_TEST_CASE(times_are_finite_and_not_negative) {
   for (duration tcp_options::*const time :
        {&tcp_options::handshake, &tcp_options::connect, &tcp_options::silence, &tcp_options::linger}) {
-    world_options<tcp> o;
+    world_options<tutti::tcp> o;
     o.transport.*time = no_deadline;
-    BOOST_TEST((steady_now() <= no_deadline - tutti::detail::net::with_finite_times(o.transport).*time));
-    for (auto const& end : spawn<tcp>(
+    BOOST_TEST((steady_now() <= no_deadline - tutti::detail::tcp::with_finite_times(o.transport).*time));
+    for (auto const& end : spawn<tutti::tcp>(
              3, [](auto& world) { return world.size(); }, o)) {
       BOOST_TEST((end.has_value() && end.value() == 3U));
     }
     o.transport.*time = std::chrono::seconds(-1);
-    for (auto const& end : spawn<tcp>(
+    for (auto const& end : spawn<tutti::tcp>(
              2, [](auto& world) { return world.size(); }, o)) {
       BOOST_TEST((!end.has_value() && end.failure().text.find("tutti::no_deadline") != std::string::npos));
     }

@@ -17,9 +17,9 @@ class late_answers {
  public:
   struct answer {
     tutti::time_point when{};
-    tutti::detail::fpga_nic::endpoint to{};
-    tutti::detail::fpga_nic::header head{};
-    std::array<std::byte, tutti::detail::fpga_nic::most_payload> bytes{};
+    tutti::detail::udp::endpoint to{};
+    tutti::detail::udp::header head{};
+    std::array<std::byte, tutti::detail::udp::most_payload> bytes{};
 
     [[nodiscard]] std::span<std::byte const> payload() const noexcept { return std::span(bytes).first(head.length); }
   };
@@ -32,8 +32,8 @@ class late_answers {
     --count_;
   }
 
-  void add(tutti::time_point when, tutti::detail::fpga_nic::endpoint const& to,
-           tutti::detail::fpga_nic::header const& h, std::span<std::byte const> payload) {
+  void add(tutti::time_point when, tutti::detail::udp::endpoint const& to, tutti::detail::udp::header const& h,
+           std::span<std::byte const> payload) {
     if (count_ == ring_.size()) {
       std::rotate(ring_.begin(), ring_.begin() + static_cast<std::ptrdiff_t>(begin_), ring_.end());
       begin_ = 0;

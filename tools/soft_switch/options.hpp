@@ -14,7 +14,7 @@ struct options {
   tutti::detail::net::address at{};
   std::optional<tutti::detail::net::address> above{};
   tutti::detail::fpga_nic::switch_limits limits{};
-  tutti::detail::fpga_nic::seal seal{};
+  tutti::detail::udp::seal seal{};
   bool offload = true;
   double loss = 0;
   std::chrono::nanoseconds delay{};

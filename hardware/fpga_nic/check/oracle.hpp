@@ -63,10 +63,10 @@ class oracle {
     auto const refused = [&] { return switch_.counted().malformed + switch_.counted().badly_tagged; };
     std::uint64_t const before = refused();
     switch_.take(from, {ip + 28, length}, congested, std::chrono::microseconds(100) * how.now,
-                 [&](sender const& to, tutti::detail::fpga_nic::header const& h, std::span<std::byte const> payload) {
+                 [&](sender const& to, tutti::detail::udp::header const& h, std::span<std::byte const> payload) {
                    expect(number, to, h, payload);
                  });
-    return refused() == before ? std::optional(length - tutti::detail::fpga_nic::header_bytes) : std::nullopt;
+    return refused() == before ? std::optional(length - tutti::detail::udp::header_bytes) : std::nullopt;
   }
 
   /// Frames that the device has not sent yet.
@@ -96,8 +96,8 @@ class oracle {
 
     [[nodiscard]] std::array<std::byte, 6> bytes() const noexcept {
       std::array<std::byte, 6> text{};
-      tutti::detail::fpga_nic::put(text.data(), at.ip);
-      tutti::detail::fpga_nic::put(text.data() + 4, at.port);
+      tutti::detail::udp::put(text.data(), at.ip);
+      tutti::detail::udp::put(text.data() + 4, at.port);
       return text;
     }
 
@@ -126,20 +126,20 @@ class oracle {
         total != 20 + length || 14 + total > bytes.size() || c.value() != 0) {
       return fate::bad_header;
     }
-    bool const is_short = length < 8 + tutti::detail::fpga_nic::header_bytes;
+    bool const is_short = length < 8 + tutti::detail::udp::header_bytes;
     bool const is_right = is_short || frame::get<std::uint16_t>(udp + 6) == 0 || frame::udp_checksum(ip, length) == 0;
     return is_right ? fate::packet : fate::bad_checksum;
   }
 
-  void expect(std::uint64_t number, sender const& to, tutti::detail::fpga_nic::header const& h,
+  void expect(std::uint64_t number, sender const& to, tutti::detail::udp::header const& h,
               std::span<std::byte const> payload) {
-    std::array<std::byte, tutti::detail::fpga_nic::most_packet> packet;
-    tutti::detail::fpga_nic::write(h, packet.data());
-    std::ranges::copy(payload, packet.begin() + tutti::detail::fpga_nic::header_bytes);
+    std::array<std::byte, tutti::detail::udp::most_packet> packet;
+    tutti::detail::udp::write(h, packet.data());
+    std::ranges::copy(payload, packet.begin() + tutti::detail::udp::header_bytes);
     auto& a = expected_.emplace_back(std::vector<std::byte>(frame::most), number);
-    a.has_elements = h.kind == tutti::detail::fpga_nic::kind::result && !payload.empty();
+    a.has_elements = h.kind == tutti::detail::udp::kind::result && !payload.empty();
     auto& f = a.bytes;
-    f.resize(frame::write({own_, to.at, false, {packet.data(), tutti::detail::fpga_nic::header_bytes + payload.size()}},
+    f.resize(frame::write({own_, to.at, false, {packet.data(), tutti::detail::udp::header_bytes + payload.size()}},
                           f.data()));
     ++sent_;
   }

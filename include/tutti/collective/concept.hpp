@@ -112,14 +112,14 @@ template <class Op, class Communicator, class Topology, class... Reduction>
     static_assert(!more,
                   "an operator is made of a communicator, a topology and, if it combines, a reduction: here are more");
     return false;
-  } else if constexpr (std::same_as<Topology, missing_part> || (no_reduction && reduction<Topology>)) {
-    constexpr bool found = topology<Topology>;
+  } else if constexpr (std::same_as<Topology, missing_part> || (no_reduction && tutti::reduction<Topology>)) {
+    constexpr bool found = tutti::topology<Topology>;
     static_assert(found,
                   "the topology is missing, the second argument of an operator: tutti::allreduce{world, tutti::ring{}, "
                   "tutti::sum<float>{}}");
     return false;
-  } else if constexpr (!topology<Topology>) {
-    constexpr bool found = topology<Topology>;
+  } else if constexpr (!tutti::topology<Topology>) {
+    constexpr bool found = tutti::topology<Topology>;
     static_assert(found,
                   "the second argument of an operator is a topology, such as tutti::ring{}; a reduction comes third");
     return false;
@@ -128,8 +128,8 @@ template <class Op, class Communicator, class Topology, class... Reduction>
                   "the reduction is missing, the third argument of an operator that combines, such as "
                   "tutti::sum<float>{} or tutti::reduce_with<float>(function)");
     return false;
-  } else if constexpr (!(reduction<Reduction> && ...)) {
-    constexpr bool found = (reduction<Reduction> && ...);
+  } else if constexpr (!(tutti::reduction<Reduction> && ...)) {
+    constexpr bool found = (tutti::reduction<Reduction> && ...);
     static_assert(found,
                   "the third argument of an operator that combines is a reduction, such as tutti::sum<float>{} or "
                   "tutti::reduce_with<float>(function)");

@@ -32,7 +32,7 @@ class array {
             " bytes");
     void* p = nullptr;
     if (size != 0) {
-      detail::cuda::examine(cudaMalloc(&p, size * sizeof(T)), [size] {
+      detail::runtime::examine(cudaMalloc(&p, size * sizeof(T)), [size] {
         return "allocating " + std::to_string(size * sizeof(T)) + " bytes of device memory";
       });
     }
@@ -71,7 +71,7 @@ class array {
   void copy(T* to, T const* from, std::size_t count, cudaMemcpyKind way, stream const& in) const {
     expects(count == size_, "cuda::array: a copy of ", count, " elements, where there are ", size_,
             "; pass spans of as many");
-    detail::cuda::examine(cudaMemcpyAsync(to, from, count * sizeof(T), way, in.native()), [count] {
+    detail::runtime::examine(cudaMemcpyAsync(to, from, count * sizeof(T), way, in.native()), [count] {
       return "copying " + std::to_string(count * sizeof(T)) + " bytes between host and device";
     });
   }

@@ -64,8 +64,8 @@ namespace tutti::inline v0_1_0::cuda {
 /// communicator, also those of `split` and `dup`. Processes: two descriptors more, and memory of a communicator that
 /// has ended stays until all its ranks have left. Thread safety: one thread at a time; instances are independent.
 template <transport Host>
-  requires detail::device::meets_windows<Host, detail::cuda::driver>
-using peers = detail::device::peers<Host, detail::cuda::driver>;
+  requires detail::device::meets_windows<Host, detail::runtime::driver>
+using peers = detail::device::peers<Host, detail::runtime::driver>;
 
 /// Blocks until all has run that is in the stream, as long as the communicator's deadline allows; what this rank has
 /// started on host memory moves on meanwhile.

@@ -25,7 +25,7 @@ class pinned_array {
             " bytes");
     void* p = nullptr;
     if (size != 0) {
-      detail::cuda::examine(cudaMallocHost(&p, size * sizeof(T)), [size] {
+      detail::runtime::examine(cudaMallocHost(&p, size * sizeof(T)), [size] {
         return "allocating " + std::to_string(size * sizeof(T)) + " bytes of host memory whose pages are pinned";
       });
     }

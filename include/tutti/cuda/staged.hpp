@@ -56,7 +56,7 @@ namespace tutti::inline v0_1_0::cuda {
 /// operation under way. Thread safety: one thread at a time; instances are independent.
 template <transport Host>
   requires(!rests<Host>)
-using staged = detail::device::staged<Host, detail::cuda::stager>;
+using staged = detail::device::staged<Host, detail::runtime::stager>;
 
 /// Blocks until all has run that is in the stream, as long as the deadlines of what this rank has enqueued allow, and
 /// moves that on, with all else that this thread has started.

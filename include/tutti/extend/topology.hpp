@@ -127,7 +127,7 @@ concept has_helpers = offers<T, Op> && requires(T const t, Op const op, rank_typ
 
 namespace detail {
 /// What an operation runs by without helpers.
-template <class Op, topology T>
+template <class Op, tutti::topology T>
 [[nodiscard]] constexpr auto ranks_alone(T const& t) {
   if constexpr (has_helpers<T, Op>) {
     return t.without_helpers();

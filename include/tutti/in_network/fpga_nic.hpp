@@ -40,9 +40,8 @@ namespace tutti::inline v0_1_0 {
 ///
 /// @tparam Network the network in which the device is
 template <transport Host, class Network = device_over_udp>
-class fpga_nic
-    : public detail::fpga_nic::with_helper<fpga_nic<Host, Network>, Host, Network, detail::fpga_nic::member> {
-  using base = detail::fpga_nic::with_helper<fpga_nic, Host, Network, detail::fpga_nic::member>;
+class fpga_nic : public detail::udp::with_helper<fpga_nic<Host, Network>, Host, Network, detail::fpga_nic::member> {
+  using base = detail::udp::with_helper<fpga_nic, Host, Network, detail::fpga_nic::member>;
   friend base;
   using base::host_;
   using base::member_;
@@ -65,13 +64,13 @@ class fpga_nic
   explicit fpga_nic(M& meet, options const& o = {}) : base(meet, o) {
     expects(std::has_single_bit(o.slot_count) && o.slot_count <= 1024,
             "fpga_nic: slot_count must be a power of two up to 1024, not ", o.slot_count);
-    if (size() > detail::fpga_nic::most_workers) {
+    if (size() > detail::udp::most_workers) {
       throw error(failure::join, "fpga_nic: a device serves 255 ranks at most, and there are " +
                                      std::to_string(size()) + "; start fewer");
     }
     // Rank 0 says where the device is, and names the job.
-    std::string said = meet.exchange(rank() == 0 ? std::to_string(detail::fpga_nic::draw_job()) + " " +
-                                                       network_.device() + " " + place_of(network_.device())
+    std::string said = meet.exchange(rank() == 0 ? std::to_string(detail::udp::draw_job()) + " " + network_.device() +
+                                                       " " + place_of(network_.device())
                                                  : std::string())[0];
     std::string const nonce = take_word(said);
     device_ = take_word(said);
@@ -262,7 +261,7 @@ class fpga_nic
   }
 
   static void expect_blocks(std::size_t weights) {
-    constexpr std::size_t block = detail::fpga_nic::block_bytes / sizeof(float);
+    constexpr std::size_t block = detail::udp::block_bytes / sizeof(float);
     expects(weights % block == 0, "fpga_nic: a device holds blocks of ", block, " weights, and ", weights,
             " are no whole blocks; add some that are 0");
   }

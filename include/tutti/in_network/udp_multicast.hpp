@@ -41,8 +41,8 @@ namespace tutti::inline v0_1_0 {
 /// @tparam Network the network of the group
 template <transport Host, class Network = group_over_udp>
 class udp_multicast
-    : public detail::fpga_nic::with_helper<udp_multicast<Host, Network>, Host, Network, detail::multicast::member> {
-  using base = detail::fpga_nic::with_helper<udp_multicast, Host, Network, detail::multicast::member>;
+    : public detail::udp::with_helper<udp_multicast<Host, Network>, Host, Network, detail::multicast::member> {
+  using base = detail::udp::with_helper<udp_multicast, Host, Network, detail::multicast::member>;
   friend base;
   using base::host_;
   using base::member_;
@@ -203,11 +203,11 @@ class udp_multicast
     if (size() == 1) {
       return;
     }
-    if (size() > detail::fpga_nic::most_workers) {
+    if (size() > detail::udp::most_workers) {
       why_none_ = "a group has at most 255 ranks, and there are " + std::to_string(size());
       return;
     }
-    std::uint32_t const nonce = detail::fpga_nic::draw_job();
+    std::uint32_t const nonce = detail::udp::draw_job();
     std::vector<std::string> const said =
         meet.exchange(detail::message({(std::min)(o.window, (std::max)(network_.room(), 4U)), " ", nonce, " ",
                                        network_.card(), " ", network_.choose_group(nonce)}));

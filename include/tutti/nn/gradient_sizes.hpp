@@ -23,12 +23,12 @@ namespace detail {
 
 /// The layers that have parameters, in the order of the vector of parameters, those inside of blocks as well.
 template <class T>
-[[nodiscard]] std::vector<layer<T> const*> learning_parts(layer_list<T> const& layers) {
-  std::vector<layer<T> const*> parts;
+[[nodiscard]] std::vector<nn::layer<T> const*> learning_parts(layer_list<T> const& layers) {
+  std::vector<nn::layer<T> const*> parts;
   for (auto const& one : layers) {
     one.list_parts(parts);
   }
-  std::erase_if(parts, [](layer<T> const* one) { return one->parameters() == 0; });
+  std::erase_if(parts, [](nn::layer<T> const* one) { return one->parameters() == 0; });
   return parts;
 }
 

@@ -52,7 +52,7 @@ constexpr void expect_variable() {
 
 /// Strategies, or what is const of them, or gone after the call.
 template <class S>
-concept any_of_strategy = std::derived_from<std::remove_cvref_t<S>, strategy>;
+concept any_of_strategy = std::derived_from<std::remove_cvref_t<S>, nn::strategy>;
 
 }  // namespace detail
 
@@ -104,7 +104,7 @@ class observers_of final : public observers {
   std::tuple<Observers&...> each_;
 };
 
-TUTTI_DECL void train(replica& model, strategy& ranks, observers& told);
+TUTTI_DECL void train(replica& model, nn::strategy& ranks, observers& told);
 
 }  // namespace detail
 

@@ -26,7 +26,7 @@ inline void expect_finite(float loss, char const* unit, std::size_t number) {
 }
 
 /// This rank's share of the test scores: of a reproducible replica the first rank's is all, and the others' nothing.
-[[nodiscard]] inline score<float> tested(replica& model, strategy& ranks) {
+[[nodiscard]] inline score<float> tested(replica& model, nn::strategy& ranks) {
   auto result = model.test();
   if (model.settings().reproducible) {
     std::array<float, 2> numbers;
@@ -38,7 +38,7 @@ inline void expect_finite(float loss, char const* unit, std::size_t number) {
 
 /// Replaces what layers remember by its mean over ranks, in which a rank weighs the images that it has trained on since
 /// the last epoch. A rank without any remembers what all remembered then, and weighs nothing.
-inline void unite_statistics(replica& model, strategy& ranks) {
+inline void unite_statistics(replica& model, nn::strategy& ranks) {
   auto const statistics = model.statistics();
   if (statistics.empty()) {
     return;
@@ -55,7 +55,7 @@ inline void unite_statistics(replica& model, strategy& ranks) {
 }
 
 /// Tells a strategy where the gradients will be: on the device, if it sums them there.
-inline void begin_step(replica& model, strategy& ranks) {
+inline void begin_step(replica& model, nn::strategy& ranks) {
   auto const* const on_device = model.on_device();
   if (on_device == nullptr || !ranks.begin_on_device(*on_device)) {
     ranks.begin(model.message());
@@ -72,7 +72,7 @@ inline void begin_step(replica& model, strategy& ranks) {
 }
 
 /// @throws precondition_error for a strategy that cannot do what the settings ask for
-inline void expect_fit(settings const& settings, strategy const& ranks) {
+inline void expect_fit(settings const& settings, nn::strategy const& ranks) {
   expects(!settings.reproducible || ranks.adds_accumulators(),
           "train: a reproducible replica needs a strategy that adds accumulators; use the strategy reproducible, or "
           "set settings::reproducible to false");
@@ -101,7 +101,7 @@ inline void tell_of_step(observers& told, replica& model, training_place const& 
   timed.end_step(step.samples(), batch.loss);
 }
 
-TUTTI_DECL void train(replica& model, strategy& ranks, observers& told) {
+TUTTI_DECL void train(replica& model, nn::strategy& ranks, observers& told) {
   settings const& settings = model.settings();
   expect_fit(settings, ranks);
   any_schedule const rates(settings);

@@ -115,7 +115,7 @@ template <instruction_set Set, std::size_t N, class From, class Wide>
 }
 
 /// A cache line of accumulators at a time, each stage a loop of its own: see rounded.hpp.
-template <reduction R>
+template <tutti::reduction R>
   requires accumulates_wide<R>
 struct block_fold<R> {
   using wide = typename R::accumulator_type;

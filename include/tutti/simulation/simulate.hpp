@@ -25,7 +25,7 @@ namespace detail {
 /// Where the ranks of one simulation meet. It takes no virtual time.
 class simulated_meeting {
  public:
-  explicit simulated_meeting(simulation& in) : in_(&in), texts_(in.ranks()) {}
+  explicit simulated_meeting(simulator& in) : in_(&in), texts_(in.ranks()) {}
 
   [[nodiscard]] rank_type size() const noexcept { return in_->ranks(); }
 
@@ -64,7 +64,7 @@ class simulated_meeting {
     }
   }
 
-  simulation* in_;
+  simulator* in_;
   std::vector<std::string> texts_;
   std::vector<std::string> complete_;
   std::uint64_t round_ = 0;
@@ -86,13 +86,13 @@ class simulated_rendezvous {
   rank_type rank_;
 };
 
-/// A rank of a simulation that runs `f(simulated_rendezvous&, simulation&)` on a stack of its own.
+/// A rank of a simulation that runs `f(simulated_rendezvous&, simulator&)` on a stack of its own.
 template <class F>
 class simulated_program {
  public:
-  using result = std::invoke_result_t<F&, simulated_rendezvous&, simulation&>;
+  using result = std::invoke_result_t<F&, simulated_rendezvous&, simulator&>;
 
-  simulated_program(simulation& in, simulated_meeting& meeting, rank_type rank, F& f)
+  simulated_program(simulator& in, simulated_meeting& meeting, rank_type rank, F& f)
       : in_(in),
         meeting_(meeting),
         rank_(rank),
@@ -122,7 +122,7 @@ class simulated_program {
     meeting_.leave(rank_);
   }
 
-  simulation& in_;
+  simulator& in_;
   simulated_meeting& meeting_;
   rank_type rank_;
   F& f_;
@@ -131,14 +131,14 @@ class simulated_program {
   fiber body_;
 };
 
-/// Runs `f(simulated_rendezvous&, simulation&)` as n ranks of one thread, in virtual time, until all
+/// Runs `f(simulated_rendezvous&, simulator&)` as n ranks of one thread, in virtual time, until all
 /// have ended.
 /// @throws precondition_error if network, placement or faults do not fit each other
 template <class F>
 [[nodiscard]] auto run_simulated(simulated_network const& net, rank_type n, F&& f, simulation_options const& options) {
   using program = simulated_program<std::remove_reference_t<F>>;
   using programs = std::vector<owned<program>>;
-  simulation in(net, n, options, /*carries=*/true);
+  simulator in(net, n, options, /*carries=*/true);
   simulated_meeting meeting(in);
   programs ranks;
   in.yields_to(&ranks, [](void* all, rank_type r) { (*static_cast<programs*>(all))[r]->body().suspend(); });
@@ -186,7 +186,7 @@ template <tracer Trace = no_trace, class F>
 [[nodiscard]] auto simulate(simulated_network const& net, rank_type n, F&& f, simulation_options const& options = {}) {
   return detail::run_simulated(
       net, n,
-      [&](detail::simulated_rendezvous& meet, detail::simulation& in) {
+      [&](detail::simulated_rendezvous& meet, detail::simulator& in) {
         communicator<simulated, dynamic, Trace> world(meet, {.role = {}, .transport = {&in, meet.rank()}});
         return f(world);
       },

@@ -53,7 +53,7 @@ class simulated_rank {
   using transport_type = simulated;
   using trace_type = no_trace;
 
-  simulated_rank(simulation& in, simulated_world& world, rank_type rank)
+  simulated_rank(simulator& in, simulated_world& world, rank_type rank)
       : own_(std::make_unique<state>(in, world, rank)), here_(*own_) {}
 
   /// Another name of this rank, which it outlives.
@@ -67,10 +67,10 @@ class simulated_rank {
   [[nodiscard]] no_trace& trace() noexcept { return here_.trace; }
 
  private:
-  friend struct access;
+  friend access;
 
   struct state {
-    state(simulation& in, simulated_world& world, rank_type rank) : transport(in, world, rank) {}
+    state(simulator& in, simulated_world& world, rank_type rank) : transport(in, world, rank) {}
 
     simulated transport;
     [[no_unique_address]] no_trace trace;
@@ -109,7 +109,7 @@ template <class Topology, class Op>
                                                  simulated_vector vector, simulation_options const& options = {}) {
   using work_type = detail::work<Topology, Op, detail::moving>;
   struct participant {
-    participant(detail::simulation& in, detail::simulated_world& world, rank_type r, work_type const& work)
+    participant(detail::simulator& in, detail::simulated_world& world, rank_type r, work_type const& work)
         : self(in, world, r),
           operation(self, what, number, work.template schedule<tutti::extent<dynamic>>(),
                     detail::payload(work.elements_, self.extent())) {}
@@ -125,7 +125,7 @@ template <class Topology, class Op>
             "simulate_schedule: the elements of an alltoall must be a multiple of the ", n, " ranks, not ",
             vector.count);
   }
-  detail::simulation in(net, n, options, /*carries=*/false);
+  detail::simulator in(net, n, options, /*carries=*/false);
   std::vector<rank_type> all_ranks(n);
   for (rank_type r = 0; r < n; ++r) {
     all_ranks[r] = r;

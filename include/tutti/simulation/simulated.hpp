@@ -5,7 +5,7 @@
 #include <tutti/detail/core/mismatch.hpp>
 #include <tutti/extend/rendezvous.hpp>
 #include <tutti/extend/transport.hpp>
-#include <tutti/simulation/detail/simulation.hpp>
+#include <tutti/simulation/detail/simulator.hpp>
 
 #include <array>
 #include <map>
@@ -30,8 +30,8 @@ class simulated {
 
   /// What it is told when it is opened.
   struct options {
-    detail::simulation* in = nullptr;  ///< given by what drives it
-    rank_type rank = no_rank;          ///< in the whole world
+    detail::simulator* in = nullptr;  ///< given by what drives it
+    rank_type rank = no_rank;         ///< in the whole world
   };
 
   /// Collective.
@@ -52,7 +52,7 @@ class simulated {
     world_ = &simulation_->world(detail::word_reader(meet.exchange(number)[0]).number<std::uint32_t>());
   }
   /// Member `rank` of a world that exists.
-  simulated(detail::simulation& in, detail::simulated_world& world, rank_type rank) noexcept
+  simulated(detail::simulator& in, detail::simulated_world& world, rank_type rank) noexcept
       : simulation_(&in), world_(&world), rank_(rank) {}
 
   simulated(simulated const&) = delete;
@@ -102,7 +102,7 @@ class simulated {
       return {};
     }
     auto const* const edge = world_->edges.find(peer, rank_, s.lane);
-    detail::simulation::arrival m{};
+    detail::simulator::arrival m{};
     if (edge == nullptr || !simulation_->look(*edge, m)) {
       rank_type const sender = peer < size() ? peer : silent(peer, s);
       if (sender != no_rank && (edge == nullptr ? departed(sender) : simulation_->gone(*edge))) {
@@ -252,7 +252,7 @@ class simulated {
   }
 
   /// Contents go straight to where they are wanted; without contents, that is where they are said to be.
-  [[nodiscard]] std::byte const* place_of(detail::simulation::arrival const& m, wanted const& w) const noexcept {
+  [[nodiscard]] std::byte const* place_of(detail::simulator::arrival const& m, wanted const& w) const noexcept {
     static constexpr std::byte nothing{};
     if (!simulation_->carries()) {
       return w.place != nullptr ? w.place : &nothing;
@@ -272,7 +272,7 @@ class simulated {
     throw detail::calls_differ(rank_, world_->describe(world_->current(rank_, s)), peer, world_->describe(theirs));
   }
 
-  detail::simulation* simulation_;
+  detail::simulator* simulation_;
   detail::simulated_world* world_ = nullptr;
   rank_type rank_;
   std::array<std::vector<helper_part>, lane_count> parts_;  ///< of the helpers, by lane

@@ -37,7 +37,7 @@ namespace detail {
 
 }  // namespace detail
 
-namespace detail::symbolic {
+namespace detail {
 
 /// When the last rank is done, in the LogGP model (Alexandrov and others, 1995) with o = 0.
 ///
@@ -130,7 +130,7 @@ template <class Topology, class Op, class Gap>
   return end;
 }
 
-}  // namespace detail::symbolic
+}  // namespace detail
 
 /// Counts a schedule's rounds, messages, elements and memory, for a vector of `count` elements: the
 /// whole of it, n blocks, where block r belongs to rank r. A constant expression.
@@ -142,7 +142,7 @@ template <class Topology, class Op>
   cost all;
   for (rank_type r = 0; r < n; ++r) {
     cost mine;
-    const detail::symbolic::table<bool> touched(blocks);
+    const detail::table<bool> touched(blocks);
     for (std::uint32_t i = 0; i < topology.steps(op, n, r); ++i) {
       const step s = topology.at(op, n, r, i);
       if (s.sends()) {
@@ -169,22 +169,22 @@ template <class Topology, class Op>
     raise(all.combined, mine.combined);
     raise(all.scratch, mine.scratch);
   }
-  all.rounds = detail::symbolic::finishing_time(
+  all.rounds = detail::finishing_time(
       topology, op, n, 0, [](block_range) { return std::uint64_t{1}; }, 1);
-  all.depth = detail::symbolic::finishing_time(
+  all.depth = detail::finishing_time(
       topology, op, n, 1, [](block_range) { return std::uint64_t{0}; }, 0);
   return all;
 }
 
 /// When the last rank is done with a vector of this many bytes, if a message takes L + b G: the latency,
-/// and the time a byte keeps a link busy (see detail::symbolic::finishing_time). Combining costs nothing.
+/// and the time a byte keeps a link busy (see detail::finishing_time). Combining costs nothing.
 /// Integers, in any unit of time, so that it is exact.
 template <class Topology, class Op>
   requires offers<Topology, Op>
 [[nodiscard]] constexpr std::uint64_t price(Topology const& topology, Op const& op, rank_type n, std::size_t bytes,
                                             std::uint64_t latency, std::uint64_t gap) {
   const std::uint32_t blocks = topology.blocks(op, n);
-  return detail::symbolic::finishing_time(
+  return detail::finishing_time(
       topology, op, n, latency, [=](block_range range) { return gap * detail::elements_in(bytes, blocks, range); },
       gap * helper_packet);
 }

@@ -21,7 +21,7 @@ struct plan_purpose {
   /// Of this operation, for rank me of n.
   template <class Op>
   [[nodiscard]] static constexpr plan_purpose of(Op const& o, rank_type n, rank_type me) noexcept {
-    plan_purpose p{detail::symbolic::kind_of<Op>, no_rank, n, me};
+    plan_purpose p{detail::verify::kind_of<Op>, no_rank, n, me};
     if constexpr (requires { o.root; }) {
       p.root = o.root;
     }

@@ -14,12 +14,12 @@ template <class Topology, class Op>
 [[nodiscard]] constexpr verdict verify(Topology const& topology, Op const& op, rank_type n) {
   verdict found;
   for (bool const in_place : {false, true}) {
-    detail::symbolic::symbolic_run<Topology, Op>(topology, op, n, in_place, found).run();
+    detail::verify::symbolic_run<Topology, Op>(topology, op, n, in_place, found).run();
     if (!found) {
       return found;
     }
   }
-  if (auto const stuck = detail::symbolic::buffering<Topology, Op>(topology, op, n).run(); stuck.rank != no_rank) {
+  if (auto const stuck = detail::verify::buffering<Topology, Op>(topology, op, n).run(); stuck.rank != no_rank) {
     found.finishes = false;
     found.reason = "waits for ever if there are no buffers";
     found.rank = stuck.rank;
@@ -37,7 +37,7 @@ template <class Op, class Topology>
   requires offers<Topology, Op>
 [[nodiscard]] constexpr verdict verify_every_root(Topology const& topology, rank_type n) {
   verdict all;
-  detail::symbolic::at_every_root<Op>(n, [&](Op const& op) {
+  detail::verify::at_every_root<Op>(n, [&](Op const& op) {
     if (all) {
       all = both(all, verify(topology, op, n));
     }

@@ -37,9 +37,9 @@ class tcp {
   /// @throws error (failure::join) if there is no such interface, the rendezvous fails, or a rank listens where others
   ///         cannot reach it
   template <locates_hosts M>
-  explicit tcp(M& meet, options const& o = {}) : mesh_(o, detail::net::own_address(meet, o), meet.rank(), meet.size()) {
-    std::vector<std::string> const cards = meet.exchange(detail::net::card::mine(mesh_.where(), o).text());
-    mesh_.meet(detail::net::directions_of(cards, mesh_.where()));
+  explicit tcp(M& meet, options const& o = {}) : mesh_(o, detail::tcp::own_address(meet, o), meet.rank(), meet.size()) {
+    std::vector<std::string> const cards = meet.exchange(detail::tcp::card::mine(mesh_.where(), o).text());
+    mesh_.meet(detail::tcp::directions_of(cards, mesh_.where()));
   }
 
   /// The number of this rank.
@@ -54,7 +54,7 @@ class tcp {
 
   /// Offers a message, or the rest of one, and returns how many bytes were accepted; never waits.
   [[nodiscard]] sent send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule) {
-    detail::net::connection* const l = fault() ? nullptr : mesh_.reach(peer);
+    detail::tcp::connection* const l = fault() ? nullptr : mesh_.reach(peer);
     if (l == nullptr) {
       return {};
     }
@@ -73,7 +73,7 @@ class tcp {
 
   /// @throws error (failure::mismatch) that shows both calls
   [[nodiscard]] chunk view(rank_type peer, flow s, wanted const& w) {
-    detail::net::connection* const l = fault() ? nullptr : mesh_.reach(peer);
+    detail::tcp::connection* const l = fault() ? nullptr : mesh_.reach(peer);
     if (l == nullptr) {
       return {};
     }
@@ -95,7 +95,7 @@ class tcp {
   }
   /// Gives back what `view` has shown.
   void release(rank_type peer, flow s) {
-    if (detail::net::connection* const l = mesh_.reach(peer)) {
+    if (detail::tcp::connection* const l = mesh_.reach(peer)) {
       l->release(s);
       mesh_.watch(peer);
     }
@@ -147,7 +147,7 @@ class tcp {
   [[nodiscard]] std::string address() const { return mesh_.where().text(); }
 
  private:
-  detail::net::mesh mesh_;
+  detail::tcp::mesh mesh_;
 };
 
 static_assert(transport<tcp> && inquires<tcp>);

@@ -50,13 +50,13 @@ class verbs {
     }
     std::string mine;
     try {
-      edges_ = detail::owned<detail::rdma::edges>(
-          new detail::rdma::edges(o, detail::net::own_address(meet, {}), host, meet.rank(), meet.size()));
+      edges_ = detail::owned<detail::verbs::edges>(
+          new detail::verbs::edges(o, detail::tcp::own_address(meet, {}), host, meet.rank(), meet.size()));
       mine = edges_->text();
     } catch (error const& e) {
-      mine = detail::rdma::card::refusal(e.what());
+      mine = detail::verbs::card::refusal(e.what());
     }
-    auto all = detail::rdma::addresses::parse(meet.exchange(mine));
+    auto all = detail::verbs::addresses::parse(meet.exchange(mine));
     memory_ = memory_for(meet);
     adopt(memory_);
     edges_->meet(std::move(all));
@@ -84,7 +84,7 @@ class verbs {
 
   /// Whether the peer would read these bytes where they are.
   [[nodiscard]] bool shares(rank_type, flow, std::span<std::byte const> bytes) const noexcept {
-    return bytes.size() >= detail::rdma::read_from;
+    return bytes.size() >= detail::verbs::read_from;
   }
 
   /// Where tutti::allocator takes buffers from that are registered once. A buffer may outlive the transport; its
@@ -95,18 +95,18 @@ class verbs {
 
   /// Offers a message, or the rest of one, and returns how many bytes were accepted; never waits.
   [[nodiscard]] sent send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t) {
-    return hand_over(peer, s, [&](detail::rdma::edge& e) { return e.send(s, edges_->current_check(s), bytes); });
+    return hand_over(peer, s, [&](detail::verbs::edge& e) { return e.send(s, edges_->current_check(s), bytes); });
   }
   /// The peer reads a long message where it is, and writes what it makes of it to `back`.
   [[nodiscard]] sent lend(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t, std::byte* back) {
-    return hand_over(peer, s, [&](detail::rdma::edge& e) {
+    return hand_over(peer, s, [&](detail::verbs::edge& e) {
       return e.may_lend(bytes.size()) ? e.lend(s, edges_->current_check(s), bytes, back)
                                       : e.send(s, edges_->current_check(s), bytes);
     });
   }
   /// Offers bytes that the peer has lent, like `send`; they go to where it wants them, if that can be.
   [[nodiscard]] sent give_back(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t) {
-    return hand_over(peer, s, [&](detail::rdma::edge& e) {
+    return hand_over(peer, s, [&](detail::verbs::edge& e) {
       return e.holds(s, bytes.size()) ? e.give_back(s, bytes) : e.send(s, edges_->current_check(s), bytes);
     });
   }
@@ -114,7 +114,7 @@ class verbs {
   [[nodiscard]] std::byte* home(rank_type, flow) const noexcept { return nullptr; }
   /// @throws error (failure::peer_lost) that says how the edge to a peer has failed; so do send and view
   [[nodiscard]] bool released(rank_type peer, flow s, ticket k) {
-    detail::rdma::edge const& e = edges_->of(peer);
+    detail::verbs::edge const& e = edges_->of(peer);
     if (!e.released(s.lane, k)) {
       edges_->poll();
       if (!e.released(s.lane, k)) {
@@ -127,7 +127,7 @@ class verbs {
 
   /// @throws error (failure::mismatch) that shows both calls
   [[nodiscard]] chunk view(rank_type peer, flow s, wanted const& w) {
-    detail::rdma::edge* const e = edges_->reach(peer);
+    detail::verbs::edge* const e = edges_->reach(peer);
     if (e == nullptr) {
       return {};
     }
@@ -194,7 +194,7 @@ class verbs {
                   }) {
       return meet.transport().memory();
     } else {
-      auto arena = detail::basic_shared_arena<detail::rdma::private_file>::create();
+      auto arena = detail::basic_shared_arena<detail::verbs::private_file>::create();
       detail::window_table table(arena->file.base(), 1);
       table.construct(0);
       arena->place(table, 0, SIZE_MAX);
@@ -203,7 +203,7 @@ class verbs {
   }
   template <class F>
   [[nodiscard]] sent hand_over(rank_type peer, flow s, F const& f) {
-    detail::rdma::edge* const e = edges_->reach(peer);
+    detail::verbs::edge* const e = edges_->reach(peer);
     if (e != nullptr && !e->has_room(s.lane)) {
       edges_->poll();
     }
@@ -223,7 +223,7 @@ class verbs {
     }
     return result;
   }
-  [[nodiscard]] chunk next(detail::rdma::edge& e, rank_type peer, flow s, wanted const& w) {
+  [[nodiscard]] chunk next(detail::verbs::edge& e, rank_type peer, flow s, wanted const& w) {
     if (fault() || !e.has_message(s.lane)) {
       return {};
     }
@@ -236,7 +236,7 @@ class verbs {
     }
   }
 
-  detail::owned<detail::rdma::edges> edges_;
+  detail::owned<detail::verbs::edges> edges_;
   detail::counted<memory_source> memory_;
 };
 

@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(a_device_that_dies_and_comes_back_changes_nothing) {
   constexpr rank_type n = 4;
   constexpr int steps = 60;
   for (double const loss : {0.0, 0.01}) {
-    network net(n, {.packets = {.loss = loss, .seed = 7}, .limits = {.guard = tutti::detail::fpga_nic::key{}}});
+    network net(n, {.packets = {.loss = loss, .seed = 7}, .limits = {.guard = tutti::detail::udp::key{}}});
     auto const results = run(net, n, 40s, [&](auto& world) -> std::string {
       tutti::allreduce sum{world, in_network{}, tutti::sum<float>{}};
       tutti::allreduce reference{world, tutti::star{}, tutti::sum<float>{}};
@@ -159,24 +159,23 @@ namespace {
 /// Lets all join, and knows nothing else.
 class device_without_knowledge final : public tutti::detail::fpga_nic::in_process_device {
  public:
-  void take(std::uint32_t from, std::span<std::byte const> bytes,
-            tutti::detail::fpga_nic::in_process_medium& net) override {
-    namespace fpga_nic = tutti::detail::fpga_nic;
-    fpga_nic::packet p;
-    if (fpga_nic::seal().read(bytes, p) != fpga_nic::reading::good) {
+  void take(std::uint32_t from, std::span<std::byte const> bytes, tutti::detail::udp::in_process_medium& net) override {
+    namespace udp = tutti::detail::udp;
+    udp::packet p;
+    if (udp::seal().read(bytes, p) != udp::reading::good) {
       return;
     }
-    fpga_nic::header h = p.head;
-    bool const joins = h.kind == fpga_nic::kind::join;
-    if (!joins && h.kind != fpga_nic::kind::query) {
+    udp::header h = p.head;
+    bool const joins = h.kind == udp::kind::join;
+    if (!joins && h.kind != udp::kind::query) {
       return;
     }
-    h.kind = joins ? fpga_nic::kind::joined : fpga_nic::kind::missing;
+    h.kind = joins ? udp::kind::joined : udp::kind::missing;
     h.length = joins ? h.length : std::uint16_t{0};
-    std::array<std::byte, fpga_nic::most_packet> answer;
-    net.answer(from, std::span(answer).first(fpga_nic::seal().write(h, p.payload.first(h.length), answer.data())));
+    std::array<std::byte, udp::most_packet> answer;
+    net.answer(from, std::span(answer).first(udp::seal().write(h, p.payload.first(h.length), answer.data())));
   }
-  void settle(tutti::detail::fpga_nic::in_process_medium&) override {}
+  void settle(tutti::detail::udp::in_process_medium&) override {}
   [[nodiscard]] tutti::detail::fpga_nic::counters counted() override { return {}; }
 };
 
@@ -363,7 +362,7 @@ BOOST_AUTO_TEST_CASE(operations_that_are_given_up_leave_memory_alone) {
 BOOST_AUTO_TEST_CASE(ranks_and_device_share_a_key) {
   temporary_file const one("000102030405060708090a0b0c0d0e0F\n");
   temporary_file const other("000102030405060708090a0b0c0d0e0e");
-  auto const key = tutti::detail::fpga_nic::read_key(one.path());
+  auto const key = tutti::detail::udp::read_key(one.path());
   BOOST_TEST(static_cast<int>(key[15]) == 15);
   auto const sum_by = [](std::string const& device, std::vector<std::string> const& files) {
     using keyed_nic = tutti::fpga_nic<tutti::loopback>;
@@ -383,7 +382,7 @@ BOOST_AUTO_TEST_CASE(ranks_and_device_share_a_key) {
       return v[4999] == static_cast<float>(world.size()) && world.transport().device_answers() ? "" : "no sum";
     });
   };
-  tutti::support::switch_process const device{tutti::detail::fpga_nic::seal(key)};
+  tutti::support::switch_process const device{tutti::detail::udp::seal(key)};
   for (auto const& r : sum_by(device.address(), {one.path(), one.path()})) {
     BOOST_TEST((r ? r.value() : r.failure().text) == "");
   }
@@ -393,9 +392,9 @@ BOOST_AUTO_TEST_CASE(ranks_and_device_share_a_key) {
   }
   for (std::string const wrong : {"", "0001", "000102030405060708090a0b0c0d0e0g", "0x0102030405060708090a0b0c0d0e0f"}) {
     temporary_file const bad(wrong);
-    BOOST_CHECK_THROW((void)tutti::detail::fpga_nic::read_key(bad.path()), tutti::error);
+    BOOST_CHECK_THROW((void)tutti::detail::udp::read_key(bad.path()), tutti::error);
   }
-  BOOST_CHECK_THROW((void)tutti::detail::fpga_nic::read_key("/nowhere/at/all"), tutti::error);
+  BOOST_CHECK_THROW((void)tutti::detail::udp::read_key("/nowhere/at/all"), tutti::error);
 }
 
 // The same with processes, over UDP.

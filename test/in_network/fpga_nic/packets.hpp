@@ -12,13 +12,13 @@
 /// Packets for the tests of devices.
 namespace packets {
 
-namespace nic = tutti::detail::fpga_nic;
+namespace udp = tutti::detail::udp;
 
-[[nodiscard]] inline nic::header contribution(
+[[nodiscard]] inline udp::header contribution(
     unsigned worker, unsigned workers, std::uint32_t sequence, std::size_t length,
     tutti::network_operation operation = tutti::network_operation::sum_float32) {
-  nic::header h;
-  h.kind = nic::kind::contribute;
+  udp::header h;
+  h.kind = udp::kind::contribute;
   h.operation = operation;
   h.job = 0x1234;
   h.sequence = sequence;
@@ -30,18 +30,18 @@ namespace nic = tutti::detail::fpga_nic;
 }
 
 /// What is about a block of weights.
-[[nodiscard]] inline nic::header about_weights(nic::kind kind, std::uint32_t number, std::uint32_t version,
+[[nodiscard]] inline udp::header about_weights(udp::kind kind, std::uint32_t number, std::uint32_t version,
                                                std::size_t length) {
-  nic::header h = contribution(0, 1, number, length, tutti::network_operation::none);
+  udp::header h = contribution(0, 1, number, length, tutti::network_operation::none);
   h.kind = kind;
   h.fingerprint = version;
-  h.flags = nic::flag::keyed;
+  h.flags = udp::flag::keyed;
   return h;
 }
 
-[[nodiscard]] inline std::vector<std::byte> written(nic::header const& h, std::span<std::byte const> payload,
-                                                    nic::seal const& seal = {}) {
-  std::vector<std::byte> bytes(nic::header_bytes + payload.size() + nic::tag_bytes);
+[[nodiscard]] inline std::vector<std::byte> written(udp::header const& h, std::span<std::byte const> payload,
+                                                    udp::seal const& seal = {}) {
+  std::vector<std::byte> bytes(udp::header_bytes + payload.size() + udp::tag_bytes);
   bytes.resize(seal.write(h, payload, bytes.data()));
   return bytes;
 }

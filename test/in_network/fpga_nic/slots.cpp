@@ -39,7 +39,7 @@ BOOST_AUTO_TEST_CASE(the_header_lies_in_22_bytes_as_the_page_says) {
                       0x12,
                       0x0016};
   std::byte bytes[nic::header_bytes];
-  nic::write(h, bytes);
+  tutti::detail::udp::write(h, bytes);
   std::vector<unsigned> seen;
   for (std::byte const b : bytes) {
     seen.push_back(static_cast<unsigned>(b));

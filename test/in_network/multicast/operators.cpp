@@ -33,9 +33,9 @@ using namespace std::chrono_literals;
 using tutti::failure;
 using tutti::in_network;
 using tutti::rank_type;
-using tutti::detail::fpga_nic::kind;
-using tutti::detail::fpga_nic::packet;
-using network = tutti::detail::fpga_nic::in_process_medium;
+using tutti::detail::udp::kind;
+using tutti::detail::udp::packet;
+using network = tutti::detail::udp::in_process_medium;
 using cast = tutti::udp_multicast<tutti::loopback, tutti::detail::multicast::in_process_link>;
 static_assert(tutti::helps<cast> && tutti::reports_helpers<cast> && tutti::lends<cast> && tutti::answers<cast> &&
               tutti::inquires<cast>);
@@ -86,14 +86,14 @@ struct partial_link : tutti::detail::multicast::in_process_link {
   struct port : base::port {
     port(options const& o, rank_type r) : base::port(*o.network, r + 1), of(o), rank(r) {}
 
-    bool send(address to, tutti::detail::fpga_nic::header const& h, std::span<std::byte const> payload) {
+    bool send(address to, tutti::detail::udp::header const& h, std::span<std::byte const> payload) {
       return (of.says != nullptr && !of.says(rank, {h, payload})) || base::port::send(to, h, payload);
     }
     template <class F>
     std::size_t drain(F f) {
       return base::port::drain([&](address from, std::span<std::byte const> bytes, bool congested) {
         packet p;
-        if (of.hears == nullptr || (tutti::detail::fpga_nic::parse(bytes, p) && of.hears(rank, p))) {
+        if (of.hears == nullptr || (tutti::detail::udp::parse(bytes, p) && of.hears(rank, p))) {
           f(from, bytes, congested);
         }
       });
@@ -281,15 +281,15 @@ BOOST_AUTO_TEST_CASE(a_group_that_ceases_to_hear_is_served_rank_by_rank) {
 }
 
 BOOST_AUTO_TEST_CASE(packets_that_are_none_of_the_job_s_do_no_harm) {
-  namespace nic = tutti::detail::fpga_nic;
+  namespace udp = tutti::detail::udp;
   network net(4, {});  // the last port is that of no rank
   std::atomic<bool> done = false;
   std::thread outsider([&] {
-    nic::in_process_port port(net, 4);
-    nic::header heard{.kind = kind::share, .operation = tutti::network_operation::copy, .workers = 3};
+    udp::in_process_port port(net, 4);
+    udp::header heard{.kind = kind::share, .operation = tutti::network_operation::copy, .workers = 3};
     network::datagrams forged;
     forged.room.resize(1);
-    auto const say = [&](std::uint32_t as, std::uint32_t to, nic::header const& h, std::span<std::byte const> payload) {
+    auto const say = [&](std::uint32_t as, std::uint32_t to, udp::header const& h, std::span<std::byte const> payload) {
       auto& one = *forged.next();
       one.at = to;
       one.size = static_cast<std::uint16_t>(net.seal().write(h, payload, one.bytes.data()));
@@ -301,7 +301,7 @@ BOOST_AUTO_TEST_CASE(packets_that_are_none_of_the_job_s_do_no_harm) {
       // In the name of a rank of this job, about packets far off; or else of other calls.
       std::array<std::byte, 300> payload;
       payload.fill(static_cast<std::byte>(k * 31));
-      nic::header h = heard;
+      udp::header h = heard;
       h.sequence = k * 2654435761U;
       h.slot = static_cast<std::uint16_t>(k % 9);
       h.worker = static_cast<std::uint8_t>(k % 3);
@@ -312,12 +312,12 @@ BOOST_AUTO_TEST_CASE(packets_that_are_none_of_the_job_s_do_no_harm) {
       // In its own name what it hears, with other elements; for the packet after, of another job.
       port.drain([&](auto const&, std::span<std::byte const> bytes, bool) {
         packet p;
-        if (nic::parse(bytes, p) && p.head.kind == kind::share && p.head.length != 0) {
+        if (udp::parse(bytes, p) && p.head.kind == kind::share && p.head.length != 0) {
           heard = p.head;
           std::vector<std::byte> wrong(p.payload.begin(), p.payload.end());
           wrong.front() ^= std::byte{0xff};
           port.send(network::group, heard, wrong);
-          nic::header other = heard;
+          udp::header other = heard;
           ++other.job;
           ++other.sequence;
           port.send(network::group, other, wrong);
@@ -540,7 +540,7 @@ namespace {
 struct members {
   static constexpr std::uint32_t nonce = 99;
   static constexpr std::uint32_t fingerprint = 7;
-  using member = tutti::detail::multicast::member<tutti::detail::fpga_nic::in_process_port>;
+  using member = tutti::detail::multicast::member<tutti::detail::udp::in_process_port>;
   using part = tutti::helper_part;
 
   /// @param size ranks of the group, of which 0 to `taking` - 1 take part
@@ -573,7 +573,7 @@ struct members {
   std::size_t bytes;
   std::vector<tutti::helper_worker> workers;
   std::vector<std::vector<std::byte>> places;
-  std::deque<tutti::detail::fpga_nic::in_process_port> ports;
+  std::deque<tutti::detail::udp::in_process_port> ports;
   std::deque<member> ranks;
   tutti::time_point now{1s};
 };
@@ -616,14 +616,14 @@ BOOST_AUTO_TEST_CASE(a_rank_that_begins_late_is_no_long_way_off) {
 BOOST_AUTO_TEST_CASE(a_silent_rank_is_asked_whatever_others_say) {
   members all(3, 3, 10);
   all.begin(0);
-  tutti::detail::fpga_nic::header const lacks{.kind = kind::progress,
-                                              .operation = tutti::network_operation::copy,
-                                              .job = members::nonce,
-                                              .sequence = 0U - 100U,
-                                              .fingerprint = members::fingerprint,
-                                              .length = 1,
-                                              .worker = 1,
-                                              .workers = 3};
+  tutti::detail::udp::header const lacks{.kind = kind::progress,
+                                         .operation = tutti::network_operation::copy,
+                                         .job = members::nonce,
+                                         .sequence = 0U - 100U,
+                                         .fingerprint = members::fingerprint,
+                                         .length = 1,
+                                         .worker = 1,
+                                         .workers = 3};
   std::byte const first{1};
   for (int k = 0; k < 100; ++k) {
     all.now += 1ms;

@@ -13,7 +13,7 @@
 namespace {
 
 using namespace std::chrono_literals;
-using network = tutti::detail::fpga_nic::in_process_medium;
+using network = tutti::detail::udp::in_process_medium;
 
 struct world {
   using transport = tutti::udp_multicast<tutti::loopback, tutti::detail::multicast::in_process_link>;

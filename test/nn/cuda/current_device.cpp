@@ -154,8 +154,8 @@ cudnnStatus_t cudnnSetStream(cudnnHandle_t h, cudaStream_t s) {
 namespace {
 
 namespace nn = tutti::nn;
-using nn::detail::cuda::event;
-using nn::detail::cuda::memory_and_order;
+using nn::detail::runtime::event;
+using nn::detail::runtime::memory_and_order;
 
 /// Throws if a function of CUDA fails. @returns whether all is of the device, and has run
 [[nodiscard]] bool use(memory_and_order& gpu, event& loaded) {
@@ -201,11 +201,11 @@ struct owner {
 
 BOOST_AUTO_TEST_CASE(a_device_is_the_current_one_for_a_while) {
   {
-    tutti::detail::cuda::current_device const outer(1);
+    tutti::detail::runtime::current_device const outer(1);
     BOOST_TEST(current == 1);
     {
-      tutti::detail::cuda::current_device const same(1);
-      tutti::detail::cuda::current_device const inner(0);
+      tutti::detail::runtime::current_device const same(1);
+      tutti::detail::runtime::current_device const inner(0);
       BOOST_TEST(current == 0);
     }
     BOOST_TEST(current == 1);
@@ -230,7 +230,7 @@ BOOST_AUTO_TEST_CASE(another_device_is_the_current_one) {
 
 BOOST_AUTO_TEST_CASE(libraries_have_handles_of_the_device) {
   {
-    std::optional<nn::detail::cuda::math> gpu(std::in_place, 1, nn::precision::float32);
+    std::optional<nn::detail::runtime::math> gpu(std::in_place, 1, nn::precision::float32);
     cudaSetDevice(0);
     std::array<std::byte, 64> rows{};
     std::array<float, 6> gradients{};

@@ -9,7 +9,7 @@
 
 namespace {
 
-using cuda_math = tutti::nn::detail::cuda::math;
+using cuda_math = tutti::nn::detail::runtime::math;
 static_assert(tutti::nn::detail::device::device_math<cuda_math>);
 
 [[nodiscard]] int devices() {

@@ -55,7 +55,7 @@ BEGIN {
 
   vendor("^boost/", "^tutti/asio\\.hpp$")
   vendor("^(xtensor|xtensor-blas|xtl)/|^(cblas|zlib)\\.h$", "^tutti/nn/")
-  vendor("^dnnl\\.(h|hpp)$", "^tutti/nn/detail/(convolution|product)/onednn\\.hpp$")
+  vendor("^dnnl\\.(h|hpp)$", "^tutti/nn/detail/(convolution|products)/onednn\\.hpp$")
   vendor("^nlohmann/", "^tutti/(nn/report|trace)/json[./_]")
   vendor("^openssl/", "^tutti/detail/tls/")
   vendor("^infiniband/", "^tutti/verbs/detail/")
@@ -95,6 +95,7 @@ BEGIN {
 }
 
 FNR == 1 { files_read[FILENAME] }
+/^namespace tutti::inline / { opened[FILENAME] = opened[FILENAME] $0 " " }
 /^[ \t]*#[ \t]*define/ { own[FILENAME " " $2] }
 /^[ \t]*#[ \t]*(if|elif)/ {
   line = $0
@@ -171,6 +172,15 @@ END {
     if (f in stands_on || f == language || f == "tutti/version.hpp" || f ~ /\.ipp$/) continue
     printf "%s: it includes nothing of tutti, so it must include <%s>\n", f, language
     ++violations
+  }
+  # A room is a namespace. Instantiations stand in that of their templates.
+  for (f in opened) {
+    room = f
+    sub(/\/[^\/]*$/, "", room)
+    if (room !~ /\/detail(\/|$)/ || room ~ /\/instances$/) continue
+    sub(/\/detail$/, "", room)
+    sub(/.*\//, "", room)
+    if (opened[f] !~ ("(::|inline )" room "( |::)")) { printf "%s: its namespace has not the name of its folder, %s\n", f, room; ++violations }
   }
   # Everything that the umbrella reaches, and what it must not reach.
   queue = "tutti/tutti.hpp"

@@ -12,7 +12,7 @@ namespace tutti::inline v0_1_0::cuda {
 /// Thread safety: any thread.
 [[nodiscard]] inline int devices() {
   int count = 0;
-  detail::cuda::examine(cudaGetDeviceCount(&count), [] { return std::string("looking for devices of CUDA"); });
+  detail::runtime::examine(cudaGetDeviceCount(&count), [] { return std::string("looking for devices of CUDA"); });
   return count;
 }
 

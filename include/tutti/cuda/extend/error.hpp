@@ -41,7 +41,7 @@ class error : public std::runtime_error {
 
 }  // namespace tutti::cuda
 
-namespace tutti::inline v0_1_0::detail::cuda {
+namespace tutti::inline v0_1_0::detail::runtime {
 
 /// Throws a tutti::cuda::error if a call of CUDA has failed; `doing` says in words what it was to do.
 template <class Doing>
@@ -52,4 +52,4 @@ void examine(cudaError_t code, Doing const& doing) {
   }
 }
 
-}  // namespace tutti::detail::cuda
+}  // namespace tutti::detail::runtime

@@ -16,8 +16,8 @@ class stream {
  public:
   /// A new one, which does not wait for the default stream. @throws cuda::error
   stream() : is_own_(true) {
-    detail::cuda::examine(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking),
-                          [] { return std::string("making a stream of CUDA"); });
+    detail::runtime::examine(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking),
+                             [] { return std::string("making a stream of CUDA"); });
   }
   /// One of the caller's, which outlives this.
   explicit stream(cudaStream_t s) noexcept : stream_(s) {}
@@ -42,7 +42,8 @@ class stream {
 
   /// Blocks until all that is in it has run. @throws cuda::error if some of it failed
   void wait() const {
-    detail::cuda::examine(cudaStreamSynchronize(stream_), [] { return std::string("waiting for a stream of CUDA"); });
+    detail::runtime::examine(cudaStreamSynchronize(stream_),
+                             [] { return std::string("waiting for a stream of CUDA"); });
   }
 
  private:

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline base {
 
 /// A counted reference to something that can be held and let go: it ends with the last one.
 template <class Source>
@@ -46,4 +46,4 @@ class counted {
   Source* source_ = nullptr;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::base

@@ -5,7 +5,7 @@
 
 #include <concepts>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline base {
 
 /// An integer as another type. On some platforms that is the same type, and a static_cast would be called useless.
 template <std::integral To, std::integral From>
@@ -17,4 +17,4 @@ template <std::integral To, std::integral From>
   }
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::base

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline base {
 
 /// A part of a message: a text, a number, or what puts itself in words.
 class message_part {
@@ -52,7 +52,7 @@ using message_parts = std::initializer_list<message_part>;
 [[nodiscard, gnu::cold]] TUTTI_DECL std::string message(message_parts parts);
 [[gnu::cold]] TUTTI_DECL void append(std::string& text, message_parts parts);
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::base
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/detail/base/message.ipp>

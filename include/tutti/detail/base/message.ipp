@@ -7,7 +7,7 @@
 
 #include <bit>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline base {
 
 TUTTI_DECL void message_part::append_text(std::string& text, void const* of, std::uint64_t which) {
   text.append(static_cast<char const*>(of), integer_cast<std::size_t>(which));
@@ -48,4 +48,4 @@ TUTTI_DECL std::string message(message_parts parts) {
   return text;
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::base

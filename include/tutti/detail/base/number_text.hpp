@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline base {
 
 // Numbers in text that programs read, and in messages. A program may call setlocale, or std::locale::global, at any
 // time; printf, strtod and streams then write and read commas. These functions do not depend on the locale.
@@ -67,7 +67,7 @@ class word_reader {
   bool good_ = true;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::base
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/detail/base/number_text.ipp>

@@ -5,7 +5,7 @@
 
 #include <charconv>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline base {
 
 inline constexpr std::size_t longest_real = 400;  // 309 digits before the point, and what a caller asks for behind it
 
@@ -35,4 +35,4 @@ TUTTI_DECL bool read_digits(std::string_view text, unsigned base, std::uint64_t 
   return !text.empty();
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::base

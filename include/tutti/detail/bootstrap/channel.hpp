@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
 /// What a frame means. The same numbers in every program that meets at one place.
 enum class bootstrap_frame_kind : std::uint32_t {
@@ -73,7 +73,7 @@ class channel {
   std::size_t written_ = 0;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::bootstrap
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/detail/bootstrap/channel.ipp>

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
 /// What a frame begins with.
 struct frame_head {
@@ -97,4 +97,4 @@ TUTTI_DECL io channel::receive(bootstrap_frame& to, std::uint64_t limit, time_po
   }
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::bootstrap

@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
 /// A forked process, and the duty to bury it: destroying one that still runs kills it and waits.
 class child {
@@ -66,7 +66,7 @@ class child {
   bool known_ = false;  ///< the system has told how it ended
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::bootstrap
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/detail/bootstrap/child.ipp>

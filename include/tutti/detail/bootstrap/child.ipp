@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
 /// Writes what this program has printed, so that it comes before what the child prints. A stream whose lock another
 /// thread holds is left out: that thread may be held up for long, by a pipe that nobody reads.
@@ -98,4 +98,4 @@ TUTTI_DECL std::string child::end_text() const {
   return "exited with status " + std::to_string(status());
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::bootstrap

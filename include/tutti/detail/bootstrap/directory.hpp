@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
 /// The contents of a file of at most `most` bytes; nothing, and errno, if it cannot be read or is longer (EFBIG).
 [[nodiscard]] TUTTI_DECL std::optional<std::string> read_file(std::string const& path, std::size_t most);
@@ -63,7 +63,7 @@ class directory {
   descriptor root_;  ///< the place
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::bootstrap
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/detail/bootstrap/directory.ipp>

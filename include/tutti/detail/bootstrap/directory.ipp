@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
 /// Reads a file to its end, or says by errno why not: EFBIG, it is longer than `most` bytes.
 TUTTI_DECL std::optional<std::string> read_to_end(descriptor const& file, std::size_t most) {
@@ -206,4 +206,4 @@ TUTTI_DECL void directory::refuse(std::string const& path, std::string const& wh
   throw error(failure::join, "'" + path + "' is not safe to meet in: " + why + "; " + remedy);
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::bootstrap

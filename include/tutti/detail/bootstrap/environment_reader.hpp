@@ -6,14 +6,14 @@
 
 #include <string>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
 /// Reads other variables than those of the process: "NAME=value" each, null at the end, as in `environ`.
 /// @param parent the number of the parent process
 /// @param host the name of the host
 [[nodiscard]] TUTTI_DECL environment read_environment(char const* const* variables, long parent, std::string host);
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::bootstrap
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/detail/bootstrap/environment_reader.ipp>

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
 /// Reads what a launcher says.
 class environment_reader {
@@ -349,4 +349,4 @@ TUTTI_DECL environment read_environment(char const* const* variables, long paren
   return environment_reader(variables, parent, std::move(host)).read();
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::bootstrap

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
 /// The name of the folder in which the ranks of a job meet: no other program has one of it, and no other user or job.
 [[nodiscard]] TUTTI_DECL std::string meeting_folder(std::string_view job);
@@ -57,7 +57,7 @@ class file_rendezvous {
   owned<meeting> meeting_;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::bootstrap
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/detail/bootstrap/file_rendezvous.ipp>

@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
 TUTTI_DECL std::string meeting_folder(std::string_view job) {
   std::uint64_t hash = 14695981039346656037U;  // FNV-1a
@@ -508,4 +508,4 @@ TUTTI_DECL std::vector<std::string> file_rendezvous::exchange(std::string_view m
   return meeting_->exchange(mine);
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::bootstrap

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
 /// One member of a list of hosts.
 struct host_entry {
@@ -47,7 +47,7 @@ class host_list {
 /// @throws error(failure::join)
 [[nodiscard]] TUTTI_DECL host_list read_hosts(std::string const& path);
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::bootstrap
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/detail/bootstrap/hosts.ipp>

@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <utility>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
 /// How the entries of a list of hosts are read.
 struct host_entry_text {
@@ -116,4 +116,4 @@ TUTTI_DECL host_list read_hosts(std::string const& path) {
   return host_list(*text, path);
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::bootstrap

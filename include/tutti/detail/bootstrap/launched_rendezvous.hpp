@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
 class tcp_rendezvous;
 class file_rendezvous;
@@ -51,7 +51,7 @@ class launched_rendezvous {
   owned<file_rendezvous> file_;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::bootstrap
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/detail/bootstrap/launched_rendezvous.ipp>

@@ -6,7 +6,7 @@
 #include <tutti/detail/bootstrap/tcp_rendezvous.hpp>
 #include <tutti/detail/net/address.hpp>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
 TUTTI_DECL launched_rendezvous::launched_rendezvous(environment const& e)
     : rank_(e.rank), size_(e.size), one_host_(e.local_size == e.size), interface_(e.network_interface), node_(e.node) {
@@ -41,4 +41,4 @@ TUTTI_DECL std::vector<std::string> launched_rendezvous::refused() const {
   return tcp_ ? tcp_->refused() : file_ ? file_->refused() : std::vector<std::string>();
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::bootstrap

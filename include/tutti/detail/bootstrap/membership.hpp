@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
 /// What a member has to know to find the others.
 struct membership {
@@ -71,7 +71,7 @@ class roll_call {
   rank_type present_ = 0;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::bootstrap
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/detail/bootstrap/membership.ipp>

@@ -8,7 +8,7 @@
 
 #include <utility>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
 TUTTI_DECL membership with_finite_patience(membership me) {
   me.patience = finite_patience(me.patience);
@@ -89,4 +89,4 @@ TUTTI_DECL void roll_call::fail(std::string const& what, std::vector<rank_type> 
   throw error(failure::join, "the world did not come together: " + what).between(no_rank, std::move(at_fault));
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::bootstrap

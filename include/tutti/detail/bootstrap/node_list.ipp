@@ -3,7 +3,7 @@
 
 #include <tutti/detail/bootstrap/node_list.hpp>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
 /// A reader of the names in a list of nodes.
 struct node_list_text {
@@ -76,4 +76,4 @@ TUTTI_DECL std::optional<std::string> first_node(std::string_view text, std::siz
   return first;
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::bootstrap

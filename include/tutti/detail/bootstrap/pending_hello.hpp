@@ -7,7 +7,7 @@
 
 #include <string>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
 /// A connection that was accepted and is to present itself by a frame of kind `hello`.
 struct pending_hello {
@@ -32,4 +32,4 @@ struct pending_hello {
   }
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::bootstrap

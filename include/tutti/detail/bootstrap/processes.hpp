@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
 /// The rendezvous of a rank that is a forked process: asks its parent. Used by one thread at a time.
 class process_rendezvous {
@@ -141,7 +141,7 @@ template <class F>
   return out;
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::bootstrap
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/detail/bootstrap/processes.ipp>

@@ -11,7 +11,7 @@
 #include <cerrno>
 #include <utility>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
 TUTTI_DECL std::vector<std::string> process_rendezvous::exchange(std::string_view mine) {
   bootstrap_frame answer;
@@ -203,4 +203,4 @@ TUTTI_DECL void process_world::answer() {
   collecting_ = false;
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::bootstrap

@@ -12,7 +12,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
 /// Bytes that mean the same in another process: no pointer, no view of memory.
 template <class T>
@@ -67,4 +67,4 @@ template <returnable R>
   }
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::bootstrap

@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
 /// The side that waits for the others, and decides which are in.
 class shrink_host {
@@ -258,4 +258,4 @@ class shrink_host {
   time_point watches_ = (time_point::max)();  ///< when listeners are tried again that could not be
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::bootstrap

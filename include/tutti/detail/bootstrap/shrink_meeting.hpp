@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
 /// One member's part in finding the others again when some are gone: a listener that it keeps from the
 /// beginning, and the addresses of all others'. A listener closes with its owner, however that ends, so the system
@@ -75,7 +75,7 @@ class shrink_listener {
   descriptor socket_;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::bootstrap
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/detail/bootstrap/shrink_meeting.ipp>

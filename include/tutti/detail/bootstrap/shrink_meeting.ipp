@@ -13,7 +13,7 @@
 #include <cerrno>
 #include <utility>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
 TUTTI_DECL shrink_meeting::shrink_meeting(rank_type rank, descriptor listener, std::vector<net::address> places,
                                           std::string world)
@@ -128,4 +128,4 @@ TUTTI_DECL shrink_meeting shrink_listener::meeting(rank_type rank, std::vector<s
   return {rank, std::move(socket_), std::move(places), std::move(world)};
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::bootstrap

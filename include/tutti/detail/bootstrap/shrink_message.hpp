@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
 /// What a member says when it comes to a shrink meeting, and what the host says when it has decided.
 struct shrink_message {
@@ -33,7 +33,7 @@ struct shrink_message {
   [[nodiscard]] bool leaves_out(shrink_message const& other) const noexcept;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::bootstrap
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/detail/bootstrap/shrink_message.ipp>

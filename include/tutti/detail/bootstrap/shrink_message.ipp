@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
 TUTTI_DECL std::string shrink_message::text() const {
   packer p;
@@ -41,4 +41,4 @@ TUTTI_DECL bool shrink_message::leaves_out(shrink_message const& other) const no
   return world == other.world && !counts(other.rank);
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::bootstrap

@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
 // A notice is a hello at the listener of a member that does not count that member: a group has left it out, and goes
 // on. The member's system keeps the notice, also while the member is stopped and after the group has ended. So a member
@@ -33,7 +33,7 @@ TUTTI_DECL void leave_notices(shrink_message const& group, std::vector<rank_type
 /// The failure of a member that has been left out.
 [[nodiscard]] TUTTI_DECL rank_failure left_out(rank_type rank);
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::bootstrap
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/detail/bootstrap/shrink_notice.ipp>

@@ -16,7 +16,7 @@
 #include <string>
 #include <utility>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
 TUTTI_DECL void leave_notices(shrink_message const& group, std::vector<rank_type> const& left_out,
                               std::vector<net::address> const& places) {
@@ -93,4 +93,4 @@ TUTTI_DECL rank_failure left_out(rank_type rank) {
           {rank}};
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::bootstrap

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
 /// The rendezvous of those that are left of a world, over the lines between the lowest of them and each other. If
 /// another one goes meanwhile, its exchanges fail on all. Used by one thread at a time.
@@ -48,7 +48,7 @@ class survivors {
   std::string host_;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::bootstrap
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/detail/bootstrap/survivors.ipp>

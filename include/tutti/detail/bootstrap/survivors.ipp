@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
 TUTTI_DECL survivors::survivors(rank_type me, std::vector<rank_type> members, std::vector<channel> lines,
                                 duration patience)
@@ -79,4 +79,4 @@ TUTTI_DECL std::vector<std::string> survivors::ask(std::string_view mine) {
   throw error(why.kind, why.text).between(members_[rank_], why.at_fault);
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::bootstrap

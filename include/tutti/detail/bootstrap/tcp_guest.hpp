@@ -20,7 +20,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
 /// Comes to rank 0.
 class tcp_guest final : public tcp_side {
@@ -140,4 +140,4 @@ class tcp_guest final : public tcp_side {
   channel line_;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::bootstrap

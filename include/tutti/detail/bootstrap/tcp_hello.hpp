@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
 /// How a member presents itself to rank 0.
 struct tcp_hello {
@@ -26,7 +26,7 @@ struct tcp_hello {
   [[nodiscard]] bool decode(std::string_view bytes);
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::bootstrap
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/detail/bootstrap/tcp_hello.ipp>

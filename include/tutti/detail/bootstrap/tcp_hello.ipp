@@ -4,7 +4,7 @@
 #include <tutti/detail/bootstrap/tcp_hello.hpp>
 #include <tutti/extend/packing.hpp>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
 TUTTI_DECL std::string tcp_hello::encode() const {
   return packer().number(version).number(rank).number(size).text(job).text(detail::encode(process)).take();
@@ -18,4 +18,4 @@ TUTTI_DECL bool tcp_hello::decode(std::string_view bytes) {
   return detail::decode(u.text(), process) && u.done() && known;
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::bootstrap

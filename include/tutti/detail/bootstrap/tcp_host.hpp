@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
 /// Takes the hellos, then serves exchanges over the same connections. Rank 0's own thread does that, inside the calls;
 /// nothing is served between them.
@@ -324,4 +324,4 @@ class tcp_host final : public tcp_side {
   std::string reach_;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::bootstrap

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
 class tcp_side;  // rank 0's, or that of the others
 
@@ -54,7 +54,7 @@ class tcp_rendezvous {
   owned<tcp_side> side_;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::bootstrap
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/detail/bootstrap/tcp_rendezvous.ipp>

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <utility>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
 /// Listens at the port where rank 0 is to serve.
 /// @throws error(failure::join) that names both if another process is rank 0 there
@@ -66,4 +66,4 @@ TUTTI_DECL std::vector<std::string> tcp_rendezvous::refused() const {
   return side_->refused();
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::bootstrap

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
 /// One side of a rendezvous at a port of rank 0's host.
 class tcp_side {
@@ -22,4 +22,4 @@ class tcp_side {
   [[nodiscard]] virtual std::vector<std::string> refused() const { return {}; }
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::bootstrap

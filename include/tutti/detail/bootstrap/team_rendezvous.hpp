@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
 /// The rendezvous of threads of several processes: those of process 0 have the first ranks, and so on. A
 /// process may have any number of threads. Thread 0 of each speaks with the other processes.
@@ -97,4 +97,4 @@ class team_rendezvous {
   std::string node_;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::bootstrap

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
 /// Where the threads of one world meet. Thread-safe.
 class thread_meeting {
@@ -121,7 +121,7 @@ template <class F>
   return ends;
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::bootstrap
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/detail/bootstrap/threads.ipp>

@@ -6,7 +6,7 @@
 #include <tutti/detail/core/deadline.hpp>
 #include <tutti/extend/error.hpp>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
 TUTTI_DECL thread_meeting::thread_meeting(rank_type size, duration patience)
     : patience_(finite_patience(patience)), seats_(size) {}
@@ -82,4 +82,4 @@ TUTTI_DECL void thread_meeting::break_up(std::string const& why, std::vector<ran
   }
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::bootstrap

@@ -15,7 +15,7 @@
 
 /// The arguments that operators take, described once for each operator, and the sentence for each argument that none of
 /// its overloads takes.
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline collective {
 
 /// In place of an element type: any one, and the one that the argument of any type has.
 struct any_element;
@@ -346,4 +346,4 @@ using barrier_calls = calls_of<meeting, false, form<form<>>>;
 using send_calls = calls_of<op::transfer, true, form<form<reads<any_element>, rank_argument>>>;
 using recv_calls = calls_of<op::transfer, false, form<form<writes<any_element>, rank_argument>>>;
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::collective

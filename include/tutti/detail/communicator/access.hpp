@@ -3,7 +3,7 @@
 
 #include <tutti/detail/communicator/rank_state.hpp>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline communicator {
 
 /// Opens a communicator to the library: operations that are under way, numbers of flows and messages, progress, and the
 /// event loop that drives it. Users have no use for them, so `communicator` does not show them.
@@ -17,4 +17,4 @@ struct access {
   }
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::communicator

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline communicator {
 
 /// The members of a transport that cold code calls, as pointers; see `any_transport`.
 struct transport_calls {
@@ -66,7 +66,7 @@ struct transport_calls {
 class any_transport {
  public:
   /// @pre it outlives this; it may be made later
-  template <transport Transport>
+  template <tutti::transport Transport>
   explicit any_transport(Transport& of) noexcept : any_transport(&of, calls_of<Transport>) {}
   any_transport(void* of, transport_calls const& calls) noexcept : of_(of), calls_(&calls) {}
 
@@ -110,4 +110,4 @@ class any_transport {
   transport_calls const* calls_;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::communicator

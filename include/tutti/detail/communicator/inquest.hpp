@@ -8,7 +8,7 @@
 #include <tutti/extend/message.hpp>
 #include <tutti/extend/time.hpp>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline communicator {
 
 struct rank_state;
 
@@ -69,7 +69,7 @@ class inquest {
   time_point not_before_;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::communicator
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/detail/communicator/inquest.ipp>

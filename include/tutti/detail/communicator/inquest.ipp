@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline communicator {
 
 TUTTI_DECL inquest::inquest(rank_state const& here, flow on)
     : rank_(here.rank),
@@ -101,4 +101,4 @@ TUTTI_DECL void inquest::close(rank_type first) {
   not_before_ = transport_.now() + 2 * settling;
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::communicator

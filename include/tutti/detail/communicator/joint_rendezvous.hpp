@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline communicator {
 
 struct rank_state;
 
@@ -181,7 +181,7 @@ using joint_of_hosts = joint_rendezvous<false, true, void>;
 template <class Transport>
 using joint_of_part = joint_rendezvous<false, requires(Transport const& t) { t.local_host(); }, Transport>;
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::communicator
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/detail/communicator/joint_rendezvous.ipp>

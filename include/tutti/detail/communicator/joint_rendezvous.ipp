@@ -8,7 +8,7 @@
 
 #include <utility>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline communicator {
 
 TUTTI_DECL std::string joint_text(std::string_view said) {
   return std::string("+").append(said);
@@ -87,4 +87,4 @@ TUTTI_DECL void joint_meeting::fail() {
   throw_joint_failure(all, numbers());
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::communicator

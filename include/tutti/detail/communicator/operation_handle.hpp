@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline communicator {
 
 /// Owns an operation that has been started, until its result has been fetched. An operation that loses its owner before
 /// it is complete is given up.
@@ -50,4 +50,4 @@ class operation_handle {
   untyped_operation* operation_ = nullptr;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::communicator

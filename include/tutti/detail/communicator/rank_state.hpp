@@ -24,7 +24,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline communicator {
 
 /// What a rank says when the members of a communicator meet: the name that rank 0's is known by from now on, how it
 /// lays out memory, the cores that it may run on, and which process it is.
@@ -198,7 +198,7 @@ class step_mark {
   rank_state& rank_;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::communicator
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/detail/communicator/rank_state.ipp>

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline communicator {
 
 TUTTI_DECL std::string introduction(std::string const& name, std::string const& role) {
   return message({name, "\n", machine_kind(), "\n", core_set::of_thread().text(), "\n", encode(this_member(role))});
@@ -311,4 +311,4 @@ TUTTI_DECL error rank_state::report(failure kind, std::string_view text, call co
   return {{kind, name, std::move(operation), number.sequence, step, rank, std::move(at_fault)}, said};
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::communicator

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline communicator {
 
 struct rank_state;  // whose header defines the members of `relative`
 
@@ -52,4 +52,4 @@ class relative {
   std::uint64_t noted_at_ = 0;  ///< the number of operations of this communicator that had been started then
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::communicator

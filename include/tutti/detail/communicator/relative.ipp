@@ -7,7 +7,7 @@
 
 #include <atomic>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline communicator {
 
 /// The members that there are now, a list. It ends with the last of them.
 class relative::family {
@@ -103,4 +103,4 @@ TUTTI_DECL tutti::fault relative::translated(tutti::fault const& why, relative c
   return named ? f : tutti::fault{failure::cancelled, here_.rank, here_.rank, 0, 0, true};
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::communicator

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline communicator {
 
 class inquest;
 class operation_pool;
@@ -379,7 +379,7 @@ inline void untyped_operation::retire_if_unused() noexcept {
   }
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::communicator
 
 // A rank's state has a list of operations, and their members need that state: its header includes their definitions.
 #ifndef TUTTI_SEPARATE_COMPILATION

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline communicator {
 
 TUTTI_DECL untyped_operation::untyped_operation(rank_state& rank, functions const& table, operation_pool* pool)
     : functions_(&table), pool_(pool), rank_(rank) {}
@@ -283,4 +283,4 @@ TUTTI_DECL void untyped_operation::abandon_given_up() {
   abandon(rank_.explain(own_fault(), call_, number_, step_number()));
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::communicator

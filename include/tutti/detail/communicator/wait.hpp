@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline communicator {
 
 struct rank_state;
 
@@ -48,7 +48,7 @@ TUTTI_DECL waited wait_in_naps(rank_state& world, wait_target const& what, durat
 /// `inquire`. A transport that waits by itself is left to it from the start.
 TUTTI_DECL waited wait(rank_state& world, wait_target const& what, duration limit);
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::communicator
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/detail/communicator/wait.ipp>

@@ -10,7 +10,7 @@
 #include <poll.h>
 #include <sched.h>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline communicator {
 
 /// Tells the processor that this is a waiting loop.
 inline void relax() noexcept {
@@ -165,4 +165,4 @@ TUTTI_DECL waited wait(rank_state& world, wait_target const& what, duration limi
   return wait_in_naps(world, what, limit);
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::communicator

@@ -6,7 +6,7 @@
 #include <exception>
 #include <pthread.h>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline core {
 
 /// True in a handler that has caught what pthread_cancel and pthread_exit unwind a thread by, which is no exception of
 /// C++. The handler must throw it again.
@@ -63,4 +63,4 @@ class uncancelled {
   bool silent_;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::core

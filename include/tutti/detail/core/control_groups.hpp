@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline core {
 
 /// One of the kernel's short files of words and numbers; empty if it cannot be read.
 class kernel_file {
@@ -43,7 +43,7 @@ struct group_visit {
 TUTTI_DECL void for_each_group(std::string const& groups, std::string const& mounted, std::string_view controller,
                                group_visit const& visit);
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::core
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/detail/core/control_groups.ipp>

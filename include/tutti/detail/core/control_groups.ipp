@@ -9,7 +9,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline core {
 
 TUTTI_DECL kernel_file::kernel_file(std::string const& path) {
   descriptor const file([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); });
@@ -64,4 +64,4 @@ TUTTI_DECL void for_each_group(std::string const& groups, std::string const& mou
   }
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::core

@@ -10,7 +10,7 @@
 #include <sys/types.h>
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline core {
 
 /// The cores of a host that a thread may run on (taskset, Slurm, cpusets). Several threads have those that one of them
 /// may run on.
@@ -41,7 +41,7 @@ class core_set {
 /// for_each_group
 [[nodiscard]] TUTTI_DECL std::size_t cores_of_groups(std::string const& groups, std::string const& mounted);
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::core
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/detail/core/core_set.ipp>

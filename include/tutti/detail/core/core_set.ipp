@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline core {
 
 TUTTI_DECL core_set core_set::of_thread(::pid_t thread) {
   core_set all;
@@ -123,4 +123,4 @@ TUTTI_DECL std::size_t cores_of_groups(std::string const& groups, std::string co
   return integer_cast<std::size_t>(least);
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::core

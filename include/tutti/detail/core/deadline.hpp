@@ -4,7 +4,7 @@
 #include <tutti/extend/expects.hpp>
 #include <tutti/extend/time.hpp>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline core {
 
 /// A deadline, or a limit to a wait, as a caller gives it.
 /// @throws precondition_error if it is negative: the difference of two times, perhaps, and certainly no deadline
@@ -19,4 +19,4 @@ constexpr duration expect_deadline(duration d) {
   constexpr duration year = std::chrono::hours(24 * 365);
   return expect_deadline(patience) < year ? patience : year;
 }
-}  // namespace tutti::detail
+}  // namespace tutti::detail::core

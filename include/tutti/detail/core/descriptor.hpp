@@ -19,7 +19,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline core {
 
 /// Owns a file descriptor. Moves, does not copy; closes at the end. It belongs to the process that made it: a forked
 /// child does not inherit it, and has none in its place. `release` gives it up as one that a child does inherit.
@@ -139,7 +139,7 @@ template <class Byte = std::byte const>
   return {reinterpret_cast<Byte*>(text.data()), text.size()};
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::core
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/detail/core/descriptor.ipp>

@@ -8,7 +8,7 @@
 #include <csignal>
 #include <cstring>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline core {
 
 TUTTI_DECL void descriptor::reset() noexcept {
   if (int const old = release(); old >= 0) {
@@ -234,4 +234,4 @@ TUTTI_DECL std::string describe_write_error(int code) {
                           : "");
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::core

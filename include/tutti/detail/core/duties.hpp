@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <poll.h>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline core {
 
 class duties;
 
@@ -115,7 +115,7 @@ class duties {
   std::size_t armed_ = 0;  ///< handles in use; the first is the waiting communicator's own
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::core
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/detail/core/duties.ipp>

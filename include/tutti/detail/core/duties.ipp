@@ -9,7 +9,7 @@
 #include <sched.h>
 #include <utility>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline core {
 
 /// Held while a thread ends, or reaches for what is another thread's: so that thread is there.
 class duties::between_threads {
@@ -229,4 +229,4 @@ TUTTI_DECL void duties::forget() noexcept {
   unlock();
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::core

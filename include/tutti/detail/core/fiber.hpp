@@ -30,7 +30,7 @@ struct __cxa_eh_globals;
 extern "C" __cxa_eh_globals* __cxa_get_globals() noexcept;
 }  // namespace __cxxabiv1
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline core {
 
 /// A function with a stack of its own, which may stop in the middle and go on later. The function that resumes it
 /// waits until it suspends itself or ends. Not thread-safe; resumed by one thread, always the same.
@@ -152,4 +152,4 @@ class fiber {
   std::size_t outer_bytes_ = 0;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::core

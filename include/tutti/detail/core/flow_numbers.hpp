@@ -7,7 +7,7 @@
 #include <array>
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline core {
 
 /// Gives the operations of a communicator their flows. Every rank starts the same operations in
 /// the same order, so every rank numbers them alike; flow s runs on lane s modulo collective_lanes
@@ -56,4 +56,4 @@ class transfer_numbers {
   std::vector<std::uint64_t> ended_;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::core

@@ -5,7 +5,7 @@
 
 #include <sys/mman.h>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline core {
 
 /// The heap as a memory_source. Large buffers ask the system for huge pages.
 class heap_memory : public memory_source {
@@ -37,4 +37,4 @@ class heap_memory : public memory_source {
   }
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::core

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <pthread.h>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline core {
 
 /// Keeps what a process has open from being inherited by its forks. A helper that a rank forks - a data loader, a
 /// shell that has not become its program yet - would otherwise hold the rank's sockets open, and peers would not see
@@ -42,7 +42,7 @@ class inheritance {
   inline static std::atomic<std::uint32_t> generation_{0};
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::core
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/detail/core/inheritance.ipp>

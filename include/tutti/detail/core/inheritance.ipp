@@ -7,7 +7,7 @@
 #include <bit>
 #include <unistd.h>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline core {
 
 /// A bit for each descriptor that the child of a fork closes.
 struct refused_descriptors {
@@ -43,4 +43,4 @@ TUTTI_DECL void inheritance::close_all() noexcept {
   }
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::core

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <pthread.h>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline core {
 
 /// Threads that are waited for on every way out of their scope. The standard's are behind -fexperimental-library in
 /// libc++, and <thread> takes 0.1 s to parse.
@@ -43,7 +43,7 @@ class joined_threads {
   std::size_t size_ = 0;  ///< how many of them have been started
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::core
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/detail/core/joined_threads.ipp>

@@ -6,7 +6,7 @@
 
 #include <system_error>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline core {
 
 TUTTI_DECL joined_threads::~joined_threads() {
   uncancelled const while_joining;
@@ -29,4 +29,4 @@ TUTTI_DECL void joined_threads::start(body_call call, void const* body) {
   ++size_;
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::core

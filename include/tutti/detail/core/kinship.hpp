@@ -6,7 +6,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline core {
 
 /// What the communicators of one rank that come of one world have in common: one value, made when it is first asked
 /// for, gone with the last of them. Copies share it; one that is new is of no world yet.
@@ -58,4 +58,4 @@ class kinship {
   counted<kept> kept_;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::core

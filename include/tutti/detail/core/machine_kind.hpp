@@ -6,7 +6,7 @@
 #include <bit>
 #include <string_view>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline core {
 
 /// How processes of this build lay numbers and addresses out in memory: "64-bit little-endian". Processes for which it
 /// is the same can read each other's messages, whatever the processor.
@@ -19,4 +19,4 @@ namespace tutti::inline v0_1_0::detail {
   }
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::core

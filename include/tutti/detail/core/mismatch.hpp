@@ -4,7 +4,7 @@
 #include <tutti/detail/base/linkage.hpp>
 #include <tutti/extend/error.hpp>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline core {
 
 /// That rank `me` and rank `peer` called different things where both should have called the same. `mine` and
 /// `theirs` are what they called, in words.
@@ -14,7 +14,7 @@ namespace tutti::inline v0_1_0::detail {
 /// That rank `peer` sends another message than rank `me` receives.
 [[nodiscard]] TUTTI_DECL error messages_differ(rank_type me, rank_type peer);
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::core
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/detail/core/mismatch.ipp>

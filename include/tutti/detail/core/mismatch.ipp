@@ -6,7 +6,7 @@
 
 #include <string>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline core {
 
 TUTTI_DECL error calls_differ(rank_type me, std::string const& mine, rank_type peer, std::string const& theirs) {
   std::string text = message({"rank ", me, " called ", mine, ", but rank ", peer});
@@ -32,4 +32,4 @@ TUTTI_DECL error messages_differ(rank_type me, rank_type peer) {
                  me, peer);
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::core

@@ -6,7 +6,7 @@
 #include <ctime>
 #include <pthread.h>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline core {
 
 /// A mutex and what its holders wait for, in one: POSIX has both for a tenth of what it costs to
 /// parse <mutex> and <condition_variable>. Waits by the steady clock.
@@ -57,4 +57,4 @@ class held {
   monitor& m_;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::core

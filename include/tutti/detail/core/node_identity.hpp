@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline core {
 
 /// Numbers of a file that no other file of this kernel has; nothing if there is none.
 [[nodiscard]] TUTTI_DECL std::string file_identity(char const* name);
@@ -19,7 +19,7 @@ namespace tutti::inline v0_1_0::detail {
 /// The same for threads of one process, among the processes of a node.
 [[nodiscard]] TUTTI_DECL std::string process_identity();
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::core
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/detail/core/node_identity.ipp>

@@ -7,7 +7,7 @@
 
 #include <sys/stat.h>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline core {
 
 TUTTI_DECL std::string file_identity(char const* name) {
   struct stat about {};
@@ -31,4 +31,4 @@ TUTTI_DECL std::string process_identity() {
   return " process " + std::to_string(::getpid()) + file_identity("/proc/self/ns/pid");
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::core

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline core {
 
 /// Owns one object on the heap, or none: std::unique_ptr, for code that every program parses. (The
 /// standard one costs a tuple, a dozen traits and a comparison operator of every kind wherever it is
@@ -66,4 +66,4 @@ class owned_array {
   T* p_ = nullptr;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::core

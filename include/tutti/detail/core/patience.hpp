@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline core {
 
 /// Leaves alone for a while what was in vain: exponential backoff. What is in vain again as soon as it is
 /// tried again is left alone for twice as long. So a short disturbance costs little, and of one that lasts
@@ -88,4 +88,4 @@ class patience {
   std::int64_t saved_ = 1000;  ///< so the first late yield of all is no rank's fault
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::core

@@ -6,7 +6,7 @@
 #include <concepts>
 #include <type_traits>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline core {
 
 /// a * b, rounded before anything is added to it, whatever the processor: no compiler fuses the two.
 template <std::floating_point T>
@@ -50,4 +50,4 @@ template <std::floating_point T>
 #endif
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::core

@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <ctime>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline core {
 
 /// Blocks the calling thread for a time: std::this_thread::sleep_for, without <thread>.
 inline void sleep_for(duration d) {
@@ -18,4 +18,4 @@ inline void sleep_for(duration d) {
   }
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::core

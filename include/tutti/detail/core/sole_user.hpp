@@ -6,7 +6,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline core {
 
 /// Finds out that two threads use one thing at a time. It is no lock, and costs less than one: it loads a word,
 /// compares, and stores.
@@ -51,4 +51,4 @@ class sole_user {
   std::atomic<void const*> user_{nullptr};
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::core

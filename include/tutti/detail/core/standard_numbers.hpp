@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline core {
 
 /// Occupies those of the numbers 0 to 2 that are free, so that the kernel gives none of them to a descriptor that is
 /// made in the meantime, by this library or by another one. What other threads print fails meanwhile as on a closed
@@ -29,7 +29,7 @@ class standard_numbers {
   std::uint32_t const owner_;  ///< the process that counts this object
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::core
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/detail/core/standard_numbers.ipp>

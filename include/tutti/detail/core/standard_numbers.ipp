@@ -11,7 +11,7 @@
 #include <sched.h>
 #include <unistd.h>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline core {
 
 /// The numbers that this process occupies, and how many objects want that. An object of this class holds their lock.
 ///
@@ -119,4 +119,4 @@ TUTTI_DECL standard_numbers::~standard_numbers() {
   }
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::core

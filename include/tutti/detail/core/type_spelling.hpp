@@ -7,7 +7,7 @@
 #include <string_view>
 #include <typeinfo>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline core {
 
 /// The compiler's spelling of a type: the same in all units and programs that one compiler makes of one source,
 /// wherever that lies, and another one for each lambda, also of one line.
@@ -23,4 +23,4 @@ template <class T>
   }
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::core

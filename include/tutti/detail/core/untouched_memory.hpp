@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline core {
 
 /// An allocator of whole pages that read as zeros, and take no memory until they are written: for tables of which
 /// little may ever be used. Elements that are made from nothing are not written. @pre such an element is all zeros
@@ -42,4 +42,4 @@ struct untouched_memory {
   friend bool operator==(untouched_memory, untouched_memory) noexcept { return true; }
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::core

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <type_traits>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline engine {
 
 /// Bytes of the engine's own that it sends and receives: from the transport, if its device has to know the memory that
 /// it works in, otherwise from the heap.
@@ -55,4 +55,4 @@ class engine_memory {
   std::size_t capacity_ = 0;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::engine

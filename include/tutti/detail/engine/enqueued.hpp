@@ -7,16 +7,18 @@
 #include <concepts>
 #include <type_traits>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::device {
 
-namespace device {
 /// What an operator has where its ranks have devices. Their transport brings it (cuda/detail/device/launcher.hpp).
 template <class Communicator, class Topology, class Op, class Payload>
 class launcher;
 /// The same where elements go through host memory (cuda/detail/device/staged_launcher.hpp).
 template <class Communicator, class Topology, class Op, class Payload>
 class staged_launcher;
-}  // namespace device
+
+}  // namespace tutti::detail::device
+
+namespace tutti::inline v0_1_0::detail::inline engine {
 
 /// Whether operations of this kind can be put into a device's stream.
 template <class Op>
@@ -48,4 +50,4 @@ template <class Communicator, class Topology, class Op, class Stream>
 concept enqueues = has_devices<typename Communicator::transport_type> && runs_on_devices<Op> &&
                    !chooses<Topology, Op> && std::same_as<typename Communicator::transport_type::stream_type, Stream>;
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::engine

@@ -8,7 +8,7 @@
 #include <array>
 #include <cstdint>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline engine {
 
 /// What lets segments begin whose elements come from a device.
 template <class Transport>
@@ -31,4 +31,4 @@ struct gated_segments {
 /// Where no operation has a gate.
 struct no_gated_segments {};
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::engine

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline engine {
 
 /// What the engine needs to know of a helper's schedule.
 struct helper_summary {
@@ -82,4 +82,4 @@ struct helper_shares {
   }
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::engine

@@ -16,7 +16,7 @@
 #include <cstring>
 #include <type_traits>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline engine {
 
 /// Whether helpers can do what the operation needs: else it runs without them.
 template <class Transport, class Payload>
@@ -213,4 +213,4 @@ class launcher {
   std::uint32_t function_ = 0;  ///< of the reduction, beyond its name
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::engine

@@ -5,11 +5,11 @@
 
 #include <concepts>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline engine {
 
 /// The schedules of a topology whose helpers combine, for a reduction that lifts, which helpers do not: each rank lifts
 /// its contribution first, in a local step, and nothing but accumulators travels.
-template <topology Inner>
+template <tutti::topology Inner>
 struct lifted {
   static constexpr std::string_view name = Inner::name;
   static constexpr bool keeps_order = Inner::keeps_order;
@@ -66,7 +66,7 @@ struct lifted {
     return m == memory::input ? memory::work : m;
   }
 };
-template <topology Inner>
+template <tutti::topology Inner>
 lifted(Inner) -> lifted<Inner>;
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::engine

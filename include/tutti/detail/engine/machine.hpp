@@ -17,7 +17,7 @@
 #include <string_view>
 #include <utility>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline engine {
 
 /// Runs the schedule of one segment: a state machine of fixed size that goes as far as it can each
 /// time it is asked to `advance`, and never waits.
@@ -369,4 +369,4 @@ class machine {
   readers readers_;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::engine

@@ -5,7 +5,7 @@
 
 #include <cstddef>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline engine {
 
 /// The three memories of an operation on one rank, each of which may be absent, and any two of which
 /// may be the same. `input` and `output` may hold just this rank's own block: then their element 0
@@ -37,4 +37,4 @@ struct memories {
   [[nodiscard]] constexpr bool same(memory a, memory b) const noexcept { return a == b || base(a) == base(b); }
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::engine

@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline engine {
 
 /// The part of an operation that has the user's types.
 template <class Topology, class Op, class Payload>
@@ -106,4 +106,4 @@ class operation : private work<Topology, Op, Payload>,
   std::conditional_t<asks_helpers, helper_shares, nothing> helpers_{};
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::engine

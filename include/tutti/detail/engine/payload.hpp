@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstring>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline engine {
 
 /// memcpy in pieces that leave what they have copied in the caches. What is long memcpy may move past them, which takes
 /// twice as long where the next level of cache, or the next reader, would have had it: 16 MiB 0.8 ms, and 0.4 like
@@ -26,7 +26,7 @@ inline void copy_in_pieces(std::byte const* from, std::byte* to, std::size_t byt
 }
 
 /// What an operation does with the elements it receives: combine them by a reduction.
-template <reduction R>
+template <tutti::reduction R>
 struct combining {
   using contribution_type = contribution_t<R>;
   using value_type = typename R::value_type;
@@ -114,7 +114,7 @@ struct moving {
 class payload {
  public:
   /// @pre `how` outlives it
-  template <reduction R>
+  template <tutti::reduction R>
   payload(combining<R> const& how, rank_type ranks) noexcept
       : fold_(&by<R>::fold),
         local_(&by<R>::local),
@@ -214,4 +214,4 @@ void payload::by<R>::local(payload const& self, step const& st, std::byte const*
   static_cast<combining<R> const*>(self.of_)->local(st, from, to, n, self.ranks_);
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::engine

@@ -6,7 +6,7 @@
 
 #include <utility>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline engine {
 
 /// A message that a peer reads, or may read, out of this rank's memory.
 struct reader {
@@ -76,4 +76,4 @@ class readers {
   reader entries_[capacity];
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::engine

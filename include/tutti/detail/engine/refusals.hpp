@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <string_view>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline engine {
 
 /// A step that would, run, leave some memory with wrong numbers. @throws precondition_error
 [[noreturn]] TUTTI_DECL void refuse_step(std::string_view wrong);
@@ -58,7 +58,7 @@ inline void expect_block(char const* what, char const* total_is, std::size_t fou
   }
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::engine
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/detail/engine/refusals.ipp>

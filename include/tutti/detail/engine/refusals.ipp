@@ -8,7 +8,7 @@
 #include <source_location>
 #include <string>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline engine {
 
 TUTTI_DECL void refuse_step(std::string_view wrong) {
   refuse(std::source_location::current(),
@@ -57,4 +57,4 @@ TUTTI_DECL void refuse_block(std::string_view what, std::string_view total_is, s
           block_size(total, ranks, me), " (tutti::block_size); change one of the two: ", total_is});
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::engine

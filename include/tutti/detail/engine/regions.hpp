@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <span>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline engine {
 
 template <class T>
 [[nodiscard]] std::byte* bytes_of(std::span<T> v) noexcept {
@@ -37,4 +37,4 @@ template <class T, class U>
   return disjoint(a, b);
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::engine

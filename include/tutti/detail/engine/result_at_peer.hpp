@@ -9,7 +9,7 @@
 #include <cstring>
 #include <span>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline engine {
 
 /// What a step finishes and the next one gives back to the same peer: it is made where the peer wants it, piece by
 /// piece, and copied from the cache to where this rank wants it. A line of the peer's that is read and written at once
@@ -63,4 +63,4 @@ class result_at_peer {
   std::byte* made_ = nullptr;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::engine

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <utility>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline engine {
 
 /// What the segments of one operation have in common.
 template <class Communicator>
@@ -56,4 +56,4 @@ struct run_context {
   }
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::engine

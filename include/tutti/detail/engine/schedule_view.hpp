@@ -6,7 +6,7 @@
 
 #include <span>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline engine {
 
 /// A schedule as the engine asks for it: one pointer for each step, so that the engine is compiled once for all
 /// topologies and operations.
@@ -23,4 +23,4 @@ struct schedule_view {
   std::span<helper_share const> helpers{};
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::engine

@@ -12,7 +12,7 @@
 #include <tutti/extend/trace.hpp>
 #include <tutti/extend/transport.hpp>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline engine {
 
 /// An operation that its communicator runs in segments and completes, whatever its schedule and its elements are:
 /// compiled once for each communicator, and once more for transfers. How it waits and fails is its base's.
@@ -187,4 +187,4 @@ bool segmented_operation<Communicator, Transfers>::move_on() {
   return has_ended_;
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::engine

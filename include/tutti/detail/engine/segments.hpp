@@ -17,7 +17,7 @@
 #include <span>
 #include <type_traits>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline engine {
 
 /// The vector of one operation cut into segments, several of them in flight, each a machine of its own.
 /// Reused from call to call, so that a prepared operation allocates nothing. Refers to what the communicator has, which
@@ -405,4 +405,4 @@ void segments<Communicator, Transfers>::provide_work() {
   context_.memories.work = scratch_.get();
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::engine

@@ -3,7 +3,7 @@
 
 #include <tutti/extend/types.hpp>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline engine {
 
 /// Which elements of the vector each block of one segment is.
 ///
@@ -91,4 +91,4 @@ class slice {
   std::uint32_t parts_ = 1;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::engine

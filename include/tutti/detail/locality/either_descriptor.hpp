@@ -4,7 +4,7 @@
 #include <tutti/detail/base/linkage.hpp>
 #include <tutti/detail/core/descriptor.hpp>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline locality {
 
 /// One descriptor to sleep on that stands for two.
 class either_descriptor {
@@ -33,7 +33,7 @@ class either_descriptor {
   int second_ = -1;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::locality
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/detail/locality/either_descriptor.ipp>

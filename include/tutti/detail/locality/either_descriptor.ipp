@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <sys/epoll.h>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline locality {
 
 TUTTI_DECL either_descriptor::either_descriptor() : both_([] { return ::epoll_create1(EPOLL_CLOEXEC); }) {
   if (!both_) {
@@ -25,4 +25,4 @@ TUTTI_DECL void either_descriptor::watch(int old, int fd) const noexcept {
   ::epoll_ctl(both_.get(), EPOLL_CTL_ADD, fd, &readable);
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::locality

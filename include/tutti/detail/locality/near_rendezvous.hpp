@@ -4,7 +4,7 @@
 #include <tutti/extend/host_map.hpp>
 #include <tutti/extend/rendezvous.hpp>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline locality {
 
 /// The rendezvous of the ranks of one host within that of all: every host's ranks exchange at the same
 /// time, through one exchange of all.
@@ -47,4 +47,4 @@ class near_rendezvous {
   rank_type rank_;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::locality

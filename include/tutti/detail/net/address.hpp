@@ -11,7 +11,7 @@
 #include <vector>
 
 /// Addresses and sockets of the Internet protocols, IPv4 and IPv6 alike.
-namespace tutti::inline v0_1_0::detail::net {
+namespace tutti::inline v0_1_0::detail::inline net {
 
 /// Reads a decimal port, 0 to 65535. False: `text` is something else.
 [[nodiscard]] TUTTI_DECL bool parse_port(std::string_view text, std::uint16_t& port) noexcept;

@@ -13,7 +13,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 
-namespace tutti::inline v0_1_0::detail::net {
+namespace tutti::inline v0_1_0::detail::inline net {
 
 TUTTI_DECL bool parse_port(std::string_view text, std::uint16_t& port) noexcept {
   if (text.empty() || text.size() > 5) {

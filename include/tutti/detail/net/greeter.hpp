@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail::net {
+namespace tutti::inline v0_1_0::detail::inline net {
 
 /// What was heard of a connection: its whole greeting, or enough to turn it away. Neither: there is more to come.
 struct heard {

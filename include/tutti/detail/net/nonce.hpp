@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-namespace tutti::inline v0_1_0::detail::net {
+namespace tutti::inline v0_1_0::detail::inline net {
 
 /// 64 random bits, which no other process can guess.
 /// @throws error(failure::join) if the system has none

@@ -10,7 +10,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-namespace tutti::inline v0_1_0::detail::net {
+namespace tutti::inline v0_1_0::detail::inline net {
 
 TUTTI_DECL std::uint64_t draw_number() {
   std::uint64_t bits = 0;

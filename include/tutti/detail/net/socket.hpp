@@ -6,7 +6,7 @@
 #include <tutti/detail/net/address.hpp>
 
 /// Stream sockets: non-blocking, closed on exec, without Nagle's delay.
-namespace tutti::inline v0_1_0::detail::net {
+namespace tutti::inline v0_1_0::detail::inline net {
 
 /// A new stream socket for an address family; without one if the system has no such family.
 [[nodiscard]] TUTTI_DECL descriptor stream_socket(int family) noexcept;

@@ -11,7 +11,7 @@
 #include <netinet/tcp.h>
 #include <sys/ioctl.h>
 
-namespace tutti::inline v0_1_0::detail::net {
+namespace tutti::inline v0_1_0::detail::inline net {
 
 TUTTI_DECL descriptor stream_socket(int family) noexcept {
   return descriptor([&] { return ::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); });

@@ -11,7 +11,7 @@
 
 /// Folds of accumulators by blocks. g++ vectorises loops over plain arrays of words, one step of the way each, and
 /// neither loops that do all steps at once nor those over structures that hold several words.
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline reduction {
 
 /// Accumulators as two arrays, in the first cache.
 template <std::size_t N>
@@ -97,4 +97,4 @@ template <std::size_t N, class R, class To, class From>
   store_block(r, sums, to);
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::reduction

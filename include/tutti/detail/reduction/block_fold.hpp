@@ -7,7 +7,7 @@
 
 #include <cstddef>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline reduction {
 
 /// How blocks of elements are folded by a reduction: pair by pair, in the widest instructions that are worth it and
 /// keep the bits (kernel.hpp). One that has a faster way specialises this where it is defined, with
@@ -16,10 +16,10 @@ namespace tutti::inline v0_1_0::detail {
 ///     finish<Set, N>(reduction, to, from, ranks)
 ///
 /// which do N elements, and read all of them before they write.
-template <reduction R>
+template <tutti::reduction R>
 struct block_fold {
   static constexpr instruction_set widest = fuses<R> ? instruction_set::avx2 : instruction_set::avx512;
   static constexpr std::size_t elements = 0;  ///< of a block; 0: those of a cache line
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::reduction

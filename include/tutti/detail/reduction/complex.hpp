@@ -9,7 +9,7 @@
 #include <string_view>
 
 /// Sums and products of complex numbers, whatever class they are of: <complex> itself is dear, and not needed.
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline reduction {
 
 template <complex_number T>
 struct of_complex {
@@ -54,4 +54,4 @@ struct complex_prod : of_complex<T> {
   }
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::reduction

@@ -14,7 +14,7 @@
 #include <cstring>
 #include <type_traits>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline reduction {
 
 /// What a fold is given and what it makes. An element that it is given is a raw contribution, still to be lifted;
 /// anything else is an accumulator. It makes an accumulator, unless it finishes.
@@ -25,13 +25,13 @@ struct fold_kind {
   bool finishes = false;
 };
 
-template <reduction R, bool Element>
+template <tutti::reduction R, bool Element>
 using operand_t = std::conditional_t<Element, contribution_t<R>, typename R::accumulator_type>;
-template <reduction R, bool Finishes>
+template <tutti::reduction R, bool Finishes>
 using made_t = std::conditional_t<Finishes, typename R::value_type, typename R::accumulator_type>;
 
 /// Reads an operand as an accumulator.
-template <bool Element, reduction R>
+template <bool Element, tutti::reduction R>
 [[nodiscard]] constexpr auto raise(R const& r, operand_t<R, Element> const& x) {
   if constexpr (Element && lifts<R>) {
     return r.lift(x);
@@ -41,7 +41,7 @@ template <bool Element, reduction R>
 }
 
 /// The fold of one pair.
-template <reduction R, bool LocalElement, bool ArrivingElement, bool ArrivingOnLeft, bool Finishes>
+template <tutti::reduction R, bool LocalElement, bool ArrivingElement, bool ArrivingOnLeft, bool Finishes>
 struct fold_pair {
   using local_type = operand_t<R, LocalElement>;
   using arriving_type = operand_t<R, ArrivingElement>;
@@ -76,7 +76,7 @@ struct fold_pair {
 };
 
 /// The end of one element.
-template <reduction R, bool FromElement>
+template <tutti::reduction R, bool FromElement>
 struct finish_one {
   static constexpr instruction_set widest = block_fold<R>::widest;
   static constexpr std::size_t own_block = block_fold<R>::elements;
@@ -97,7 +97,7 @@ struct finish_one {
 };
 
 /// The beginning of one element.
-template <reduction R>
+template <tutti::reduction R>
 struct lift_one {
   static constexpr instruction_set widest = block_fold<R>::widest;
 
@@ -133,7 +133,7 @@ constexpr void with_flag(bool flag, F const& f) {
 /// reduction that declares `lifts`, `lowers` or `symmetric` has no code for flags that change nothing.
 ///
 /// @pre the three pointers are aligned for what they hold. @throws precondition_error otherwise
-template <reduction R>
+template <tutti::reduction R>
 void fold(R const& r, fold_kind kind, std::byte const* local, std::byte const* arriving, std::byte* result,
           std::size_t n, rank_type ranks) {
   detail::with_flag<lifts<R>>(kind.local_is_element, [&](auto local_is_element) {
@@ -161,7 +161,7 @@ void fold(R const& r, fold_kind kind, std::byte const* local, std::byte const* a
 /// else they do not overlap.
 ///
 /// @pre both pointers are aligned for what they hold. @throws precondition_error otherwise
-template <reduction R>
+template <tutti::reduction R>
 void lift(R const& r, std::byte const* from, std::byte* to, std::size_t n) {
   using from_type = contribution_t<R>;
   using result_type = typename R::accumulator_type;
@@ -175,7 +175,7 @@ void lift(R const& r, std::byte const* from, std::byte* to, std::size_t n) {
 /// overlap. Copies if neither lift nor lower does anything.
 ///
 /// @pre both pointers are aligned for what they hold. @throws precondition_error otherwise
-template <reduction R>
+template <tutti::reduction R>
 void finish(R const& r, bool from_element, std::byte const* from, std::byte* to, std::size_t n, rank_type ranks) {
   if constexpr (!lifts<R> && !lowers<R>) {
     if (from != to && n != 0) {
@@ -195,4 +195,4 @@ void finish(R const& r, bool from_element, std::byte const* from, std::byte* to,
   }
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::reduction

@@ -5,7 +5,7 @@
 
 #include <atomic>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline reduction {
 
 /// What the kernels of reductions are compiled for: the processor that the program is compiled for and,
 /// on x86-64, what other processors have, chosen at run time. All give the same bits.
@@ -32,7 +32,7 @@ inline constinit std::atomic<instruction_set> chosen_instructions{};
 /// rule something out. Any thread may call it, at any time.
 TUTTI_DECL void limit_instructions(instruction_set most) noexcept;
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::reduction
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/detail/reduction/instructions.ipp>

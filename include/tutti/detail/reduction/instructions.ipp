@@ -7,7 +7,7 @@
 #include <cpuid.h>
 #endif
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline reduction {
 
 TUTTI_DECL instruction_set available_instructions() noexcept {
 #if defined(__x86_64__)
@@ -32,4 +32,4 @@ TUTTI_DECL void limit_instructions(instruction_set most) noexcept {
   detail::chosen_instructions.store(most < best ? most : best, std::memory_order_relaxed);
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::reduction

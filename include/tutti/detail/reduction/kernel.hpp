@@ -24,7 +24,7 @@
 #pragma nv_diag_suppress 1675
 #endif
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline reduction {
 
 template <class... T>
 [[nodiscard]] consteval std::size_t largest() {
@@ -205,7 +205,7 @@ void run(F const f, std::size_t n, To* to, From const*... from) {
   do_all<instruction_set::baseline>(f, 0, n, to, from...);
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::reduction
 
 #if defined(__CUDACC__)
 #pragma nv_diagnostic pop

@@ -8,7 +8,7 @@
 #include <limits>
 #include <type_traits>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline reduction {
 
 /// A floating-point format that numbers are stored in but not computed with, such as half and bfloat16: it
 /// names the type to compute in (`computed_in`), which it converts to by itself, and from which it is made.
@@ -104,4 +104,4 @@ struct of_numbers {
   [[nodiscard]] static constexpr T lower(T a, rank_type) noexcept { return canonical(a); }
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::reduction

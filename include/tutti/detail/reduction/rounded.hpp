@@ -12,7 +12,7 @@
 #include <string_view>
 #include <utility>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline reduction {
 
 /// A reduction of numbers that are stored in a narrow format (half, bfloat16): operands are widened, `Wide` combines
 /// them, and the result is rounded, once a combination. Accumulators are elements, so a message is as short as
@@ -64,7 +64,7 @@ inline constexpr std::size_t rounded_at_once = 64 / sizeof(typename T::computed_
 
 /// A cache line of wide numbers at a time: they stay in registers. Each stage is a loop of its own, which compilers
 /// vectorise where they do not vectorise all of it in one. Rounding is as fast without AVX-512.
-template <reduction R>
+template <tutti::reduction R>
   requires rounds<R>
 struct block_fold<R> {
   static constexpr instruction_set widest = instruction_set::avx2;
@@ -108,4 +108,4 @@ struct block_fold<R> {
   }
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::reduction

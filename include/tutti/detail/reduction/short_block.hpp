@@ -7,7 +7,7 @@
 #include <concepts>
 #include <cstddef>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline reduction {
 
 #if defined(__x86_64__)
 
@@ -82,4 +82,4 @@ template <instruction_set Set, std::size_t N, class T>
     }
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::reduction

@@ -6,11 +6,11 @@
 #include <concepts>
 #include <string_view>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline reduction {
 
 /// Whether lift does anything. A reduction says `static constexpr bool lifts = false` if lift(x) is x;
 /// accumulators are contributions then.
-template <reduction R>
+template <tutti::reduction R>
 inline constexpr bool lifts = [] {
   if constexpr (requires { R::lifts; }) {
     static_assert(R::lifts || std::same_as<contribution_t<R>, typename R::accumulator_type>,
@@ -23,7 +23,7 @@ inline constexpr bool lifts = [] {
 
 /// Whether lower does anything. A reduction says `static constexpr bool lowers = false` if
 /// lower(a, n) is a, for every n; accumulators are elements then.
-template <reduction R>
+template <tutti::reduction R>
 inline constexpr bool lowers = [] {
   if constexpr (requires { R::lowers; }) {
     static_assert(R::lowers || accumulates_in_elements<R>, "lower(a, n) cannot be a if accumulators are not elements");
@@ -35,7 +35,7 @@ inline constexpr bool lowers = [] {
 
 /// Whether combine(a, b) and combine(b, a) have the same bits once lowered: more than commutative
 /// says. Such a reduction says `static constexpr bool symmetric = true`; it needs half the kernels.
-template <reduction R>
+template <tutti::reduction R>
 inline constexpr bool symmetric = [] {
   if constexpr (requires { R::symmetric; }) {
     static_assert(!R::symmetric || R::commutative, "a symmetric reduction commutes");
@@ -48,7 +48,7 @@ inline constexpr bool symmetric = [] {
 /// Whether a product of floating-point numbers is added to something in lift, combine or lower. A compiler may fuse
 /// the two, and so round once instead of twice, if it compiles for a processor that can. A reduction that
 /// says `static constexpr bool fuses = false` may be compiled for any: its bits are the same.
-template <reduction R>
+template <tutti::reduction R>
 inline constexpr bool fuses = [] {
   if constexpr (requires { R::fuses; }) {
     return static_cast<bool>(R::fuses);
@@ -59,7 +59,7 @@ inline constexpr bool fuses = [] {
 
 /// Whether lower(a, n) is a for everything but NaN. A reduction that says `static constexpr bool lowers_nan_only =
 /// true` may be rounded to a narrow format once, after lower, instead of before it, too.
-template <reduction R>
+template <tutti::reduction R>
 inline constexpr bool lowers_nan_only = [] {
   if constexpr (requires { R::lowers_nan_only; }) {
     return static_cast<bool>(R::lowers_nan_only);
@@ -83,4 +83,4 @@ template <class R>
   }
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::reduction

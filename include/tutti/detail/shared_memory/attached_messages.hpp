@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
 /// The messages that peers copy out of this rank's private memory by themselves, until they have released them.
 ///
@@ -73,4 +73,4 @@ class attached_messages {
   std::vector<message> messages_;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::shared_memory

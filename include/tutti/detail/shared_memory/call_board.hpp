@@ -11,7 +11,7 @@
 #include <cstring>
 #include <string>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
 /// What both ends of a message must agree on, in one word: the call and the number of the flow.
 [[nodiscard]] constexpr std::uint32_t check_of(call const& what, std::uint32_t number) noexcept {
@@ -66,7 +66,7 @@ struct call_board {
   [[nodiscard]] bool differs(std::uint32_t number, std::uint32_t mine, std::uint32_t& theirs) const;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::shared_memory
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/detail/shared_memory/call_board.ipp>

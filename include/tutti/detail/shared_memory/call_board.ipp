@@ -4,7 +4,7 @@
 #include <tutti/detail/base/message.hpp>
 #include <tutti/detail/shared_memory/call_board.hpp>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
 TUTTI_DECL std::string call_board::describe(std::uint32_t check) const {
   call what;
@@ -30,4 +30,4 @@ TUTTI_DECL bool call_board::differs(std::uint32_t number, std::uint32_t mine, st
   return false;
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::shared_memory

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
 /// How much memory one rank copies messages through.
 struct ring_shape {
@@ -210,4 +210,4 @@ class chunk_ring {
   offer offered_;  ///< the chunk that `next` gave
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::shared_memory

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
 /// Says where something is among ranks of one address space: as shared_places does among processes.
 struct common_places {
@@ -19,4 +19,4 @@ struct common_places {
   }
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::shared_memory

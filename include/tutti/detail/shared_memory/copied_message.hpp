@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
 /// Where the chunks lie that the last message of a flow was copied to. If the next one holds the same bytes
 /// for another peer, they need not be copied again.
@@ -56,4 +56,4 @@ class copied_message {
   part parts_[most];
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::shared_memory

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
 /// What a rank has found out about copying to a ring that others read, and so in which of two ways it does.
 ///
@@ -126,4 +126,4 @@ class copy_account {
   std::int64_t past_caches_[kept] = {unknown, unknown, unknown, unknown};
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::shared_memory

@@ -19,7 +19,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
 /// Wakes processes of one host: each has a datagram socket, which the others reach by name. The
 /// names lie in Linux's abstract namespace, so nothing stays behind when a process is killed; and that a name is
@@ -233,4 +233,4 @@ class datagram_doorbells {
   owned_array<peer> peers_;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::shared_memory

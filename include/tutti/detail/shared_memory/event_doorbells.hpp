@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <sys/eventfd.h>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
 /// Wakes the threads of one process: an eventfd per rank. It belongs to all of them together, for
 /// a descriptor that is closed while a peer still rings it may be another's by then.
@@ -40,4 +40,4 @@ class event_doorbells {
   bool complete_ = true;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::shared_memory

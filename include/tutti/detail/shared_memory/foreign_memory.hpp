@@ -11,7 +11,7 @@
 #include <concepts>
 #include <cstdint>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
 /// A reference to what says whether a rank lives.
 class liveness {
@@ -90,7 +90,7 @@ class foreign_memory {
   rank_type self_;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::shared_memory
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/detail/shared_memory/foreign_memory.ipp>

@@ -6,7 +6,7 @@
 #include <sched.h>
 #include <unistd.h>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
 TUTTI_DECL void foreign_memory::quiesce(liveness const& lives, time_point readers_until) noexcept {
   touch_no_more();
@@ -27,4 +27,4 @@ TUTTI_DECL void foreign_memory::quiesce(liveness const& lives, time_point reader
   }
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::shared_memory

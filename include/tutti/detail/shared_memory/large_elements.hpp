@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
 /// Elements that are longer than what is copied at a time come in parts, and their receiver puts them together again:
 /// one after the other, of each peer and lane. No part belongs to two elements.
@@ -64,4 +64,4 @@ class large_elements {
   std::size_t begun_ = 0;  ///< how many elements are here in part or whole
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::shared_memory

@@ -6,7 +6,7 @@
 
 #include <atomic>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
 /// Which rank looks for dead ones next: lies in memory that all ranks share, so what one finds, all learn.
 ///
@@ -31,4 +31,4 @@ class look_turns {
   std::atomic<std::int64_t> next_{0};  ///< from when on there may be a look
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::shared_memory

@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
 /// What the threads of one loopback world share. It lives until the last of them leaves.
 class loopback_world {
@@ -56,7 +56,7 @@ class loopback_world {
   loopback_world* next_ = nullptr;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::shared_memory
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/detail/shared_memory/loopback_world.ipp>

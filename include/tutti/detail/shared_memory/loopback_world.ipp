@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
 /// The worlds of this process, a list; one that was found cannot go away before it is held.
 struct loopback_world::all {
@@ -92,4 +92,4 @@ TUTTI_DECL chunk_ring loopback_world::chunks(rank_type r) const {
   return {segment_.base() + all::chunks_begin(segment_.size()) + r * shape_.bytes(), shape_};
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::shared_memory

@@ -10,7 +10,7 @@
 #include <atomic>
 #include <new>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
 /// What a rank tells its peers about itself, one line for each thing that changes at its own pace.
 struct member_lines {
@@ -94,4 +94,4 @@ class mail_segment {
   rank_type n_ = 0;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::shared_memory

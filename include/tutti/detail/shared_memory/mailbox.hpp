@@ -8,7 +8,7 @@
 #include <cstring>
 #include <span>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
 /// The size of what processors hand to each other. Also right where lines are 32 bytes.
 inline constexpr std::size_t cache_line = 64;
@@ -97,4 +97,4 @@ inline void copy_short(std::byte* to, std::span<std::byte const> from) noexcept 
   }
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::shared_memory

@@ -8,7 +8,7 @@
 #include <span>
 #include <tuple>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
 /// One rank's end of all the mailboxes of a shared segment: what the transports that go through
 /// memory have in common. `Places` say where long messages are.
@@ -154,4 +154,4 @@ class mailbox_endpoint : public rank_mailboxes {
   [[no_unique_address]] Places places_;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::shared_memory

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
 /// What is left below the memory limits of all control groups that a process is in; UINT64_MAX if none has one.
 ///
@@ -24,7 +24,7 @@ struct memory_left {
   [[nodiscard]] TUTTI_DECL static memory_left now();
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::shared_memory
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/detail/shared_memory/memory_left.ipp>

@@ -4,7 +4,7 @@
 #include <tutti/detail/core/control_groups.hpp>
 #include <tutti/detail/shared_memory/memory_left.hpp>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
 /// The files of a control group's memory, by version. Pages of files that are not in use count as free.
 struct group_files {
@@ -66,4 +66,4 @@ TUTTI_DECL memory_left memory_left::now() {
   return left;
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::shared_memory

@@ -9,7 +9,7 @@
 
 #include <cstring>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
 /// How the messages of one rank leave it: beside their flag, in one cache line or two, copied to a chunk of
 /// shared memory, or shared, that is read by the peer where they are.
@@ -146,4 +146,4 @@ class outbox {
   copied_message copied_[lane_count];
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::shared_memory

@@ -12,7 +12,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
 /// Reads the memory of other processes of this host without their help, where the system allows it:
 /// process_vm_readv, "cross-memory attach". Containers often forbid it, and so does Linux's Yama to
@@ -75,4 +75,4 @@ class peer_memory {
   owned_array<::pid_t> peers_;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::shared_memory

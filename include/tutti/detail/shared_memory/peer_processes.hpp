@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
 /// Tells of the processes of this host which ones have ended, whatever their children still hold, and whether or not
 /// they have been buried: a descriptor of each process (pidfd_open, Linux 5.3), which no later process of the same
@@ -32,7 +32,7 @@ class peer_processes {
   owned_array<descriptor> files_;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::shared_memory
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/detail/shared_memory/peer_processes.ipp>

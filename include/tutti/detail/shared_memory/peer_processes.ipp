@@ -8,7 +8,7 @@
 
 #include <unistd.h>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
 TUTTI_DECL std::string peer_processes::offer() {
   std::string text = std::to_string(::getpid()) + '@';
@@ -39,4 +39,4 @@ TUTTI_DECL bool peer_processes::ended(rank_type r) const noexcept {
   return one.fd >= 0 && ::poll(&one, 1, 0) == 1 && (one.revents & POLLIN) != 0;
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::shared_memory

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
 /// Messages that lie in their sender's private memory, as one rank reads them: straight to their place if
 /// they are only moved; otherwise piece by piece through buffers that fit into the cache, where they are
@@ -121,4 +121,4 @@ class peer_reader {
   std::vector<buffer> spare_;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::shared_memory

@@ -14,7 +14,7 @@
 #include <cstring>
 #include <span>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
 /// How a rank wakes another one that sleeps.
 struct doorbell {
@@ -305,7 +305,7 @@ class rank_mailboxes {
   bool one_process_;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::shared_memory
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/detail/shared_memory/rank_mailboxes.ipp>

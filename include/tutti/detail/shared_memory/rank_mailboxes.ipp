@@ -6,7 +6,7 @@
 #include <tutti/detail/core/mismatch.hpp>
 #include <tutti/detail/shared_memory/rank_mailboxes.hpp>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
 TUTTI_DECL rank_mailboxes::rank_mailboxes(mail_segment const& segment, rank_type rank, owned_array<rank_type> known_as,
                                           doorbell bell, sleep_barrier barrier, bool one_process)
@@ -116,4 +116,4 @@ TUTTI_DECL void rank_mailboxes::mismatch(rank_type peer, flow s, std::uint32_t t
                      segment_.board(peer, s.lane).describe(theirs));
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::shared_memory

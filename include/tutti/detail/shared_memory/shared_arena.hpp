@@ -18,7 +18,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
 /// The shared memory of a host has no room for a buffer, and why, if that is known.
 class out_of_shared_memory : public std::bad_alloc {
@@ -338,4 +338,4 @@ class basic_shared_arena : public memory_source {
 
 using shared_arena = basic_shared_arena<shared_file>;
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::shared_memory

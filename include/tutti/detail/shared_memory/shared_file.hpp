@@ -6,7 +6,7 @@
 
 #include <string>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
 /// 16 hexadecimal digits that no other world on this host has.
 [[nodiscard]] TUTTI_DECL std::string unique_text();
@@ -58,7 +58,7 @@ class shared_file {
   std::size_t size_ = 0;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::shared_memory
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/detail/shared_memory/shared_file.ipp>

@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
 TUTTI_DECL std::string unique_text() {
   std::uint64_t word = 0;
@@ -130,4 +130,4 @@ TUTTI_DECL void shared_file::map_all() {
   }
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::shared_memory

@@ -7,7 +7,7 @@
 
 #include <atomic>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
 /// The processes of a shared_memory world, as one of them knows them: for that world and all that is split from it.
 class shared_peers {
@@ -52,4 +52,4 @@ class shared_peers {
   std::atomic<std::uint32_t> holders_{1};
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::shared_memory

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
 /// Says where something is in words that other ranks understand, and the other way round. A place is an offset into
 /// the memory of one communicator; or a location in the part of the shared memory that belongs to one rank; or an
@@ -52,4 +52,4 @@ class shared_places {
   rank_type const* parts_;  ///< which part of the shared memory each rank owns
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::shared_memory

@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
 /// One rank's part of the making of a shared_memory world, and what it then holds of it.
 ///
@@ -350,4 +350,4 @@ class shared_world {
   allotment allotment_;  ///< the memory, if it is part of another world's; by rank 0 for all until they have found it
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::shared_memory

@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
 /// Keeps a later load from being done before an earlier store. (The same with sequentially consistent
 /// stores instead is dearer on x86: their exchange holds on to a line that both ends want.)
@@ -60,4 +60,4 @@ class sleep_barrier {
   bool remote_;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::shared_memory

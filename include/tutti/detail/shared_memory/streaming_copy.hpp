@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstring>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
 #if defined(__x86_64__)
 
@@ -42,4 +42,4 @@ inline void streaming_copy(std::byte* to, std::byte const* from, std::size_t byt
 
 #endif
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::shared_memory

@@ -6,7 +6,7 @@
 
 #include <atomic>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
 /// What one rank waits for, on every lane, where others can read it; and how often it has been asked. It is written
 /// while the rank waits, every few milliseconds, so an answer costs ranks that compute nothing.
@@ -57,4 +57,4 @@ struct waiting_board {
   }
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::shared_memory

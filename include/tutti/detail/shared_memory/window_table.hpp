@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <new>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
 /// Which ranges of a shared file each of its ranks has opened for buffers. It lies at the beginning of the file; an
 /// entry is written once, before any rank learns of something that lies there.
@@ -58,4 +58,4 @@ class window_table {
   rank_type ranks_ = 0;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::shared_memory

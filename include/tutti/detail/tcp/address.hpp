@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail::net {
+namespace tutti::inline v0_1_0::detail::tcp {
 
 /// Where a rank is to listen, port 0. `host` names an interface, or one of its addresses.
 /// @throws error(failure::join) if this host has no such, or it stands for several
@@ -56,7 +56,7 @@ struct directions {
 ///         or at an address of a link that this host does not know
 [[nodiscard]] TUTTI_DECL directions directions_of(std::vector<std::string> const& cards, address const& own);
 
-}  // namespace tutti::detail::net
+}  // namespace tutti::detail::tcp
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/detail/tcp/address.ipp>

@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <utility>
 
-namespace tutti::inline v0_1_0::detail::net {
+namespace tutti::inline v0_1_0::detail::tcp {
 
 TUTTI_DECL address listening_address(std::string const& host) {
   address const at = interface_address(host);
@@ -122,4 +122,4 @@ TUTTI_DECL directions directions_of(std::vector<std::string> const& texts, addre
   return all;
 }
 
-}  // namespace tutti::detail::net
+}  // namespace tutti::detail::tcp

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace tutti::inline v0_1_0::detail::net {
+namespace tutti::inline v0_1_0::detail::tcp {
 
 /// Compares what two ranks say that they are doing. Of one connection.
 class agreement {
@@ -59,7 +59,7 @@ class agreement {
   frame answers_[lane_count];
 };
 
-}  // namespace tutti::detail::net
+}  // namespace tutti::detail::tcp
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/detail/tcp/agreement.ipp>

@@ -6,7 +6,7 @@
 
 #include <string>
 
-namespace tutti::inline v0_1_0::detail::net {
+namespace tutti::inline v0_1_0::detail::tcp {
 
 [[nodiscard]] inline std::string call_text(call const& c, std::uint32_t number) {
   return describe(c) + " in flow " + std::to_string(number);
@@ -29,4 +29,4 @@ TUTTI_DECL void agreement::differ(frame const& theirs, flow s, call const& mine,
   differ(theirs, s, mine);
 }
 
-}  // namespace tutti::detail::net
+}  // namespace tutti::detail::tcp

@@ -11,7 +11,7 @@
 
 #include <cstddef>
 
-namespace tutti::inline v0_1_0::detail::net {
+namespace tutti::inline v0_1_0::detail::tcp {
 
 /// An attempt to connect to a peer that listens: connect, say hello, read the answer.
 class connect_attempt {
@@ -78,7 +78,7 @@ class connect_attempt {
   time_point next_{};
 };
 
-}  // namespace tutti::detail::net
+}  // namespace tutti::detail::tcp
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/detail/tcp/connect_attempt.ipp>

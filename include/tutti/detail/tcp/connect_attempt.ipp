@@ -9,7 +9,7 @@
 #include <span>
 #include <utility>
 
-namespace tutti::inline v0_1_0::detail::net {
+namespace tutti::inline v0_1_0::detail::tcp {
 
 TUTTI_DECL connect_attempt::connect_attempt(waiter& w, address const& to, hello const& mine, tcp_options const& o,
                                             duration doubt)
@@ -135,4 +135,4 @@ TUTTI_DECL void connect_attempt::close() noexcept {
   }
 }
 
-}  // namespace tutti::detail::net
+}  // namespace tutti::detail::tcp

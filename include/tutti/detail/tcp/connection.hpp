@@ -9,7 +9,7 @@
 #include <tutti/extend/tcp_options.hpp>
 #include <tutti/extend/time.hpp>
 
-namespace tutti::inline v0_1_0::detail::net {
+namespace tutti::inline v0_1_0::detail::tcp {
 
 /// A connection to a peer: a socket and what is under way in both directions.
 struct connection {
@@ -63,7 +63,7 @@ struct connection {
   [[nodiscard]] bool on_the_way() const noexcept { return out.empty() && unsent(fd()) == 0; }
 
   /// Whether the peer's host has answered nothing for `limit`.
-  [[nodiscard]] bool silent(duration limit) const noexcept { return net::silent(fd(), limit); }
+  [[nodiscard]] bool silent(duration limit) const noexcept { return tcp::silent(fd(), limit); }
 };
 
-}  // namespace tutti::detail::net
+}  // namespace tutti::detail::tcp

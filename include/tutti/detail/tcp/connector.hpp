@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail::net {
+namespace tutti::inline v0_1_0::detail::tcp {
 
 /// Makes the connections of one rank: calls peers, and answers those that call.
 ///
@@ -107,7 +107,7 @@ class connector final : private listener::visitor {
   std::vector<std::string> incidents_;
 };
 
-}  // namespace tutti::detail::net
+}  // namespace tutti::detail::tcp
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/detail/tcp/connector.ipp>

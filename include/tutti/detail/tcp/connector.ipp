@@ -8,7 +8,7 @@
 #include <span>
 #include <utility>
 
-namespace tutti::inline v0_1_0::detail::net {
+namespace tutti::inline v0_1_0::detail::tcp {
 
 TUTTI_DECL connector::connector(tcp_options const& o, address const& at, rank_type rank, rank_type size, waiter& w,
                                 owner& to)
@@ -119,4 +119,4 @@ TUTTI_DECL void connector::establish(rank_type peer, descriptor socket, hello co
   owner_.established(peer, std::move(socket), theirs);
 }
 
-}  // namespace tutti::detail::net
+}  // namespace tutti::detail::tcp

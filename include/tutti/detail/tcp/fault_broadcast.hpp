@@ -9,7 +9,7 @@
 
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail::net {
+namespace tutti::inline v0_1_0::detail::tcp {
 
 /// The fault of an epoch, and how it is spread: over the connections that there are, and by broadcast
 /// connections, which are made for nothing else, to peers that cannot be told otherwise.
@@ -45,7 +45,7 @@ class fault_broadcast {
   std::vector<owned<connect_attempt>> connections_;
 };
 
-}  // namespace tutti::detail::net
+}  // namespace tutti::detail::tcp
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/detail/tcp/fault_broadcast.ipp>

@@ -3,7 +3,7 @@
 
 #include <tutti/detail/tcp/fault_broadcast.hpp>
 
-namespace tutti::inline v0_1_0::detail::net {
+namespace tutti::inline v0_1_0::detail::tcp {
 
 TUTTI_DECL bool fault_broadcast::adopt(tutti::fault const& why) noexcept {
   if (fault_ || !why) {
@@ -46,4 +46,4 @@ TUTTI_DECL void fault_broadcast::advance_all() {
   });
 }
 
-}  // namespace tutti::detail::net
+}  // namespace tutti::detail::tcp

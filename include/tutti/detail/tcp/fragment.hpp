@@ -7,7 +7,7 @@
 #include <new>
 #include <utility>
 
-namespace tutti::inline v0_1_0::detail::net {
+namespace tutti::inline v0_1_0::detail::tcp {
 
 /// A piece of an unexpected message (MPI's term: no receive was waiting for it), or the rest of one. Its bytes follow
 /// it.
@@ -88,4 +88,4 @@ class fragment_pool {
   fragment* free_[64] = {};
 };
 
-}  // namespace tutti::detail::net
+}  // namespace tutti::detail::tcp

@@ -9,7 +9,7 @@
 #include <span>
 #include <type_traits>
 
-namespace tutti::inline v0_1_0::detail::net {
+namespace tutti::inline v0_1_0::detail::tcp {
 
 /// What follows on a connection between two ranks.
 enum class frame_kind : std::uint8_t {
@@ -77,4 +77,4 @@ static_assert(sizeof(frame) % frame_alignment == 0);
   return std::as_bytes(std::span(&f, 1));
 }
 
-}  // namespace tutti::detail::net
+}  // namespace tutti::detail::tcp

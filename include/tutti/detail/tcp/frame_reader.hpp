@@ -9,7 +9,7 @@
 #include <tutti/detail/tcp/standing.hpp>
 #include <tutti/extend/error.hpp>
 
-namespace tutti::inline v0_1_0::detail::net {
+namespace tutti::inline v0_1_0::detail::tcp {
 
 /// The receiving half of a connection: takes the frames apart and hands the messages out.
 ///
@@ -390,4 +390,4 @@ class frame_reader {
   bool digging_ = false;  ///< messages are not kept any more
 };
 
-}  // namespace tutti::detail::net
+}  // namespace tutti::detail::tcp

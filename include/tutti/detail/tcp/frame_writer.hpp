@@ -8,7 +8,7 @@
 #include <sys/uio.h>
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail::net {
+namespace tutti::inline v0_1_0::detail::tcp {
 
 /// The sending half of a connection: writes messages straight from the user's memory, as far as the
 /// system takes them.
@@ -226,4 +226,4 @@ class frame_writer {
   bool said_bye_ = false;
 };
 
-}  // namespace tutti::detail::net
+}  // namespace tutti::detail::tcp

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace tutti::inline v0_1_0::detail::net {
+namespace tutti::inline v0_1_0::detail::tcp {
 
 /// 128 random bits.
 using world_id = std::array<std::uint64_t, 2>;
@@ -44,7 +44,7 @@ struct hello {
 };
 static_assert(sizeof(hello) == 64 && std::is_trivially_copyable_v<hello>);
 
-}  // namespace tutti::detail::net
+}  // namespace tutti::detail::tcp
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/detail/tcp/hello.ipp>

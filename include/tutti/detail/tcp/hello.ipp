@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-namespace tutti::inline v0_1_0::detail::net {
+namespace tutti::inline v0_1_0::detail::tcp {
 
 TUTTI_DECL char const* hello::objection(world_id const& id, rank_type me, rank_type size) const noexcept {
   if (std::memcmp(magic, expected_magic, sizeof magic) != 0) {
@@ -26,4 +26,4 @@ TUTTI_DECL char const* hello::objection(world_id const& id, rank_type me, rank_t
   return nullptr;
 }
 
-}  // namespace tutti::detail::net
+}  // namespace tutti::detail::tcp

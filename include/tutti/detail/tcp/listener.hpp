@@ -7,7 +7,7 @@
 #include <tutti/detail/tcp/hello.hpp>
 #include <tutti/detail/tcp/waiter.hpp>
 
-namespace tutti::inline v0_1_0::detail::net {
+namespace tutti::inline v0_1_0::detail::tcp {
 
 /// The listening socket of a rank, and the connections that have not greeted.
 ///
@@ -73,7 +73,7 @@ class listener {
   bool open_ = false;
 };
 
-}  // namespace tutti::detail::net
+}  // namespace tutti::detail::tcp
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/detail/tcp/listener.ipp>

@@ -7,7 +7,7 @@
 #include <span>
 #include <utility>
 
-namespace tutti::inline v0_1_0::detail::net {
+namespace tutti::inline v0_1_0::detail::tcp {
 
 /// What the greeter asks and tells, passed on to the visitor.
 struct listener::guard {
@@ -115,4 +115,4 @@ TUTTI_DECL bool listener::accept_one(guard& g, time_point now) {
   return more;
 }
 
-}  // namespace tutti::detail::net
+}  // namespace tutti::detail::tcp

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail::net {
+namespace tutti::inline v0_1_0::detail::tcp {
 
 /// The connections of one rank: made when they are first needed, by the rank that needs them, one for each pair of
 /// ranks; watched, and told of faults.
@@ -296,7 +296,7 @@ class mesh final : private connector::owner {
   bool leaving_ = false;
 };
 
-}  // namespace tutti::detail::net
+}  // namespace tutti::detail::tcp
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/detail/tcp/mesh.ipp>

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-namespace tutti::inline v0_1_0::detail::net {
+namespace tutti::inline v0_1_0::detail::tcp {
 
 TUTTI_DECL void mesh::look() {
   connector_.accept_connections();
@@ -192,4 +192,4 @@ TUTTI_DECL void mesh::leave() {
   }
 }
 
-}  // namespace tutti::detail::net
+}  // namespace tutti::detail::tcp

@@ -8,7 +8,7 @@
 #include <new>
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail::net {
+namespace tutti::inline v0_1_0::detail::tcp {
 
 /// Where the bytes of a connection are read to: small enough to stay in the cache between the
 /// system's copy and the reader. Readers are given pointers into it; what they hold is pinned, and
@@ -111,4 +111,4 @@ class receive_buffer {
   std::uint64_t offset_ = 0;  ///< of data() in the stream
 };
 
-}  // namespace tutti::detail::net
+}  // namespace tutti::detail::tcp

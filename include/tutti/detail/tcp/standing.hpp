@@ -4,7 +4,7 @@
 #include <tutti/detail/tcp/frame.hpp>
 #include <tutti/extend/message.hpp>
 
-namespace tutti::inline v0_1_0::detail::net {
+namespace tutti::inline v0_1_0::detail::tcp {
 
 /// Which rank waits for which: what the two ends of a connection have asked each other, and answered.
 class standing {
@@ -60,4 +60,4 @@ class standing {
   frame said_[lane_count];
 };
 
-}  // namespace tutti::detail::net
+}  // namespace tutti::detail::tcp

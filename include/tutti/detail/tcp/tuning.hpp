@@ -6,7 +6,7 @@
 #include <tutti/extend/tcp_options.hpp>
 #include <tutti/extend/time.hpp>
 
-namespace tutti::inline v0_1_0::detail::net {
+namespace tutti::inline v0_1_0::detail::tcp {
 
 /// Returns the options with times that may be added to others.
 /// @throws precondition_error if one is negative
@@ -35,7 +35,7 @@ TUTTI_DECL void size_buffers(int fd, tcp_options const& o) noexcept;
 /// and, unlike SO_RCVBUF, leaves the system free to make it larger still.
 TUTTI_DECL void suit_one_host(int fd, tcp_options const& o) noexcept;
 
-}  // namespace tutti::detail::net
+}  // namespace tutti::detail::tcp
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/detail/tcp/tuning.ipp>

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <sys/socket.h>
 
-namespace tutti::inline v0_1_0::detail::net {
+namespace tutti::inline v0_1_0::detail::tcp {
 
 TUTTI_DECL void keep_alive(int fd, duration silence) noexcept {
   constexpr std::chrono::seconds most = std::chrono::hours(8);  // the system takes no more than 32767 s
@@ -53,4 +53,4 @@ TUTTI_DECL void suit_one_host(int fd, tcp_options const& o) noexcept {
   }
 }
 
-}  // namespace tutti::detail::net
+}  // namespace tutti::detail::tcp

@@ -9,7 +9,7 @@
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
 
-namespace tutti::inline v0_1_0::detail::net {
+namespace tutti::inline v0_1_0::detail::tcp {
 
 /// Wakes for many descriptors at once, and says by a kind and a rank (of pending connections the descriptor) which one
 /// it was; and at a time.
@@ -78,4 +78,4 @@ class waiter {
   time_point due_{};  ///< zero: not set
 };
 
-}  // namespace tutti::detail::net
+}  // namespace tutti::detail::tcp

@@ -3,7 +3,7 @@
 
 #include <tutti/detail/topology/tree.hpp>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline topology {
 
 /// The binomial tree, with any root and any n, and rank order kept.
 ///
@@ -72,4 +72,4 @@ class binomial_tree {
   rank_type root_;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::topology

@@ -3,7 +3,7 @@
 
 #include <tutti/detail/topology/tree.hpp>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline topology {
 
 /// One message from one rank to another: what send and recv run. All other ranks do nothing.
 struct edge {
@@ -24,4 +24,4 @@ struct edge {
   }
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::topology

@@ -5,7 +5,7 @@
 #include <tutti/extend/host_map.hpp>
 #include <tutti/extend/topology.hpp>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline topology {
 
 /// Puts n ranks into groups, such as hosts. The members of a group are numbered from 0 on, in the order
 /// of their ranks.
@@ -112,4 +112,4 @@ class by_host {
   host_map const* map_;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::topology

@@ -5,7 +5,7 @@
 
 #include <bit>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline topology {
 
 /// Makes any number of ranks a power of two: the largest power of two that n holds is the number of
 /// groups, and the first n - groups of them have two members. These two are neighbours, so that
@@ -57,4 +57,4 @@ class pairing {
   return {.receive = {leader, memory::output, all}, .arrives = memory::output};
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::topology

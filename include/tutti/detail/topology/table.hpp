@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace tutti::inline v0_1_0::detail::symbolic {
+namespace tutti::inline v0_1_0::detail::inline topology {
 
 /// A fixed number of values. Not std::vector, because a compiler that evaluates a constant expression
 /// calls and remembers every function that is called on the way to an element: this is several times
@@ -25,4 +25,4 @@ struct table {
   constexpr ~table() { delete[] at; }
 };
 
-}  // namespace tutti::detail::symbolic
+}  // namespace tutti::detail::topology

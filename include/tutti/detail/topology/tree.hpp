@@ -3,7 +3,7 @@
 
 #include <tutti/extend/topology.hpp>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline topology {
 
 /// A rooted tree over the ranks 0..n-1 in which every subtree is a contiguous interval of ranks, and
 /// children come in the order in which they can be folded: each one's interval touches what has
@@ -180,4 +180,4 @@ struct on_tree {
   }
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::topology

@@ -6,7 +6,7 @@
 
 #include <bit>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline topology {
 
 /// Two binary trees over the same ranks, such that a rank that has children in one is a leaf of the other.
 ///
@@ -95,4 +95,4 @@ class two_trees {
   bool odd_;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::topology

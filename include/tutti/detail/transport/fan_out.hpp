@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline transport {
 
 /// A message to several ranks through a transport, to one after the other: a group where there is none.
 class fan_out {
@@ -40,7 +40,7 @@ class fan_out {
   [[nodiscard]] std::size_t bytes() const noexcept { return part_.bytes; }
 
   /// Offers all of the message, until it has been accepted for all ranks: then it is true.
-  template <transport Host>
+  template <tutti::transport Host>
   bool send(Host& host, flow s, std::span<std::byte const> bytes, std::size_t granule) {
     while (place_ < part_.workers.size()) {
       rank_type const to = part_.workers[place_].rank;
@@ -63,7 +63,7 @@ class fan_out {
     }
     return true;
   }
-  template <transport Host>
+  template <tutti::transport Host>
   bool released(Host& host, flow s) {
     while (!under_way_.empty() && host.released(under_way_.back().to, s, under_way_.back().until)) {
       under_way_.pop_back();
@@ -89,4 +89,4 @@ class fan_out {
   std::vector<reader> under_way_;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::transport

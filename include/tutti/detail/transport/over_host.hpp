@@ -18,11 +18,11 @@
 #include <string>
 #include <utility>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline transport {
 
 /// What transports with helpers beside Host have in common: what Host can do, they can. They add the messages, and what
 /// else a helper is told of.
-template <transport Host>
+template <tutti::transport Host>
 class over_host {
  public:
   static constexpr bool in_process = Host::in_process;
@@ -189,4 +189,4 @@ class over_host {
   std::array<absence, collective_lanes + 1> absent_{};  ///< by lanes, and of `other_wait`
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::transport

@@ -5,7 +5,7 @@
 #include <tutti/collective/broadcast.hpp>
 #include <tutti/collective/reduce.hpp>
 #include <tutti/detail/communicator/access.hpp>
-#include <tutti/detail/tuning/tuning.hpp>
+#include <tutti/detail/tuning/tuner.hpp>
 #include <tutti/extend/buffer.hpp>
 #include <tutti/extend/time.hpp>
 #include <tutti/reduction/arithmetic.hpp>
@@ -18,7 +18,7 @@
 #include <span>
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline tuning {
 
 /// How ways to run an operation are tried.
 struct autotune_options {
@@ -144,4 +144,4 @@ class trials {
   allreduce<Communicator, doubling, max<std::int64_t>> agree_;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::tuning

@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline tuning {
 
 /// What only moves, as a copy_probe has seen it.
 struct copy_prices {
@@ -171,4 +171,4 @@ class copy_probe {
   bool sends_ = false;  ///< trains leave from this rank
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::tuning

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <tutti/detail/base/number_text.hpp>
-#include <tutti/detail/tuning/tuning.hpp>
+#include <tutti/detail/tuning/tuner.hpp>
 
 #include <string>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline tuning {
 
 namespace explanation {
 
@@ -39,7 +39,7 @@ inline int percent(std::int64_t part, std::int64_t all) {
 
 /// What `t` picks for an operation on this many bytes, in words.
 template <class Op>
-[[nodiscard]] std::string explain(tuning& t, Op op, std::size_t bytes, demands needs) {
+[[nodiscard]] std::string explain(tuner& t, Op op, std::size_t bytes, demands needs) {
   using namespace explanation;
   choice<selection> const way = t.choose(op, bytes, needs);
   auto const s = t.analyse(op, bytes, way);
@@ -49,7 +49,7 @@ template <class Op>
   char const* const bound = latency >= moving && latency >= combining ? "the latency of messages"
                             : moving >= combining                     ? "bandwidth"
                                                                       : "combining";
-  std::string text = std::string(tutti::name(symbolic::kind_of<Op>)) + " of " + bytes_in_words(bytes) + " over " +
+  std::string text = std::string(tutti::name(verify::kind_of<Op>)) + " of " + bytes_in_words(bytes) + " over " +
                      std::to_string(t.profile().ranks) + (t.profile().ranks == 1 ? " rank: " : " ranks: ") +
                      in_words(way) + ", " + in_words(s.all) + " expected\n";
   if (t.memory() == memory_kind::provided) {
@@ -76,4 +76,4 @@ template <class Op>
   return text;
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::tuning

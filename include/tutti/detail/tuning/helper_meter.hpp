@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline tuning {
 
 /// What a message to a helper and the one from it take, half of it each: an allreduce takes twice the latency, a
 /// packet, which is handed on when it is there, and the message. Short segments tell what each takes of a processor.
@@ -95,4 +95,4 @@ class helper_meter {
   stopwatch<Communicator>& clock_;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::tuning

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline tuning {
 
 /// What a rank has learned of its world and the parts of it: the profile of this many ranks on these hosts.
 class known_profiles {
@@ -62,4 +62,4 @@ class known_profiles {
   std::vector<profile_of> all_;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::tuning

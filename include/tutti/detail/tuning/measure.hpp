@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline tuning {
 
 /// How a world is measured.
 struct measuring {
@@ -395,4 +395,4 @@ class world_meter {
   stopwatch<Communicator> clock_;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::tuning

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline tuning {
 
 /// What is known to be best for an operation on vectors of `from` to `to` bytes: by the user, or by a trial of several
 /// ways.
@@ -122,4 +122,4 @@ inline preference read_one(std::string_view wish, host_map const& hosts) {
   return all;
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::tuning

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline tuning {
 
 /// Schedules that compute nothing: they are there to be timed. A probe runs in groups of ranks, such as the
 /// ranks of a host, all groups at once; a rank that is in none does nothing. It answers for the rank that it was made
@@ -133,4 +133,4 @@ class probe {
   rank_type before_ = no_rank;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::tuning

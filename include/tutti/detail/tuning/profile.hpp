@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline tuning {
 
 /// What messages of a world take, as it was measured: a plain value, in picoseconds.
 struct network_profile {
@@ -124,4 +124,4 @@ template <class Sizes>
           line.at(a.receive, b.receive)};
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::tuning

@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline tuning {
 
 /// What a profile file says that it must not. The message says in which line.
 class profile_error : public std::runtime_error {
@@ -185,4 +185,4 @@ inline network_profile::link read_link(reader& in, std::string_view word) {
   return p;
 }
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::tuning

@@ -12,7 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline tuning {
 
 /// The network that a profile was taken of, to price schedules for: see timed_schedule.
 class profiled_network {
@@ -64,4 +64,4 @@ class profiled_network {
   bool moves_;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::tuning

@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <span>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline tuning {
 
 /// What links are measured at, in bytes of a message.
 inline constexpr std::array<std::size_t, 9> measured_sizes{4,         256,        2048,       16 << 10,   64 << 10,
@@ -64,4 +64,4 @@ class stopwatch {
   allreduce<Communicator, doubling, max<std::int64_t>> agree_;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::tuning

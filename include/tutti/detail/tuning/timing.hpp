@@ -7,7 +7,7 @@
 #include <array>
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline tuning {
 
 /// What one message takes, in picoseconds: LogGP (Alexandrov and others, 1995) with o and G as functions of
 /// the message's size, as in PLogP (Kielmann, Bal, Verstoep, 2000), and for transports that hand on the
@@ -395,4 +395,4 @@ class timed_schedule {
   std::vector<message> flying_{};
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::tuning

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail::symbolic {
+namespace tutti::inline v0_1_0::detail::verify {
 
 /// The first rank that never comes to its end, and at which step; rank no_rank if all do.
 struct stuck {
@@ -99,4 +99,4 @@ class buffering {
   std::vector<rank_type> awake_{};
 };
 
-}  // namespace tutti::detail::symbolic
+}  // namespace tutti::detail::verify

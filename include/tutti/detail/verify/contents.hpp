@@ -4,7 +4,7 @@
 #include <tutti/extend/topology.hpp>
 
 /// What the verifier computes with in place of numbers.
-namespace tutti::inline v0_1_0::detail::symbolic {
+namespace tutti::inline v0_1_0::detail::verify {
 
 /// What is in a block of memory: which contributions, and in which order they were combined.
 ///
@@ -158,4 +158,4 @@ constexpr void for_each_offered(F f) {
   visit.template operator()<op::transfer>();
 }
 
-}  // namespace tutti::detail::symbolic
+}  // namespace tutti::detail::verify

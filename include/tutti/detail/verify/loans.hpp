@@ -6,7 +6,7 @@
 
 #include <string_view>
 
-namespace tutti::inline v0_1_0::detail::symbolic {
+namespace tutti::inline v0_1_0::detail::verify {
 
 /// Which blocks one rank has lent to others, and holds for others, while a schedule is executed. What
 /// a step must not do with them comes as a reason, which is empty if all is well.
@@ -62,4 +62,4 @@ class loans {
   table<block_range> from_{};  ///< what this rank has of each peer
 };
 
-}  // namespace tutti::detail::symbolic
+}  // namespace tutti::detail::verify

@@ -6,7 +6,7 @@
 #include <tutti/detail/verify/loans.hpp>
 #include <tutti/extend/verdict.hpp>
 
-namespace tutti::inline v0_1_0::detail::symbolic {
+namespace tutti::inline v0_1_0::detail::verify {
 
 /// Executes all ranks' schedules with unbounded buffers. The outcome does not depend on the order in
 /// which the ranks run, because every receive names its sender.
@@ -107,7 +107,7 @@ class symbolic_run {
     index newest = none;
     index open = none;  // messages that were sent from this memory and are not known to have been read
     table<time> clock{};
-    tutti::detail::symbolic::loans loans{};
+    tutti::detail::verify::loans loans{};
   };
 
   constexpr contents& cell(rank_type r, tutti::memory memory, std::uint32_t b) {
@@ -392,4 +392,4 @@ class symbolic_run {
   index message_count_ = 0;
 };
 
-}  // namespace tutti::detail::symbolic
+}  // namespace tutti::detail::verify

@@ -8,7 +8,7 @@
 #include <tutti/nn/cuda/detail/runtime/kernels.hpp>
 #include <tutti/nn/cuda/detail/runtime/row_kernels.hpp>
 
-namespace tutti::inline v0_1_0::nn::detail::cuda {
+namespace tutti::inline v0_1_0::nn::detail::runtime {
 
 namespace {
 
@@ -283,4 +283,4 @@ void softmax_cross_entropy(place const& p, std::size_t rows, std::size_t classes
   });
 }
 
-}  // namespace tutti::nn::detail::cuda
+}  // namespace tutti::nn::detail::runtime

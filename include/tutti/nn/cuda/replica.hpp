@@ -33,12 +33,12 @@ namespace tutti::inline v0_1_0::nn::cuda {
 /// Making it makes its device the current one of that thread. Later it does not matter which one is.
 ///
 /// Programs link tutti::nn_cuda, or compile tutti/nn/cuda/cuda.cu by nvcc, which cannot read this header.
-using replica = detail::device::replica<detail::cuda::math>;
+using replica = detail::device::replica<detail::runtime::math>;
 
 /// A learner on a GPU, for a replica of it.
 /// @throws error: there is no such device, or not enough memory
 [[nodiscard]] inline std::unique_ptr<learner> make_learner(device_model model, settings const& settings) {
-  return std::make_unique<detail::device::device_learner<detail::cuda::math>>(std::move(model), settings);
+  return std::make_unique<detail::device::device_learner<detail::runtime::math>>(std::move(model), settings);
 }
 
 }  // namespace tutti::nn::cuda

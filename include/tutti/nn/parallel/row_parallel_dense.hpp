@@ -4,7 +4,7 @@
 #include <tutti/extend/expects.hpp>
 #include <tutti/nn/detail/layer/bias.hpp>
 #include <tutti/nn/detail/parallel/initial_weights.hpp>
-#include <tutti/nn/detail/product/product.hpp>
+#include <tutti/nn/detail/products/product.hpp>
 #include <tutti/nn/extend/layer.hpp>
 #include <tutti/nn/layer/activation.hpp>
 

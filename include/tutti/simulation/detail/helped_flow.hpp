@@ -7,7 +7,7 @@
 #include <compare>
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline simulation {
 
 class simulated_world;
 
@@ -104,4 +104,4 @@ struct helped_flow {
   [[nodiscard]] bool over() const noexcept { return to_come == 0 && present == workers.size(); }
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::simulation

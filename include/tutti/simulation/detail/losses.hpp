@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline simulation {
 
 /// Which messages a network loses: a share of them, drawn from a seed.
 class simulated_losses {
@@ -29,4 +29,4 @@ class simulated_losses {
   std::uint64_t dice_;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::simulation

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline simulation {
 
 struct helped_flow;
 
@@ -86,4 +86,4 @@ class simulated_messages {
   std::uint32_t idle_ = none;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::simulation

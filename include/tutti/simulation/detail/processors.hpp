@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline simulation {
 
 /// What will happen at some time, to a message or a rank.
 struct simulated_event {
@@ -200,4 +200,4 @@ class simulated_processors {
   std::vector<rank_type> deaths_;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::simulation

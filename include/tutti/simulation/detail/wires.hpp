@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline simulation {
 
 /// One direction of an interface or a link: it deals with one message at a time, first come first
 /// served.
@@ -133,4 +133,4 @@ class simulated_wires {
   std::vector<two_way> links_;     ///< by the switch below
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::simulation

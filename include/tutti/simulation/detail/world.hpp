@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline simulation {
 
 /// The messages that are under way between the members of a simulated world: a queue for each pair of
 /// ranks and lane that has any, in the order sent. A hash table, because of all pairs few have: open
@@ -197,4 +197,4 @@ class simulated_world {
   std::unordered_map<std::uint32_t, std::uint32_t> numbers_;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::simulation

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail::rdma {
+namespace tutti::inline v0_1_0::detail::verbs {
 
 /// What all ranks have said about themselves, by rank.
 struct addresses {
@@ -30,4 +30,4 @@ struct addresses {
   }
 };
 
-}  // namespace tutti::detail::rdma
+}  // namespace tutti::detail::verbs

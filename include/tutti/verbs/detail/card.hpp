@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string>
 
-namespace tutti::inline v0_1_0::detail::rdma {
+namespace tutti::inline v0_1_0::detail::verbs {
 
 /// What a rank tells the others about itself.
 struct card {
@@ -61,4 +61,4 @@ struct card {
   }
 };
 
-}  // namespace tutti::detail::rdma
+}  // namespace tutti::detail::verbs

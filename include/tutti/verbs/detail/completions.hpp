@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <fcntl.h>
 
-namespace tutti::inline v0_1_0::detail::rdma {
+namespace tutti::inline v0_1_0::detail::verbs {
 
 /// What a work request was for.
 enum class work : std::uint8_t {
@@ -135,4 +135,4 @@ class completions {
   bool armed_ = false;
 };
 
-}  // namespace tutti::detail::rdma
+}  // namespace tutti::detail::verbs

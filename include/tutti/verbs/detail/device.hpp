@@ -20,7 +20,7 @@
 #include <sys/resource.h>
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail::rdma {
+namespace tutti::inline v0_1_0::detail::verbs {
 
 inline void close_device(ibv_context* c) noexcept {
   inheritance::allow(c->cmd_fd);
@@ -225,4 +225,4 @@ inline void keep_mappings_from_children() noexcept {
   return best;
 }
 
-}  // namespace tutti::detail::rdma
+}  // namespace tutti::detail::verbs

@@ -10,7 +10,7 @@
 #include <arpa/inet.h>
 #include <cstring>
 
-namespace tutti::inline v0_1_0::detail::rdma {
+namespace tutti::inline v0_1_0::detail::verbs {
 
 /// What a rank has to do with one peer: a connection, slots for short messages both ways, and lanes.
 ///
@@ -377,4 +377,4 @@ class edge {
   std::uint32_t to_come_ = 0;   ///< how many that will be when the peer has left
 };
 
-}  // namespace tutti::detail::rdma
+}  // namespace tutti::detail::verbs

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace tutti::inline v0_1_0::detail::rdma {
+namespace tutti::inline v0_1_0::detail::verbs {
 
 /// What an end of an edge tells the other one over a socket: all of it, whenever some of it changes.
 struct edge_note {
@@ -17,4 +17,4 @@ struct edge_note {
 };
 static_assert(std::is_trivially_copyable_v<edge_note> && sizeof(edge_note) == 12);
 
-}  // namespace tutti::detail::rdma
+}  // namespace tutti::detail::verbs

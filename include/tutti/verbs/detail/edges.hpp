@@ -18,7 +18,7 @@
 #include <sched.h>
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail::rdma {
+namespace tutti::inline v0_1_0::detail::verbs {
 
 /// The edges of one rank, each made when it or the peer first needs it, and what completes on them. Control messages go
 /// through sockets, tcp's mesh: what the ends of an edge tell each other, faults, questions and goodbyes. The end of a
@@ -57,12 +57,12 @@ class edges {
     c.first_packet = first_packet_;
     c.calls = reinterpret_cast<std::uintptr_t>(calls_.get());
     c.calls_key = calls_memory_.remote_key();
-    return c.text() + '\n' + net::card::mine(mesh_.where(), {}).text();
+    return c.text() + '\n' + tcp::card::mine(mesh_.where(), {}).text();
   }
   /// Connects to the neighbours.
   /// @throws error(failure::join) that names one that does not answer
   void meet(addresses all) {
-    mesh_.meet(net::directions_of(all.sockets, mesh_.where()));
+    mesh_.meet(tcp::directions_of(all.sockets, mesh_.where()));
     cards_ = std::move(all.cards);
     rank_type const next = (rank_ + 1) % size();
     rank_type const previous = (rank_ + size() - 1) % size();
@@ -82,8 +82,8 @@ class edges {
   [[nodiscard]] rank_type size() const noexcept { return static_cast<rank_type>(by_peer_.size()); }
   [[nodiscard]] std::size_t count() const noexcept { return made_.size(); }
   [[nodiscard]] tutti::fault const& fault() const noexcept { return mesh_.fault(); }
-  [[nodiscard]] net::mesh& mesh() noexcept { return mesh_; }
-  [[nodiscard]] net::mesh const& mesh() const noexcept { return mesh_; }
+  [[nodiscard]] tcp::mesh& mesh() noexcept { return mesh_; }
+  [[nodiscard]] tcp::mesh const& mesh() const noexcept { return mesh_; }
   [[nodiscard]] piece_pool& pool() noexcept { return pool_; }
   [[nodiscard]] registrar& memory() noexcept { return registrar_; }
 
@@ -225,7 +225,7 @@ class edges {
     if (fault()) {
       return nullptr;
     }
-    net::connection const* const c = mesh_.reach(peer);
+    tcp::connection const* const c = mesh_.reach(peer);
     try {
       if (c != nullptr && !by_peer_[peer]) {
         make(peer);
@@ -260,7 +260,7 @@ class edges {
     mesh_.poll();
     busy_ = false;
     for (rank_type const r : mesh_.peers()) {
-      net::connection& c = *mesh_.find(r);
+      tcp::connection& c = *mesh_.find(r);
       try {
         while (c.in.keeps(of_notes.lane)) {
           hear_note(r, c);
@@ -274,7 +274,7 @@ class edges {
       }
     }
   }
-  void hear_note(rank_type peer, net::connection& c) {
+  void hear_note(rank_type peer, tcp::connection& c) {
     edge_note n;
     chunk const got = c.view(of_notes, {sizeof n, 1, nullptr}, {});
     std::memcpy(&n, got.data, sizeof n);
@@ -286,7 +286,7 @@ class edges {
       by_peer_[peer]->hear(n, cards_[rank_], cards_[peer], options_);
     }
   }
-  void tell(edge& e, rank_type peer, net::connection& c) {
+  void tell(edge& e, rank_type peer, tcp::connection& c) {
     edge_note const n = e.note();
     if (e.owes_note() && !stopped_ && c.send(of_notes, std::as_bytes(std::span(&n, 1)), sizeof n, {}).accepted) {
       e.told_note();
@@ -379,7 +379,7 @@ class edges {
   registrar registrar_;
   std::unique_ptr<call_board[]> calls_ = std::make_unique<call_board[]>(lane_count);
   registration calls_memory_;
-  net::mesh mesh_;
+  tcp::mesh mesh_;
   completions completions_;
   piece_pool pool_;
   registered_memory next_memory_;  ///< of the next edge: a rank that may not lock so much finds out when it joins
@@ -397,4 +397,4 @@ class edges {
   bool stopped_ = false;
 };
 
-}  // namespace tutti::detail::rdma
+}  // namespace tutti::detail::verbs

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace tutti::inline v0_1_0::detail::rdma {
+namespace tutti::inline v0_1_0::detail::verbs {
 
 /// Owns what a function of libibverbs has made. It belongs to the process that made it: a forked child, which has
 /// neither the descriptors nor the mappings behind it, lets it be.
@@ -41,4 +41,4 @@ class handle {
   std::uint32_t owner_ = inheritance::generation();
 };
 
-}  // namespace tutti::detail::rdma
+}  // namespace tutti::detail::verbs

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tutti::inline v0_1_0::detail::rdma {
+namespace tutti::inline v0_1_0::detail::verbs {
 
 /// Of this rank's memory, for what a peer gives back.
 struct room {
@@ -77,4 +77,4 @@ struct incoming {
   void add(arrival const& a) noexcept { slot[(first + count++) % slot_count] = a; }
 };
 
-}  // namespace tutti::detail::rdma
+}  // namespace tutti::detail::verbs

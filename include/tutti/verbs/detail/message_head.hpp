@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace tutti::inline v0_1_0::detail::rdma {
+namespace tutti::inline v0_1_0::detail::verbs {
 
 enum class head_kind : std::uint8_t {
   message = 1,   ///< its bytes follow
@@ -89,4 +89,4 @@ inline constexpr std::uint32_t receives = lane_count * 2 * slot_count;
   return false;
 }
 
-}  // namespace tutti::detail::rdma
+}  // namespace tutti::detail::verbs

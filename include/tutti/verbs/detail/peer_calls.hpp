@@ -10,7 +10,7 @@
 #include <new>
 #include <string>
 
-namespace tutti::inline v0_1_0::detail::rdma {
+namespace tutti::inline v0_1_0::detail::verbs {
 
 /// What a peer has called on a lane, for errors: read out of its memory when it is asked for.
 class peer_calls {
@@ -64,4 +64,4 @@ class peer_calls {
   bool asking_ = false;
 };
 
-}  // namespace tutti::detail::rdma
+}  // namespace tutti::detail::verbs

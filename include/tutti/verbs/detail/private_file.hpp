@@ -8,7 +8,7 @@
 #include <string>
 #include <sys/mman.h>
 
-namespace tutti::inline v0_1_0::detail::rdma {
+namespace tutti::inline v0_1_0::detail::verbs {
 
 /// What a basic_shared_arena takes for a file where nothing is shared: ordinary memory, from the system when it is
 /// first touched.
@@ -32,4 +32,4 @@ class private_file {
   alignas(64) std::byte table_[window_table::bytes(1)];
 };
 
-}  // namespace tutti::detail::rdma
+}  // namespace tutti::detail::verbs

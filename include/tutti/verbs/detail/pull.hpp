@@ -7,7 +7,7 @@
 
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail::rdma {
+namespace tutti::inline v0_1_0::detail::verbs {
 
 /// Registered buffers for pieces of messages. They are kept for the next ones; one that has become too small is not.
 class piece_pool {
@@ -117,4 +117,4 @@ class pull {
   registered_memory buffer_;
 };
 
-}  // namespace tutti::detail::rdma
+}  // namespace tutti::detail::verbs

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace tutti::inline v0_1_0::detail::rdma {
+namespace tutti::inline v0_1_0::detail::verbs {
 
 /// A reliable connection to one peer, and the book of what is under way on it.
 class queue_pair {
@@ -205,4 +205,4 @@ class queue_pair {
   std::string ends_;                    ///< its address, and the other one's
 };
 
-}  // namespace tutti::detail::rdma
+}  // namespace tutti::detail::verbs

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail::rdma {
+namespace tutti::inline v0_1_0::detail::verbs {
 
 /// Memory is registered as long as one of these is there.
 using lease = std::shared_ptr<registration const>;
@@ -76,4 +76,4 @@ class registrar {
   std::vector<entry> entries_;
 };
 
-}  // namespace tutti::detail::rdma
+}  // namespace tutti::detail::verbs

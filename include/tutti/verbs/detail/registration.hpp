@@ -6,7 +6,7 @@
 
 #include <cstddef>
 
-namespace tutti::inline v0_1_0::detail::rdma {
+namespace tutti::inline v0_1_0::detail::verbs {
 
 /// What a device may do with memory that is registered. Memory that may only be read is registered for reading only.
 enum class access : int {
@@ -59,4 +59,4 @@ class registered_memory {
   registration with_;
 };
 
-}  // namespace tutti::detail::rdma
+}  // namespace tutti::detail::verbs

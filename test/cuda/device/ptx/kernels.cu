@@ -51,8 +51,8 @@ struct block {
 };
 TEST_DEVICE std::uint32_t this_group() { return __nvvm_read_ptx_sreg_ctaid_x(); }
 #else
-struct block : tutti::detail::cuda::block {
-  TEST_BOTH block() : tutti::detail::cuda::block(1'000'000'000) {}
+struct block : tutti::detail::runtime::block {
+  TEST_BOTH block() : tutti::detail::runtime::block(1'000'000'000) {}
 };
 TEST_DEVICE std::uint32_t this_group() { return blockIdx.x; }
 #endif

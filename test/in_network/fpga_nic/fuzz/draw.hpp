@@ -19,7 +19,7 @@ class draw {
   static constexpr unsigned workers = 3;
   static constexpr std::uint32_t blocks = 3;  ///< of weights
 
-  draw(std::uint64_t seed, tutti::detail::fpga_nic::seal const& seal) : random_(seed), seal_(seal) {}
+  draw(std::uint64_t seed, tutti::detail::udp::seal const& seal) : random_(seed), seal_(seal) {}
 
   /// The next packet, valid until the one after it.
   [[nodiscard]] std::span<std::byte const> packet();
@@ -29,13 +29,13 @@ class draw {
   [[nodiscard]] bool one_in(std::size_t n) { return below(n) == 0; }
 
  private:
-  [[nodiscard]] tutti::detail::fpga_nic::header header();
+  [[nodiscard]] tutti::detail::udp::header header();
   /// That blocks have by now, if they follow.
   [[nodiscard]] std::uint32_t version() const { return static_cast<std::uint32_t>(drawn_ / 400); }
   void mutate();
 
   std::mt19937_64 random_;
-  tutti::detail::fpga_nic::seal seal_;
+  tutti::detail::udp::seal seal_;
   std::uint64_t drawn_ = 0;
   std::vector<std::byte> bytes_;
   std::vector<std::byte> payload_;

@@ -193,7 +193,7 @@ constexpr void copy_bytes(G const& g, std::byte const* from, std::byte* to, std:
 
 /// What an operation on a device does with elements: combine them by a reduction. As `combining` of the engine, whose
 /// bits it gives, one thread group at a time.
-template <reduction R>
+template <tutti::reduction R>
 struct group_combining {
   // Members of the class and not looked up where they are used: nvcc does not know variable templates there.
   static constexpr bool lifting = lifts<R>;

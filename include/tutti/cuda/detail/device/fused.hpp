@@ -16,7 +16,7 @@ namespace tutti::inline v0_1_0::detail::device {
 
 /// What `direct` makes of the contributions of N ranks to a block: that of its owner first, then those of the ranks
 /// below it, each from the left.
-template <reduction R, rank_type N>
+template <tutti::reduction R, rank_type N>
 struct fold_of_all {
   R how;
 
@@ -46,7 +46,7 @@ struct fold_of_all {
 ///
 /// Cost: in one pass each rank reads and writes S bytes in all, after one hop and before another. In one hop it reads
 /// N S bytes and writes S, and nothing is stored at peers: for short vectors.
-template <thread_group G, reduction R, rank_type N>
+template <thread_group G, tutti::reduction R, rank_type N>
   requires(N >= 2 && N <= most_ranks)
 class fused_allreduce {
  public:

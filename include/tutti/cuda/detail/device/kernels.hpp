@@ -33,7 +33,7 @@ struct by_steps {
 };
 
 /// Or an allreduce by `direct` without steps.
-template <reduction R, rank_type N>
+template <tutti::reduction R, rank_type N>
 struct by_direct {
   board on;
   operation what;

@@ -22,7 +22,7 @@
 namespace tutti::inline v0_1_0::detail::device {
 
 /// A payload of the engine, as groups of threads have it.
-template <reduction R>
+template <tutti::reduction R>
 [[nodiscard]] constexpr group_combining<R> for_groups(combining<R> const& p) noexcept {
   return {p.reduction};
 }

@@ -65,7 +65,7 @@ class peers_memory {
 /// Ranks that are processes reach windows only, and no memory of a user: an operation copies it there and back, part by
 /// part. So memory is never exported while operations are put into streams, which may not wait; and when this rank's
 /// own kernels have ended, the user's memory is its own again, whatever has become of other processes.
-template <transport Host, driver D>
+template <tutti::transport Host, driver D>
   requires meets_windows<Host, D>
 class peers : private peers_memory<D>, public over_host<Host> {
   using base = over_host<Host>;

@@ -16,7 +16,7 @@ class slot_layout {
  public:
   /// None.
   constexpr slot_layout() noexcept = default;
-  template <reduction R>
+  template <tutti::reduction R>
   explicit slot_layout(combining<R> const& p) noexcept
       : input_(p.size_of(memory::input)),
         work_(p.size_of(memory::work)),

@@ -46,7 +46,7 @@ class staged_memory {
 
 /// Ranks with a device each, or a share of one, whose elements are copied to host memory, sent by Host, and copied
 /// back.
-template <transport Host, stager D>
+template <tutti::transport Host, stager D>
   requires(!rests<Host>)
 class staged : private staged_memory<D>, public over_host<Host> {
   using base = over_host<Host>;

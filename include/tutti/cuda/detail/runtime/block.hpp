@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace tutti::inline v0_1_0::detail::cuda {
+namespace tutti::inline v0_1_0::detail::runtime {
 
 /// The threads of a block; see `device::thread_group`. For sources that nvcc compiles, with --expt-relaxed-constexpr.
 ///
@@ -72,4 +72,4 @@ inline bool block::is_late() const {
 
 #endif
 
-}  // namespace tutti::detail::cuda
+}  // namespace tutti::detail::runtime

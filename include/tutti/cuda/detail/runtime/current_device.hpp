@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace tutti::inline v0_1_0::detail::cuda {
+namespace tutti::inline v0_1_0::detail::runtime {
 
 /// Makes a device the current one, and afterwards that one again which was.
 class current_device {
@@ -42,4 +42,4 @@ class relaxed_capture {
   cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
 };
 
-}  // namespace tutti::detail::cuda
+}  // namespace tutti::detail::runtime

@@ -18,7 +18,7 @@
 #include <string>
 #include <string_view>
 
-namespace tutti::inline v0_1_0::detail::cuda {
+namespace tutti::inline v0_1_0::detail::runtime {
 
 /// Threads of a block. With the registers that kernels take, one block of them fits a multiprocessor whatever it runs.
 inline constexpr std::uint32_t block_threads = 512;
@@ -241,4 +241,4 @@ class driver {
 };
 static_assert(device::exports_memory<driver>);
 
-}  // namespace tutti::detail::cuda
+}  // namespace tutti::detail::runtime

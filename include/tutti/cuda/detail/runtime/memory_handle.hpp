@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace tutti::inline v0_1_0::detail::cuda {
+namespace tutti::inline v0_1_0::detail::runtime {
 
 /// What CUDA makes another process map memory by, as a text of hexadecimal digits.
 struct memory_handle {
@@ -43,4 +43,4 @@ struct memory_handle {
   static constexpr std::string_view known = "0123456789abcdef";
 };
 
-}  // namespace tutti::detail::cuda
+}  // namespace tutti::detail::runtime

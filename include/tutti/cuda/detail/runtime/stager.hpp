@@ -14,7 +14,7 @@
 #include <string>
 #include <string_view>
 
-namespace tutti::inline v0_1_0::detail::cuda {
+namespace tutti::inline v0_1_0::detail::runtime {
 
 /// A stream for copies, before others where the device has to choose. It has a queue of the device that streams of
 /// another priority have not, so it does not come to stand behind one that is held.
@@ -151,4 +151,4 @@ class stager {
 };
 static_assert(device::stager<stager>);
 
-}  // namespace tutti::detail::cuda
+}  // namespace tutti::detail::runtime

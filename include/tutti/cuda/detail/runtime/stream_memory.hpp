@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace tutti::inline v0_1_0::detail::cuda {
+namespace tutti::inline v0_1_0::detail::runtime {
 
 /// What only CUDA's driver offers: streams that wait for a word of memory, or write one. It is asked for these when the
 /// program runs, so nothing is linked that is not there without a driver.
@@ -65,4 +65,4 @@ class stream_memory {
   CUresult (*write_)(CUstream, CUdeviceptr, cuuint64_t, unsigned);
 };
 
-}  // namespace tutti::detail::cuda
+}  // namespace tutti::detail::runtime

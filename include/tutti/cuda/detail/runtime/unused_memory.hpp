@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail::cuda {
+namespace tutti::inline v0_1_0::detail::runtime {
 
 /// Memory of CUDA that ranks of this process use, or have given back.
 ///
@@ -115,4 +115,4 @@ class unused_memory {
   return all;
 }
 
-}  // namespace tutti::detail::cuda
+}  // namespace tutti::detail::runtime

@@ -10,6 +10,9 @@
 /// Payloads of packets between ranks and a device (docs/hardware/fpga-nic-protocol.md).
 namespace tutti::inline v0_1_0::detail::fpga_nic {
 
+/// The device speaks in the packets of the room udp.
+using namespace udp;
+
 inline constexpr unsigned most_workers_in_order = 8;  ///< whose contributions are added in rank order
 inline constexpr unsigned most_racks = most_workers_in_order;
 

@@ -29,7 +29,7 @@ class in_process_switch final : public in_process_device {
   [[nodiscard]] counters counted() override { return switch_.counted(); }
 
  private:
-  fpga_nic::seal seal_;
+  udp::seal seal_;
   rack_switch<std::uint32_t> switch_;
 };
 

@@ -32,7 +32,7 @@ concept network = port<typename N::port> && requires(N& n, std::string const& te
   { n.rack() } -> std::convertible_to<std::string>;
   { N::place_of(text) } -> std::same_as<std::string>;  // a device's, the same on all ranks that mean the same one
   { n.address_of(text) } -> std::same_as<typename N::port::address>;
-  { n.seal() } -> std::same_as<fpga_nic::seal const&>;
+  { n.seal() } -> std::same_as<udp::seal const&>;
 };
 
 /// UDP: the device is a soft switch, or hardware.
@@ -51,7 +51,7 @@ class udp_network {
         rack_(said_or_set(o.rack, "TUTTI_FPGA_NIC_RACK")) {}
 
   [[nodiscard]] port& open() noexcept { return port_; }
-  [[nodiscard]] fpga_nic::seal const& seal() const noexcept { return seal_; }
+  [[nodiscard]] udp::seal const& seal() const noexcept { return seal_; }
   [[nodiscard]] std::string card() const {
     auto const number = net::resolve(host_, net::local_address(port_.descriptor()).port()).front();
     return number.through(0).text();
@@ -87,24 +87,19 @@ class udp_network {
     return net::resolve(at.host, at.port).front();
   }
   [[nodiscard]] static std::uint32_t zone_of(std::string const& host) { return net::resolve(host, 0).front().zone(); }
-  [[nodiscard]] static fpga_nic::seal seal_by(std::string const& file) {
-    return file.empty() ? fpga_nic::seal() : fpga_nic::seal(read_key(file));
+  [[nodiscard]] static udp::seal seal_by(std::string const& file) {
+    return file.empty() ? udp::seal() : udp::seal(read_key(file));
   }
   [[nodiscard]] static net::address listening_at(std::string const& host) {
     return host.empty() ? any_address(0) : net::interface_address(host);
   }
 
-  fpga_nic::seal seal_;
+  udp::seal seal_;
   std::string host_;
   std::uint32_t zone_;  ///< of the link of that, if it holds for one link only
   port port_;
   std::string device_;
   std::string rack_;
-};
-
-template <>
-struct network_of<device_over_udp> {
-  using type = udp_network;
 };
 
 /// A network within this process, and the device in it.
@@ -126,7 +121,7 @@ class in_process_link {
         rack_(o.racks.empty() ? std::string() : std::to_string(o.network->rack(o.racks[meet.rank()]))) {}
 
   [[nodiscard]] port& open() noexcept { return port_; }
-  [[nodiscard]] fpga_nic::seal const& seal() const noexcept { return seal_; }
+  [[nodiscard]] udp::seal const& seal() const noexcept { return seal_; }
   [[nodiscard]] std::string card() const { return std::to_string(port_.local()); }
   [[nodiscard]] std::string device() const {
     return has_device_ ? std::to_string(in_process_network::device) : std::string();
@@ -144,9 +139,18 @@ class in_process_link {
   }
 
   port port_;
-  fpga_nic::seal seal_;
+  udp::seal seal_;
   bool has_device_;
   std::string rack_;
 };
 
 }  // namespace tutti::detail::fpga_nic
+
+namespace tutti::inline v0_1_0::detail::udp {
+
+template <>
+struct network_of<device_over_udp> {
+  using type = fpga_nic::udp_network;
+};
+
+}  // namespace tutti::detail::udp

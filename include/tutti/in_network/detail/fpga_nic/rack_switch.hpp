@@ -256,7 +256,7 @@ class rack_switch {
       emitter(std::as_const(above_), std::as_const(r), std::span<std::byte const>());
     }
   }
-  [[nodiscard]] static header head_of(climb const& c, fpga_nic::kind k) noexcept {
+  [[nodiscard]] static header head_of(climb const& c, udp::kind k) noexcept {
     return {.kind = k, .job = c.nonce, .worker = c.place.rack, .workers = c.place.racks};
   }
 

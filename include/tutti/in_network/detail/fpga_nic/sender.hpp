@@ -17,15 +17,15 @@ namespace tutti::inline v0_1_0::detail::fpga_nic {
 /// The proof that a sender at this address receives what is sent to it about this job: a number, never 0, that it can
 /// only know from an answer. The device keeps nothing for it.
 template <class Address>
-[[nodiscard]] std::uint32_t proof_of(key const& k, Address const& from, std::uint32_t job) noexcept {
+[[nodiscard]] std::uint32_t proof_of(udp::key const& k, Address const& from, std::uint32_t job) noexcept {
   std::array<std::byte, 32> text{};
-  put(text.data(), job);
+  udp::put(text.data(), job);
   if constexpr (std::unsigned_integral<Address>) {
-    put(text.data() + sizeof job, from);
+    udp::put(text.data() + sizeof job, from);
   } else {
     std::ranges::copy(from.bytes(), text.begin() + sizeof job);
   }
-  return static_cast<std::uint32_t>(siphash(k, text)) | 1U;
+  return static_cast<std::uint32_t>(udp::siphash(k, text)) | 1U;
 }
 
 /// True if two addresses are of one host, as far as they tell.

@@ -27,7 +27,7 @@ namespace tutti::inline v0_1_0::detail::fpga_nic {
 template <class Address>
 class summing_switch {
  public:
-  explicit summing_switch(switch_limits const& limits = {}, fpga_nic::seal const& s = {}) : limits_(limits), seal_(s) {
+  explicit summing_switch(switch_limits const& limits = {}, udp::seal const& s = {}) : limits_(limits), seal_(s) {
     jobs_.reserve(limits.jobs);
     if (!limits.racks.empty() && limits.racks.members() < limits.members) {
       limits_.members = static_cast<unsigned>(limits.racks.members());
@@ -466,7 +466,7 @@ class summing_switch {
   }
 
   switch_limits limits_;
-  fpga_nic::seal seal_;
+  udp::seal seal_;
   counters counters_;
   static constexpr unsigned most_proofs = 10;  ///< that are asked for in a millisecond
 

@@ -13,18 +13,18 @@
 
 namespace tutti::inline v0_1_0::detail::multicast {
 
-using fpga_nic::header;
-using fpga_nic::kind;
+using udp::header;
+using udp::kind;
 
 /// The ranks of a group as one of them knows them, and its way to them.
-template <fpga_nic::port Port>
+template <udp::port Port>
 struct circle {
   using address = typename Port::address;
 
   static constexpr std::uint16_t no_flags = 0;
   /// A flag: of a share, "report now"; of a report, "not at once", so it measures no round trip; of a sign, "I hear
   /// all".
-  static constexpr std::uint16_t note = fpga_nic::flag::phase;
+  static constexpr std::uint16_t note = udp::flag::phase;
 
   Port& port;
   std::uint32_t nonce;   ///< of the job: packets of others are ignored

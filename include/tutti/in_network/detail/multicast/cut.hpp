@@ -11,7 +11,7 @@ namespace tutti::inline v0_1_0::detail::multicast {
 
 /// A message in packets: all are full, but that the last may be shorter.
 struct cut {
-  static constexpr std::size_t most = fpga_nic::most_payload;
+  static constexpr std::size_t most = udp::most_payload;
 
   std::size_t bytes = 0;
 

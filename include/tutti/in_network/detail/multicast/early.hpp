@@ -20,7 +20,7 @@ class early {
   void open(std::uint32_t most) { kept_.resize(most); }
 
   /// False if there is no room.
-  bool keep(fpga_nic::packet const& p) noexcept {
+  bool keep(udp::packet const& p) noexcept {
     if (count_ == kept_.size()) {
       return false;
     }
@@ -38,15 +38,15 @@ class early {
     count_ = 0;
     for (std::size_t i = 0; i != count; ++i) {
       header const head = kept_[i].head;
-      f(fpga_nic::packet{head, std::span(kept_[i].bytes).first(head.length)});
+      f(udp::packet{head, std::span(kept_[i].bytes).first(head.length)});
     }
   }
 
  private:
-  using header = fpga_nic::header;
+  using header = udp::header;
   struct one {
     header head{};
-    std::array<std::byte, fpga_nic::most_payload> bytes;
+    std::array<std::byte, udp::most_payload> bytes;
   };
   std::vector<one> kept_;
   std::size_t count_ = 0;

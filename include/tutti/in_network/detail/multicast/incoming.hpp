@@ -57,7 +57,7 @@ class incoming {
 
   /// Writes a bitmap of the packets from `front` on: those that are set have been sent, and have not come. Returns its
   /// length; 0: there are none.
-  [[nodiscard]] std::size_t write_lacking(std::span<std::byte, fpga_nic::most_payload> to) const noexcept {
+  [[nodiscard]] std::size_t write_lacking(std::span<std::byte, udp::most_payload> to) const noexcept {
     std::size_t const count = (std::min)(std::size_t{highest_ - front_}, to.size() * 8);
     std::size_t const bytes = (count + 7) / 8;
     std::ranges::fill(to.first(bytes), std::byte{0});

@@ -23,7 +23,7 @@ namespace tutti::inline v0_1_0::detail::multicast {
 ///
 /// That a rank has all is told by other means, which do not lose it (`has_all`, `finish`): a rank whose last packet is
 /// lost may be elsewhere by then, and never look at this port again.
-template <fpga_nic::port Port>
+template <udp::port Port>
 class member {
  public:
   using address = typename Port::address;
@@ -171,9 +171,9 @@ class member {
   static constexpr duration between_looks = std::chrono::milliseconds(2);
 
   void take(address const& from, std::span<std::byte const> bytes, bool congested, time_point now) {
-    fpga_nic::packet p;
+    udp::packet p;
     header const& h = p.head;
-    if (seal_.read(bytes, p) != fpga_nic::reading::good || h.job != circle_.nonce || h.workers != circle_.all.size() ||
+    if (seal_.read(bytes, p) != udp::reading::good || h.job != circle_.nonce || h.workers != circle_.all.size() ||
         h.slot > multicast::signs<Port>::slot || !(from == circle_.all[h.worker])) {
       ++circle_.counted.ignored;
       return;
@@ -207,7 +207,7 @@ class member {
   multicast::signs<Port> signs_;
   sending<Port> sending_;
   receiving<Port> getting_;
-  fpga_nic::seal seal_;
+  udp::seal seal_;
   time_point looked_{};
   std::array<passage, collective_lanes> lanes_;
 };

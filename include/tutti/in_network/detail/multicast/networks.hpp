@@ -22,7 +22,7 @@ namespace tutti::inline v0_1_0::detail::multicast {
 /// How the ranks of a world reach each other, and all at once: a port, the address of each as they exchange it, and a
 /// group, which rank 0 chooses. `join` says why a rank cannot hear it; empty: it can.
 template <class N>
-concept network = fpga_nic::port<typename N::port> &&
+concept network = udp::port<typename N::port> &&
                   requires(N& n, N const& c, std::string const& text, std::span<std::string const> cards) {
                     typename N::options;
                     { n.open() } -> std::same_as<typename N::port&>;
@@ -36,11 +36,11 @@ concept network = fpga_nic::port<typename N::port> &&
 /// UDP, and IP multicast through the interface by which the other ranks reach this host.
 class udp_network {
  public:
-  using port = fpga_nic::udp_port;
+  using port = udp::udp_port;
   using options = group_over_udp::options;
 
   template <locates_hosts M>
-  udp_network(M const& meet, options const& o) : udp_network(fpga_nic::host_of(meet), o) {}
+  udp_network(M const& meet, options const& o) : udp_network(udp::host_of(meet), o) {}
   TUTTI_DECL udp_network(std::string host, options const& o);
 
   [[nodiscard]] port& open() noexcept { return port_; }
@@ -52,7 +52,7 @@ class udp_network {
   /// @param cards of all ranks
   /// @throws error(failure::join) if that is no group
   [[nodiscard]] TUTTI_DECL std::string join(std::string const& group, std::span<std::string const> cards);
-  [[nodiscard]] TUTTI_DECL fpga_nic::endpoint address_of(std::string const& text) const;
+  [[nodiscard]] TUTTI_DECL udp::endpoint address_of(std::string const& text) const;
 
  private:
   options options_;
@@ -65,10 +65,10 @@ class udp_network {
 /// A network within this process.
 class in_process_link {
  public:
-  using port = fpga_nic::in_process_port;
+  using port = udp::in_process_port;
 
   struct options {
-    fpga_nic::in_process_medium* network = nullptr;
+    udp::in_process_medium* network = nullptr;
     bool hears_group = true;
   };
 
@@ -78,9 +78,7 @@ class in_process_link {
   [[nodiscard]] port& open() noexcept { return port_; }
   [[nodiscard]] std::string card() const { return std::to_string(port_.local()); }
   [[nodiscard]] static std::uint32_t room() noexcept { return (std::numeric_limits<std::uint32_t>::max)(); }
-  [[nodiscard]] static std::string choose_group(std::uint32_t) {
-    return std::to_string(fpga_nic::in_process_medium::group);
-  }
+  [[nodiscard]] static std::string choose_group(std::uint32_t) { return std::to_string(udp::in_process_medium::group); }
   [[nodiscard]] std::string join(std::string const&, std::span<std::string const>) const {
     return hears_group_ ? "" : "is told to hear no group";
   }
@@ -89,7 +87,7 @@ class in_process_link {
   }
 
  private:
-  static fpga_nic::in_process_medium& expect(options const& o) {
+  static udp::in_process_medium& expect(options const& o) {
     expects(o.network != nullptr,
             "udp_multicast: options::network is null; give the in_process_medium of this process");
     return *o.network;
@@ -101,14 +99,14 @@ class in_process_link {
 
 }  // namespace tutti::detail::multicast
 
-namespace tutti::inline v0_1_0::detail::fpga_nic {
+namespace tutti::inline v0_1_0::detail::udp {
 
 template <>
 struct network_of<group_over_udp> {
   using type = multicast::udp_network;
 };
 
-}  // namespace tutti::detail::fpga_nic
+}  // namespace tutti::detail::udp
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/in_network/detail/multicast/networks.ipp>

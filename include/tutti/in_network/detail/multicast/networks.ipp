@@ -29,7 +29,7 @@ TUTTI_DECL udp_network::udp_network(std::string host, options const& o)
     : options_(o),
       host_(std::move(host)),
       by_(net::interface_address(host_)),
-      link_(fpga_nic::interface_number(by_)),
+      link_(udp::interface_number(by_)),
       port_(by_, o.socket) {}
 
 TUTTI_DECL std::string udp_network::card() const {
@@ -38,7 +38,7 @@ TUTTI_DECL std::string udp_network::card() const {
 
 /// A packet of 1 KiB takes up to a page there, and the system allows twice what it says.
 TUTTI_DECL std::uint32_t udp_network::room() const noexcept {
-  return static_cast<std::uint32_t>(fpga_nic::receive_buffer(port_.descriptor())) / 2048;
+  return static_cast<std::uint32_t>(udp::receive_buffer(port_.descriptor())) / 2048;
 }
 
 TUTTI_DECL std::string udp_network::choose_group(std::uint32_t nonce) const {
@@ -71,12 +71,12 @@ TUTTI_DECL std::string udp_network::join(std::string const& group, std::span<std
   }
 }
 
-TUTTI_DECL fpga_nic::endpoint udp_network::address_of(std::string const& text) const {
+TUTTI_DECL udp::endpoint udp_network::address_of(std::string const& text) const {
   host_port at;
   if (!net::parse(text, at)) {
     throw error(failure::join, "udp_multicast: an address is host:port or [v6]:port, not \"" + text + "\"");
   }
-  return fpga_nic::endpoint(net::resolve(at.host, at.port).front().through(link_));
+  return udp::endpoint(net::resolve(at.host, at.port).front().through(link_));
 }
 
 }  // namespace tutti::detail::multicast

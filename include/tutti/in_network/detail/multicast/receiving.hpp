@@ -14,7 +14,7 @@ namespace tutti::inline v0_1_0::detail::multicast {
 
 /// What a member does as one that gets: puts packets where they are wanted, and reports how far it has come, every few
 /// packets and as soon as it sees a gap.
-template <fpga_nic::port Port>
+template <udp::port Port>
 class receiving {
  public:
   explicit receiving(circle<Port>& of) : of_(of) {}
@@ -27,7 +27,7 @@ class receiving {
   void want(passage& l, std::uint32_t lane, std::byte* place) {
     l.in.want(place);
     if (passage::after(l.ahead, l.base)) {  // packets came before it was known what to do with them
-      l.early.each([&](fpga_nic::packet const& p) { take_share(l, p); });
+      l.early.each([&](udp::packet const& p) { take_share(l, p); });
       l.in.hear_of(l.ahead - l.base);
       l.gap = l.in.lacks();
       go_on(l, lane);
@@ -35,7 +35,7 @@ class receiving {
   }
 
   /// A packet of the message. False: it belongs to nothing that is under way, or is there.
-  bool take_share(passage& l, fpga_nic::packet const& p) {
+  bool take_share(passage& l, udp::packet const& p) {
     std::uint32_t const q = p.head.sequence;
     if (passage::after(l.base, q)) {
       return false;
@@ -107,10 +107,10 @@ class receiving {
   }
   /// Tells the one that gives how far this rank has come, and what it lacks.
   void report(passage& l, std::uint32_t lane, std::uint16_t flags) {
-    std::array<std::byte, fpga_nic::most_payload> bitmap;
+    std::array<std::byte, udp::most_payload> bitmap;
     std::size_t const size = l.in.write_lacking(bitmap);
     header h = of_.head(kind::progress, lane, l.base + l.in.front(), l.fingerprint);
-    h.flags = static_cast<std::uint16_t>(flags | (l.congested ? fpga_nic::flag::congested : 0));
+    h.flags = static_cast<std::uint16_t>(flags | (l.congested ? udp::flag::congested : 0));
     of_.send(of_.all[l.root], h, std::span(bitmap).first(size));
     ++of_.counted.reports;
     l.unreported = 0;

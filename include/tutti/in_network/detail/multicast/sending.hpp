@@ -15,7 +15,7 @@ namespace tutti::inline v0_1_0::detail::multicast {
 /// What a member does as the one that gives: sends each packet to the group once, and lost ones again, to the group,
 /// and where that has not helped, to the rank. Packets that all have make room for others. A rank that is silent is
 /// asked.
-template <fpga_nic::port Port>
+template <udp::port Port>
 class sending {
  public:
   explicit sending(circle<Port>& to) : to_(to) { pace_.limit(to.window); }
@@ -39,7 +39,7 @@ class sending {
     }
   }
   /// A report. False: it is about nothing that is under way.
-  bool take_progress(passage& l, std::uint32_t lane, fpga_nic::packet const& p, time_point now) {
+  bool take_progress(passage& l, std::uint32_t lane, udp::packet const& p, time_point now) {
     header const& h = p.head;
     if (!l.gives() || h.fingerprint != l.fingerprint || passage::after(l.base, h.sequence)) {
       return false;  // it may be about the message before
@@ -49,7 +49,7 @@ class sending {
       return false;
     }
     std::uint32_t const known = l.out.front_of(h.worker);
-    if (h.has(fpga_nic::flag::congested)) {
+    if (h.has(udp::flag::congested)) {
       pace_.congested(now);
     }
     l.out.contact(h.worker, now);
@@ -140,7 +140,7 @@ class sending {
   }
 
   circle<Port>& to_;
-  fpga_nic::pace pace_;
+  udp::pace pace_;
   std::uint32_t under_way_ = 0;  ///< packets of all lanes that not all have
 };
 

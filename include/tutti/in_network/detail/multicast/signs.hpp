@@ -11,7 +11,7 @@
 namespace tutti::inline v0_1_0::detail::multicast {
 
 /// Whether the network carries packets to the group: ranks call out to it, and say whether they hear all.
-template <fpga_nic::port Port>
+template <udp::port Port>
 class signs {
  public:
   static constexpr std::uint16_t slot = collective_lanes;  ///< of a sign, in place of a lane

@@ -15,7 +15,7 @@
 #include <sys/socket.h>
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail::fpga_nic {
+namespace tutti::inline v0_1_0::detail::udp {
 
 /// Packets to one address that go to the system together: all of one length, but that the last may be shorter.
 class burst {
@@ -143,4 +143,4 @@ class burst {
   std::vector<std::byte> bytes_;
 };
 
-}  // namespace tutti::detail::fpga_nic
+}  // namespace tutti::detail::udp

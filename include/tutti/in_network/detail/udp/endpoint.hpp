@@ -10,7 +10,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-namespace tutti::inline v0_1_0::detail::fpga_nic {
+namespace tutti::inline v0_1_0::detail::udp {
 
 /// Where a UDP port is: an address of IPv6, or one of IPv4 as IPv6 maps it, and its port. Small, and compared quickly;
 /// `net::address` is what people read.
@@ -77,4 +77,4 @@ class endpoint {
   in_port_t port_ = 0;  ///< as in packets
 };
 
-}  // namespace tutti::detail::fpga_nic
+}  // namespace tutti::detail::udp

@@ -16,7 +16,7 @@
 #include <span>
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail::fpga_nic {
+namespace tutti::inline v0_1_0::detail::udp {
 
 class in_process_medium;
 
@@ -40,7 +40,7 @@ struct medium_options {
   double duplication = 0;
   double reordering = 0;  ///< of packets that change places with the one before
   std::uint64_t seed = 1;
-  fpga_nic::seal seal{};
+  udp::seal seal{};
 };
 
 /// The wires of a network within a process, with places for devices: packets to one are handled in the thread that
@@ -84,7 +84,7 @@ class in_process_medium {
   /// Packets that were lost here.
   [[nodiscard]] TUTTI_DECL std::uint64_t lost();
 
-  [[nodiscard]] fpga_nic::seal const& seal() const noexcept { return options_.seal; }
+  [[nodiscard]] udp::seal const& seal() const noexcept { return options_.seal; }
   [[nodiscard]] std::size_t inbox() const noexcept { return inbox_; }
 
   /// Carries what a port sends; `all` is empty afterwards.
@@ -135,7 +135,7 @@ class in_process_medium {
   bool has_group_ = true;
 };
 
-}  // namespace tutti::detail::fpga_nic
+}  // namespace tutti::detail::udp
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/in_network/detail/udp/in_process_medium.ipp>

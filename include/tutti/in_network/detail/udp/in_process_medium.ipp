@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace tutti::inline v0_1_0::detail::fpga_nic {
+namespace tutti::inline v0_1_0::detail::udp {
 
 TUTTI_DECL in_process_medium::in_process_medium(unsigned ports, medium_options const& options, std::size_t inbox,
                                                 unsigned devices)
@@ -138,4 +138,4 @@ TUTTI_DECL void in_process_medium::collect(address to, datagrams& empty) {
   }
 }
 
-}  // namespace tutti::detail::fpga_nic
+}  // namespace tutti::detail::udp

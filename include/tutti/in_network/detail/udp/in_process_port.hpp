@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <span>
 
-namespace tutti::inline v0_1_0::detail::fpga_nic {
+namespace tutti::inline v0_1_0::detail::udp {
 
 /// A port of an in-process medium, which it does not outlive.
 class in_process_port {
@@ -69,4 +69,4 @@ class in_process_port {
   port_counters counters_;
 };
 
-}  // namespace tutti::detail::fpga_nic
+}  // namespace tutti::detail::udp

@@ -8,7 +8,7 @@
 #include <charconv>
 #include <fstream>
 
-namespace tutti::inline v0_1_0::detail::fpga_nic {
+namespace tutti::inline v0_1_0::detail::udp {
 
 TUTTI_DECL key read_key(std::string const& path) {
   standard_numbers const occupied;
@@ -36,4 +36,4 @@ TUTTI_DECL key read_key(std::string const& path) {
   return k;
 }
 
-}  // namespace tutti::detail::fpga_nic
+}  // namespace tutti::detail::udp

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string>
 
-namespace tutti::inline v0_1_0::detail::fpga_nic {
+namespace tutti::inline v0_1_0::detail::udp {
 
 /// The network that a transport works with: the one that it was given, or what that one stands for.
 template <class N>
@@ -31,4 +31,4 @@ template <rendezvous M>
   }
 }
 
-}  // namespace tutti::detail::fpga_nic
+}  // namespace tutti::detail::udp

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 
-namespace tutti::inline v0_1_0::detail::fpga_nic {
+namespace tutti::inline v0_1_0::detail::udp {
 
 /// How fast a member sends, and how long it waits for an answer: round trips as in RFC 6298, and a window of packets
 /// under way. It grows with each result, unless round trips have become so long that more would only wait in queues. It
@@ -77,4 +77,4 @@ class pace {
   time_point halved_{};
 };
 
-}  // namespace tutti::detail::fpga_nic
+}  // namespace tutti::detail::udp

@@ -11,7 +11,7 @@
 
 /// Packets between ranks and a device in the network (docs/hardware/fpga-nic-protocol.md), or among ranks. A packet is
 /// a header of 22 bytes and a payload, little-endian; a sealed one ends with a tag (seal.hpp).
-namespace tutti::inline v0_1_0::detail::fpga_nic {
+namespace tutti::inline v0_1_0::detail::udp {
 
 inline constexpr std::uint8_t protocol_version = 1;
 inline constexpr std::size_t header_bytes = 22;
@@ -54,7 +54,7 @@ inline constexpr std::uint16_t all = (1U << 7) - 1;
 }  // namespace flag
 
 struct header {
-  fpga_nic::kind kind{};
+  udp::kind kind{};
   network_operation operation = network_operation::none;
   std::uint32_t job = 0;          ///< its nonce
   std::uint32_t sequence = 0;     ///< of the slot's lane, counted by the workers
@@ -182,4 +182,4 @@ constexpr void write(header const& h, std::byte* to) noexcept {
   return true;
 }
 
-}  // namespace tutti::detail::fpga_nic
+}  // namespace tutti::detail::udp

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <span>
 
-namespace tutti::inline v0_1_0::detail::fpga_nic {
+namespace tutti::inline v0_1_0::detail::udp {
 
 /// What a port may call with what came: `from`, the bytes of a packet, and whether it came marked by ECN.
 struct packet_sink {
@@ -47,4 +47,4 @@ struct port_counters {
   std::uint64_t lost = 0;     ///< packets that were lost on purpose, or for want of room where they went
 };
 
-}  // namespace tutti::detail::fpga_nic
+}  // namespace tutti::detail::udp

@@ -11,7 +11,7 @@
 #include <optional>
 #include <span>
 
-namespace tutti::inline v0_1_0::detail::fpga_nic {
+namespace tutti::inline v0_1_0::detail::udp {
 
 enum class reading : std::uint8_t { good, malformed, badly_tagged };
 
@@ -31,7 +31,7 @@ class seal {
   /// Writes a packet, and returns its length. @pre room for `most_packet` bytes; h.length == payload.size()
   std::size_t write(header h, std::span<std::byte const> payload, std::byte* to) const noexcept {
     h.flags = static_cast<std::uint16_t>((h.flags & ~flag::tagged) | (key_ ? flag::tagged : 0));
-    fpga_nic::write(h, to);
+    udp::write(h, to);
     std::size_t size = header_bytes;
     if (!payload.empty()) {
       std::memcpy(to + size, payload.data(), payload.size());
@@ -70,4 +70,4 @@ class seal {
   std::optional<key> key_;
 };
 
-}  // namespace tutti::detail::fpga_nic
+}  // namespace tutti::detail::udp

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <span>
 
-namespace tutti::inline v0_1_0::detail::fpga_nic {
+namespace tutti::inline v0_1_0::detail::udp {
 
 using key = std::array<std::byte, 16>;
 
@@ -54,4 +54,4 @@ using key = std::array<std::byte, 16>;
   return v0 ^ v1 ^ v2 ^ v3;
 }
 
-}  // namespace tutti::detail::fpga_nic
+}  // namespace tutti::detail::udp

@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail::fpga_nic {
+namespace tutti::inline v0_1_0::detail::udp {
 
 /// Room for what comes to a UDP socket: packets, or bursts of one sender that the system has put together.
 class udp_inbox {
@@ -106,4 +106,4 @@ class udp_inbox {
   std::array<control, depth> control_;
 };
 
-}  // namespace tutti::detail::fpga_nic
+}  // namespace tutti::detail::udp

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail::fpga_nic {
+namespace tutti::inline v0_1_0::detail::udp {
 
 /// A port of UDP, over IPv4 or IPv6. Packets to one address are gathered and go to the system in one call; where it can
 /// cut and join them (GSO, GRO), a packet costs a twentieth of what it costs alone.
@@ -134,4 +134,4 @@ class udp_port {
   port_counters counters_;
 };
 
-}  // namespace tutti::detail::fpga_nic
+}  // namespace tutti::detail::udp

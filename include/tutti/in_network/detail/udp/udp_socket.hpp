@@ -6,7 +6,7 @@
 #include <tutti/detail/net/address.hpp>
 #include <tutti/in_network/extend/udp_options.hpp>
 
-namespace tutti::inline v0_1_0::detail::fpga_nic {
+namespace tutti::inline v0_1_0::detail::udp {
 
 /// A datagram socket, bound; an address that stands for all of IPv6 serves IPv4, too. What it sends can be marked by
 /// ECN, and it says whether what comes is.
@@ -44,7 +44,7 @@ struct udp_group {
 /// An address that stands for all of this host, IPv6 and IPv4; of IPv4 alone where there is no IPv6.
 [[nodiscard]] TUTTI_DECL net::address any_address(std::uint16_t port) noexcept;
 
-}  // namespace tutti::detail::fpga_nic
+}  // namespace tutti::detail::udp
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/in_network/detail/udp/udp_socket.ipp>

@@ -13,7 +13,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-namespace tutti::inline v0_1_0::detail::fpga_nic {
+namespace tutti::inline v0_1_0::detail::udp {
 
 inline void switch_on(int fd, int level, int option, int value = 1) noexcept {
   ::setsockopt(fd, level, option, &value, sizeof value);
@@ -133,4 +133,4 @@ TUTTI_DECL net::address any_address(std::uint16_t port) noexcept {
   return net::address(reinterpret_cast<sockaddr const*>(&four), sizeof four).with_port(port);
 }
 
-}  // namespace tutti::detail::fpga_nic
+}  // namespace tutti::detail::udp

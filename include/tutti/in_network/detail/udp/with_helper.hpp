@@ -11,7 +11,7 @@
 #include <optional>
 #include <span>
 
-namespace tutti::inline v0_1_0::detail::fpga_nic {
+namespace tutti::inline v0_1_0::detail::udp {
 
 /// Forwards the messages of ranks to Host, and those of the helper, a device or a group, to the transport `Self`, which
 /// derives from this: a lane of its member, which has a port in the network, begins and ends with one of Host.
@@ -21,7 +21,7 @@ namespace tutti::inline v0_1_0::detail::fpga_nic {
 /// `released`, `view` and `release`.
 ///
 /// @tparam Member the type of a member with such a port
-template <class Self, transport Host, class Network, template <class> class Member>
+template <class Self, tutti::transport Host, class Network, template <class> class Member>
 class with_helper : public over_host<Host> {
  public:
   using over_host<Host>::now;
@@ -118,4 +118,4 @@ class with_helper : public over_host<Host> {
   [[nodiscard]] Self& self() noexcept { return static_cast<Self&>(*this); }
 };
 
-}  // namespace tutti::detail::fpga_nic
+}  // namespace tutti::detail::udp

@@ -10,7 +10,7 @@
 #include <span>
 #include <string>
 
-namespace tutti::inline v0_1_0::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail::inline checkpoint {
 
 /// A file that is there with all of its contents or not at all, whenever the power fails: written under another
 /// name in the same folder, put onto the disk, and then renamed. What it replaces stays whole until then.
@@ -43,7 +43,7 @@ class atomic_file {
   tutti::detail::descriptor file_;
 };
 
-}  // namespace tutti::nn::detail
+}  // namespace tutti::nn::detail::checkpoint
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/nn/detail/checkpoint/atomic_file.ipp>

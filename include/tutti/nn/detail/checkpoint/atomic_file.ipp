@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace tutti::inline v0_1_0::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail::inline checkpoint {
 
 TUTTI_DECL atomic_file::atomic_file(std::filesystem::path name)
     : name_(std::move(name)),
@@ -59,4 +59,4 @@ TUTTI_DECL void atomic_file::fail(int code) const {
   throw checkpoint_error(name_.string() + " cannot be written: " + tutti::detail::describe_write_error(code));
 }
 
-}  // namespace tutti::nn::detail
+}  // namespace tutti::nn::detail::checkpoint

@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::inline v0_1_0::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail::inline checkpoint {
 
 /// What a checkpoint has to be for a training to go on from it.
 struct expected_state {
@@ -133,7 +133,7 @@ class checkpoint_folder {
   std::size_t keep_;
 };
 
-}  // namespace tutti::nn::detail
+}  // namespace tutti::nn::detail::checkpoint
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/nn/detail/checkpoint/folder.ipp>

@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::inline v0_1_0::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail::inline checkpoint {
 
 TUTTI_DECL checkpoint_folder::checkpoint_folder(std::filesystem::path where, std::size_t keep)
     : names_(std::move(where)), keep_((std::max)(keep, std::size_t{1})) {
@@ -267,4 +267,4 @@ TUTTI_DECL void checkpoint_folder::prune() const {
   }
 }
 
-}  // namespace tutti::nn::detail
+}  // namespace tutti::nn::detail::checkpoint

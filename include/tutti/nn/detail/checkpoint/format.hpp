@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace tutti::inline v0_1_0::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail::inline checkpoint {
 
 /// The parts of a checkpoint's file. The numbers are the format's, and never change.
 enum class section : std::uint32_t {
@@ -125,7 +125,7 @@ class section_file {
   std::vector<place_of_section> sections_;
 };
 
-}  // namespace tutti::nn::detail
+}  // namespace tutti::nn::detail::checkpoint
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/nn/detail/checkpoint/format.ipp>

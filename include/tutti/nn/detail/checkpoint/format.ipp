@@ -19,7 +19,7 @@
 #include <unistd.h>
 #include <vector>
 
-namespace tutti::inline v0_1_0::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail::inline checkpoint {
 
 TUTTI_DECL section_file::section_file(std::filesystem::path const& name)
     : name_(name.string()), file_([&] { return ::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); }) {
@@ -170,4 +170,4 @@ TUTTI_DECL file_identity write_sections(std::filesystem::path const& name, std::
   return {head.length, sum};
 }
 
-}  // namespace tutti::nn::detail
+}  // namespace tutti::nn::detail::checkpoint

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <utility>
 
-namespace tutti::inline v0_1_0::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail::inline checkpoint {
 
 /// How the files in a folder of checkpoints are called: `checkpoint-000000001200.tutti` is one after 1200 steps, and
 /// `checkpoint-000000001200.2-of-4` the part of it that rank 2 of 4 wrote.
@@ -47,7 +47,7 @@ class checkpoint_names {
   std::filesystem::path folder_;
 };
 
-}  // namespace tutti::nn::detail
+}  // namespace tutti::nn::detail::checkpoint
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/nn/detail/checkpoint/names.ipp>

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <system_error>
 
-namespace tutti::inline v0_1_0::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail::inline checkpoint {
 
 TUTTI_DECL std::filesystem::path checkpoint_names::part(std::uint64_t step, rank_type rank, rank_type ranks) const {
   return stem(step) + '.' + std::to_string(rank) + "-of-" + std::to_string(ranks);
@@ -54,4 +54,4 @@ TUTTI_DECL std::string checkpoint_names::stem(std::uint64_t step) const {
   return (folder_ / prefix).string() + number;
 }
 
-}  // namespace tutti::nn::detail
+}  // namespace tutti::nn::detail::checkpoint

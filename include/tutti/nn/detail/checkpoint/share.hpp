@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <string>
 
-namespace tutti::inline v0_1_0::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail::inline checkpoint {
 
 /// Gives all ranks a text of the root's.
 template <group Communicator>
@@ -41,4 +41,4 @@ void share(Communicator& world, training_state& state, rank_type root) {
   share(world, state.history, root);
 }
 
-}  // namespace tutti::nn::detail
+}  // namespace tutti::nn::detail::checkpoint

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace tutti::inline v0_1_0::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail::inline checkpoint {
 
 /// What one rank writes where each writes its part.
 struct part_view {
@@ -35,4 +35,4 @@ struct state_view {
   std::string const& history;
 };
 
-}  // namespace tutti::nn::detail
+}  // namespace tutti::nn::detail::checkpoint

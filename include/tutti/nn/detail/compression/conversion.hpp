@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <span>
 
-namespace tutti::inline v0_1_0::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail::inline compression {
 
 template <tutti::detail::narrow_number T>
 struct to_narrow {
@@ -47,4 +47,4 @@ void widen(std::span<T const> from, std::span<float> to) {
   tutti::detail::run(to_wide<T>{}, from.size(), to.data(), from.data());
 }
 
-}  // namespace tutti::nn::detail
+}  // namespace tutti::nn::detail::compression

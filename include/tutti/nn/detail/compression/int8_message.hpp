@@ -15,7 +15,7 @@
 #include <string>
 #include <type_traits>
 
-namespace tutti::inline v0_1_0::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail::inline compression {
 
 /// Numbers in 8 bits each: whole multiples, from -127 to 127, of a scale that each block of 256 has for its own, the
 /// largest magnitude over 127 (Dettmers, "8-bit approximations for parallelism in deep learning", ICLR 2016; with
@@ -128,4 +128,4 @@ inline void decode(std::span<std::uint32_t const> message, std::span<float> numb
 
 }  // namespace int8_message
 
-}  // namespace tutti::nn::detail
+}  // namespace tutti::nn::detail::compression

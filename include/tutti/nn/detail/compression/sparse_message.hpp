@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace tutti::inline v0_1_0::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail::inline compression {
 
 /// Some of a vector's numbers, in words of 32 bits: how many, the places of all, then the numbers; or where that
 /// would be longer, all numbers, with zeros in place of those that are not sent.
@@ -104,4 +104,4 @@ inline void add(std::span<std::uint32_t const> message, std::span<float> sum) {
 
 }  // namespace sparse_message
 
-}  // namespace tutti::nn::detail
+}  // namespace tutti::nn::detail::compression

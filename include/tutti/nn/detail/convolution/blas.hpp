@@ -3,13 +3,13 @@
 
 #include <tutti/nn/base/tensor.hpp>
 #include <tutti/nn/detail/convolution/geometry.hpp>
-#include <tutti/nn/detail/product/product.hpp>
+#include <tutti/nn/detail/products/product.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <vector>
 
-namespace tutti::inline v0_1_0::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail::inline convolution {
 
 /// Convolution as matrix products, for any number that a BLAS multiplies: what is under the window at
 /// each place becomes a row of a matrix. That matrix is made a piece at a time, small enough to
@@ -142,4 +142,4 @@ class blas_convolution {
   std::vector<T> piece_;
 };
 
-}  // namespace tutti::nn::detail
+}  // namespace tutti::nn::detail::convolution

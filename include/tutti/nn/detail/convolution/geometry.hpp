@@ -7,14 +7,14 @@
 
 #include <cstddef>
 
-namespace tutti::inline v0_1_0::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail::inline convolution {
 
 /// A convolution of images of a known shape, as its kernels see it. The weights are one matrix for
 /// each group: a row for each number under the window - row by row, pixel by pixel, channel by
 /// channel -, a column for each channel of the group's output.
 struct convolution_geometry {
   /// @pre the groups divide the channels of input and output
-  constexpr convolution_geometry(image_shape const& image, convolution const& what)
+  constexpr convolution_geometry(image_shape const& image, nn::convolution const& what)
       : input(image), output(what.over.over(image, what.channels)), over(what.over), groups(what.groups) {
     expects(groups > 0 && what.channels > 0 && image.channels > 0 && image.channels % groups == 0 &&
                 what.channels % groups == 0,
@@ -36,4 +36,4 @@ struct convolution_geometry {
   [[nodiscard]] constexpr std::size_t pixels() const noexcept { return output.rows * output.columns; }
 };
 
-}  // namespace tutti::nn::detail
+}  // namespace tutti::nn::detail::convolution

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::inline v0_1_0::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail::inline convolution {
 
 /// Convolution by oneDNN, for float: 1.2 to 2.7 times as fast as matrix products, more where channels are few, because
 /// it never writes down what is under each window (docs/trainer/training-speed.md). Its kernels take images as they lie
@@ -212,4 +212,4 @@ class onednn_convolution {
   std::vector<kernel> input_;
 };
 
-}  // namespace tutti::nn::detail
+}  // namespace tutti::nn::detail::convolution

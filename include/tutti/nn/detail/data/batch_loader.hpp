@@ -13,7 +13,7 @@
 #include <thread>
 #include <utility>
 
-namespace tutti::inline v0_1_0::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail::inline data {
 
 /// What images, of which epoch.
 struct image_choice {
@@ -91,7 +91,7 @@ class batch_loader {
   std::unique_ptr<background_filler> ahead_;
 };
 
-}  // namespace tutti::nn::detail
+}  // namespace tutti::nn::detail::data
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/nn/detail/data/batch_loader.ipp>

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace tutti::inline v0_1_0::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail::inline data {
 
 TUTTI_DECL background_filler::background_filler(image_source from, std::size_t rows)
     : from_(std::move(from)), room_(rows, from_.set().features()), thread_([this] { serve(); }) {}
@@ -90,4 +90,4 @@ TUTTI_DECL void batch_loader::settle() noexcept {
   }
 }
 
-}  // namespace tutti::nn::detail
+}  // namespace tutti::nn::detail::data

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <span>
 
-namespace tutti::inline v0_1_0::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail::inline data {
 
 /// Draws images of 28 x 28 pixels that look like handwritten digits. All arithmetic is on whole
 /// numbers, and no two random numbers are arguments of one call, whose order is the compiler's: an
@@ -174,4 +174,4 @@ class digit_painter {
   std::array<std::array<point, 5>, 5> field_{};
 };
 
-}  // namespace tutti::nn::detail
+}  // namespace tutti::nn::detail::data

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tutti::inline v0_1_0::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail::inline data {
 
 /// By what names the files of a folder go: the training images (0) and labels (1), those of the test.
 [[nodiscard]] TUTTI_DECL std::array<std::string, 4> idx_file_names(std::size_t which);
@@ -23,7 +23,7 @@ namespace tutti::inline v0_1_0::nn::detail {
 [[nodiscard]] TUTTI_DECL std::vector<std::filesystem::path> cifar10_files(std::filesystem::path const& folder,
                                                                           std::string_view beginning);
 
-}  // namespace tutti::nn::detail
+}  // namespace tutti::nn::detail::data
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/nn/detail/data/file_names.ipp>

@@ -13,7 +13,7 @@
 #include <system_error>
 #include <vector>
 
-namespace tutti::inline v0_1_0::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail::inline data {
 
 TUTTI_DECL std::array<std::string, 4> idx_file_names(std::size_t which) {
   constexpr std::array<std::string_view, 4> parts{"train-images", "train-labels", "t10k-images", "t10k-labels"};
@@ -55,4 +55,4 @@ TUTTI_DECL std::vector<std::filesystem::path> cifar10_files(std::filesystem::pat
   return found;
 }
 
-}  // namespace tutti::nn::detail
+}  // namespace tutti::nn::detail::data

@@ -13,7 +13,7 @@
 
 struct gzFile_s;  // of zlib.h
 
-namespace tutti::inline v0_1_0::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail::inline data {
 
 /// A file that is read from its start to its end, unpacked if it is packed with gzip. What goes wrong is a data_error
 /// that names it.
@@ -52,7 +52,7 @@ class gz_file {
   std::uint64_t unpacked_ = 0;
 };
 
-}  // namespace tutti::nn::detail
+}  // namespace tutti::nn::detail::data
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/nn/detail/data/gz_file.ipp>

@@ -18,7 +18,7 @@
 #include <system_error>
 #include <vector>
 
-namespace tutti::inline v0_1_0::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail::inline data {
 
 TUTTI_DECL gz_file::gz_file(std::filesystem::path const& path) : path_(path.string()) {
   std::error_code ignored;
@@ -85,4 +85,4 @@ TUTTI_DECL std::size_t gz_file::append(std::vector<std::uint8_t>& to, std::size_
   return done;
 }
 
-}  // namespace tutti::nn::detail
+}  // namespace tutti::nn::detail::data

@@ -10,7 +10,7 @@
 #include <iterator>
 #include <utility>
 
-namespace tutti::inline v0_1_0::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail::inline data {
 
 TUTTI_DECL own_batches::own_batches(std::span<std::uint8_t const> labels, settings const& settings, rank_type rank,
                                     rank_type size)
@@ -81,4 +81,4 @@ TUTTI_DECL std::size_t own_batches::before(std::size_t b, rank_type rank) const 
   return sum;
 }
 
-}  // namespace tutti::nn::detail
+}  // namespace tutti::nn::detail::data

@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-namespace tutti::inline v0_1_0::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail::inline data {
 
 TUTTI_DECL std::vector<std::vector<std::uint32_t>> partition(std::span<std::uint8_t const> labels, ownership how,
                                                              rank_type ranks, std::uint64_t seed) {
@@ -42,4 +42,4 @@ TUTTI_DECL std::vector<std::vector<std::uint32_t>> partition(std::span<std::uint
   return result;
 }
 
-}  // namespace tutti::nn::detail
+}  // namespace tutti::nn::detail::data

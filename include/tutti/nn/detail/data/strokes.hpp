@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <span>
 
-namespace tutti::inline v0_1_0::nn::detail::strokes {
+namespace tutti::inline v0_1_0::nn::detail::inline data::strokes {
 
 /// A point of the square 0..100 x 0..100, y downwards.
 struct point {
@@ -75,4 +75,4 @@ inline constexpr glyph nines[] = {{{nine_head, nine_straight}}, {{nine_head, nin
 inline constexpr std::array<std::span<glyph const>, 10> digits = {zeros, ones,  twos,   threes, fours,
                                                                   fives, sixes, sevens, eights, nines};
 
-}  // namespace tutti::nn::detail::strokes
+}  // namespace tutti::nn::detail::data::strokes

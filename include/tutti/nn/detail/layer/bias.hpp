@@ -8,7 +8,7 @@
 #include <array>
 #include <cstddef>
 
-namespace tutti::inline v0_1_0::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail::inline layer {
 
 /// y = activation(y + bias), for each of `rows` rows of `columns` numbers.
 template <class Activation, class T>
@@ -50,4 +50,4 @@ void differentiate_bias(T const* y, T* dy, std::size_t rows, std::size_t columns
   }
 }
 
-}  // namespace tutti::nn::detail
+}  // namespace tutti::nn::detail::layer

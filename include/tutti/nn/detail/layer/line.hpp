@@ -7,7 +7,7 @@
 #include <array>
 #include <cstddef>
 
-namespace tutti::inline v0_1_0::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail::inline layer {
 
 /// Loops over the columns of a matrix with few of them are short, and short loops are slow. Its rows lie one after the
 /// other, so several are taken as one: this many numbers at a time, if a row has fewer.
@@ -93,4 +93,4 @@ void sum_lines(std::size_t numbers, std::size_t columns, std::size_t run, T* roo
   }
 }
 
-}  // namespace tutti::nn::detail
+}  // namespace tutti::nn::detail::layer

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 
-namespace tutti::inline v0_1_0::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail::inline layer {
 
 /// One place of a window over the images of a batch, cut to the image.
 struct place {
@@ -49,7 +49,7 @@ void for_each_place(image_shape const& input, image_shape const& output, window 
 
 /// What all layers are that make one pixel of those under each place of a window.
 template <class T>
-class pooling : public layer<T> {
+class pooling : public nn::layer<T> {
  public:
   /// @pre the window fits into the padded image
   pooling(image_shape const& image, window const& over)
@@ -93,4 +93,4 @@ class pooling : public layer<T> {
   window across_;
 };
 
-}  // namespace tutti::nn::detail
+}  // namespace tutti::nn::detail::layer

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::inline v0_1_0::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail::inline layer {
 
 /// Layers, each of which takes what the one before it gives.
 template <class T>
@@ -47,7 +47,7 @@ class sequence {
     }
     return count;
   }
-  void list_parts(std::vector<layer<T> const*>& parts) const {
+  void list_parts(std::vector<nn::layer<T> const*>& parts) const {
     for (auto const& one : layers_) {
       one.list_parts(parts);
     }
@@ -142,4 +142,4 @@ class sequence {
   std::size_t learning_ = 0;  // the first layer that has parameters
 };
 
-}  // namespace tutti::nn::detail
+}  // namespace tutti::nn::detail::layer

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::inline v0_1_0::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail::inline numbers {
 
 /// Adds up messages that are made one after the other in the same place, so that a large batch can be
 /// computed in pieces.
@@ -50,4 +50,4 @@ class accumulator {
   bool empty_ = true;
 };
 
-}  // namespace tutti::nn::detail
+}  // namespace tutti::nn::detail::numbers

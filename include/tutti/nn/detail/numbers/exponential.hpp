@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstdint>
 
-namespace tutti::inline v0_1_0::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail::inline numbers {
 
 /// e to the x, within 2 units in the last place; x is taken to lie in [-87, 88], whose ends stand for
 /// everything beyond. No branch and no call, so that a loop over it vectorises - the standard
@@ -37,4 +37,4 @@ namespace tutti::inline v0_1_0::nn::detail {
   return std::exp(x);
 }
 
-}  // namespace tutti::nn::detail
+}  // namespace tutti::nn::detail::numbers

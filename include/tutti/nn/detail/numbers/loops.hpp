@@ -14,7 +14,7 @@ extern "C" [[gnu::weak]] int omp_get_num_threads();
 extern "C" [[gnu::weak]] int omp_get_thread_num();
 extern "C" [[gnu::weak]] void GOMP_parallel(void (*run)(void*), void* what, unsigned threads, unsigned flags);
 
-namespace tutti::inline v0_1_0::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail::inline numbers {
 
 #if defined(__x86_64__)
 template <class F>
@@ -106,4 +106,4 @@ void elementwise(std::size_t count, F const& f) {
   });
 }
 
-}  // namespace tutti::nn::detail
+}  // namespace tutti::nn::detail::numbers

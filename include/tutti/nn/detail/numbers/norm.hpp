@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <span>
 
-namespace tutti::inline v0_1_0::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail::inline numbers {
 
 /// The Euclidean norm of some numbers. Each square and all sums in double, for there may be many millions; added up in
 /// an order that depends on their number alone, so that equal numbers have the same norm on every rank.
@@ -33,4 +33,4 @@ template <class T>
   return std::sqrt(rest);
 }
 
-}  // namespace tutti::nn::detail
+}  // namespace tutti::nn::detail::numbers

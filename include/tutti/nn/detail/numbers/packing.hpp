@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tutti::inline v0_1_0::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail::inline numbers {
 
 /// Writes numbers with all of their bits.
 inline void pack(packer& to, std::span<float const> numbers) {
@@ -39,4 +39,4 @@ inline void pack_if_any(packer& to, std::span<float const> numbers) {
   pack(to, numbers);
 }
 
-}  // namespace tutti::nn::detail
+}  // namespace tutti::nn::detail::numbers

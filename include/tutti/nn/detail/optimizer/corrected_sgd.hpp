@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-namespace tutti::inline v0_1_0::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail::inline optimizer {
 
 /// `sgd` for gradients whose momentum has run before they were summed (`momentum_correction`): follows them as they
 /// are, and keeps a momentum for weight decay alone. Weights are the same on all ranks, so their decay need not travel
@@ -18,7 +18,7 @@ namespace tutti::inline v0_1_0::nn::detail {
 ///
 /// Law: on sums over ranks of velocities that follow the same momentum it makes the steps of `sgd`, up to rounding.
 template <class T, class Momentum = heavy_ball>
-class corrected_sgd : public optimizer<T> {
+class corrected_sgd : public nn::optimizer<T> {
  public:
   /// @pre 0 <= momentum < 1, 0 <= decay
   explicit corrected_sgd(std::size_t parameters, T momentum, T decay = 0)
@@ -55,4 +55,4 @@ class corrected_sgd : public optimizer<T> {
   T decay_;
 };
 
-}  // namespace tutti::nn::detail
+}  // namespace tutti::nn::detail::optimizer

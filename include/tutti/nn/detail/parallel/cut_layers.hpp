@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-namespace tutti::inline v0_1_0::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail::inline parallel {
 
 /// Cuts a row of layers into this many stages of at least one each, so that the dearest stage is as cheap as it can
 /// be. Returns where each stage begins, and the number of layers.
@@ -16,7 +16,7 @@ namespace tutti::inline v0_1_0::nn::detail {
 /// @pre 1 <= stages <= layers
 [[nodiscard]] TUTTI_DECL std::vector<std::size_t> cut_layers(std::span<std::size_t const> costs, std::size_t stages);
 
-}  // namespace tutti::nn::detail
+}  // namespace tutti::nn::detail::parallel
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/nn/detail/parallel/cut_layers.ipp>

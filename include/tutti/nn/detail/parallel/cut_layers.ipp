@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-namespace tutti::inline v0_1_0::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail::inline parallel {
 
 TUTTI_DECL std::vector<std::size_t> cut_layers(std::span<std::size_t const> costs, std::size_t stages) {
   expects(stages >= 1 && stages <= costs.size(), "cut_layers: ", costs.size(), " layers cannot be cut into ", stages,
@@ -41,4 +41,4 @@ TUTTI_DECL std::vector<std::size_t> cut_layers(std::span<std::size_t const> cost
   return cuts;
 }
 
-}  // namespace tutti::nn::detail
+}  // namespace tutti::nn::detail::parallel

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-namespace tutti::inline v0_1_0::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail::inline parallel {
 
 /// Ranks in a row, each of which swaps as many numbers with the one before it and the one behind it. The first has
 /// none before it and the last none behind it: what it would receive from there stays zeros.
@@ -69,4 +69,4 @@ class halo_exchange {
   std::array<request, 2> going_;
 };
 
-}  // namespace tutti::nn::detail
+}  // namespace tutti::nn::detail::parallel

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <span>
 
-namespace tutti::inline v0_1_0::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail::inline parallel {
 
 /// The initial weights that a dense layer of inputs x outputs draws (dense::initialise), as far as they belong
 /// to a part of its inputs and of its outputs: parts are as the whole would be, and no rank needs room for the whole.
@@ -29,4 +29,4 @@ void draw_weights(random_sequence& random, std::size_t inputs, std::size_t outpu
   }
 }
 
-}  // namespace tutti::nn::detail
+}  // namespace tutti::nn::detail::parallel

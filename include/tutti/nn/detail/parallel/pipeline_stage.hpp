@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::inline v0_1_0::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail::inline parallel {
 
 /// The layers of one stage of a pipeline, with one set of weights, and room for the values of several micro-batches
 /// that have gone forward and not yet backward. Knows no ranks.
@@ -102,4 +102,4 @@ class pipeline_stage {
   matrix<T> dy_ = matrix<T>::from_shape({0, 0});
 };
 
-}  // namespace tutti::nn::detail
+}  // namespace tutti::nn::detail::parallel

@@ -142,7 +142,7 @@ class piece {
   bool synchronous_;
   regulariser extra_;
   std::vector<float> weights_;
-  std::unique_ptr<optimizer<float>> optimizer_;
+  std::unique_ptr<nn::optimizer<float>> optimizer_;
   detail::clocks clocks_;
   std::vector<std::vector<float>> inboxes_;
   std::vector<contribution> given_;          // by each worker, since the last update

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-namespace tutti::inline v0_1_0::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail::inline report {
 
 /// One epoch's times and scores, on their way to all ranks in one sum: each rank fills its own
 /// places and leaves zeros elsewhere.
@@ -68,4 +68,4 @@ class epoch_message {
   std::vector<float> numbers_;
 };
 
-}  // namespace tutti::nn::detail
+}  // namespace tutti::nn::detail::report

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace tutti::inline v0_1_0::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail::inline report {
 
 struct plot_point {
   double x = 0;
@@ -83,7 +83,7 @@ class plot_panel {
 [[nodiscard]] TUTTI_DECL std::string svg_picture(double width, double height, std::string const& title,
                                                  std::string const& below, std::vector<plot_panel> const& panels);
 
-}  // namespace tutti::nn::detail
+}  // namespace tutti::nn::detail::report
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/nn/detail/report/plot_panel.ipp>

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::inline v0_1_0::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail::inline report {
 
 using tutti::detail::fixed_text;
 using tutti::detail::general_text;
@@ -153,4 +153,4 @@ TUTTI_DECL std::string svg_picture(double width, double height, std::string cons
   return s + "</svg>\n";
 }
 
-}  // namespace tutti::nn::detail
+}  // namespace tutti::nn::detail::report

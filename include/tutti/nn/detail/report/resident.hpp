@@ -8,7 +8,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-namespace tutti::inline v0_1_0::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail::inline report {
 
 /// How much of this process' memory is in the machine's; 0 where the system does not say.
 [[nodiscard]] inline double resident_bytes() noexcept {
@@ -24,4 +24,4 @@ namespace tutti::inline v0_1_0::nn::detail {
   return static_cast<double>(pages) * static_cast<double>(::sysconf(_SC_PAGESIZE));
 }
 
-}  // namespace tutti::nn::detail
+}  // namespace tutti::nn::detail::report

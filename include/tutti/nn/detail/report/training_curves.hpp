@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace tutti::inline v0_1_0::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail::inline report {
 
 /// In steps [first, last), which began when the one before them ended; 0 if there is none in the same epoch, as
 /// between epochs there are tests.
@@ -41,7 +41,7 @@ struct training_curves {
   std::vector<plot_point> test_accuracy;
 };
 
-}  // namespace tutti::nn::detail
+}  // namespace tutti::nn::detail::report
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/nn/detail/report/training_curves.ipp>

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace tutti::inline v0_1_0::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail::inline report {
 
 TUTTI_DECL training_curves::training_curves(history const& history) {
   std::size_t const mean_of = std::max<std::size_t>(1, history.steps.size() / 200);
@@ -78,4 +78,4 @@ TUTTI_DECL void divide(std::vector<plot_point>& points, double x, double y) {
   }
 }
 
-}  // namespace tutti::nn::detail
+}  // namespace tutti::nn::detail::report

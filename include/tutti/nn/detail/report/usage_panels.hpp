@@ -8,7 +8,7 @@
 
 #include <vector>
 
-namespace tutti::inline v0_1_0::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail::inline report {
 
 /// A row for each rank: what it did, in shares of the time, and beside it what it sent and received. Of more ranks than
 /// there are rows, the mean of those of a role, which is a name less its number.
@@ -26,7 +26,7 @@ inline constexpr char const* usage_colours[] = {"#2f6fb3", "#2e8b57", "#a0a0a0",
 [[nodiscard]] TUTTI_DECL std::vector<plot_panel> usage_panels(std::vector<usage> const& ranks,
                                                               std::vector<fault_result> const& faults, double& top);
 
-}  // namespace tutti::nn::detail
+}  // namespace tutti::nn::detail::report
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/nn/detail/report/usage_panels.ipp>

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::inline v0_1_0::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail::inline report {
 
 TUTTI_DECL std::vector<usage> rows_of(std::vector<usage> const& ranks) {
   if (ranks.size() <= most_usage_rows) {
@@ -133,4 +133,4 @@ TUTTI_DECL std::vector<plot_panel> usage_panels(std::vector<usage> const& ranks,
   return panels;
 }
 
-}  // namespace tutti::nn::detail
+}  // namespace tutti::nn::detail::report

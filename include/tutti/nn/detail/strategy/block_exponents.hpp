@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-namespace tutti::inline v0_1_0::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail::inline strategy {
 
 /// The exponents that numbers share, block by block, of several buckets: block floating point. A block's numbers are
 /// multiplied by the power of two that leaves the largest one of all ranks below 2^30 / ranks, rounded down to a power
@@ -81,4 +81,4 @@ class block_exponents {
   std::vector<float> sizes_;
 };
 
-}  // namespace tutti::nn::detail
+}  // namespace tutti::nn::detail::strategy

@@ -11,7 +11,7 @@
 #include <span>
 #include <type_traits>
 
-namespace tutti::inline v0_1_0::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail::inline strategy {
 
 /// What all ranks of a strategy do together: hand out rank 0's numbers, and add numbers up, with the same bits
 /// on all of them. Topologies that have no broadcast leave it to a binary tree: it happens once.
@@ -48,4 +48,4 @@ class group_operations {
   allreduce<Communicator, Topology, tutti::sum<float>> sum_;
 };
 
-}  // namespace tutti::nn::detail
+}  // namespace tutti::nn::detail::strategy

@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tutti::inline v0_1_0::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail::inline strategy {
 
 /// The neighbours of one rank. A rank sends to as many ranks as it receives from, with one weight for all:
 /// averaging with them is doubly stochastic, and keeps the sum over all ranks.
@@ -52,4 +52,4 @@ class neighbourhood {
   rank_type size_;
 };
 
-}  // namespace tutti::nn::detail
+}  // namespace tutti::nn::detail::strategy

@@ -15,7 +15,7 @@
 #include <span>
 #include <vector>
 
-namespace tutti::inline v0_1_0::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail::inline trainer {
 
 /// A learner on the host: a model, and the optimizer that follows its gradients.
 class host_learner final : public learner {
@@ -59,13 +59,13 @@ class host_learner final : public learner {
   }
 
   model<float> model_;
-  std::unique_ptr<optimizer<float>> optimizer_;
+  std::unique_ptr<nn::optimizer<float>> optimizer_;
   bool reproducible_;
   accumulator pieces_{0};
   std::vector<binned> sums_;
 };
 
-}  // namespace tutti::nn::detail
+}  // namespace tutti::nn::detail::trainer
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/nn/detail/trainer/host_learner.ipp>

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace tutti::inline v0_1_0::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail::inline trainer {
 
 TUTTI_DECL host_learner::host_learner(model<float> m, settings const& settings)
     : model_(std::move(m)),
@@ -90,4 +90,4 @@ TUTTI_DECL score<float> host_learner::test(image_batch const& images) {
   return softmax_cross_entropy::measure<float>(model_.forward(rows_of(images)), images.labels);
 }
 
-}  // namespace tutti::nn::detail
+}  // namespace tutti::nn::detail::trainer

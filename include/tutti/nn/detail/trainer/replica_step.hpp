@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <span>
 
-namespace tutti::inline v0_1_0::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail::inline trainer {
 
 /// A step of a replica, made by a strategy.
 class replica_step final : public training_step {
@@ -35,4 +35,4 @@ class replica_step final : public training_step {
   float rate_;
 };
 
-}  // namespace tutti::nn::detail
+}  // namespace tutti::nn::detail::trainer

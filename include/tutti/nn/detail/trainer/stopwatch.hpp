@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace tutti::inline v0_1_0::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail::inline trainer {
 
 [[nodiscard]] inline double seconds(duration d) noexcept {
   return static_cast<double>(d.count()) * 1e-9;
@@ -22,7 +22,7 @@ namespace tutti::inline v0_1_0::nn::detail {
 class stopwatch final : public strategy_adaptor {
  public:
   /// @param steps of an epoch, at most
-  stopwatch(strategy& inner, std::size_t steps)
+  stopwatch(nn::strategy& inner, std::size_t steps)
       : strategy_adaptor(inner), inner_(inner), figures_(steps, inner.rank(), inner.size()) {}
 
   void begin_epoch() noexcept {
@@ -107,7 +107,7 @@ class stopwatch final : public strategy_adaptor {
     duration spent_{};
   };
 
-  strategy& inner_;
+  nn::strategy& inner_;
   epoch_message figures_;
   time_point begin_ = steady_now();
   time_point epoch_began_{};
@@ -120,4 +120,4 @@ class stopwatch final : public strategy_adaptor {
   std::size_t step_ = 0;    // of this epoch, counted from where it was begun
 };
 
-}  // namespace tutti::nn::detail
+}  // namespace tutti::nn::detail::trainer

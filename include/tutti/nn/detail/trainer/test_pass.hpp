@@ -15,7 +15,7 @@
 #include <span>
 #include <vector>
 
-namespace tutti::inline v0_1_0::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail::inline trainer {
 
 /// Scores a model on the test images, a piece of them at a time.
 class test_pass {
@@ -39,7 +39,7 @@ class test_pass {
   std::array<binned, 2> sums_{};
 };
 
-}  // namespace tutti::nn::detail
+}  // namespace tutti::nn::detail::trainer
 
 #ifndef TUTTI_SEPARATE_COMPILATION
 #include <tutti/nn/detail/trainer/test_pass.ipp>

@@ -9,7 +9,7 @@
 #include <numeric>
 #include <utility>
 
-namespace tutti::inline v0_1_0::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail::inline trainer {
 
 TUTTI_DECL test_pass::test_pass(image_source images, std::size_t piece, bool reproducible)
     : images_(std::move(images), piece, loading::when_asked), order_(piece), reproducible_(reproducible) {}
@@ -35,4 +35,4 @@ TUTTI_DECL score<float> test_pass::run(learner& by, std::size_t which, std::size
   return sum;
 }
 
-}  // namespace tutti::nn::detail
+}  // namespace tutti::nn::detail::trainer

@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-namespace tutti::inline v0_1_0::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail::inline simulation {
 
 /// A gradient that takes time and is not computed: its layers are complete one after another, as backward has them.
 /// Forward takes a third of the time, backward the rest, and each layer as much of it as it has products.
@@ -62,4 +62,4 @@ class layer_timetable {
   std::vector<release> releases_;
 };
 
-}  // namespace tutti::nn::detail
+}  // namespace tutti::nn::detail::simulation

@@ -6,7 +6,7 @@
 
 #include <thread>
 
-namespace tutti::inline v0_1_0::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail::inline simulation {
 
 /// Makes what is computed between `resume` and `hold` take some times as long: `hold` sleeps for the rest. A sleep that
 /// was too long shortens the next one.
@@ -41,4 +41,4 @@ class slowdown {
   duration owed_{};
 };
 
-}  // namespace tutti::nn::detail
+}  // namespace tutti::nn::detail::simulation

@@ -361,7 +361,7 @@ class compute {
   pinned<M, float> mirror_;  // what strategies see of the message, and what is followed
   mirrored<M> velocity_;
   sgd_step step_;
-  std::unique_ptr<optimizer<float>> host_optimizer_;
+  std::unique_ptr<nn::optimizer<float>> host_optimizer_;
   bool follows_on_host_;
   buffer<M> overflow_;  // a word: whether a derivative was too large
   buffer<M> raw_;       // gradients times the scale

@@ -7,7 +7,7 @@
 #include <cstddef>
 
 // Batches, channel by channel: one kernel, whatever is done. For sources that nvcc compiles.
-namespace tutti::inline v0_1_0::nn::detail::cuda {
+namespace tutti::inline v0_1_0::nn::detail::runtime {
 
 /// How pixels and channels are shared out among threads; of sizes alone. A block has `width` packs of channels, and
 /// `height` threads for each, which take pixels in turn.
@@ -184,4 +184,4 @@ void with_norm_activation(activation_kind kind, F const& f) {
   with_activation<activation_kind::identity, activation_kind::relu>(kind, f);
 }
 
-}  // namespace tutti::nn::detail::cuda
+}  // namespace tutti::nn::detail::runtime

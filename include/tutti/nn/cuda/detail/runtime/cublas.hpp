@@ -11,7 +11,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace tutti::inline v0_1_0::nn::detail::cuda {
+namespace tutti::inline v0_1_0::nn::detail::runtime {
 
 /// A number's type in CUDA's words.
 [[nodiscard]] constexpr cudaDataType_t data_type(precision p) noexcept {
@@ -79,4 +79,4 @@ class products {
   handle<cublasHandle_t, cublasCreate, cublasDestroy> handle_;
 };
 
-}  // namespace tutti::nn::detail::cuda
+}  // namespace tutti::nn::detail::runtime

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::inline v0_1_0::nn::detail::cuda {
+namespace tutti::inline v0_1_0::nn::detail::runtime {
 
 inline void demand(cudnnStatus_t status, char const* doing) {
   if (status != CUDNN_STATUS_SUCCESS) {
@@ -244,4 +244,4 @@ class convolutions {
   std::vector<plan> plans_;
 };
 
-}  // namespace tutti::nn::detail::cuda
+}  // namespace tutti::nn::detail::runtime

@@ -4,7 +4,7 @@
 #include <tutti/cuda/error.hpp>
 #include <tutti/nn/cuda/detail/runtime/memory.hpp>
 
-namespace tutti::inline v0_1_0::nn::detail::cuda {
+namespace tutti::inline v0_1_0::nn::detail::runtime {
 
 /// A library's handle for a device: that is the current one while it is made and destroyed, as libraries want it.
 template <class T, auto Create, auto Destroy>
@@ -33,4 +33,4 @@ class handle {
   T it_ = nullptr;
 };
 
-}  // namespace tutti::nn::detail::cuda
+}  // namespace tutti::nn::detail::runtime

@@ -9,7 +9,7 @@
 #include <cstdint>
 
 // Images, and rows of numbers, each a row of blocks. For sources that nvcc compiles.
-namespace tutti::inline v0_1_0::nn::detail::cuda {
+namespace tutti::inline v0_1_0::nn::detail::runtime {
 
 /// Blocks along a row, and rows of blocks: as many rows as a launch may have.
 [[nodiscard]] inline dim3 blocks_of_rows(std::size_t pieces, std::size_t rows) {
@@ -152,4 +152,4 @@ void transpose_all(cudaStream_t in, std::size_t count, std::size_t rows, std::si
   check_launch("transposing matrices");
 }
 
-}  // namespace tutti::nn::detail::cuda
+}  // namespace tutti::nn::detail::runtime

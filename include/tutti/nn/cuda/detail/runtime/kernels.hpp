@@ -12,7 +12,7 @@
 ///
 /// What they compute `device_math` says. Numbers are of the precision that is named; `partial` has room for
 /// `partial_floats`. How work is cut depends on sizes alone, so bits do, too.
-namespace tutti::inline v0_1_0::nn::detail::cuda {
+namespace tutti::inline v0_1_0::nn::detail::runtime {
 
 /// Where work goes, and of what precision its numbers are.
 struct place {
@@ -88,4 +88,4 @@ void softmax_cross_entropy(place const& p, std::size_t rows, std::size_t classes
                            std::uint8_t const* labels, float share, float scale, std::byte* derivatives, float* result,
                            float* partial);
 
-}  // namespace tutti::nn::detail::cuda
+}  // namespace tutti::nn::detail::runtime

@@ -12,7 +12,7 @@
 #include <string>
 
 // What the kernels' definitions share. For sources that nvcc compiles.
-namespace tutti::inline v0_1_0::nn::detail::cuda {
+namespace tutti::inline v0_1_0::nn::detail::runtime {
 
 /// Threads of a block.
 inline constexpr unsigned block_threads = 256;
@@ -57,7 +57,7 @@ void with_width(std::size_t row, F const& f) {
 }
 
 inline void check_launch(char const* what) {
-  tutti::detail::cuda::examine(cudaGetLastError(), [=] { return "launching the kernel of " + std::string(what); });
+  tutti::detail::runtime::examine(cudaGetLastError(), [=] { return "launching the kernel of " + std::string(what); });
 }
 
 /// All threads of a launch as one group, which never waits: elements are shared out among them.
@@ -106,4 +106,4 @@ template <class T>
   return {{p, q}};
 }
 
-}  // namespace tutti::nn::detail::cuda
+}  // namespace tutti::nn::detail::runtime

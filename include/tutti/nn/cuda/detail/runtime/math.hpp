@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-namespace tutti::inline v0_1_0::nn::detail::cuda {
+namespace tutti::inline v0_1_0::nn::detail::runtime {
 
 /// A GPU of NVIDIA for the trainer: a `device_math`. Products are cuBLAS's and cuDNN's, all else is done by kernels of
 /// its own. A host's compiler reads it; programs link `tutti/nn/cuda/cuda.cu`, where kernels are.
@@ -40,7 +40,7 @@ class math : public memory_and_order {
   void take_weights(geometry::dense const& l, float const* parameters, std::byte* kept) {
     current_device const on(number());
     if (numbers_ != precision::float32) {
-      cuda::narrow(here(), l.inputs * l.outputs, parameters, kept);
+      runtime::narrow(here(), l.inputs * l.outputs, parameters, kept);
     }
   }
   void forward(geometry::dense const& l, std::size_t rows, device::weights const& w, std::byte const* x, std::byte* y) {
@@ -166,7 +166,7 @@ class math : public memory_and_order {
   void drop(geometry::dropout const& l, std::size_t rows, std::uint64_t key, std::size_t first_row,
             std::byte const* from, std::byte* to) {
     current_device const on(number());
-    cuda::drop(here(), l, rows, key, first_row, from, to);
+    runtime::drop(here(), l, rows, key, first_row, from, to);
   }
   void forward(geometry::channels_last const& l, std::size_t rows, std::byte const* x, std::byte* y) {
     current_device const on(number());
@@ -178,15 +178,15 @@ class math : public memory_and_order {
   }
   void add_rectified(std::size_t count, std::byte const* a, std::byte const* b, std::byte* y) {
     current_device const on(number());
-    cuda::add_rectified(here(), count, a, b, y);
+    runtime::add_rectified(here(), count, a, b, y);
   }
   void split_slopes(std::size_t count, std::byte const* y, std::byte* dy, std::byte* more) {
     current_device const on(number());
-    cuda::split_slopes(here(), count, y, dy, more);
+    runtime::split_slopes(here(), count, y, dy, more);
   }
   void add(std::size_t count, std::byte const* from, std::byte* to) {
     current_device const on(number());
-    cuda::add(here(), count, from, to);
+    runtime::add(here(), count, from, to);
   }
   void normalise(geometry::weight_norm const& l, float const* parameters, float* made) {
     current_device const on(number());
@@ -202,34 +202,34 @@ class math : public memory_and_order {
 
   void narrow(std::size_t count, float const* floats, std::byte* numbers) {
     current_device const on(number());
-    cuda::narrow(here(), count, floats, numbers);
+    runtime::narrow(here(), count, floats, numbers);
   }
   void widen(std::size_t count, std::byte const* numbers, float* floats) {
     current_device const on(number());
-    cuda::widen(here(), count, numbers, floats);
+    runtime::widen(here(), count, numbers, floats);
   }
   void softmax_cross_entropy(std::size_t rows, std::size_t classes, std::byte const* scores, std::uint8_t const* labels,
                              float share, float scale, std::byte* derivatives, float* result) {
     current_device const on(number());
-    cuda::softmax_cross_entropy(here(), rows, classes, scores, labels, share, scale, derivatives, result,
-                                reinterpret_cast<float*>(losses_.data()));
+    runtime::softmax_cross_entropy(here(), rows, classes, scores, labels, share, scale, derivatives, result,
+                                   reinterpret_cast<float*>(losses_.data()));
   }
   void unscale(std::size_t count, float factor, float const* from, float* to, std::uint32_t* overflow) {
     current_device const on(number());
-    cuda::unscale(native(), count, factor, from, to, overflow);
+    runtime::unscale(native(), count, factor, from, to, overflow);
   }
   void accumulate(std::size_t count, float const* from, float* to) {
     current_device const on(number());
-    cuda::accumulate(native(), count, from, to);
+    runtime::accumulate(native(), count, from, to);
   }
   void multiply(std::size_t count, float factor, float* floats) {
     current_device const on(number());
-    cuda::multiply(native(), count, factor, floats);
+    runtime::multiply(native(), count, factor, floats);
   }
   void follow(std::size_t count, device::sgd_step const& step, float* weights, float const* gradients,
               float* velocity) {
     current_device const on(number());
-    cuda::follow(native(), count, step, weights, gradients, velocity);
+    runtime::follow(native(), count, step, weights, gradients, velocity);
   }
 
  private:
@@ -260,4 +260,4 @@ class math : public memory_and_order {
 };
 static_assert(device::device_math<math>);
 
-}  // namespace tutti::nn::detail::cuda
+}  // namespace tutti::nn::detail::runtime

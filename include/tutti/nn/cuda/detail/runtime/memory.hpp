@@ -10,10 +10,10 @@
 #include <string>
 #include <utility>
 
-namespace tutti::inline v0_1_0::nn::detail::cuda {
+namespace tutti::inline v0_1_0::nn::detail::runtime {
 
-using tutti::detail::cuda::current_device;
-using tutti::detail::cuda::examine;
+using tutti::detail::runtime::current_device;
+using tutti::detail::runtime::examine;
 
 /// A place in a stream, as it was last recorded; at first none. It is of the device that records it first, so making
 /// it asks nothing of CUDA.
@@ -176,4 +176,4 @@ class scratch {
   std::size_t bytes_ = 0;
 };
 
-}  // namespace tutti::nn::detail::cuda
+}  // namespace tutti::nn::detail::runtime

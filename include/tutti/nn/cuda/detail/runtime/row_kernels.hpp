@@ -10,7 +10,7 @@
 #include <cstdint>
 
 // The loss, a warp for each row of scores; and normalised weights. For sources that nvcc compiles.
-namespace tutti::inline v0_1_0::nn::detail::cuda {
+namespace tutti::inline v0_1_0::nn::detail::runtime {
 
 /// The threads of a warp; see device::softmax_of_row.
 struct warp_lanes {
@@ -142,4 +142,4 @@ inline void for_weights(cudaStream_t in, geometry::weight_norm const& l, weights
   check_launch("normalising weights");
 }
 
-}  // namespace tutti::nn::detail::cuda
+}  // namespace tutti::nn::detail::runtime

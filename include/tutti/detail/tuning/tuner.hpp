@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline tuning {
 
 /// A way to run an operation, and what it is expected to take.
 struct prediction {
@@ -28,7 +28,7 @@ struct prediction {
 ///
 /// Vectors are put into classes: up to 1, 2, 4, ... bytes, each priced as its longest. A rooted operation is
 /// priced for root 0.
-class tuning {
+class tuner {
  public:
   static constexpr std::array<std::size_t, 5> segment_sizes{0, 16 << 10, 64 << 10, 256 << 10, 1024 << 10};
   /// Schedules of more messages take longer to price than they could gain.
@@ -36,7 +36,7 @@ class tuning {
   static constexpr std::size_t most_messages_in_segments = std::size_t{1} << 12;
 
   /// For vectors that lie there. @pre the map outlives it, and the profile is of the same world
-  tuning(network_profile p, host_map const& hosts, memory_kind where)
+  tuner(network_profile p, host_map const& hosts, memory_kind where)
       : profile_(std::move(p)), hosts_(&hosts), memory_(where) {}
 
   [[nodiscard]] network_profile const& profile() const noexcept { return profile_; }
@@ -57,7 +57,7 @@ class tuning {
     if (preference const* const wish = preferred<Op>(bytes, needs)) {
       return {selection(wish->kind, hosts_), wish->segment_bytes};
     }
-    remembered& c = chosen_[static_cast<std::size_t>(symbolic::kind_of<Op>)][place_of(needs)][class_of(bytes)];
+    remembered& c = chosen_[static_cast<std::size_t>(verify::kind_of<Op>)][place_of(needs)][class_of(bytes)];
     if (!c.known) {
       prediction const best = fastest(Op{}, std::size_t{1} << class_of(bytes), needs);
       c = {true, best.way.topology.kind(), best.way.segment_bytes};
@@ -68,7 +68,7 @@ class tuning {
   /// All ways to run an operation that may be picked, the fastest first.
   template <class Op>
   [[nodiscard]] std::vector<prediction> predict(Op op, std::size_t bytes, demands needs) const {
-    profiled_network const network(profile_, *hosts_, symbolic::kind_of<Op>, memory_);
+    profiled_network const network(profile_, *hosts_, verify::kind_of<Op>, memory_);
     std::vector<timed_schedule> schedules;
     std::vector<prediction> all;
     for (candidate const& c : candidates(network, op, bytes, needs, schedules)) {
@@ -81,7 +81,7 @@ class tuning {
   /// The first of what `predict` returns. Ways that cannot be faster than the best one so far are not run in time.
   template <class Op>
   [[nodiscard]] prediction fastest(Op op, std::size_t bytes, demands needs) const {
-    profiled_network const network(profile_, *hosts_, symbolic::kind_of<Op>, memory_);
+    profiled_network const network(profile_, *hosts_, verify::kind_of<Op>, memory_);
     std::vector<timed_schedule> schedules;
     std::vector<candidate> const all = candidates(network, op, bytes, needs, schedules);
     std::vector<std::size_t> by_least_time(all.size());
@@ -113,7 +113,7 @@ class tuning {
   };
   template <class Op>
   [[nodiscard]] shares analyse(Op op, std::size_t bytes, choice<selection> const& way) const {
-    profiled_network const network(profile_, *hosts_, symbolic::kind_of<Op>, memory_);
+    profiled_network const network(profile_, *hosts_, verify::kind_of<Op>, memory_);
     timed_schedule timed(way.topology, op, profile_.ranks);
     return {timed.time(network, bytes, way.segment_bytes), timed.time(without<true>{network}, bytes, way.segment_bytes),
             timed.time(without<false>{network}, bytes, way.segment_bytes)};
@@ -123,7 +123,7 @@ class tuning {
   template <class Op>
   [[nodiscard]] preference const* preferred(std::size_t bytes, demands needs) const {
     for (auto p = preferences_.rbegin(); p != preferences_.rend(); ++p) {
-      if (p->operation == symbolic::kind_of<Op> && p->from <= bytes && bytes <= p->to &&
+      if (p->operation == verify::kind_of<Op> && p->from <= bytes && bytes <= p->to &&
           is_candidate<Op>(p->kind, needs)) {
         return &*p;
       }
@@ -226,4 +226,4 @@ class tuning {
   std::array<std::array<std::array<remembered, classes>, 4>, 12> chosen_{};
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::tuning

@@ -2,13 +2,13 @@
 #pragma once
 
 #include <tutti/nn/base/tensor.hpp>
-#include <tutti/nn/detail/product/onednn.hpp>
+#include <tutti/nn/detail/products/onednn.hpp>
 
 #include <xtensor-blas/xblas.hpp>
 
 #include <type_traits>
 
-namespace tutti::inline v0_1_0::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail::inline products {
 
 enum class operand : bool { as_is, transposed };
 
@@ -31,4 +31,4 @@ void product(matrix_view<T const> const& a, operand how_a, matrix_view<T const> 
   xt::blas::gemm(a, b, result, how_a == operand::transposed, how_b == operand::transposed, T{1}, T{0});
 }
 
-}  // namespace tutti::nn::detail
+}  // namespace tutti::nn::detail::products

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <dnnl.h>
 
-namespace tutti::inline v0_1_0::nn::detail {
+namespace tutti::inline v0_1_0::nn::detail::inline products {
 
 /// c = a b of row-major matrices that lie without gaps, or with either factor transposed, by oneDNN: for the shapes of
 /// layers about a tenth faster than OpenBLAS (docs/trainer/training-speed.md). A row of c for each row of the first
@@ -23,4 +23,4 @@ inline void onednn_product(float const* a, bool transpose_a, float const* b, boo
           columns, " numbers; each side must be 1 or more");
 }
 
-}  // namespace tutti::nn::detail
+}  // namespace tutti::nn::detail::products

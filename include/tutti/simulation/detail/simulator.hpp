@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-namespace tutti::inline v0_1_0::detail {
+namespace tutti::inline v0_1_0::detail::inline simulation {
 
 /// A cluster in virtual time: processors, the messages between them, and the events to come. It knows
 /// nothing of programs: its driver asks for the `next` rank that has something to do, lets that
@@ -22,11 +22,11 @@ namespace tutti::inline v0_1_0::detail {
 /// is sent at that time, and what arrives is not seen before.
 ///
 /// One thread. Deterministic. Memory: some 150 bytes for each message under way, 400 for each rank.
-class simulation {
+class simulator {
  public:
   /// `carries`: messages have contents; otherwise they only have a length.
   /// @pre every rank's host, and every host's switch, exists
-  simulation(simulated_network net, rank_type ranks, simulation_options options, bool carries)
+  simulator(simulated_network net, rank_type ranks, simulation_options options, bool carries)
       : net_(std::move(net)),
         options_(complete(std::move(options), net_, ranks)),
         wires_(net_, options_.place),
@@ -36,8 +36,8 @@ class simulation {
         losses_(options_.faults.loss, options_.faults.seed) {
     schedule_faults();
   }
-  simulation(simulation const&) = delete;
-  simulation& operator=(simulation const&) = delete;
+  simulator(simulator const&) = delete;
+  simulator& operator=(simulator const&) = delete;
 
   [[nodiscard]] rank_type ranks() const noexcept { return processors_.size(); }
   [[nodiscard]] simulation_options const& options() const noexcept { return options_; }
@@ -395,4 +395,4 @@ class simulation {
   void (*yield_)(void*, rank_type) = nullptr;
 };
 
-}  // namespace tutti::detail
+}  // namespace tutti::detail::simulation
