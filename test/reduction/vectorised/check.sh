@@ -47,7 +47,7 @@ mostly() {
   done
 }
 # needs <reduction> <mnemonics>: for any processor
-needs() { look 'tutti::detail::(run|fold)<' "tutti::$1" "[[:space:]]v?($2)[[:space:]].*xmm"; }
+needs() { look 'tutti::detail::reduction::(run|fold)<' "tutti::$1" "[[:space:]]v?($2)[[:space:]].*xmm"; }
 # wide <reduction> <mnemonics>: for AVX2, and for AVX-512
 wide() {
   look run_avx2 "$1" "[[:space:]]v($2)[[:space:]].*ymm"
