@@ -278,7 +278,7 @@ class workers {
   [[nodiscard]] static packet written(nic::header h, std::span<std::byte const> payload) {
     h.length = static_cast<std::uint16_t>(payload.size());
     packet bytes(nic::header_bytes + payload.size());
-    nic::write(h, bytes.data());
+    tutti::detail::udp::write(h, bytes.data());
     std::ranges::copy(payload, bytes.begin() + nic::header_bytes);
     return bytes;
   }
