@@ -3,6 +3,7 @@
 //
 // Reductions whose accumulators are not their elements, or look like them but are not.
 #include <laws/reduction.hpp>
+#include <tutti/detail/reduction/block_fold.hpp>
 #include <tutti/detail/reduction/fold.hpp>
 
 #include <boost/test/unit_test.hpp>

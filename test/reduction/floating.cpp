@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
 #include <laws/reduction.hpp>
+#include <tutti/detail/reduction/short_block.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 
 #include <boost/test/unit_test.hpp>

@@ -3,6 +3,7 @@
 #include <laws/reduction.hpp>
 #include <reduction/exact_sum.hpp>
 #include <reduction/instructions.hpp>
+#include <tutti/detail/reduction/binned_block.hpp>
 #include <tutti/extend/binned.hpp>
 #include <tutti/reduction/reproducible_sum.hpp>
 

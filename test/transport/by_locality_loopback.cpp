@@ -2,6 +2,7 @@
 // test: address thread
 #include <laws/locality_cases.hpp>
 #include <support/thread_ranks.hpp>
+#include <tutti/detail/locality/either_descriptor.hpp>
 #include <tutti/transport/loopback.hpp>
 
 namespace {

@@ -3,6 +3,10 @@
 #include <support/process_ranks.hpp>
 #include <support/thread_ranks.hpp>
 #include <support/traffic.hpp>
+#include <tutti/detail/shared_memory/attached_messages.hpp>
+#include <tutti/detail/shared_memory/common_places.hpp>
+#include <tutti/detail/shared_memory/copied_message.hpp>
+#include <tutti/detail/shared_memory/event_doorbells.hpp>
 #include <tutti/transport/loopback.hpp>
 #include <tutti/transport/shared_memory.hpp>
 

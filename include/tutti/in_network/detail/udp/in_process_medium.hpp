@@ -78,7 +78,7 @@ class in_process_medium {
   in_process_medium& operator=(in_process_medium const&) = delete;
   ~in_process_medium() = default;
 
-  /// From now on what is sent to the group goes nowhere.
+  /// Drops what is sent to the group from now on.
   TUTTI_DECL void close_group();
 
   /// Packets that were lost here.
