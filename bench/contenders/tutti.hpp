@@ -131,7 +131,7 @@ class tutti_rank {
   }
 
   World* world_;
-  tutti::detail::counted<tutti::memory_source> memory_;
+  tutti::counted<tutti::memory_source> memory_;
   tutti::memory_kind kind_;
   tutti::barrier<World, tutti::doubling> barrier_;
   std::optional<tutti::automatic> best_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
 #include <tutti/detail/core/heap_memory.hpp>
+#include <tutti/extend/counted.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -35,7 +35,7 @@ class reachable {
 
  private:
   std::size_t bytes_;
-  tutti::detail::counted<memory_source> source_;
+  tutti::counted<memory_source> source_;
   std::byte* data_;
 };
 

@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(provided_memory_grows) {
 /// Buffers may be used, and given back, when their world is no more; and in another one.
 BOOST_AUTO_TEST_CASE(provided_memory_outlives_the_transport) {
   tutti::laws::check_all(tutti::support::process_ranks::run(2, [](auto& meet) -> verdict {
-    tutti::detail::counted<tutti::memory_source> source;
+    tutti::counted<tutti::memory_source> source;
     std::byte* memory = nullptr;
     verdict bad;
     for (int worlds = 0; worlds < 2 && bad.empty(); ++worlds) {

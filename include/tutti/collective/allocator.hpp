@@ -58,7 +58,7 @@ class allocator {
   void deallocate(T* p, std::size_t n) noexcept { source_->give(p, n * sizeof(T)); }
 
   /// The source of the memory. It lives for as long as a buffer or an allocator of it.
-  [[nodiscard]] detail::counted<memory_source> const& source() const noexcept { return source_; }
+  [[nodiscard]] counted<memory_source> const& source() const noexcept { return source_; }
 
   template <class U>
   friend bool operator==(allocator const& a, allocator<U> const& b) noexcept {
@@ -68,7 +68,7 @@ class allocator {
  private:
   static_assert(alignof(T) <= memory_source::alignment);
 
-  detail::counted<memory_source> source_;
+  counted<memory_source> source_;
 };
 
 }  // namespace tutti

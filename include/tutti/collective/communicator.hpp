@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/base/counted.hpp>
 #include <tutti/detail/communicator/access.hpp>
 #include <tutti/detail/communicator/joint_rendezvous.hpp>
 #include <tutti/detail/communicator/rank_state.hpp>
 #include <tutti/detail/core/deadline.hpp>
 #include <tutti/detail/core/kinship.hpp>
+#include <tutti/extend/counted.hpp>
 #include <tutti/extend/expects.hpp>
 #include <tutti/extend/extent.hpp>
 #include <tutti/extend/host_map.hpp>
@@ -212,7 +212,7 @@ class communicator {
     detail::joint_rendezvous all(meet);
     return state::make(all, o, std::move(to));
   }
-  detail::counted<state> state_;
+  counted<state> state_;
 };
 
 // Out of its class: where the instance is compiled apart, a unit does not look at what it would not inline.

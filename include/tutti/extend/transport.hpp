@@ -202,12 +202,12 @@ concept rests = transport<T> && requires(T& t, duration limit) { t.rest(limit); 
 /// buffers from it.
 template <class T>
 concept provides_memory = transport<T> && requires(T const& t) {
-  { t.memory() } -> std::same_as<detail::counted<memory_source>>;
+  { t.memory() } -> std::same_as<counted<memory_source>>;
 };
 
 /// A transport whose device has to know the memory that it works in: that of an adopted source it is told of once.
 template <class T>
-concept registers_memory = transport<T> && requires(T& t, detail::counted<memory_source> s) {
+concept registers_memory = transport<T> && requires(T& t, counted<memory_source> s) {
   { t.adopt(s) } -> std::same_as<void>;
 };
 

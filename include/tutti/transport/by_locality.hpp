@@ -119,7 +119,7 @@ class by_locality {
   }
   /// Where tutti::allocator takes buffers from that ranks of this host read without a copy, and that a device of the
   /// transport between hosts is told of once.
-  [[nodiscard]] detail::counted<memory_source> memory() const noexcept
+  [[nodiscard]] counted<memory_source> memory() const noexcept
     requires provides_memory<Near>
   {
     return near_->memory();

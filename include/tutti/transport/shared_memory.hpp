@@ -108,7 +108,7 @@ class basic_shared_memory {
   /// What worlds that are split from this one share.
   [[nodiscard]] detail::shared_world<Doorbells> const& shared() const noexcept { return world_; }
   /// Where tutti::allocator takes buffers from that peers read without a copy.
-  [[nodiscard]] detail::counted<memory_source> memory() const noexcept { return world_.arena(); }
+  [[nodiscard]] counted<memory_source> memory() const noexcept { return world_.arena(); }
 
   /// The next chunk of a peer's message, of whole granules, or nothing yet; throws error (mismatch) if calls differ.
   chunk view(rank_type peer, flow s, wanted const& w) {

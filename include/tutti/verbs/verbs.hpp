@@ -89,9 +89,9 @@ class verbs {
 
   /// Where tutti::allocator takes buffers from that are registered once. A buffer may outlive the transport; its
   /// registration does not.
-  [[nodiscard]] detail::counted<memory_source> memory() const noexcept { return memory_; }
+  [[nodiscard]] counted<memory_source> memory() const noexcept { return memory_; }
   /// Memory of this source is registered once, too.
-  void adopt(detail::counted<memory_source> s) { edges_->memory().adopt(std::move(s)); }
+  void adopt(counted<memory_source> s) { edges_->memory().adopt(std::move(s)); }
 
   /// Offers a message, or the rest of one, and returns how many bytes were accepted; never waits.
   [[nodiscard]] sent send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t) {
@@ -188,7 +188,7 @@ class verbs {
  private:
   /// A part of a world has its memory.
   template <class M>
-  [[nodiscard]] static detail::counted<memory_source> memory_for([[maybe_unused]] M& meet) {
+  [[nodiscard]] static counted<memory_source> memory_for([[maybe_unused]] M& meet) {
     if constexpr (requires {
                     { meet.transport() } -> std::same_as<verbs&>;
                   }) {
@@ -237,7 +237,7 @@ class verbs {
   }
 
   detail::owned<detail::verbs::edges> edges_;
-  detail::counted<memory_source> memory_;
+  counted<memory_source> memory_;
 };
 
 static_assert(transport<verbs> && inquires<verbs> && answers<verbs> && shares_memory<verbs>);

@@ -37,7 +37,7 @@ class registering : public tutti::loopback {
   static inline std::atomic<std::size_t> known = 0;    ///< messages in memory that it has been told of
   static inline std::atomic<std::size_t> unknown = 0;  ///< and others
 
-  void adopt(tutti::detail::counted<tutti::memory_source> s) { sources_.push_back(std::move(s)); }
+  void adopt(tutti::counted<tutti::memory_source> s) { sources_.push_back(std::move(s)); }
   tutti::sent send(rank_type peer, tutti::flow s, std::span<std::byte const> bytes, std::size_t granule) {
     note(bytes);
     return loopback::send(peer, s, bytes, granule);
@@ -60,7 +60,7 @@ class registering : public tutti::loopback {
     unknown += bytes.empty() ? 0U : 1U;
   }
 
-  std::vector<tutti::detail::counted<tutti::memory_source>> sources_;
+  std::vector<tutti::counted<tutti::memory_source>> sources_;
 };
 
 template <class Over, class Host>

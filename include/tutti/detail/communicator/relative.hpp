@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/base/counted.hpp>
 #include <tutti/detail/base/linkage.hpp>
+#include <tutti/extend/counted.hpp>
 #include <tutti/extend/error.hpp>
 #include <tutti/extend/types.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/base/counted.hpp>
+#include <tutti/extend/counted.hpp>
 
 #include <atomic>
 #include <cstdint>

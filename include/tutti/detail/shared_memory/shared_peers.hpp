@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/base/counted.hpp>
 #include <tutti/detail/shared_memory/peer_memory.hpp>
 #include <tutti/detail/shared_memory/peer_processes.hpp>
+#include <tutti/extend/counted.hpp>
 
 #include <atomic>
 

@@ -80,12 +80,12 @@ class over_host {
   {
     return host_.said(peer, lane);
   }
-  [[nodiscard]] detail::counted<memory_source> memory() const noexcept
+  [[nodiscard]] counted<memory_source> memory() const noexcept
     requires provides_memory<Host>
   {
     return host_.memory();
   }
-  void adopt(detail::counted<memory_source> s)
+  void adopt(counted<memory_source> s)
     requires registers_memory<Host>
   {
     host_.adopt(std::move(s));

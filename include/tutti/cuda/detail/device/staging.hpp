@@ -5,13 +5,13 @@
 #include <tutti/cuda/detail/device/slot_memory.hpp>
 #include <tutti/cuda/detail/device/stager.hpp>
 #include <tutti/cuda/detail/device/vector_parts.hpp>
-#include <tutti/detail/base/counted.hpp>
 #include <tutti/detail/communicator/access.hpp>
 #include <tutti/detail/communicator/untyped_operation.hpp>
 #include <tutti/detail/communicator/wait.hpp>
 #include <tutti/detail/core/cancellation.hpp>
 #include <tutti/detail/core/inheritance.hpp>
 #include <tutti/detail/engine/memories.hpp>
+#include <tutti/extend/counted.hpp>
 #include <tutti/extend/expects.hpp>
 #include <tutti/extend/memory_source.hpp>
 #include <tutti/extend/time.hpp>
