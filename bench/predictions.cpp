@@ -154,10 +154,10 @@ class measurer {
     }
     auto ways = best.predict(op, bytes);
     all.picks.push_back(one_of(op, best.choose(op, bytes), ways));
-    std::erase_if(ways, [&, every = ways](tutti::detail::prediction const& p) {
+    std::erase_if(ways, [&, every = ways](tutti::prediction const& p) {
       return one_of(op, p.way, every) != way{p.way.topology.kind(), p.way.segment_bytes};
     });
-    for (tutti::detail::prediction const& p : ways) {
+    for (tutti::prediction const& p : ways) {
       way_times& t = all.ways[{p.way.topology.kind(), p.way.segment_bytes}];
       t.expected.push_back(static_cast<double>(p.time) * 1e-6);
       t.measured.emplace_back();
@@ -169,7 +169,7 @@ class measurer {
           ways.begin(),
           ways.begin() + static_cast<std::ptrdiff_t>(std::max<std::size_t>(ways.size() / passes_, ways.size() > 1)),
           ways.end());
-      for (tutti::detail::prediction const& p : ways) {
+      for (tutti::prediction const& p : ways) {
         way_times& t = all.ways[{p.way.topology.kind(), p.way.segment_bytes}];
         t.measured.back().push_back(measure(p, bytes, t.expected.back()));
       }
@@ -180,9 +180,9 @@ class measurer {
 
   /// The first of all topologies by which the operation has the same steps, in the same segments.
   template <class Op>
-  [[nodiscard]] way one_of(Op op, choice const& c, std::vector<tutti::detail::prediction> const& ways) const {
+  [[nodiscard]] way one_of(Op op, choice const& c, std::vector<tutti::prediction> const& ways) const {
     way first{c.topology.kind(), c.segment_bytes};
-    for (tutti::detail::prediction const& p : ways) {
+    for (tutti::prediction const& p : ways) {
       way const other{p.way.topology.kind(), p.way.segment_bytes};
       if (other.second == first.second && other < first && same_steps(op, c.topology, p.way.topology)) {
         first = other;
@@ -213,7 +213,7 @@ class measurer {
     return one[0];
   }
 
-  double measure(tutti::detail::prediction const& p, std::size_t bytes, double expected) {
+  double measure(tutti::prediction const& p, std::size_t bytes, double expected) {
     std::span<float> const v = data_.first(bytes / sizeof(float));
     auto const times = static_cast<int>(std::clamp(microseconds_ / std::max(expected, 0.1), 1.0, 2000.0));
     if (reduces_) {

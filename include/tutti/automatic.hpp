@@ -22,13 +22,15 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// Where `automatic` has its knowledge of the world from.
+/// Sources of the knowledge that `automatic` has of the world.
 struct automatic_options {
   /// A profile that was saved: rank 0 reads it if there is such a file; else rank 0 writes what was learned. Empty:
   /// there is none.
   std::string file{};
-  detail::measuring how{};  ///< how the world is measured
-  bool anew = false;        ///< measure even what is known
+  /// The time that measuring the world takes, about. Where messages are slow it takes longer: some tens of messages of
+  /// 64 KiB are measured in any case.
+  duration budget = std::chrono::milliseconds(20);
+  bool anew = false;  ///< measure even what is known
 };
 
 /// The topology that picks one: for each operation, by its size, the schedule and the segments that are expected
@@ -59,6 +61,13 @@ class automatic : public selection {
   static constexpr std::string_view name = "automatic";
   /// One type that is any of the topologies.
   using schedule = selection;
+  /// The effort of `autotune`.
+  struct autotune_options {
+    std::size_t ways = 8;   ///< at most this many, those that are expected to be fastest
+    double within = 3;      ///< and none that is expected to take this many times as long as the fastest
+    std::size_t turns = 7;  ///< each way's; their median counts
+    duration turn = std::chrono::microseconds(500);  ///< the time that each takes, about; one operation at least
+  };
 
   /// Collective. @throws error, profile_error, preference_error: the last two on all ranks if on rank 0
   template <group Communicator>
@@ -68,7 +77,7 @@ class automatic : public selection {
   /// With a profile that was taken before. Collective; all ranks must give the same.
   /// @throws profile_error on every rank if the profile is another world's, or another rank's is another
   template <group Communicator>
-  automatic(Communicator& world, detail::network_profile known)
+  automatic(Communicator& world, network_profile known)
       : tuning_(std::make_shared<detail::tuner>(std::move(known), world.hosts(), memory_kind::ordinary)) {
     examine(world);
     char const* const wishes = std::getenv("TUTTI_AUTOMATIC");
@@ -91,11 +100,11 @@ class automatic : public selection {
   }
 
   /// What the world was measured to take.
-  [[nodiscard]] detail::network_profile const& profile() const noexcept { return tuning_->profile(); }
+  [[nodiscard]] network_profile const& profile() const noexcept { return tuning_->profile(); }
 
   /// @throws profile_error if the file cannot be written
   void save(std::string const& path) const {
-    if (int const code = detail::replace_file(path, to_text(profile())); code != 0) {
+    if (int const code = detail::replace_file(path, detail::to_text(profile())); code != 0) {
       throw detail::profile_error("cannot write the profile to " + path + ": " + detail::describe_write_error(code));
     }
   }
@@ -117,24 +126,30 @@ class automatic : public selection {
   /// Cost: 8 operations of each way and those of its turns; with the default, some 30 ms up to 64 KiB.
   template <group Communicator, class Op, mutable_buffer Buffer>
     requires std::same_as<Op, op::allreduce> || std::same_as<Op, op::broadcast>
-  std::string autotune(Communicator& world, Op op, Buffer&& scratch, detail::autotune_options const& how = {}) const {
+  std::string autotune(Communicator& world, Op op, Buffer&& scratch, autotune_options const& how) const {
     auto const vector = elements(scratch);
     expects(how.ways > 0 && how.turns > 0, "automatic: autotune_options::ways and turns must be 1 or more, not ",
             how.ways, " and ", how.turns);
     std::size_t const bytes = vector.size() * sizeof(vector[0]);
     using trials = detail::trials<Communicator>;
     auto ways = predict(op, bytes, {.helped = trials::template helped<Op, typename decltype(vector)::value_type>});
-    auto const slow = std::find_if(ways.begin() + 1, ways.end(), [&](detail::prediction const& p) {
+    auto const slow = std::find_if(ways.begin() + 1, ways.end(), [&](prediction const& p) {
       return static_cast<double>(p.time) > how.within * static_cast<double>(ways.front().time);
     });
     ways.erase(slow, ways.end());
     ways.resize((std::min)(ways.size(), how.ways));
-    auto const& way = ways[trials(world).fastest(op, ways, vector, how)].way;
+    auto const& way = ways[trials(world).fastest(op, ways, vector, how.turns, how.turn)].way;
     auto const [from, to] = detail::tuner::like(bytes);
     detail::preference const found{detail::verify::kind_of<Op>, from,       to, way.topology.kind(),
                                    way.segment_bytes,           ways.size()};
     tuning_->prefer({found});
     return to_text(found, tuning_->hosts());
+  }
+  /// Tries ways with the default effort.
+  template <group Communicator, class Op, mutable_buffer Buffer>
+    requires std::same_as<Op, op::allreduce> || std::same_as<Op, op::broadcast>
+  std::string autotune(Communicator& world, Op op, Buffer&& scratch) const {
+    return autotune(world, op, scratch, {});
   }
 
   /// Where helpers cannot do their part, none is picked that has some.
@@ -147,7 +162,7 @@ class automatic : public selection {
 
   /// All ways to run an operation on this many bytes and what they are expected to take, the fastest first.
   template <class Op>
-  [[nodiscard]] std::vector<detail::prediction> predict(Op op, std::size_t bytes, demands needs = {}) const {
+  [[nodiscard]] std::vector<prediction> predict(Op op, std::size_t bytes, demands needs = {}) const {
     return tuning_->predict(op, bytes, needs);
   }
 
@@ -161,7 +176,7 @@ class automatic : public selection {
   explicit automatic(std::shared_ptr<detail::tuner> known) : tuning_(std::move(known)) {}
 
   template <class Communicator>
-  static detail::network_profile learn(Communicator& world, automatic_options const& options) {
+  static network_profile learn(Communicator& world, automatic_options const& options) {
     std::string text;
     if (!options.file.empty()) {
       if (world.rank() == 0) {
@@ -186,15 +201,15 @@ class automatic : public selection {
   static std::string recall_or_measure(Communicator& world, automatic_options const& options) {
     auto& known = world.settings().kin.template common<detail::known_profiles>();
     std::string const hosts = detail::known_profiles::hosts_of(world);
-    std::string text = options.anew ? "" : known.find(hosts, options.how.budget);
+    std::string text = options.anew ? "" : known.find(hosts, options.budget);
     std::array<rank_type, 1> teller{text.empty() ? no_rank : world.rank()};
     allreduce{world, doubling{}, tutti::min<rank_type>{}}(teller);
     if (teller[0] != no_rank) {
       share(world, text, teller[0]);
     } else {
-      text = to_text(detail::world_meter<Communicator>(world).measure(options.how));
+      text = detail::to_text(detail::world_meter<Communicator>(world).measure(options.budget));
     }
-    known.learn(hosts, options.how.budget, text);
+    known.learn(hosts, options.budget, text);
     return text;
   }
 
@@ -210,7 +225,7 @@ class automatic : public selection {
 
   template <class Communicator>
   void examine(Communicator& world) const {
-    std::uint32_t const print = hash(to_text(profile()));
+    std::uint32_t const print = hash(detail::to_text(profile()));
     allreduce least{world, doubling{}, tutti::min<std::uint32_t>{}};
     std::array<std::uint32_t, 2> both{print, ~print};
     least(both);

@@ -29,7 +29,7 @@ network_profile wrong(World& world) {
   return p;
 }
 
-constexpr autotune_options of_all{.ways = 100, .within = 1e9, .turns = 1};
+constexpr automatic::autotune_options of_all{.ways = 100, .within = 1e9, .turns = 1};
 
 /// What the simulator says of the way that is picked after autotune, and of the best one.
 template <class Op>

@@ -15,8 +15,8 @@ namespace {
 
 /// A profile for which every schedule is the fastest somewhere: no messages are sent to get it.
 template <class World>
-tutti::detail::network_profile made_up(World& world) {
-  tutti::detail::network_profile p{.ranks = world.size(), .hosts = world.hosts().hosts(), .start = 50'000};
+tutti::network_profile made_up(World& world) {
+  tutti::network_profile p{.ranks = world.size(), .hosts = world.hosts().hosts(), .start = 50'000};
   p.within_host = {1'000'000,
                    {{4, 100'000, 100'000, 0, 100'000, 0, 0}, {1024, 400'000, 200'000, 0, 400'000, 9'000, 5'000}}};
   p.provided = {1'000, {{4, 100'000, 100'000, 0, 100'000, 0, 0}}};  // as long for any
@@ -24,7 +24,7 @@ tutti::detail::network_profile made_up(World& world) {
 }
 
 tutti::automatic_options briefly() {
-  return {.how = {.budget = std::chrono::milliseconds(1)}};
+  return {.budget = std::chrono::milliseconds(1)};
 }
 
 /// Every way to run an operation, one after the other.
@@ -142,11 +142,11 @@ BOOST_AUTO_TEST_CASE(a_world_and_its_parts_are_measured_once) {
     // Once more, of other communicators, some of whose parents are gone.
     auto again = tutti::split(world, 0, -static_cast<std::int64_t>(world.rank()));
     auto three = tutti::split(again, world.rank() % 2);
-    l.trouble = profile(again, briefly()) != all     ? "the world was measured twice"
-                : profile(halves, briefly()) != half ? "a part was measured twice"
-                : profile(three, briefly()) == all   ? "three are taken for six"
-                : profile(halves, {.how = {.budget = std::chrono::milliseconds(2)}}) == half ? "less was thought enough"
-                                                                                             : "";
+    l.trouble = profile(again, briefly()) != all                                    ? "the world was measured twice"
+                : profile(halves, briefly()) != half                                ? "a part was measured twice"
+                : profile(three, briefly()) == all                                  ? "three are taken for six"
+                : profile(halves, {.budget = std::chrono::milliseconds(2)}) == half ? "less was thought enough"
+                                                                                    : "";
     // Ranks 2 and 3 are alone in their halves, the others know a pair: the lowest of each that does tells.
     auto crossed = tutti::split(world, (world.rank() + 1) % 6 / 2);  // 5 and 0, 1 and 2, 3 and 4
     l.crossed = profile(crossed, briefly());

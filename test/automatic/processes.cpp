@@ -20,7 +20,7 @@ template <class Transport>
 void sums_are_right() {
   for (auto const n : {2U, 3U}) {
     support::agree<Transport>(n, [](auto& world) -> std::string {
-      tutti::automatic const best(world, {.how = {.budget = std::chrono::milliseconds(1)}});
+      tutti::automatic const best(world, {.budget = std::chrono::milliseconds(1)});
       if (tutti::detail::read_profile(tutti::detail::to_text(best.profile())) != best.profile()) {
         return "the profile is read as another one: " + tutti::detail::to_text(best.profile());
       }
@@ -40,7 +40,7 @@ BOOST_AUTO_TEST_CASE(through_shared_memory) {
 BOOST_AUTO_TEST_CASE(in_memory_of_the_transport) {
   for (auto const n : {2U, 3U}) {
     support::agree<tutti::shared_memory>(n, [](auto& world) -> std::string {
-      tutti::automatic const best(world, {.how = {.budget = std::chrono::milliseconds(1)}});
+      tutti::automatic const best(world, {.budget = std::chrono::milliseconds(1)});
       if (tutti::detail::read_profile(tutti::detail::to_text(best.profile())) != best.profile() ||
           !best.profile().tells_apart()) {
         return "the profile does not keep the kinds of memory apart: " + tutti::detail::to_text(best.profile());
@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(without_memory_of_the_transport) {
            [](auto& world) {
              tutti::allocator<float> give(world);
              std::vector<float, tutti::allocator<float>> const taken(world.rank() == 1 ? 2 << 18 : 0, 0.F, give);
-             tutti::automatic const best(world, {.how = {.budget = std::chrono::milliseconds(1)}});
+             tutti::automatic const best(world, {.budget = std::chrono::milliseconds(1)});
              return best.for_memory(tutti::memory_kind::provided).explain(tutti::op::allreduce{}, 4);
            },
            o)) {
@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(over_tcp) {
 // A long message fills the buffers of the system, so a step that overwrites what it sends copies it first.
 BOOST_AUTO_TEST_CASE(long_messages_over_tcp_cost_a_copy_where_they_are_overwritten) {
   support::agree<tutti::tcp>(2, [](auto& world) -> std::string {
-    tutti::automatic const best(world, {.how = {.budget = std::chrono::milliseconds(1)}});
+    tutti::automatic const best(world, {.budget = std::chrono::milliseconds(1)});
     for (std::size_t const bytes : {2UL << 20, 16UL << 20, 64UL << 20}) {
       auto const p = tutti::detail::at_size(best.profile().within_host, bytes);
       auto const rounded = static_cast<std::int64_t>(bytes >> 20);  // a line ends beside the exact value
@@ -115,13 +115,13 @@ BOOST_AUTO_TEST_CASE(long_messages_over_tcp_cost_a_copy_where_they_are_overwritt
 BOOST_AUTO_TEST_CASE(by_locality_on_hosts_of_two) {
   using hosts_of_two = tutti::support::emulated_hosts<tutti::shared_memory, tutti::tcp>;
   support::agree<hosts_of_two>(4, [](auto& world) -> std::string {
-    tutti::automatic const best(world, {.how = {.budget = std::chrono::milliseconds(1)}});
+    tutti::automatic const best(world, {.budget = std::chrono::milliseconds(1)});
     if (best.profile().hosts != 2 || best.profile().within_host.points.empty() ||
         best.profile().between_hosts.points.empty()) {
       return "the profile is not of two hosts: " + tutti::detail::to_text(best.profile());
     }
     std::size_t grouping = 0;
-    for (tutti::detail::prediction const& p : best.predict(tutti::op::allreduce{}, 4096)) {
+    for (tutti::prediction const& p : best.predict(tutti::op::allreduce{}, 4096)) {
       grouping += tutti::selection::groups_hosts(p.way.topology.kind()) ? 1U : 0U;
     }
     return grouping == 0 ? "no schedule that groups hosts is among the ways"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain comma (one thread)
 #include <tutti/detail/tuning/preference.hpp>
-#include <tutti/detail/tuning/profile.hpp>
 #include <tutti/detail/tuning/profile_text.hpp>
 #include <tutti/detail/tuning/profiled_network.hpp>
+#include <tutti/extend/network_profile.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -11,7 +11,7 @@
 
 namespace {
 
-tutti::detail::network_profile some() {
+tutti::network_profile some() {
   return {.ranks = 4,
           .hosts = 2,
           .start = 120'000,
@@ -42,7 +42,7 @@ std::string with(std::string text, std::string const& what, std::string const& i
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(what_is_written_is_read) {
-  for (auto p : {some(), tutti::detail::network_profile{}}) {
+  for (auto p : {some(), tutti::network_profile{}}) {
     BOOST_TEST((tutti::detail::read_profile(tutti::detail::to_text(p)) == p));
   }
 }

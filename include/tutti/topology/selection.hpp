@@ -179,4 +179,10 @@ class selection {
   host_map const* hosts_ = nullptr;
 };
 
+/// A way to run an operation, and the time that it is expected to take.
+struct prediction {
+  choice<selection> way{};  ///< the schedule and the segments
+  std::int64_t time = 0;    ///< in picoseconds
+};
+
 }  // namespace tutti

@@ -20,14 +20,6 @@
 
 namespace tutti::inline v0_1_0::detail::inline tuning {
 
-/// How ways to run an operation are tried.
-struct autotune_options {
-  std::size_t ways = 8;   ///< at most this many, those that are expected to be fastest
-  double within = 3;      ///< and none that is expected to take this many times as long as the fastest
-  std::size_t turns = 7;  ///< each way's; their median counts
-  duration turn = std::chrono::microseconds(500);  ///< how long each takes, about; one operation at least
-};
-
 /// Runs several ways in turns, so that what disturbs one disturbs all, and finds the fastest.
 template <class Communicator>
 class trials {
@@ -42,11 +34,12 @@ class trials {
   explicit trials(Communicator& world)
       : world_(world), meet_(world, doubling{}, sum<std::int32_t>{}), agree_(world, doubling{}, max<std::int64_t>{}) {}
 
-  /// The place of the fastest in `ways`; the same on all ranks. Collective. The vector's elements are lost.
+  /// The place of the fastest in `ways`; the same on all ranks. Each way has so many turns, of about `turn` each, of
+  /// which the median counts. Collective. The vector's elements are lost.
   /// @pre ways are not empty, and are the same on all ranks @throws error
   template <class Op, class T>
-  [[nodiscard]] std::size_t fastest(Op op, std::span<prediction const> ways, std::span<T> vector,
-                                    autotune_options const& how) {
+  [[nodiscard]] std::size_t fastest(Op op, std::span<prediction const> ways, std::span<T> vector, std::size_t turns,
+                                    duration turn) {
     using operation = runner<Op, T>;
     std::fill(vector.begin(), vector.end(), T{});
     std::vector<std::unique_ptr<operation>> candidates;
@@ -57,10 +50,10 @@ class trials {
       }
     }
     std::vector<std::int64_t> times;
-    for (std::size_t turn = 0; turn < how.turns; ++turn) {
+    for (std::size_t done = 0; done < turns; ++done) {
       for (std::size_t i = 0; i < ways.size(); ++i) {
         auto const expected = std::max<std::int64_t>(ways[i].time / 1000, 1);
-        times.push_back(time(*candidates[i], std::clamp<std::int64_t>(how.turn.count() / expected, 1, 1000)));
+        times.push_back(time(*candidates[i], std::clamp<std::int64_t>(turn.count() / expected, 1, 1000)));
       }
     }
     agree_(times);

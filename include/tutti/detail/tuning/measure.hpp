@@ -16,15 +16,6 @@
 
 namespace tutti::inline v0_1_0::detail::inline tuning {
 
-/// How a world is measured.
-struct measuring {
-  /// How long it may take, about; in equal parts for messages within hosts, between hosts, and through a device that
-  /// sums. Within a host, up to a quarter goes by until transports through memory have settled, and half of the rest is
-  /// for memory that the transport provides, if it does. Where messages are slow it takes longer: some tens of messages
-  /// of 64 KiB are measured in any case.
-  duration budget = std::chrono::milliseconds(20);
-};
-
 /// Measures what messages take in a world, by real messages of the engine between all neighbours at once.
 ///
 /// For each of some sizes: all ranks send to the next and receive from the one before, storing and combining
@@ -40,8 +31,11 @@ class world_meter {
  public:
   explicit world_meter(Communicator& world) : world_(world), clock_(world) {}
 
+  /// Takes about this time in total, in equal parts for messages within hosts, between hosts, and through a
+  /// device that sums. Within a host, up to a quarter goes by until transports through memory have settled, and half of
+  /// the rest is for memory that the transport provides, if it does.
   /// Collective; all ranks get the same profile. @throws error
-  [[nodiscard]] network_profile measure(measuring const& how) {
+  [[nodiscard]] network_profile measure(duration total) {
     auto const& hosts = world_.hosts();
     network_profile p{.ranks = world_.size(), .hosts = hosts.hosts()};
     std::vector<rank_type> speakers;
@@ -52,7 +46,7 @@ class world_meter {
     }
     auto const& neighbours = hosts.members(hosts.host(world_.rank()));
     bool const helped = helper_meter<Communicator>::sums && has_helper(world_.transport()) && world_.size() > 1;
-    auto const budget = how.budget / (std::max)((most > 1) + (speakers.size() > 1) + helped, 1);
+    auto const budget = total / (std::max)((most > 1) + (speakers.size() > 1) + helped, 1);
     if (most > 1) {
       auto given = provided_memory();
       auto of_each = budget;

@@ -1,64 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/extend/memory_kind.hpp>
-#include <tutti/extend/types.hpp>
+#include <tutti/extend/network_profile.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace tutti::inline v0_1_0::detail::inline tuning {
-
-/// What messages of a world take, as it was measured: a plain value, in picoseconds.
-struct network_profile {
-  /// What a message of this many bytes takes; see message_time.
-  struct point {
-    std::size_t bytes = 0;
-    std::int64_t send = 0;
-    std::int64_t lead = 0;
-    std::int64_t wire = 0;
-    std::int64_t receive = 0;
-    std::int64_t combine = 0;    ///< the receiver's processor, where it combines and does not only store
-    std::int64_t overwrite = 0;  ///< that, more or less, where this overwrites what it sends in that step
-    std::int64_t loan = 0;       ///< both processors, all told, if it is lent or given back; 0: as any other message
-    std::int64_t solo = 0;       ///< the same where its sender gets none meanwhile
-    friend bool operator==(point const&, point const&) = default;
-  };
-  /// What one takes of an operation that only moves; see message_time.
-  struct move {
-    std::size_t bytes = 0;
-    std::int64_t send = 0;
-    std::int64_t lead = 0;
-    std::int64_t delay = 0;  ///< beside the latency: takes no processor
-    std::int64_t receive = 0;
-    friend bool operator==(move const&, move const&) = default;
-  };
-  /// Messages between two ranks: straight lines between sizes that were measured.
-  struct link {
-    std::int64_t latency = 0;
-    std::vector<point> points{};  ///< of growing sizes; empty: there are no such messages
-    std::int64_t burst = 0;       ///< how much of `wire` an idle interface saves up; see message_time
-    std::vector<move> moves{};    ///< of growing sizes; empty: they take what others take, which are stored
-    friend bool operator==(link const&, link const&) = default;
-  };
-
-  rank_type ranks = 0;
-  rank_type hosts = 0;
-  std::int64_t start = 0;  ///< what starting an operation, or a segment of one, takes
-  link within_host{};      ///< between ranks of one host
-  link provided{};         ///< the same of memory_kind::provided; without points: it makes no difference
-  link between_hosts{};    ///< between hosts
-  link helper{};           ///< to a helper and from it, while all ranks do; without points: none helps
-
-  [[nodiscard]] bool tells_apart() const noexcept { return !provided.points.empty(); }
-  /// Between ranks of one host, of vectors that lie there.
-  [[nodiscard]] link const& within_a_host(memory_kind where) const noexcept {
-    return where == memory_kind::provided && tells_apart() ? provided : within_host;
-  }
-  friend bool operator==(network_profile const&, network_profile const&) = default;
-};
 
 /// A straight line through what two sizes take.
 struct line_between {

@@ -4,7 +4,7 @@
 #include <tutti/detail/tuning/profile.hpp>
 #include <tutti/detail/tuning/timing.hpp>
 #include <tutti/extend/host_map.hpp>
-#include <tutti/extend/memory_kind.hpp>
+#include <tutti/extend/network_profile.hpp>
 #include <tutti/extend/operation.hpp>
 #include <tutti/extend/types.hpp>
 

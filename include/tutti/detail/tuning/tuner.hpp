@@ -17,12 +17,6 @@
 
 namespace tutti::inline v0_1_0::detail::inline tuning {
 
-/// A way to run an operation, and what it is expected to take.
-struct prediction {
-  choice<selection> way{};
-  std::int64_t time = 0;  ///< in picoseconds
-};
-
 /// Prices all schedules for a profile, and remembers what it has picked. Every rank of a world that has the same
 /// profile and the same preferences picks the same: all is reckoned in whole numbers, from nothing else.
 ///
