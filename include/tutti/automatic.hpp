@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/collective/broadcast.hpp>
+#include <tutti/detail/communicator/access.hpp>
 #include <tutti/detail/core/descriptor.hpp>
 #include <tutti/detail/tuning/autotune.hpp>
 #include <tutti/detail/tuning/explanation.hpp>
@@ -199,7 +200,7 @@ class automatic : public selection {
   /// what is measured now.
   template <class Communicator>
   static std::string recall_or_measure(Communicator& world, automatic_options const& options) {
-    auto& known = world.settings().kin.template common<detail::known_profiles>();
+    auto& known = detail::access::state(world).kin->template common<detail::known_profiles>();
     std::string const hosts = detail::known_profiles::hosts_of(world);
     std::string text = options.anew ? "" : known.find(hosts, options.budget);
     std::array<rank_type, 1> teller{text.empty() ? no_rank : world.rank()};

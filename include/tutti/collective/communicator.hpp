@@ -5,7 +5,6 @@
 #include <tutti/detail/communicator/joint_rendezvous.hpp>
 #include <tutti/detail/communicator/rank_state.hpp>
 #include <tutti/detail/core/deadline.hpp>
-#include <tutti/detail/core/kinship.hpp>
 #include <tutti/extend/counted.hpp>
 #include <tutti/extend/expects.hpp>
 #include <tutti/extend/extent.hpp>
@@ -30,7 +29,6 @@ struct world_options {
   duration deadline = std::chrono::minutes(5);       ///< how long an operation may take: forever, if it is no_deadline
   std::string role;                                  ///< shown in errors and reports, e.g. "worker:3"
   typename options_of<Transport>::type transport{};  ///< what its transport is told when it is opened
-  detail::kinship kin{};  ///< a world's own; communicators that are made with the settings of another are of its world
 };
 
 /// A group of ranks that talk to each other: rank, size, transport, trace. The operators work on one.
@@ -236,7 +234,6 @@ communicator<Transport, N, Trace>::state::state(Joint& all, options const& o, Tr
   if constexpr (has_devices<Transport>) {
     settings.transport.device = transport.device_number();  // parts of it are on the same
   }
-  settings.kin.found();
   transport.begin({transfer_lane, 0}, make_call(operation_kind::transfer, "", "", ""));
   // It is made when all have their part of it: from now on a rank that gives it up can tell the others why.
   static_cast<void>(all.exchange({}));

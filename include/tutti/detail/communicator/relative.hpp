@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/detail/base/linkage.hpp>
+#include <tutti/detail/core/kinship.hpp>
 #include <tutti/extend/counted.hpp>
 #include <tutti/extend/error.hpp>
 #include <tutti/extend/types.hpp>
@@ -35,6 +36,12 @@ class relative {
   /// The fault because of which this rank leaves this communicator; none if it has gone on since, or knows of none.
   [[nodiscard]] TUTTI_DECL tutti::fault reason_to_leave() const noexcept;
 
+  /// The value that the communicators of one world have in common. @pre T is always the same
+  template <class T>
+  [[nodiscard]] T& common() const {
+    return kinship_.common<T>();
+  }
+
  private:
   class family;
 
@@ -46,6 +53,7 @@ class relative {
 
   rank_state& here_;
   counted<family> family_;
+  kinship kinship_;
   std::vector<rank_type> in_world_;  ///< the number in the world of each rank; empty: the same as here
   relative* next_ = nullptr;
   tutti::fault reason_{};       ///< under the lock of the family, as the next

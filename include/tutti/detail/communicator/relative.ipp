@@ -27,7 +27,10 @@ class relative::family {
 };
 
 TUTTI_DECL relative::relative(rank_state& here, rank_state const* whole)
-    : here_(here), family_(whole != nullptr ? whole->kin->family_ : counted<family>(new family)) {
+    : here_(here),
+      family_(whole != nullptr ? whole->kin->family_ : counted<family>(new family)),
+      kinship_(whole != nullptr ? whole->kin->kinship_ : kinship()) {
+  kinship_.found();
   if (whole != nullptr) {
     for (rank_type const r : here.parent_ranks) {
       in_world_.push_back(whole->kin->in_world(r));
