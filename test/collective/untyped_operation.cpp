@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(a_turn_may_end_the_operation_whose_turn_comes_next) {
   });
   operation second(here);
   operation third(here);
-  of_second = request(tutti::detail::operation_handle(second));
+  of_second = tutti::detail::access::own<request>(tutti::detail::operation_handle(second));
   here.state.operations.advance(true);
   BOOST_TEST((here.retired() == several{&second}));
   BOOST_TEST(second.turns == 1);  // it may be complete by now, which is asked before it is given up

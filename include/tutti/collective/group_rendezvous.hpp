@@ -64,9 +64,6 @@ class group_rendezvous {
     return detail::name_of_group(give_.world().name(), members_);
   }
 
-  /// This rank's part of the communicator that they are members of.
-  [[nodiscard]] detail::rank_state const& whole() const { return detail::access::state(give_.world()); }
-
   /// What the members talk through already, and the number of one of them there.
   [[nodiscard]] auto& transport() const noexcept { return give_.world().transport(); }
   /// The number that member r has in the parent.
@@ -96,6 +93,10 @@ class group_rendezvous {
   }
 
  private:
+  friend struct detail::access;
+
+  [[nodiscard]] detail::rank_state const& whole() const { return detail::access::state(give_.world()); }
+
   void put(rank_type to, std::string_view text) {
     std::array<std::uint64_t, 1> const size{text.size()};
     give_(size, to);

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/collective/request.hpp>
+#include <tutti/detail/communicator/access.hpp>
 #include <tutti/detail/engine/launcher.hpp>
+#include <tutti/detail/engine/memories.hpp>
 #include <tutti/detail/engine/payload.hpp>
 #include <tutti/extend/operation.hpp>
 #include <tutti/extend/time.hpp>
@@ -86,7 +89,12 @@ class operator_base : detail::launcher_of<Op, Communicator, Parts...> {
                 typename detail::parts_of<Op, Parts...>::payload const& payload)
       : launcher(world, topology, payload) {}
 
-  using launcher::launch;
+  /// Starts an operation of `count` elements in these memories. `what` is the call, by which ranks that call different
+  /// things are found.
+  [[nodiscard]] request launch(Op op, typename detail::parts_of<Op, Parts...>::payload const& elements,
+                               call const& what, detail::memories const& memory, std::size_t count) {
+    return detail::access::own<request>(launcher::launch(op, elements, what, memory, count));
+  }
   using launcher::put;
   using launcher::run;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/communicator/access.hpp>
 #include <tutti/detail/communicator/operation_handle.hpp>
 #include <tutti/detail/core/deadline.hpp>
 
@@ -29,9 +30,8 @@ namespace tutti::inline v0_1_0 {
 /// Thread safety: that of the communicator.
 class request {
  public:
+  /// Constructs a request of no operation, which is complete.
   request() noexcept = default;
-  /// Owns what an operator has started.
-  request(detail::operation_handle&& started) noexcept : operation_(std::move(started)) {}
 
   /// Exchanges the operations of both.
   void swap(request& other) noexcept { operation_.swap(other.operation_); }
@@ -104,6 +104,10 @@ class request {
   }
 
  private:
+  friend struct detail::access;
+
+  explicit request(detail::operation_handle&& started) noexcept : operation_(std::move(started)) {}
+
   /// Static: this request may be gone by now.
   static void finish(detail::untyped_operation& operation) {
     operation.leave_owner();

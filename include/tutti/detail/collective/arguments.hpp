@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/communicator/operation_handle.hpp>
 #include <tutti/extend/buffer.hpp>
 #include <tutti/extend/device_span.hpp>
 #include <tutti/extend/operation.hpp>
@@ -271,6 +270,12 @@ struct refusal<Op, Reads, When, form<Forms...>, Arguments...> {
   static_assert(found != flaw::none || !has_number, "no form of this operator takes these arguments");
 };
 
+/// The result of a `start` that is refused. It converts to a request, so that the refusal is the only error.
+struct refused_operation {
+  template <class Request>
+  operator Request() const;
+};
+
 template <class Op, bool Reads, class Forms>
 struct calls_of;
 
@@ -288,7 +293,7 @@ struct calls_of<Op, Reads, form<Forms...>> {
     requires(!(call_of<calling::later, Forms, Arguments...>::accepted || ...))
   auto start(Arguments&&...) {
     static_cast<void>(sizeof(refused<calling::later, Arguments...>));
-    return operation_handle();
+    return refused_operation();
   }
 
   // Lists in braces, from which no type can be deduced.
@@ -303,12 +308,12 @@ struct calls_of<Op, Reads, form<Forms...>> {
   template <class... Rest>
   auto start(braced_list, Rest&&...) {
     static_cast<void>(sizeof(refused<calling::later, braced_list, Rest...>));
-    return operation_handle();
+    return refused_operation();
   }
   template <class First, class... Rest>
   auto start(First&&, braced_list, Rest&&...) {
     static_cast<void>(sizeof(refused<calling::later, First, braced_list, Rest...>));
-    return operation_handle();
+    return refused_operation();
   }
 
  private:

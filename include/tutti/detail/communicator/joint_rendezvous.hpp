@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/detail/base/linkage.hpp>
+#include <tutti/detail/communicator/access.hpp>
 #include <tutti/extend/error.hpp>
 #include <tutti/extend/rendezvous.hpp>
 
@@ -61,8 +62,8 @@ struct rendezvous_calls {
     if constexpr (requires(m const& meet) { meet.name(); }) {
       c.name = [](void const* p) -> std::string { return static_cast<m const*>(p)->name(); };
     }
-    if constexpr (requires(m const& meet) { meet.whole(); }) {
-      c.whole = [](void const* p) -> rank_state const& { return static_cast<m const*>(p)->whole(); };
+    if constexpr (requires(m const& meet) { access::whole(meet); }) {
+      c.whole = [](void const* p) -> rank_state const& { return access::whole(*static_cast<m const*>(p)); };
     }
     if constexpr (requires(m const& meet) { meet.parent_ranks(); }) {
       c.parent_ranks = [](void const* p) -> std::vector<rank_type> { return static_cast<m const*>(p)->parent_ranks(); };
