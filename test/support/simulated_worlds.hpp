@@ -53,7 +53,7 @@ struct simulated_transports {
     auto const all = tutti::detail::run_simulated(
         busy_cluster(), n,
         [&](tutti::detail::simulated_rendezvous& meet, tutti::detail::simulator& in) -> tutti::support::verdict {
-          tutti::simulated t(meet, {&in, meet.rank()});
+          tutti::simulated t(meet, tutti::detail::simulated_access::options(in, meet.rank()));
           if constexpr (std::is_invocable_v<F const&, tutti::simulated&, tutti::detail::simulated_rendezvous&>) {
             return f(t, meet);
           } else {

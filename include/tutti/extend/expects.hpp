@@ -22,16 +22,17 @@ class precondition_error : public std::logic_error {
   std::source_location where_;
 };
 
-namespace detail {
-
-/// A condition, and the place of the call that it is checked for.
-struct condition {
-  constexpr condition(bool value, std::source_location place = std::source_location::current()) noexcept
+/// A condition, and the place of the call of `expects` that demands it. A bool converts to it.
+struct checked_condition {
+  /// Takes the place of the call.
+  constexpr checked_condition(bool value, std::source_location place = std::source_location::current()) noexcept
       : holds(value), where(place) {}
 
-  bool holds;
-  std::source_location where;
+  bool holds;                  ///< the condition
+  std::source_location where;  ///< the place of the call
 };
+
+namespace detail {
 
 /// Throws precondition_error. Apart from the functions that check: a check that holds costs a comparison.
 [[noreturn, gnu::cold]] TUTTI_DECL void refuse(std::source_location where, char const* message);
@@ -46,7 +47,7 @@ struct condition {
 ///
 /// Nothing turns this off: a program has one answer, however each of its units was compiled.
 template <class... Parts>
-constexpr void expects(detail::condition what, char const* message, Parts const&... parts) {
+constexpr void expects(checked_condition what, char const* message, Parts const&... parts) {
   if (!what.holds) [[unlikely]] {
     if constexpr (sizeof...(parts) == 0) {
       detail::refuse(what.where, message);

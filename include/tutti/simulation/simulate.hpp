@@ -187,7 +187,8 @@ template <tracer Trace = no_trace, class F>
   return detail::run_simulated(
       net, n,
       [&](detail::simulated_rendezvous& meet, detail::simulator& in) {
-        communicator<simulated, dynamic, Trace> world(meet, {.role = {}, .transport = {&in, meet.rank()}});
+        communicator<simulated, dynamic, Trace> world(
+            meet, {.role = {}, .transport = detail::simulated_access::options(in, meet.rank())});
         return f(world);
       },
       options);

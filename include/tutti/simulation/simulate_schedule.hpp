@@ -70,7 +70,8 @@ class simulated_rank {
   friend access;
 
   struct state {
-    state(simulator& in, simulated_world& world, rank_type rank) : transport(in, world, rank) {}
+    state(simulator& in, simulated_world& world, rank_type rank)
+        : transport(simulated_access::member(in, world, rank)) {}
 
     simulated transport;
     [[no_unique_address]] no_trace trace;

@@ -13,6 +13,11 @@
 #include <vector>
 
 namespace tutti::inline v0_1_0 {
+namespace detail {
+
+struct simulated_access;
+
+}  // namespace detail
 
 /// Ranks are programs of one thread in virtual time: <tutti/simulation/simulate.hpp> runs them. A message takes
 /// what it takes on the simulated network, arithmetic what it takes on the simulated processor; all
@@ -28,21 +33,32 @@ class simulated {
   /// The name of the transport in errors and traces.
   static constexpr std::string_view name = "simulated";
 
-  /// What it is told when it is opened.
-  struct options {
-    detail::simulator* in = nullptr;  ///< given by what drives it
-    rank_type rank = no_rank;         ///< in the whole world
+  /// The simulation that a world is opened in, and the number of this rank there. Only tutti::simulate makes options
+  /// that belong to a simulation; the settings of a world hand them on to its parts.
+  class options {
+   public:
+    /// Constructs options that belong to no simulation.
+    options() noexcept = default;
+
+   private:
+    friend simulated;
+    friend detail::simulated_access;
+
+    options(detail::simulator& in, rank_type rank) noexcept : in_(&in), rank_(rank) {}
+
+    detail::simulator* in_ = nullptr;
+    rank_type rank_ = no_rank;
   };
 
   /// Collective.
   /// @pre the simulation outlives this: use tutti::simulate
-  /// @throws precondition_error if none is given
+  /// @throws precondition_error if the options belong to no simulation
   template <rendezvous M>
-  explicit simulated(M& meet, options const& o) : simulation_(o.in), rank_(meet.rank()) {
-    expects(o.in != nullptr,
-            "simulated: options::in is null; use tutti::simulate, which makes a world in virtual time");
+  explicit simulated(M& meet, options const& o) : simulation_(o.in_), rank_(meet.rank()) {
+    expects(simulation_ != nullptr,
+            "simulated: its options belong to no simulation; use tutti::simulate, which makes a world in virtual time");
     std::vector<rank_type> members;
-    for (std::string const& text : meet.exchange(std::to_string(o.rank))) {
+    for (std::string const& text : meet.exchange(std::to_string(o.rank_))) {
       members.push_back(detail::word_reader(text).number<rank_type>());
     }
     std::string number;
@@ -51,10 +67,6 @@ class simulated {
     }
     world_ = &simulation_->world(detail::word_reader(meet.exchange(number)[0]).number<std::uint32_t>());
   }
-  /// Member `rank` of a world that exists.
-  simulated(detail::simulator& in, detail::simulated_world& world, rank_type rank) noexcept
-      : simulation_(&in), world_(&world), rank_(rank) {}
-
   simulated(simulated const&) = delete;
   simulated& operator=(simulated const&) = delete;
   ~simulated() {
@@ -236,6 +248,11 @@ class simulated {
   void quiesce() noexcept {}
 
  private:
+  friend detail::simulated_access;
+
+  simulated(detail::simulator& in, detail::simulated_world& world, rank_type rank) noexcept
+      : simulation_(&in), world_(&world), rank_(rank) {}
+
   [[nodiscard]] rank_type place() const noexcept { return world_->members()[rank_]; }
   [[nodiscard]] detail::simulated_processors& processors() const noexcept { return simulation_->processors(); }
 
@@ -279,5 +296,18 @@ class simulated {
   std::map<rank_type, picoseconds> asked_;                  ///< when each was last asked
   bool noticed_ = false;                                    ///< it has found a fault itself, and need not be told
 };
+
+namespace detail {
+
+/// Opens transports in a simulation, for what runs one.
+struct simulated_access {
+  [[nodiscard]] static simulated::options options(simulator& in, rank_type rank) noexcept { return {in, rank}; }
+  /// Member `rank` of a world that exists.
+  [[nodiscard]] static simulated member(simulator& in, simulated_world& world, rank_type rank) noexcept {
+    return {in, world, rank};
+  }
+};
+
+}  // namespace detail
 
 }  // namespace tutti

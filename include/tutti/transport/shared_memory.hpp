@@ -105,8 +105,6 @@ class basic_shared_memory {
   /// True if the buffer of what was sent under this ticket is free.
   [[nodiscard]] bool released(rank_type peer, flow s, ticket k) noexcept { return endpoint_.released(peer, s, k); }
 
-  /// What worlds that are split from this one share.
-  [[nodiscard]] detail::shared_world<Doorbells> const& shared() const noexcept { return world_; }
   /// Where tutti::allocator takes buffers from that peers read without a copy.
   [[nodiscard]] counted<memory_source> memory() const noexcept { return world_.arena(); }
 
@@ -176,6 +174,10 @@ class basic_shared_memory {
   }
 
  private:
+  friend detail::shared_world<Doorbells>;
+
+  /// The world, whose memory the worlds that are split from it share.
+  [[nodiscard]] detail::shared_world<Doorbells> const& shared() const noexcept { return world_; }
   /// What has come of a message, wherever it is.
   chunk next(rank_type peer, flow s, wanted const& w) {
     chunk const c = endpoint_.view(peer, s);

@@ -6,7 +6,8 @@ name, what authors of an axis name, and each component.
 
     python3 api.py <folder of XML files> <repository>
 
-Prints the list. Fails if users of the core have more than 80 names at namespace level.
+Prints the list. Fails if users of the core have more than 80 names at namespace level, or if a name that is listed
+shows a type of detail: as a parameter, a result, a data member or an alias.
 """
 import glob
 import os
@@ -15,6 +16,12 @@ import sys
 import xml.etree.ElementTree as xml
 
 MOST_NAMES_OF_USERS = 80
+MAY_SHOW_DETAIL = {  # and the reason
+    "shared_memory": "an alias that gives basic_shared_memory its doorbells; tests give it others",
+    "cuda::peers": "an alias that gives a transport the driver of GPUs; tests give it a host that plays them",
+    "cuda::staged": "an alias that gives a transport the runtime of GPUs; tests give it a host that plays them",
+    "nn::cuda::replica": "an alias that gives a replica the arithmetic of GPUs; tests give it that of a host",
+}
 xml_folder, repository = sys.argv[1:]
 
 
@@ -62,6 +69,8 @@ class Reader:
         self.hidden = set()  # classes that are not public
         self.no_names = set()  # ids of members that are deleted or defaulted, of friends that are classes, and so on
         self.found = set()  # (section, path, name)
+        self.shown = set()  # (path, name, type), where the type is one of detail
+        self.definitions = {}  # of members, by their ids
         self.roots = [xml.parse(file).getroot() for file in sorted(glob.glob(os.path.join(xml_folder, "*.xml")))]
         self.compounds = [one for root in self.roots for one in root.findall("compounddef")]
 
@@ -70,6 +79,7 @@ class Reader:
             if compound.get("prot") in ("private", "protected"):
                 self.hidden.add(compound.findtext("compoundname"))
             for member in compound.iter("memberdef"):
+                self.definitions[member.get("id")] = member
                 arguments = (member.findtext("argsstring") or "").replace(" ", "")
                 is_implied = arguments.endswith("=default") and member.findtext("name").startswith(("operator", "~"))
                 if is_implied or arguments.endswith("=delete") or (member.get("kind") == "friend" and not arguments):
@@ -83,15 +93,38 @@ class Reader:
                 self.read_scope(compound, kind)
         return self.found
 
-    def add(self, path, scoped_name):
-        """Adds a name unless it or what it is in is hidden."""
+    def offered(self, path, scoped_name):
+        """The path and the name as the list has them; None if it, or what it is in, is hidden."""
         path = re.sub(r"^(include/)?tutti/", "", path)
         parts = scoped_name.split("::")
         scopes = ["::".join(parts[:i]) for i in range(1, len(parts))]
         if "/detail/" in "/" + path or "detail" in parts or "std" in parts or self.hidden.intersection(scopes):
+            return None
+        return path, re.sub(r"^tutti::", "", scoped_name)
+
+    def add(self, path, scoped_name):
+        if offered := self.offered(path, scoped_name):
+            self.found.add((section_of(*offered), *offered))
+
+    def check(self, path, scoped_name, member):
+        """Notes the types of detail that a name shows. The types that decltype and `typename ...::type` yield are
+        others."""
+        offered = self.offered(path, scoped_name)
+        if offered is None or offered[1] in MAY_SHOW_DETAIL or member.get("kind") == "friend":
             return
-        name = re.sub(r"^tutti::", "", scoped_name)
-        self.found.add((section_of(path, name), path, name))
+        types = [member.find("type"), *member.findall("param/type")]
+        for text in ("".join(one.itertext()).strip() for one in types if one is not None):
+            is_yielded = member.get("kind") == "typedef" and re.match(r"decltype\(|typename ", text)
+            if re.search(r"\bdetail\b", text) and not is_yielded:
+                self.shown.add((*offered, text))
+
+    def check_members(self, compound, name, path):
+        """Checks public members, inherited ones included, but not the constructors and assignments of a base."""
+        for member in compound.iter("member"):
+            scope, text = member.findtext("scope"), member.findtext("name")
+            is_of_base = scope != name and text in (scope.rpartition("::")[2], "operator=")
+            if member.get("prot") == "public" and member.get("refid") in self.definitions and not is_of_base:
+                self.check(path, f"{name}::{text}", self.definitions[member.get("refid")])
 
     def add_enum(self, member, path, scope):
         name = scope + member.findtext("name")
@@ -112,6 +145,7 @@ class Reader:
         if path.startswith(("tutti/nn/", "include/tutti/nn/")) and is_nested:
             return
         self.add(path, name)
+        self.check_members(compound, name, path)
         if kind == "concept" or path.startswith(("tutti/nn/", "include/tutti/nn/")):
             return
         for member in compound.iter("member"):
@@ -136,9 +170,11 @@ class Reader:
                 self.add_enum(member, path, scope)
             elif "<" not in name or name.startswith("operator"):
                 self.add(path, scope + name)
+                self.check(path, scope + name, member)
 
 
-found = Reader().run()
+reader = Reader()
+found = reader.run()
 types = {name for _, _, name in found}
 order = sorted({section for section, _, _ in found}, key=lambda s: (s != "use", s != "extend", s))
 counts = {}
@@ -152,3 +188,7 @@ for section in order:
 if counts.get("use", 0) > MOST_NAMES_OF_USERS:
     sys.exit(f"Users of the core have {counts['use']} names at namespace level, and {MOST_NAMES_OF_USERS} are enough: "
              "what authors need is in extend/, or extend in docs/reference/topics.txt, and the rest in detail.")
+if reader.shown:
+    lines = [f"{path}: {name} shows {text}" for path, name, text in sorted(reader.shown)]
+    sys.exit("\n".join(lines) + "\nA user or an author cannot name a type of detail: it becomes public beside who names "
+             "it, or the member private, for detail::access; or MAY_SHOW_DETAIL of api.py gives a reason.")

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Compares the names that the headers outside detail/ offer with docs/reference/api.txt, so that a change of the public
-# surface is seen in review. api.py says which names, and in which sections.
+# surface is seen in review. api.py says which names, and in which sections; it also refuses types of detail in them.
 #
 #   sh api.sh <repository>            compares, prints the differences and fails if there are any
 #   sh api.sh <repository> --write    writes docs/reference/api.txt
