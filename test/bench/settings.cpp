@@ -3,7 +3,6 @@
 #include "../../bench/common/settings.hpp"
 
 #include "../../bench/common/work.hpp"
-#include <tutti/simulation/simulated_network.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -55,14 +54,6 @@ BOOST_AUTO_TEST_CASE(rates_of_several_hosts_have_slashes_between_them) {
   for (char const* const wrong : {"", "10G/", "/10G", "10G//1G", "10G,1G", "10G/3.5"}) {
     BOOST_CHECK_THROW((void)bench::rates("rate", wrong), std::runtime_error);
   }
-}
-
-BOOST_AUTO_TEST_CASE(a_fraction_of_a_rate_reaches_the_simulation) {
-  auto const per_byte = [](char const* rate) { return tutti::at_gigabits(bench::bits_per_second("r", rate) * 1e-9); };
-  BOOST_TEST(per_byte("2.5G").count() == 3200);
-  BOOST_TEST(per_byte("200M").count() == 40'000);
-  BOOST_TEST(per_byte("300G").count() == 27);  // of 26.7, to the nearest
-  BOOST_CHECK_THROW((void)tutti::at_gigabits(0), tutti::precondition_error);
 }
 
 BOOST_AUTO_TEST_CASE(lists_and_real_numbers_are_read_whole) {

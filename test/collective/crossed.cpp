@@ -2,7 +2,6 @@
 // test: address thread optimised
 #include <laws/crossed.hpp>
 #include <support/hosts_too.hpp>
-#include <support/simulated_worlds.hpp>
 #include <support/worlds.hpp>
 #include <tutti/progress_thread.hpp>
 
@@ -22,15 +21,6 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_wait_serves_what_was_started_elsewhere, Transpor
 }
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_wait_serves_what_was_started_on_other_hosts, Transport, support::only_hosts) {
   support::agree<Transport>(4, [](auto& world) { return laws::crossed_pair(world, large); });
-}
-
-// Ranks are fibers of one thread: each serves what it has started itself.
-BOOST_AUTO_TEST_CASE(a_wait_in_virtual_time_serves_what_its_own_rank_started) {
-  support::agree_in_virtual_time(2, [](auto& world) { return laws::crossed_pair(world, large); });
-  support::agree_in_virtual_time(5, [](auto& world) { return laws::crossed_pair(world, 10'000); });
-  for (std::uint64_t seed = 0; seed < 20; ++seed) {
-    support::agree_in_virtual_time(3, [seed](auto& world) { return laws::crossed_at_random(world, seed); });
-  }
 }
 
 // An operation that fails while its rank waits elsewhere fails alone. Rank 0 does not move it on while rank 1 has it

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: address (what is refused, and virtual time)
+// test: address (what is refused)
 #include <support/worlds.hpp>
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/operator_base.hpp>
 #include <tutti/collective/when_any.hpp>
 #include <tutti/reduction/arithmetic.hpp>
-#include <tutti/simulation/simulate.hpp>
 #include <tutti/topology/ring.hpp>
 #include <tutti/transport/loopback.hpp>
 
@@ -47,31 +46,6 @@ BOOST_AUTO_TEST_CASE(a_negative_deadline_is_refused_wherever_one_is_given) {
       3, [](auto&) {}, options);
   for (auto const& end : ends) {
     BOOST_TEST((end.failure().text.find("tutti::no_deadline") != std::string::npos), end.failure().text);
-  }
-}
-
-/// One rank comes after ten minutes of virtual time.
-auto wait_for_minutes(tutti::duration deadline) {
-  return tutti::simulate(tutti::one_switch(2, {.latency = 1us}), 2, [=](auto& world) {
-    world.deadline(deadline);
-    tutti::allreduce sum{world, tutti::ring{}, tutti::sum<int>{}};
-    std::vector<int> v(10, 1);
-    if (world.rank() == 1) {
-      world.transport().spend(10min);
-    }
-    auto pending = sum.start(v);
-    pending.wait();
-    sum(v);
-    return v.back();
-  });
-}
-
-BOOST_AUTO_TEST_CASE(without_a_deadline_a_rank_is_waited_for_as_long_as_it_takes) {
-  for (auto const& end : wait_for_minutes(tutti::no_deadline).results) {
-    BOOST_TEST((end && end.value() == 4), end.failure().text);
-  }
-  for (auto const& end : wait_for_minutes(9min).results) {
-    BOOST_TEST((end.failure().kind == tutti::failure::deadline), end.failure().text);
   }
 }
 

@@ -5,7 +5,6 @@
 #include <tutti/detail/bootstrap/launched_rendezvous.hpp>
 #include <tutti/detail/bootstrap/tcp_rendezvous.hpp>
 #include <tutti/detail/bootstrap/team_rendezvous.hpp>
-#include <tutti/simulation/simulate.hpp>
 #include <tutti/topology/in_network.hpp>
 #include <tutti/trace/memory_trace.hpp>
 #include <tutti/trace/traffic_count.hpp>
@@ -42,8 +41,7 @@ static_assert(in_process<loopback> && inquires<loopback>);
 static_assert(tutti::transport<tutti::shared_memory> && inquires<tutti::shared_memory> &&
               !in_process<tutti::shared_memory>);
 static_assert(tutti::transport<tutti::tcp> && inquires<tutti::tcp> && !in_process<tutti::tcp>);
-static_assert(inquires<simulated> && computes<simulated> && rests<simulated> && !in_process<simulated>);
-static_assert(helps<simulated> && !helps<loopback> && !helps<tutti::shared_memory> && !helps<tutti::tcp>);
+static_assert(!helps<loopback> && !helps<tutti::shared_memory> && !helps<tutti::tcp>);
 static_assert(!rests<loopback> && !rests<tutti::shared_memory> && !rests<tutti::tcp>);
 
 static_assert(known_by_world<loopback> && known_by_world<tutti::shared_memory>);
@@ -65,8 +63,7 @@ static_assert(rendezvous<thread_rendezvous> && rendezvous<process_rendezvous> &&
 static_assert(locates_hosts<thread_rendezvous> && locates_hosts<process_rendezvous>);
 static_assert(locates_hosts<tcp_rendezvous> && locates_hosts<file_rendezvous> && locates_hosts<launched_rendezvous>);
 static_assert(locates_hosts<team_rendezvous<thread_rendezvous, launched_rendezvous>>);
-static_assert(!locates_hosts<simulated_rendezvous>);
-static_assert(rendezvous<tcp_rendezvous> && rendezvous<file_rendezvous> && rendezvous<simulated_rendezvous>);
+static_assert(rendezvous<tcp_rendezvous> && rendezvous<file_rendezvous>);
 
 template <class... R>
 constexpr bool all_reductions = (tutti::reduction<R> && ...);
@@ -83,5 +80,4 @@ BOOST_AUTO_TEST_CASE(the_models_tell_their_names) {
   BOOST_TEST(loopback::name == "loopback");
   BOOST_TEST(tutti::shared_memory::name == "shared_memory");
   BOOST_TEST(tutti::tcp::name == "tcp");
-  BOOST_TEST(simulated::name == "simulated");
 }

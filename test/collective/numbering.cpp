@@ -2,7 +2,6 @@
 // test: address (which numbers there are, not when)
 #include <laws/numbering.hpp>
 #include <support/hosts_too.hpp>
-#include <tutti/simulation/simulate.hpp>
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(ranks_number_their_operations_alike, Transport, support::transports_of_the_engine) {
   laws::check_numbering<Transport>(std::same_as<Transport, tutti::loopback> ? 40 : 20);
@@ -11,10 +10,4 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(ranks_number_their_operations_alike, Transport, su
 using between_hosts = std::conditional_t<support::watched, support::no_transport, support::only_hosts>;
 BOOST_AUTO_TEST_CASE_TEMPLATE(hosts_number_their_operations_alike, Transport, between_hosts) {
   laws::check_numbering<Transport>(10);
-}
-
-BOOST_AUTO_TEST_CASE(simulated_ranks_number_their_operations_alike) {
-  laws::check_numbering(20, [](tutti::rank_type n, auto const& program) {
-    return tutti::simulate(tutti::one_switch(n, {.latency = std::chrono::microseconds(1)}), n, program).results;
-  });
 }

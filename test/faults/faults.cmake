@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Programs that draw their trials from a seed: test/faults/<name>.cpp is the program and the test faults_<name>. The
-# suite runs a few seconds of each; `faults_<name> --trials N --seed S` runs more.
+# Programs that draw their trials from a seed: test/faults/<name>.cpp, or one in the folder `faults` of a component's
+# tests, is the program and the test faults_<name>. The suite runs a few seconds of each;
+# `faults_<name> --trials N --seed S` runs more.
 
-file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/faults/*.cpp)
+file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/faults/*.cpp
+                                    ${CMAKE_CURRENT_SOURCE_DIR}/*/faults/*.cpp)
 foreach(source IN LISTS sources)
   cmake_path(GET source STEM stem)
   set(name faults_${stem})

@@ -5,11 +5,25 @@
 
 #include <charconv>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <string>
 #include <string_view>
 
 namespace tutti::faults {
+
+/// The first complaint among what the ranks of a world have returned.
+template <class Results>
+std::string first_complaint(Results const& results, char const* where) {
+  for (std::size_t r = 0; r < results.size(); ++r) {
+    std::string const complaint = results[r] ? results[r].value() : results[r].failure().text;
+    if (!complaint.empty()) {
+      return std::string(where) + ", rank " + std::to_string(r) + ": " + complaint;
+    }
+  }
+  return {};
+}
 
 /// Runs `trial(seed)` for seed, seed + 1, ... and reports each that fails with the seed that repeats it:
 ///

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain
-#include <support/simulated_worlds.hpp>
+#include <simulation/worlds.hpp>
 #include <tutti/join.hpp>
 #include <tutti/nn/base/threads.hpp>
 #include <tutti/nn/checkpoint/server_checkpointer.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain (one thread)
-#include <support/simulated_worlds.hpp>
+#include <simulation/worlds.hpp>
 #include <tutti/automatic.hpp>
 #include <tutti/simulation/simulate_schedule.hpp>
 #include <tutti/topology/in_network.hpp>

@@ -2,7 +2,7 @@
 // test: address (one thread)
 #include <laws/all_topologies.hpp>
 #include <laws/late.hpp>
-#include <support/simulated_worlds.hpp>
+#include <simulation/worlds.hpp>
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/barrier.hpp>
 #include <tutti/collective/broadcast.hpp>

@@ -4,7 +4,7 @@
 #include <laws/in_flight.hpp>
 #include <laws/moving_operators.hpp>
 #include <laws/reducing_operators.hpp>
-#include <support/simulated_worlds.hpp>
+#include <simulation/worlds.hpp>
 #include <tutti/reduction/fixed_point_sum.hpp>
 
 #include <string>

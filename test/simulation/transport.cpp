@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address (one thread)
+#include "../../bench/common/settings.hpp"
 #include <laws/transport_cases.hpp>
-#include <support/simulated_worlds.hpp>
+#include <simulation/worlds.hpp>
+#include <tutti/simulation/simulated_network.hpp>
 
 namespace {
 
@@ -25,7 +27,16 @@ support::cases const delivering = test_cases::delivering();
 support::cases const filling_lanes = test_cases::filling_lanes();
 support::cases const failing = test_cases::failing();
 
+static_assert(tutti::inquires<tutti::simulated> && tutti::computes<tutti::simulated>);
+static_assert(tutti::rests<tutti::simulated> && tutti::helps<tutti::simulated> && !tutti::in_process<tutti::simulated>);
+static_assert(tutti::rendezvous<tutti::detail::simulated_rendezvous> &&
+              !tutti::locates_hosts<tutti::detail::simulated_rendezvous>);
+
 }  // namespace
+
+BOOST_AUTO_TEST_CASE(it_tells_its_name) {
+  BOOST_TEST(tutti::simulated::name == "simulated");
+}
 
 BOOST_AUTO_TEST_CASE(it_is_made_by_simulate) {
   tutti::detail::simulator in(tutti::one_switch(1, {}), 1, {}, true);
@@ -48,4 +59,12 @@ BOOST_AUTO_TEST_CASE(networks_that_do_not_fit_are_refused) {
   refuses(net, 2, {.faults = {.deaths = {{2, {}}}}});
   refuses(net, 2, {.faults = {.lags = {{2, {}}}}});
   refuses(net, 2, {.window = 0});
+}
+
+BOOST_AUTO_TEST_CASE(a_fraction_of_a_rate_reaches_the_simulation) {
+  auto const per_byte = [](char const* rate) { return tutti::at_gigabits(bench::bits_per_second("r", rate) * 1e-9); };
+  BOOST_TEST(per_byte("2.5G").count() == 3200);
+  BOOST_TEST(per_byte("200M").count() == 40'000);
+  BOOST_TEST(per_byte("300G").count() == 27);  // of 26.7, to the nearest
+  BOOST_CHECK_THROW((void)tutti::at_gigabits(0), tutti::precondition_error);
 }

@@ -8,11 +8,13 @@
 #include <tutti/join.hpp>
 #include <tutti/progress_thread.hpp>
 #include <tutti/shrink.hpp>
-#include <tutti/simulation/simulate.hpp>
-#include <tutti/simulation/simulate_schedule.hpp>
 #include <tutti/transport/by_locality.hpp>
 #include <tutti/transport/tcp.hpp>
 #include <tutti/tutti.hpp>
+#if __has_include(<tutti/simulation/simulate.hpp>)
+#include <tutti/simulation/simulate.hpp>
+#include <tutti/simulation/simulate_schedule.hpp>
+#endif
 
 #include <cstdio>
 #include <vector>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address comma
-#include <support/simulated_worlds.hpp>
+#include <simulation/worlds.hpp>
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/send_recv.hpp>
 #include <tutti/gather_timelines.hpp>
