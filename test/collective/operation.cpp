@@ -5,7 +5,6 @@
 #include <tutti/detail/engine/operation.hpp>
 #include <tutti/detail/engine/payload.hpp>
 #include <tutti/detail/engine/run_context.hpp>
-#include <tutti/detail/engine/schedule_view.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/reduction/reduce_with.hpp>
 #include <tutti/topology/doubling.hpp>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread
 #include <tutti/detail/core/joined_threads.hpp>
-#include <tutti/detail/core/sleep.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -2,7 +2,6 @@
 // test: plain (texts)
 #include <tutti/detail/communicator/rank_state.hpp>
 #include <tutti/detail/core/core_set.hpp>
-#include <tutti/detail/core/machine_kind.hpp>
 #include <tutti/error.hpp>
 #include <tutti/extend/element.hpp>
 

@@ -4,7 +4,7 @@
 #include <tutti/detail/net/nonce.hpp>
 #include <tutti/detail/net/socket.hpp>
 #include <tutti/error.hpp>
-#include <tutti/extend/host_port.hpp>
+#include <tutti/extend/environment.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
+#include <tutti/extend/trace.hpp>
 #include <tutti/trace/memory_trace.hpp>
-#include <tutti/trace/no_trace.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "frames.hpp"
-#include <tutti/extend/network_operation.hpp>
+#include <tutti/extend/operation.hpp>
 #include <tutti/in_network/detail/fpga_nic/commands.hpp>
 
 #include <algorithm>

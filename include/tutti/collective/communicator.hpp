@@ -14,7 +14,6 @@
 #include <tutti/extend/rendezvous.hpp>
 #include <tutti/extend/trace.hpp>
 #include <tutti/extend/transport.hpp>
-#include <tutti/trace/no_trace.hpp>
 
 #include <atomic>
 #include <string>

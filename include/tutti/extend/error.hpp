@@ -2,7 +2,6 @@
 #pragma once
 
 #include <tutti/detail/base/linkage.hpp>
-#include <tutti/extend/failure.hpp>
 #include <tutti/extend/fault.hpp>
 #include <tutti/extend/operation.hpp>
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/extend/failure.hpp>
 #include <tutti/extend/types.hpp>
 
 #include <cstdint>
@@ -10,6 +9,18 @@
 #include <vector>
 
 namespace tutti::inline v0_1_0 {
+
+/// The kinds of failure of a world.
+enum class failure : std::uint8_t {
+  none,         ///< all is well
+  peer_lost,    ///< a peer died, closed its connection or left while it was needed
+  deadline,     ///< nothing arrived in time
+  mismatch,     ///< the ranks called different operations
+  cancelled,    ///< a rank gave up its operation
+  protocol,     ///< bytes that no tutti peer would send
+  join,         ///< the world did not come together
+  unreachable,  ///< no connection to a peer could ever be made: it may live
+};
 
 /// The kinds of failure, for code that reads one from bytes.
 inline constexpr std::uint64_t failure_kinds = 8;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/extend/network_operation.hpp>
 #include <tutti/extend/operation.hpp>
 #include <tutti/extend/types.hpp>
 

@@ -5,6 +5,7 @@
 #include <tutti/extend/types.hpp>
 
 #include <compare>
+#include <cstdint>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -179,6 +180,16 @@ namespace detail {
 /// "allreduce(sum float32 x 1000, ring)", "broadcast(float32 x 10, root 3, binary_tree)"; of a message whose pair is
 /// known, "send/recv(float32 x 10, from rank 0 to rank 1)".
 [[nodiscard]] TUTTI_DECL std::string describe(call const& c, operation_number const& n = {});
+
+/// An operation that a device in the network can do on elements. The numbers travel in packets, so they never change.
+enum class network_operation : std::uint8_t {
+  none = 0,
+  copy = 1,
+  sum_float32 = 2,
+  max_float32 = 3,
+  saturating_sum_int32 = 4,
+  update = 5,  ///< the sum of gradients, float32, by which weights that the device holds are moved
+};
 
 }  // namespace tutti
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/extend/element.hpp>
-#include <tutti/extend/network_operation.hpp>
+#include <tutti/extend/operation.hpp>
 #include <tutti/extend/types.hpp>
 
 #include <concepts>

@@ -76,4 +76,15 @@ constexpr void record(Trace& trace, [[maybe_unused]] Make const& make) {
   }
 }
 
+/// Records nothing.
+///
+/// Cost: nothing; it is empty, and no event is made for it.
+/// Thread safety: any thread.
+struct no_trace {
+  /// True if anything is recorded; false costs nothing.
+  static constexpr bool enabled = false;
+  /// Records an event; called by the rank's own thread.
+  constexpr void record(event const&) noexcept {}
+};
+
 }  // namespace tutti

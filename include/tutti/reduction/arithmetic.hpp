@@ -5,7 +5,7 @@
 #include <tutti/detail/reduction/number.hpp>
 #include <tutti/detail/reduction/rounded.hpp>
 #include <tutti/extend/half.hpp>
-#include <tutti/extend/network_operation.hpp>
+#include <tutti/extend/operation.hpp>
 #include <tutti/extend/reduction.hpp>
 #include <tutti/reduction/number_concepts.hpp>
 

@@ -3,7 +3,6 @@
 
 #include <tutti/detail/reduction/number.hpp>
 #include <tutti/extend/expects.hpp>
-#include <tutti/extend/network_operation.hpp>
 #include <tutti/extend/operation.hpp>
 #include <tutti/extend/types.hpp>
 #include <tutti/reduction/saturating_sum.hpp>

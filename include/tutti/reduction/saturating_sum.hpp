@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/detail/reduction/number.hpp>
-#include <tutti/extend/network_operation.hpp>
+#include <tutti/extend/operation.hpp>
 
 #include <concepts>
 #include <cstdint>

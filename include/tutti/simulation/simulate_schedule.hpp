@@ -7,8 +7,8 @@
 #include <tutti/extend/error.hpp>
 #include <tutti/extend/extent.hpp>
 #include <tutti/extend/topology.hpp>
+#include <tutti/extend/trace.hpp>
 #include <tutti/simulation/simulated.hpp>
-#include <tutti/trace/no_trace.hpp>
 
 #include <cerrno>
 #include <deque>

@@ -3,7 +3,7 @@
 
 #include <tutti/detail/bootstrap/directory.hpp>
 #include <tutti/detail/bootstrap/file_rendezvous.hpp>
-#include <tutti/detail/core/sleep.hpp>
+#include <tutti/detail/core/joined_threads.hpp>
 #include <tutti/detail/net/address.hpp>
 #include <tutti/detail/net/nonce.hpp>
 #include <tutti/extend/error.hpp>

@@ -5,7 +5,7 @@
 #include <tutti/detail/bootstrap/membership.hpp>
 #include <tutti/detail/bootstrap/tcp_hello.hpp>
 #include <tutti/detail/bootstrap/tcp_side.hpp>
-#include <tutti/detail/core/sleep.hpp>
+#include <tutti/detail/core/joined_threads.hpp>
 #include <tutti/detail/net/address.hpp>
 #include <tutti/detail/net/socket.hpp>
 #include <tutti/extend/error.hpp>

@@ -19,12 +19,24 @@
 #include <tutti/extend/recorder.hpp>
 #include <tutti/extend/trace.hpp>
 
+#include <bit>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 namespace tutti::inline v0_1_0::detail::inline communicator {
+
+/// The layout of numbers and addresses in the memory of processes of this build: "64-bit little-endian". Processes of
+/// one layout can read each other's messages, whatever the processor.
+[[nodiscard]] constexpr std::string_view machine_kind() noexcept {
+  constexpr bool little = std::endian::native == std::endian::little;
+  if constexpr (sizeof(void*) == 8) {
+    return little ? "64-bit little-endian" : "64-bit big-endian";
+  } else {
+    return little ? "32-bit little-endian" : "32-bit big-endian";
+  }
+}
 
 /// What a rank says when the members of a communicator meet: the name that rank 0's is known by from now on, how it
 /// lays out memory, the cores that it may run on, and which process it is.

@@ -5,7 +5,6 @@
 #include <tutti/detail/core/cancellation.hpp>
 #include <tutti/detail/core/core_set.hpp>
 #include <tutti/detail/core/descriptor.hpp>
-#include <tutti/detail/core/machine_kind.hpp>
 
 #include <cerrno>
 #include <source_location>

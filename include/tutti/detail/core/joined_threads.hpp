@@ -3,8 +3,11 @@
 
 #include <tutti/detail/base/linkage.hpp>
 #include <tutti/detail/core/owned.hpp>
+#include <tutti/extend/time.hpp>
 
+#include <cerrno>
 #include <cstddef>
+#include <ctime>
 #include <pthread.h>
 
 namespace tutti::inline v0_1_0::detail::inline core {
@@ -42,6 +45,16 @@ class joined_threads {
   owned_array<thread> threads_;
   std::size_t size_ = 0;  ///< how many of them have been started
 };
+
+/// Blocks the calling thread for a time: std::this_thread::sleep_for, without <thread>.
+inline void sleep_for(duration d) {
+  constexpr long long second = 1'000'000'000;
+  timespec left{};
+  left.tv_sec = static_cast<std::time_t>(d.count() / second);
+  left.tv_nsec = static_cast<long>(d.count() % second);
+  while (::nanosleep(&left, &left) != 0 && errno == EINTR) {
+  }
+}
 
 }  // namespace tutti::detail::core
 

@@ -3,7 +3,7 @@
 
 #include <tutti/detail/engine/helper_share.hpp>
 #include <tutti/detail/engine/payload.hpp>
-#include <tutti/detail/engine/schedule_view.hpp>
+#include <tutti/detail/engine/run_context.hpp>
 #include <tutti/detail/engine/segmented_operation.hpp>
 #include <tutti/extend/topology.hpp>
 

@@ -1,17 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/engine/helper_share.hpp>
 #include <tutti/detail/engine/memories.hpp>
 #include <tutti/detail/engine/payload.hpp>
-#include <tutti/detail/engine/schedule_view.hpp>
 #include <tutti/extend/operation.hpp>
+#include <tutti/extend/topology.hpp>
 #include <tutti/extend/trace.hpp>
 #include <tutti/extend/transport.hpp>
 
+#include <cstdint>
+#include <span>
 #include <string_view>
 #include <utility>
 
 namespace tutti::inline v0_1_0::detail::inline engine {
+
+/// A schedule as the engine asks for it: steps come through one pointer, so that the engine is compiled once for all
+/// topologies and operations.
+struct schedule_view {
+  void (*step_at)(void const* of, rank_type n, rank_type me, std::uint32_t i, step& to);
+  void const* of;
+  bool blocks_have_owners;
+  std::uint32_t steps = 0;   ///< of this rank
+  std::uint32_t blocks = 1;  ///< that the vector is cut into
+  /// `first` is step 0, as long as the schedule stays as it is: short operations have no other.
+  bool first_known = false;
+  step first{};
+  /// What this rank does with each helper, those first that have the lowest numbers.
+  std::span<helper_share const> helpers{};
+};
 
 /// What the segments of one operation have in common.
 template <class Communicator>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/detail/base/linkage.hpp>
-#include <tutti/extend/host_port.hpp>
+#include <tutti/extend/environment.hpp>
 
 #include <cstdint>
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/extend/network_operation.hpp>
+#include <tutti/extend/operation.hpp>
 
 #include <bit>
 #include <concepts>

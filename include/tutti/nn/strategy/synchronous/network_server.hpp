@@ -4,7 +4,7 @@
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/request.hpp>
 #include <tutti/extend/expects.hpp>
-#include <tutti/extend/network_operation.hpp>
+#include <tutti/extend/operation.hpp>
 #include <tutti/extend/types.hpp>
 #include <tutti/nn/base/settings.hpp>
 #include <tutti/nn/detail/strategy/group_operations.hpp>
