@@ -29,8 +29,8 @@
 #include <tutti/detail/bootstrap/shrink_message.ipp>
 #include <tutti/detail/bootstrap/shrink_notice.ipp>
 #include <tutti/detail/bootstrap/survivors.ipp>
-#include <tutti/detail/bootstrap/tcp_hello.ipp>
 #include <tutti/detail/bootstrap/tcp_rendezvous.ipp>
+#include <tutti/detail/bootstrap/tcp_side.ipp>
 #include <tutti/detail/bootstrap/threads.ipp>
 #include <tutti/detail/communicator/inquest.ipp>
 #include <tutti/detail/communicator/joint_rendezvous.ipp>

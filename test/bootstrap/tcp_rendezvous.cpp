@@ -3,8 +3,8 @@
 //
 // Both sides of a meeting at a port (tcp_side.hpp), tcp_host.hpp and tcp_guest.hpp, by what their rendezvous promises.
 #include <laws/complaints.hpp>
-#include <tutti/detail/bootstrap/tcp_hello.hpp>
 #include <tutti/detail/bootstrap/tcp_rendezvous.hpp>
+#include <tutti/detail/bootstrap/tcp_side.hpp>
 #include <tutti/detail/bootstrap/threads.hpp>
 #include <tutti/detail/net/socket.hpp>
 

@@ -5,8 +5,8 @@
 // little, too much, too slowly, the words of another job or world, or random bytes. The world comes together, every sum
 // is right, and no rank holds much memory.
 #include "trials.hpp"
-#include <tutti/detail/bootstrap/tcp_hello.hpp>
 #include <tutti/detail/bootstrap/tcp_rendezvous.hpp>
+#include <tutti/detail/bootstrap/tcp_side.hpp>
 #include <tutti/transport/tcp.hpp>
 #include <tutti/tutti.hpp>
 

@@ -3,7 +3,6 @@
 
 #include <tutti/detail/bootstrap/channel.hpp>
 #include <tutti/detail/bootstrap/membership.hpp>
-#include <tutti/detail/bootstrap/tcp_hello.hpp>
 #include <tutti/detail/bootstrap/tcp_side.hpp>
 #include <tutti/detail/core/joined_threads.hpp>
 #include <tutti/detail/net/address.hpp>

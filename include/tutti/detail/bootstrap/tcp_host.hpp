@@ -4,7 +4,6 @@
 #include <tutti/detail/bootstrap/channel.hpp>
 #include <tutti/detail/bootstrap/membership.hpp>
 #include <tutti/detail/bootstrap/pending_hello.hpp>
-#include <tutti/detail/bootstrap/tcp_hello.hpp>
 #include <tutti/detail/bootstrap/tcp_side.hpp>
 #include <tutti/detail/core/descriptor.hpp>
 #include <tutti/detail/net/greeter.hpp>

@@ -1,13 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/base/language.hpp>
+#include <tutti/detail/base/linkage.hpp>
+#include <tutti/extend/member.hpp>
+#include <tutti/extend/types.hpp>
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace tutti::inline v0_1_0::detail::inline bootstrap {
+
+/// The message by which a member presents itself to rank 0.
+struct tcp_hello {
+  static constexpr std::uint64_t version = 2;
+  static constexpr std::size_t limit = 1U << 12U;  ///< a longer one is refused before it is read
+
+  rank_type rank = 0;
+  rank_type size = 0;
+  std::string job;
+  member process;
+
+  [[nodiscard]] std::string encode() const;
+  [[nodiscard]] bool decode(std::string_view bytes);
+};
 
 /// One side of a rendezvous at a port of rank 0's host.
 class tcp_side {
@@ -23,3 +41,7 @@ class tcp_side {
 };
 
 }  // namespace tutti::detail::bootstrap
+
+#ifndef TUTTI_SEPARATE_COMPILATION
+#include <tutti/detail/bootstrap/tcp_side.ipp>
+#endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/bootstrap/tcp_hello.hpp>
+#include <tutti/detail/bootstrap/tcp_side.hpp>
 #include <tutti/extend/packing.hpp>
 
 namespace tutti::inline v0_1_0::detail::inline bootstrap {
