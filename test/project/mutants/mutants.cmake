@@ -37,7 +37,10 @@ foreach(script IN LISTS scripts)
   tutti_add_mutant(mutants_${mutant} in_place tutti/detail/engine/machine.hpp ${script})
 endforeach()
 
-# The engine is only compared with here.
+# The engine is only compared with here. Groups of threads of the host run the headers of cuda, so that needs no CUDA.
+if(NOT EXISTS ${PROJECT_SOURCE_DIR}/include/tutti/cuda)
+  return()
+endif()
 tutti_add_safety_program(mutants_device_none device)
 target_link_libraries(mutants_device_none PRIVATE tutti::compiled)
 file(GLOB scripts CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/project/mutants/device/*.sed)

@@ -3,7 +3,7 @@
 //
 // Ranks over TCP, and over what stands on it, are killed while others are frozen and cannot hear of it: survivors
 // leave, their connections are reset, and a rank that thaws must name the rank that was killed, and no other one.
-#include "trials.hpp"
+#include <faults/trials.hpp>
 #include <support/switch_process.hpp>
 #include <tutti/in_network/fpga_nic.hpp>
 #include <tutti/in_network/udp_multicast.hpp>
