@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: address thread
+// test: address thread left_to_sanitizers
 #include <support/process_ranks.hpp>
 #include <tutti/allocator.hpp>
 #include <tutti/collective/allreduce.hpp>

@@ -21,7 +21,8 @@ Installs what is missing (Debian, Ubuntu), builds in build/dev, and runs the tes
                      "doors" git, for "launchers" launchers, for "cross_" cross compilers: the last two run only when
                      they are named
   --ci               --all, with warnings as errors; installs clang, clang-format,
-                     clang-tidy, libc++, Doxygen, Verilator and QEMU, too, if they can be had
+                     clang-tidy, libc++, Doxygen, Verilator and QEMU, too, if they can be had; tests that say
+                     "left_to_sanitizers" at their top are not built and run a third time in build/dev
   --jobs N           how many at once; the default is one per processor
   --help             this text
 TEXT
@@ -68,6 +69,8 @@ if [ -n "$sanitizing" ] && ! echo 'int main() {}' | "$sanitizing" -fsanitize=add
 fi
 compiles_elsewhere=""
 [ -z "$sanitizing" ] || [ "$plain" = no ] || compiles_elsewhere=address
+leaves=OFF
+[ "$ci$plain$sanitizers" != yesyesyes ] || leaves=ON
 [ "$only" != . ] || left_out="launchers|cross"
 [ "$second_compiler$only" != no. ] || left_out="$left_out|sources"
 
@@ -82,6 +85,10 @@ build_and_test() {
   tests=$(ctest "$@" --show-only | sed -n 's/^ *Test *#[0-9]*: \([^ ]*\).*/\1/p')
   [ -n "$tests" ] || return 0
   found=yes
+  if [ "$leaves$only" = ON. ] && [ "$preset" != dev ]; then
+    lost=$(printf '%s\n' "$tests" | awk 'NR == FNR { runs[$1]; next } !($1 in runs)' - "$root/build/dev/left_to_sanitizers")
+    [ -z "$lost" ] || fail "$preset lacks tests that build/dev leaves to it: $lost"
+  fi
   targets=all
   if [ "$only$label$second_compiler" != ..yes ]; then
     targets=$(printf '%s\n' "$tests" | awk 'NR == FNR { runs[$1]; next } $1 in runs { $1 = ""; print }' \
@@ -112,7 +119,8 @@ cd "$root"  # presets are looked for here
 wrapper="" failed="" found=no
 
 if [ "$plain" = yes ]; then
-  set -- -DTUTTI_WERROR=$werror -DTUTTI_SECOND_COMPILER="$second" -DTUTTI_SECOND_COMPILER_COMPILES="$compiles_elsewhere"
+  set -- -DTUTTI_WERROR=$werror -DTUTTI_SECOND_COMPILER="$second" -DTUTTI_SECOND_COMPILER_COMPILES="$compiles_elsewhere" \
+    -DTUTTI_LEAVE_TO_SANITIZERS=$leaves
   [ "$ci" = no ] || set -- "$@" -DCMAKE_CXX_FLAGS_DEBUG=-Og  # nobody looks at these with a debugger
   build_and_test dev . "$@"
 fi

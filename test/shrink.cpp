@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: address thread waits
+// test: address thread left_to_sanitizers waits
 #include <laws/shrink.hpp>
 #include <tutti/transport/loopback.hpp>
 #include <tutti/transport/shared_memory.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: address thread waits
+// test: address thread left_to_sanitizers waits
 #include <laws/complaints.hpp>
 #include <tutti/detail/bootstrap/directory.hpp>
 #include <tutti/detail/bootstrap/file_rendezvous.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: address thread
+// test: address thread left_to_sanitizers
 #include <support/worlds.hpp>
 #include <tutti/collective/group_rendezvous.hpp>
 #include <tutti/transport/loopback.hpp>

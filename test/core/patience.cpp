@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: address
+// test: address optimised
 #include <tutti/detail/core/patience.hpp>
 
 #include <boost/test/unit_test.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: address thread
+// test: address thread left_to_sanitizers
 #include "tcp_world.hpp"
 #include <tutti/detail/net/socket.hpp>
 

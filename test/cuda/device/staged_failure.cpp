@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: address thread alone (ranks, streams and copies are threads that share memory, and wait awake for each other)
+// test: address thread left_to_sanitizers alone (ranks, streams and copies are threads, and wait awake for each other)
 //
 // Operations on device memory that goes through host memory: what is under way together, and how they fail. Streams go
 // on, nothing is written any more, and errors name ranks.

@@ -87,3 +87,4 @@ foreach(programs IN ITEMS right wrong)
   target_link_libraries(${programs}_gpu_programs PRIVATE tutti_program CUDA::cudart)
   tutti_add_test_on_emulated_gpu(${programs} ${programs}_gpu_programs ${programs}_gpu_programs)
 endforeach()
+set_tests_properties(emulated_gpu_wrong PROPERTIES RUN_SERIAL OFF)  # it mostly waits for what does not come

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prints where the time of a build folder of Ninja and CTest went: build steps and tests by component, and the longest.
 
-Times are of the clock, from the beginning to the end of a step or test, while others ran beside it."""
+Times are of the clock, from the beginning to the end of a step or test, while others ran beside it. Tests are those of
+the last run of CTest."""
 
 import collections
 import pathlib
@@ -56,14 +57,16 @@ def component_of_output(output):
 
 
 def tests(folder):
-    """Seconds of each test that ran last: {test: seconds}."""
+    """Seconds of each test of the last run: {test: seconds}. CTest's own file of costs has means over runs, and for a
+    test with a COST means with that number."""
     results = {}
-    costs = folder / "Testing" / "Temporary" / "CTestCostData.txt"
-    for line in costs.read_text().splitlines() if costs.exists() else []:
-        if line.startswith("---"):
-            break
-        name, _, seconds = line.split()
-        results[name] = float(seconds)
+    name = None
+    log = folder / "Testing" / "Temporary" / "LastTest.log"
+    for line in log.read_text(errors="replace").splitlines() if log.exists() else []:
+        if begin := re.match(r"\d+/\d+ Testing: (\S+)$", line):
+            name = begin[1]
+        elif (took := re.match(r"Test time = +([0-9.]+) sec$", line)) and name:
+            results[name] = float(took[1])
     return results
 
 
