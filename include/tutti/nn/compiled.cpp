@@ -43,4 +43,5 @@
 #include <tutti/nn/report/svg.ipp>
 #include <tutti/nn/report/usage.ipp>
 #include <tutti/nn/schedule/learning_rate.ipp>
+#include <tutti/nn/strategy/instances.ipp>
 #include <tutti/nn/trainer.ipp>
