@@ -3,7 +3,7 @@
 
 #include "options.hpp"
 #include <tutti/extend/outcome.hpp>
-#include <tutti/nn/data/dataset.hpp>
+#include <tutti/nn/base/dataset.hpp>
 
 #include <string>
 #include <vector>

@@ -11,10 +11,10 @@
 #include <tutti/nn/detail/parameter_server/server.hpp>
 #include <tutti/nn/detail/parameter_server/shard.hpp>
 #include <tutti/nn/detail/parameter_server/work.hpp>
-#include <tutti/nn/parameter_server/consistency.hpp>
-#include <tutti/nn/parameter_server/figures.hpp>
-#include <tutti/nn/parameter_server/regulariser.hpp>
-#include <tutti/nn/parameter_server/roles.hpp>
+#include <tutti/nn/parameter_server/base/consistency.hpp>
+#include <tutti/nn/parameter_server/base/figures.hpp>
+#include <tutti/nn/parameter_server/base/regulariser.hpp>
+#include <tutti/nn/parameter_server/base/roles.hpp>
 #include <tutti/nn/replica.hpp>
 #include <tutti/nn/trainer.hpp>
 

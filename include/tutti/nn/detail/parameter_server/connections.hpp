@@ -4,8 +4,8 @@
 #include <tutti/detail/core/owned.hpp>
 #include <tutti/extend/types.hpp>
 #include <tutti/nn/detail/parameter_server/peer_channel.hpp>
-#include <tutti/nn/parameter_server/figures.hpp>
-#include <tutti/nn/parameter_server/roles.hpp>
+#include <tutti/nn/parameter_server/base/figures.hpp>
+#include <tutti/nn/parameter_server/base/roles.hpp>
 
 #include <span>
 #include <vector>

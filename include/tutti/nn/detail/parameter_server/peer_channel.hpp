@@ -8,7 +8,7 @@
 #include <tutti/detail/core/owned.hpp>
 #include <tutti/extend/error.hpp>
 #include <tutti/nn/detail/parameter_server/peer_channel_trace.hpp>
-#include <tutti/nn/parameter_server/figures.hpp>
+#include <tutti/nn/parameter_server/base/figures.hpp>
 
 #include <cstddef>
 #include <span>

@@ -11,7 +11,7 @@
 #include <tutti/nn/detail/parameter_server/peer_channel.hpp>
 #include <tutti/nn/detail/parameter_server/scheduler.hpp>
 #include <tutti/nn/detail/parameter_server/shard.hpp>
-#include <tutti/nn/parameter_server/figures.hpp>
+#include <tutti/nn/parameter_server/base/figures.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -12,8 +12,8 @@
 #include <tutti/nn/detail/parameter_server/state_size.hpp>
 #include <tutti/nn/detail/parameter_server/worker.hpp>
 #include <tutti/nn/detail/trainer/stopwatch.hpp>
-#include <tutti/nn/parameter_server/consistency.hpp>
-#include <tutti/nn/parameter_server/roles.hpp>
+#include <tutti/nn/parameter_server/base/consistency.hpp>
+#include <tutti/nn/parameter_server/base/roles.hpp>
 #include <tutti/nn/replica.hpp>
 #include <tutti/nn/trainer.hpp>
 

@@ -8,8 +8,8 @@
 #include <tutti/nn/detail/parameter_server/layout.hpp>
 #include <tutti/nn/detail/parameter_server/message.hpp>
 #include <tutti/nn/detail/parameter_server/peer_channel.hpp>
-#include <tutti/nn/parameter_server/consistency.hpp>
-#include <tutti/nn/parameter_server/figures.hpp>
+#include <tutti/nn/parameter_server/base/consistency.hpp>
+#include <tutti/nn/parameter_server/base/figures.hpp>
 
 #include <algorithm>
 #include <cstddef>
