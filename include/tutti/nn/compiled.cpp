@@ -29,6 +29,9 @@
 #include <tutti/nn/detail/parallel/cut_layers.ipp>
 #include <tutti/nn/detail/parameter_server/layout.ipp>
 #include <tutti/nn/detail/parameter_server/scheduler.ipp>
+#include <tutti/nn/detail/parameter_server/server.ipp>
+#include <tutti/nn/detail/parameter_server/work.ipp>
+#include <tutti/nn/detail/parameter_server/worker.ipp>
 #include <tutti/nn/detail/report/plot_panel.ipp>
 #include <tutti/nn/detail/report/training_curves.ipp>
 #include <tutti/nn/detail/report/usage_panels.ipp>

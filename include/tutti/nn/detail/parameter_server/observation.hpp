@@ -5,7 +5,7 @@
 #include <tutti/nn/base/metrics.hpp>
 #include <tutti/nn/detail/parameter_server/rates.hpp>
 #include <tutti/nn/detail/parameter_server/scheduler.hpp>
-#include <tutti/nn/detail/parameter_server/state_size.hpp>
+#include <tutti/nn/detail/parameter_server/work.hpp>
 #include <tutti/nn/detail/trainer/stopwatch.hpp>
 #include <tutti/nn/parameter_server/base/consistency.hpp>
 #include <tutti/nn/replica.hpp>
