@@ -3,7 +3,7 @@
 
 #include <tutti/extend/outcome.hpp>
 #include <tutti/extend/types.hpp>
-#include <tutti/nn/data/dataset.hpp>
+#include <tutti/nn/base/dataset.hpp>
 
 #include <cstddef>
 #include <cstdint>

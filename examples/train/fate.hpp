@@ -2,8 +2,8 @@
 #pragma once
 
 #include "options.hpp"
+#include <tutti/nn/base/metrics.hpp>
 #include <tutti/nn/replica.hpp>
-#include <tutti/nn/report/metrics.hpp>
 
 #include <csignal>
 #include <cstdint>

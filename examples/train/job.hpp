@@ -3,7 +3,7 @@
 
 #include "options.hpp"
 #include <tutti/extend/outcome.hpp>
-#include <tutti/nn/data/dataset.hpp>
+#include <tutti/nn/base/dataset.hpp>
 
 #include <string>
 #include <vector>
@@ -18,7 +18,7 @@ struct job {
 /// How the ranks ended: one outcome each, of which the values say nothing.
 using outcomes = std::vector<tutti::outcome<int>>;
 
-// One translation unit per transport, so that they compile beside each other.
+// One translation unit for each component: most of what a unit compiles is the same for all of its transports.
 outcomes train_over_loopback(job const& work);
 outcomes train_over_shared_memory(job const& work);
 outcomes train_over_tcp(job const& work);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/nn/base/settings.hpp>
-#include <tutti/nn/cuda/device_model.hpp>
+#include <tutti/nn/cuda/base/device_model.hpp>
 #include <tutti/nn/extend/learner.hpp>
 
 #include <memory>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "options.hpp"
-#include <tutti/nn/data/dataset.hpp>
+#include <tutti/nn/base/dataset.hpp>
 #include <tutti/nn/extend/layer_list.hpp>
 
 #include <string>

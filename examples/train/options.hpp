@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/nn/base/neighbours.hpp>
 #include <tutti/nn/base/precision.hpp>
 #include <tutti/nn/base/settings.hpp>
 #include <tutti/nn/checkpoint/options.hpp>
 #include <tutti/nn/simulation/simulated_speed.hpp>
-#include <tutti/nn/strategy/averaging/neighbours.hpp>
 
 #include <cstddef>
 #include <cstdint>

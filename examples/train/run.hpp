@@ -10,6 +10,7 @@
 #include "saving.hpp"
 #include "session.hpp"
 #include "strategies.hpp"
+#include "topology.hpp"
 #include <tutti/automatic.hpp>
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/extend/member.hpp>
@@ -34,7 +35,6 @@
 
 #include <algorithm>
 #include <array>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -45,19 +45,17 @@
 #include <utility>
 #include <vector>
 
-/// Calls f with the topology of that name. `selection` is one type for all but one of them: each strategy is compiled
-/// for it once.
-template <class Communicator, class F>
-void with_topology(Communicator& world, std::string const& name, F&& f) {
+/// The topology of that name. Collective: `automatic` measures the world.
+template <class Communicator>
+named_topology topology_of(Communicator& world, std::string const& name) {
   if (name == tutti::automatic::name) {
-    f(tutti::automatic(world));
-    return;
+    return named_topology(tutti::automatic(world));
   }
   auto const* const kind = std::ranges::find(tutti::all_schedule_kinds, name, [](auto k) { return tutti::name(k); });
   if (kind == tutti::all_schedule_kinds.end()) {
     throw std::invalid_argument("--topology must be one that --help lists, not \"" + name + "\"");
   }
-  f(tutti::selection(*kind, &world.hosts()));
+  return named_topology(tutti::selection(*kind, &world.hosts()));
 }
 
 template <class Communicator>
@@ -148,19 +146,18 @@ void train_among_ranks(Communicator& world, job const& work, session& session, F
     with_compressed(world, work.options, session.sparsity_warm_up(), by);
     return;
   }
-  with_topology(world, work.options.topology, [&]<class Topology>(Topology topology) {
-    if constexpr (std::same_as<Topology, tutti::automatic>) {
-      std::size_t const numbers = session.model().message().size();
-      std::vector<float> like_a_message(
-          work.options.bucket == 0 ? numbers : std::min(numbers, work.options.bucket / sizeof(float)));
-      topology.autotune(world, tutti::op::allreduce{}, like_a_message);
-    }
-    if (work.options.settings.reproducible) {
-      by(tutti::nn::reproducible(world, topology, session.model().sums(), work.options.bucket));
-    } else {
-      with_strategy(world, topology, work.options, session.model(), by);
-    }
-  });
+  named_topology const topology = topology_of(world, work.options.topology);
+  if (auto const* const picks = topology.picks()) {
+    std::size_t const numbers = session.model().message().size();
+    std::vector<float> like_a_message(
+        work.options.bucket == 0 ? numbers : std::min(numbers, work.options.bucket / sizeof(float)));
+    picks->autotune(world, tutti::op::allreduce{}, like_a_message);
+  }
+  if (work.options.settings.reproducible) {
+    by(tutti::nn::reproducible(world, topology, session.model().sums(), work.options.bucket));
+  } else {
+    with_strategy(world, topology, work.options, session.model(), by);
+  }
 }
 
 /// Whether the network helps: the options allow nothing but that then.

@@ -5,7 +5,7 @@
 #include "network.hpp"
 #include "usage_file.hpp"
 #include <tutti/nn/base/threads.hpp>
-#include <tutti/nn/checkpoint/history_text.hpp>
+#include <tutti/nn/checkpoint/base/history_text.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/report/hash.hpp>
 #include <tutti/nn/report/json.hpp>

@@ -5,11 +5,11 @@
 #include "job.hpp"
 #include <tutti/extend/time.hpp>
 #include <tutti/extend/types.hpp>
-#include <tutti/nn/checkpoint/fingerprint.hpp>
-#include <tutti/nn/checkpoint/state.hpp>
+#include <tutti/nn/base/metrics.hpp>
+#include <tutti/nn/checkpoint/base/fingerprint.hpp>
+#include <tutti/nn/checkpoint/base/state.hpp>
 #include <tutti/nn/replica.hpp>
 #include <tutti/nn/report/json_lines.hpp>
-#include <tutti/nn/report/metrics.hpp>
 #include <tutti/nn/report/progress.hpp>
 #include <tutti/nn/report/usage_meter.hpp>
 #include <tutti/trace/timeline.hpp>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "options.hpp"
+#include "topology.hpp"
 #include <tutti/bfloat16.hpp>
 #include <tutti/half.hpp>
 #include <tutti/nn/replica.hpp>
@@ -18,6 +19,7 @@
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/topology/direct.hpp>
 #include <tutti/topology/ring.hpp>
+#include <tutti/topology/selection.hpp>
 
 #include <cstddef>
 #include <string>
@@ -80,7 +82,7 @@ void with_compressed(Communicator& world, options const& options, std::size_t wa
   };
   auto const sixteen_bits = [&]<class Number>(std::type_identity<Number>) {
     if (options.topology == ring::name) {
-      with_synchronous<Number>(world, options, ring{}, f);
+      with_synchronous<Number>(world, options, named_topology(selection(schedule_kind::ring)), f);
     } else {
       with_synchronous<Number>(world, options, direct{}, f);
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/nn/report/metrics.hpp>
-#include <tutti/nn/report/usage.hpp>
+#include <tutti/nn/base/metrics.hpp>
+#include <tutti/nn/base/usage.hpp>
 
 #include <string>
 #include <vector>

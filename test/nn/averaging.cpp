@@ -4,7 +4,7 @@
 #include <nn/synchronous_laws.hpp>
 #include <support/counted_new.hpp>
 #include <tutti/nn/base/threads.hpp>
-#include <tutti/nn/checkpoint/state.hpp>
+#include <tutti/nn/checkpoint/base/state.hpp>
 #include <tutti/nn/extend/layer_list.hpp>
 #include <tutti/nn/layer/batch_norm.hpp>
 #include <tutti/nn/layer/dense.hpp>

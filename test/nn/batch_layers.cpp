@@ -177,3 +177,10 @@ BOOST_AUTO_TEST_CASE(layers_that_cannot_be_are_refused) {
   BOOST_CHECK_THROW(nn::weight_norm<float>(nn::dropout<float>(4, 0.5)), precondition_error);
   BOOST_CHECK_THROW(nn::residual<float>(nn::dense<float>(4, 3)), precondition_error);
 }
+
+BOOST_AUTO_TEST_CASE(layers_in_braces_are_the_body_of_a_residual) {
+  nn::dense<float> const one(4, 4);
+  BOOST_TEST(nn::residual<float>({one}).parameters() == one.parameters());
+  BOOST_TEST(nn::residual<float>({one, one}).parameters() == 2 * one.parameters());
+  BOOST_TEST(nn::residual<float>({one}, {one}).parameters() == 2 * one.parameters());
+}

@@ -3,7 +3,7 @@
 #include <support/counted_new.hpp>
 #include <tutti/nn/data/digits.hpp>
 #include <tutti/nn/data/sampler.hpp>
-#include <tutti/nn/detail/data/batch_loader.hpp>
+#include <tutti/nn/detail/batches/batch_loader.hpp>
 
 #include <boost/test/unit_test.hpp>
 

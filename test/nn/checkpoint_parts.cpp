@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain
-#include <tutti/nn/checkpoint/history_text.hpp>
+#include <tutti/nn/checkpoint/base/history_text.hpp>
 #include <tutti/nn/detail/checkpoint/atomic_file.hpp>
 
 #include <boost/test/unit_test.hpp>

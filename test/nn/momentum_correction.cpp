@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain
+#include <tutti/nn/base/metrics.hpp>
 #include <tutti/nn/base/threads.hpp>
 #include <tutti/nn/data/digits.hpp>
 #include <tutti/nn/detail/numbers/norm.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/optimizer/make_optimizer.hpp>
-#include <tutti/nn/report/metrics.hpp>
 #include <tutti/nn/strategy/compressed/compressed.hpp>
 #include <tutti/nn/strategy/compressed/gathered.hpp>
 #include <tutti/nn/strategy/compressed/quantised.hpp>

@@ -2,8 +2,8 @@
 // test: address optimised
 #include <tutti/nn/base/threads.hpp>
 #include <tutti/nn/data/digits.hpp>
-#include <tutti/nn/detail/data/own_batches.hpp>
-#include <tutti/nn/detail/data/partition.hpp>
+#include <tutti/nn/detail/batches/own_batches.hpp>
+#include <tutti/nn/detail/batches/partition.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/replica.hpp>
 #include <tutti/nn/zoo/mlp.hpp>

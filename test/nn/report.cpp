@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain comma
 #include "support/comma_locale.hpp"
-#include <tutti/nn/checkpoint/fingerprint.hpp>
+#include <tutti/nn/base/metrics.hpp>
+#include <tutti/nn/checkpoint/base/fingerprint.hpp>
 #include <tutti/nn/detail/report/epoch_message.hpp>
 #include <tutti/nn/detail/report/training_curves.hpp>
 #include <tutti/nn/report/json.hpp>
 #include <tutti/nn/report/json_lines.hpp>
-#include <tutti/nn/report/metrics.hpp>
 #include <tutti/nn/report/progress.hpp>
 #include <tutti/nn/report/svg.hpp>
 #include <tutti/spawn.hpp>

@@ -5,12 +5,12 @@
 // against PyTorch. Each layer against the CPU's is the test nn_cuda_math. Built and run by bench/gpu/run. `trainer
 // <file for JSON> <folder with mnist and cifar-10, or -> <what PyTorch did, or ->`
 #include "measure.hpp"
+#include <tutti/nn/base/metrics.hpp>
 #include <tutti/nn/base/random.hpp>
 #include <tutti/nn/base/threads.hpp>
 #include <tutti/nn/cuda/replica.hpp>
 #include <tutti/nn/data/read_folder.hpp>
 #include <tutti/nn/model.hpp>
-#include <tutti/nn/report/metrics.hpp>
 #include <tutti/nn/strategy/synchronous/synchronous.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/nn/zoo/lenet5.hpp>

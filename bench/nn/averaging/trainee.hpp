@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/nn/base/dataset.hpp>
 #include <tutti/nn/base/random.hpp>
-#include <tutti/nn/data/dataset.hpp>
 #include <tutti/nn/loss/softmax_cross_entropy.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/zoo/mlp.hpp>

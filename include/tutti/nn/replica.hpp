@@ -4,15 +4,15 @@
 #include <tutti/detail/base/linkage.hpp>
 #include <tutti/extend/binned.hpp>
 #include <tutti/extend/types.hpp>
+#include <tutti/nn/base/dataset.hpp>
 #include <tutti/nn/base/gradient_listener.hpp>
 #include <tutti/nn/base/parameter_range.hpp>
 #include <tutti/nn/base/settings.hpp>
 #include <tutti/nn/base/training_place.hpp>
-#include <tutti/nn/data/dataset.hpp>
 #include <tutti/nn/data/image_source.hpp>
 #include <tutti/nn/data/normalisation.hpp>
-#include <tutti/nn/detail/data/batch_loader.hpp>
-#include <tutti/nn/detail/data/own_batches.hpp>
+#include <tutti/nn/detail/batches/batch_loader.hpp>
+#include <tutti/nn/detail/batches/own_batches.hpp>
 #include <tutti/nn/detail/trainer/test_pass.hpp>
 #include <tutti/nn/extend/learner.hpp>
 #include <tutti/nn/schedule/batch_plan.hpp>
@@ -208,5 +208,6 @@ class replica {
 }  // namespace tutti::nn
 
 #ifndef TUTTI_SEPARATE_COMPILATION
+#include <tutti/nn/host_learner.ipp>
 #include <tutti/nn/replica.ipp>
 #endif

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <tutti/extend/expects.hpp>
-#include <tutti/nn/detail/trainer/host_learner.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/replica.hpp>
 #include <tutti/reduction/reproducible_sum.hpp>
@@ -13,10 +12,6 @@
 #include <utility>
 
 namespace tutti::inline v0_1_0::nn {
-
-TUTTI_DECL std::unique_ptr<learner> make_learner(model<float> model, settings const& settings) {
-  return std::make_unique<detail::host_learner>(std::move(model), settings);
-}
 
 TUTTI_DECL replica::replica(model<float> model, dataset const& training, dataset const& test,
                             nn::settings const& settings, rank_type rank, rank_type size)

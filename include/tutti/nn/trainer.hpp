@@ -2,9 +2,9 @@
 #pragma once
 
 #include <tutti/detail/base/linkage.hpp>
+#include <tutti/nn/base/metrics.hpp>
 #include <tutti/nn/extend/strategy.hpp>
 #include <tutti/nn/replica.hpp>
-#include <tutti/nn/report/metrics.hpp>
 
 #include <concepts>
 #include <stdexcept>

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <tutti/extend/expects.hpp>
-#include <tutti/nn/detail/trainer/replica_step.hpp>
 #include <tutti/nn/detail/trainer/stopwatch.hpp>
 #include <tutti/nn/schedule/learning_rate.hpp>
 #include <tutti/nn/trainer.hpp>
@@ -16,6 +15,32 @@
 #include <vector>
 
 namespace tutti::inline v0_1_0::nn::detail {
+
+/// A step of a replica, made by a strategy.
+class replica_step final : public training_step {
+ public:
+  /// @param samples the number of images of this rank's gradients
+  replica_step(replica& model, std::size_t batch, std::size_t samples, float rate) noexcept
+      : model_(model), batch_(batch), samples_(samples), rate_(rate) {}
+
+  [[nodiscard]] std::span<float> parameters() override { return model_.parameters(); }
+  [[nodiscard]] std::span<float> message() override { return model_.message(); }
+  [[nodiscard]] std::size_t samples() const noexcept override { return samples_; }
+  [[nodiscard]] float learning_rate() const noexcept override { return rate_; }
+  void update() override { model_.update(rate_); }
+  void update_alone() override {
+    if (samples_ != 0) {
+      model_.keep_own(batch_);
+      model_.update(rate_);
+    }
+  }
+
+ private:
+  replica& model_;
+  std::size_t batch_;
+  std::size_t samples_;
+  float rate_;
+};
 
 /// @throws diverged if the loss of that step or epoch is not finite
 inline void expect_finite(float loss, char const* unit, std::size_t number) {

@@ -2,11 +2,11 @@
 // test: plain may_skip one_compiler (it has read the replicas of a model)
 //
 // Replicas on a GPU learn what the CPU's learn, alone and beside one of them.
+#include <tutti/nn/base/metrics.hpp>
 #include <tutti/nn/base/threads.hpp>
 #include <tutti/nn/cuda/replica.hpp>
 #include <tutti/nn/data/digits.hpp>
 #include <tutti/nn/model.hpp>
-#include <tutti/nn/report/metrics.hpp>
 #include <tutti/nn/strategy/synchronous/synchronous.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/nn/zoo/lenet5.hpp>

@@ -5,6 +5,7 @@
 #include <tutti/nn/base/threads.hpp>
 #include <tutti/nn/checkpoint/server_checkpointer.hpp>
 #include <tutti/nn/data/digits.hpp>
+#include <tutti/nn/detail/parameter_server/worker.hpp>
 #include <tutti/nn/extend/layer_list.hpp>
 #include <tutti/nn/layer/batch_norm.hpp>
 #include <tutti/nn/layer/dense.hpp>
@@ -544,7 +545,6 @@ BOOST_AUTO_TEST_CASE(weights_are_those_of_a_sequential_simulation_and_a_working_
   }
 
   auto const ended = tutti::simulate(support::busy_cluster(), 4, [&](auto& world) -> std::string {
-    using world_type = std::remove_cvref_t<decltype(world)>;
     ps::roles const roles(4, 2);
     ps::detail::layout const layout(ranges, 2);
     auto channels = ps::detail::connect(world, roles);
@@ -552,12 +552,13 @@ BOOST_AUTO_TEST_CASE(weights_are_those_of_a_sequential_simulation_and_a_working_
     ps::consistency const how;
     if (roles.serves(world.rank())) {
       ps::detail::shard shard(layout, world.rank(), how, s, plan, extra, roles.workers(), weights, {}, 0);
-      ps::detail::server<world_type> self(world, std::move(channels), std::move(shard));
-      self.run(nullptr, [] {});
+      ps::detail::server self(std::move(channels), std::move(shard));
+      ps::detail::server_observer nobody;
+      self.run(nullptr, nobody);
       return self.lost().empty() ? "" : self.lost().front().why;
     }
     std::size_t const me = roles.worker(world.rank());
-    ps::detail::worker<world_type> servers(world, std::move(channels), layout, how);
+    ps::detail::worker servers(std::move(channels), layout, how);
     std::vector<float> gradients(few);
     for (std::size_t step = 0; step != 3; ++step) {
       for (std::size_t key = 0; key != few; ++key) {
@@ -691,19 +692,33 @@ BOOST_AUTO_TEST_CASE(a_silent_worker_is_dropped_and_those_that_wait_for_it_are_n
 
 namespace {
 
+/// Calls `then` at the tenth message.
+template <class Then>
+class ten_messages final : public ps::detail::server_observer {
+ public:
+  explicit ten_messages(Then then) : then_(then) {}
+
+  void served() override {
+    if (++messages_ == 10) {
+      then_();
+    }
+  }
+
+ private:
+  Then then_;
+  int messages_ = 0;
+};
+
 /// Serves as server 1 of two does in `train`; calls `then` at the tenth message.
 template <class World, class Then>
 void serve_ten_messages(World& world, ps::roles const& roles, nn::replica const& model, Then then) {
   auto channels = ps::detail::connect(world, roles);
-  ps::detail::peer_channel<World> const scheduler(world, 0, roles.name(1), roles.name(0));
+  auto const scheduler = ps::detail::connect_servers(world, roles);
   ps::detail::layout const layout(model.ranges(), roles.servers());
   ps::detail::shard shard(layout, 1, {}, make_settings(), model.plan(), {}, roles.workers(), model.parameters(), {}, 0);
-  ps::detail::server<World> self(world, std::move(channels), std::move(shard));
-  self.run(nullptr, [&, messages = 0]() mutable {
-    if (++messages == 10) {
-      then();
-    }
-  });
+  ps::detail::server self(std::move(channels), std::move(shard));
+  ten_messages<Then> watching(then);
+  self.run(nullptr, watching);
 }
 
 }  // namespace

@@ -2,14 +2,14 @@
 #pragma once
 
 #include <tutti/collective/gather.hpp>
-#include <tutti/nn/checkpoint/history_text.hpp>
+#include <tutti/nn/base/metrics.hpp>
+#include <tutti/nn/checkpoint/base/history_text.hpp>
+#include <tutti/nn/checkpoint/base/state.hpp>
 #include <tutti/nn/checkpoint/options.hpp>
-#include <tutti/nn/checkpoint/state.hpp>
 #include <tutti/nn/detail/checkpoint/folder.hpp>
 #include <tutti/nn/detail/checkpoint/share.hpp>
 #include <tutti/nn/extend/strategy.hpp>
 #include <tutti/nn/replica.hpp>
-#include <tutti/nn/report/metrics.hpp>
 #include <tutti/topology/doubling.hpp>
 
 #include <algorithm>

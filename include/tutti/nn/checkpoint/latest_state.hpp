@@ -2,8 +2,8 @@
 #pragma once
 
 #include <tutti/collective/allgather.hpp>
-#include <tutti/nn/checkpoint/history_text.hpp>
-#include <tutti/nn/checkpoint/state.hpp>
+#include <tutti/nn/checkpoint/base/history_text.hpp>
+#include <tutti/nn/checkpoint/base/state.hpp>
 #include <tutti/nn/detail/checkpoint/share.hpp>
 #include <tutti/nn/replica.hpp>
 #include <tutti/topology/doubling.hpp>

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <tutti/collective/broadcast.hpp>
-#include <tutti/nn/checkpoint/history_text.hpp>
+#include <tutti/nn/checkpoint/base/history_text.hpp>
+#include <tutti/nn/checkpoint/base/state.hpp>
 #include <tutti/nn/checkpoint/options.hpp>
-#include <tutti/nn/checkpoint/state.hpp>
 #include <tutti/nn/detail/checkpoint/folder.hpp>
 #include <tutti/nn/detail/checkpoint/share.hpp>
 #include <tutti/topology/doubling.hpp>

@@ -4,7 +4,7 @@
 #include <tutti/extend/expects.hpp>
 #include <tutti/extend/types.hpp>
 #include <tutti/nn/cuda/any_device_sums.hpp>
-#include <tutti/nn/cuda/device_message.hpp>
+#include <tutti/nn/cuda/base/device_message.hpp>
 #include <tutti/nn/extend/strategy.hpp>
 
 #include <algorithm>

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <tutti/nn/base/settings.hpp>
+#include <tutti/nn/cuda/base/device_model.hpp>
 #include <tutti/nn/cuda/detail/device/replica.hpp>
 #include <tutti/nn/cuda/detail/runtime/math.hpp>
-#include <tutti/nn/cuda/device_model.hpp>
 #include <tutti/nn/extend/learner.hpp>
 
 #include <memory>

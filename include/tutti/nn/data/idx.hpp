@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/detail/base/linkage.hpp>
-#include <tutti/nn/data/dataset.hpp>
+#include <tutti/nn/base/dataset.hpp>
 
 #include <cstddef>
 #include <filesystem>

@@ -3,7 +3,7 @@
 
 #include <tutti/detail/base/linkage.hpp>
 #include <tutti/nn/base/augmentation.hpp>
-#include <tutti/nn/data/dataset.hpp>
+#include <tutti/nn/base/dataset.hpp>
 #include <tutti/nn/data/normalisation.hpp>
 
 #include <cstddef>

@@ -3,7 +3,7 @@
 
 #include <tutti/detail/base/linkage.hpp>
 #include <tutti/extend/expects.hpp>
-#include <tutti/nn/data/dataset.hpp>
+#include <tutti/nn/base/dataset.hpp>
 #include <tutti/nn/detail/numbers/loops.hpp>
 
 #include <cstddef>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/extend/expects.hpp>
-#include <tutti/nn/data/dataset.hpp>
+#include <tutti/nn/base/dataset.hpp>
 
 #include <algorithm>
 #include <cstddef>

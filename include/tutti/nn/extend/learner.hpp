@@ -17,7 +17,7 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-class any_device_message;  // nn/cuda/device_message.hpp
+class any_device_message;  // nn/cuda/base/device_message.hpp
 
 /// The part of a replica that computes: a model with its optimizer, on the host or on a device. It knows batches, but
 /// neither ranks nor where images come from.

@@ -12,7 +12,7 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-class any_device_message;  // nn/cuda/device_message.hpp
+class any_device_message;  // nn/cuda/base/device_message.hpp
 
 /// The part of a training that is a rank's own between steps, so that no other rank's can stand for it.
 enum class rank_memory {

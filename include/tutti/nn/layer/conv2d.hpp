@@ -3,7 +3,7 @@
 
 #include <tutti/detail/base/linkage.hpp>
 #include <tutti/extend/expects.hpp>
-#include <tutti/nn/base/convolution.hpp>
+#include <tutti/nn/base/window.hpp>
 #include <tutti/nn/detail/convolution/blas.hpp>
 #include <tutti/nn/detail/convolution/onednn.hpp>
 #include <tutti/nn/detail/layer/bias.hpp>

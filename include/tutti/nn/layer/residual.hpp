@@ -10,7 +10,9 @@
 #include <tutti/nn/layer/activation.hpp>
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <span>
@@ -36,6 +38,11 @@ class residual final : public layer<T> {
             " and gives ", body_.outputs(), ", the shortcut takes ", shortcut_ ? shortcut_->inputs() : body_.inputs(),
             " and gives ", shortcut_ ? shortcut_->outputs() : body_.inputs());
   }
+  /// Makes the body of one layer, or of several of one type. Without this, one layer in braces could as well mean a
+  /// copy of a block that is made of it.
+  template <std::derived_from<layer<T>> Layer>
+  explicit residual(std::initializer_list<Layer> body, layer_list<T> shortcut = {})
+      : residual(list_of(body), std::move(shortcut)) {}
 
   [[nodiscard]] std::unique_ptr<layer<T>> clone() const override { return std::make_unique<residual>(*this); }
   [[nodiscard]] std::size_t inputs() const override { return body_.inputs(); }
@@ -118,6 +125,15 @@ class residual final : public layer<T> {
   }
 
  private:
+  template <class Layer>
+  [[nodiscard]] static layer_list<T> list_of(std::initializer_list<Layer> layers) {
+    layer_list<T> result;
+    for (Layer const& one : layers) {
+      result.push_back(one);
+    }
+    return result;
+  }
+
   detail::sequence<T> body_;
   std::optional<detail::sequence<T>> shortcut_;
   matrix<T> long_way_;       // the body's values

@@ -11,13 +11,16 @@
 #include <tutti/nn/detail/parameter_server/server.hpp>
 #include <tutti/nn/detail/parameter_server/shard.hpp>
 #include <tutti/nn/detail/parameter_server/work.hpp>
-#include <tutti/nn/parameter_server/consistency.hpp>
-#include <tutti/nn/parameter_server/figures.hpp>
-#include <tutti/nn/parameter_server/regulariser.hpp>
-#include <tutti/nn/parameter_server/roles.hpp>
+#include <tutti/nn/parameter_server/base/consistency.hpp>
+#include <tutti/nn/parameter_server/base/figures.hpp>
+#include <tutti/nn/parameter_server/base/regulariser.hpp>
+#include <tutti/nn/parameter_server/base/roles.hpp>
 #include <tutti/nn/replica.hpp>
 #include <tutti/nn/trainer.hpp>
 
+#include <optional>
+#include <span>
+#include <tuple>
 #include <utility>
 
 namespace tutti::inline v0_1_0::nn::parameter_server {
@@ -32,11 +35,38 @@ struct full_speed {
 
 namespace detail {
 
-/// The part of a pace that is for servers.
-template <class Pace>
-class serving_pace_of final : public serving_pace {
+/// Tells a pace, and observers, what a worker does.
+template <class Pace, class... Observers>
+class worker_observers final : public worker_observer {
  public:
-  explicit serving_pace_of(Pace& pace) noexcept : pace_(pace) {}
+  worker_observers(rank_type worker, Pace& pace, Observers&... observers)
+      : worker_(worker), pace_(pace), observers_(observers...) {}
+
+  void begin_gradient(duration last) override { pace_(worker_, last); }
+  void advanced(clock_value clock) override {
+    std::apply([clock](auto&... all) { (tell_advance(all, clock), ...); }, observers_);
+  }
+
+ private:
+  rank_type worker_;
+  Pace& pace_;
+  std::tuple<Observers&...> observers_;
+};
+
+/// Tells a pace, and observers, what a server does: server 0 also of steps and tests, and of what all servers hold.
+template <class Pace, class... Observers>
+class server_observers final : public server_observer {
+ public:
+  /// @param tasks the scheduler, of server 0; null elsewhere
+  /// @pre `self` serves with this observer
+  server_observers(channel_list const& world, server const& self, scheduler* tasks, replica& model, Pace& pace,
+                   Observers&... observers)
+      : world_(world), self_(self), clock_(self.clock()), pace_(pace), observers_(observers...) {
+    if (tasks != nullptr) {
+      reports_.emplace(*tasks, model, world.now(), observers...);
+      rests_.emplace(*tasks, model, observers...);
+    }
+  }
 
   void resume() override {
     if constexpr (requires { pace_.resume(); }) {
@@ -48,9 +78,29 @@ class serving_pace_of final : public serving_pace {
       pace_.hold();
     }
   }
+  void served() override {
+    if (reports_) {
+      reports_->tell(world_.now());
+    }
+    if (std::exchange(clock_, self_.clock()) != self_.clock()) {
+      std::apply([this](auto&... all) { (tell_advance(all, clock_), ...); }, observers_);
+    }
+  }
+  [[nodiscard]] std::span<float> room() override { return rests_ ? rests_->room() : std::span<float>(); }
+  void rested() override {
+    if (rests_) {
+      rests_->done();
+    }
+  }
 
  private:
-  [[maybe_unused]] Pace& pace_;
+  channel_list const& world_;
+  server const& self_;
+  clock_value clock_;
+  Pace& pace_;
+  std::tuple<Observers&...> observers_;
+  std::optional<reporter<Observers...>> reports_;
+  std::optional<resting<Observers...>> rests_;
 };
 
 }  // namespace detail
@@ -92,37 +142,29 @@ summary train(Communicator& world, roles const& roles, replica& model, consisten
   detail::layout const layout(
       model.ranges(), roles.servers(),
       settings.optimizer == optimizer_kind::lars ? detail::layers::whole : detail::layers::divisible);
-  auto const advanced = [&]([[maybe_unused]] clock_value clock) { (detail::tell_advance(observers, clock), ...); };
+  auto channels = detail::connect(world, roles);
   if (!roles.serves(world.rank())) {
-    detail::work(world, roles, layout, model, how, pace, advanced);
+    detail::worker_observers<Pace, Observers...> told(roles.worker(world.rank()), pace, observers...);
+    detail::work(std::move(channels), layout, model, how, told);
     return {};
   }
-  auto channels = detail::connect(world, roles);
   auto const among_servers = detail::connect_servers(world, roles);
   detail::shard shard(layout, world.rank(), how, settings, model.plan(), extra, roles.workers(), model.parameters(),
                       model.optimizer_state(), model.plan().steps_before(model.place().epoch));
-  detail::serving_pace_of<Pace> serving(pace);
-  detail::server<Communicator> self(world, std::move(channels), std::move(shard), &serving);
-  auto served = [&, told = self.clock()]() mutable {
-    if (std::exchange(told, self.clock()) != self.clock()) {
-      advanced(self.clock());
-    }
-  };
-  if (world.rank() != 0) {
-    self.run(nullptr, served);
-    (void)detail::gather(world, roles, among_servers, self.own_figures());
+  std::optional<detail::scheduler> tasks;
+  if (world.rank() == 0) {
+    tasks.emplace(how, roles.workers(), model.plan(), model.place().epoch);
+  }
+  detail::channel_list const& clocked = *channels;
+  detail::server self(std::move(channels), std::move(shard));
+  detail::server_observers<Pace, Observers...> told(clocked, self, tasks ? &*tasks : nullptr, model, pace,
+                                                    observers...);
+  self.run(tasks ? &*tasks : nullptr, told);
+  auto ranks = detail::gather(roles, *among_servers, self.own_figures());
+  if (!tasks) {
     return {};
   }
-  detail::scheduler tasks(how, roles.workers(), model.plan(), model.place().epoch);
-  detail::reporter<Observers...> tell(tasks, model, world.transport().now(), observers...);
-  self.run(
-      &tasks,
-      [&, served]() mutable {
-        tell.tell(world.transport().now());
-        served();
-      },
-      detail::resting<Observers...>(tasks, model, observers...));
-  summary all{detail::gather(world, roles, among_servers, self.own_figures()), self.lost()};
+  summary all{std::move(ranks), self.lost()};
   for (rank_type w = 0; w != roles.workers(); ++w) {
     all.ranks.push_back(self.worker_figures(w));
   }

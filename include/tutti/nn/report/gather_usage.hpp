@@ -4,7 +4,7 @@
 #include <tutti/collective/communicator.hpp>
 #include <tutti/collective/send_recv.hpp>
 #include <tutti/gather_timelines.hpp>
-#include <tutti/nn/report/usage.hpp>
+#include <tutti/nn/base/usage.hpp>
 #include <tutti/nn/report/usage_meter.hpp>
 
 #include <array>

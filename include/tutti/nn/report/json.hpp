@@ -2,8 +2,8 @@
 #pragma once
 
 #include <tutti/detail/base/linkage.hpp>
+#include <tutti/nn/base/metrics.hpp>
 #include <tutti/nn/base/settings.hpp>
-#include <tutti/nn/report/metrics.hpp>
 
 #include <nlohmann/json_fwd.hpp>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/detail/base/linkage.hpp>
-#include <tutti/nn/report/metrics.hpp>
+#include <tutti/nn/base/metrics.hpp>
 
 #include <cstddef>
 #include <cstdio>

@@ -2,10 +2,9 @@
 #pragma once
 
 #include <tutti/detail/base/linkage.hpp>
-#include <tutti/nn/report/metrics.hpp>
-#include <tutti/nn/report/usage.hpp>
+#include <tutti/nn/base/metrics.hpp>
+#include <tutti/nn/base/usage.hpp>
 
-#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -18,9 +17,6 @@ struct plot_words {
   std::string images = "all ranks' images";  ///< what loss and accuracy of the training are of
   std::string bytes = "rank 0";              ///< the rank that sent and received them
 };
-
-/// Rows of a picture for what ranks did over time: one for each, or, if there are many, one for all of a kind.
-inline constexpr std::size_t most_usage_rows = 8;
 
 /// A picture, as SVG, of loss, accuracy, images per second and, if they were counted, bytes over time: of the
 /// training as means over neighbouring steps, of the test after each epoch; bytes since it began. Faults are

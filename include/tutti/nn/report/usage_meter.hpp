@@ -6,8 +6,8 @@
 #include <tutti/extend/time.hpp>
 #include <tutti/extend/trace.hpp>
 #include <tutti/extend/types.hpp>
+#include <tutti/nn/base/usage.hpp>
 #include <tutti/nn/detail/report/resident.hpp>
-#include <tutti/nn/report/usage.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -209,7 +209,7 @@ BOOST_AUTO_TEST_CASE(pooling_forward_and_backward) {
 
 BOOST_AUTO_TEST_CASE(steps_of_sgd_have_the_cpu_s_bits) {
   using lookahead = nn::sgd<float, nn::nesterov>;
-  using corrected = nn::detail::corrected_sgd<float>;
+  using corrected = nn::detail::corrected_sgd<float, nn::heavy_ball>;
   using corrected_lookahead = nn::detail::corrected_sgd<float, nn::nesterov>;
   for (float const decay : {0.0F, 0.01F}) {
     check_step<nn::sgd<float>>({0.1F, 0.9F, decay, false, false});

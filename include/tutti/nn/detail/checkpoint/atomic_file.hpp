@@ -3,7 +3,7 @@
 
 #include <tutti/detail/base/linkage.hpp>
 #include <tutti/detail/core/descriptor.hpp>
-#include <tutti/nn/checkpoint/error.hpp>
+#include <tutti/nn/checkpoint/base/error.hpp>
 
 #include <cstddef>
 #include <filesystem>

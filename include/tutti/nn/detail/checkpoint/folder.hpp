@@ -3,8 +3,8 @@
 
 #include <tutti/detail/base/linkage.hpp>
 #include <tutti/extend/types.hpp>
-#include <tutti/nn/checkpoint/fingerprint.hpp>
-#include <tutti/nn/checkpoint/state.hpp>
+#include <tutti/nn/checkpoint/base/fingerprint.hpp>
+#include <tutti/nn/checkpoint/base/state.hpp>
 #include <tutti/nn/detail/checkpoint/format.hpp>
 #include <tutti/nn/detail/checkpoint/names.hpp>
 #include <tutti/nn/detail/checkpoint/views.hpp>

@@ -3,7 +3,7 @@
 
 #include <tutti/detail/base/integer_cast.hpp>
 #include <tutti/detail/core/standard_numbers.hpp>
-#include <tutti/nn/checkpoint/history_text.hpp>
+#include <tutti/nn/checkpoint/base/history_text.hpp>
 #include <tutti/nn/detail/checkpoint/folder.hpp>
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 
 #include <tutti/collective/broadcast.hpp>
 #include <tutti/detail/base/integer_cast.hpp>
-#include <tutti/nn/checkpoint/state.hpp>
+#include <tutti/nn/checkpoint/base/state.hpp>
 #include <tutti/topology/doubling.hpp>
 
 #include <array>

@@ -47,4 +47,11 @@ void widen(std::span<T const> from, std::span<float> to) {
   tutti::detail::run(to_wide<T>{}, from.size(), to.data(), from.data());
 }
 
+#ifdef TUTTI_SEPARATE_COMPILATION
+extern template void narrow(std::span<float const>, std::span<half>);
+extern template void narrow(std::span<float const>, std::span<bfloat16>);
+extern template void widen(std::span<half const>, std::span<float>);
+extern template void widen(std::span<bfloat16 const>, std::span<float>);
+#endif
+
 }  // namespace tutti::nn::detail::compression

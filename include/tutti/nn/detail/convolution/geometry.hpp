@@ -2,8 +2,8 @@
 #pragma once
 
 #include <tutti/extend/expects.hpp>
-#include <tutti/nn/base/convolution.hpp>
 #include <tutti/nn/base/shape.hpp>
+#include <tutti/nn/base/window.hpp>
 
 #include <cstddef>
 

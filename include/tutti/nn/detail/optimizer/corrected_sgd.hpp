@@ -4,7 +4,6 @@
 #include <tutti/extend/expects.hpp>
 #include <tutti/nn/detail/numbers/loops.hpp>
 #include <tutti/nn/extend/optimizer.hpp>
-#include <tutti/nn/optimizer/sgd.hpp>
 
 #include <cstddef>
 #include <span>
@@ -17,7 +16,7 @@ namespace tutti::inline v0_1_0::nn::detail::inline optimizer {
 /// and is never late. (Lin et al., "Deep gradient compression", ICLR 2018, in the authors' program)
 ///
 /// Law: on sums over ranks of velocities that follow the same momentum it makes the steps of `sgd`, up to rounding.
-template <class T, class Momentum = heavy_ball>
+template <class T, class Momentum>
 class corrected_sgd : public nn::optimizer<T> {
  public:
   /// @pre 0 <= momentum < 1, 0 <= decay

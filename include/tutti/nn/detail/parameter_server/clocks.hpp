@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/nn/parameter_server/consistency.hpp>
+#include <tutti/nn/parameter_server/base/consistency.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -1,67 +1,169 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/collective/concept.hpp>
+#include <tutti/collective/group_rendezvous.hpp>
+#include <tutti/collective/request.hpp>
+#include <tutti/collective/send_recv.hpp>
+#include <tutti/collective/when_any.hpp>
 #include <tutti/detail/core/owned.hpp>
+#include <tutti/extend/trace.hpp>
 #include <tutti/extend/types.hpp>
 #include <tutti/nn/detail/parameter_server/peer_channel.hpp>
-#include <tutti/nn/parameter_server/figures.hpp>
-#include <tutti/nn/parameter_server/roles.hpp>
+#include <tutti/nn/detail/parameter_server/peer_channel_trace.hpp>
+#include <tutti/nn/parameter_server/base/figures.hpp>
+#include <tutti/nn/parameter_server/base/roles.hpp>
 
+#include <cstddef>
+#include <optional>
 #include <span>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace tutti::inline v0_1_0::nn::parameter_server::detail {
 
-template <group Communicator>
-using channels_of = std::vector<tutti::detail::owned<peer_channel<Communicator>>>;
+template <class Communicator>
+struct pair_communicator;
+template <class Transport, rank_type N, class Trace>
+struct pair_communicator<communicator<Transport, N, Trace>> {
+  using type = communicator<Transport, dynamic, peer_channel_trace<Trace>>;
+};
 
+/// A channel of a world of this type.
 template <group Communicator>
-[[nodiscard]] tutti::detail::owned<peer_channel<Communicator>> channel_to(Communicator& world, roles const& roles,
-                                                                          rank_type peer) {
-  return tutti::detail::owned<peer_channel<Communicator>>(
-      new peer_channel<Communicator>(world, peer, roles.name(world.rank()), roles.name(peer)));
-}
+class typed_channel final : public peer_channel {
+ public:
+  using communicator_type = typename pair_communicator<Communicator>::type;
+
+  /// Collective over the two, in the same order everywhere.
+  /// @param peer a rank of the world, called `name`
+  typed_channel(Communicator& world, rank_type peer, std::string const& own_name, std::string name)
+      : peer_channel(world.rank(), peer, std::move(name)),
+        pair_(connect(world, peer, own_name)),
+        give_(*pair_),
+        take_(*pair_) {
+    take_.deadline(world.deadline());
+  }
+
+  [[nodiscard]] communicator_type& communicator() const noexcept { return *pair_; }
+  void patience(duration limit) noexcept override { take_.deadline(limit); }
+
+ private:
+  static tutti::detail::owned<communicator_type> connect(Communicator& world, rank_type peer,
+                                                         std::string const& own_name) {
+    bool const first = world.rank() < peer;
+    group_rendezvous meet(world, first ? std::vector{world.rank(), peer} : std::vector{peer, world.rank()},
+                          first ? 0U : 1U);
+    auto settings = world.settings();
+    settings.role = own_name + ", rank " + std::to_string(world.rank()) + " of the world,";
+    return tutti::detail::owned<communicator_type>(
+        new communicator_type(meet, settings, {world.trace(), world.rank(), peer}));
+  }
+  [[nodiscard]] rank_type other() const noexcept { return 1 - pair_->rank(); }
+
+  request start_send(std::span<float const> elements) override { return give_.start(elements, other()); }
+  request start_send(std::span<message const> elements) override { return give_.start(elements, other()); }
+  request start_send(std::span<report const> elements) override { return give_.start(elements, other()); }
+  request start_send(std::span<task const> elements) override { return give_.start(elements, other()); }
+  request start_send(std::span<figures const> elements) override { return give_.start(elements, other()); }
+  request start_receive(std::span<float> elements) override { return take_.start(elements, other()); }
+  request start_receive(std::span<message> elements) override { return take_.start(elements, other()); }
+  request start_receive(std::span<report> elements) override { return take_.start(elements, other()); }
+  request start_receive(std::span<task> elements) override { return take_.start(elements, other()); }
+  request start_receive(std::span<figures> elements) override { return take_.start(elements, other()); }
+
+  tutti::detail::owned<communicator_type> pair_;
+  tutti::send<communicator_type> give_;
+  tutti::recv<communicator_type> take_;
+};
+
+/// Channels of a world of this type.
+template <group Communicator>
+class typed_channels final : public channel_list {
+  using communicator_type = typename typed_channel<Communicator>::communicator_type;
+
+ public:
+  explicit typed_channels(Communicator& world) : world_(world.alias()) {}
+
+  /// Collective over this rank and its peer, in the same order everywhere.
+  void connect(roles const& roles, rank_type peer) {
+    auto* const made = new typed_channel<Communicator>(world_, peer, roles.name(world_.rank()), roles.name(peer));
+    add(tutti::detail::owned<peer_channel>(made));
+    pairs_.push_back(&made->communicator());
+  }
+
+  [[nodiscard]] rank_type rank() const noexcept override { return world_.rank(); }
+  [[nodiscard]] time_point now() const override { return world_.transport().now(); }
+  [[nodiscard]] duration deadline() const override { return world_.deadline(); }
+  void trace(event_kind kind, time_point when, std::string_view text) override {
+    record(world_.trace(), [&] { return event{.kind = kind, .time = when, .text = text}; });
+  }
+
+  void poll() override {
+    for (communicator_type* const one : pairs_) {
+      one->poll();
+    }
+  }
+  [[nodiscard]] std::size_t first_ended(std::span<request> requests, std::size_t first, duration limit) override {
+    if (!any_) {
+      any_.emplace(pairs_);
+    }
+    return (*any_)(requests, first, limit);
+  }
+  void watch(std::span<std::size_t const> channels) override {
+    std::vector<communicator_type*> watched;
+    for (std::size_t const i : channels) {
+      watched.push_back(pairs_[i]);
+    }
+    any_.emplace(watched);
+  }
+
+ private:
+  Communicator world_;
+  std::vector<communicator_type*> pairs_;
+  std::optional<when_any<communicator_type>> any_;
+};
 
 /// The channels between servers and workers that end at this rank.
 template <group Communicator>
-channels_of<Communicator> connect(Communicator& world, roles const& roles) {
-  channels_of<Communicator> channels;
+[[nodiscard]] tutti::detail::owned<channel_list> connect(Communicator& world, roles const& roles) {
+  tutti::detail::owned<typed_channels<Communicator>> channels(new typed_channels<Communicator>(world));
   for (rank_type k = 0; k != roles.servers(); ++k) {
     for (rank_type w = 0; w != roles.workers(); ++w) {
       rank_type const other = roles.rank_of_worker(w);
       if (world.rank() == k || world.rank() == other) {
-        rank_type const peer = world.rank() == k ? other : k;
-        channels.push_back(channel_to(world, roles, peer));
+        channels->connect(roles, world.rank() == k ? other : k);
       }
     }
   }
-  return channels;
+  return tutti::detail::owned<channel_list>(channels.release());
 }
 
 /// The channels between server 0, which gathers the figures of the others, and each of them, that end at this rank.
 template <group Communicator>
-channels_of<Communicator> connect_servers(Communicator& world, roles const& roles) {
-  channels_of<Communicator> channels;
+[[nodiscard]] tutti::detail::owned<channel_list> connect_servers(Communicator& world, roles const& roles) {
+  tutti::detail::owned<typed_channels<Communicator>> channels(new typed_channels<Communicator>(world));
   for (rank_type k = 1; k != roles.servers(); ++k) {
     if (world.rank() == 0 || world.rank() == k) {
-      channels.push_back(channel_to(world, roles, world.rank() == 0 ? k : 0));
+      channels->connect(roles, world.rank() == 0 ? k : 0);
     }
   }
-  return channels;
+  return tutti::detail::owned<channel_list>(channels.release());
 }
 
 /// Gives server 0 the figures of the others.
-template <group Communicator>
-std::vector<figures> gather(Communicator& world, roles const& roles, channels_of<Communicator> const& among_servers,
-                            figures const& own) {
+[[nodiscard]] inline std::vector<figures> gather(roles const& roles, channel_list const& among_servers,
+                                                 figures const& own) {
   std::vector<figures> all(roles.servers());
   all[0] = own;
-  if (world.rank() != 0) {
-    among_servers[0]->send(std::span<figures const>(&own, 1)).wait();
+  if (among_servers.rank() != 0) {
+    among_servers[0].send(std::span<figures const>(&own, 1)).wait();
     return {};
   }
   for (rank_type k = 1; k != roles.servers(); ++k) {
-    among_servers[k - 1]->receive(std::span(&all[k], 1)).wait();
+    among_servers[k - 1].receive(std::span(&all[k], 1)).wait();
   }
   return all;
 }

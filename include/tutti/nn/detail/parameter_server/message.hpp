@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/nn/detail/parameter_server/key_range.hpp>
-#include <tutti/nn/parameter_server/consistency.hpp>
+#include <tutti/nn/parameter_server/base/consistency.hpp>
 
 #include <cstdint>
 

@@ -2,13 +2,13 @@
 #pragma once
 
 #include <tutti/extend/time.hpp>
+#include <tutti/nn/base/metrics.hpp>
 #include <tutti/nn/detail/parameter_server/rates.hpp>
 #include <tutti/nn/detail/parameter_server/scheduler.hpp>
-#include <tutti/nn/detail/parameter_server/state_size.hpp>
+#include <tutti/nn/detail/parameter_server/work.hpp>
 #include <tutti/nn/detail/trainer/stopwatch.hpp>
-#include <tutti/nn/parameter_server/consistency.hpp>
+#include <tutti/nn/parameter_server/base/consistency.hpp>
 #include <tutti/nn/replica.hpp>
-#include <tutti/nn/report/metrics.hpp>
 #include <tutti/nn/trainer.hpp>
 
 #include <algorithm>

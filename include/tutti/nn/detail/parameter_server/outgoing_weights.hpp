@@ -14,7 +14,6 @@
 namespace tutti::inline v0_1_0::nn::parameter_server::detail {
 
 /// Weights on their way to one worker: a copy, since others may change them meanwhile.
-template <group Communicator>
 class outgoing_weights {
  public:
   /// @param shard the keys that may be sent
@@ -31,7 +30,7 @@ class outgoing_weights {
     std::erase_if(under_way_, [](packet const& one) { return !one.sending.valid(); });
     return std::span(copy_).subspan(keys.begin - first_, keys.size());
   }
-  void send(peer_channel<Communicator>& to, key_range keys) {
+  void send(peer_channel& to, key_range keys) {
     std::span<float const> const numbers(copy_);
     under_way_.push_back({keys, to.send(numbers.subspan(keys.begin - first_, keys.size()))});
   }

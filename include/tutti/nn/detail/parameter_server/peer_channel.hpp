@@ -1,67 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/collective/concept.hpp>
-#include <tutti/collective/group_rendezvous.hpp>
 #include <tutti/collective/request.hpp>
-#include <tutti/collective/send_recv.hpp>
 #include <tutti/detail/core/owned.hpp>
 #include <tutti/extend/error.hpp>
-#include <tutti/nn/detail/parameter_server/peer_channel_trace.hpp>
-#include <tutti/nn/parameter_server/figures.hpp>
+#include <tutti/extend/time.hpp>
+#include <tutti/extend/trace.hpp>
+#include <tutti/extend/types.hpp>
+#include <tutti/nn/detail/parameter_server/message.hpp>
+#include <tutti/nn/parameter_server/base/figures.hpp>
 
 #include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace tutti::inline v0_1_0::nn::parameter_server::detail {
 
-template <class Communicator>
-struct pair_communicator;
-template <class Transport, rank_type N, class Trace>
-struct pair_communicator<communicator<Transport, N, Trace>> {
-  using type = communicator<Transport, dynamic, peer_channel_trace<Trace>>;
-};
-
 /// One rank's end of what joins it to another: a communicator of the two. So a rank that is lost takes with it the
 /// channels that end at it, and no others. Counts what moves, and records it with the world's tracer.
-template <group Communicator>
+///
+/// A step sends a few messages, so the functions are virtual: servers and workers are compiled once for all
+/// communicators.
 class peer_channel {
  public:
-  using communicator_type = typename pair_communicator<Communicator>::type;
-
-  /// Collective over the two, in the same order everywhere.
   /// @param peer a rank of the world, called `name`
-  peer_channel(Communicator& world, rank_type peer, std::string const& own_name, std::string name)
-      : self_(world.rank()),
-        peer_(peer),
-        name_(std::move(name)),
-        pair_(connect(world, peer, own_name)),
-        give_(*pair_),
-        take_(*pair_) {
-    take_.deadline(world.deadline());
-  }
+  peer_channel(rank_type self, rank_type peer, std::string name) : self_(self), peer_(peer), name_(std::move(name)) {}
+  peer_channel(peer_channel const&) = delete;
+  peer_channel& operator=(peer_channel const&) = delete;
+  virtual ~peer_channel() = default;
 
-  [[nodiscard]] communicator_type& communicator() const noexcept { return *pair_; }
   [[nodiscard]] traffic const& moved() const noexcept { return moved_; }
-  /// What the peer is called, and its rank in the world.
+  /// The name of the peer, and its rank in the world.
   [[nodiscard]] std::string name() const { return name_ + " (rank " + std::to_string(peer_) + ")"; }
-  /// How long a message may be waited for.
-  void patience(duration limit) noexcept { take_.deadline(limit); }
+  /// Limits the time that a message may be waited for.
+  virtual void patience(duration limit) noexcept = 0;
 
   template <class T>
   [[nodiscard]] request send(std::span<T const> elements) {
     ++moved_.messages_sent;
     moved_.bytes_sent += elements.size_bytes();
-    return give_.start(elements, other());
+    return start_send(elements);
   }
   /// Counted when it is started.
   template <class T>
   [[nodiscard]] request receive(std::span<T> elements) {
     ++moved_.messages_received;
     moved_.bytes_received += elements.size_bytes();
-    return take_.start(elements, other());
+    return start_receive(elements);
   }
 
   /// An error of this channel, in the numbers of the world.
@@ -71,25 +59,64 @@ class peer_channel {
   }
 
  private:
-  static tutti::detail::owned<communicator_type> connect(Communicator& world, rank_type peer,
-                                                         std::string const& own_name) {
-    bool const first = world.rank() < peer;
-    group_rendezvous meet(world, first ? std::vector{world.rank(), peer} : std::vector{peer, world.rank()},
-                          first ? 0U : 1U);
-    auto settings = world.settings();
-    settings.role = own_name + ", rank " + std::to_string(world.rank()) + " of the world,";
-    return tutti::detail::owned<communicator_type>(
-        new communicator_type(meet, settings, {world.trace(), world.rank(), peer}));
-  }
-  [[nodiscard]] rank_type other() const noexcept { return 1 - pair_->rank(); }
+  [[nodiscard]] virtual request start_send(std::span<float const> elements) = 0;
+  [[nodiscard]] virtual request start_send(std::span<message const> elements) = 0;
+  [[nodiscard]] virtual request start_send(std::span<report const> elements) = 0;
+  [[nodiscard]] virtual request start_send(std::span<task const> elements) = 0;
+  [[nodiscard]] virtual request start_send(std::span<figures const> elements) = 0;
+  [[nodiscard]] virtual request start_receive(std::span<float> elements) = 0;
+  [[nodiscard]] virtual request start_receive(std::span<message> elements) = 0;
+  [[nodiscard]] virtual request start_receive(std::span<report> elements) = 0;
+  [[nodiscard]] virtual request start_receive(std::span<task> elements) = 0;
+  [[nodiscard]] virtual request start_receive(std::span<figures> elements) = 0;
 
   rank_type self_;
   rank_type peer_;
   std::string name_;
-  tutti::detail::owned<communicator_type> pair_;
-  tutti::send<communicator_type> give_;
-  tutti::recv<communicator_type> take_;
   traffic moved_;
+};
+
+/// The channels of one rank, and what it needs of its world beside them.
+class channel_list {
+ public:
+  channel_list() = default;
+  channel_list(channel_list const&) = delete;
+  channel_list& operator=(channel_list const&) = delete;
+  virtual ~channel_list() = default;
+
+  [[nodiscard]] std::size_t size() const noexcept { return channels_.size(); }
+  [[nodiscard]] peer_channel& operator[](std::size_t i) const noexcept { return *channels_[i]; }
+  /// The bytes and messages of all channels.
+  [[nodiscard]] traffic moved() const noexcept {
+    traffic sum;
+    for (auto const& one : channels_) {
+      sum += one->moved();
+    }
+    return sum;
+  }
+
+  /// The rank in the world.
+  [[nodiscard]] virtual rank_type rank() const noexcept = 0;
+  [[nodiscard]] virtual time_point now() const = 0;
+  /// The deadline of the world.
+  [[nodiscard]] virtual duration deadline() const = 0;
+  /// Records with the world's tracer.
+  virtual void trace(event_kind kind, time_point when, std::string_view text) = 0;
+
+  /// Advances what is under way on all channels.
+  virtual void poll() = 0;
+  /// Waits for the first request to end, as `when_any` does.
+  /// @returns its index, or the number of requests after the limit
+  [[nodiscard]] virtual std::size_t first_ended(std::span<request> requests, std::size_t first, duration limit) = 0;
+  /// Makes `first_ended` wait for these channels and no others; at first it waits for all.
+  /// @pre at least one
+  virtual void watch(std::span<std::size_t const> channels) = 0;
+
+ protected:
+  void add(tutti::detail::owned<peer_channel> one) { channels_.push_back(std::move(one)); }
+
+ private:
+  std::vector<tutti::detail::owned<peer_channel>> channels_;
 };
 
 }  // namespace tutti::nn::parameter_server::detail

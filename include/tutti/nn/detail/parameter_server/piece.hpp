@@ -7,8 +7,8 @@
 #include <tutti/nn/detail/parameter_server/message.hpp>
 #include <tutti/nn/detail/parameter_server/rates.hpp>
 #include <tutti/nn/optimizer/make_optimizer.hpp>
-#include <tutti/nn/parameter_server/figures.hpp>
-#include <tutti/nn/parameter_server/regulariser.hpp>
+#include <tutti/nn/parameter_server/base/figures.hpp>
+#include <tutti/nn/parameter_server/base/regulariser.hpp>
 
 #include <algorithm>
 #include <cstddef>

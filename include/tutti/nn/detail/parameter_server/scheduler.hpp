@@ -3,7 +3,7 @@
 
 #include <tutti/detail/base/linkage.hpp>
 #include <tutti/nn/detail/parameter_server/message.hpp>
-#include <tutti/nn/parameter_server/consistency.hpp>
+#include <tutti/nn/parameter_server/base/consistency.hpp>
 #include <tutti/nn/schedule/batch_plan.hpp>
 
 #include <cstddef>

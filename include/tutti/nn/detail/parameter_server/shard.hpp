@@ -8,9 +8,9 @@
 #include <tutti/nn/detail/parameter_server/message.hpp>
 #include <tutti/nn/detail/parameter_server/piece.hpp>
 #include <tutti/nn/detail/parameter_server/rates.hpp>
-#include <tutti/nn/parameter_server/consistency.hpp>
-#include <tutti/nn/parameter_server/figures.hpp>
-#include <tutti/nn/parameter_server/regulariser.hpp>
+#include <tutti/nn/parameter_server/base/consistency.hpp>
+#include <tutti/nn/parameter_server/base/figures.hpp>
+#include <tutti/nn/parameter_server/base/regulariser.hpp>
 #include <tutti/nn/schedule/batch_plan.hpp>
 
 #include <algorithm>

@@ -1,122 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/base/integer_cast.hpp>
+#include <tutti/detail/base/linkage.hpp>
+#include <tutti/detail/core/owned.hpp>
 #include <tutti/extend/time.hpp>
-#include <tutti/extend/trace.hpp>
-#include <tutti/nn/detail/parameter_server/clocks.hpp>
-#include <tutti/nn/detail/parameter_server/connections.hpp>
-#include <tutti/nn/detail/parameter_server/key_range.hpp>
 #include <tutti/nn/detail/parameter_server/layout.hpp>
-#include <tutti/nn/detail/parameter_server/message.hpp>
-#include <tutti/nn/detail/parameter_server/state_size.hpp>
-#include <tutti/nn/detail/parameter_server/worker.hpp>
-#include <tutti/nn/detail/trainer/stopwatch.hpp>
-#include <tutti/nn/parameter_server/consistency.hpp>
-#include <tutti/nn/parameter_server/roles.hpp>
+#include <tutti/nn/detail/parameter_server/peer_channel.hpp>
+#include <tutti/nn/parameter_server/base/consistency.hpp>
 #include <tutti/nn/replica.hpp>
-#include <tutti/nn/trainer.hpp>
 
-#include <algorithm>
-#include <array>
 #include <cstddef>
-#include <cstdint>
-#include <span>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 namespace tutti::inline v0_1_0::nn::parameter_server::detail {
 
-/// What a worker does, from its first task to its last.
-/// @param advanced is called with the worker's clock after each step
-template <group Communicator, class Pace, class Advanced>
-void work(Communicator& world, roles const& roles, layout const& layout, replica& model, consistency how, Pace& pace,
-          Advanced advanced) {
-  worker<Communicator> servers(world, connect(world, roles), layout, how,
-                               model.plan().steps_before(model.place().epoch));
-  report done;
-  duration busy{};
-  duration last{};
-  std::size_t epoch = SIZE_MAX;
-  auto const& transport = world.transport();
-  auto const tell = [&world](event_kind kind, time_point now, std::string_view what) {
-    record(world.trace(), [&] { return event{.kind = kind, .time = now, .text = what}; });
-  };
-  servers.ask(done);
-  for (task next = servers.answer();;) {
-    done = {};
-    switch (next.what) {
-      case task_kind::load_data:
-        servers.pull(model.parameters(), std::array{key_range{0, layout.keys()}});
-        servers.ask(done);
-        next = servers.answer();
-        continue;
-      case task_kind::iterate: {
-        time_point const before = transport.now();
-        tell(event_kind::enter, before, "gradient");
-        pace(roles.worker(world.rank()), last);
-        time_point const begin = transport.now();
-        model.set_rank(next.part, next.parts);
-        auto const place = model.plan().place(tutti::detail::integer_cast<std::size_t>(next.clock));
-        if (std::exchange(epoch, place.epoch) != place.epoch) {
-          model.start(place.epoch);
-        }
-        std::size_t const batch = model.batch_size(place.batch);
-        std::size_t const samples = model.shard_size(place.batch);
-        servers.begin(model.message(), samples, batch);
-        auto const message = model.gradient(place.batch, servers);
-        time_point const end = transport.now();
-        tell(event_kind::leave, end, "gradient");
-        last = end - begin;
-        busy += end - before;
-        done = {.iterated = 1, .clock = next.clock, .samples = samples, .batch = batch};
-        done.loss = message[layout.keys()];
-        done.correct = message[layout.keys() + 1];
-        servers.ask(done);
-        servers.finish(model.parameters());
-        advanced(servers.clock());
-        next = servers.answer();
-        continue;
-      }
-      case task_kind::hold:
-        servers.ask(done);
-        next = servers.answer();
-        continue;
-      case task_kind::rest: {
-        std::vector<float> held(state_size(model));
-        auto const weights = std::span(held).first(layout.keys());
-        auto const memory = std::span(held).subspan(layout.keys(), model.optimizer_state().size());
-        servers.pull(weights, std::array{key_range{0, layout.keys()}});
-        if (!memory.empty()) {
-          servers.pull_memory(memory);
-        }
-        std::ranges::copy(model.statistics(), held.end() - static_cast<std::ptrdiff_t>(model.statistics().size()));
-        servers.hand_over(held);
-        servers.ask(done);
-        next = servers.answer();
-        continue;
-      }
-      case task_kind::test: {
-        if (next.last != 0) {  // what others have pushed until they left
-          servers.pull(model.parameters(), std::array{key_range{0, layout.keys()}}, clocks::gone);
-        }
-        time_point const begin = transport.now();
-        tell(event_kind::enter, begin, "test");
-        auto const score = model.test(0, 1);
-        time_point const end = transport.now();
-        tell(event_kind::leave, end, "test");
-        busy += end - begin;
-        done = {.tested = 1, .epoch = next.epoch, .loss = score.loss, .correct = score.correct};
-        servers.ask(done);
-        next = servers.answer();
-        continue;
-      }
-      case task_kind::stop:
-        servers.leave(nn::detail::seconds(busy));
-        return;
-    }
-  }
+/// The number of values that a worker hands over for a checkpoint: weights, what optimizers remember, and statistics.
+[[nodiscard]] inline std::size_t state_size(replica& model) {
+  return model.parameters().size() + model.optimizer_state().size() + model.statistics().size();
 }
 
+/// Is told what a worker does.
+class worker_observer {
+ public:
+  worker_observer() = default;
+  worker_observer(worker_observer const&) = delete;
+  worker_observer& operator=(worker_observer const&) = delete;
+  virtual ~worker_observer() = default;
+
+  /// The worker is about to compute a gradient; the last one took it so long. May sleep.
+  virtual void begin_gradient(duration last) = 0;
+  /// The worker has made a step, and has this clock.
+  virtual void advanced(clock_value clock) = 0;
+};
+
+/// Does the work of one worker, from its first task to its last.
+TUTTI_DECL void work(tutti::detail::owned<channel_list> to_servers, layout const& layout, replica& model,
+                     consistency how, worker_observer& told);
+
 }  // namespace tutti::nn::parameter_server::detail
+
+#ifndef TUTTI_SEPARATE_COMPILATION
+#include <tutti/nn/detail/parameter_server/work.ipp>
+#endif

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <tutti/extend/types.hpp>
+#include <tutti/nn/base/metrics.hpp>
 #include <tutti/nn/loss/score.hpp>
-#include <tutti/nn/report/metrics.hpp>
 
 #include <algorithm>
 #include <cstddef>

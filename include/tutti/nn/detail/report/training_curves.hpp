@@ -2,8 +2,8 @@
 #pragma once
 
 #include <tutti/detail/base/linkage.hpp>
+#include <tutti/nn/base/metrics.hpp>
 #include <tutti/nn/detail/report/plot_panel.hpp>
-#include <tutti/nn/report/metrics.hpp>
 
 #include <cstddef>
 #include <vector>

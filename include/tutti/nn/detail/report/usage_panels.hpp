@@ -2,13 +2,17 @@
 #pragma once
 
 #include <tutti/detail/base/linkage.hpp>
+#include <tutti/nn/base/metrics.hpp>
+#include <tutti/nn/base/usage.hpp>
 #include <tutti/nn/detail/report/plot_panel.hpp>
-#include <tutti/nn/report/metrics.hpp>
-#include <tutti/nn/report/usage.hpp>
 
+#include <cstddef>
 #include <vector>
 
 namespace tutti::inline v0_1_0::nn::detail::inline report {
+
+/// The most rows: one for each rank or, of more ranks, one for each kind.
+inline constexpr std::size_t most_usage_rows = 8;
 
 /// A row for each rank: what it did, in shares of the time, and beside it what it sent and received. Of more ranks than
 /// there are rows, the mean of those of a role, which is a name less its number.

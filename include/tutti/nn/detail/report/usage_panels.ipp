@@ -4,7 +4,6 @@
 #include <tutti/detail/base/number_text.hpp>
 #include <tutti/nn/detail/report/training_curves.hpp>
 #include <tutti/nn/detail/report/usage_panels.hpp>
-#include <tutti/nn/report/svg.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -3,7 +3,7 @@
 
 #include <tutti/detail/base/integer_cast.hpp>
 #include <tutti/extend/types.hpp>
-#include <tutti/nn/strategy/averaging/neighbours.hpp>
+#include <tutti/nn/base/neighbours.hpp>
 
 #include <bit>
 #include <cstddef>

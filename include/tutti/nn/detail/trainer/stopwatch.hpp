@@ -2,10 +2,10 @@
 #pragma once
 
 #include <tutti/extend/time.hpp>
+#include <tutti/nn/base/metrics.hpp>
 #include <tutti/nn/detail/report/epoch_message.hpp>
 #include <tutti/nn/extend/strategy.hpp>
 #include <tutti/nn/loss/score.hpp>
-#include <tutti/nn/report/metrics.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -5,7 +5,7 @@
 #include <tutti/extend/binned.hpp>
 #include <tutti/extend/types.hpp>
 #include <tutti/nn/data/image_source.hpp>
-#include <tutti/nn/detail/data/batch_loader.hpp>
+#include <tutti/nn/detail/batches/batch_loader.hpp>
 #include <tutti/nn/extend/learner.hpp>
 #include <tutti/nn/loss/score.hpp>
 

@@ -85,3 +85,9 @@ class gathered {
 };
 
 }  // namespace tutti::nn
+
+#ifdef TUTTI_SEPARATE_COMPILATION
+namespace tutti::inline v0_1_0 {
+extern template struct detail::payload::by<max<std::uint64_t>>;
+}  // namespace tutti
+#endif

@@ -222,3 +222,9 @@ class fixed_point : public summing_strategy {
 };
 
 }  // namespace tutti::nn
+
+#ifdef TUTTI_SEPARATE_COMPILATION
+namespace tutti::inline v0_1_0 {
+extern template struct detail::payload::by<fixed_point_sum>;
+}  // namespace tutti
+#endif

@@ -93,3 +93,9 @@ class reproducible : public summing_strategy {
 };
 
 }  // namespace tutti::nn
+
+#ifdef TUTTI_SEPARATE_COMPILATION
+namespace tutti::inline v0_1_0 {
+extern template struct detail::payload::by<reproducible_sum<binned, float>>;
+}  // namespace tutti
+#endif

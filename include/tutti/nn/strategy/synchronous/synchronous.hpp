@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/bfloat16.hpp>
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/request.hpp>
 #include <tutti/extend/expects.hpp>
+#include <tutti/half.hpp>
 #include <tutti/nn/detail/compression/conversion.hpp>
 #include <tutti/nn/detail/strategy/group_operations.hpp>
 #include <tutti/nn/extend/strategy.hpp>
 #include <tutti/progress_thread.hpp>
+#include <tutti/reduction/accumulate_in.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 
 #include <algorithm>
@@ -191,3 +194,12 @@ class synchronous : public summing_strategy {
 };
 
 }  // namespace tutti::nn
+
+#ifdef TUTTI_SEPARATE_COMPILATION
+namespace tutti::inline v0_1_0 {
+extern template struct detail::payload::by<sum<half>>;
+extern template struct detail::payload::by<sum<bfloat16>>;
+extern template struct detail::payload::by<accumulate_in<float, sum<half>>>;
+extern template struct detail::payload::by<accumulate_in<float, sum<bfloat16>>>;
+}  // namespace tutti
+#endif

@@ -4,11 +4,11 @@
 #include <tutti/extend/expects.hpp>
 #include <tutti/nn/base/gradient_listener.hpp>
 #include <tutti/nn/base/settings.hpp>
+#include <tutti/nn/cuda/base/device_message.hpp>
+#include <tutti/nn/cuda/base/device_model.hpp>
 #include <tutti/nn/cuda/detail/device/arrivals.hpp>
 #include <tutti/nn/cuda/detail/device/blocks.hpp>
 #include <tutti/nn/cuda/detail/device/loss_scale.hpp>
-#include <tutti/nn/cuda/device_message.hpp>
-#include <tutti/nn/cuda/device_model.hpp>
 #include <tutti/nn/data/image_source.hpp>
 #include <tutti/nn/detail/layer/sequence.hpp>
 #include <tutti/nn/gradient_sizes.hpp>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/nn/cuda/base/device_message.hpp>
+#include <tutti/nn/cuda/base/device_model.hpp>
 #include <tutti/nn/cuda/detail/device/compute.hpp>
-#include <tutti/nn/cuda/device_message.hpp>
-#include <tutti/nn/cuda/device_model.hpp>
 #include <tutti/nn/extend/learner.hpp>
 #include <tutti/nn/layer_products.hpp>
 

@@ -4,8 +4,8 @@
 #include <tutti/detail/base/linkage.hpp>
 #include <tutti/detail/base/number_text.hpp>
 #include <tutti/nn/base/augmentation.hpp>
+#include <tutti/nn/base/dataset.hpp>
 #include <tutti/nn/base/settings.hpp>
-#include <tutti/nn/data/dataset.hpp>
 
 #include <concepts>
 #include <limits>
@@ -58,5 +58,5 @@ class fingerprint {
 }  // namespace tutti::nn
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/nn/checkpoint/fingerprint.ipp>
+#include <tutti/nn/checkpoint/base/fingerprint.ipp>
 #endif

@@ -3,14 +3,14 @@
 
 #include <tutti/extend/expects.hpp>
 #include <tutti/nn/base/random.hpp>
-#include <tutti/nn/detail/data/own_batches.hpp>
-#include <tutti/nn/detail/data/partition.hpp>
+#include <tutti/nn/detail/batches/own_batches.hpp>
+#include <tutti/nn/detail/batches/partition.hpp>
 
 #include <algorithm>
 #include <iterator>
 #include <utility>
 
-namespace tutti::inline v0_1_0::nn::detail::inline data {
+namespace tutti::inline v0_1_0::nn::detail::inline batches {
 
 TUTTI_DECL own_batches::own_batches(std::span<std::uint8_t const> labels, settings const& settings, rank_type rank,
                                     rank_type size)
@@ -81,4 +81,4 @@ TUTTI_DECL std::size_t own_batches::before(std::size_t b, rank_type rank) const 
   return sum;
 }
 
-}  // namespace tutti::nn::detail::data
+}  // namespace tutti::nn::detail::batches

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/nn/report/usage.hpp>
+#include <tutti/nn/base/usage.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/extend/expects.hpp>
-#include <tutti/nn/checkpoint/state.hpp>
+#include <tutti/nn/checkpoint/base/state.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/nn/detail/data/batch_loader.hpp>
+#include <tutti/nn/detail/batches/batch_loader.hpp>
 
 #include <utility>
 
-namespace tutti::inline v0_1_0::nn::detail::inline data {
+namespace tutti::inline v0_1_0::nn::detail::inline batches {
 
 TUTTI_DECL background_filler::background_filler(image_source from, std::size_t rows)
     : from_(std::move(from)), room_(rows, from_.set().features()), thread_([this] { serve(); }) {}
@@ -90,4 +90,4 @@ TUTTI_DECL void batch_loader::settle() noexcept {
   }
 }
 
-}  // namespace tutti::nn::detail::data
+}  // namespace tutti::nn::detail::batches

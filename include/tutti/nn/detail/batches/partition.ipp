@@ -3,7 +3,7 @@
 
 #include <tutti/extend/expects.hpp>
 #include <tutti/nn/base/random.hpp>
-#include <tutti/nn/detail/data/partition.hpp>
+#include <tutti/nn/detail/batches/partition.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-namespace tutti::inline v0_1_0::nn::detail::inline data {
+namespace tutti::inline v0_1_0::nn::detail::inline batches {
 
 TUTTI_DECL std::vector<std::vector<std::uint32_t>> partition(std::span<std::uint8_t const> labels, ownership how,
                                                              rank_type ranks, std::uint64_t seed) {
@@ -42,4 +42,4 @@ TUTTI_DECL std::vector<std::vector<std::uint32_t>> partition(std::span<std::uint
   return result;
 }
 
-}  // namespace tutti::nn::detail::data
+}  // namespace tutti::nn::detail::batches

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/detail/base/linkage.hpp>
-#include <tutti/nn/report/metrics.hpp>
+#include <tutti/nn/base/metrics.hpp>
 
 #include <cstdint>
 #include <string>
@@ -25,5 +25,5 @@ namespace tutti::inline v0_1_0::nn {
 }  // namespace tutti::nn
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/nn/checkpoint/history_text.ipp>
+#include <tutti/nn/checkpoint/base/history_text.ipp>
 #endif

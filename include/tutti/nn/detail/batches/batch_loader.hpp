@@ -13,7 +13,7 @@
 #include <thread>
 #include <utility>
 
-namespace tutti::inline v0_1_0::nn::detail::inline data {
+namespace tutti::inline v0_1_0::nn::detail::inline batches {
 
 /// What images, of which epoch.
 struct image_choice {
@@ -91,8 +91,8 @@ class batch_loader {
   std::unique_ptr<background_filler> ahead_;
 };
 
-}  // namespace tutti::nn::detail::data
+}  // namespace tutti::nn::detail::batches
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/nn/detail/data/batch_loader.ipp>
+#include <tutti/nn/detail/batches/batch_loader.ipp>
 #endif

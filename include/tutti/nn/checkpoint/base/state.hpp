@@ -69,5 +69,5 @@ inline void restore(training_state const& from, replica& to) {
 }  // namespace tutti::nn
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/nn/checkpoint/state.ipp>
+#include <tutti/nn/checkpoint/base/state.ipp>
 #endif

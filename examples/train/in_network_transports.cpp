@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run.hpp"
 #include <tutti/in_network/fpga_nic.hpp>
+#include <tutti/in_network/udp_multicast.hpp>
 #include <tutti/transport/tcp.hpp>
 
 outcomes train_over_fpga_nic(job const& work) {
@@ -8,4 +9,9 @@ outcomes train_over_fpga_nic(job const& work) {
   tutti::world_options<transport> how;
   how.transport.network.device = work.options.device;
   return work.launched ? train_in_launched_world<transport>(work, how) : train_over<transport>(work, how);
+}
+
+outcomes train_over_udp_multicast(job const& work) {
+  using transport = tutti::udp_multicast<tutti::tcp>;
+  return work.launched ? train_in_launched_world<transport>(work) : train_over<transport>(work);
 }

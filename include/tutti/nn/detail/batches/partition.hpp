@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-namespace tutti::inline v0_1_0::nn::detail::inline data {
+namespace tutti::inline v0_1_0::nn::detail::inline batches {
 
 /// Which samples each rank has for good; every sample belongs to one rank. A function of its arguments, the same on
 /// every platform.
@@ -23,8 +23,8 @@ namespace tutti::inline v0_1_0::nn::detail::inline data {
                                                                            ownership how, rank_type ranks,
                                                                            std::uint64_t seed);
 
-}  // namespace tutti::nn::detail::data
+}  // namespace tutti::nn::detail::batches
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/nn/detail/data/partition.ipp>
+#include <tutti/nn/detail/batches/partition.ipp>
 #endif

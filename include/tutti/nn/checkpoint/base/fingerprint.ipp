@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/detail/base/message.hpp>
-#include <tutti/nn/checkpoint/fingerprint.hpp>
+#include <tutti/nn/checkpoint/base/fingerprint.hpp>
 
 #include <zlib.h>
 

@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-namespace tutti::inline v0_1_0::nn::detail::inline data {
+namespace tutti::inline v0_1_0::nn::detail::inline batches {
 
 /// A rank's part of each batch of an epoch: dealt out anew by a `sampler`, or from images that are its own for good.
 ///
@@ -63,8 +63,8 @@ class own_batches {
   std::vector<std::uint32_t> order_;   // and their order in this epoch
 };
 
-}  // namespace tutti::nn::detail::data
+}  // namespace tutti::nn::detail::batches
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/nn/detail/data/own_batches.ipp>
+#include <tutti/nn/detail/batches/own_batches.ipp>
 #endif

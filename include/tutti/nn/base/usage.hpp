@@ -50,5 +50,5 @@ TUTTI_DECL void align(std::vector<usage>& ranks);
 }  // namespace tutti::nn
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/nn/report/usage.ipp>
+#include <tutti/nn/base/usage.ipp>
 #endif

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/extend/packing.hpp>
-#include <tutti/nn/checkpoint/history_text.hpp>
+#include <tutti/nn/checkpoint/base/history_text.hpp>
 
 #include <bit>
 #include <cstddef>

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/automatic.hpp>
+#include <tutti/topology/selection.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <utility>
+
+/// The topology that the options name: `automatic`, or one schedule for all vectors. One type for both, so that each
+/// strategy is compiled once for a transport.
+class named_topology : public tutti::selection {
+ public:
+  /// One type that is any of the schedules.
+  using schedule = tutti::selection;
+
+  explicit named_topology(tutti::automatic picks) : picks_(std::move(picks)) {}
+  explicit named_topology(tutti::selection fixed) noexcept : selection(fixed) {}
+
+  /// `automatic`, or null for one schedule.
+  [[nodiscard]] tutti::automatic const* picks() const noexcept { return picks_ ? &*picks_ : nullptr; }
+  /// The topology to run where no transport can do what a helper is asked for.
+  [[nodiscard]] named_topology without_helpers() const {
+    return picks_ ? *this : named_topology(selection::without_helpers());
+  }
+  /// The schedule, and the segments, for an operation of this many bytes; alike on all ranks.
+  template <class Op>
+  [[nodiscard]] tutti::choice<tutti::selection> choose(Op op, std::size_t bytes, tutti::demands needs = {}) const {
+    return picks_ ? picks_->choose(op, bytes, needs) : tutti::choice<tutti::selection>{*this, 0};
+  }
+
+ private:
+  std::optional<tutti::automatic> picks_;
+};

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/base/integer_cast.hpp>
+#include <tutti/extend/time.hpp>
+#include <tutti/extend/trace.hpp>
+#include <tutti/nn/detail/parameter_server/clocks.hpp>
+#include <tutti/nn/detail/parameter_server/key_range.hpp>
+#include <tutti/nn/detail/parameter_server/message.hpp>
+#include <tutti/nn/detail/parameter_server/work.hpp>
+#include <tutti/nn/detail/parameter_server/worker.hpp>
+#include <tutti/nn/detail/trainer/stopwatch.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace tutti::inline v0_1_0::nn::parameter_server::detail {
+
+TUTTI_DECL void work(tutti::detail::owned<channel_list> to_servers, layout const& layout, replica& model,
+                     consistency how, worker_observer& told) {
+  channel_list& channels = *to_servers;
+  worker servers(std::move(to_servers), layout, how, model.plan().steps_before(model.place().epoch));
+  report done;
+  duration busy{};
+  duration last{};
+  std::size_t epoch = SIZE_MAX;
+  servers.ask(done);
+  for (task next = servers.answer();;) {
+    done = {};
+    switch (next.what) {
+      case task_kind::load_data:
+        servers.pull(model.parameters(), std::array{key_range{0, layout.keys()}});
+        servers.ask(done);
+        next = servers.answer();
+        continue;
+      case task_kind::iterate: {
+        time_point const before = channels.now();
+        channels.trace(event_kind::enter, before, "gradient");
+        told.begin_gradient(last);
+        time_point const begin = channels.now();
+        model.set_rank(next.part, next.parts);
+        auto const place = model.plan().place(tutti::detail::integer_cast<std::size_t>(next.clock));
+        if (std::exchange(epoch, place.epoch) != place.epoch) {
+          model.start(place.epoch);
+        }
+        std::size_t const batch = model.batch_size(place.batch);
+        std::size_t const samples = model.shard_size(place.batch);
+        servers.begin(model.message(), samples, batch);
+        auto const message = model.gradient(place.batch, servers);
+        time_point const end = channels.now();
+        channels.trace(event_kind::leave, end, "gradient");
+        last = end - begin;
+        busy += end - before;
+        done = {.iterated = 1, .clock = next.clock, .samples = samples, .batch = batch};
+        done.loss = message[layout.keys()];
+        done.correct = message[layout.keys() + 1];
+        servers.ask(done);
+        servers.finish(model.parameters());
+        told.advanced(servers.clock());
+        next = servers.answer();
+        continue;
+      }
+      case task_kind::hold:
+        servers.ask(done);
+        next = servers.answer();
+        continue;
+      case task_kind::rest: {
+        std::vector<float> held(state_size(model));
+        auto const weights = std::span(held).first(layout.keys());
+        auto const memory = std::span(held).subspan(layout.keys(), model.optimizer_state().size());
+        servers.pull(weights, std::array{key_range{0, layout.keys()}});
+        if (!memory.empty()) {
+          servers.pull_memory(memory);
+        }
+        std::ranges::copy(model.statistics(), held.end() - static_cast<std::ptrdiff_t>(model.statistics().size()));
+        servers.hand_over(held);
+        servers.ask(done);
+        next = servers.answer();
+        continue;
+      }
+      case task_kind::test: {
+        if (next.last != 0) {  // what others have pushed until they left
+          servers.pull(model.parameters(), std::array{key_range{0, layout.keys()}}, clocks::gone);
+        }
+        time_point const begin = channels.now();
+        channels.trace(event_kind::enter, begin, "test");
+        auto const score = model.test(0, 1);
+        time_point const end = channels.now();
+        channels.trace(event_kind::leave, end, "test");
+        busy += end - begin;
+        done = {.tested = 1, .epoch = next.epoch, .loss = score.loss, .correct = score.correct};
+        servers.ask(done);
+        next = servers.answer();
+        continue;
+      }
+      case task_kind::stop:
+        servers.leave(nn::detail::seconds(busy));
+        return;
+    }
+  }
+}
+
+}  // namespace tutti::nn::parameter_server::detail

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/extend/expects.hpp>
+#include <tutti/nn/base/gradient_listener.hpp>
+#include <tutti/nn/detail/numbers/accumulator.hpp>
+#include <tutti/nn/extend/learner.hpp>
+#include <tutti/nn/loss/score.hpp>
+#include <tutti/nn/loss/softmax_cross_entropy.hpp>
+#include <tutti/nn/model.hpp>
+#include <tutti/nn/optimizer/make_optimizer.hpp>
+#include <tutti/nn/replica.hpp>
+#include <tutti/reduction/reproducible_sum.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace tutti::inline v0_1_0::nn::detail {
+
+/// A learner on the host: a model, and the optimizer that follows its gradients.
+class host_learner final : public learner {
+ public:
+  /// @pre the model was made with two attached numbers, loss and number of correct answers
+  host_learner(model<float> m, settings const& settings);
+
+  [[nodiscard]] std::size_t inputs() const override { return model_.inputs(); }
+  [[nodiscard]] std::size_t outputs() const override { return model_.outputs(); }
+  [[nodiscard]] std::vector<parameter_range> ranges() const override { return model_.ranges(); }
+  [[nodiscard]] std::vector<double> products() const override { return model_.products(); }
+  [[nodiscard]] std::span<float> parameters() noexcept override { return model_.parameters(); }
+  [[nodiscard]] std::span<float const> parameters() const noexcept override { return model_.parameters(); }
+  [[nodiscard]] std::span<float> message() noexcept override { return model_.message(); }
+  [[nodiscard]] score<float> attached() noexcept override { return {model_.attached()[0], model_.attached()[1]}; }
+  [[nodiscard]] std::span<float> statistics() noexcept override { return model_.statistics(); }
+  [[nodiscard]] std::span<float> optimizer_state() override { return optimizer_->state(); }
+  [[nodiscard]] std::span<binned const> sums() const noexcept override { return sums_; }
+
+  void reserve(std::size_t rows) override { model_.reserve(rows); }
+  void initialise(std::uint64_t seed) override { model_.initialise(seed); }
+  void expect_pieces() override;
+
+  void begin() noexcept override;
+  void gradient(image_batch const& images, pass<float> const& how, float scale, bool last,
+                gradient_listener& listener) override;
+  void nothing(gradient_listener& listener) override;
+  void multiply(float factor) noexcept override;
+  void update(float rate) override { optimizer_->step(model_.parameters(), model_.gradients(), rate); }
+  [[nodiscard]] score<float> test(image_batch const& images) override;
+
+ private:
+  /// Keeps the message of a piece that is not the last.
+  void keep();
+  /// Adds what was kept to the last piece's message, in a part of it that begins with its number `first`; or that part
+  /// to what was kept.
+  void complete(std::span<float> part, std::size_t first);
+
+  [[nodiscard]] matrix_view<float const> rows_of(image_batch const& images) const {
+    return view<float const>(images.numbers.data(), images.labels.size(), model_.inputs());
+  }
+
+  model<float> model_;
+  std::unique_ptr<nn::optimizer<float>> optimizer_;
+  bool reproducible_;
+  accumulator pieces_{0};
+  std::vector<binned> sums_;
+};
+
+TUTTI_DECL host_learner::host_learner(model<float> m, settings const& settings)
+    : model_(std::move(m)),
+      optimizer_(make_optimizer(settings, model_.ranges())),
+      reproducible_(settings.reproducible),
+      sums_(reproducible_ ? model_.message().size() : 0) {
+  constexpr std::size_t attached = 2;
+  expects(model_.attached().size() == attached, "replica: the model must be made with ", attached,
+          " attached numbers, not ", model_.attached().size(), "; pass replica::attached to its constructor");
+}
+
+TUTTI_DECL void host_learner::expect_pieces() {
+  if (!reproducible_) {
+    pieces_ = accumulator(model_.message().size());
+  }
+}
+
+TUTTI_DECL void host_learner::begin() noexcept {
+  pieces_.clear();
+  std::ranges::fill(sums_, binned{});
+}
+
+TUTTI_DECL void host_learner::gradient(image_batch const& images, pass<float> const& how, float scale, bool last,
+                                       gradient_listener& listener) {
+  auto const x = rows_of(images);
+  auto const predictions = model_.forward(x, how);
+  auto const sum = softmax_cross_entropy::differentiate<float>(predictions, images.labels, scale, model_.derivatives());
+  model_.attached()[0] = sum.loss * scale;
+  model_.attached()[1] = sum.correct * scale;
+  if (!last) {
+    model_.backward(x);
+    keep();
+    return;
+  }
+  /// Makes the final part of the last piece's message final of the batch's, and passes it on.
+  struct last_piece {
+    void completed(float const* gradient) {
+      auto const first = static_cast<std::size_t>(gradient - message.data());
+      owner.complete(message.subspan(first, end - first), first);
+      end = first;
+      listener.completed(first);
+    }
+
+    host_learner& owner;
+    std::span<float> message;
+    std::size_t end;  // final from here on
+    gradient_listener& listener;
+  } piece{*this, model_.message(), model_.message().size(), listener};
+  model_.backward(x, completion<float>(piece));
+}
+
+TUTTI_DECL void host_learner::nothing(gradient_listener& listener) {
+  std::ranges::fill(model_.message(), 0.0F);
+  listener.completed(0);
+}
+
+TUTTI_DECL void host_learner::keep() {
+  if (reproducible_) {
+    tutti::detail::deposit(std::span<float const>(model_.message()), sums_);
+  } else {
+    pieces_.add(model_.message());
+  }
+}
+
+TUTTI_DECL void host_learner::complete(std::span<float> part, std::size_t first) {
+  if (reproducible_) {
+    tutti::detail::deposit(part, std::span(sums_).subspan(first, part.size()));
+  } else {
+    pieces_.add_to(part, first);
+  }
+}
+
+TUTTI_DECL void host_learner::multiply(float factor) noexcept {
+  std::ranges::for_each(model_.message(), [factor](float& number) { number *= factor; });
+}
+
+TUTTI_DECL score<float> host_learner::test(image_batch const& images) {
+  return softmax_cross_entropy::measure<float>(model_.forward(rows_of(images)), images.labels);
+}
+
+}  // namespace tutti::nn::detail
+
+namespace tutti::inline v0_1_0::nn {
+
+TUTTI_DECL std::unique_ptr<learner> make_learner(model<float> model, settings const& settings) {
+  return std::make_unique<detail::host_learner>(std::move(model), settings);
+}
+
+}  // namespace tutti::nn
