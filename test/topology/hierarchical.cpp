@@ -239,8 +239,8 @@ class counted_hosts : public tutti::detail::consecutive {
   rank_type group(rank_type n, rank_type r) const { return ++questions, consecutive::group(n, r); }
   rank_type size(rank_type n, rank_type k) const { return ++questions, consecutive::size(n, k); }
   template <class F>
-  void each_size(rank_type n, F f) const {
-    consecutive::each_size(n, [&](rank_type size) { ++questions, f(size); });
+  void for_each_size(rank_type n, F f) const {
+    consecutive::for_each_size(n, [&](rank_type size) { ++questions, f(size); });
   }
 };
 static_assert(tutti::detail::grouping<counted_hosts> && tutti::detail::grouping<tutti::detail::by_host>);
