@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
 //
-// Reductions whose accumulators are not their elements, or look like them but are not.
+// Reductions whose accumulators are not elements, although they may have the type of elements.
 #include <laws/reduction.hpp>
 #include <tutti/detail/reduction/block_fold.hpp>
 #include <tutti/detail/reduction/fold.hpp>
@@ -13,7 +13,7 @@
 
 namespace {
 
-/// A sum of floats in fixed point: wider than the element, associative though floats are not.
+/// A sum of floats in fixed point: its accumulator is wider than the element, and it is associative.
 struct fixed_sum {
   using value_type = float;
   using accumulator_type = std::int64_t;
@@ -33,25 +33,25 @@ struct fixed_sum {
 struct compensated_sum {
   struct pair {
     double sum;
-    double lost;
+    double error;
   };
   using value_type = double;
   using accumulator_type = pair;
   static constexpr std::string_view name = "compensated_sum";
   static constexpr bool commutative = true;
-  static constexpr bool associative = true;  // for the samples below, where nothing is lost
+  static constexpr bool associative = true;  // true for the samples below, whose sums are exact
 
   [[nodiscard]] constexpr pair identity() const { return {0, 0}; }
   [[nodiscard]] constexpr pair lift(double x) const { return {x, 0}; }
   [[nodiscard]] constexpr pair combine(pair a, pair b) const {
     double const s = a.sum + b.sum;
     double const from_b = s - a.sum;
-    return {s, a.lost + b.lost + ((a.sum - (s - from_b)) + (b.sum - from_b))};
+    return {s, a.error + b.error + ((a.sum - (s - from_b)) + (b.sum - from_b))};
   }
-  [[nodiscard]] constexpr double lower(pair a, tutti::rank_type) const { return a.sum + a.lost; }
+  [[nodiscard]] constexpr double lower(pair a, tutti::rank_type) const { return a.sum + a.error; }
 };
 
-/// An accumulator smaller than the element: how many are positive.
+/// The number of positive elements: its accumulator is smaller than the element.
 struct count_positive {
   using value_type = std::int32_t;
   using accumulator_type = std::uint8_t;
@@ -67,9 +67,9 @@ struct count_positive {
   [[nodiscard]] constexpr std::int32_t lower(std::uint8_t a, tutti::rank_type) const { return a; }
 };
 
-/// An accumulator of the element's type that is no element: it is off by seven. One lift or lower too
-/// many or too few shows, and so does a wrong number of ranks or a wrong side.
-struct shifted {
+/// A reduction whose accumulator is an element plus seven. It reveals a superfluous or missing lift or lower, a wrong
+/// number of ranks and a wrong side.
+struct offset_by_seven {
   using value_type = std::uint32_t;
   using accumulator_type = std::uint32_t;
   static constexpr std::string_view name = "shifted";
@@ -84,13 +84,13 @@ struct shifted {
   [[nodiscard]] constexpr std::uint32_t lower(std::uint32_t a, tutti::rank_type n) const { return a - 8 + n; }
 };
 
-template <class R, std::size_t N, class Restored = laws::same_bits>
-void check(typename R::value_type const (&samples)[N], Restored restored = {}) {
+template <class R, std::size_t N, class Restores = laws::same_bits>
+void check(typename R::value_type const (&samples)[N], Restores restores = {}) {
   static_assert(tutti::reduction<R>);
   static_assert(tutti::detail::lifts<R> && tutti::detail::lowers<R> && !tutti::detail::symmetric<R>);
-  std::span<typename R::value_type const> const all(samples);
-  BOOST_TEST(laws::algebra(R{}, all, laws::same_bits{}, restored) == "");
-  BOOST_TEST(laws::kernels(R{}, all) == "");
+  std::span<typename R::value_type const> const span(samples);
+  BOOST_TEST(laws::algebra(R{}, span, laws::same_bits{}, restores) == "");
+  BOOST_TEST(laws::kernels(R{}, span) == "");
 }
 
 BOOST_AUTO_TEST_CASE(wider) {
@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(smaller) {
   check<count_positive>({0, -5, 17, 1 << 20}, [](std::int32_t result, std::int32_t x) { return result == (x > 0); });
 }
 BOOST_AUTO_TEST_CASE(of_the_same_type) {
-  check<shifted>({0, 1, 5, 0xffffffffU});
+  check<offset_by_seven>({0, 1, 5, 0xffffffffU});
 }
 
 BOOST_AUTO_TEST_CASE(compensation_survives_the_folds) {

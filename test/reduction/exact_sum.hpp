@@ -9,25 +9,25 @@
 
 namespace exact {
 
-/// A sum of doubles in which nothing is ever rounded: a whole number of 2^-1074, in digits of 32 bits that
-/// may stay large or negative for up to 2^30 additions.
+/// A sum of doubles without rounding: an integer multiple of 2^-1074. Its digits have 32 bits, and may be larger or
+/// negative for up to 2^30 additions.
 class sum {
  public:
   void add(double x) {
     auto const bits = std::bit_cast<std::uint64_t>(x);
     std::uint64_t const exponent = bits >> 52 & 0x7ff;
     std::uint64_t const digits = (bits & 0xfffffffffffff) | (exponent == 0 ? 0 : std::uint64_t{1} << 52);
-    std::size_t const at = exponent == 0 ? 0 : exponent - 1;  // of the last digit
-    for (std::size_t bit = 0; bit < 53; bit += 16) {          // 16 bits at a time: they reach into two digits
+    std::size_t const at = exponent == 0 ? 0 : exponent - 1;  // the place of the last digit
+    for (std::size_t bit = 0; bit < 53; bit += 16) {          // adds 16 bits at a time, which belong to two digits
       auto const part = static_cast<std::int64_t>(digits >> bit & 0xffff);
       std::size_t const place = at + bit;
-      std::int64_t const shifted = part << (place % 32);
-      digits_[place / 32] += (bits >> 63 != 0 ? -1 : 1) * (shifted & 0xffffffff);
-      digits_[place / 32 + 1] += (bits >> 63 != 0 ? -1 : 1) * (shifted >> 32);
+      std::int64_t const aligned_part = part << (place % 32);
+      digits_[place / 32] += (bits >> 63 != 0 ? -1 : 1) * (aligned_part & 0xffffffff);
+      digits_[place / 32 + 1] += (bits >> 63 != 0 ? -1 : 1) * (aligned_part >> 32);
     }
   }
 
-  /// Its size, to about 60 bits.
+  /// The absolute value, to about 60 bits.
   [[nodiscard]] long double size() const {
     auto digits = digits_;
     bool negative = false;

@@ -29,10 +29,10 @@ std::vector<T> const finite{T(0), T(-0.0), T(1), T(-1.5), T(0.1), T(3e7), T(1e-9
 
 template <class T>
 std::vector<T> const special = [] {
-  std::vector<T> all = finite<T>;
-  all.insert(all.end(), {limits<T>::infinity(), -limits<T>::infinity(), limits<T>::quiet_NaN(), odd_nan<T>(),
-                         limits<T>::max(), limits<T>::lowest()});
-  return all;
+  std::vector<T> samples = finite<T>;
+  samples.insert(samples.end(), {limits<T>::infinity(), -limits<T>::infinity(), limits<T>::quiet_NaN(), odd_nan<T>(),
+                                 limits<T>::max(), limits<T>::lowest()});
+  return samples;
 }();
 
 struct same_but_nan {
@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(mean_obeys_the_laws, T, types) {
   check<tutti::mean<T>>();
 }
 
-/// Every result that is a NaN has one bit pattern, whichever NaNs went in and in which order.
+/// Every NaN in a result has one bit pattern, for any NaNs in the operands and in any order.
 template <class R>
 void check_nan() {
   using T = typename R::value_type;
@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(infinities_of_both_signs_add_to_nan, T, types) {
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(min_and_max_order_everything, T, types) {
-  // Ascending, with -0 below +0: min picks the earlier one, max the later one, in either order.
+  // Ascending, with -0 below +0: min selects the earlier one and max the later one, in either order.
   std::vector<T> const ascending{-limits<T>::infinity(),
                                  limits<T>::lowest(),
                                  T(-1.5),

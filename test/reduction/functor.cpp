@@ -10,13 +10,13 @@
 
 namespace {
 
-/// The map x -> a x + b, modulo 2^32. Doing one map after another is associative and does not commute.
+/// The map x -> a x + b, modulo 2^32. Composition of maps is associative and does not commute.
 struct affine {
   std::uint32_t a;
   std::uint32_t b;
 };
 
-constexpr affine then(affine first, affine second) {
+constexpr affine compose(affine first, affine second) {
   return {second.a * first.a, second.a * first.b + second.b};
 }
 
@@ -25,12 +25,12 @@ constexpr auto name = tutti::named<"then">;
 constexpr affine maps[] = {{1, 0}, {2, 3}, {5, 7}, {0x80000001U, 11}, {3, 0xffffffffU}};
 
 BOOST_AUTO_TEST_CASE(an_associative_functor_that_does_not_commute) {
-  auto const r = tutti::reduce_with<affine>(then, affine{1, 0}, name, tutti::associative);
+  auto const r = tutti::reduce_with<affine>(compose, affine{1, 0}, name, tutti::associative);
   BOOST_TEST(laws::algebra(r, std::span<affine const>(maps)) == "");
   BOOST_TEST(laws::kernels(r, std::span<affine const>(maps)) == "");
 }
 
-/// Keeps the left operand's high half and adds up the low halves: numbers, which take the vector kernels.
+/// Keeps the high half of the left operand and adds the low halves. Vector kernels run it.
 constexpr auto keep_left = [](std::uint32_t a, std::uint32_t b) { return (a & 0xffff0000U) | ((a + b) & 0xffffU); };
 constexpr std::uint32_t halves[] = {0x10001U, 0x20002U, 0x3fff0U};
 
@@ -40,18 +40,19 @@ BOOST_AUTO_TEST_CASE(a_functor_of_numbers_that_does_not_commute) {
 }
 
 BOOST_AUTO_TEST_CASE(commutative_is_not_taken_for_equal_bits) {
-  // Two ranks that combine the same two vectors, each from its own side, must get the same bits.
+  // Two ranks that combine the same two vectors in opposite orders must get the same bits.
   auto const r = tutti::reduce_with<std::uint32_t>(keep_left, tutti::commutative);
   BOOST_TEST(laws::kernels(r, std::span<std::uint32_t const>(halves)) == "");
 }
 
 BOOST_AUTO_TEST_CASE(the_laws_find_wrong_declarations) {
   auto const samples = std::span<affine const>(maps);
-  BOOST_TEST(laws::algebra(tutti::reduce_with<affine>(then, affine{1, 0}, name), samples) ==
+  BOOST_TEST(laws::algebra(tutti::reduce_with<affine>(compose, affine{1, 0}, name), samples) ==
              "is associative without saying so");
-  BOOST_TEST(laws::algebra(tutti::reduce_with<affine>(then, affine{1, 0}, name, tutti::associative, tutti::commutative),
-                           samples) == "does not commute");
-  BOOST_TEST(laws::algebra(tutti::reduce_with<affine>(then, name, tutti::associative), samples) ==
+  BOOST_TEST(
+      laws::algebra(tutti::reduce_with<affine>(compose, affine{1, 0}, name, tutti::associative, tutti::commutative),
+                    samples) == "does not commute");
+  BOOST_TEST(laws::algebra(tutti::reduce_with<affine>(compose, name, tutti::associative), samples) ==
              "the identity changes something");
 }
 
@@ -60,10 +61,10 @@ BOOST_AUTO_TEST_CASE(declared_properties) {
   auto plain = tutti::reduce_with<int>(f);
   static_assert(tutti::reduction<decltype(plain)>);
   static_assert(!plain.commutative && !plain.associative && plain.name == "functor");
-  // Commutative is not yet symmetric: both orders keep their kernels.
-  auto all = tutti::reduce_with<int>(f, tutti::named<"largest">, tutti::commutative, tutti::associative);
-  static_assert(all.commutative && all.associative && all.name == "largest");
-  static_assert(!tutti::detail::symmetric<decltype(all)>);
+  // A commutative functor is not symmetric: both orders have kernels.
+  auto full = tutti::reduce_with<int>(f, tutti::named<"largest">, tutti::commutative, tutti::associative);
+  static_assert(full.commutative && full.associative && full.name == "largest");
+  static_assert(!tutti::detail::symmetric<decltype(full)>);
   BOOST_TEST(plain.identity() == 0);
   BOOST_TEST(tutti::reduce_with<int>(f, -1, tutti::commutative).identity() == -1);
 }
@@ -73,8 +74,8 @@ BOOST_AUTO_TEST_CASE(any_callable) {
   BOOST_TEST(tutti::reduce_with<int>(pointer, name).combine(5, 3) == 2);
 
   struct object {
-    int by;
-    int operator()(int a, int b) const { return by * a + b; }
+    int factor;
+    int operator()(int a, int b) const { return factor * a + b; }
   };
   BOOST_TEST(tutti::reduce_with<int>(object{10}).combine(4, 2) == 42);
 
@@ -82,10 +83,12 @@ BOOST_AUTO_TEST_CASE(any_callable) {
 }
 
 BOOST_AUTO_TEST_CASE(a_lambda_that_captures_can_be_assigned) {
-  auto const scaled = [](int by) { return tutti::reduce_with<int>([by](int a, int b) { return by * a + b; }, -by); };
-  auto r = scaled(2);
+  auto const make = [](int factor) {
+    return tutti::reduce_with<int>([factor](int a, int b) { return factor * a + b; }, -factor);
+  };
+  auto r = make(2);
   static_assert(tutti::reduction<decltype(r)>);
-  r = scaled(3);
+  r = make(3);
   BOOST_TEST(r.combine(1, 1) == 4);
   BOOST_TEST(r.identity() == -3);
   r = *&r;

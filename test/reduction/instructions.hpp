@@ -18,12 +18,12 @@
 #include <tuple>
 #include <vector>
 
-/// Whatever instructions run, the bits are those of the scalar functions.
+/// Kernels of every instruction set give the bits of the scalar functions.
 namespace instructions {
 
 using tutti::detail::instruction_set;
 
-/// Lets the kernels use no more than `set` for as long as it lives.
+/// Limits the kernels to `set` during its lifetime.
 class limited_to {
  public:
   explicit limited_to(instruction_set set) { tutti::detail::limit_instructions(set); }
@@ -42,12 +42,12 @@ inline std::vector<instruction_set> available() {
   return sets;
 }
 
-/// Any bits: of floats, this is NaNs of all kinds, infinities and every exponent. One in four is of the few
-/// values where rounding, signs of zeros and subnormals matter.
+/// Numbers of random bits: floats include all NaNs, infinities and every exponent. A quarter of them are zeros,
+/// subnormals, infinities and other special values.
 template <class T>
-std::vector<T> anything(std::size_t n, unsigned seed) {
+std::vector<T> random_numbers(std::size_t n, unsigned seed) {
   std::mt19937_64 random(seed);
-  std::vector<T> all(n);
+  std::vector<T> numbers(n);
   if constexpr (tutti::detail::floating_number<T>) {
     using limits = std::numeric_limits<T>;
     T const special[] = {T(0.0F),
@@ -62,7 +62,7 @@ std::vector<T> anything(std::size_t n, unsigned seed) {
                          T(1.0F),
                          T(-1.0F),
                          T(0.1F)};
-    for (T& x : all) {
+    for (T& x : numbers) {
       if (random() % 4 == 0) {
         x = special[random() % std::size(special)];
       } else {
@@ -71,7 +71,7 @@ std::vector<T> anything(std::size_t n, unsigned seed) {
       }
     }
   } else {
-    for (T& x : all) {
+    for (T& x : numbers) {
       auto const bits = random();
       if constexpr (std::same_as<T, bool>) {
         x = bits % 2 != 0;
@@ -80,45 +80,48 @@ std::vector<T> anything(std::size_t n, unsigned seed) {
       }
     }
   }
-  return all;
+  return numbers;
 }
 
-/// NaNs may be NaNs of other bits until lower makes one of them all; a functor has no such lower.
+/// True if two results have the same bits. NaNs may differ if the result is not lowered, or `lower` does not change
+/// NaNs.
 template <class T>
-bool same(T const& a, T const& b, [[maybe_unused]] bool finished) {
+bool is_same(T const& a, T const& b, [[maybe_unused]] bool is_lowered) {
   if constexpr (tutti::detail::floating_number<T>) {
-    if (!finished && a != a && b != b) {
+    if (!is_lowered && a != a && b != b) {
       return true;
     }
   }
   return std::memcmp(&a, &b, sizeof a) == 0;
 }
 
-/// Two operands, and what is where the result goes.
+/// Two operands, and the previous contents of the result.
 template <class T>
 using operands = std::array<std::vector<T>, 3>;
 
 template <class T>
 operands<T> any_operands(std::size_t n) {
-  return {anything<T>(n, 1), anything<T>(n, 2), anything<T>(n, 3)};
+  return {random_numbers<T>(n, 1), random_numbers<T>(n, 2), random_numbers<T>(n, 3)};
 }
 
-/// Folds, in place and not, and finish, of `n` elements that start `offset` elements into their arrays.
+/// Compares `fold`, in place and out of place, and `finish` with the scalar functions, for `n` elements from `offset`
+/// on. Returns the first difference, or "".
 template <class R>
-std::string wrong(R const& r, operands<typename R::value_type> const& given, std::size_t n, std::size_t offset) {
+std::string wrong(R const& r, operands<typename R::value_type> const& samples, std::size_t n, std::size_t offset) {
   using T = typename R::value_type;
   static_assert(tutti::accumulates_in_elements<R>);
-  auto const some = [&](std::vector<T> const& of) {
-    return std::vector<T>(of.begin(), of.begin() + std::ptrdiff_t(offset + n + 1));
+  auto const part = [&](std::vector<T> const& operand) {
+    return std::vector<T>(operand.begin(), operand.begin() + std::ptrdiff_t(offset + n + 1));
   };
-  auto const a = some(given[0]);
-  auto const b = some(given[1]);
-  auto const before = some(given[2]);
+  auto const a = part(samples[0]);
+  auto const b = part(samples[1]);
+  auto const old_contents = part(samples[2]);
   auto const bytes = [&](auto& v) { return reinterpret_cast<std::byte*>(const_cast<T*>(v.data() + offset)); };
-  auto const differs = [&](auto const& got, auto const& untouched, bool finished, auto expected) {
-    for (std::size_t i = 0; i < got.size(); ++i) {
-      bool const inside = i >= offset && i < offset + n;
-      if (!same(got[i], inside ? expected(i) : untouched[i], !inside || (finished && tutti::detail::lowers<R>))) {
+  auto const differs = [&](auto const& result, auto const& old_values, bool is_lowered, auto expected) {
+    for (std::size_t i = 0; i < result.size(); ++i) {
+      bool const is_inside = i >= offset && i < offset + n;
+      if (!is_same(result[i], is_inside ? expected(i) : old_values[i],
+                   !is_inside || (is_lowered && tutti::detail::lowers<R>))) {
         return " element " + std::to_string(i - offset);
       }
     }
@@ -132,38 +135,38 @@ std::string wrong(R const& r, operands<typename R::value_type> const& given, std
         return finishes ? r.lower(acc, 3) : acc;
       };
       auto const name = std::string(on_left ? " left" : "") + (finishes ? " finishing" : "");
-      auto apart = before;
-      tutti::detail::fold(r, kind, bytes(a), bytes(b), bytes(apart), n, 3);
-      auto const in_copy = differs(apart, before, finishes, expected);
+      auto result_copy = old_contents;
+      tutti::detail::fold(r, kind, bytes(a), bytes(b), bytes(result_copy), n, 3);
+      auto const in_copy = differs(result_copy, old_contents, finishes, expected);
       if (!in_copy.empty()) {
         return "out of place" + name + in_copy;
       }
-      auto place = a;
-      tutti::detail::fold(r, kind, bytes(place), bytes(b), bytes(place), n, 3);
-      auto const in_place = differs(place, a, finishes, expected);
+      auto in_place_copy = a;
+      tutti::detail::fold(r, kind, bytes(in_place_copy), bytes(b), bytes(in_place_copy), n, 3);
+      auto const in_place = differs(in_place_copy, a, finishes, expected);
       if (!in_place.empty()) {
         return "in place" + name + in_place;
       }
     }
   }
-  auto ended = before;
-  tutti::detail::finish(r, true, bytes(a), bytes(ended), n, 3);
-  return differs(ended, before, true, [&](std::size_t i) { return r.lower(a[i], 3); });
+  auto finished_copy = old_contents;
+  tutti::detail::finish(r, true, bytes(a), bytes(finished_copy), n, 3);
+  return differs(finished_copy, old_contents, true, [&](std::size_t i) { return r.lower(a[i], 3); });
 }
 
-/// All lengths from 0 to 130, and as many from where the kernels begin to ask what the processor has.
+/// Checks all lengths from 0 to 130, and as many from the length on at which kernels choose an instruction set.
 template <class R>
 void check(R const& r) {
-  auto const asking = tutti::detail::short_bytes / sizeof(typename R::value_type);
-  auto const given = any_operands<typename R::value_type>(asking + 200);
+  auto const threshold = tutti::detail::short_bytes / sizeof(typename R::value_type);
+  auto const samples = any_operands<typename R::value_type>(threshold + 200);
   for (auto set : available()) {
     limited_to const limit(set);
     for (std::size_t offset : {0U, 1U, 3U}) {
       for (std::size_t n = 0; n <= 130; ++n) {
         BOOST_TEST_CONTEXT("instructions " << int(set) << ", offset " << offset) {
-          for (std::size_t length : {n, asking + n}) {
-            auto const what = wrong(r, given, length, offset);
-            BOOST_REQUIRE_MESSAGE(what == "", length << " elements, " << what);
+          for (std::size_t length : {n, threshold + n}) {
+            auto const difference = wrong(r, samples, length, offset);
+            BOOST_REQUIRE_MESSAGE(difference == "", length << " elements, " << difference);
           }
         }
       }
@@ -171,7 +174,7 @@ void check(R const& r) {
   }
 }
 
-/// Results so long that they are streamed past the caches.
+/// Checks results that are long enough to bypass the caches.
 template <class R>
 void check_streamed(R const& r) {
 #if defined(__x86_64__)
@@ -179,16 +182,16 @@ void check_streamed(R const& r) {
 #else
   std::size_t const n = 100000;
 #endif
-  auto const given = any_operands<typename R::value_type>(n + 100);
+  auto const samples = any_operands<typename R::value_type>(n + 100);
   for (auto set : available()) {
     limited_to const limit(set);
     for (std::size_t offset : {0U, 3U}) {
-      BOOST_TEST(wrong(r, given, n + 5, offset) == "");
+      BOOST_TEST(wrong(r, samples, n + 5, offset) == "");
     }
   }
 }
 
-/// What all numbers can do, of each of these types.
+/// The reductions of all numbers, for each of these types.
 template <class... Numbers>
 using arithmetic_of =
     std::tuple<tutti::sum<Numbers>..., tutti::prod<Numbers>..., tutti::min<Numbers>..., tutti::max<Numbers>...>;

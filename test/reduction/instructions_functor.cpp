@@ -16,11 +16,11 @@ using tutti::detail::instruction_set;
 
 using fractions = std::tuple<float, double, tutti::half, tutti::bfloat16>;
 
-/// A product to which something is added: fused where a compiler may, its last bit differs.
-constexpr auto damped = [](auto a, auto b) { return a * decltype(a)(0.9F) + b; };
+/// A product plus a number, whose last bit depends on fusion.
+constexpr auto damp = [](auto a, auto b) { return a * decltype(a)(0.9F) + b; };
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_functor_that_could_be_fused, T, fractions) {
-  check(tutti::reduce_with<T>(damped));
+  check(tutti::reduce_with<T>(damp));
 }
 
 BOOST_AUTO_TEST_CASE(a_functor_of_halves) {
@@ -40,7 +40,7 @@ struct point {
 };
 BOOST_AUTO_TEST_CASE(a_functor_of_structures) {
   auto const add = [](point a, point b) { return point{a.x + b.x, a.y + b.y, a.z + b.z}; };
-  // Bits of NaNs do not matter here, and a structure has no way to say so.
+  // Without NaNs, whose bits may differ, because a structure cannot declare that.
   std::vector<point> a(300, point{1, 2, 3});
   for (auto set : available()) {
     limited_to const limit(set);
@@ -53,7 +53,7 @@ BOOST_AUTO_TEST_CASE(a_functor_of_structures) {
 }
 
 BOOST_AUTO_TEST_CASE(streamed) {
-  instructions::check_streamed(tutti::reduce_with<double>(damped));
+  instructions::check_streamed(tutti::reduce_with<double>(damp));
 }
 
 BOOST_AUTO_TEST_CASE(the_limit_is_kept) {
@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(the_limit_is_kept) {
     BOOST_TEST(int(tutti::detail::instructions()) == int(set));
   }
   BOOST_TEST(int(tutti::detail::instructions()) == int(tutti::detail::available_instructions()));
-  tutti::detail::limit_instructions(instruction_set::avx512);  // no more than there is
+  tutti::detail::limit_instructions(instruction_set::avx512);  // limited by the processor
   BOOST_TEST(int(tutti::detail::instructions()) == int(tutti::detail::available_instructions()));
 }
 

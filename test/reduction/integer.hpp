@@ -10,7 +10,7 @@
 #include <tuple>
 #include <vector>
 
-/// The integer types, and every corner of them.
+/// The integer types, and their extreme values.
 namespace integer {
 
 #ifdef __SIZEOF_INT128__
@@ -23,7 +23,7 @@ using types = std::tuple<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t,
                          std::int64_t, std::uint64_t>;
 #endif
 
-/// Every corner of T: sums and products of these overflow.
+/// Extreme values of T, whose sums and products overflow.
 template <class T>
 inline std::vector<T> const samples{T{0},
                                     T{1},

@@ -29,9 +29,9 @@ BOOST_AUTO_TEST_CASE(saturating_sum_is_the_sum_within_bounds) {
   using narrow = std::int8_t;
   for (int a = -128; a < 128; ++a) {
     for (int b = -128; b < 128; ++b) {
-      int const got = tutti::saturating_sum<narrow>::combine(static_cast<narrow>(a), static_cast<narrow>(b));
-      if (got != std::clamp(a + b, -128, 127)) {
-        BOOST_FAIL(a << " + " << b << " is " << got);
+      int const sum = tutti::saturating_sum<narrow>::combine(static_cast<narrow>(a), static_cast<narrow>(b));
+      if (sum != std::clamp(a + b, -128, 127)) {
+        BOOST_FAIL(a << " + " << b << " is " << sum);
       }
     }
   }
@@ -42,20 +42,20 @@ BOOST_AUTO_TEST_CASE(values) {
   BOOST_TEST(tutti::prod<int>::combine(2, 3) == 6);
 }
 
-// Evaluated at compile time, where overflow would not compile.
+// In constant expressions, where signed overflow does not compile.
 static_assert(tutti::sum<int>::combine(std::numeric_limits<int>::max(), 1) == std::numeric_limits<int>::min());
 static_assert(tutti::prod<std::uint16_t>::combine(0xffff, 0xffff) == 1);
 static_assert(tutti::prod<std::int64_t>::combine(std::numeric_limits<std::int64_t>::min(), -1) ==
               std::numeric_limits<std::int64_t>::min());
 
-// They have no code for lifting, lowering and sides.
+// Sums of integers need no kernels for lifting, lowering and both sides.
 static_assert(!tutti::detail::lifts<tutti::sum<int>> && !tutti::detail::lowers<tutti::sum<int>> &&
               tutti::detail::symmetric<tutti::sum<int>>);
 
 static_assert(tutti::saturating_sum<std::int32_t>::combine(std::numeric_limits<std::int32_t>::min(), -1) ==
               std::numeric_limits<std::int32_t>::min());
 
-// What devices in the network are asked for.
+// The operations of devices in the network.
 static_assert(tutti::network_operation_of<tutti::sum<float>> == tutti::network_operation::sum_float32);
 static_assert(tutti::network_operation_of<tutti::mean<float>> == tutti::network_operation::sum_float32);
 static_assert(tutti::network_operation_of<tutti::max<float>> == tutti::network_operation::max_float32);

@@ -18,7 +18,7 @@ using types = std::tuple<float, double, std::int32_t, std::uint32_t, std::int64_
 
 static_assert(tutti::element_name<tutti::located<float>>() == "float32@index");
 static_assert(sizeof(tutti::located<float>) == 8 && sizeof(tutti::located<double>) == 16);
-// No bits that mean nothing: the index is as large as the number.
+// A pair has no padding, so the index is as large as the number.
 template <class T, class Index>
 concept locatable = requires { typename tutti::located<T, Index>; };
 static_assert(locatable<std::int16_t, std::uint16_t> && !locatable<std::int16_t, std::uint32_t>);
@@ -32,9 +32,10 @@ static_assert(static_cast<uint128>(~tutti::max_location<uint128, uint128>::ident
 template <class T>
 using pairs = std::vector<tutti::located<T>>;
 
-/// Few numbers, so that many are equal; of floating ones zeros of both signs, infinities and NaNs, too.
+/// Random pairs of few different numbers, so that many are equal. Floating-point numbers include zeros of both signs,
+/// infinities and NaNs.
 template <class T>
-pairs<T> some(std::size_t n, unsigned seed, bool nans) {
+pairs<T> random_pairs(std::size_t n, unsigned seed, bool nans) {
   using limits = std::numeric_limits<T>;
   std::vector<T> values{T(0), T(1), T(2), limits::max(), limits::lowest()};
   if constexpr (std::floating_point<T>) {
@@ -44,12 +45,12 @@ pairs<T> some(std::size_t n, unsigned seed, bool nans) {
     }
   }
   std::mt19937 random(seed);
-  pairs<T> all(n);
-  for (auto& p : all) {
+  pairs<T> samples(n);
+  for (auto& p : samples) {
     p.value = values[random() % values.size()];
     p.index = static_cast<decltype(p.index)>(random() % 4);
   }
-  return all;
+  return samples;
 }
 
 struct same_but_nan {
@@ -62,10 +63,10 @@ struct same_but_nan {
 template <class R>
 void check() {
   using pair = typename R::value_type;
-  auto const samples = some<decltype(pair::value)>(60, 1, true);
-  std::span<pair const> const all(samples);
-  BOOST_TEST(laws::algebra(R{}, all, laws::same_bits{}, same_but_nan{}) == "");
-  BOOST_TEST(laws::kernels(R{}, all, laws::same_bits{}, same_but_nan{}) == "");
+  auto const samples = random_pairs<decltype(pair::value)>(60, 1, true);
+  std::span<pair const> const span(samples);
+  BOOST_TEST(laws::algebra(R{}, span, laws::same_bits{}, same_but_nan{}) == "");
+  BOOST_TEST(laws::kernels(R{}, span, laws::same_bits{}, same_but_nan{}) == "");
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(min_location_obeys_the_laws, T, types) {
@@ -76,33 +77,33 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(max_location_obeys_the_laws, T, types) {
 }
 
 template <class R>
-[[nodiscard]] typename R::value_type folded(std::vector<typename R::value_type> const& all) {
+[[nodiscard]] typename R::value_type fold(std::vector<typename R::value_type> const& samples) {
   auto acc = R::identity();
-  for (auto const& x : all) {
+  for (auto const& x : samples) {
     acc = R::combine(acc, x);
   }
-  return R::lower(acc, static_cast<tutti::rank_type>(all.size()));
+  return R::lower(acc, static_cast<tutti::rank_type>(samples.size()));
 }
 
-/// The number is that of Extreme, and the index the lowest at which it is.
+/// Checks that the number is the result of Extreme, and that the index is the lowest one of that number.
 template <class R, class Extreme, class T>
 void agrees_with(bool nans) {
   for (unsigned seed = 0; seed < 300; ++seed) {
-    auto const all = some<T>(1 + seed % 9, seed, nans);
-    T wanted = Extreme::identity();
-    for (auto const& x : all) {
-      wanted = Extreme::combine(wanted, x.value);
+    auto const samples = random_pairs<T>(1 + seed % 9, seed, nans);
+    T extreme = Extreme::identity();
+    for (auto const& x : samples) {
+      extreme = Extreme::combine(extreme, x.value);
     }
-    wanted = Extreme::lower(wanted, 1);
-    auto lowest = std::numeric_limits<decltype(all[0].index)>::max();
-    for (auto const& x : all) {
-      if (laws::same_bits{}(Extreme::lower(x.value, 1), wanted)) {
+    extreme = Extreme::lower(extreme, 1);
+    auto lowest = std::numeric_limits<decltype(samples[0].index)>::max();
+    for (auto const& x : samples) {
+      if (laws::same_bits{}(Extreme::lower(x.value, 1), extreme)) {
         lowest = std::min(lowest, x.index);
       }
     }
-    auto const found = folded<R>(all);
-    BOOST_TEST(laws::same_bits{}(found.value, wanted));
-    BOOST_TEST(found.index == lowest);
+    auto const result = fold<R>(samples);
+    BOOST_TEST(laws::same_bits{}(result.value, extreme));
+    BOOST_TEST(result.index == lowest);
   }
 }
 
@@ -116,9 +117,9 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(the_number_is_that_of_min_and_max, T, types) {
 BOOST_AUTO_TEST_CASE_TEMPLATE(nan_takes_precedence, T, floating) {
   auto const nan = std::numeric_limits<T>::quiet_NaN();
   auto const infinity = std::numeric_limits<T>::infinity();
-  pairs<T> const all{{-infinity, 0}, {nan, 7}, {infinity, 1}, {-nan, 5}, {0, 2}};
-  BOOST_TEST(folded<tutti::min_location<T>>(all).index == 5U);
-  BOOST_TEST(folded<tutti::max_location<T>>(all).index == 5U);
+  pairs<T> const samples{{-infinity, 0}, {nan, 7}, {infinity, 1}, {-nan, 5}, {0, 2}};
+  BOOST_TEST(fold<tutti::min_location<T>>(samples).index == 5U);
+  BOOST_TEST(fold<tutti::max_location<T>>(samples).index == 5U);
 }
 
 }  // namespace

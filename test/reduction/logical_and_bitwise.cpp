@@ -11,7 +11,7 @@ namespace {
 using integers = decltype(std::tuple_cat(std::tuple<bool>{}, integer::types{}));
 
 template <class T>
-struct some {
+struct samples_of {
   static std::vector<T> make() {
     return {static_cast<T>(0),
             static_cast<T>(1),
@@ -23,8 +23,8 @@ struct some {
   }
 };
 template <>
-struct some<bool> {
-  // Not a vector: std::vector<bool> has no data().
+struct samples_of<bool> {
+  // An array, because std::vector<bool> has no data().
   static std::array<bool, 2> make() { return {false, true}; }
 };
 
@@ -38,7 +38,7 @@ struct same_truth {
 template <class R>
 void check_logical() {
   using T = typename R::value_type;
-  auto const samples = some<T>::make();
+  auto const samples = samples_of<T>::make();
   BOOST_TEST(laws::algebra(R{}, std::span<T const>(samples), laws::same_bits{}, same_truth{}) == "");
 }
 
@@ -49,8 +49,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(logical_ones_obey_the_laws, T, integers) {
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(logical_ones_make_zero_or_one, T, integers) {
-  for (T const x : some<T>::make()) {
-    for (T const y : some<T>::make()) {
+  for (T const x : samples_of<T>::make()) {
+    for (T const y : samples_of<T>::make()) {
       bool const a = x != T{};
       bool const b = y != T{};
       BOOST_TEST((tutti::logical_and<T>::combine(x, y) == static_cast<T>(a && b ? 1 : 0)));
@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(logical_ones_make_zero_or_one, T, integers) {
 template <class R>
 void check_bitwise() {
   using T = typename R::value_type;
-  auto const samples = some<T>::make();
+  auto const samples = samples_of<T>::make();
   BOOST_TEST(laws::algebra(R{}, std::span<T const>(samples)) == "");
 }
 
@@ -85,11 +85,11 @@ BOOST_AUTO_TEST_CASE(values) {
   BOOST_TEST(tutti::bit_xor<unsigned>::combine(12, 10) == 6U);
 }
 
-// The kernels of one type of each size; the arithmetic tests do all types.
+// Kernels of one type of each size; the arithmetic tests check all types.
 template <class R>
 void check_kernels() {
   using T = typename R::value_type;
-  std::vector<T> const samples = some<T>::make();
+  std::vector<T> const samples = samples_of<T>::make();
   BOOST_TEST(laws::kernels(R{}, std::span<T const>(samples)) == "");
 }
 
@@ -102,22 +102,22 @@ BOOST_AUTO_TEST_CASE(kernels_match) {
   check_kernels<tutti::bit_xor<std::uint32_t>>();
 }
 
-/// std::vector<bool> is no array of bool, so the laws' kernels cannot use it.
+/// An array of bool, because the laws would need a std::vector<bool>, which is none.
 BOOST_AUTO_TEST_CASE(kernels_match_for_bool) {
   bool a[67];
   bool b[67];
-  bool both[67];
+  bool result[67];
   for (std::size_t i = 0; i < 67; ++i) {
     a[i] = i % 2 == 0;
     b[i] = i % 3 == 0;
   }
   tutti::detail::fold(tutti::logical_and<>{}, {}, reinterpret_cast<std::byte const*>(a),
-                      reinterpret_cast<std::byte const*>(b), reinterpret_cast<std::byte*>(both), 67, 2);
-  bool good = true;
+                      reinterpret_cast<std::byte const*>(b), reinterpret_cast<std::byte*>(result), 67, 2);
+  bool is_right = true;
   for (std::size_t i = 0; i < 67; ++i) {
-    good = good && both[i] == (i % 6 == 0);
+    is_right = is_right && result[i] == (i % 6 == 0);
   }
-  BOOST_TEST(good);
+  BOOST_TEST(is_right);
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ using tutti::rank_type;
 using tutti::step;
 namespace op = tutti::op;
 
-// Two numbers that do not hide each other: times are a L + b G.
+// Latency and gap are coprime and far apart, so a price a L + b G determines a and b.
 constexpr std::uint64_t L = 1'000'000'007;
 constexpr std::uint64_t G = 3;
 
@@ -34,30 +34,32 @@ BOOST_AUTO_TEST_CASE(needs_no_waiting) {
   }
 }
 
-// What gives the tree its name: left subtree < me < right subtree, and both are intervals.
+// The search tree property: left subtree < me < right subtree, and both are intervals.
 BOOST_AUTO_TEST_CASE(subtrees_are_intervals_around_their_root) {
   for (rank_type n = 1; n <= 40; ++n) {
     for (rank_type root = 0; root < n; ++root) {
       const tutti::detail::in_order_tree tree(n, root);
       for (rank_type me = 0; me < n; ++me) {
-        auto const mine = tree.subtree(me);
+        auto const subtree = tree.subtree(me);
         std::uint32_t size = 1;
         for (std::uint32_t i = 0; i < tree.children(me); ++i) {
           auto const child = tree.child(me, i);
-          auto const its = tree.subtree(child);
+          auto const child_subtree = tree.subtree(child);
           BOOST_TEST(tree.parent(child) == me);
-          BOOST_TEST((child < me ? its.first == mine.first && its.first + its.count == me
-                                 : its.first == me + 1 && its.first + its.count == mine.first + mine.count));
-          size += its.count;
+          BOOST_TEST((child < me
+                          ? child_subtree.first == subtree.first && child_subtree.first + child_subtree.count == me
+                          : child_subtree.first == me + 1 &&
+                                child_subtree.first + child_subtree.count == subtree.first + subtree.count));
+          size += child_subtree.count;
         }
-        BOOST_TEST(size == mine.count);
+        BOOST_TEST(size == subtree.count);
       }
     }
   }
 }
 
-// Depth: floor(log2 n) with the root in the middle. A root at the end has all others in one subtree of
-// depth floor(log2 (n-1)), one further down, which is ceil(log2 n).
+// The depth is floor(log2 n) with the root in the middle. A root at the end has one subtree of depth floor(log2 (n-1)),
+// so the depth is ceil(log2 n).
 BOOST_AUTO_TEST_CASE(is_as_deep_as_it_says) {
   for (rank_type n = 2; n <= 33; ++n) {
     const std::uint64_t floor = std::bit_width(n) - 1U;
@@ -71,19 +73,19 @@ BOOST_AUTO_TEST_CASE(is_as_deep_as_it_says) {
   }
 }
 
-// A full tree of k levels: on each of the k - 1 upper ones two messages arrive at once, and the link
-// takes one after the other: L + 2 S G a level, up and down alike.
+// A full tree of k levels: at each of the k - 1 upper levels two messages arrive at once, and the link takes one after
+// the other. A level costs L + 2 S G on the way up and on the way down.
 BOOST_AUTO_TEST_CASE(costs_its_closed_form) {
   const std::uint64_t S = 1 << 12;
   for (rank_type k = 1; k <= 7; ++k) {
     const rank_type n = (1U << k) - 1;
-    const std::uint64_t way = (k - 1) * (L + 2 * S * G);
-    BOOST_TEST(price(binary_tree{}, op::reduce{n / 2}, n, S, L, G) == way);
-    BOOST_TEST(price(binary_tree{}, op::broadcast{n / 2}, n, S, L, G) == way);
-    BOOST_TEST(price(binary_tree{}, op::allreduce{}, n, S, L, G) == 2 * way);
+    const std::uint64_t one_way = (k - 1) * (L + 2 * S * G);
+    BOOST_TEST(price(binary_tree{}, op::reduce{n / 2}, n, S, L, G) == one_way);
+    BOOST_TEST(price(binary_tree{}, op::broadcast{n / 2}, n, S, L, G) == one_way);
+    BOOST_TEST(price(binary_tree{}, op::allreduce{}, n, S, L, G) == 2 * one_way);
   }
-  // 2^k ranks: one subtree is a level deeper than the other and comes second, to a free link: L + S G a
-  // level, as long as L is worth more than the few S G by which the first one is late.
+  // 2^k ranks: one subtree is a level deeper than the other, so its message comes second and finds a free link. A level
+  // costs L + S G while L exceeds the few S G by which the first message is late.
   for (rank_type k = 1; k <= 7; ++k) {
     BOOST_TEST(price(binary_tree{}, op::allreduce{}, 1U << k, S, L, G) == 2 * k * (L + S * G));
   }

@@ -12,7 +12,7 @@ using tutti::rank_type;
 using tutti::step;
 namespace op = tutti::op;
 
-// Two numbers that do not hide each other: times are a L + b G.
+// Latency and gap are coprime and far apart, so a price a L + b G determines a and b.
 constexpr std::uint64_t L = 1'000'000'007;
 constexpr std::uint64_t G = 3;
 
@@ -31,12 +31,12 @@ BOOST_AUTO_TEST_CASE(needs_no_waiting_except_to_broadcast) {
     auto const v = both(verify(butterfly{}, op::allreduce{}, n), verify(butterfly{}, op::reduce_scatter{}, n));
     BOOST_TEST((v.ordered && v.war_free && !v.self_overlap));
   }
-  // A rank that has passed blocks on gets some of them once more, perhaps while they are being read.
+  // A rank receives some blocks again that it has sent, perhaps while a peer still reads them.
   BOOST_TEST(!laws::hold<op::broadcast>(butterfly{}, 8, 8).war_free);
 }
 
-// n = 2^k. Halving: S/2, S/4, ..., S/n, one L each, k L + (n-1)/n S G. Doubling: the same backwards.
-// Any other n: the largest 2^k in it, between a hand-over and a give-back of the whole vector.
+// For n = 2^k, halving sends S/2, S/4, ..., S/n: k L + (n-1)/n S G. Doubling costs as much. Any other n costs as much
+// as the largest 2^k below it, and two messages of the whole vector.
 BOOST_AUTO_TEST_CASE(costs_its_closed_form) {
   for (rank_type n = 2; n <= 66; ++n) {
     const std::uint64_t k = std::bit_width(n) - 1U;
@@ -55,9 +55,8 @@ BOOST_AUTO_TEST_CASE(costs_its_closed_form) {
   }
 }
 
-// n = 2^k. Reduce-scatter: halving, then one block to the rank whose number is mine reversed. Broadcast:
-// S/2, S/4, ... down the binomial tree, k L + (n-1)/n S G, then allgather at most as long: ranks that got
-// theirs early are ahead.
+// For n = 2^k, reduce-scatter is halving and one message of one block. Broadcast sends S/2, S/4, ... down the binomial
+// tree, k L + (n-1)/n S G, then runs an allgather, which takes less time because some ranks begin it early.
 BOOST_AUTO_TEST_CASE(its_other_operations_cost_their_closed_forms) {
   for (rank_type n = 4; n <= 64; n *= 2) {
     const std::uint64_t k = std::bit_width(n) - 1U;

@@ -12,7 +12,7 @@ using tutti::rank_type;
 using tutti::step;
 namespace op = tutti::op;
 
-// Two numbers that do not hide each other: times are a L + b G.
+// Latency and gap are coprime and far apart, so a price a L + b G determines a and b.
 constexpr std::uint64_t L = 1'000'000'007;
 constexpr std::uint64_t G = 3;
 
@@ -34,8 +34,8 @@ BOOST_AUTO_TEST_CASE(needs_no_waiting) {
   }
 }
 
-// A hop takes L + S G. Two arms of one length reach the root at once, and its link takes one after the
-// other: S G more; the same on the way back.
+// A hop takes L + S G. If both arms are equally long, their messages reach the root at once, and the second one takes
+// S G more. So it is on the way back.
 BOOST_AUTO_TEST_CASE(costs_its_closed_form) {
   for (rank_type n = 2; n <= 33; ++n) {
     const std::uint64_t block = 24;
@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_CASE(costs_its_closed_form) {
     const std::uint64_t tie = n % 2 == 1 ? S * G : 0;
     BOOST_TEST(price(chain{}, op::allreduce{}, n, S, L, G) == 2 * (n / 2 * hop + tie));
 
-    // Blocks follow each other through the arm: n - 1 hops of L, and each of n - 1 blocks takes S / n G.
+    // Blocks stream through the arm: n - 1 hops take L each, and n - 1 blocks take S / n G each.
     const std::uint64_t stream = (n - 1) * (L + block * G);
     BOOST_TEST(price(chain{}, op::gather{0}, n, S, L, G) == stream);
     BOOST_TEST(price(chain{}, op::scatter{n - 1}, n, S, L, G) == stream);

@@ -5,7 +5,7 @@
 #include <tutti/topology/doubling.hpp>
 #include <tutti/topology/ring.hpp>
 
-// The closed forms stand in the test of each topology. Here: that the counting is right, and constant.
+// Counting is correct, and is a constant expression. The tests of each topology compare costs with closed forms.
 
 namespace {
 
@@ -23,10 +23,10 @@ static_assert(tutti::detail::elements_in(10, 4, {1, 2}) == 5);
 static_assert(tutti::detail::elements_in(10, 4, {0, 4}) == 10);
 static_assert(tutti::detail::elements_in(10, 4, {3, 2}) == 5);  // wraps
 static_assert(tutti::detail::elements_in(10, 4, {2, 4}) == 10);
-static_assert(tutti::detail::elements_in(2, 4, {2, 2}) == 0);  // blocks of nothing
+static_assert(tutti::detail::elements_in(2, 4, {2, 2}) == 0);  // empty blocks
 
 BOOST_AUTO_TEST_CASE(counts_vectors_that_do_not_divide) {
-  // Seven ranks, ten elements: the three blocks of two make the busiest link. Each block is sent 2 (n-1) times.
+  // Seven ranks, ten elements: three blocks have two elements. Each block is sent 2 (n-1) times.
   auto const c = cost_of(tutti::ring{}, op::allreduce{}, rank_type{7}, 10);
   BOOST_TEST(c.traffic == 2 * 6 * 10);
   BOOST_TEST(c.sent >= 2 * 6 * 10 / 7 + 1);
@@ -34,7 +34,7 @@ BOOST_AUTO_TEST_CASE(counts_vectors_that_do_not_divide) {
   BOOST_TEST(cost_of(tutti::ring{}, op::allreduce{}, rank_type{1}, 10).messages == 0);
 }
 
-// Why there are several topologies: 1 us of latency, 10 GB/s, 16 ranks.
+// No topology is the best for every size, here with 1 us of latency, 10 GB/s and 16 ranks.
 BOOST_AUTO_TEST_CASE(each_size_has_its_topology) {
   auto const picoseconds = [](auto topology, std::size_t bytes) {
     return price(topology, op::allreduce{}, 16, bytes, 1'000'000, 100);

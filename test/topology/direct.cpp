@@ -10,7 +10,7 @@ using tutti::rank_type;
 using tutti::step;
 namespace op = tutti::op;
 
-// Two numbers that do not hide each other: times are a L + b G.
+// Latency and gap are coprime and far apart, so a price a L + b G determines a and b.
 constexpr std::uint64_t L = 1'000'000'007;
 constexpr std::uint64_t G = 3;
 
@@ -28,11 +28,11 @@ BOOST_AUTO_TEST_CASE(sends_raw_contributions_and_needs_no_waiting) {
     auto const v = verify(direct{}, op::allreduce{}, n);
     BOOST_TEST((!v.ordered && v.raw && v.war_free && !v.self_overlap));
     auto const w = verify(direct{}, op::alltoall{}, n);
-    BOOST_TEST((w.war_free && w.self_overlap));  // in place two ranks swap their blocks
+    BOOST_TEST((w.war_free && w.self_overlap));  // in place two ranks swap blocks
   }
 }
 
-// n - 1 rounds of S / n to another rank each, one after the other: L + S / n G a round.
+// There are n - 1 rounds, one after the other. Each sends S / n to another rank and takes L + S / n G.
 BOOST_AUTO_TEST_CASE(costs_its_closed_form) {
   for (rank_type n = 2; n <= 33; ++n) {
     const std::uint64_t block = 24;
@@ -41,7 +41,7 @@ BOOST_AUTO_TEST_CASE(costs_its_closed_form) {
     BOOST_TEST(price(direct{}, op::reduce_scatter{}, n, S, L, G) == half);
     BOOST_TEST(price(direct{}, op::allgather{}, n, S, L, G) == half);
     BOOST_TEST(price(direct{}, op::allreduce{}, n, S, L, G) == 2 * half);
-    // Pairs: n is even, or one rank is left over in each of n rounds.
+    // All ranks have a partner in n - 1 rounds if n is even. Otherwise one has none in each of n rounds.
     const std::uint64_t rounds = n % 2 == 0 ? n - 1 : n;
     BOOST_TEST(price(direct{}, op::alltoall{}, n, S, L, G) == rounds * (L + block * G));
 
@@ -53,8 +53,8 @@ BOOST_AUTO_TEST_CASE(costs_its_closed_form) {
   }
 }
 
-// Rank order could be kept by taking contributions outwards from the rank itself. But then sending and
-// receiving is no longer a set of disjoint rounds: all must send first, and that needs buffers for everything.
+// Would keep rank order: a rank receives contributions outwards from itself. Then all ranks must send before they
+// receive, which needs buffers for all messages.
 struct in_rank_order {
   static constexpr std::string_view name = "in_rank_order";
   static constexpr bool keeps_order = true;
@@ -67,12 +67,12 @@ struct in_rank_order {
     using tutti::memory;
     const std::uint32_t k = i < n - 1 ? i : i - (n - 1);
     if (i < n - 1) {
-      const rank_type to = k < me ? k : k + 1;
-      return {.send = {to, memory::input, {to, 1}}};
+      const rank_type target = k < me ? k : k + 1;
+      return {.send = {target, memory::input, {target, 1}}};
     }
-    const rank_type from = k < me ? me - 1 - k : k + 1;  // outwards from the rank itself
-    return {.receive = {from, k + 2 == n ? memory::output : memory::work, {me, 1}},
-            .how = from < me ? action::fold_left : action::fold_right,
+    const rank_type source = k < me ? me - 1 - k : k + 1;  // outwards from this rank
+    return {.receive = {source, k + 2 == n ? memory::output : memory::work, {me, 1}},
+            .how = source < me ? action::fold_left : action::fold_right,
             .local = k == 0 ? memory::input : memory::work,
             .arrives = memory::input};
   }

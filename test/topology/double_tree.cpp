@@ -14,7 +14,7 @@ using tutti::rank_type;
 using tutti::detail::two_trees;
 namespace op = tutti::op;
 
-// Two numbers that do not hide each other: times are a L + b G.
+// Latency and gap are coprime and far apart, so a price a L + b G determines a and b.
 constexpr std::uint64_t L = 1'000'000'007;
 constexpr std::uint64_t G = 3;
 
@@ -37,14 +37,14 @@ BOOST_AUTO_TEST_CASE(needs_no_waiting) {
   }
 }
 
-// What the trees are for. Every rank but the root is once in each, has children in one of them at most, and
-// neither sends nor receives two messages of one colour; the time of an edge has its colour's parity.
+// Every rank but the root is in each tree once and has children in at most one of them. It neither sends nor receives
+// two messages of one colour. The parity of the time of an edge is its colour.
 BOOST_AUTO_TEST_CASE(trees_complement_each_other) {
   for (rank_type n = 1; n <= 70; ++n) {
     for (rank_type const root : {no_rank, rank_type{0}, n / 2, n - 1}) {
       const two_trees trees(n, root);
       std::vector<int> children[2] = {std::vector<int>(n), std::vector<int>(n)};
-      std::vector<int> received[2] = {std::vector<int>(n), std::vector<int>(n)};  // by colour
+      std::vector<int> arrivals[2] = {std::vector<int>(n), std::vector<int>(n)};  // one for each colour
       for (rank_type me = 0; me < n; ++me) {
         if (me == root) {
           continue;
@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(trees_complement_each_other) {
           colours[tree] = trees.time(edge) % 2;
           if (rank_type const parent = trees.parent(edge); parent != no_rank) {
             ++children[tree][parent];
-            ++received[colours[tree]][parent];
+            ++arrivals[colours[tree]][parent];
             if (parent != root) {
               const two_trees::edge_above next{tree, trees.place(tree, parent)};
               BOOST_TEST(trees.time(edge) < trees.time(next));
@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(trees_complement_each_other) {
         BOOST_TEST(colours[0] != colours[1]);
       }
       for (rank_type me = 0; me < n; ++me) {
-        BOOST_TEST((received[0][me] <= 1 && received[1][me] <= 1));
+        BOOST_TEST((arrivals[0][me] <= 1 && arrivals[1][me] <= 1));
         BOOST_TEST((me == root || children[0][me] == 0 || children[1][me] == 0));
         BOOST_TEST((me != root || (children[0][me] <= 1 && children[1][me] <= 1)));
       }
@@ -74,19 +74,18 @@ BOOST_AUTO_TEST_CASE(trees_complement_each_other) {
   }
 }
 
-// Each half crosses n - 1 edges up and as many down. Full bandwidth: the busiest rank's link carries the
-// vector once each way in reduce and broadcast, twice in allreduce, where a binary tree's carries it two
-// and three times.
+// Each half crosses n - 1 edges up and n - 1 down. The busiest link carries the vector once each way in reduce and
+// broadcast, and twice in allreduce. In a binary tree it carries the vector two and three times.
 BOOST_AUTO_TEST_CASE(no_link_carries_more_than_the_vector) {
   const std::uint64_t S = 1 << 12;
   for (rank_type n = 3; n <= 70; ++n) {
-    auto const all = cost_of(double_tree{}, op::allreduce{}, n, S);
-    BOOST_TEST(all.messages == 4 * (n - 1));
-    BOOST_TEST(all.traffic == 2 * (n - 1) * S);
-    BOOST_TEST(all.sent == (n < 5 ? 3 * S / 2 : 2 * S));
-    BOOST_TEST(all.received == (n < 5 ? 3 * S / 2 : 2 * S));
-    BOOST_TEST(all.combined == S);
-    BOOST_TEST(all.scratch == 1);
+    auto const total = cost_of(double_tree{}, op::allreduce{}, n, S);
+    BOOST_TEST(total.messages == 4 * (n - 1));
+    BOOST_TEST(total.traffic == 2 * (n - 1) * S);
+    BOOST_TEST(total.sent == (n < 5 ? 3 * S / 2 : 2 * S));
+    BOOST_TEST(total.received == (n < 5 ? 3 * S / 2 : 2 * S));
+    BOOST_TEST(total.combined == S);
+    BOOST_TEST(total.scratch == 1);
     for (rank_type const root : {rank_type{0}, n / 2, n - 1}) {
       auto const up = cost_of(double_tree{}, op::reduce{root}, n, S);
       BOOST_TEST((up.messages == 2 * (n - 1) && up.traffic == (n - 1) * S && up.combined == S));
@@ -105,7 +104,7 @@ BOOST_AUTO_TEST_CASE(is_as_deep_as_it_says) {
     BOOST_TEST(cost_of(double_tree{}, op::reduce{n / 3}, n, 2).depth == log2(n - 1) + 2);
     BOOST_TEST(cost_of(double_tree{}, op::broadcast{n / 3}, n, 2).depth == log2(n - 1) + 2);
   }
-  // Rounds of half a vector each: two a level.
+  // A level takes two rounds, of half a vector each.
   for (rank_type n = 4; n <= 130; ++n) {
     auto const k = log2(n);
     BOOST_TEST(cost_of(double_tree{}, op::allreduce{}, n, 2).rounds == 4 * k - (n < (1U << k) + 2 ? 2U : 0U));
@@ -116,7 +115,7 @@ BOOST_AUTO_TEST_CASE(is_as_deep_as_it_says) {
   }
 }
 
-// As one segment, where a level costs one half of the vector, or two where both children are late.
+// The price of one segment: a level costs half a vector, or two halves if both children are late.
 BOOST_AUTO_TEST_CASE(costs_its_closed_form) {
   const std::uint64_t S = 1 << 12;
   const std::uint64_t half = S / 2 * G;

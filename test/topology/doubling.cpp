@@ -13,7 +13,7 @@ using tutti::rank_type;
 using tutti::step;
 namespace op = tutti::op;
 
-// Two numbers that do not hide each other: times are a L + b G.
+// Latency and gap are coprime and far apart, so a price a L + b G determines a and b.
 constexpr std::uint64_t L = 1'000'000'007;
 constexpr std::uint64_t G = 3;
 
@@ -29,7 +29,7 @@ BOOST_AUTO_TEST_CASE(is_right_for_more_ranks) {
   BOOST_TEST(bool(laws::run(doubling{}, op::allreduce{}, 1000)));
 }
 
-// An exchange receives into what it sends; that aside nothing is overtaken.
+// An exchange overwrites the blocks that it sends. No other write can overtake a read.
 BOOST_AUTO_TEST_CASE(exchanges_in_place) {
   for (rank_type n = 2; n <= 17; ++n) {
     auto const v = verify(doubling{}, op::allreduce{}, n);
@@ -45,26 +45,26 @@ BOOST_AUTO_TEST_CASE(every_rank_can_be_the_root_of_its_tree) {
       const tutti::detail::binomial_tree tree(n, root);
       BOOST_TEST(tree.subtree(root).count == n);
       for (rank_type me = 0; me < n; ++me) {
-        auto const mine = tree.subtree(me);
+        auto const subtree = tree.subtree(me);
         rank_type first = me;
         rank_type last = me + 1;
         for (std::uint32_t i = 0; i < tree.children(me); ++i) {
-          auto const its = tree.subtree(tree.child(me, i));
+          auto const child_subtree = tree.subtree(tree.child(me, i));
           BOOST_TEST(tree.parent(tree.child(me, i)) == me);
-          BOOST_TEST((its.first + its.count == first || its.first == last));  // it can be folded next
-          first = std::min(first, its.first);
-          last = std::max(last, its.first + its.count);
+          BOOST_TEST((child_subtree.first + child_subtree.count == first ||
+                      child_subtree.first == last));  // the child can be folded next
+          first = std::min(first, child_subtree.first);
+          last = std::max(last, child_subtree.first + child_subtree.count);
         }
-        BOOST_TEST((mine.first == first && mine.first + mine.count == last));
+        BOOST_TEST((subtree.first == first && subtree.first + subtree.count == last));
       }
     }
   }
 }
 
-// Recursive doubling, n = 2^k: k exchanges of the whole vector, L + S G each. Otherwise the largest 2^k in
-// n does it, between a hand-over and a give-back of the whole vector: k + 2 such rounds, if more than half
-// of the groups are pairs. If fewer are, pairs meet groups that had nothing to wait for, and gain on them
-// what they lost at first, but at most one round.
+// For n = 2^k there are k exchanges of the whole vector, L + S G each. Otherwise the number of groups is the largest
+// 2^k below n, and two messages of the whole vector are added: k + 2 rounds, if more than half of the groups are pairs.
+// If fewer are, single ranks start early, which saves at most one round.
 BOOST_AUTO_TEST_CASE(costs_its_closed_form) {
   for (rank_type n = 2; n <= 66; ++n) {
     const std::uint64_t block = 24;
@@ -88,13 +88,13 @@ BOOST_AUTO_TEST_CASE(costs_its_closed_form) {
     BOOST_TEST(c.combined == (k + (n == q ? 0 : 1)) * S);
     BOOST_TEST(c.scratch == (n == 2 ? 0 : 1));
 
-    // Allgather: 1, 2, 4, ... blocks at a time, and what is missing at last: n - 1 in all.
+    // Allgather sends 1, 2, 4, ... blocks and finally the rest, n - 1 in total.
     BOOST_TEST(price(doubling{}, op::allgather{}, n, S, L, G) == ceil * L + (n - 1) * block * G);
   }
 }
 
-// The unpipelined binomial tree, n = 2^k: the root takes part in k rounds, each of which moves the whole
-// vector and waits for the one before: log2 n (L + S G) up and as much down, for every root.
+// The unpipelined binomial tree, n = 2^k: the root takes part in k rounds, one after the other, of the whole vector. It
+// costs log2 n (L + S G) up and as much down, for every root.
 BOOST_AUTO_TEST_CASE(its_trees_cost_their_closed_form) {
   for (rank_type n = 2; n <= 64; n *= 2) {
     const std::uint64_t block = 24;
@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(its_trees_cost_their_closed_form) {
       const std::uint64_t up = price(doubling{}, op::reduce{root}, n, S, L, G);
       const std::uint64_t down = price(doubling{}, op::broadcast{root}, n, S, L, G);
       BOOST_TEST(up + down == 2 * k * (L + S * G));
-      // Gather: half of the vector comes last, a quarter before: (n-1)/n S in all.
+      // Gather receives half of the vector last and a quarter before, (n-1)/n S in total.
       BOOST_TEST(price(doubling{}, op::gather{root}, n, S, L, G) == k * L + (n - 1) * block * G);
       BOOST_TEST(price(doubling{}, op::scatter{root}, n, S, L, G) == k * L + (n - 1) * block * G);
     }

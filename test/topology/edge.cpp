@@ -14,12 +14,12 @@ BOOST_AUTO_TEST_CASE(is_right_for_more_ranks) {
   laws::check(edge{}, {10, 17, 33});
 }
 
-// One message, L + S G; to oneself none.
+// A transfer is one message of L + S G. A transfer to oneself is none.
 BOOST_AUTO_TEST_CASE(costs_one_message) {
-  for (tutti::rank_type to = 0; to < 5; ++to) {
-    const std::uint64_t messages = to == 2 ? 0 : 1;
-    BOOST_TEST(tutti::price(edge{}, op::transfer{2, to}, 5, 100, 1000, 3) == messages * 1300);
-    BOOST_TEST(tutti::cost_of(edge{}, op::transfer{2, to}, 5, 100).messages == messages);
+  for (tutti::rank_type target = 0; target < 5; ++target) {
+    const std::uint64_t messages = target == 2 ? 0 : 1;
+    BOOST_TEST(tutti::price(edge{}, op::transfer{2, target}, 5, 100, 1000, 3) == messages * 1300);
+    BOOST_TEST(tutti::cost_of(edge{}, op::transfer{2, target}, 5, 100).messages == messages);
   }
 }
 

@@ -25,11 +25,11 @@ using tutti::ring;
 using tutti::step;
 namespace op = tutti::op;
 
-// Two numbers that do not hide each other: times are a L + b G.
+// Latency and gap are coprime and far apart, so a price a L + b G determines a and b.
 constexpr std::uint64_t L = 1'000'000'007;
 constexpr std::uint64_t G = 3;
 
-// Proved for hosts of three, the last of which has fewer wherever 3 does not divide n.
+// Proofs for hosts of three ranks. The last host has fewer if 3 does not divide n.
 static_assert(laws::hold<op::allreduce>(hierarchical{binary_tree{}, ring{}, 3}, 1, 9));
 static_assert(laws::hold<op::reduce>(hierarchical{binary_tree{}, ring{}, 3}, 1, 9));
 static_assert(laws::hold<op::broadcast>(hierarchical{binary_tree{}, ring{}, 3}, 1, 9));
@@ -41,7 +41,7 @@ static_assert(!hierarchical<binary_tree, ring>::keeps_order && !hierarchical<rin
 static_assert(!hierarchical<binary_tree, doubling, tutti::detail::by_host>::keeps_order);
 static_assert(hierarchical<binary_tree, ring>::name == "hierarchical<binary_tree, ring>");
 
-// It offers what its parts can do.
+// An operation is offered if both topologies offer their part of it.
 static_assert(tutti::offers<hierarchical<tutti::butterfly, tutti::butterfly>, op::broadcast>);
 static_assert(!tutti::offers<hierarchical<tutti::butterfly, ring>, op::allreduce>);
 static_assert(!tutti::offers<hierarchical<ring, tutti::butterfly>, op::reduce>);
@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(is_right_for_more_ranks) {
   BOOST_TEST(bool(laws::run(hierarchical{binary_tree{}, doubling{}, 16}, op::allreduce{}, 1000)));
 }
 
-/// Hosts as a launcher that deals ranks out one by one makes them, and hosts of all sizes.
+/// Hosts of a launcher that deals ranks out round-robin.
 host_map dealt_out(rank_type n, rank_type hosts) {
   std::vector<rank_type> host_of;
   for (rank_type r = 0; r < n; ++r) {
@@ -124,35 +124,35 @@ BOOST_AUTO_TEST_CASE(needs_no_waiting) {
   }
 }
 
-/// What all ranks send to ranks of other hosts.
+/// The messages of all ranks to ranks of other hosts.
 struct between_hosts {
   std::uint64_t messages = 0;
   std::uint64_t elements = 0;
-  std::uint64_t pairs = 0;  ///< of ranks, one of which sends to the other
+  std::uint64_t pairs = 0;  ///< the number of pairs (sender, receiver)
 
   friend bool operator==(between_hosts, between_hosts) = default;
 };
 
 template <class Topology, tutti::detail::grouping Groups>
 between_hosts count(Topology const& topology, Groups const& hosts, rank_type n, std::size_t vector) {
-  between_hosts all;
+  between_hosts total;
   op::allreduce const o;
   for (rank_type r = 0; r < n; ++r) {
-    std::vector<bool> met(n);
+    std::vector<bool> is_counted(n);
     for (std::uint32_t i = 0; i < topology.steps(o, n, r); ++i) {
       const step s = topology.at(o, n, r, i);
       if (s.sends() && hosts.group(n, s.send.peer) != hosts.group(n, r)) {
-        ++all.messages;
-        all.elements += tutti::detail::elements_in(vector, topology.blocks(o, n), s.send.blocks);
-        all.pairs += met[s.send.peer] ? 0U : 1U;
-        met[s.send.peer] = true;
+        ++total.messages;
+        total.elements += tutti::detail::elements_in(vector, topology.blocks(o, n), s.send.blocks);
+        total.pairs += is_counted[s.send.peer] ? 0U : 1U;
+        is_counted[s.send.peer] = true;
       }
     }
   }
-  return all;
+  return total;
 }
 
-// h hosts of p ranks. Between them: what h ranks would send, on their edges only.
+// Among h hosts of p ranks there are the messages of h ranks.
 BOOST_AUTO_TEST_CASE(there_is_one_flow_between_hosts) {
   for (rank_type const h : {2U, 3U, 4U, 8U}) {
     for (rank_type const p : {1U, 2U, 4U, 8U}) {
@@ -165,15 +165,15 @@ BOOST_AUTO_TEST_CASE(there_is_one_flow_between_hosts) {
       BOOST_TEST(exchanges.elements == cost_of(doubling{}, op::allreduce{}, h, S).traffic);
       BOOST_TEST(exchanges.messages == cost_of(doubling{}, op::allreduce{}, h, S).messages);
 
-      // A flat ring over neighbours crosses each border with nearly as much, in p times as many messages.
+      // A flat ring over consecutive ranks sends nearly as many bytes between hosts, in p times as many messages.
       auto const flat = count(ring{}, hosts, n, S);
       BOOST_TEST((flat == between_hosts{.messages = 2 * h * (n - 1), .elements = 2 * (n - 1) * S / p, .pairs = h}));
-      // Ranks dealt out to the hosts one by one: every hop crosses a border, p times as much.
+      // With ranks dealt out round-robin every hop of the ring is between hosts: p times as many bytes.
       const host_map map = dealt_out(n, h);
       auto const dealt = count(ring{}, tutti::detail::by_host(map), n, S);
       BOOST_TEST((dealt == between_hosts{.messages = 2 * n * (n - 1), .elements = 2 * (n - 1) * S, .pairs = n}));
       BOOST_TEST((count(hierarchical{binary_tree{}, ring{}, map}, tutti::detail::by_host(map), n, S) == rings));
-      // Recursive doubling sends between hosts what each of their ranks has: p times as much.
+      // In recursive doubling each rank sends between hosts: p times as many bytes.
       if (std::has_single_bit(h)) {
         BOOST_TEST(count(doubling{}, hosts, n, S).elements == p * exchanges.elements);
       }
@@ -181,7 +181,7 @@ BOOST_AUTO_TEST_CASE(there_is_one_flow_between_hosts) {
   }
 }
 
-// One stage after the other, if nothing is cut into segments.
+// The stages of one segment run one after the other.
 BOOST_AUTO_TEST_CASE(costs_its_closed_form) {
   const std::uint64_t S = 5040;
   for (rank_type const h : {2U, 3U, 5U}) {
@@ -200,11 +200,11 @@ BOOST_AUTO_TEST_CASE(costs_its_closed_form) {
   }
 }
 
-// How the ranks are grouped counts, and not how that was said.
+// Settings depend on the groups, not on the kind of grouping.
 BOOST_AUTO_TEST_CASE(settings_tell_groupings_apart) {
   auto const identity = [](auto const& topology, rank_type n) { return topology.settings(n).identity; };
   auto const label = [](auto const& topology, rank_type n) { return std::string(topology.settings(n).label); };
-  auto const of = [](rank_type each) { return hierarchical{binary_tree{}, ring{}, each}; };
+  auto const hosts_of = [](rank_type size) { return hierarchical{binary_tree{}, ring{}, size}; };
   host_map const pairs(std::vector{0, 0, 1, 1, 2, 2});
   host_map const dealt(std::vector{0, 1, 2, 0, 1, 2});
   hierarchical const by_pairs{binary_tree{}, ring{}, pairs};
@@ -212,25 +212,25 @@ BOOST_AUTO_TEST_CASE(settings_tell_groupings_apart) {
 
   for (rank_type a = 1; a <= 6; ++a) {
     for (rank_type b = 1; b <= 6; ++b) {
-      BOOST_TEST((identity(of(a), 6) == identity(of(b), 6)) == (a == b));
+      BOOST_TEST((identity(hosts_of(a), 6) == identity(hosts_of(b), 6)) == (a == b));
     }
   }
-  BOOST_TEST(identity(of(6), 6) == identity(of(100), 6));
-  BOOST_TEST(identity(of(2), 6) == identity(by_pairs, 6));
-  BOOST_TEST(identity(of(2), 6) != identity(by_dealt, 6));
-  BOOST_TEST(identity(of(3), 6) != identity(by_dealt, 6));
-  // Parts have settings, too.
-  BOOST_TEST(identity(hierarchical{of(2), ring{}, 6U}, 6) != identity(hierarchical{of(3), ring{}, 6U}, 6));
-  BOOST_TEST(identity(hierarchical{binary_tree{}, of(2), 1U}, 6) !=
-             identity(hierarchical{binary_tree{}, of(3), 1U}, 6));
+  BOOST_TEST(identity(hosts_of(6), 6) == identity(hosts_of(100), 6));
+  BOOST_TEST(identity(hosts_of(2), 6) == identity(by_pairs, 6));
+  BOOST_TEST(identity(hosts_of(2), 6) != identity(by_dealt, 6));
+  BOOST_TEST(identity(hosts_of(3), 6) != identity(by_dealt, 6));
+  // The settings of Inner and Outer count, too.
+  BOOST_TEST(identity(hierarchical{hosts_of(2), ring{}, 6U}, 6) != identity(hierarchical{hosts_of(3), ring{}, 6U}, 6));
+  BOOST_TEST(identity(hierarchical{binary_tree{}, hosts_of(2), 1U}, 6) !=
+             identity(hierarchical{binary_tree{}, hosts_of(3), 1U}, 6));
 
-  BOOST_TEST(label(of(2), 6) == "hosts of 2");
-  BOOST_TEST(label(of(65535), 6) == "hosts of 655");  // as much as there is room for
+  BOOST_TEST(label(hosts_of(2), 6) == "hosts of 2");
+  BOOST_TEST(label(hosts_of(65535), 6) == "hosts of 655");  // cut off at the length of a label
   BOOST_TEST(label(by_pairs, 6).starts_with("hosts "));
   BOOST_TEST(label(by_pairs, 6) != label(by_dealt, 6));
 }
 
-/// Hosts of equal sizes that count what they are asked.
+/// Hosts of equal sizes that count the questions that they answer.
 class counted_hosts : public tutti::detail::consecutive {
  public:
   using consecutive::consecutive;
@@ -239,8 +239,8 @@ class counted_hosts : public tutti::detail::consecutive {
   rank_type group(rank_type n, rank_type r) const { return ++questions, consecutive::group(n, r); }
   rank_type size(rank_type n, rank_type k) const { return ++questions, consecutive::size(n, k); }
   template <class F>
-  void each_size(rank_type n, F f) const {
-    consecutive::each_size(n, [&](rank_type size) { ++questions, f(size); });
+  void for_each_size(rank_type n, F f) const {
+    consecutive::for_each_size(n, [&](rank_type size) { ++questions, f(size); });
   }
 };
 static_assert(tutti::detail::grouping<counted_hosts> && tutti::detail::grouping<tutti::detail::by_host>);
@@ -251,7 +251,7 @@ BOOST_AUTO_TEST_CASE(a_step_costs_no_more_among_many_hosts_than_among_few) {
     rank_type const n = hosts * 4;
     counted_hosts::questions = 0;
     BOOST_TEST(topology.blocks(op::allreduce{}, n) == hosts);
-    for (std::uint32_t i = 0; i < 4; ++i) {  // of rank 0, which speaks for its host
+    for (std::uint32_t i = 0; i < 4; ++i) {  // rank 0 leads its host
       step const s = topology.at(op::allreduce{}, n, 0, i);
       BOOST_TEST((s.sends() || s.receives()));
     }

@@ -25,14 +25,14 @@ static_assert(laws::hold<op::allreduce>(tutti::hierarchical{tutti::binary_tree{}
 static_assert(laws::hold<op::reduce>(tutti::hierarchical{tutti::binary_tree{}, in_network{}, 2}, 1, 9));
 static_assert(laws::hold<op::broadcast>(tutti::hierarchical{tutti::binary_tree{}, in_network{}, 2}, 1, 9));
 
-// What reductions that lift are run by.
+// The schedule of reductions that lift contributions.
 using tutti::detail::lifted;
 static_assert(laws::hold<op::allreduce>(lifted{in_network{}}, 1, 9));
 static_assert(laws::hold<op::reduce>(lifted{in_network{}}, 1, 9));
 static_assert(laws::hold<op::allreduce>(lifted{tutti::hierarchical{tutti::binary_tree{}, in_network{}, 3}}, 1, 9));
 static_assert(laws::hold<op::reduce>(lifted{tutti::hierarchical{tutti::binary_tree{}, in_network{}, 2}}, 1, 9));
 
-// Helpers are Outer's alone, and only where it has some.
+// A hierarchical topology has the helpers of Outer, and Inner may have none.
 static_assert(tutti::has_helpers<in_network, op::allreduce> && !tutti::has_helpers<tutti::star, op::allreduce>);
 static_assert(members(in_network{}, op::allreduce{}, 1) == 1 && members(in_network{}, op::allreduce{}, 2) == 3);
 static_assert(members(tutti::hierarchical{tutti::ring{}, tutti::ring{}, 2}, op::allreduce{}, 4) == 4);
@@ -59,12 +59,12 @@ BOOST_AUTO_TEST_CASE(keeps_order_and_sends_raw_contributions) {
   }
 }
 
-// A helper that answers before it has all, that forgets a rank, that sends what it does not have.
+// Wrong helpers: one answers before it has all contributions, one forgets a rank, one sends from an empty memory.
 struct hasty : in_network {
   using in_network::at;
   constexpr step at(op::allreduce o, rank_type n, rank_type me, std::uint32_t i) const {
-    const std::uint32_t other = i == n - 1 ? n : i == n ? n - 1 : i;
-    return in_network::at(o, n, me, me == n ? other : i);
+    const std::uint32_t swapped_step = i == n - 1 ? n : i == n ? n - 1 : i;
+    return in_network::at(o, n, me, me == n ? swapped_step : i);
   }
 };
 struct forgetful : in_network {
@@ -79,18 +79,18 @@ struct inventive : in_network {
     return s;
   }
 };
-// Ranks that lift where their accumulators are already, or do not lift, or a helper that does not know of it.
+// Wrong lifting: a rank lifts after it has sent, a rank does not lift, a helper expects contributions.
 struct late : lifted<in_network> {
   constexpr step at(op::allreduce o, rank_type n, rank_type me, std::uint32_t i) const {
     return lifted<in_network>::at(o, n, me, me == 0 && i < 2 ? 1 - i : i);
   }
 };
-struct unlifted : lifted<in_network> {
+struct not_lifting : lifted<in_network> {
   constexpr step at(op::allreduce o, rank_type n, rank_type me, std::uint32_t i) const {
     return me == 0 && i == 0 ? step{} : lifted<in_network>::at(o, n, me, i);
   }
 };
-struct unaware : lifted<in_network> {
+struct expecting_contributions : lifted<in_network> {
   constexpr step at(op::allreduce o, rank_type n, rank_type me, std::uint32_t i) const {
     return me == n ? inner.at(o, n, me, i) : lifted<in_network>::at(o, n, me, i);
   }
@@ -98,8 +98,8 @@ struct unaware : lifted<in_network> {
 BOOST_AUTO_TEST_CASE(what_is_lifted_is_proved_like_the_rest) {
   for (rank_type const n : {2U, 3U, 8U}) {
     BOOST_TEST(!tutti::verify(late{}, op::allreduce{}, n));
-    BOOST_TEST(!tutti::verify(unlifted{}, op::allreduce{}, n));
-    BOOST_TEST(!tutti::verify(unaware{}, op::allreduce{}, n));
+    BOOST_TEST(!tutti::verify(not_lifting{}, op::allreduce{}, n));
+    BOOST_TEST(!tutti::verify(expecting_contributions{}, op::allreduce{}, n));
   }
   laws::check(lifted{in_network{}}, {10, 17, 33, 64});
 }
@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(helpers_are_proved_like_ranks) {
   }
 }
 
-// Two numbers that do not hide each other: times are a L + b G.
+// Latency and gap are coprime and far apart, so a price a L + b G determines a and b.
 constexpr std::uint64_t L = 1'000'000'007;
 constexpr std::uint64_t G = 3;
 
@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(costs_its_closed_form) {
                                                                               .scratch = 1}));
     }
   }
-  // The most that it can gain over a ring: all but the first packet passes while more comes in.
+  // The largest gain over a ring: except for the first packet, sending and receiving overlap.
   const std::uint64_t S = 16 << 20;
   auto const beyond_packet = price(in_network{}, op::allreduce{}, 16, S, 0, G) - tutti::helper_packet * G;
   BOOST_TEST(price(tutti::ring{}, op::allreduce{}, 16, S, 0, G) * 16 == beyond_packet * 2 * 15);

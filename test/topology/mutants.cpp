@@ -12,8 +12,8 @@
 #include <tutti/topology/ring.hpp>
 #include <tutti/topology/star.hpp>
 
-// A verifier that accepts everything proves nothing. Here every single step of every schedule is changed in
-// every way that a slip would change it, and all of these schedules have to be refused.
+// Mutation test of the verifier: changes each step of each schedule in every way that a programming error might, and
+// expects the verifier to refuse all of these schedules.
 
 namespace {
 
@@ -49,10 +49,10 @@ constexpr memory other_than(memory s) {
   return s == memory::work ? memory::output : memory::work;
 }
 
-/// The step with the slip; the step itself where the slip makes no sense.
-step changed(step s, slip what, rank_type n, std::uint32_t blocks, bool keeps_order) {
+/// The step with the slip, or the step itself if the slip does not apply.
+step apply_slip(step s, slip error, rank_type n, std::uint32_t blocks, bool keeps_order) {
   bool const folds = s.receives() && s.how != action::copy;
-  switch (what) {
+  switch (error) {
     case slip::wrong_receiver:
       s.send.peer = s.sends() ? (s.send.peer + 1) % n : s.send.peer;
       break;
@@ -114,10 +114,10 @@ step changed(step s, slip what, rank_type n, std::uint32_t blocks, bool keeps_or
   return s;
 }
 
-/// A helper begins with the identity: whether that is combined with, and from which side, makes no difference.
-bool is_none(slip what, step const& s, bool helper) {
+/// True if the slip changes no result: a helper begins with the identity, so it may copy or fold on either side.
+bool is_harmless(slip error, step const& s, bool helper) {
   return helper && s.local == memory::input &&
-         (what == slip::fold_on_the_other_side || (what == slip::copy_for_fold && s.arrives == s.receive.memory));
+         (error == slip::fold_on_the_other_side || (error == slip::copy_for_fold && s.arrives == s.receive.memory));
 }
 
 template <class Base, class Op>
@@ -126,7 +126,7 @@ struct mutant {
   static constexpr bool keeps_order = Base::keeps_order;
   static constexpr bool sends_raw_contributions = Base::sends_raw_contributions;
 
-  slip what;
+  slip error;
   rank_type rank;
   std::uint32_t place;
 
@@ -138,55 +138,55 @@ struct mutant {
   }
   tutti::star without_helpers() const { return {}; }
   std::uint32_t steps(Op o, rank_type n, rank_type me) const {
-    return Base{}.steps(o, n, me) - (me == rank && what == slip::leave_out ? 1 : 0);
+    return Base{}.steps(o, n, me) - (me == rank && error == slip::leave_out ? 1 : 0);
   }
   step at(Op o, rank_type n, rank_type me, std::uint32_t i) const {
     if (me != rank) {
       return Base{}.at(o, n, me, i);
     }
-    if (what == slip::leave_out) {
+    if (error == slip::leave_out) {
       return Base{}.at(o, n, me, i < place ? i : i + 1);
     }
     const step s = Base{}.at(o, n, me, i);
-    return i == place ? changed(s, what, n, blocks(o, n), keeps_order) : s;
+    return i == place ? apply_slip(s, error, n, blocks(o, n), keeps_order) : s;
   }
 };
 
-/// Some ranks are sent blocks that they have; where they put them the second time does not matter.
+/// True if some ranks receive blocks twice; the memory of the second copy does not matter.
 template <class Base, class Op>
 constexpr bool receives_again = std::same_as<Base, tutti::butterfly> && std::same_as<Op, op::broadcast>;
 
 template <class Base, class Op>
 void refuse_all(Op const& o, rank_type n) {
-  unsigned tried = 0;
+  unsigned mutant_count = 0;
   for (rank_type r = 0; r < members(Base{}, o, n); ++r) {
     for (std::uint32_t i = 0; i < Base{}.steps(o, n, r); ++i) {
-      for (int what = 0; what < static_cast<int>(slip::count); ++what) {
-        mutant<Base, Op> const m{static_cast<slip>(what), r, i};
-        if (m.what == slip::receive_elsewhere && receives_again<Base, Op>) {
+      for (int error = 0; error < static_cast<int>(slip::count); ++error) {
+        mutant<Base, Op> const m{static_cast<slip>(error), r, i};
+        if (m.error == slip::receive_elsewhere && receives_again<Base, Op>) {
           continue;
         }
-        if (is_none(m.what, Base{}.at(o, n, r, i), r >= n)) {
+        if (is_harmless(m.error, Base{}.at(o, n, r, i), r >= n)) {
           continue;
         }
-        if (m.what != slip::leave_out && m.at(o, n, r, i) == Base{}.at(o, n, r, i)) {
+        if (m.error != slip::leave_out && m.at(o, n, r, i) == Base{}.at(o, n, r, i)) {
           continue;
         }
-        ++tried;
+        ++mutant_count;
         auto const v = tutti::verify(m, o, n);
         BOOST_TEST(!v, Base::name << " " << tutti::name(tutti::detail::verify::kind_of<Op>) << " of " << n << ": slip "
-                                  << what << " in step " << i << " of rank " << r << " goes unnoticed");
+                                  << error << " in step " << i << " of rank " << r << " goes unnoticed");
         BOOST_TEST(((v.finishes && v.matched && v.exact && v.ordered && v.raw) == bool(v)));
       }
     }
   }
-  BOOST_TEST(tried > 5 * (n - 1));
+  BOOST_TEST(mutant_count > 5 * (n - 1));
 }
 
-/// A slip of all ranks, on which the ends of each message agree: sums stay accumulators, every rank finishes its own
-/// in the end, and copies those of others to where results belong.
+/// A slip of all ranks, with which both ends of each message agree: sums stay accumulators, which are copied to
+/// `output`. Each rank finishes only its own sum, in an additional last step.
 template <class Base, class Op>
-struct unfinished : Base {
+struct never_finishing : Base {
   static constexpr std::string_view name = "unfinished";
 
   std::uint32_t steps(Op o, rank_type n, rank_type me) const { return Base::steps(o, n, me) + finishes(o, n, me); }
@@ -211,7 +211,7 @@ struct unfinished : Base {
     return s;
   }
 
-  /// The step that finishes, or the number of steps.
+  /// The number of the step that finishes, or the number of steps.
   std::uint32_t finishing(Op o, rank_type n, rank_type me) const {
     std::uint32_t i = 0;
     for (; i < Base::steps(o, n, me); ++i) {
@@ -237,25 +237,25 @@ void refuse_all_of() {
 }
 
 BOOST_AUTO_TEST_CASE(sums_that_are_copied_before_they_are_finished) {
-  auto const refused = []<class Base>(Base const&, rank_type n) {
-    auto const v = tutti::verify(unfinished<Base, op::allreduce>{}, op::allreduce{}, n);
+  auto const expect_refusal = []<class Base>(Base const&, rank_type n) {
+    auto const v = tutti::verify(never_finishing<Base, op::allreduce>{}, op::allreduce{}, n);
     BOOST_TEST(v.reason == "copies into a memory that holds something else", Base::name << ": " << v.reason);
     BOOST_TEST(!v.exact);
   };
   for (rank_type const n : {2U, 5U, 6U}) {
-    refused(tutti::star{}, n);
-    refused(tutti::chain{}, n);
-    refused(tutti::binary_tree{}, n);
-    refused(tutti::direct{}, n);
+    expect_refusal(tutti::star{}, n);
+    expect_refusal(tutti::chain{}, n);
+    expect_refusal(tutti::binary_tree{}, n);
+    expect_refusal(tutti::direct{}, n);
   }
   for (rank_type const n : {5U, 6U}) {
-    refused(tutti::ring{}, n);
-    refused(tutti::doubling{}, n);
-    refused(tutti::butterfly{}, n);
+    expect_refusal(tutti::ring{}, n);
+    expect_refusal(tutti::doubling{}, n);
+    expect_refusal(tutti::butterfly{}, n);
   }
 }
 
-/// Hosts of this many ranks.
+/// Hosts of RanksPerHost ranks.
 template <class Inner, class Outer, rank_type RanksPerHost>
 struct hosts_of : tutti::hierarchical<Inner, Outer> {
   hosts_of() : tutti::hierarchical<Inner, Outer>(Inner{}, Outer{}, RanksPerHost) {}

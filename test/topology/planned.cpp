@@ -20,7 +20,7 @@ using tutti::rank_type;
 using tutti::step;
 namespace op = tutti::op;
 
-// The steps of a plan, as constants.
+// A plan can be made and read in a constant expression.
 static_assert([] {
   const tutti::plan p(tutti::ring{}, op::allreduce{}, 5, 2);
   return p.view().steps(op::allreduce{}, 5, 2) == 8 &&
@@ -31,14 +31,14 @@ static_assert(std::same_as<decltype(tutti::plan(tutti::butterfly{}, op::allreduc
 static_assert(std::same_as<decltype(tutti::plan(tutti::direct{}, op::allreduce{}, 2, 0)), tutti::plan<false, true>>);
 static_assert(std::is_trivially_copyable_v<tutti::planned<true>>);
 
-// Of a topology with helpers, which a plan of ranks' steps cannot have: what it runs without them.
+// A plan has no helpers, so the plan of a topology with helpers is that of its topology without helpers.
 static_assert([] {
   const tutti::plan p(tutti::in_network{}, op::allreduce{}, 5, 2);
   return p.view().steps(op::allreduce{}, 5, 2) == tutti::star{}.steps(op::allreduce{}, 5, 2) &&
          p.view().settings(5).identity == identity_of(tutti::star{}, 5).identity;
 }());
 
-// It promises no more than what it is made from.
+// A plan promises no more than its topology.
 template <class Plan, class Topology>
 constexpr bool plans = std::constructible_from<Plan, Topology, op::allreduce, rank_type, rank_type>;
 static_assert(plans<tutti::plan<true>, tutti::star> && plans<tutti::plan<false>, tutti::star>);
@@ -47,17 +47,20 @@ static_assert(plans<tutti::plan<false, true>, tutti::star> && !plans<tutti::plan
 
 BOOST_AUTO_TEST_CASE(promises_order_where_what_was_picked_keeps_it) {
   using tutti::schedule_kind;
-  auto const planned = [](schedule_kind kind, auto op) { return tutti::plan<true>(tutti::selection(kind), op, 4, 1); };
-  BOOST_CHECK_NO_THROW(std::ignore = planned(schedule_kind::binary_tree, op::allreduce{}));
-  BOOST_CHECK_THROW(std::ignore = planned(schedule_kind::binary_tree, op::reduce_scatter{}), tutti::precondition_error);
-  BOOST_CHECK_THROW(std::ignore = planned(schedule_kind::ring, op::allreduce{}), tutti::precondition_error);
+  auto const make_plan = [](schedule_kind kind, auto op) {
+    return tutti::plan<true>(tutti::selection(kind), op, 4, 1);
+  };
+  BOOST_CHECK_NO_THROW(std::ignore = make_plan(schedule_kind::binary_tree, op::allreduce{}));
+  BOOST_CHECK_THROW(std::ignore = make_plan(schedule_kind::binary_tree, op::reduce_scatter{}),
+                    tutti::precondition_error);
+  BOOST_CHECK_THROW(std::ignore = make_plan(schedule_kind::ring, op::allreduce{}), tutti::precondition_error);
 }
 
 template <class Topology, class Op>
-bool same(Topology const& topology, Op const& op, rank_type n) {
+bool is_same(Topology const& topology, Op const& op, rank_type n) {
   for (rank_type me = 0; me < n; ++me) {
-    const tutti::plan own(topology, op, n, me);
-    const tutti::planned view = own.view();
+    const tutti::plan owner(topology, op, n, me);
+    const tutti::planned view = owner.view();
     if (view.blocks(op, n) != topology.blocks(op, n) || view.steps(op, n, me) != topology.steps(op, n, me)) {
       return false;
     }
@@ -74,7 +77,7 @@ template <class Topology>
 void check_same() {
   tutti::detail::verify::for_each_offered<Topology>([]<class Op>() {
     for (rank_type n = 1; n <= 9; ++n) {
-      tutti::detail::verify::at_every_root<Op>(n, [n](Op const& op) { BOOST_TEST(same(Topology{}, op, n)); });
+      tutti::detail::verify::at_every_root<Op>(n, [n](Op const& op) { BOOST_TEST(is_same(Topology{}, op, n)); });
     }
   });
 }
@@ -86,9 +89,9 @@ BOOST_AUTO_TEST_CASE(is_the_schedule_that_it_was_made_from) {
   check_same<tutti::direct>();
 }
 
-/// Whether a question is answered, or refused in these words.
+/// Checks that a call throws an error with these words.
 template <class Ask>
-void refused(Ask ask, std::string const& words) {
+void expect_refusal(Ask ask, std::string const& words) {
   try {
     (void)ask();
     BOOST_TEST(false, "answered, and not refused: " << words);
@@ -97,32 +100,33 @@ void refused(Ask ask, std::string const& words) {
   }
 }
 
-// Of all that a plan can be asked for, it answers for what it was made for alone.
+// A plan refuses every operation, root, rank and world size except its own.
 BOOST_AUTO_TEST_CASE(is_a_plan_of_one_thing) {
   rank_type const n = 4;
-  const tutti::plan own(tutti::direct{}, op::broadcast{1}, n, 2);
-  const tutti::planned plan = own.view();
+  const tutti::plan owner(tutti::direct{}, op::broadcast{1}, n, 2);
+  const tutti::planned plan = owner.view();
   tutti::detail::verify::for_each_offered<tutti::direct>([&]<class Op>() {
     tutti::detail::verify::at_every_root<Op>(n, [&](Op const& o) {
       if (!(std::same_as<Op, op::broadcast> && tutti::plan_purpose::of(o, n, 2).root == 1)) {
-        std::string const asked(tutti::name(tutti::detail::verify::kind_of<Op>));
-        refused([&] { return plan.blocks(o, n); }, "is asked for " + asked);
-        refused([&] { return plan.steps(o, n, 2); }, "is asked for " + asked);
+        std::string const operation(tutti::name(tutti::detail::verify::kind_of<Op>));
+        expect_refusal([&] { return plan.blocks(o, n); }, "is asked for " + operation);
+        expect_refusal([&] { return plan.steps(o, n, 2); }, "is asked for " + operation);
       }
     });
   });
   BOOST_TEST(plan.steps(op::broadcast{1}, n, 2) == tutti::direct{}.steps(op::broadcast{1}, n, 2));
-  std::string const of = "a plan of broadcast, root 1, by rank 2 of 4, made of direct, ";
-  refused([&] { return plan.blocks(op::broadcast{1}, 5); }, of + "and is asked for broadcast, root 1, by rank 2 of 5");
-  refused([&] { return plan.steps(op::broadcast{1}, 4, 3); },
-          of + "and is asked for broadcast, root 1, by rank 3 of 4");
+  std::string const beginning = "a plan of broadcast, root 1, by rank 2 of 4, made of direct, ";
+  expect_refusal([&] { return plan.blocks(op::broadcast{1}, 5); },
+                 beginning + "and is asked for broadcast, root 1, by rank 2 of 5");
+  expect_refusal([&] { return plan.steps(op::broadcast{1}, 4, 3); },
+                 beginning + "and is asked for broadcast, root 1, by rank 3 of 4");
 }
 
 BOOST_AUTO_TEST_CASE(settings_tell_what_it_was_made_from) {
   auto const settings = [](auto const& topology) {
     return tutti::plan<false>(topology, op::allreduce{}, 6, 0).view().settings(6);
   };
-  auto const hosts = [](rank_type each) { return tutti::hierarchical{tutti::binary_tree{}, tutti::ring{}, each}; };
+  auto const hosts = [](rank_type size) { return tutti::hierarchical{tutti::binary_tree{}, tutti::ring{}, size}; };
   BOOST_TEST(settings(tutti::ring{}).identity != settings(tutti::binary_tree{}).identity);
   BOOST_TEST(settings(hosts(2)).identity != settings(hosts(3)).identity);
   BOOST_TEST(settings(tutti::ring{}).identity ==
@@ -131,7 +135,7 @@ BOOST_AUTO_TEST_CASE(settings_tell_what_it_was_made_from) {
   BOOST_TEST(std::string(settings(hosts(2)).label) == "hosts of 2");
 }
 
-/// All ranks' plans at once, so that the verifier can run them.
+/// The plans of all ranks as one topology, which the verifier can run.
 struct all_planned {
   static constexpr std::string_view name = "all planned";
   static constexpr bool keeps_order = true;
@@ -150,13 +154,13 @@ BOOST_AUTO_TEST_CASE(is_verified_and_priced_like_any_other) {
     for (rank_type me = 0; me < n; ++me) {
       plans.emplace_back(tutti::butterfly{}, op::allreduce{}, n, me);
     }
-    all_planned all;
+    all_planned topology;
     for (auto const& p : plans) {
-      all.views.push_back(p.view());
+      topology.views.push_back(p.view());
     }
-    BOOST_TEST((laws::run(all, op::allreduce{}, n) == laws::run(tutti::butterfly{}, op::allreduce{}, n)));
-    BOOST_TEST(
-        (tutti::cost_of(all, op::allreduce{}, n, 100) == tutti::cost_of(tutti::butterfly{}, op::allreduce{}, n, 100)));
+    BOOST_TEST((laws::run(topology, op::allreduce{}, n) == laws::run(tutti::butterfly{}, op::allreduce{}, n)));
+    BOOST_TEST((tutti::cost_of(topology, op::allreduce{}, n, 100) ==
+                tutti::cost_of(tutti::butterfly{}, op::allreduce{}, n, 100)));
   }
 }
 

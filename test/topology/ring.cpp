@@ -10,7 +10,7 @@ using tutti::ring;
 using tutti::step;
 namespace op = tutti::op;
 
-// Two numbers that do not hide each other: times are a L + b G.
+// Latency and gap are coprime and far apart, so a price a L + b G determines a and b.
 constexpr std::uint64_t L = 1'000'000'007;
 constexpr std::uint64_t G = 3;
 
@@ -23,8 +23,8 @@ BOOST_AUTO_TEST_CASE(is_right_for_more_ranks) {
   BOOST_TEST(bool(laws::run(ring{}, op::allreduce{}, 200)));
 }
 
-// Why keeps_order is false, and that readers are never overtaken: a rank writes a block that it has
-// sent only after the block has been around.
+// The ring does not keep order. No write overtakes a reader, because a block that was sent returns only after it has
+// been around.
 BOOST_AUTO_TEST_CASE(combines_out_of_order_and_needs_no_waiting) {
   for (rank_type n = 3; n <= 17; ++n) {
     auto const v = verify(ring{}, op::allreduce{}, n);
@@ -32,8 +32,8 @@ BOOST_AUTO_TEST_CASE(combines_out_of_order_and_needs_no_waiting) {
   }
 }
 
-// Every round is one block of S / n to the next rank, and waits for the round before: L + S / n G.
-// n - 1 of them reduce, n - 1 hand out.
+// Each round sends one block of S / n to the next rank and waits for the previous round: L + S / n G. The first n - 1
+// rounds reduce, and the others distribute the results.
 BOOST_AUTO_TEST_CASE(costs_its_closed_form) {
   for (rank_type n = 2; n <= 33; ++n) {
     const std::uint64_t block = 24;
@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(costs_its_closed_form) {
                                  .combined = r / 2 * block,
                                  .scratch = n - 2}));
 
-    // The first block takes n - 1 hops of L + S / n G; the others follow S / n G apart.
+    // The first block takes n - 1 hops of L + S / n G; each other block arrives S / n G after its predecessor.
     const std::uint64_t stream = (n - 1) * L + 2 * (n - 1) * block * G;
     for (rank_type const root : {rank_type{0}, n / 2, n - 1}) {
       BOOST_TEST(price(ring{}, op::reduce{root}, n, S, L, G) == stream);

@@ -14,12 +14,12 @@ using tutti::schedule_kind;
 using tutti::selection;
 namespace op = tutti::op;
 
-/// Hosts of equal sizes, of others, and with ranks dealt out.
+/// Hosts of equal sizes, hosts of different sizes, and hosts with ranks dealt out round-robin.
 tutti::host_map const maps[] = {tutti::host_map(std::vector{0, 0, 1, 1, 2, 2}),
                                 tutti::host_map(std::vector{0, 0, 0, 1, 2, 2}),
                                 tutti::host_map(std::vector{0, 1, 2, 0, 1, 2})};
 
-// Every operation of every pick is right, and combines in rank order where it says so.
+// Every operation of every pick is correct, and combines in rank order if it declares that.
 BOOST_AUTO_TEST_CASE(is_right_whatever_is_picked) {
   for (schedule_kind const kind : all_schedule_kinds) {
     for (auto const& map : maps) {
@@ -39,7 +39,7 @@ bool in_order(schedule_kind kind) {
   return selection(kind, &maps[0]).combines_in_order<Op>(6);
 }
 
-// What an operation runs by counts, and not what was picked.
+// Order depends on the schedule that an operation runs by, which may be `direct` instead of the pick.
 BOOST_AUTO_TEST_CASE(order_is_told_of_each_operation) {
   for (schedule_kind const kind : {schedule_kind::doubling, schedule_kind::binary_tree, schedule_kind::chain}) {
     BOOST_TEST((in_order<op::allreduce>(kind) && in_order<op::reduce>(kind) && !in_order<op::reduce_scatter>(kind)));
@@ -52,13 +52,13 @@ BOOST_AUTO_TEST_CASE(order_is_told_of_each_operation) {
   for (schedule_kind const kind : {schedule_kind::ring, schedule_kind::double_tree, schedule_kind::direct}) {
     BOOST_TEST((!in_order<op::allreduce>(kind) && !in_order<op::reduce>(kind) && !in_order<op::reduce_scatter>(kind)));
   }
-  // None tells of what is not in order that it is, and of what is that it may not be only where that costs nothing.
+  // A pick that declares rank order has it.
   for (schedule_kind const kind : all_schedule_kinds) {
-    auto const told = [kind]<class Op>(Op const& o) {
-      bool const declared = in_order<Op>(kind);
-      return !declared || laws::run(selection(kind, &maps[0]), o, 6).ordered;
+    auto const is_true = [kind]<class Op>(Op const& o) {
+      bool const declares_order = in_order<Op>(kind);
+      return !declares_order || laws::run(selection(kind, &maps[0]), o, 6).ordered;
     };
-    BOOST_TEST((told(op::allreduce{}) && told(op::reduce{1}) && told(op::reduce_scatter{})));
+    BOOST_TEST((is_true(op::allreduce{}) && is_true(op::reduce{1}) && is_true(op::reduce_scatter{})));
   }
 }
 

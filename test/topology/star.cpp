@@ -10,7 +10,7 @@ using tutti::star;
 using tutti::step;
 namespace op = tutti::op;
 
-// Two numbers that do not hide each other: times are a L + b G.
+// Latency and gap are coprime and far apart, so a price a L + b G determines a and b.
 constexpr std::uint64_t L = 1'000'000'007;
 constexpr std::uint64_t G = 3;
 
@@ -34,21 +34,21 @@ BOOST_AUTO_TEST_CASE(keeps_order_sends_raw_contributions_and_needs_no_waiting) {
   }
 }
 
-// Incast: n - 1 messages reach the server's link at once, after L, and take S G each; then it sends as
-// many, the last of which needs another L.
+// Incast: n - 1 messages reach the link of the server at once, after L, and take S G each. Then it sends as many
+// messages, and the last one takes another L.
 BOOST_AUTO_TEST_CASE(costs_its_closed_form) {
   for (rank_type n = 2; n <= 33; ++n) {
     const std::uint64_t block = 24;
     const std::uint64_t S = block * n;
-    const std::uint64_t way = L + (n - 1) * S * G;
-    BOOST_TEST(price(star{}, op::allreduce{}, n, S, L, G) == 2 * way);
+    const std::uint64_t one_way = L + (n - 1) * S * G;
+    BOOST_TEST(price(star{}, op::allreduce{}, n, S, L, G) == 2 * one_way);
     for (rank_type const root : {rank_type{0}, n / 2, n - 1}) {
-      BOOST_TEST(price(star{}, op::reduce{root}, n, S, L, G) == way);
-      BOOST_TEST(price(star{}, op::broadcast{root}, n, S, L, G) == way);
+      BOOST_TEST(price(star{}, op::reduce{root}, n, S, L, G) == one_way);
+      BOOST_TEST(price(star{}, op::broadcast{root}, n, S, L, G) == one_way);
       BOOST_TEST(price(star{}, op::gather{root}, n, S, L, G) == L + (n - 1) * block * G);
       BOOST_TEST(price(star{}, op::scatter{root}, n, S, L, G) == L + (n - 1) * block * G);
     }
-    BOOST_TEST(price(star{}, op::reduce_scatter{}, n, S, L, G) == way + L + (n - 1) * block * G);
+    BOOST_TEST(price(star{}, op::reduce_scatter{}, n, S, L, G) == one_way + L + (n - 1) * block * G);
     BOOST_TEST(price(star{}, op::allgather{}, n, S, L, G) ==
                L + (n - 1) * block * G + L + (n - 1) * (n - 1) * block * G);
 

@@ -5,7 +5,7 @@
 #include <tutti/topology/ring.hpp>
 #include <tutti/topology/star.hpp>
 
-// Schedules that are wrong as a whole, and what the verifier says about them.
+// Wrong schedules, and the reasons for which the verifier refuses them.
 
 #include <vector>
 
@@ -20,7 +20,7 @@ using tutti::rank_type;
 using tutti::step;
 namespace op = tutti::op;
 
-/// A schedule for one number of ranks, written out.
+/// A schedule for one number of ranks, step by step.
 template <class Op, rank_type N, std::uint32_t Blocks, bool Order = false>
 struct table {
   static constexpr std::string_view name = "table";
@@ -36,23 +36,23 @@ struct table {
   constexpr step at(Op, rank_type, rank_type me, std::uint32_t i) const { return ranks[me][i]; }
 };
 
-constexpr block_range all{0, 1};
+constexpr block_range whole{0, 1};
 
-constexpr step give(rank_type to, memory from) {
-  return {.send = {to, from, all}};
+constexpr step give(rank_type target, memory source) {
+  return {.send = {target, source, whole}};
 }
-constexpr step take(rank_type from, memory arrives) {
-  return {.receive = {from, memory::output, all}, .arrives = arrives};
+constexpr step take(rank_type source, memory arrives) {
+  return {.receive = {source, memory::output, whole}, .arrives = arrives};
 }
 
 BOOST_AUTO_TEST_CASE(each_waits_for_the_other) {
-  // To receive first and then send, all of them: no buffer helps.
-  table<op::allreduce, 2, 1> const t{{{{.receive = {1, memory::output, all},
+  // All ranks receive before they send, so buffers do not help.
+  table<op::allreduce, 2, 1> const t{{{{.receive = {1, memory::output, whole},
                                         .how = action::fold_right,
                                         .local = memory::input,
                                         .arrives = memory::input},
                                        give(1, memory::input)},
-                                      {{.receive = {0, memory::output, all},
+                                      {{.receive = {0, memory::output, whole},
                                         .how = action::fold_left,
                                         .local = memory::input,
                                         .arrives = memory::input},
@@ -63,11 +63,15 @@ BOOST_AUTO_TEST_CASE(each_waits_for_the_other) {
 }
 
 BOOST_AUTO_TEST_CASE(all_send_first) {
-  // Right if a message can be buffered. Tell it from the one above.
-  const step fold_right{
-      .receive = {1, memory::output, all}, .how = action::fold_right, .local = memory::input, .arrives = memory::input};
-  const step fold_left{
-      .receive = {0, memory::output, all}, .how = action::fold_left, .local = memory::input, .arrives = memory::input};
+  // All ranks send before they receive, which is correct only with buffers.
+  const step fold_right{.receive = {1, memory::output, whole},
+                        .how = action::fold_right,
+                        .local = memory::input,
+                        .arrives = memory::input};
+  const step fold_left{.receive = {0, memory::output, whole},
+                       .how = action::fold_left,
+                       .local = memory::input,
+                       .arrives = memory::input};
   table<op::allreduce, 2, 1> const t{{{give(1, memory::input), fold_right}, {give(0, memory::input), fold_left}}};
   auto const v = tutti::verify(t, op::allreduce{}, 2);
   BOOST_TEST((!v.finishes && v.exact && v.matched));
@@ -81,11 +85,11 @@ BOOST_AUTO_TEST_CASE(all_send_first) {
   BOOST_TEST(bool(tutti::verify(exchange, op::allreduce{}, 2)));
 }
 
-// Rank 0 hands on to rank 2 what it has from rank 1, the root, and then gets it once more.
+// Rank 0 receives from rank 1, the root, sends to rank 2, and receives once more.
 BOOST_AUTO_TEST_CASE(a_write_that_can_overtake_a_reader) {
   table<op::broadcast, 3, 1> const hasty{
       {{take(1, memory::input), give(2, memory::output), take(1, memory::input)},
-       {give(0, memory::input), give(0, memory::input)},  // does not know whether rank 2 has read
+       {give(0, memory::input), give(0, memory::input)},  // does not know that rank 2 has read
        {take(0, memory::output)}}};
   auto const v = tutti::verify(hasty, op::broadcast{1}, 3);
   BOOST_TEST((bool(v) && !v.war_free));
@@ -93,13 +97,13 @@ BOOST_AUTO_TEST_CASE(a_write_that_can_overtake_a_reader) {
   table<op::broadcast, 3, 1> const patient{
       {{take(1, memory::input), give(2, memory::output), take(2, memory::output)},
        {give(0, memory::input)},
-       {take(0, memory::output), give(0, memory::output)}}};  // knows: it was the reader
+       {take(0, memory::output), give(0, memory::output)}}};  // rank 2, the reader, sends
   auto const w = tutti::verify(patient, op::broadcast{1}, 3);
   BOOST_TEST((bool(w) && w.war_free));
 }
 
-// The same with a late second message: however the ranks happen to run, rank 3 does not know that rank 2
-// has read.
+// Rank 3 sends to rank 2, then receives from rank 0 without knowing that rank 2 has read, however the ranks happen to
+// run.
 BOOST_AUTO_TEST_CASE(a_reader_that_happens_to_be_early) {
   table<op::broadcast, 4, 1> const lucky{{{take(1, memory::input), give(3, memory::output)},
                                           {give(3, memory::input), give(0, memory::input)},
@@ -109,7 +113,7 @@ BOOST_AUTO_TEST_CASE(a_reader_that_happens_to_be_early) {
   BOOST_TEST((bool(v) && !v.war_free));
 }
 
-// The usual alltoall, to the right while from the left: fine out of place, not in place.
+// The usual alltoall: it is correct out of place only, because a rank overwrites blocks that it has not sent.
 struct rotation {
   static constexpr std::string_view name = "rotation";
   static constexpr bool keeps_order = true;
@@ -118,11 +122,11 @@ struct rotation {
   std::uint32_t blocks(op::alltoall, rank_type n) const { return n; }
   std::uint32_t steps(op::alltoall, rank_type n, rank_type) const { return n; }
   step at(op::alltoall, rank_type n, rank_type me, std::uint32_t i) const {
-    const rank_type to = (me + i) % n;
-    const rank_type from = (me + n - i) % n;
+    const rank_type target = (me + i) % n;
+    const rank_type source = (me + n - i) % n;
     return i == 0 ? tutti::detail::keep_own(me)
-                  : step{.send = {to, memory::input, {to, 1}},
-                         .receive = {from, memory::output, {from, 1}},
+                  : step{.send = {target, memory::input, {target, 1}},
+                         .receive = {source, memory::output, {source, 1}},
                          .arrives = memory::input};
   }
 };
@@ -130,13 +134,14 @@ struct rotation {
 BOOST_AUTO_TEST_CASE(overwrites_in_place_what_it_has_to_send) {
   auto const v = tutti::verify(rotation{}, op::alltoall{}, 4);
   BOOST_TEST(v.reason == "ends without its result");
-  BOOST_TEST(bool(tutti::verify(rotation{}, op::alltoall{}, 2)));  // both at once
+  BOOST_TEST(bool(tutti::verify(rotation{}, op::alltoall{}, 2)));  // in one exchange
 }
 
-// Rank 1's contribution counted twice and rank 2's not at all: the number is right, the sum is not.
+// The sum has the contribution of rank 1 twice and none of rank 2, so only its number of contributions is correct.
 BOOST_AUTO_TEST_CASE(the_right_number_of_wrong_contributions) {
-  auto const fold = [](rank_type from, memory local, memory to) {
-    return step{.receive = {from, to, all}, .how = action::fold_right, .local = local, .arrives = memory::input};
+  auto const fold = [](rank_type source, memory local, memory target) {
+    return step{
+        .receive = {source, target, whole}, .how = action::fold_right, .local = local, .arrives = memory::input};
   };
   table<op::reduce, 3, 1> const twice{{{fold(1, memory::input, memory::work), fold(1, memory::work, memory::output)},
                                        {give(0, memory::input), give(0, memory::input)},
@@ -144,14 +149,16 @@ BOOST_AUTO_TEST_CASE(the_right_number_of_wrong_contributions) {
   auto const v = tutti::verify(twice, op::reduce{0}, 3);
   BOOST_TEST(v.reason == "ends without its result");
 
-  table<op::reduce, 3, 1> const lost{{{fold(1, memory::input, memory::work), fold(2, memory::input, memory::work)},
-                                      {give(0, memory::input)},
-                                      {give(0, memory::input)}}};
-  BOOST_TEST(tutti::verify(lost, op::reduce{0}, 3).reason == "overwrites an accumulator that has not been sent");
+  table<op::reduce, 3, 1> const without_rank_2{
+      {{fold(1, memory::input, memory::work), fold(2, memory::input, memory::work)},
+       {give(0, memory::input)},
+       {give(0, memory::input)}}};
+  BOOST_TEST(tutti::verify(without_rank_2, op::reduce{0}, 3).reason ==
+             "overwrites an accumulator that has not been sent");
 }
 
 BOOST_AUTO_TEST_CASE(a_result_before_its_time) {
-  table<op::reduce, 3, 1> const early{{{{.receive = {1, memory::output, all},
+  table<op::reduce, 3, 1> const early{{{{.receive = {1, memory::output, whole},
                                          .how = action::fold_right,
                                          .local = memory::input,
                                          .arrives = memory::input}},
@@ -161,29 +168,30 @@ BOOST_AUTO_TEST_CASE(a_result_before_its_time) {
 }
 
 BOOST_AUTO_TEST_CASE(a_contribution_where_an_accumulator_belongs) {
-  table<op::reduce, 2, 1> const stored{
-      {{{.receive = {1, memory::work, all}, .arrives = memory::input}}, {give(0, memory::input)}}};
-  BOOST_TEST(tutti::verify(stored, op::reduce{0}, 2).reason == "copies into a memory that holds something else");
+  table<op::reduce, 2, 1> const plain_copy{
+      {{{.receive = {1, memory::work, whole}, .arrives = memory::input}}, {give(0, memory::input)}}};
+  BOOST_TEST(tutti::verify(plain_copy, op::reduce{0}, 2).reason == "copies into a memory that holds something else");
 }
 
-// What arrives is stored as it comes: only folds, and steps of one rank alone, make results of accumulators.
+// A copy stores what arrives: only folds and local steps make results of accumulators.
 BOOST_AUTO_TEST_CASE(an_accumulator_where_a_result_belongs) {
   const step collect{
-      .receive = {1, memory::work, all}, .how = action::fold_right, .local = memory::input, .arrives = memory::input};
+      .receive = {1, memory::work, whole}, .how = action::fold_right, .local = memory::input, .arrives = memory::input};
   const step finish = tutti::detail::keep_own(0, memory::work, memory::output);
-  table<op::allreduce, 2, 1, true> const unfinished{
+  table<op::allreduce, 2, 1, true> const without_finish{
       {{collect, give(1, memory::work), finish}, {give(0, memory::input), take(0, memory::work)}}};
-  BOOST_TEST(tutti::verify(unfinished, op::allreduce{}, 2).reason == "copies into a memory that holds something else");
+  BOOST_TEST(tutti::verify(without_finish, op::allreduce{}, 2).reason ==
+             "copies into a memory that holds something else");
 
   table<op::allreduce, 2, 1, true> const all_finish{
       {{collect, give(1, memory::work), finish},
-       {give(0, memory::input), {.receive = {0, memory::work, all}, .arrives = memory::work}, finish}}};
+       {give(0, memory::input), {.receive = {0, memory::work, whole}, .arrives = memory::work}, finish}}};
   BOOST_TEST(bool(tutti::verify(all_finish, op::allreduce{}, 2)));
 }
 
 /// A schedule whose vector is cut into another number of blocks.
 template <class Base>
-struct cut : Base {
+struct with_other_blocks : Base {
   static constexpr std::string_view name = "cut";
   std::int32_t more;
 
@@ -193,20 +201,21 @@ struct cut : Base {
   }
 };
 
-// The engine cuts vectors where the operation says that they are cut.
+// The engine cuts the vector into one block for each rank in some operations, so the schedule must, too.
 BOOST_AUTO_TEST_CASE(blocks_that_belong_to_no_rank) {
-  auto const refused = [](auto op, rank_type n, std::int32_t more) {
-    BOOST_TEST(tutti::verify(cut<tutti::star>{{}, more}, op, n).reason.starts_with("cuts the vector into"));
+  auto const expect_refusal = [](auto op, rank_type n, std::int32_t more) {
+    BOOST_TEST(
+        tutti::verify(with_other_blocks<tutti::star>{{}, more}, op, n).reason.starts_with("cuts the vector into"));
   };
   for (rank_type n = 1; n <= 4; ++n) {
     for (std::int32_t const more : {-1, 1}) {
-      refused(op::reduce_scatter{}, n, more);
-      refused(op::allgather{}, n, more);
-      refused(op::gather{0}, n, more);
-      refused(op::scatter{0}, n, more);
+      expect_refusal(op::reduce_scatter{}, n, more);
+      expect_refusal(op::allgather{}, n, more);
+      expect_refusal(op::gather{0}, n, more);
+      expect_refusal(op::scatter{0}, n, more);
     }
-    refused(op::broadcast{0}, n, -1);
-    BOOST_TEST(bool(tutti::verify(cut<tutti::star>{{}, 0}, op::scatter{0}, n)));
+    expect_refusal(op::broadcast{0}, n, -1);
+    BOOST_TEST(bool(tutti::verify(with_other_blocks<tutti::star>{{}, 0}, op::scatter{0}, n)));
   }
 }
 
@@ -217,13 +226,14 @@ BOOST_AUTO_TEST_CASE(a_message_that_is_not_taken) {
 
 BOOST_AUTO_TEST_CASE(a_result_where_there_is_no_room) {
   // The root of a broadcast has no output, and gather's inner ranks have none.
-  table<op::broadcast, 2, 1> const copied{
+  table<op::broadcast, 2, 1> const local_copy{
       {{tutti::detail::keep_own(0), give(1, memory::output)}, {take(0, memory::output)}}};
-  BOOST_TEST(tutti::verify(copied, op::broadcast{0}, 2).reason == "writes a block of output that it has no room for");
+  BOOST_TEST(tutti::verify(local_copy, op::broadcast{0}, 2).reason ==
+             "writes a block of output that it has no room for");
 }
 
 BOOST_AUTO_TEST_CASE(an_accumulator_that_is_not_there) {
-  table<op::reduce, 2, 1> const empty{{{{.receive = {1, memory::output, all},
+  table<op::reduce, 2, 1> const empty{{{{.receive = {1, memory::output, whole},
                                          .how = action::fold_right,
                                          .local = memory::work,
                                          .arrives = memory::input}},
@@ -231,7 +241,7 @@ BOOST_AUTO_TEST_CASE(an_accumulator_that_is_not_there) {
   BOOST_TEST(tutti::verify(empty, op::reduce{0}, 2).reason == "reads work that it does not have");
 }
 
-/// A topology that declares more than is true.
+/// A topology with other declarations.
 template <class Base, bool Order, bool Raw>
 struct boasting : Base {
   static constexpr bool keeps_order = Order;

@@ -15,14 +15,13 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// A reduction of numbers in a narrow format whose accumulators are wide, so that a result is rounded once, however
-/// many ranks there are:
+/// A reduction of numbers in a narrow format with wide accumulators: a result is rounded once, for any number of ranks.
 ///
 ///     tutti::allreduce total{world, tutti::direct{}, tutti::accumulate_in<float, tutti::sum<tutti::half>>{}};
 ///
-/// Where partial sums travel they would travel wide, and cost what was to be saved; so it asks for a topology that
-/// sends raw contributions: direct, star. There an allreduce sends elements both ways. Over the others it does not
-/// compile; `sum<half>` itself does, and rounds once a combination.
+/// It needs a topology that sends raw contributions, `direct` or `star`, where an allreduce sends narrow elements both
+/// ways. Over other topologies partial sums would travel wide and cost twice the bytes, so it does not compile there.
+/// `sum<half>` compiles over all of them, and rounds after each combination.
 ///
 /// Elements: half and bfloat16.
 /// Bits: those of the wide reduction of the widened elements, rounded.
@@ -32,24 +31,24 @@ template <element Accumulator, reduction Narrow>
 class accumulate_in {
   using wide_reduction = typename Narrow::wide_reduction;
 
-  /// "sum in float32"
+  // The name, such as "sum in float32".
   struct spelling {
-    static constexpr std::string_view of = Narrow::name;
-    static constexpr std::string_view in = " in ";
+    static constexpr std::string_view reduction_name = Narrow::name;
+    static constexpr std::string_view separator = " in ";
     static constexpr std::string_view type = element_name<Accumulator>();
 
     constexpr spelling() {
-      char* to = text;
-      for (std::string_view const part : {of, in, type}) {
+      char* end = text;
+      for (std::string_view const part : {reduction_name, separator, type}) {
         for (char const c : part) {
-          *to++ = c;
+          *end++ = c;
         }
       }
     }
 
-    char text[of.size() + in.size() + type.size()]{};
+    char text[reduction_name.size() + separator.size() + type.size()]{};
   };
-  static constexpr spelling spelled{};
+  static constexpr spelling full_name{};
 
  public:
   /// The type of an element of the result, and of a contribution unless there is a `contribution_type`.
@@ -59,7 +58,7 @@ class accumulate_in {
   /// The reduction whose elements are rounded once.
   using narrow_reduction = Narrow;
   /// The name of the reduction in errors, traces and the fingerprint of a call.
-  static constexpr std::string_view name{spelled.text, sizeof(spelled.text)};
+  static constexpr std::string_view name{full_name.text, sizeof(full_name.text)};
   /// True if a * b is b * a, bit by bit, as a ring demands; declared, not guessed.
   static constexpr bool commutative = Narrow::commutative;
   /// True if (a * b) * c is a * (b * c), bit by bit; declared, not guessed.
@@ -86,7 +85,7 @@ class accumulate_in {
   /// Makes an element of the result of the accumulator of all n ranks' contributions.
   [[nodiscard]] constexpr value_type lower(Accumulator a, rank_type n) const { return value_type(wide().lower(a, n)); }
 
-  /// What combines accumulators.
+  /// The reduction that combines accumulators.
   [[nodiscard]] constexpr wide_reduction const& wide() const noexcept { return narrow_.wide(); }
 
  private:
@@ -95,26 +94,26 @@ class accumulate_in {
 
 namespace detail {
 
-/// Whether the kernels may take it apart: widen what are elements of a block, combine, narrow the results.
+/// A reduction that the kernels may run in stages: widen the elements of a block, combine, narrow the results.
 template <class R>
 concept accumulates_wide = requires(R const& r) {
   typename R::narrow_reduction;
   r.wide();
 };
 
-/// Elements as accumulators; accumulators as they are.
+/// Converts a block to accumulators: widens elements, copies accumulators.
 template <instruction_set Set, std::size_t N, class From, class Wide>
-[[gnu::always_inline]] inline void raise_block(From const* from, Wide* to) {
+[[gnu::always_inline]] inline void raise_block(From const* source, Wide* target) {
   if constexpr (std::same_as<From, Wide>) {
     for (std::size_t i = 0; i < N; ++i) {
-      to[i] = from[i];
+      target[i] = source[i];
     }
   } else {
-    widen<Set, N>(from, to);
+    widen<Set, N>(source, target);
   }
 }
 
-/// A cache line of accumulators at a time, each stage a loop of its own: see rounded.hpp.
+/// Works on a cache line of accumulators at a time, with one loop for each stage (see rounded.hpp).
 template <tutti::reduction R>
   requires accumulates_wide<R>
 struct block_fold<R> {
@@ -123,21 +122,22 @@ struct block_fold<R> {
   static constexpr std::size_t elements = 0;
 
   template <instruction_set Set, std::size_t N, class From>
-  [[gnu::always_inline]] static void finish(R const& r, typename R::value_type* to, From const* from, rank_type ranks) {
+  [[gnu::always_inline]] static void finish(R const& r, typename R::value_type* target, From const* source,
+                                            rank_type ranks) {
     constexpr std::size_t part = N < 64 / sizeof(wide) ? N : 64 / sizeof(wide);
     for (std::size_t at = 0; at < N; at += part) {
       wide x[part];
-      raise_block<Set, part>(from + at, x);
+      raise_block<Set, part>(source + at, x);
       for (std::size_t i = 0; i < part; ++i) {
         x[i] = r.wide().lower(x[i], ranks);
       }
-      narrow<Set, part>(x, to + at);
+      narrow<Set, part>(x, target + at);
     }
   }
 
   template <instruction_set Set, std::size_t N, bool ArrivingOnLeft, bool Finishes, class To, class Local,
             class Arriving>
-  [[gnu::always_inline]] static void fold(R const& r, To* to, Local const* local, Arriving const* arriving,
+  [[gnu::always_inline]] static void fold(R const& r, To* target, Local const* local, Arriving const* arriving,
                                           [[maybe_unused]] rank_type ranks) {
     constexpr std::size_t part = N < 64 / sizeof(wide) ? N : 64 / sizeof(wide);
     for (std::size_t at = 0; at < N; at += part) {
@@ -150,13 +150,13 @@ struct block_fold<R> {
       }
       if constexpr (!Finishes) {
         for (std::size_t i = 0; i < part; ++i) {
-          to[at + i] = x[i];
+          target[at + i] = x[i];
         }
       } else {
         for (std::size_t i = 0; i < part; ++i) {
           x[i] = r.wide().lower(x[i], ranks);
         }
-        narrow<Set, part>(x, to + at);
+        narrow<Set, part>(x, target + at);
       }
     }
   }

@@ -20,16 +20,16 @@ namespace tutti::inline v0_1_0 {
 
 namespace detail {
 
-/// Integers are added and multiplied in this type, so that they wrap instead of overflowing - and
-/// those narrower than int, too, which would be promoted to int.
+/// The type in which integers are added and multiplied: unsigned, so that they wrap, and at least as wide as
+/// `unsigned`, because narrower types would be promoted to int, which overflows.
 template <integer T>
 using wrapping_t = std::common_type_t<unsigned_of<T>, unsigned>;
 
 template <std::floating_point T>
 using bits_t = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
 
-/// The smaller one; -0 < +0; NaN if either is. Both selections agree unless the operands are zeros of
-/// different sign, where `or` keeps the sign, or unordered, where it makes a NaN of any bits with a NaN.
+/// The smaller operand; -0 < +0, and NaN if either is NaN. The two selections differ only for zeros of different sign,
+/// where `or` keeps the sign, and for NaN, where `or` of any bits with a NaN is a NaN.
 template <native_number T>
 [[nodiscard]] constexpr T smaller(T a, T b) noexcept {
   if constexpr (std::floating_point<T>) {
@@ -39,7 +39,7 @@ template <native_number T>
   }
 }
 
-/// a + b, rounded once. A GPU has an instruction for halves.
+/// The sum a + b, rounded once. GPUs have an instruction for halves.
 template <narrow_number T>
 [[nodiscard]] constexpr T rounded_sum(T a, T b) noexcept {
 #if defined(__CUDA_ARCH__)
@@ -55,7 +55,7 @@ template <narrow_number T>
   return T(static_cast<wide>(a) + static_cast<wide>(b));
 }
 
-/// Stands for the type of the elements, if none is named: the compiler's first error says so.
+/// Makes a missing element type the first error of the compiler.
 template <class Missing>
 struct missing_type {
   static_assert(!std::is_void_v<Missing>, "name the type of the elements, as in tutti::sum<float>{}");
@@ -69,8 +69,8 @@ using missing_type_t = typename missing_type<Missing>::type;
 /// Addition.
 ///
 /// Elements: integers of 8 to 128 bits, which wrap; floating-point, half, bfloat16 and complex numbers.
-/// Bits: of integers, one result. Floating point is not associative: its bits depend on the schedule and the number
-/// of ranks, and are the same on every rank.
+/// Bits: for integers, one result. Floating-point addition is not associative: the bits depend on the schedule and the
+/// number of ranks, and are equal on every rank.
 /// Cost: an element travels as itself; half and bfloat16 are rounded after each combination.
 template <detail::summand T>
 struct sum : detail::of_numbers<T> {
@@ -99,9 +99,9 @@ struct sum : detail::of_numbers<T> {
 
 /// Multiplication.
 ///
-/// Elements: as of sum; integers wrap.
-/// Bits: as of sum.
-/// Cost: as of sum.
+/// Elements: those of sum; integers wrap.
+/// Bits: see sum.
+/// Cost: that of sum.
 template <detail::summand T>
 struct prod : detail::of_numbers<T> {
   /// The name of the reduction in errors, traces and the fingerprint of a call.
@@ -122,7 +122,7 @@ struct prod : detail::of_numbers<T> {
   }
 };
 
-/// The smallest; -0 < +0, NaN if any is NaN.
+/// The smallest contribution; -0 < +0, NaN if any is NaN.
 ///
 /// Elements: integers, floating-point numbers, half and bfloat16.
 /// Bits: one result, over every schedule.
@@ -146,7 +146,7 @@ struct min : detail::of_numbers<T> {
   [[nodiscard]] static constexpr T combine(T a, T b) noexcept { return detail::smaller(a, b); }
 };
 
-/// The largest; -0 < +0, NaN if any is NaN.
+/// The largest contribution; -0 < +0, NaN if any is NaN.
 ///
 /// Elements: integers, floating-point numbers, half and bfloat16.
 /// Bits: one result, over every schedule.
@@ -181,10 +181,10 @@ struct max : detail::of_numbers<T> {
 
 /// The sum divided by the number of ranks.
 ///
-/// Elements: floating-point numbers, half and bfloat16. The sum of integers may wrap and its quotient be wrong; sum
-/// them in a type that is wide enough and divide as you see fit.
-/// Bits: as of sum.
-/// Cost: as of sum, and a division for each element of the result.
+/// Elements: floating-point numbers, half and bfloat16. A sum of integers may wrap, so its mean may be wrong: add
+/// integers in a type that is wide enough, and divide the sum.
+/// Bits: see sum.
+/// Cost: that of sum, and a division for each element of the result.
 template <detail::averageable T>
 struct mean : detail::of_numbers<T> {
   /// The name of the reduction in errors, traces and the fingerprint of a call.
@@ -204,7 +204,7 @@ struct mean : detail::of_numbers<T> {
   [[nodiscard]] static constexpr T lower(T a, rank_type n) noexcept { return detail::canonical(a / static_cast<T>(n)); }
 };
 
-// A macro of another library may be called min or max, so these two have no guide.
+// min and max have no deduction guide, because another library may define macros of these names.
 template <class Missing = void>
 sum() -> sum<detail::missing_type_t<Missing>>;
 template <class Missing = void>
@@ -212,28 +212,28 @@ prod() -> prod<detail::missing_type_t<Missing>>;
 template <class Missing = void>
 mean() -> mean<detail::missing_type_t<Missing>>;
 
-// Numbers of half and bfloat16 are computed in float, and rounded after each combination, so that two bytes travel.
+// half and bfloat16 are combined in float and rounded after each combination, so two bytes travel.
 
 /// Addition of half or bfloat16.
 template <detail::narrow_number T>
-struct sum<T> : detail::rounded<T, sum<typename T::computed_in>> {
+struct sum<T> : detail::rounding_reduction<T, sum<typename T::computed_in>> {
   /// Combines two accumulators, rounded once.
   [[nodiscard]] static constexpr T combine(T a, T b) noexcept { return detail::rounded_sum(a, b); }
 };
 template <detail::narrow_number T>
-struct prod<T> : detail::rounded<T, prod<typename T::computed_in>> {};
+struct prod<T> : detail::rounding_reduction<T, prod<typename T::computed_in>> {};
 template <detail::narrow_number T>
-struct min<T> : detail::rounded<T, min<typename T::computed_in>> {};
+struct min<T> : detail::rounding_reduction<T, min<typename T::computed_in>> {};
 template <detail::narrow_number T>
-struct max<T> : detail::rounded<T, max<typename T::computed_in>> {};
+struct max<T> : detail::rounding_reduction<T, max<typename T::computed_in>> {};
 /// The mean of half or bfloat16.
 template <detail::narrow_number T>
-struct mean<T> : detail::rounded<T, mean<typename T::computed_in>> {
+struct mean<T> : detail::rounding_reduction<T, mean<typename T::computed_in>> {
   /// Combines two accumulators, rounded once.
   [[nodiscard]] static constexpr T combine(T a, T b) noexcept { return detail::rounded_sum(a, b); }
 };
 
-// Complex numbers, such as std::complex<float>, are added part by part, and multiplied by the formula of the schools.
+// Complex numbers, such as std::complex<float>, are added by parts and multiplied by the textbook formula.
 
 /// Addition of complex numbers.
 template <complex_number T>

@@ -21,7 +21,7 @@ template <class T>
 template <class T>
 concept bitwise = bits<T> || refuse_bits<T>();
 
-/// What the bitwise reductions share.
+/// The members that the bitwise reductions share.
 template <bits T>
 struct of_bits {
   using value_type = T;
@@ -39,7 +39,7 @@ struct of_bits {
 
 }  // namespace detail
 
-/// The bits that are set in all.
+/// The bits that are set in all contributions.
 ///
 /// Elements: integers and std::byte.
 /// Bits: one result, over every schedule.
@@ -61,7 +61,7 @@ struct bit_and : detail::of_bits<T> {
   [[nodiscard]] static constexpr T combine(T a, T b) noexcept { return static_cast<T>(a & b); }
 };
 
-/// The bits that are set in any.
+/// The bits that are set in any contribution.
 ///
 /// Elements: integers and std::byte.
 /// Bits: one result, over every schedule.
@@ -77,7 +77,7 @@ struct bit_or : detail::of_bits<T> {
   [[nodiscard]] static constexpr T combine(T a, T b) noexcept { return static_cast<T>(a | b); }
 };
 
-/// The bits that are set in an odd number.
+/// The bits that are set in an odd number of contributions.
 ///
 /// Elements: integers and std::byte.
 /// Bits: one result, over every schedule.

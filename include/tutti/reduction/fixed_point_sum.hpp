@@ -14,25 +14,25 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// The sum of floats by integers, as programmable switches make it: each rank multiplies its numbers by `factor` and
-/// rounds them to int32_t, integers are added, and the sum is divided by the factor.
+/// The sum of floats in fixed point, as programmable switches compute it: each rank multiplies its numbers by `factor`
+/// and rounds them to int32_t. The integers are added, and the sum is divided by the factor.
 ///
 ///     tutti::allreduce sum{world, tutti::in_network{}, tutti::fixed_point_sum{1e6F, world.size()}};
 ///
-/// A result is wrong by at most ranks / 2 / factor, and half of its own last bit. It is exact addition of integers in
-/// between, so the bits are the same in any order, over every topology and at every device.
+/// The error of a result is at most ranks / 2 / factor, plus half of its last bit. Integers are added exactly, so the
+/// bits are equal in any order, over every topology and at every device.
 ///
-/// Of n ranks, each may give up to 2^30 / n / factor, so no sum of integers overflows. What is larger, or no number, is
-/// an *overflow*: the result is NaN, on all ranks, whatever the others give. A rank marks it by the smallest integer:
-/// the rest of the sum, at most 2^30, cannot lift that above -2^30, and additions that saturate cannot wrap it around.
-/// A sum that must be had nevertheless is to be made again, of floats: nn::fixed_point does that.
+/// Each of n ranks may contribute up to 2^30 / n / factor, so no sum of integers overflows. A larger number or NaN is
+/// an *overflow*: the result is NaN on all ranks. A rank marks an overflow by the smallest integer. The rest of the
+/// sum, at most 2^30, cannot raise the mark above -2^30, and a saturating addition cannot wrap it. A program that needs
+/// the sum in spite of an overflow repeats it with floats, as nn::fixed_point does.
 ///
 /// Elements: float.
 /// Bits: one result, over every schedule and at every device.
-/// Cost: 4 bytes of an element travel; a product on the way in, and a quotient on the way out.
+/// Cost: an element travels as 4 bytes; one product for each contribution, and one quotient for each result.
 /// Source: Sapio and others, "Scaling distributed machine learning with in-network aggregation" (SwitchML), NSDI 2021,
-/// which picks the factor by block; Lao and others, "ATP: in-network aggregation for multi-tenant learning", NSDI 2021,
-/// which has a constant one, and sends what has overflowed as floats.
+/// with a factor for each block; Lao and others, "ATP: in-network aggregation for multi-tenant learning", NSDI 2021,
+/// with a constant factor, and floats for blocks that overflow.
 class fixed_point_sum {
  public:
   /// The type of an element of the result, and of a contribution unless there is a `contribution_type`.
@@ -52,29 +52,30 @@ class fixed_point_sum {
   /// The operation on accumulators that a device in the network is asked for instead of `combine`.
   static constexpr network_operation in_network = network_operation::saturating_sum_int32;
 
-  /// @param factor of the numbers, the same on all ranks; the integers' last bit is worth 1 / factor
-  /// @param ranks how many contribute at most
-  /// @throws precondition_error if the factor is no number or below 2^-97 (where sums may be no floats), or there are
-  /// no ranks or more than 2^30
+  /// @param factor the factor of all numbers, equal on all ranks; the resolution is 1 / factor
+  /// @param ranks the largest number of contributions
+  /// @throws precondition_error if the factor is not finite or below 2^-97 (where a sum may exceed float), or ranks is
+  /// not in 1 ... 2^30
   constexpr fixed_point_sum(float factor, rank_type ranks) : factor_(factor), ranks_(ranks) {
     expects(factor >= 0x1p-97F && factor <= (std::numeric_limits<float>::max)(),
             "fixed_point_sum: the factor must be a number from 2^-97 on, not ", double{factor});
     expects(ranks > 0 && ranks <= range, "fixed_point_sum: there must be 1 to 2^30 ranks, not ", ranks);
-    std::int32_t const most = range / static_cast<std::int32_t>(ranks);
-    most_ = most;
+    std::int32_t const limit = range / static_cast<std::int32_t>(ranks);
+    limit_ = limit;
   }
 
-  /// What numbers are multiplied by.
+  /// The factor that numbers are multiplied by.
   [[nodiscard]] constexpr float factor() const noexcept { return factor_; }
-  /// How many contributions a sum has room for.
+  /// The number of contributions that an accumulator can hold.
   [[nodiscard]] constexpr rank_type most_contributions() const noexcept { return ranks_; }
   /// The largest number that does not overflow.
   [[nodiscard]] constexpr float largest() const noexcept {
-    auto const nearest = static_cast<float>(most_ / double{factor_});
-    return double{nearest} * double{factor_} <= most_ ? nearest
-                                                      : std::bit_cast<float>(std::bit_cast<std::uint32_t>(nearest) - 1);
+    auto const nearest = static_cast<float>(limit_ / double{factor_});
+    return double{nearest} * double{factor_} <= limit_
+               ? nearest
+               : std::bit_cast<float>(std::bit_cast<std::uint32_t>(nearest) - 1);
   }
-  /// What ranks must agree upon.
+  /// A hash of the arguments, which must be equal on all ranks.
   [[nodiscard]] constexpr std::uint32_t settings() const noexcept {
     return (std::bit_cast<std::uint32_t>(factor_) * 16777619U) ^ ranks_;
   }
@@ -83,12 +84,12 @@ class fixed_point_sum {
   [[nodiscard]] static constexpr std::int32_t identity() noexcept { return 0; }
   /// Makes an accumulator of a contribution.
   [[nodiscard]] constexpr std::int32_t lift(float x) const noexcept {
-    // Without a branch, so that the loop over them is vectorised.
-    double const scaled = double{x} * double{factor_};  // exact: each has 24 bits
-    double const size = scaled < 0 ? -scaled : scaled;
-    std::uint64_t const mask = 0 - static_cast<std::uint64_t>(size <= most_);  // none for NaN
-    double const kept = std::bit_cast<double>(std::bit_cast<std::uint64_t>(scaled) & mask);
-    auto const nearest = std::bit_cast<std::uint64_t>(kept + 0x1.8p52);  // of two, the even one; in its last bits
+    // No branch, so that compilers vectorise the loop over elements.
+    double const product = double{x} * double{factor_};  // exact: each has 24 bits
+    double const size = product < 0 ? -product : product;
+    std::uint64_t const mask = 0 - static_cast<std::uint64_t>(size <= limit_);  // zero for NaN
+    double const operand = std::bit_cast<double>(std::bit_cast<std::uint64_t>(product) & mask);
+    auto const nearest = std::bit_cast<std::uint64_t>(operand + 0x1.8p52);  // nearest even, in the last bits
     return static_cast<std::int32_t>(static_cast<std::uint32_t>(nearest) |
                                      (static_cast<std::uint32_t>(~mask) & static_cast<std::uint32_t>(overflow)));
   }
@@ -98,7 +99,7 @@ class fixed_point_sum {
   }
   /// Makes an element of the result of the accumulator of all n ranks' contributions.
   [[nodiscard]] constexpr float lower(std::int32_t a, rank_type) const noexcept {
-    // Without a branch, so that the loop over them is vectorised.
+    // No branch, so that compilers vectorise the loop over elements.
     constexpr auto nan = std::bit_cast<std::uint32_t>(std::numeric_limits<float>::quiet_NaN());
     auto const quotient = std::bit_cast<std::uint32_t>(static_cast<float>(double(a) / double{factor_}));
     std::uint32_t const mask = 0 - static_cast<std::uint32_t>(a < -range);
@@ -111,7 +112,7 @@ class fixed_point_sum {
 
   float factor_;
   rank_type ranks_;
-  double most_ = 0;  ///< the size of the largest integer that a rank gives
+  double limit_ = 0;  ///< the largest absolute value of a contribution, as an integer
 };
 
 }  // namespace tutti

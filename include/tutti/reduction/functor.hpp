@@ -15,11 +15,10 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// Declares that f(a, b) is f(b, a). Needed by topologies that cannot keep the order of ranks.
+/// Declares that f(a, b) equals f(b, a). Topologies that do not keep rank order need it.
 struct commutative_t {};
 
-/// Declares that f(f(a, b), c) has the bits of f(a, f(b, c)). Every schedule groups as suits it; this
-/// says that the grouping cannot be seen in the result.
+/// Declares that f(f(a, b), c) has the bits of f(a, f(b, c)).
 struct associative_t {};
 
 /// A string as a template argument.
@@ -27,13 +26,13 @@ template <std::size_t N>
 struct label {
   char text[N] = {};  ///< the characters, and a zero
 
-  /// Of a literal.
-  consteval label(char const (&from)[N]) {
+  /// Copies a literal.
+  consteval label(char const (&literal)[N]) {
     for (std::size_t i = 0; i < N; ++i) {
-      text[i] = from[i];
+      text[i] = literal[i];
     }
   }
-  /// Without the zero.
+  /// The characters without the zero.
   [[nodiscard]] constexpr std::string_view view() const noexcept { return {text, N - 1}; }
 };
 
@@ -44,10 +43,10 @@ inline constexpr char characters[] = {C..., '\0'};
 
 }  // namespace detail
 
-/// Names a functor in errors and reports, and tells what it is: ranks that name theirs differently get a mismatch
-/// error. Without a name it is its type that tells, as the compiler spells it, which differs between compilers.
+/// Names and identifies a functor: ranks with different names get a mismatch error. A functor without a name is
+/// identified by its type as the compiler spells it, which differs between compilers.
 ///
-/// Its characters are the template's arguments, and not an array of them, which nvcc cannot spell in a kernel's type.
+/// The template takes characters, because nvcc cannot spell an array of them in the type of a kernel.
 template <char... Characters>
 struct named_t {
   /// The name.
@@ -66,33 +65,33 @@ template <label Text, std::size_t... Index>
 
 }  // namespace detail
 
-/// What a user may declare of a functor.
+/// A declaration about a functor: `commutative`, `associative` or a name.
 template <class P>
 concept functor_property = std::same_as<P, commutative_t> || std::same_as<P, associative_t> || detail::is_name<P>;
 
-/// Whether it is known what f does. Of a pointer to a function or a std::function the type does not tell, and a name
-/// must; the values that a lambda has captured are not seen.
+/// A function that ranks can compare: its type identifies it, or it has a name. The type of a pointer to a function or
+/// a std::function does not identify it. The values that a lambda has captured are not compared.
 template <class F, class... Properties>
 concept known_function =
     std::is_empty_v<F> || !std::is_constructible_v<bool, F const&> || (detail::is_name<Properties> || ...);
 
-/// f(a, b) gives an element again. f is called as const, and copies of it are called.
+/// A function of two elements whose result converts to an element. It is copied, and called as const.
 template <class F, class T>
 concept combines_elements = std::copy_constructible<F> && requires(F const& f, T const& a, T const& b) {
   { f(a, b) } -> std::convertible_to<T>;
 };
 
-/// f is a function of the type that T is computed in, such as float for half. A function that names half itself
-/// is not: float does not convert to half without being asked to.
+/// A function of the type that T is computed in, such as float for half. A function whose parameters are half is not
+/// one: float does not convert to half implicitly.
 template <class F, class T>
 concept combines_widened =
     detail::narrow_number<T> && std::copy_constructible<F> && combines_elements<F, typename T::computed_in>;
 
-/// A user's function as a reduction. Made by reduce_with.
+/// The reduction by a user's function; `reduce_with` makes it.
 ///
 /// Elements: T, a trivially copyable type (element.hpp).
-/// Bits: if it is declared `associative`, one result over schedules that keep the order of ranks, and over all if it is
-/// also `commutative`; else they depend on the schedule and are the same on every rank.
+/// Bits: if declared `associative`, one result over schedules that keep rank order, and over all if also `commutative`.
+/// Otherwise the bits depend on the schedule, and are equal on every rank.
 /// Cost: an element travels as itself; f is called once for each element of a combination.
 template <element T, class F, functor_property... Properties>
   requires combines_elements<F, T> && known_function<F, Properties...>
@@ -112,17 +111,17 @@ class functor {
   static constexpr bool lowers = false;
   /// The name of the reduction in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name = [] {
-    std::string_view given = "functor";
-    [[maybe_unused]] const auto look = [&]<class P>(P) {
+    std::string_view result = "functor";
+    [[maybe_unused]] const auto use_name = [&]<class P>(P) {
       if constexpr (detail::is_name<P>) {
-        given = P::text;
+        result = P::text;
       }
     };
-    (look(Properties{}), ...);
-    return given;
+    (use_name(Properties{}), ...);
+    return result;
   }();
 
-  /// What tells it from others of its name.
+  /// The spelling of the function's type, which tells this reduction from others named "functor".
   [[nodiscard]] static std::string_view spelling()
     requires(!(detail::is_name<Properties> || ...))
   {
@@ -134,11 +133,11 @@ class functor {
 
   /// Copies function and identity.
   constexpr functor(functor const&) = default;
-  /// Copies the other's value.
+  /// Copies function and identity.
   constexpr functor& operator=(functor const&)
     requires std::is_copy_assignable_v<F>
   = default;
-  /// Lambdas that capture something can be copied, but not assigned.
+  /// Replaces the function by a copy: lambdas with captures can be copied, but not assigned.
   functor& operator=(functor const& other) noexcept
     requires(!std::is_copy_assignable_v<F> && std::is_nothrow_copy_constructible_v<F>)
   {

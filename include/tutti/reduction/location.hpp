@@ -15,56 +15,56 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// A number and where it was found. The index is as large as the number, so that no bits are without meaning.
+/// A number and its index. Both have the same size, so the struct has no padding.
 template <detail::native_number T,
           detail::unsigned_integer Index = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>>
   requires(sizeof(T) == sizeof(Index))
 struct located {
   T value;      ///< the number that is compared
-  Index index;  ///< where it was found: of equal numbers the lower one is kept
+  Index index;  ///< the index of the number; of equal numbers, the lower index is kept
 
   friend bool operator==(located const&, located const&) = default;
 
  private:
   struct spelling {
-    static constexpr std::string_view of = tutti::element_name<T>();
-    static constexpr std::string_view at = "@index";
+    static constexpr std::string_view type_name = tutti::element_name<T>();
+    static constexpr std::string_view suffix = "@index";
 
     constexpr spelling() {
-      char* to = text;
-      for (std::string_view const part : {of, at}) {
+      char* end = text;
+      for (std::string_view const part : {type_name, suffix}) {
         for (char const c : part) {
-          *to++ = c;
+          *end++ = c;
         }
       }
     }
 
-    char text[of.size() + at.size()]{};
+    char text[type_name.size() + suffix.size()]{};
   };
-  static constexpr spelling spelled{};
+  static constexpr spelling full_name{};
 
  public:
   /// The name of this element type in errors, traces and the fingerprint of a call.
-  static constexpr std::string_view element_name{spelled.text, sizeof(spelled.text)};
+  static constexpr std::string_view element_name{full_name.text, sizeof(full_name.text)};
 };
 
 namespace detail {
 
-/// x, or a whole number that is ordered as x is: -0 before +0, and NaN before or after all others.
+/// A sort key: x itself, or for floating point an integer with -0 before +0, and NaN before or after all others.
 template <bool NanFirst, native_number T>
 [[nodiscard]] constexpr auto order_of(T x) noexcept {
   if constexpr (std::floating_point<T>) {
     using word = std::make_signed_t<bits_t<T>>;
     using limits = std::numeric_limits<word>;
     auto const bits = std::bit_cast<word>(x);
-    auto const ordered = static_cast<word>(bits ^ ((bits >> limits::digits) & (limits::max)()));
-    return x != x ? (NanFirst ? (limits::min)() : (limits::max)()) : ordered;
+    auto const order = static_cast<word>(bits ^ ((bits >> limits::digits) & (limits::max)()));
+    return x != x ? (NanFirst ? (limits::min)() : (limits::max)()) : order;
   } else {
     return x;
   }
 }
 
-/// Which of two pairs comes first: that of the extreme number, and of equal ones that of the lower index.
+/// Selects the pair with the extreme number, and of equal numbers the pair with the lower index.
 template <bool Largest, native_number T, unsigned_integer Index>
 struct extreme_location {
   using value_type = located<T, Index>;
@@ -83,7 +83,7 @@ struct extreme_location {
   [[nodiscard]] static constexpr value_type combine(value_type a, value_type b) noexcept {
     auto const x = order_of<!Largest>(a.value);
     auto const y = order_of<!Largest>(b.value);
-    // Without branches, so that loops over pairs become vectors.
+    // No branch, so that compilers vectorise the loop over pairs.
     bool const a_first = (Largest ? y < x : x < y) | ((x == y) & (a.index <= b.index));
     return {a_first ? a.value : b.value, a_first ? a.index : b.index};
   }
@@ -94,8 +94,8 @@ struct extreme_location {
 
 }  // namespace detail
 
-/// The smallest number and where it is: of equal ones the one with the lowest index. -0 < +0, NaN if any is NaN, as
-/// min; of several NaNs the one with the lowest index.
+/// The smallest number and its index; of equal numbers, and of NaNs, the one with the lowest index. As in min, -0 < +0,
+/// and the result is NaN if any number is NaN.
 ///
 ///     std::vector<tutti::located<float>> best{{loss, world.rank()}};
 ///     tutti::allreduce{world, tutti::doubling{}, tutti::min_location<float>{}}(best);
@@ -109,8 +109,8 @@ struct min_location : detail::extreme_location<false, T, Index> {
   static constexpr std::string_view name = "min_location";
 };
 
-/// The largest number and where it is: of equal ones the one with the lowest index. -0 < +0, NaN if any is NaN, as max;
-/// of several NaNs the one with the lowest index.
+/// The largest number and its index; of equal numbers, and of NaNs, the one with the lowest index. As in max, -0 < +0,
+/// and the result is NaN if any number is NaN.
 ///
 /// Elements: located<T, Index>, of integers, float and double with an unsigned index of the same size.
 /// Bits: one result, over every schedule.

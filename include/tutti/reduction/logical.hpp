@@ -19,7 +19,7 @@ template <class T>
 template <class T>
 concept truth = integer<T> || refuse_truth<T>();
 
-/// What the logical reductions share: zero is false, the result is 0 or 1.
+/// The members that the logical reductions share: zero is false, the result is 0 or 1.
 template <integer T>
 struct of_truths {
   using value_type = T;
@@ -29,7 +29,8 @@ struct of_truths {
   static constexpr bool symmetric = true;
   static constexpr bool lifts = false;
   static constexpr bool fuses = false;
-  static constexpr bool lowers = !std::same_as<T, bool>;  // a single rank combines nothing
+  static constexpr bool lowers =
+      !std::same_as<T, bool>;  // one rank combines nothing, so its element may be neither 0 nor 1
 
   [[nodiscard]] static constexpr T lift(T x) noexcept { return x; }
   [[nodiscard]] static constexpr T lower(T a, rank_type) noexcept { return static_cast<T>(a != T{}); }
@@ -37,7 +38,7 @@ struct of_truths {
 
 }  // namespace detail
 
-/// Whether all are true (not zero), as 1 or 0.
+/// The conjunction: 1 if all contributions are true (not zero), otherwise 0.
 ///
 /// Elements: integers and bool.
 /// Bits: one result, over every schedule.
@@ -55,7 +56,7 @@ struct logical_and : detail::of_truths<T> {
   }
 };
 
-/// Whether any is true (not zero), as 1 or 0.
+/// The disjunction: 1 if any contribution is true (not zero), otherwise 0.
 ///
 /// Elements: integers and bool.
 /// Bits: one result, over every schedule.
@@ -73,7 +74,7 @@ struct logical_or : detail::of_truths<T> {
   }
 };
 
-/// Whether an odd number is true (not zero), as 1 or 0.
+/// The parity: 1 if an odd number of contributions is true (not zero), otherwise 0.
 ///
 /// Elements: integers and bool.
 /// Bits: one result, over every schedule.

@@ -12,22 +12,22 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// Declares to `reduce_with` that f(a, b) is f(b, a). Needed by topologies that cannot keep the order of ranks.
+/// Declares to `reduce_with` that f(a, b) equals f(b, a). Topologies that do not keep rank order need it.
 inline constexpr commutative_t commutative{};
 
-/// Declares to `reduce_with` that f(f(a, b), c) has the bits of f(a, f(b, c)). Every schedule groups as suits it; this
-/// says that the grouping cannot be seen in the result.
+/// Declares to `reduce_with` that f(f(a, b), c) has the bits of f(a, f(b, c)). Every schedule groups in its own way;
+/// this says that the grouping does not change the result.
 inline constexpr associative_t associative{};
 
-/// Gives `reduce_with` a name for the function, as in tutti::named<"longest">: in errors and reports, and for ranks to
-/// compare.
+/// Gives `reduce_with` a name for the function, as in tutti::named<"longest">. Errors and reports show it, and ranks
+/// compare it.
 template <label Text>
 inline constexpr auto named = detail::name_of<Text>(std::make_index_sequence<Text.view().size()>{});
 
 namespace detail {
 
-/// The reduction of T by f: in the type that T is computed in, if f is a function of that. All else is an error with a
-/// sentence.
+/// The reduction of T by f, in the type that T is computed in if f is a function of that type. Wrong arguments fail a
+/// static_assert.
 template <class T, functor_property... Properties, class F>
 [[nodiscard]] constexpr auto make_functor(F f, T const& identity) {
   constexpr bool combines = combines_elements<F, T> || combines_widened<F, T>;
@@ -46,7 +46,8 @@ template <class T, functor_property... Properties, class F>
     return;
   } else if constexpr (combines_widened<F, T>) {
     using wide = typename T::computed_in;
-    return rounded<T, functor<wide, F, Properties...>>(functor<wide, F, Properties...>(std::move(f), identity));
+    return rounding_reduction<T, functor<wide, F, Properties...>>(
+        functor<wide, F, Properties...>(std::move(f), identity));
   } else {
     return functor<T, F, Properties...>(std::move(f), identity);
   }
@@ -58,17 +59,25 @@ template <class T, functor_property... Properties, class F>
 ///
 ///     auto longest = tutti::reduce_with<item>(pick_longer, tutti::associative, tutti::named<"longest">);
 ///
-/// All ranks must give the same f: it is known by its name or, if it has none, by its type.
+/// The maximum of absolute values, for example:
 ///
-/// Nothing is assumed of f but that grouping does not change its meaning. What is declared
-/// (`commutative`, `associative`, `named<"...">`) is believed: test it with test/laws/reduction.hpp.
-/// No schedule uses the identity, which is T{} here.
+///     auto max_abs = tutti::reduce_with<float>(
+///         [](float a, float b) { return std::max(std::abs(a), std::abs(b)); },
+///         tutti::commutative, tutti::associative, tutti::named<"max_abs">);
 ///
-/// For half and bfloat16 give a function of floats: it is called with widened operands, and what it returns
-/// is rounded, by the fast kernels. A function of halves works, too, but slower.
+/// A world of one rank combines nothing, so its result is its contribution: take absolute values before the call if
+/// that matters. A reduction that converts every contribution is a class with `lift` (see the concept `reduction`).
 ///
-/// Asking in a requires-expression whether a call compiles is an error where it does not: the concepts
-/// `combines_elements`, `combines_widened` and `known_function` are for questions.
+/// All ranks must give the same f; ranks compare its name or, without a name, its type.
+///
+/// f must give an equivalent result for any grouping. Declarations (`commutative`, `associative`) are not checked: test
+/// them with test/laws/reduction.hpp. No schedule uses the identity, T{}.
+///
+/// For half and bfloat16 give a function of floats: the fast kernels widen its operands and round its result. A
+/// function of halves is slower.
+///
+/// A requires-expression with an invalid call is a hard error; use `combines_elements`, `combines_widened` and
+/// `known_function` instead.
 template <class T, class F, functor_property... Properties>
 [[nodiscard]] constexpr auto reduce_with(F f, Properties...) {
   static_assert(std::default_initializable<std::remove_const_t<T>>,
@@ -76,7 +85,7 @@ template <class T, class F, functor_property... Properties>
   return detail::make_functor<T, Properties...>(std::move(f), T{});
 }
 
-/// A reduction with the identity of f, for code that asks for it, as the laws do.
+/// A reduction with an identity of f, for code that calls `identity()`, such as test/laws.
 template <class T, class F, functor_property... Properties>
 [[nodiscard]] constexpr auto reduce_with(F f, T const& identity, Properties...) {
   return detail::make_functor<T, Properties...>(std::move(f), identity);

@@ -21,56 +21,56 @@ namespace tutti::inline v0_1_0 {
 
 namespace detail {
 
-/// x or -x, of an integer in two's complement. @param sign all bits, or none
+/// The integer x or -x. @param sign all bits set for -x, 0 for x
 template <std::unsigned_integral U>
 [[nodiscard]] constexpr U negated_if(U sign, U x) noexcept {
   return (x ^ sign) - sign;
 }
 
-/// A condition as a mask of 64 bits: what is chosen by masks no compiler makes a branch of.
+/// A condition as a mask of 64 bits. Compilers make no branch of a selection by masks.
 [[nodiscard]] constexpr std::uint64_t mask_if(bool condition) noexcept {
   return 0 - static_cast<std::uint64_t>(condition);
 }
 
-/// Sign extension.
-[[nodiscard]] constexpr std::uint64_t widened(std::uint32_t x) noexcept {
+/// Extends the sign of a 32-bit word.
+[[nodiscard]] constexpr std::uint64_t sign_extended(std::uint32_t x) noexcept {
   return static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(x)});
 }
 
-// Lifting and lowering have no branches, so that loops of them can be vectorised; lifting of floats as far as possible
-// in words of 32 bits. Subnormals are in the tier of the least normal number. Slices are rounded by size, so
-// those of -x are those of x with the other sign.
+// Lifting and lowering have no branches, so that compilers vectorise loops of them. Floats are lifted in 32-bit words
+// as far as possible. Subnormals are in the tier of the smallest normal number. Slices are rounded by absolute value,
+// so the slices of -x are those of x with the sign inverted.
 
-// Both halves of the middle field: 23 bits in the low word, the others in the high one.
+// The middle field has 23 bits in the low word, and the others in the high word.
 inline constexpr std::uint32_t low_of_middle = 0x7fffff;
 inline constexpr std::uint32_t middle_bias = 1U << 26;
 
-/// The accumulator of a single number.
+/// Makes the accumulator of one number.
 [[nodiscard]] constexpr binned to_bins(float x) noexcept {
   auto const bits = std::bit_cast<std::uint32_t>(x);
   std::uint32_t const sign = 0U - (bits >> 31);
   auto const size = static_cast<std::int32_t>(bits & 0x7fffffff);
   std::uint32_t const exponent = bits >> 23 & 0xff;
-  // Exponents of float begin at 897 = 33 * 27 + 6 of double; divided by 27. What is left over says how many bits
-  // of the number are in its tier's bin; the leading one may be half of the bin's lowest, and is rounded up then.
-  std::uint32_t const from = (exponent == 0 ? 1 : exponent) + 5;
-  std::uint32_t const bin = from * 19 >> 9;
-  std::uint32_t const above = from - 27 * bin;
+  // The smallest exponent of float is 897 = 33 * 27 + 6 as one of double. The quotient by 27 is the bin; the remainder
+  // says how many bits of the number are in it. A leading bit worth half of the lowest bit of the bin is rounded up.
+  std::uint32_t const place = (exponent == 0 ? 1 : exponent) + 5;
+  std::uint32_t const bin = place * 19 >> 9;
+  std::uint32_t const shift = place - 27 * bin;
   std::uint32_t const digits = (bits & 0x7fffff) | (exponent == 0 ? 0U : 0x800000U);
-  std::uint32_t const scaled = digits << 3;
-  std::uint32_t const top = (scaled + (middle_bias >> above)) >> (27 - above);
-  std::uint32_t const middle = (scaled - (top << (27 - above))) << above;  // 24 bits reach no further
-  std::uint32_t const biased = negated_if(sign, middle) + middle_bias;
-  std::uint32_t const end = (((biased >> 23) - (middle_bias >> 23)) << 7) + (3 + 33) + bin;
+  std::uint32_t const significand = digits << 3;
+  std::uint32_t const top = (significand + (middle_bias >> shift)) >> (27 - shift);
+  std::uint32_t const middle = (significand - (top << (27 - shift))) << shift;  // a float has no lower bits
+  std::uint32_t const biased_middle = negated_if(sign, middle) + middle_bias;
+  std::uint32_t const end = (((biased_middle >> 23) - (middle_bias >> 23)) << 7) + (3 + 33) + bin;
 
   bool const is_zero = size == 0;
-  bool const is_beyond = size >= 0x7f800000;
+  bool const is_not_finite = size >= 0x7f800000;
   bool const is_nan = size > 0x7f800000;
-  std::uint32_t const high = is_nan ? 0U : is_beyond ? ~sign & 1 : negated_if(sign, top);
-  std::uint32_t const tail = is_zero ? 0U : is_beyond ? static_cast<std::uint32_t>(tier_of_infinities) : end;
-  std::uint32_t const low = is_nan ? 0U : is_beyond ? sign & 0x100 : (biased & low_of_middle) << 8;
+  std::uint32_t const high = is_nan ? 0U : is_not_finite ? ~sign & 1 : negated_if(sign, top);
+  std::uint32_t const tail = is_zero ? 0U : is_not_finite ? static_cast<std::uint32_t>(tier_of_infinities) : end;
+  std::uint32_t const low = is_nan ? 0U : is_not_finite ? sign & 0x100 : (biased_middle & low_of_middle) << 8;
   std::uint32_t const last = is_zero ? ~sign & 1 : is_nan ? 1U : 0U;
-  return {std::uint64_t{low} << 32 | last, (widened(high) << 24) + widened(tail)};
+  return {std::uint64_t{low} << 32 | last, (sign_extended(high) << 24) + sign_extended(tail)};
 }
 
 [[nodiscard]] constexpr binned to_bins(double x) noexcept {
@@ -78,18 +78,18 @@ inline constexpr std::uint32_t middle_bias = 1U << 26;
   std::uint64_t const sign = 0 - (bits >> 63);
   std::uint64_t const exponent = bits >> 52 & 0x7ff;
   std::uint64_t const fraction = bits & 0xfffffffffffff;
-  std::uint64_t const from = exponent == 0 ? 1 : exponent;
-  std::uint64_t const bin = from * 2428 >> 16;
-  std::uint64_t const above = from - 27 * bin;
+  std::uint64_t const place = exponent == 0 ? 1 : exponent;
+  std::uint64_t const bin = place * 2428 >> 16;
+  std::uint64_t const shift = place - 27 * bin;
   std::uint64_t const digits = fraction | (exponent == 0 ? 0 : std::uint64_t{1} << 52);
-  std::uint64_t const half = (std::uint64_t{1} << 52) >> above;
-  std::uint64_t const top = (digits + half) >> (53 - above);
-  std::uint64_t const rest = digits - (top << (53 - above));  // from -half to half
-  std::uint64_t const middle = ((rest + half + (half >> 27)) >> (26 - above)) - middle_bias;
-  std::uint64_t const last = (rest - (middle << (26 - above))) << (above + 1);
-  std::uint64_t const biased = negated_if(sign, middle) + middle_bias;
-  std::uint64_t const low = ((biased & low_of_middle) << 40) + negated_if(sign, last);  // may be negative
-  std::uint64_t const high = (negated_if(sign, top) << 17) + (biased >> 23) - (middle_bias >> 23) - (low >> 63);
+  std::uint64_t const half = (std::uint64_t{1} << 52) >> shift;
+  std::uint64_t const top = (digits + half) >> (53 - shift);
+  std::uint64_t const rest = digits - (top << (53 - shift));  // from -half to half
+  std::uint64_t const middle = ((rest + half + (half >> 27)) >> (26 - shift)) - middle_bias;
+  std::uint64_t const last = (rest - (middle << (26 - shift))) << (shift + 1);
+  std::uint64_t const biased_middle = negated_if(sign, middle) + middle_bias;
+  std::uint64_t const low = ((biased_middle & low_of_middle) << 40) + negated_if(sign, last);  // may be negative
+  std::uint64_t const high = (negated_if(sign, top) << 17) + (biased_middle >> 23) - (middle_bias >> 23) - (low >> 63);
 
   if (exponent == 0x7ff) {
     binned const count = fraction != 0 ? one_in_last : sign != 0 ? one_in_middle : one_in_top;
@@ -101,14 +101,14 @@ inline constexpr std::uint32_t middle_bias = 1U << 26;
   return {low & low_mask, high << 7 | (lowest_tier + bin)};
 }
 
-/// The sum in the fields of an accumulator as `top` 2^54 + `rest`, in units of its last bin; 0 <= rest < 2^54.
+/// The sum in the fields of an accumulator, top * 2^54 + rest in units of its last bin, with 0 <= rest < 2^54.
 struct two_parts {
-  std::uint64_t top;  ///< in two's complement, at most 2^40 in size
+  std::uint64_t top;  ///< in two's complement, absolute value at most 2^40
   std::uint64_t rest;
 };
 
-[[nodiscard]] constexpr two_parts carried(binned const& a) noexcept {
-  // Fields plus half of their range are not negative and can be cut out.
+[[nodiscard]] constexpr two_parts split_sum(binned const& a) noexcept {
+  // A field plus half of its range is not negative, so its bits can be masked.
   std::uint64_t const sum = a.low + half_field;
   std::uint64_t const low = sum & low_mask;
   std::uint64_t const high =
@@ -119,7 +119,7 @@ struct two_parts {
   return {top, (middle & bin_mask) << bin_bits | (last & bin_mask)};
 }
 
-/// An integer below 2^51 in size, exactly.
+/// Converts an integer of absolute value below 2^51 exactly.
 [[nodiscard]] constexpr double small_integer(std::uint64_t x) noexcept {
   return std::bit_cast<double>(0x4338000000000000 + x) - 6755399441055744.0;  // 1.5 * 2^52
 }
@@ -128,15 +128,15 @@ struct two_parts {
   return std::bit_cast<double>((exponent + 1023) << 52);
 }
 
-/// log2 of what the last bit of the last bin is worth, for the tiers of numbers.
+/// The exponent (base 2) of the last bit of the last bin, for the tiers of numbers.
 [[nodiscard]] constexpr std::uint64_t unit_of(std::uint64_t tier) noexcept {
   return 27 * (tier - lowest_tier) - 1076;
 }
 
-/// The sum that is counted, if one is: the bits of a double.
+/// The bits of a double that is zero, infinite or NaN: such numbers are counted, not added.
 struct counted_sum {
-  std::uint64_t bits;  ///< none, if it is not
-  std::uint64_t mask;  ///< all bits if it is not, or else none
+  std::uint64_t bits;  ///< the double, or 0 if the sum is an ordinary number
+  std::uint64_t mask;  ///< 0, or all bits set if the sum is an ordinary number
 };
 
 [[nodiscard]] constexpr counted_sum counted_in(binned const& a) noexcept {
@@ -146,40 +146,39 @@ struct counted_sum {
   std::uint64_t const some_negative = mask_if(((a.low & ~field_mask) | (a.high >> 7 & 0x1ffff)) != 0);
   std::uint64_t const some_positive = mask_if(a.high >> 24 != 0);
   std::uint64_t const some_nan = mask_if((a.low & field_mask) != 0) | (some_negative & some_positive);
-  std::uint64_t const beyond = infinity | (some_nan & nan) | (some_negative & minus & ~some_nan);
+  std::uint64_t const infinity_or_nan = infinity | (some_nan & nan) | (some_negative & minus & ~some_nan);
   std::uint64_t const zero = mask_if(a.low == 0) & minus;
-  std::uint64_t const is_beyond = mask_if(tier(a) == tier_of_infinities);
+  std::uint64_t const is_not_finite = mask_if(tier(a) == tier_of_infinities);
   std::uint64_t const is_zero = mask_if(tier(a) == tier_of_zeros);
-  return {(beyond & is_beyond) | (zero & is_zero), ~(is_beyond | is_zero)};
+  return {(infinity_or_nan & is_not_finite) | (zero & is_zero), ~(is_not_finite | is_zero)};
 }
 
-/// The number that is nearest to the sum of an accumulator; of two, the even one.
+/// Rounds the sum of an accumulator to nearest, ties to even.
 [[nodiscard]] constexpr float to_float(binned const& a) noexcept {
-  auto const [top, rest] = carried(a);
-  // Enough of the leading bits, the last of which is set if anything follows, round as all bits would: rounding to odd
-  // (S. Boldo, G. Melquiond, "Emulation of a FMA and correctly rounded sums: proved algorithms using rounding to odd",
-  // IEEE Transactions on Computers 57, 2008). 26 bits at least, and at most 51.
+  auto const [top, rest] = split_sum(a);
+  // Rounds to odd first: keeps 26 to 51 leading bits, and sets the last one if any bit is cut off. These round to float
+  // as all bits would (S. Boldo, G. Melquiond, "Emulation of a FMA and correctly rounded sums: proved algorithms using
+  // rounding to odd", IEEE Transactions on Computers 57, 2008).
   std::uint64_t const whole = (top << 54) + rest;
   std::uint64_t const medium = (top << 28) + (rest >> 26);
   std::uint64_t const large = (top << 2) + (rest >> 52);
   std::uint64_t const is_large = mask_if((top + (1U << 23)) >> 24 != 0);
-  // A medium one is small if what comes before its last 51 bits is but a sign.
+  // A medium sum is small if its last 51 bits and a sign represent it.
   std::uint64_t const is_small = mask_if((medium + (1U << 25)) >> 26 == 0) & ~is_large;
   std::uint64_t const is_medium = ~(is_large | is_small);
-  std::uint64_t const after = rest & ((is_medium & 0x3ffffff) | (is_large & 0xfffffffffffff));
+  std::uint64_t const tail = rest & ((is_medium & 0x3ffffff) | (is_large & 0xfffffffffffff));
   std::uint64_t const leading = (whole & is_small) | (medium & is_medium) | (large & is_large);
-  std::uint64_t const dropped = (is_medium & 26) | (is_large & 52);
-  std::uint64_t const odd = leading | (mask_if(after != 0) & 1);
-  // A sum below the normal range has no more digits than float, so that it is rounded once. Where the sum is counted
-  // zero is computed and not used.
+  std::uint64_t const shift = (is_medium & 26) | (is_large & 52);
+  std::uint64_t const odd = leading | (mask_if(tail != 0) & 1);
+  // A sum below the normal range has no more digits than float, so it is rounded once. It is 0 if the sum is counted.
   auto const [bits, mask] = counted_in(a);
-  double const sum = small_integer(odd & mask) * power_of_two((unit_of(tier(a)) + dropped) & mask);
+  double const sum = small_integer(odd & mask) * power_of_two((unit_of(tier(a)) + shift) & mask);
   return static_cast<float>(std::bit_cast<double>(std::bit_cast<std::uint64_t>(sum) | bits));
 }
 
 [[nodiscard]] constexpr double to_double(binned const& a) noexcept {
-  auto const [top, rest] = carried(a);
-  // Two doubles of which only the sum is rounded. A large sum is cut below the bit that decides.
+  auto const [top, rest] = split_sum(a);
+  // Two exact doubles, whose sum is rounded. A large sum is cut below the bit that decides the rounding.
   std::uint64_t const whole = (top << 54) + rest;
   bool const is_small = (top + 2) >> 2 == 0;
   std::uint64_t const odd = (rest & ~std::uint64_t{1}) | (rest & 1) << 1;
@@ -187,12 +186,12 @@ struct counted_sum {
   double const head = is_small ? small_integer(shift_signed(whole, 32)) * 0x1p32 : small_integer(top) * 0x1p54;
   double const middle = is_small ? 0.0 : small_integer(odd >> bin_bits) * 0x1p27;
   double const sum = head + (middle + small_integer(low));
-  // In two steps, as the first factor alone need not be a number. The second is exact, unless the sum is too large.
+  // Scales in two steps, because one factor could overflow. The second step is exact, unless the result overflows.
   std::uint64_t const unit = unit_of(tier(a));
   std::uint64_t const part = shift_signed(unit, 1);
-  double const scaled = sum * power_of_two(part) * power_of_two(unit - part);
+  double const value = sum * power_of_two(part) * power_of_two(unit - part);
   auto const [bits, mask] = counted_in(a);
-  return std::bit_cast<double>((std::bit_cast<std::uint64_t>(scaled) & mask) | bits);
+  return std::bit_cast<double>((std::bit_cast<std::uint64_t>(value) & mask) | bits);
 }
 
 template <class T>
@@ -207,29 +206,28 @@ concept adds_reproducibly = reproducible<T> || refuse_reproducible<T>();
 
 }  // namespace detail
 
-/// Addition with the same bits for any number of ranks, in any order, over every topology, cut into any segments:
-/// associative, not just nearly. `binned` says how, from what source, and how exact it is: no less than a sum in
-/// double, rounded to To once, to nearest. Contributions travel as they are, sums that are finished as To; what is
-/// between has 16 bytes a number.
+/// Addition with the same bits for any number of ranks, in any order, over every topology, cut into any segments: it is
+/// exactly associative. `binned` explains it. A result is at least as exact as a sum in double, rounded once to To.
+/// Contributions travel as From, results as To, and partial sums as accumulators of 16 bytes.
 ///
 ///     tutti::allreduce sum{world, tutti::ring{}, tutti::reproducible_sum<float>{}};
 ///
-/// The same for the same contributions, not for contributions that are sums of more or fewer themselves: a program that
-/// adds on each rank before ranks add up must add accumulators:
+/// The bits depend on the contributions. If each rank adds numbers before the call, the result depends on the number of
+/// ranks, unless it adds accumulators:
 ///
 ///     tutti::allreduce sum{world, tutti::ring{}, tutti::reproducible_sum<tutti::binned, float>{}};
 ///     sum(accumulators, gradients);
 ///
 /// Elements: float, double, and accumulators of type binned.
 /// Bits: one result, over every schedule and any number of ranks.
-/// Cost: 16 bytes of an element travel as a partial sum, and its own as a contribution or a result.
+/// Cost: an element travels as itself in a contribution or a result, and as 16 bytes in a partial sum.
 /// Source: that of binned.
 ///
 /// @pre all ranks together contribute at most binned::most numbers to one sum. Operators refuse worlds of more ranks;
-///      of accumulators they cannot know how many numbers are in each
+///      they cannot count the numbers in accumulators
 template <detail::adds_reproducibly From, detail::adds_reproducibly To = From>
 struct reproducible_sum {
-  /// The type of an element that a rank gives; if results have another one, only out of place.
+  /// The type of a contribution. If it is not that of results, operations are out of place.
   using contribution_type = From;
   /// The type of an element of the result, and of a contribution unless there is a `contribution_type`.
   using value_type = To;
@@ -283,58 +281,57 @@ struct reproducible_sum {
 
 namespace detail {
 
-/// Bin by bin, in blocks larger than a cache line and in vectors of words.
+/// Folds blocks of 32 accumulators, as vectors of words.
 template <class From, class To>
 struct block_fold<reproducible_sum<From, To>> {
   using reduction = reproducible_sum<From, To>;
   static constexpr instruction_set widest = instruction_set::avx512;
   static constexpr std::size_t elements = 32;
 
-  template <instruction_set Set, std::size_t N, bool ArrivingOnLeft, bool Finishes, class Made, class Local,
+  template <instruction_set Set, std::size_t N, bool ArrivingOnLeft, bool Finishes, class Result, class Local,
             class Arriving>
     requires(Set >= instruction_set::avx2)
-  [[gnu::always_inline]] static void fold(reduction const& r, Made* to, Local const* local, Arriving const* arriving,
-                                          rank_type) {
-    fold_block<N>(r, to, local, arriving);
+  [[gnu::always_inline]] static void fold(reduction const& r, Result* target, Local const* local,
+                                          Arriving const* arriving, rank_type) {
+    fold_block<N>(r, target, local, arriving);
   }
-  template <instruction_set Set, std::size_t N, class Made, class Operand>
+  template <instruction_set Set, std::size_t N, class Result, class Operand>
     requires(Set >= instruction_set::avx2)
-  [[gnu::always_inline]] static void finish(reduction const& r, Made* to, Operand const* from, rank_type) {
-    finish_block<N>(r, to, from);
+  [[gnu::always_inline]] static void finish(reduction const& r, Result* target, Operand const* source, rank_type) {
+    finish_block<N>(r, target, source);
   }
 };
 
-/// Adds numbers to as many accumulators, by the fast kernels: what a rank does with contributions of its own before
-/// it adds accumulators to those of other ranks.
+/// Adds each number to an accumulator, by the fast kernels: sums several contributions of one rank before an allreduce.
 ///
-///     tutti::detail::deposit(gradients, sums);   // again and again
-///     sum(sums);                         // an allreduce with reproducible_sum<binned>
+///     tutti::detail::deposit(gradients, sums);   // any number of times
+///     sum(sums);                                 // an allreduce with reproducible_sum<binned>
 ///     tutti::detail::withdraw(sums, gradients);
 ///
-/// @pre as many accumulators as numbers
+/// @throws precondition_error if there are not as many accumulators as numbers
 template <buffer Numbers, mutable_buffer_of<binned> Sums>
   requires reproducible<buffer_value_t<Numbers>>
 void deposit(Numbers const& numbers, Sums&& sums) {
-  auto const from = elements(numbers);
-  auto const into = elements(sums);
-  expects(from.size() == into.size(), "deposit: there must be an accumulator for each of the ", from.size(),
-          " numbers, not ", into.size());
-  auto* const to = reinterpret_cast<std::byte*>(into.data());
-  fold(reproducible_sum<buffer_value_t<Numbers>>{}, {.arriving_is_element = true}, to,
-       reinterpret_cast<std::byte const*>(from.data()), to, into.size(), 1);
+  auto const values = elements(numbers);
+  auto const accumulators = elements(sums);
+  expects(values.size() == accumulators.size(), "deposit: there must be an accumulator for each of the ", values.size(),
+          " numbers, not ", accumulators.size());
+  auto* const bytes = reinterpret_cast<std::byte*>(accumulators.data());
+  fold(reproducible_sum<buffer_value_t<Numbers>>{}, {.arriving_is_element = true}, bytes,
+       reinterpret_cast<std::byte const*>(values.data()), bytes, accumulators.size(), 1);
 }
 
 /// Rounds sums to numbers.
-/// @pre as many numbers as accumulators
+/// @throws precondition_error if there are not as many numbers as accumulators
 template <buffer_of<binned> Sums, mutable_buffer Numbers>
   requires reproducible<buffer_value_t<Numbers>>
 void withdraw(Sums const& sums, Numbers&& numbers) {
-  auto const from = elements(sums);
-  auto const to = elements(numbers);
-  expects(to.size() == from.size(), "withdraw: there must be a number for each of the ", from.size(),
-          " accumulators, not ", to.size());
-  finish(reproducible_sum<buffer_value_t<Numbers>>{}, false, reinterpret_cast<std::byte const*>(from.data()),
-         reinterpret_cast<std::byte*>(to.data()), from.size(), 1);
+  auto const accumulators = elements(sums);
+  auto const values = elements(numbers);
+  expects(values.size() == accumulators.size(), "withdraw: there must be a number for each of the ",
+          accumulators.size(), " accumulators, not ", values.size());
+  finish(reproducible_sum<buffer_value_t<Numbers>>{}, false, reinterpret_cast<std::byte const*>(accumulators.data()),
+         reinterpret_cast<std::byte*>(values.data()), accumulators.size(), 1);
 }
 
 }  // namespace detail

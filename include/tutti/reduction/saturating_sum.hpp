@@ -22,12 +22,12 @@ concept saturates = signed_integer<T> || refuse_saturating<T>();
 
 }  // namespace detail
 
-/// Addition of signed integers that stops at the largest and the smallest number instead of wrapping, as devices in the
-/// network add.
+/// Addition of signed integers that saturates: it stops at the largest and the smallest number. Devices in the network
+/// add so.
 ///
 /// Elements: signed integers.
-/// Bits: not associative, for max + 1 + -1 is max - 1 or max: where a sum saturates they depend on the schedule, and
-/// are the same on every rank.
+/// Bits: not associative, because max + 1 + -1 is max - 1 or max. If a sum saturates, the bits depend on the schedule,
+/// and are equal on every rank.
 /// Cost: an element travels as itself.
 template <detail::saturates T>
 struct saturating_sum : detail::of_numbers<T> {
@@ -43,13 +43,13 @@ struct saturating_sum : detail::of_numbers<T> {
   [[nodiscard]] static constexpr T identity() noexcept { return T{}; }
   /// Combines two accumulators, a of lower ranks than b unless the reduction commutes.
   [[nodiscard]] static constexpr T combine(T a, T b) noexcept {
-    // Without a branch, so that the loop over them is vectorised.
+    // No branch, so that compilers vectorise the loop over elements.
     using bits = detail::unsigned_of<T>;
-    auto const wrapped = static_cast<T>(static_cast<bits>(static_cast<bits>(a) + static_cast<bits>(b)));
-    auto const bound = static_cast<T>((a >> (8 * sizeof(T) - 1)) ^ detail::largest_integer<T>);
-    bool const overflows = static_cast<T>((a ^ wrapped) & (b ^ wrapped)) < 0;
+    auto const sum = static_cast<T>(static_cast<bits>(static_cast<bits>(a) + static_cast<bits>(b)));
+    auto const limit = static_cast<T>((a >> (8 * sizeof(T) - 1)) ^ detail::largest_integer<T>);
+    bool const overflows = static_cast<T>((a ^ sum) & (b ^ sum)) < 0;
     auto const mask = static_cast<T>(-static_cast<T>(overflows));
-    return static_cast<T>((wrapped & ~mask) | (bound & mask));
+    return static_cast<T>((sum & ~mask) | (limit & mask));
   }
 };
 

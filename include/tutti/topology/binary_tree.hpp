@@ -7,8 +7,8 @@ namespace tutti::inline v0_1_0 {
 
 namespace detail {
 
-/// Each rank stands between its two subtrees: left subtree < me < right subtree. The root may be any
-/// rank: it has a balanced tree on either side. The smaller subtree is ready first and comes first.
+/// A binary search tree over the ranks: left subtree < me < right subtree. Any rank can be the root, with a balanced
+/// tree on either side. The smaller subtree is ready first, so it is folded first.
 class in_order_tree {
  public:
   constexpr in_order_tree(rank_type n, rank_type root) noexcept : n_(n), root_(root) {}
@@ -25,8 +25,8 @@ class in_order_tree {
     auto const p = place(me);
     const rank_type left = me - p.first;
     const rank_type right = p.last - me - 1;
-    bool const both = left != 0 && right != 0;
-    bool const go_left = both ? (i == 0) == (left < right) : left != 0;
+    bool const has_both = left != 0 && right != 0;
+    bool const go_left = has_both ? (i == 0) == (left < right) : left != 0;
     return go_left ? middle(p.first, me) : middle(me + 1, p.last);
   }
   [[nodiscard]] constexpr block_range subtree(rank_type me) const noexcept {
@@ -39,18 +39,18 @@ class in_order_tree {
     return first + (last - first) / 2;
   }
 
-  struct placed {
+  struct position {
     rank_type parent;
     rank_type first;
     rank_type last;
   };
 
-  /// Bisection from the root down: as many turns as the tree is deep, and no table.
-  [[nodiscard]] constexpr placed place(rank_type me) const noexcept {
-    placed p{no_rank, 0, n_};
-    for (rank_type at = root_; at != me; at = middle(p.first, p.last)) {
-      (me < at ? p.last : p.first) = me < at ? at : at + 1;
-      p.parent = at;
+  /// Bisects from the root down: one turn for each level, and no table.
+  [[nodiscard]] constexpr position place(rank_type me) const noexcept {
+    position p{no_rank, 0, n_};
+    for (rank_type node = root_; node != me; node = middle(p.first, p.last)) {
+      (me < node ? p.last : p.first) = me < node ? node : node + 1;
+      p.parent = node;
     }
     return p;
   }
@@ -61,19 +61,19 @@ class in_order_tree {
 
 }  // namespace detail
 
-/// A binary tree in which rank order is kept.
+/// A binary tree that keeps rank order.
 ///
-/// With segments both directions of every link are busy; with one segment it costs two messages a
-/// level. Depth: floor(log2 n) levels where no root is named, at most ceil(log2 n) with any root.
+/// With several segments both directions of every link are busy; with one segment each level costs two messages. It has
+/// floor(log2 n) levels in allreduce, and at most ceil(log2 n) in a rooted operation.
 ///
 /// Offers: allreduce, reduce, broadcast, gather, scatter.
 /// Order: kept.
 /// Cost: as one segment allreduce takes at most 4 floor(log2 n) rounds; a rank sends, and receives, 3 S at most.
-/// Source: the numbering in order is that of the trees of Sanders, Speck and Traff (double_tree).
+/// Source: the in-order numbering of the trees of Sanders, Speck and Traff (see double_tree).
 struct binary_tree : detail::on_tree<detail::in_order_tree> {
   /// The name of the topology in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name = "binary_tree";
-  /// True if reductions combine in rank order in every operation, as those that do not commute need.
+  /// True if every operation combines in rank order, as reductions that do not commute need.
   static constexpr bool keeps_order = true;
   /// True if only `input` is ever sent to be folded, and no partial sums.
   static constexpr bool sends_raw_contributions = false;

@@ -7,10 +7,10 @@ namespace tutti::inline v0_1_0 {
 
 /// Recursive halving and doubling, for long vectors: as few bytes as the ring in a logarithmic number of rounds.
 ///
-/// Halving, round i: groups whose numbers differ in bit i exchange halves of what they still work on.
-/// Neighbours come first, so rank order is kept; therefore a group ends with the part whose number is
-/// its own with the bits reversed. Allreduce need not care: doubling undoes the halving. It costs
-/// reduce_scatter one more round, in which parts go to their owners.
+/// In round i of halving, groups whose numbers differ in bit i exchange halves of their current part of the vector.
+/// Neighbours come first, which keeps rank order. As a consequence, group g ends with the part whose number is g with
+/// its bits reversed. Allreduce needs no correction, because doubling undoes the halving. Reduce_scatter needs one more
+/// round, in which parts go to their owners.
 ///
 /// Offers: allreduce, broadcast, reduce_scatter, allgather.
 /// Order: kept.
@@ -21,33 +21,33 @@ namespace tutti::inline v0_1_0 {
 struct butterfly {
   /// The name of the topology in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name = "butterfly";
-  /// True if reductions combine in rank order in every operation, as those that do not commute need.
+  /// True if every operation combines in rank order, as reductions that do not commute need.
   static constexpr bool keeps_order = true;
   /// True if only `input` is ever sent to be folded, and no partial sums.
   static constexpr bool sends_raw_contributions = false;
 
-  /// The number of blocks into which the vector is cut, for n ranks.
+  /// The number of blocks of the vector.
   [[nodiscard]] constexpr std::uint32_t blocks(op::allreduce, rank_type n) const { return detail::pairing(n).groups(); }
-  /// The number of steps of rank me, of n ranks.
+  /// The number of steps of rank me.
   [[nodiscard]] constexpr std::uint32_t steps(op::allreduce, rank_type n, rank_type me) const {
     const detail::pairing p(n);
-    return n == 1 ? 1 : p.follows(me) ? 2 : 2 * p.log() + (p.paired(p.group(me)) ? 2 : 0);
+    return n == 1 ? 1 : p.follows(me) ? 2 : 2 * p.log() + (p.is_pair(p.group(me)) ? 2 : 0);
   }
-  /// Step i of rank me, of n ranks, in closed form: steps may be asked for in any order.
+  /// Step i of rank me, of n ranks, in closed form.
   [[nodiscard]] constexpr step at(op::allreduce, rank_type n, rank_type me, std::uint32_t i) const {
     const detail::pairing p(n);
-    const block_range all{0, p.groups()};
+    const block_range whole{0, p.groups()};
     if (n == 1) {
       return detail::keep_own(0);
     }
     if (p.follows(me)) {
-      return i == 0 ? detail::hand_over(me - 1, all, loan::lent) : detail::take_back(me - 1, all);
+      return i == 0 ? detail::hand_over(me - 1, whole, loan::lent) : detail::take_back(me - 1, whole);
     }
-    if (p.paired(p.group(me)) && i-- == 0) {
-      return detail::take_over(me + 1, all);
+    if (p.is_pair(p.group(me)) && i-- == 0) {
+      return detail::take_over(me + 1, whole);
     }
     if (i == 2 * p.log()) {
-      return detail::give_back(me + 1, all);
+      return detail::give_back(me + 1, whole);
     }
     if (i < p.log()) {
       step s = halve(p, me, i, i + 1 == p.log() ? memory::output : memory::work);
@@ -55,47 +55,47 @@ struct butterfly {
       return s;
     }
     const exchange x = exchange_of(p, me, 2 * p.log() - 1 - i);
-    const rank_type peer = p.leader(x.other);
-    return {.send = {peer, memory::output, x.kept},
-            .receive = {peer, memory::output, x.given},
+    const rank_type peer = p.leader(x.partner);
+    return {.send = {peer, memory::output, x.kept_blocks},
+            .receive = {peer, memory::output, x.sent_blocks},
             .arrives = memory::output,
             .loan = loan::given_back};
   }
 
-  // Reduce-scatter: halving, as above, over the blocks of each group's members; then every group
-  // sends the part that it ended with to its owner.
-  /// The number of blocks into which the vector is cut, for n ranks.
+  // Reduce-scatter: halving over the blocks of the members of each group; then every group sends its part to the owner
+  // of that part.
+  /// The number of blocks of the vector.
   [[nodiscard]] constexpr std::uint32_t blocks(op::reduce_scatter, rank_type n) const { return n; }
-  /// The number of steps of rank me, of n ranks.
+  /// The number of steps of rank me.
   [[nodiscard]] constexpr std::uint32_t steps(op::reduce_scatter, rank_type n, rank_type me) const {
     const detail::pairing p(n);
     const rank_type group = p.group(me);
-    const rank_type part = reversed(p, group);
+    const rank_type part = reverse_bits(p, group);
     if (n == 1) {
       return 1;
     }
     if (p.follows(me)) {
       return 3;
     }
-    const std::uint32_t halving = p.log() + (p.paired(group) ? 1 : 0);
-    return halving + (part == group ? 0 : 1) + (p.paired(part) ? 1 : 0) + (finishes_at_once(p, group) ? 0 : 1);
+    const std::uint32_t halving = p.log() + (p.is_pair(group) ? 1 : 0);
+    return halving + (part == group ? 0 : 1) + (p.is_pair(part) ? 1 : 0) + (finishes_at_once(p, group) ? 0 : 1);
   }
-  /// Step i of rank me, of n ranks, in closed form: steps may be asked for in any order.
+  /// Step i of rank me, of n ranks, in closed form.
   [[nodiscard]] constexpr step at(op::reduce_scatter, rank_type n, rank_type me, std::uint32_t i) const {
     const detail::pairing p(n);
     const rank_type group = p.group(me);
-    const rank_type part = reversed(p, group);
-    const block_range all{0, n};
+    const rank_type part = reverse_bits(p, group);
+    const block_range whole{0, n};
     if (n == 1) {
       return detail::keep_own(0);
     }
     if (p.follows(me)) {
-      return i == 0   ? detail::hand_over(me - 1, all, loan::none)
+      return i == 0   ? detail::hand_over(me - 1, whole, loan::none)
              : i == 1 ? step{.receive = {p.leader(part), memory::work, {me, 1}}}
                       : detail::keep_own(me, memory::work);
     }
-    if (p.paired(group) && i-- == 0) {
-      return detail::take_over(me + 1, all);
+    if (p.is_pair(group) && i-- == 0) {
+      return detail::take_over(me + 1, whole);
     }
     if (i < p.log()) {
       bool const last = i + 1 == p.log() && finishes_at_once(p, group);
@@ -109,33 +109,32 @@ struct butterfly {
     if (part != group && i-- == 0) {
       return {.send = {owner, memory::work, {owner, 1}}, .receive = {owner, memory::work, {me, 1}}};
     }
-    if (p.paired(part) && i-- == 0) {
+    if (p.is_pair(part) && i-- == 0) {
       return {.send = {owner + 1, memory::work, {owner + 1, 1}}};
     }
     return detail::keep_own(me, memory::work);
   }
 
-  /// The number of blocks into which the vector is cut, for n ranks.
+  /// The number of blocks of the vector.
   [[nodiscard]] constexpr std::uint32_t blocks(op::allgather o, rank_type n) const { return doubling{}.blocks(o, n); }
-  /// The number of steps of rank me, of n ranks.
+  /// The number of steps of rank me.
   [[nodiscard]] constexpr std::uint32_t steps(op::allgather o, rank_type n, rank_type me) const {
     return doubling{}.steps(o, n, me);
   }
-  /// Step i of rank me, of n ranks, in closed form: steps may be asked for in any order.
+  /// Step i of rank me, of n ranks, in closed form.
   [[nodiscard]] constexpr step at(op::allgather o, rank_type n, rank_type me, std::uint32_t i) const {
     return doubling{}.at(o, n, me, i);
   }
 
-  // Broadcast: scatter, then allgather (Barnett, Shuler, van de Geijn and others, 1994). The blocks go
-  // down a binomial tree and on as in allgather. Ranks high in the tree receive blocks again that they
-  // have passed on: leaving them out would save no round, and no time.
-  /// The number of blocks into which the vector is cut, for n ranks.
+  // Broadcast: scatter down a binomial tree, then allgather (Barnett, Shuler, van de Geijn and others, 1994). Ranks
+  // high in the tree receive some blocks twice: leaving these out would save neither a round nor time.
+  /// The number of blocks of the vector.
   [[nodiscard]] constexpr std::uint32_t blocks(op::broadcast, rank_type n) const { return n; }
-  /// The number of steps of rank me, of n ranks.
+  /// The number of steps of rank me.
   [[nodiscard]] constexpr std::uint32_t steps(op::broadcast o, rank_type n, rank_type me) const {
     return broadcast_steps(detail::binomial_tree(n, o.root), me) + doubling{}.steps(op::allgather{}, n, me) - 1;
   }
-  /// Step i of rank me, of n ranks, in closed form: steps may be asked for in any order.
+  /// Step i of rank me, of n ranks, in closed form.
   [[nodiscard]] constexpr step at(op::broadcast o, rank_type n, rank_type me, std::uint32_t i) const {
     const detail::binomial_tree tree(n, o.root);
     const std::uint32_t scattering = broadcast_steps(tree, me);
@@ -158,9 +157,9 @@ struct butterfly {
   }
 
  private:
-  /// The part that the group ends halving with is its own, and one block.
+  /// True if the group ends halving with its own part, and that part is one block.
   [[nodiscard]] static constexpr bool finishes_at_once(detail::pairing p, rank_type group) {
-    return reversed(p, group) == group && !p.paired(group);
+    return reverse_bits(p, group) == group && !p.is_pair(group);
   }
 
   /// The blocks of the members of a range of groups.
@@ -169,40 +168,40 @@ struct butterfly {
     return {first, p.leader(groups.first + groups.count) - first};
   }
 
-  /// What a group keeps and gives away in round i of halving.
+  /// One round of halving of one group: its partner, the blocks that it keeps and the blocks that it sends.
   struct exchange {
-    rank_type other;
-    block_range kept;
-    block_range given;
+    rank_type partner;
+    block_range kept_blocks;
+    block_range sent_blocks;
   };
 
   [[nodiscard]] static constexpr exchange exchange_of(detail::pairing p, rank_type me, std::uint32_t i) {
     const rank_type group = p.group(me);
     const rank_type bit = rank_type{1} << i;
     const std::uint32_t half = p.groups() >> (i + 1);
-    const std::uint32_t first = reversed(p, group & (bit - 1));
+    const std::uint32_t first = reverse_bits(p, group & (bit - 1));
     bool const upper = (group & bit) != 0;
     return {group ^ bit, {first + (upper ? half : 0), half}, {first + (upper ? 0 : half), half}};
   }
 
-  [[nodiscard]] static constexpr rank_type reversed(detail::pairing p, rank_type group) {
-    rank_type mirrored = 0;
+  [[nodiscard]] static constexpr rank_type reverse_bits(detail::pairing p, rank_type group) {
+    rank_type mirror = 0;
     for (rank_type low = 1, high = p.groups() >> 1; low <= group; low <<= 1, high >>= 1) {
-      mirrored |= (group & low) != 0 ? high : 0;
+      mirror |= (group & low) != 0 ? high : 0;
     }
-    return mirrored;
+    return mirror;
   }
 
-  [[nodiscard]] static constexpr step halve(detail::pairing p, rank_type me, std::uint32_t i, memory to) {
+  [[nodiscard]] static constexpr step halve(detail::pairing p, rank_type me, std::uint32_t i, memory target) {
     const exchange x = exchange_of(p, me, i);
-    const rank_type peer = p.leader(x.other);
+    const rank_type peer = p.leader(x.partner);
     bool const first = i == 0;
-    const memory mine = first && !p.paired(p.group(me)) ? memory::input : memory::work;
-    return {.send = {peer, mine, x.given},
-            .receive = {peer, to, x.kept},
-            .how = x.other < p.group(me) ? action::fold_left : action::fold_right,
-            .local = mine,
-            .arrives = first && !p.paired(x.other) ? memory::input : memory::work};
+    const memory source = first && !p.is_pair(p.group(me)) ? memory::input : memory::work;
+    return {.send = {peer, source, x.sent_blocks},
+            .receive = {peer, target, x.kept_blocks},
+            .how = x.partner < p.group(me) ? action::fold_left : action::fold_right,
+            .local = source,
+            .arrives = first && !p.is_pair(x.partner) ? memory::input : memory::work};
   }
 };
 

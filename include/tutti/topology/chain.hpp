@@ -7,8 +7,7 @@ namespace tutti::inline v0_1_0 {
 
 namespace detail {
 
-/// The line 0 - 1 - ... - n-1 as a tree: one arm on either side of the root, which takes from the
-/// shorter one first.
+/// The line 0 - 1 - ... - n-1 as a tree: one arm on either side of the root. The root folds the shorter arm first.
 class line_tree {
  public:
   constexpr line_tree(rank_type n, rank_type root) noexcept : n_(n), root_(root) {}
@@ -18,20 +17,20 @@ class line_tree {
   [[nodiscard]] constexpr rank_type root() const noexcept { return root_; }
   [[nodiscard]] constexpr rank_type parent(rank_type me) const noexcept { return me < root_ ? me + 1 : me - 1; }
   [[nodiscard]] constexpr std::uint32_t children(rank_type me) const noexcept {
-    return (below(me) ? 1U : 0U) + (above(me) ? 1U : 0U);
+    return (has_lower(me) ? 1U : 0U) + (has_upper(me) ? 1U : 0U);
   }
   [[nodiscard]] constexpr rank_type child(rank_type me, std::uint32_t i) const noexcept {
-    bool const both = below(me) && above(me);
+    bool const has_both = has_lower(me) && has_upper(me);
     bool const shorter_below = me < n_ - 1 - me;
-    return both ? ((i == 0) == shorter_below ? me - 1 : me + 1) : below(me) ? me - 1 : me + 1;
+    return has_both ? ((i == 0) == shorter_below ? me - 1 : me + 1) : has_lower(me) ? me - 1 : me + 1;
   }
   [[nodiscard]] constexpr block_range subtree(rank_type me) const noexcept {
     return me < root_ ? block_range{0, me + 1} : me > root_ ? block_range{me, n_ - me} : block_range{0, n_};
   }
 
  private:
-  [[nodiscard]] constexpr bool below(rank_type me) const noexcept { return me <= root_ && me > 0; }
-  [[nodiscard]] constexpr bool above(rank_type me) const noexcept { return me >= root_ && me + 1 < n_; }
+  [[nodiscard]] constexpr bool has_lower(rank_type me) const noexcept { return me <= root_ && me > 0; }
+  [[nodiscard]] constexpr bool has_upper(rank_type me) const noexcept { return me >= root_ && me + 1 < n_; }
 
   rank_type n_;
   rank_type root_;
@@ -39,21 +38,21 @@ class line_tree {
 
 }  // namespace detail
 
-/// Each rank talks to its two neighbours; the ends are not joined. The fewest links, the longest way:
-/// meant for long vectors cut into segments, which stream through it at the full rate of a link.
+/// A line: each rank talks to its two neighbours. It has the fewest links and the most hops. Long vectors, cut into
+/// segments, stream through it at the full rate of a link.
 ///
-/// Allreduce meets in the middle: the busiest rank moves as much as with the root at one end, in half the
-/// time that a message takes from end to end.
+/// Allreduce has its root in the middle: the busiest rank moves as many bytes as with the root at one end, and a
+/// message takes half as many hops.
 ///
 /// Offers: allreduce, reduce, broadcast, gather, scatter.
 /// Order: kept.
 /// Cost: as one segment reduce and broadcast take max(root, n - 1 - root) hops of L + S G, allreduce 2 floor(n / 2);
 /// gather and scatter move one block a message, so that hops overlap.
-/// Source: none; a pipeline along a line.
+/// Source: no paper; a pipeline along a line.
 struct chain : detail::on_tree<detail::line_tree> {
   /// The name of the topology in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name = "chain";
-  /// True if reductions combine in rank order in every operation, as those that do not commute need.
+  /// True if every operation combines in rank order, as reductions that do not commute need.
   static constexpr bool keeps_order = true;
   /// True if only `input` is ever sent to be folded, and no partial sums.
   static constexpr bool sends_raw_contributions = false;
@@ -62,12 +61,12 @@ struct chain : detail::on_tree<detail::line_tree> {
   using on_tree<detail::line_tree>::steps;
   using on_tree<detail::line_tree>::at;
 
-  // Gather: a rank sends its own block, then passes on what those behind it send, nearest first.
-  /// The number of steps of rank me, of n ranks.
+  // Gather: a rank sends its own block, then the blocks of the ranks further from the root, nearest first.
+  /// The number of steps of rank me.
   [[nodiscard]] constexpr std::uint32_t steps(op::gather o, rank_type n, rank_type me) const {
     return me == o.root ? n : detail::line_tree(n, o.root).subtree(me).count;
   }
-  /// Step i of rank me, of n ranks, in closed form: steps may be asked for in any order.
+  /// Step i of rank me, of n ranks, in closed form.
   [[nodiscard]] constexpr step at(op::gather o, rank_type n, rank_type me, std::uint32_t i) const {
     if (me == o.root) {
       if (i == 0) {
@@ -78,21 +77,21 @@ struct chain : detail::on_tree<detail::line_tree> {
               .arrives = i == 1 || i == me + 1 ? memory::input : memory::work};
     }
     const detail::line_tree line(n, o.root);
-    const rank_type own = beyond(o.root, me, i);
-    step s{.send = {line.parent(me), i == 0 ? memory::input : memory::work, {own, 1}}};
+    const rank_type block = descendant(o.root, me, i);
+    step s{.send = {line.parent(me), i == 0 ? memory::input : memory::work, {block, 1}}};
     if (i + 1 < line.subtree(me).count) {
-      s.receive = {line.child(me, 0), memory::work, {beyond(o.root, me, i + 1), 1}};
+      s.receive = {line.child(me, 0), memory::work, {descendant(o.root, me, i + 1), 1}};
       s.arrives = i == 0 ? memory::input : memory::work;
     }
     return s;
   }
 
-  // Scatter: the reverse, the block that goes furthest first.
-  /// The number of steps of rank me, of n ranks.
+  // Scatter: gather in reverse; the block that goes furthest is sent first.
+  /// The number of steps of rank me.
   [[nodiscard]] constexpr std::uint32_t steps(op::scatter o, rank_type n, rank_type me) const {
     return me == o.root ? n : detail::line_tree(n, o.root).subtree(me).count;
   }
-  /// Step i of rank me, of n ranks, in closed form: steps may be asked for in any order.
+  /// Step i of rank me, of n ranks, in closed form.
   [[nodiscard]] constexpr step at(op::scatter o, rank_type n, rank_type me, std::uint32_t i) const {
     if (me == o.root) {
       if (i + 1 == n) {
@@ -103,18 +102,20 @@ struct chain : detail::on_tree<detail::line_tree> {
     }
     const detail::line_tree line(n, o.root);
     const rank_type parent = line.parent(me);
-    const std::uint32_t behind = line.subtree(me).count - 1;
-    step s{.receive = {parent, i == behind ? memory::output : memory::work, {beyond(o.root, me, behind - i), 1}},
+    const std::uint32_t descendants = line.subtree(me).count - 1;
+    step s{.receive = {parent,
+                       i == descendants ? memory::output : memory::work,
+                       {descendant(o.root, me, descendants - i), 1}},
            .arrives = parent == o.root ? memory::input : memory::work};
     if (i > 0) {
-      s.send = {line.child(me, 0), memory::work, {beyond(o.root, me, behind - i + 1), 1}};
+      s.send = {line.child(me, 0), memory::work, {descendant(o.root, me, descendants - i + 1), 1}};
     }
     return s;
   }
 
  private:
-  /// The rank k places further from the root.
-  [[nodiscard]] static constexpr rank_type beyond(rank_type root, rank_type me, rank_type k) {
+  /// The rank that is k places further from the root.
+  [[nodiscard]] static constexpr rank_type descendant(rank_type root, rank_type me, rank_type k) {
     return me < root ? me - k : me + k;
   }
 };

@@ -9,52 +9,47 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// What a schedule costs for a vector of this many elements. "Busiest" is the largest of all ranks'. What helpers do is
-/// not counted: they are in the network.
+/// The cost of a schedule for a vector of a given number of elements. Helpers are in the network, so their work is not
+/// counted.
 struct cost {
-  std::uint64_t rounds = 0;    ///< time, if a message takes 1 and a rank sends one and receives one at a time
-  std::uint64_t depth = 0;     ///< the longest chain of messages in which each waits for the one before
-  std::uint64_t messages = 0;  ///< of all ranks
-  std::uint64_t traffic = 0;   ///< elements sent, of all ranks
+  std::uint64_t rounds = 0;    ///< finishing time, if a message takes 1 and a rank sends and receives one at a time
+  std::uint64_t depth = 0;     ///< messages in the longest chain in which each message waits for its predecessor
+  std::uint64_t messages = 0;  ///< messages sent, total of all ranks
+  std::uint64_t traffic = 0;   ///< elements sent, total of all ranks
 
-  std::uint64_t messages_sent = 0;  ///< by the busiest rank, and so on:
-  std::uint64_t sent = 0;           ///< elements
-  std::uint64_t received = 0;       ///< elements
-  std::uint64_t combined = 0;       ///< elements that are combined with another
-  std::uint32_t scratch = 0;        ///< blocks of work, which need memory where accumulators are no elements
+  std::uint64_t messages_sent = 0;  ///< messages sent by one rank, maximum
+  std::uint64_t sent = 0;           ///< elements sent by one rank, maximum
+  std::uint64_t received = 0;       ///< elements received by one rank, maximum
+  std::uint64_t combined = 0;       ///< elements combined by one rank, maximum
+  std::uint32_t scratch = 0;        ///< blocks of `work` of one rank, maximum: memory, if accumulators are no elements
 
   friend constexpr bool operator==(cost const&, cost const&) = default;
 };
 
 namespace detail {
 
-/// How many elements a range of blocks has, of a vector of `count` elements.
+/// The number of elements in a range of blocks of a vector of `count` elements.
 [[nodiscard]] constexpr std::size_t elements_in(std::size_t count, std::uint32_t blocks, block_range range) {
   auto const begin = [=](std::uint32_t b) { return block_begin(count, blocks, b); };
   const std::uint32_t end = range.first + range.count;
   return end <= blocks ? begin(end) - begin(range.first) : count - begin(range.first) + begin(end - blocks);
 }
 
-}  // namespace detail
-
-namespace detail {
-
-/// When the last rank is done, in the LogGP model (Alexandrov and others, 1995) with o = 0.
+/// The time at which the last rank finishes, in the LogGP model (Alexandrov and others, 1995) with o = 0.
 ///
-/// A message of b bytes that is sent at t keeps the sender's interface busy until t + b G, begins to
-/// arrive at t + L and keeps the receiver's interface busy for another b G: alone, it has arrived at
-/// t + L + b G. Each interface deals with one message at a time, in the order of the schedule. A step's
-/// send and receive both begin when the step before has received what it waits for; sends are not
-/// waited for.
+/// A message of b bytes that is sent at t keeps the sender's interface busy until t + b G, begins to arrive at t + L
+/// and keeps the receiver's interface busy for another b G. Without contention it has arrived at t + L + b G. Each
+/// interface handles one message at a time, in the order of the schedule. The send and the receive of a step begin when
+/// the receive of the previous step ends; no step waits for a send.
 ///
-/// A helper has a port for each member, and hands on the beginning of a message as soon as its first packet, which
-/// keeps a port busy for `packet`, is there from all (cut-through).
-/// @pre the schedule is right
+/// A helper has a port for each member. It is cut-through: it forwards the beginning of a message as soon as it has the
+/// first packet of every contribution. A packet keeps a port busy for `packet`.
+/// @pre the schedule is correct (`verify`)
 template <class Topology, class Op, class Gap>
 [[nodiscard]] constexpr std::uint64_t finishing_time(Topology const& topology, Op const& op, rank_type n,
                                                      std::uint64_t latency, Gap gap, std::uint64_t packet) {
   struct message {
-    rank_type from;
+    rank_type sender;
     std::uint64_t arrives;
     std::uint64_t busy;
   };
@@ -65,14 +60,14 @@ template <class Topology, class Op, class Gap>
   struct state {
     std::uint32_t at = 0;
     std::uint32_t steps = 0;
-    bool sent = false;
+    bool has_sent = false;
     std::uint64_t now = 0;
-    port own{};
-    std::vector<port> ports{};  // of a helper, one for each member
+    port link{};
+    std::vector<port> ports{};  // one for each member, if this is a helper
     std::vector<message> inbox{};
   };
-  const rank_type all = members(topology, op, n);
-  std::vector<state> ranks(all);
+  const rank_type member_count = members(topology, op, n);
+  std::vector<state> ranks(member_count);
   std::vector<rank_type> awake;
   auto const advance = [&](rank_type r) {
     state& me = ranks[r];
@@ -80,20 +75,20 @@ template <class Topology, class Op, class Gap>
       return false;
     }
     bool const helps = r >= n;
-    auto const port_to = [&](rank_type peer) -> port& { return helps ? me.ports[peer] : me.own; };
+    auto const port_to = [&](rank_type peer) -> port& { return helps ? me.ports[peer] : me.link; };
     const step s = topology.at(op, n, r, me.at);
-    if (s.sends() && !me.sent) {
+    if (s.sends() && !me.has_sent) {
       const std::uint64_t busy = gap(s.send.blocks);
       std::uint64_t& free = port_to(s.send.peer).out_free;
       const std::uint64_t start = me.now < free ? free : me.now;
       free = start + busy;
       ranks[s.send.peer].inbox.push_back({r, start + latency, busy});
       awake.push_back(s.send.peer);
-      me.sent = true;
+      me.has_sent = true;
     }
     if (s.receives()) {
       auto m = me.inbox.begin();
-      while (m != me.inbox.end() && m->from != s.receive.peer) {
+      while (m != me.inbox.end() && m->sender != s.receive.peer) {
         ++m;
       }
       if (m == me.inbox.end()) {
@@ -102,18 +97,18 @@ template <class Topology, class Op, class Gap>
       std::uint64_t& free = port_to(s.receive.peer).in_free;
       const std::uint64_t begins = m->arrives < free ? free : m->arrives;
       free = begins + m->busy;
-      const std::uint64_t there = helps && packet < m->busy ? begins + packet : free;
-      me.now = me.now < there ? there : me.now;
+      const std::uint64_t arrival = helps && packet < m->busy ? begins + packet : free;
+      me.now = me.now < arrival ? arrival : me.now;
       me.inbox.erase(m);
     }
-    me.sent = false;
+    me.has_sent = false;
     ++me.at;
     return true;
   };
-  for (rank_type r = 0; r < all; ++r) {
+  for (rank_type r = 0; r < member_count; ++r) {
     ranks[r].steps = topology.steps(op, n, r);
     if (r >= n) {
-      ranks[r].ports.resize(all);
+      ranks[r].ports.resize(member_count);
     }
     awake.push_back(r);
   }
@@ -132,53 +127,52 @@ template <class Topology, class Op, class Gap>
 
 }  // namespace detail
 
-/// Counts a schedule's rounds, messages, elements and memory, for a vector of `count` elements: the
-/// whole of it, n blocks, where block r belongs to rank r. A constant expression.
+/// Counts the rounds, messages, elements and memory of a schedule at run time or compile time. `count` is the number of
+/// elements of the whole vector: of all n blocks, where blocks belong to ranks.
 template <class Topology, class Op>
   requires offers<Topology, Op>
 [[nodiscard]] constexpr cost cost_of(Topology const& topology, Op const& op, rank_type n, std::size_t count) {
   const std::uint32_t blocks = topology.blocks(op, n);
-  auto const raise = [](auto& most, auto value) { most = most < value ? value : most; };
-  cost all;
+  auto const raise = [](auto& maximum, auto value) { maximum = maximum < value ? value : maximum; };
+  cost total;
   for (rank_type r = 0; r < n; ++r) {
-    cost mine;
-    const detail::table<bool> touched(blocks);
+    cost rank_cost;
+    const detail::table<bool> written_blocks(blocks);
     for (std::uint32_t i = 0; i < topology.steps(op, n, r); ++i) {
       const step s = topology.at(op, n, r, i);
       if (s.sends()) {
-        ++mine.messages;
-        mine.sent += detail::elements_in(count, blocks, s.send.blocks);
+        ++rank_cost.messages;
+        rank_cost.sent += detail::elements_in(count, blocks, s.send.blocks);
       }
       if (s.receives()) {
-        mine.received += detail::elements_in(count, blocks, s.receive.blocks);
-        mine.combined += s.how == action::copy ? 0 : detail::elements_in(count, blocks, s.receive.blocks);
+        rank_cost.received += detail::elements_in(count, blocks, s.receive.blocks);
+        rank_cost.combined += s.how == action::copy ? 0 : detail::elements_in(count, blocks, s.receive.blocks);
       }
       if ((s.receives() || !s.sends()) && s.receive.memory == memory::work) {
         for (std::uint32_t k = 0; k < s.receive.blocks.count; ++k) {
           const std::uint32_t b = (s.receive.blocks.first + k) % blocks;
-          mine.scratch += touched.at[b] ? 0U : 1U;
-          touched.at[b] = true;
+          rank_cost.scratch += written_blocks.at[b] ? 0U : 1U;
+          written_blocks.at[b] = true;
         }
       }
     }
-    all.messages += mine.messages;
-    all.traffic += mine.sent;
-    raise(all.messages_sent, mine.messages);
-    raise(all.sent, mine.sent);
-    raise(all.received, mine.received);
-    raise(all.combined, mine.combined);
-    raise(all.scratch, mine.scratch);
+    total.messages += rank_cost.messages;
+    total.traffic += rank_cost.sent;
+    raise(total.messages_sent, rank_cost.messages);
+    raise(total.sent, rank_cost.sent);
+    raise(total.received, rank_cost.received);
+    raise(total.combined, rank_cost.combined);
+    raise(total.scratch, rank_cost.scratch);
   }
-  all.rounds = detail::finishing_time(
+  total.rounds = detail::finishing_time(
       topology, op, n, 0, [](block_range) { return std::uint64_t{1}; }, 1);
-  all.depth = detail::finishing_time(
+  total.depth = detail::finishing_time(
       topology, op, n, 1, [](block_range) { return std::uint64_t{0}; }, 0);
-  return all;
+  return total;
 }
 
-/// When the last rank is done with a vector of this many bytes, if a message takes L + b G: the latency,
-/// and the time a byte keeps a link busy (see detail::finishing_time). Combining costs nothing.
-/// Integers, in any unit of time, so that it is exact.
+/// The time at which the last rank finishes a vector of `bytes` bytes, if a message of b bytes takes latency + b * gap
+/// (see detail::finishing_time). Combining costs nothing. Times are integers of any unit, so the result is exact.
 template <class Topology, class Op>
   requires offers<Topology, Op>
 [[nodiscard]] constexpr std::uint64_t price(Topology const& topology, Op const& op, rank_type n, std::size_t bytes,

@@ -7,10 +7,9 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// Recursive doubling, for short vectors: the fewest rounds. In round i of allreduce every rank
-/// exchanges all it has with the rank whose number differs in bit i. The rooted operations are
-/// binomial trees; allgather is a dissemination whose blocks need no rotation at the end, because ranges of blocks
-/// wrap.
+/// Recursive doubling, for short vectors: the fewest rounds. In round i of allreduce every rank exchanges its partial
+/// result with the rank whose number differs in bit i. Rooted operations use binomial trees. Allgather is Bruck's, with
+/// no rotation at the end because ranges of blocks are cyclic.
 ///
 /// Offers: allreduce, reduce, broadcast, allgather, gather, scatter.
 /// Order: kept, for any n and any root.
@@ -22,7 +21,7 @@ namespace tutti::inline v0_1_0 {
 struct doubling : detail::on_tree<detail::binomial_tree> {
   /// The name of the topology in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name = "doubling";
-  /// True if reductions combine in rank order in every operation, as those that do not commute need.
+  /// True if every operation combines in rank order, as reductions that do not commute need.
   static constexpr bool keeps_order = true;
   /// True if only `input` is ever sent to be folded, and no partial sums.
   static constexpr bool sends_raw_contributions = false;
@@ -31,55 +30,55 @@ struct doubling : detail::on_tree<detail::binomial_tree> {
   using on_tree<detail::binomial_tree>::steps;
   using on_tree<detail::binomial_tree>::at;
 
-  /// The number of steps of rank me, of n ranks.
+  /// The number of steps of rank me.
   [[nodiscard]] constexpr std::uint32_t steps(op::allreduce, rank_type n, rank_type me) const {
     const detail::pairing p(n);
-    return n == 1 ? 1 : p.follows(me) ? 2 : p.log() + (p.paired(p.group(me)) ? 2 : 0);
+    return n == 1 ? 1 : p.follows(me) ? 2 : p.log() + (p.is_pair(p.group(me)) ? 2 : 0);
   }
-  /// Step i of rank me, of n ranks, in closed form: steps may be asked for in any order.
+  /// Step i of rank me, of n ranks, in closed form.
   [[nodiscard]] constexpr step at(op::allreduce, rank_type n, rank_type me, std::uint32_t i) const {
-    constexpr block_range all{0, 1};
+    constexpr block_range whole{0, 1};
     const detail::pairing p(n);
     if (n == 1) {
       return detail::keep_own(0);
     }
     if (p.follows(me)) {
-      return i == 0 ? detail::hand_over(me - 1, all, loan::lent) : detail::take_back(me - 1, all);
+      return i == 0 ? detail::hand_over(me - 1, whole, loan::lent) : detail::take_back(me - 1, whole);
     }
     const rank_type group = p.group(me);
-    bool const paired = p.paired(group);
-    if (paired && i-- == 0) {
-      return detail::take_over(me + 1, all);
+    bool const is_pair = p.is_pair(group);
+    if (is_pair && i-- == 0) {
+      return detail::take_over(me + 1, whole);
     }
     if (i == p.log()) {
-      return detail::give_back(me + 1, all);
+      return detail::give_back(me + 1, whole);
     }
-    const rank_type other = group ^ (rank_type{1} << i);
-    const rank_type peer = p.leader(other);
-    const memory mine = i == 0 && !paired ? memory::input : memory::work;
-    const memory theirs = i == 0 && !p.paired(other) ? memory::input : memory::work;
-    return {.send = {peer, mine, all},
-            .receive = {peer, i + 1 == p.log() ? memory::output : memory::work, all},
-            .how = other < group ? action::fold_left : action::fold_right,
-            .local = mine,
-            .arrives = theirs};
+    const rank_type partner = group ^ (rank_type{1} << i);
+    const rank_type peer = p.leader(partner);
+    const memory source = i == 0 && !is_pair ? memory::input : memory::work;
+    const memory peer_source = i == 0 && !p.is_pair(partner) ? memory::input : memory::work;
+    return {.send = {peer, source, whole},
+            .receive = {peer, i + 1 == p.log() ? memory::output : memory::work, whole},
+            .how = partner < group ? action::fold_left : action::fold_right,
+            .local = source,
+            .arrives = peer_source};
   }
 
-  /// The number of blocks into which the vector is cut, for n ranks.
+  /// The number of blocks of the vector.
   [[nodiscard]] constexpr std::uint32_t blocks(op::allgather, rank_type n) const { return n; }
-  /// The number of steps of rank me, of n ranks.
+  /// The number of steps of rank me.
   [[nodiscard]] constexpr std::uint32_t steps(op::allgather, rank_type n, rank_type) const {
     return 1 + detail::integer_cast<std::uint32_t>(std::bit_width(n - 1));
   }
-  /// Step i of rank me, of n ranks, in closed form: steps may be asked for in any order.
+  /// Step i of rank me, of n ranks, in closed form.
   [[nodiscard]] constexpr step at(op::allgather, rank_type n, rank_type me, std::uint32_t i) const {
     if (i == 0) {
       return detail::keep_own(me);
     }
-    const rank_type held = rank_type{1} << (i - 1);  // the blocks me, me + 1, ...
-    const rank_type count = held < n - held ? held : n - held;
-    const rank_type next = (me + held) % n;
-    return {.send = {(me + n - held) % n, memory::output, {me, count}},
+    const rank_type size = rank_type{1} << (i - 1);  // the blocks me, me + 1, ...
+    const rank_type count = size < n - size ? size : n - size;
+    const rank_type next = (me + size) % n;
+    return {.send = {(me + n - size) % n, memory::output, {me, count}},
             .receive = {next, memory::output, {next, count}},
             .arrives = memory::output};
   }

@@ -11,28 +11,27 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// Two topologies in one schedule: `Inner` among the ranks of each host, `Outer` among the hosts, each of
-/// which one rank speaks for. Between hosts there is one flow of messages.
+/// Two topologies in one schedule: `Inner` among the ranks of each host, and `Outer` among the leaders of the hosts,
+/// one rank of each host. Only leaders send messages between hosts.
 ///
 ///     tutti::allreduce sum{world, tutti::hierarchical{tutti::binary_tree{}, tutti::ring{}, world.hosts()},
 ///                          tutti::sum<float>{}};
 ///
-/// Allreduce: every host reduces to its speaker, the speakers reduce among each other, every speaker tells
-/// its host. A rooted operation leaves out what it does not need, and on the root's host the root speaks.
-/// Hosts need not have equally many ranks. Helpers are Outer's: those of Inner would be one for each host.
+/// Allreduce has three stages: a reduce to the leader on each host, an allreduce among the leaders, and a broadcast
+/// from the leader on each host. Reduce has the first two stages, broadcast the last two, and the root leads its host.
+/// Hosts may have different numbers of ranks. Only Outer may use helpers: Inner would need one for each host.
 ///
 /// Offers: allreduce, reduce and broadcast, if Outer offers the same, and Inner the reduce and broadcast that it takes.
 /// Order: kept if both keep it, and the ranks of a host follow each other.
-/// Cost: with h hosts, allreduce takes Inner's reduce on a host, Outer's allreduce among h ranks and
-/// Inner's broadcast, one after the other, or in segments at the same time. Between hosts it sends what
-/// Outer sends among h ranks: with the ring 2 (h - 1) / h S per host, in 2 (h - 1) messages. The other way
-/// to do it is that each of a host's p ranks reduces a p-th of the vector between the hosts: p flows with
-/// p times as many messages and connections, and in all as many bytes. It shares the combining among p
-/// ranks, which a network is rarely fast enough to notice.
+/// Cost: with h hosts, allreduce takes Inner's reduce on a host, Outer's allreduce among h ranks and Inner's broadcast,
+/// one after the other, or overlapped in several segments. Between hosts it sends what Outer sends among h ranks: with
+/// the ring 2 (h - 1) / h S per host, in 2 (h - 1) messages. The alternative lets each of the p ranks of a host reduce
+/// a p-th of the vector between hosts. It sends as many bytes in p times as many messages over p times as many
+/// connections. It divides the combining among p ranks, which pays only if the network outpaces one rank.
 /// Source: Karonis and others, "Exploiting hierarchy in parallel computer networks to optimize collective operation
 /// performance", IPDPS 2000.
 ///
-/// @throws precondition_error if the hosts are those of another world
+/// @throws precondition_error if the host map is that of another world
 template <identifiable Inner, identifiable Outer, detail::grouping Groups = detail::consecutive>
 class hierarchical {
   static constexpr auto full_name = [] {
@@ -45,45 +44,45 @@ class hierarchical {
     return text;
   }();
 
-  /// Only the topology among hosts may have helpers.
+  /// True if Inner uses no helpers.
   static constexpr bool inner_is_alone = std::same_as<detail::ranks_alone_t<op::reduce, Inner>, Inner> &&
                                          std::same_as<detail::ranks_alone_t<op::broadcast, Inner>, Inner>;
 
-  /// What an operation consists of.
+  // The stages of an operation.
   template <class Op>
   static constexpr bool reduces = std::same_as<Op, op::allreduce> || std::same_as<Op, op::reduce>;
   template <class Op>
-  static constexpr bool spreads = std::same_as<Op, op::allreduce> || std::same_as<Op, op::broadcast>;
+  static constexpr bool broadcasts = std::same_as<Op, op::allreduce> || std::same_as<Op, op::broadcast>;
   template <class Op>
   static constexpr bool possible =
-      inner_is_alone && (reduces<Op> || spreads<Op>)&&offers<Outer, Op> &&
-      (!reduces<Op> || offers<Inner, op::reduce>)&&(!spreads<Op> || offers<Inner, op::broadcast>);
+      inner_is_alone && (reduces<Op> || broadcasts<Op>)&&offers<Outer, Op> &&
+      (!reduces<Op> || offers<Inner, op::reduce>)&&(!broadcasts<Op> || offers<Inner, op::broadcast>);
 
  public:
   /// The name of the topology in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name{full_name.data(), full_name.size()};
-  /// True if reductions combine in rank order in every operation, as those that do not commute need.
+  /// True if every operation combines in rank order, as reductions that do not commute need.
   static constexpr bool keeps_order = Inner::keeps_order && Outer::keeps_order && Groups::in_rank_order;
   /// True if only `input` is ever sent to be folded, and no partial sums.
   static constexpr bool sends_raw_contributions = false;
 
-  /// Inner among the ranks of a group, Outer among the groups.
+  /// Runs Inner among the ranks of each group, and Outer among the leaders of the groups.
   constexpr hierarchical(Inner inner, Outer outer, Groups groups) : inner_(inner), outer_(outer), groups_(groups) {
     if constexpr (inner_is_alone) {
       inner_ = detail::ranks_alone<op::broadcast>(detail::ranks_alone<op::reduce>(inner));
     }
   }
-  /// Hosts of this many consecutive ranks each; the last one may have fewer.
+  /// Takes hosts of `ranks_per_host` consecutive ranks each; the last host may have fewer.
   constexpr hierarchical(Inner inner, Outer outer, rank_type ranks_per_host)
     requires std::same_as<Groups, detail::consecutive>
       : hierarchical(inner, outer, detail::consecutive(ranks_per_host)) {}
-  /// The hosts of a world, as `world.hosts()` gives them. @pre the map outlives this
+  /// Takes the hosts of a world, `world.hosts()`. @pre the map outlives this object
   constexpr hierarchical(Inner inner, Outer outer, host_map const& hosts)
     requires std::same_as<Groups, detail::by_host>
       : hierarchical(inner, outer, detail::by_host(hosts)) {}
 
-  /// Which ranks are in one group, however that was said: "hosts of 4", "hosts 1f3a9c".
-  /// @throws precondition_error if the hosts are those of another world
+  /// A hash of the groups and of both topologies, and a label: "hosts of 4", "hosts 1f3a9c".
+  /// @throws precondition_error if the host map is that of another world
   [[nodiscard]] constexpr topology_settings settings(rank_type n) const {
     topology_settings s;
     const rank_type groups = groups_.groups(n);
@@ -104,20 +103,20 @@ class hierarchical {
     return s;
   }
 
-  /// The vector is cut so that the blocks of every stage are whole numbers of blocks.
+  /// The number of blocks of the vector: the least common multiple of those of all stages.
   template <class Op>
     requires possible<Op>
   [[nodiscard]] constexpr std::uint32_t blocks(Op const& o, rank_type n) const {
     const rank_type hosts = groups_.groups(n);
-    std::uint64_t all = outer_.blocks(among_hosts(o, n), hosts);
-    groups_.each_size(n, [&](rank_type size) {
-      all = reduces<Op> ? common_multiple(all, inner_blocks<op::reduce>(size)) : all;
-      all = spreads<Op> ? common_multiple(all, inner_blocks<op::broadcast>(size)) : all;
-      expects(all <= UINT32_MAX, "hierarchical: hosts of these sizes cut the vector into ", all,
+    std::uint64_t total = outer_.blocks(outer_operation(o, n), hosts);
+    groups_.for_each_size(n, [&](rank_type size) {
+      total = reduces<Op> ? common_multiple(total, inner_blocks<op::reduce>(size)) : total;
+      total = broadcasts<Op> ? common_multiple(total, inner_blocks<op::broadcast>(size)) : total;
+      expects(total <= UINT32_MAX, "hierarchical: hosts of these sizes cut the vector into ", total,
               " blocks, more than 2^32; choose an inner "
               "topology that does not cut it, such as binary_tree");
     });
-    return static_cast<std::uint32_t>(all);
+    return static_cast<std::uint32_t>(total);
   }
 
   /// The number of helpers that the operation needs beside n ranks.
@@ -125,7 +124,7 @@ class hierarchical {
     requires possible<Op> && has_helpers<Outer, Op>
   [[nodiscard]] constexpr rank_type helpers(Op const& o, rank_type n) const {
     const rank_type hosts = groups_.groups(n);
-    return hosts > 1 ? outer_.helpers(among_hosts(o, n), hosts) : 0;
+    return hosts > 1 ? outer_.helpers(outer_operation(o, n), hosts) : 0;
   }
   /// The topology to run where no transport, or no device, can do what a helper is asked for.
   [[nodiscard]] constexpr auto without_helpers() const
@@ -135,19 +134,19 @@ class hierarchical {
                                                                                   groups_);
   }
 
-  /// The number of steps of rank me, of n ranks.
+  /// The number of steps of rank me.
   template <class Op>
     requires possible<Op>
   [[nodiscard]] constexpr std::uint32_t steps(Op const& o, rank_type n, rank_type me) const {
     if (me >= n) {
       const rank_type hosts = groups_.groups(n);
-      return outer_.steps(among_hosts(o, n), hosts, hosts + (me - n));
+      return outer_.steps(outer_operation(o, n), hosts, hosts + (me - n));
     }
     stages<Op> const s(*this, o, n, me);
-    return n == 1 ? (reduces<Op> ? 1 : 0) : s.up + s.across + s.down;
+    return n == 1 ? (reduces<Op> ? 1 : 0) : s.steps_up + s.steps_outer + s.steps_down;
   }
 
-  /// Step i of rank me, of n ranks, in closed form: steps may be asked for in any order.
+  /// Step i of rank me, of n ranks, in closed form.
   template <class Op>
     requires possible<Op>
   [[nodiscard]] constexpr step at(Op const& o, rank_type n, rank_type me, std::uint32_t i) const {
@@ -155,36 +154,37 @@ class hierarchical {
       return detail::keep_own(0);
     }
     if (me >= n) {
-      return among(o, n, me, groups_.groups(n) + (me - n), i);
+      return outer_step(o, n, me, groups_.groups(n) + (me - n), i);
     }
     stages<Op> const s(*this, o, n, me);
     auto const member = [&](rank_type local) { return groups_.member(n, s.host, local); };
     if constexpr (reduces<Op>) {
-      if (i < s.up) {
-        // What a host has is not yet the result, unless there is no other.
+      if (i < s.steps_up) {
+        // A host's sum is the result only if there is one host.
         auto const memory = [&](rank_type, tutti::memory m) {
           return m == memory::output && s.hosts > 1 ? memory::work : m;
         };
-        const op::reduce to{s.speaker};
-        return placed(inner_.at(to, s.size, s.local, i), me, inner_.blocks(to, s.size), blocks(o, n), member, memory);
+        const op::reduce stage{s.leader};
+        return embed(inner_.at(stage, s.size, s.local, i), me, inner_.blocks(stage, s.size), blocks(o, n), member,
+                     memory);
       }
-      i -= s.up;
+      i -= s.steps_up;
     }
-    if (i < s.across) {
-      return among(o, n, me, s.host, i);
+    if (i < s.steps_outer) {
+      return outer_step(o, n, me, s.host, i);
     }
-    if constexpr (spreads<Op>) {
-      // The speaker has the result, or is the root.
+    if constexpr (broadcasts<Op>) {
+      // The leader sends its output, or its input if it is the root.
       auto const memory = [&](rank_type r, tutti::memory m) { return m == memory::input ? source(o, r) : m; };
-      const op::broadcast from{s.speaker};
-      return placed(inner_.at(from, s.size, s.local, i - s.across), me, inner_.blocks(from, s.size), blocks(o, n),
-                    member, memory);
+      const op::broadcast stage{s.leader};
+      return embed(inner_.at(stage, s.size, s.local, i - s.steps_outer), me, inner_.blocks(stage, s.size), blocks(o, n),
+                   member, memory);
     }
     return {};
   }
 
  private:
-  /// Where a rank stands in an operation, and how many steps it takes in each stage.
+  /// The place of a rank in an operation, and the number of its steps in each stage.
   template <class Op>
   struct stages {
     constexpr stages(hierarchical const& h, Op const& o, rank_type n, rank_type me)
@@ -192,27 +192,27 @@ class hierarchical {
           host(h.groups_.group(n, me)),
           size(h.groups_.size(n, host)),
           local(h.groups_.local(n, me)),
-          speaker(h.speaker_of(o, n, host)) {
+          leader(h.leader_of(o, n, host)) {
       if constexpr (reduces<Op>) {
-        up = size > 1 ? h.inner_.steps(op::reduce{speaker}, size, local) : 0;
+        steps_up = size > 1 ? h.inner_.steps(op::reduce{leader}, size, local) : 0;
       }
-      across = hosts > 1 && local == speaker ? h.outer_.steps(h.among_hosts(o, n), hosts, host) : 0;
-      if constexpr (spreads<Op>) {
-        down = size > 1 ? h.inner_.steps(op::broadcast{speaker}, size, local) : 0;
+      steps_outer = hosts > 1 && local == leader ? h.outer_.steps(h.outer_operation(o, n), hosts, host) : 0;
+      if constexpr (broadcasts<Op>) {
+        steps_down = size > 1 ? h.inner_.steps(op::broadcast{leader}, size, local) : 0;
       }
     }
 
     rank_type hosts;
     rank_type host;
-    rank_type size;  ///< of the host
-    rank_type local;
-    rank_type speaker;
-    std::uint32_t up = 0;
-    std::uint32_t across = 0;
-    std::uint32_t down = 0;
+    rank_type size;   ///< the number of ranks on the host
+    rank_type local;  ///< the number of this rank on the host
+    rank_type leader;
+    std::uint32_t steps_up = 0;
+    std::uint32_t steps_outer = 0;
+    std::uint32_t steps_down = 0;
   };
 
-  /// The least one. (std::lcm lives in a header of its own.)
+  /// The least common multiple. (std::lcm would need <numeric>.)
   [[nodiscard]] static constexpr std::uint64_t common_multiple(std::uint64_t a, std::uint64_t b) noexcept {
     std::uint64_t divisor = a;
     for (std::uint64_t rest = b; rest != 0;) {
@@ -230,9 +230,9 @@ class hierarchical {
     }
   }
 
-  /// The rank that speaks for a host, by its number there.
+  /// The leader of a host, as its number on the host: the root if it is there, otherwise 0.
   template <class Op>
-  [[nodiscard]] constexpr rank_type speaker_of(Op const& o, rank_type n, rank_type host) const {
+  [[nodiscard]] constexpr rank_type leader_of(Op const& o, rank_type n, rank_type host) const {
     if constexpr (requires { o.root; }) {
       return groups_.group(n, o.root) == host ? groups_.local(n, o.root) : 0;
     } else {
@@ -240,9 +240,9 @@ class hierarchical {
     }
   }
 
-  /// The operation of the outer topology.
+  /// The operation that Outer runs: its root is the host of the root.
   template <class Op>
-  [[nodiscard]] constexpr Op among_hosts(Op const& o, rank_type n) const {
+  [[nodiscard]] constexpr Op outer_operation(Op const& o, rank_type n) const {
     if constexpr (requires { o.root; }) {
       return Op{groups_.group(n, o.root)};
     } else {
@@ -250,36 +250,37 @@ class hierarchical {
     }
   }
 
-  /// Step i among the hosts: of speaker `me`, host `place`, or of a helper, whose place follows those of the hosts.
+  /// Step i of the stage among hosts, for rank `me`: the leader of host `place`, or a helper (`place` >= hosts).
   template <class Op>
-  [[nodiscard]] constexpr step among(Op const& o, rank_type n, rank_type me, rank_type place, std::uint32_t i) const {
-    auto const outer = among_hosts(o, n);
+  [[nodiscard]] constexpr step outer_step(Op const& o, rank_type n, rank_type me, rank_type place,
+                                          std::uint32_t i) const {
+    auto const outer = outer_operation(o, n);
     const rank_type hosts = groups_.groups(n);
     auto const member = [&](rank_type host) {
-      return host < hosts ? groups_.member(n, host, speaker_of(o, n, host)) : n + (host - hosts);
+      return host < hosts ? groups_.member(n, host, leader_of(o, n, host)) : n + (host - hosts);
     };
-    // What a host contributes is what its ranks have added up.
+    // A host of several ranks contributes an accumulator, which is in `work`.
     auto const memory = [&](rank_type r, tutti::memory m) {
-      bool const added_up = reduces<Op> && r < n && groups_.size(n, groups_.group(n, r)) > 1;
-      return added_up && m == memory::input ? memory::work : m;
+      bool const is_accumulator = reduces<Op> && r < n && groups_.size(n, groups_.group(n, r)) > 1;
+      return is_accumulator && m == memory::input ? memory::work : m;
     };
-    return placed(outer_.at(outer, hosts, place, i), me, outer_.blocks(outer, hosts), blocks(o, n), member, memory);
+    return embed(outer_.at(outer, hosts, place, i), me, outer_.blocks(outer, hosts), blocks(o, n), member, memory);
   }
 
-  /// Where a speaker has what it tells its host.
+  /// The memory from which a leader broadcasts to its host.
   template <class Op>
-  [[nodiscard]] static constexpr memory source(Op const& o, rank_type speaker) {
+  [[nodiscard]] static constexpr memory source(Op const& o, rank_type leader) {
     if constexpr (requires { o.root; }) {
-      return speaker == o.root ? memory::input : memory::output;
+      return leader == o.root ? memory::input : memory::output;
     } else {
       return memory::output;
     }
   }
 
-  /// A step of one stage as a step of the whole: its peers, its memories and its blocks.
+  /// Translates a step of one stage to a step of the operation: its peers, memories and blocks.
   template <class RankOf, class MemoryOf>
-  [[nodiscard]] static constexpr step placed(step s, rank_type me, std::uint32_t parts, std::uint32_t blocks,
-                                             RankOf rank_of, MemoryOf memory_of) {
+  [[nodiscard]] static constexpr step embed(step s, rank_type me, std::uint32_t parts, std::uint32_t blocks,
+                                            RankOf rank_of, MemoryOf memory_of) {
     auto const place = [&](endpoint& e) {
       e.peer = e.peer == no_rank ? no_rank : rank_of(e.peer);
       e.memory = memory_of(me, e.memory);
@@ -299,7 +300,7 @@ class hierarchical {
 
 namespace detail {
 
-/// Stands for the hosts, if none are given: the compiler's first error says so.
+/// Makes a missing argument for the hosts the first error of the compiler.
 template <class Inner>
 struct missing_hosts {
   static_assert(!identifiable<Inner>,

@@ -6,14 +6,14 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// The network reduces: every rank sends its contribution to one helper, a switch that combines, and gets the
-/// accumulator of all from it. A broadcast is a message to the helper, which multicasts it.
+/// In-network aggregation: every rank sends its contribution to one helper, a switch that combines, and receives the
+/// accumulator of all contributions from it. A broadcast is a message to the helper, which multicasts it.
 ///
-/// Only raw contributions are combined. Where no device can do what the operation needs it runs by `star`.
+/// Only raw contributions are combined. Operations that no device can perform run by `star`.
 ///
 /// Offers: allreduce, reduce, broadcast.
-/// Order: kept by the schedule. A device with more workers than it keeps contributions of combines in order of arrival;
-/// it is only asked for what commutes.
+/// Order: kept by the schedule. A device that cannot store the contributions of all workers combines in order of
+/// arrival; it is used for commutative reductions only.
 /// Cost: each rank sends S and receives S. An allreduce takes S G + 2 L + a packet, whatever the number of ranks; a
 /// ring, which sends and receives 2 (n - 1) / n S, takes at most twice as long when S is large.
 /// Source: Graham and others, "Scalable hierarchical aggregation protocol (SHArP)", 2016; Sapio and others, "Scaling
@@ -21,7 +21,7 @@ namespace tutti::inline v0_1_0 {
 struct in_network {
   /// The name of the topology in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name = "in_network";
-  /// True if reductions combine in rank order in every operation, as those that do not commute need.
+  /// True if every operation combines in rank order, as reductions that do not commute need.
   static constexpr bool keeps_order = true;
   /// True if only `input` is ever sent to be folded, and no partial sums.
   static constexpr bool sends_raw_contributions = true;
@@ -35,14 +35,14 @@ struct in_network {
     return n == 1 ? 0 : 1;
   }
 
-  // Allreduce
-  /// The number of blocks into which the vector is cut, for n ranks.
+  // Allreduce: the helper has rank n; it folds one contribution a step, then sends the accumulator to every rank.
+  /// The number of blocks of the vector.
   [[nodiscard]] constexpr std::uint32_t blocks(op::allreduce, rank_type) const { return 1; }
-  /// The number of steps of rank me, of n ranks.
+  /// The number of steps of rank me.
   [[nodiscard]] constexpr std::uint32_t steps(op::allreduce, rank_type n, rank_type me) const {
     return n == 1 ? 1 : me == n ? 2 * n : 2;
   }
-  /// Step i of rank me, of n ranks, in closed form: steps may be asked for in any order.
+  /// Step i of rank me, of n ranks, in closed form.
   [[nodiscard]] constexpr step at(op::allreduce, rank_type n, rank_type me, std::uint32_t i) const {
     if (n == 1) {
       return detail::keep_own(0);
@@ -50,53 +50,54 @@ struct in_network {
     if (me == n) {
       return i < n ? take(i) : give(i - n);
     }
-    return i == 0 ? step{.send = {n, memory::input, all}, .receive = {n, memory::work, all}, .arrives = memory::work}
-                  : detail::keep_own(0, memory::work);
+    return i == 0
+               ? step{.send = {n, memory::input, whole}, .receive = {n, memory::work, whole}, .arrives = memory::work}
+               : detail::keep_own(0, memory::work);
   }
 
-  // Reduce
-  /// The number of blocks into which the vector is cut, for n ranks.
+  // Reduce: the helper sends the accumulator to the root only.
+  /// The number of blocks of the vector.
   [[nodiscard]] constexpr std::uint32_t blocks(op::reduce, rank_type) const { return 1; }
-  /// The number of steps of rank me, of n ranks.
+  /// The number of steps of rank me.
   [[nodiscard]] constexpr std::uint32_t steps(op::reduce o, rank_type n, rank_type me) const {
     return n == 1 ? 1 : me == n ? n + 1 : me == o.root ? 2 : 1;
   }
-  /// Step i of rank me, of n ranks, in closed form: steps may be asked for in any order.
+  /// Step i of rank me, of n ranks, in closed form.
   [[nodiscard]] constexpr step at(op::reduce o, rank_type n, rank_type me, std::uint32_t i) const {
     if (me == n && n != 1) {
       return i < n ? take(i) : give(o.root);
     }
-    return n == 1 || me == o.root ? at(op::allreduce{}, n, me, i) : step{.send = {n, memory::input, all}};
+    return n == 1 || me == o.root ? at(op::allreduce{}, n, me, i) : step{.send = {n, memory::input, whole}};
   }
 
-  // Broadcast
-  /// The number of blocks into which the vector is cut, for n ranks.
+  // Broadcast: the helper receives from the root and sends to all other ranks.
+  /// The number of blocks of the vector.
   [[nodiscard]] constexpr std::uint32_t blocks(op::broadcast, rank_type) const { return 1; }
-  /// The number of steps of rank me, of n ranks.
+  /// The number of steps of rank me.
   [[nodiscard]] constexpr std::uint32_t steps(op::broadcast, rank_type n, rank_type me) const {
     return n == 1 ? 0 : me == n ? n : 1;
   }
-  /// Step i of rank me, of n ranks, in closed form: steps may be asked for in any order.
+  /// Step i of rank me, of n ranks, in closed form.
   [[nodiscard]] constexpr step at(op::broadcast o, rank_type n, rank_type me, std::uint32_t i) const {
     if (me == n) {
-      return i == 0 ? step{.receive = {o.root, memory::work, all}, .arrives = memory::input}
+      return i == 0 ? step{.receive = {o.root, memory::work, whole}, .arrives = memory::input}
                     : give(i - 1 < o.root ? i - 1 : i);
     }
-    return me == o.root ? step{.send = {n, memory::input, all}}
-                        : step{.receive = {n, memory::output, all}, .arrives = memory::work};
+    return me == o.root ? step{.send = {n, memory::input, whole}}
+                        : step{.receive = {n, memory::output, whole}, .arrives = memory::work};
   }
 
  private:
-  static constexpr block_range all{0, 1};
+  static constexpr block_range whole{0, 1};
 
-  /// The helper's: it combines the contribution of rank r with those before it.
+  /// A step of the helper: folds the contribution of rank r into the accumulator of the ranks below r.
   [[nodiscard]] static constexpr step take(rank_type r) {
-    return {.receive = {r, memory::work, all},
+    return {.receive = {r, memory::work, whole},
             .how = action::fold_right,
             .local = r == 0 ? memory::input : memory::work,
             .arrives = memory::input};
   }
-  [[nodiscard]] static constexpr step give(rank_type r) { return {.send = {r, memory::work, all}}; }
+  [[nodiscard]] static constexpr step give(rank_type r) { return {.send = {r, memory::work, whole}}; }
 };
 
 }  // namespace tutti

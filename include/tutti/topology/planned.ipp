@@ -14,9 +14,10 @@ TUTTI_DECL std::string describe(plan_purpose const& p) {
 
 namespace detail {
 
-TUTTI_DECL void refuse_plan(plan_purpose const& of, topology_settings const& made_of, plan_purpose const& asked) {
-  throw precondition_error("this is a plan of " + describe(of) + ", made of " + made_of.label + ", and is asked for " +
-                               describe(asked) + ": make a plan of that",
+TUTTI_DECL void refuse_plan(plan_purpose const& purpose, topology_settings const& settings,
+                            plan_purpose const& request) {
+  throw precondition_error("this is a plan of " + describe(purpose) + ", made of " + settings.label +
+                               ", and is asked for " + describe(request) + ": make a plan of that",
                            std::source_location::current());
 }
 

@@ -17,7 +17,7 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// A topology that is known when the program runs.
+/// A topology that is picked at run time.
 enum class schedule_kind : std::uint8_t {
   direct,
   doubling,
@@ -28,12 +28,12 @@ enum class schedule_kind : std::uint8_t {
   chain,
   star,
   in_network,
-  hosts_doubling,  ///< hierarchical: binary trees on the hosts, and among the hosts doubling, and so on
+  hosts_doubling,  ///< hierarchical: binary trees on the hosts, doubling among the hosts; the next two likewise
   hosts_ring,
   hosts_butterfly
 };
 
-/// The word for it in messages and preferences.
+/// The name of a schedule in messages and preferences.
 [[nodiscard]] constexpr std::string_view name(schedule_kind kind) noexcept {
   constexpr std::string_view names[] = {"direct",      "doubling",       "ring",       "butterfly",
                                         "binary_tree", "double_tree",    "chain",      "star",
@@ -41,45 +41,44 @@ enum class schedule_kind : std::uint8_t {
   return names[static_cast<std::size_t>(kind)];
 }
 
-/// Every one of them.
+/// All schedules.
 inline constexpr std::array all_schedule_kinds{
     schedule_kind::direct,     schedule_kind::doubling,       schedule_kind::ring,
     schedule_kind::butterfly,  schedule_kind::binary_tree,    schedule_kind::double_tree,
     schedule_kind::chain,      schedule_kind::star,           schedule_kind::in_network,
     schedule_kind::hosts_ring, schedule_kind::hosts_doubling, schedule_kind::hosts_butterfly};
 
-/// One of tutti's topologies, picked at run time: one type, which stores no schedule and allocates nothing.
-/// (A `plan` is the other way to one type: it stores the steps of one operation, one root and one rank.)
-/// What was picked is part of the call.
+/// One of tutti's topologies, picked at run time. It is one type, which stores no schedule and allocates nothing; a
+/// `plan` stores the steps of one rank. The pick is part of the call, so ranks that picked differently get an error.
 ///
-/// Offers: all. An operation that the picked topology does not offer runs by `direct`.
-/// Order: that of what is run; where it is not kept, an operator refuses a reduction that does not commute.
-/// Cost: that of what is run; each answer takes one jump more than the topology's own.
-/// Source: that of what is run.
+/// Offers: all operations. An operation that the picked topology does not offer runs by `direct`.
+/// Order: that of the picked topology; an operator refuses a reduction that does not commute if order is not kept.
+/// Cost: that of the picked topology, and one jump for each call of `blocks`, `steps` or `at`.
+/// Source: that of the picked topology.
 class selection {
  public:
   /// The name of the topology in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name = "selection";
-  static constexpr bool keeps_order = false;  ///< not each of them in each operation
+  static constexpr bool keeps_order = false;  ///< false, because some schedules do not; see combines_in_order
   /// True if only `input` is ever sent to be folded, and no partial sums.
   static constexpr bool sends_raw_contributions = false;
 
   constexpr selection() noexcept = default;
-  /// @pre with several hosts, the map outlives this
+  /// Picks a schedule. @pre the map outlives this object, if the schedule groups hosts
   constexpr explicit selection(schedule_kind kind, host_map const* hosts = nullptr) noexcept
       : kind_(kind), hosts_(hosts) {
     expects(hosts != nullptr || !groups_hosts(kind),
             "selection: a hierarchical schedule needs the map of the hosts; give the hosts() of the world");
   }
 
-  /// Which topology it is.
+  /// The schedule that was picked.
   [[nodiscard]] constexpr schedule_kind kind() const noexcept { return kind_; }
-  /// Whether it is made of two, within hosts and between them.
+  /// True if the schedule is hierarchical, so it needs the map of the hosts.
   [[nodiscard]] static constexpr bool groups_hosts(schedule_kind kind) noexcept {
     return kind >= schedule_kind::hosts_doubling;
   }
 
-  /// Calls f(topology) with the topology picked.
+  /// Calls f(topology) with the topology that was picked.
   template <class F>
   constexpr decltype(auto) visit(F&& f) const {
     switch (kind_) {
@@ -111,23 +110,23 @@ class selection {
     return f(direct{});
   }
 
-  /// "ring", "hierarchical<binary_tree, ring>".
+  /// The name of the topology that was picked: "ring", "hierarchical<binary_tree, ring>".
   [[nodiscard]] constexpr std::string_view topology_name() const {
     return visit([](auto const& t) { return std::string_view(t.name); });
   }
-  /// Whether what the operation runs by combines in rank order.
+  /// True if the schedule of this operation combines in rank order.
   template <class Op>
     requires offers<direct, Op>
   [[nodiscard]] constexpr bool combines_in_order(rank_type n) const {
     return answer<Op>([n](auto const& t) { return tutti::combines_in_order<Op>(t, n); });
   }
-  /// What was picked, and the hosts if it goes by them.
+  /// A hash of the pick, and of the hosts if it groups hosts.
   [[nodiscard]] constexpr topology_settings settings(rank_type n) const {
     topology_settings s = visit([n](auto const& t) { return identity_of(t, n); });
     s.called(tutti::name(kind_));
     return s;
   }
-  /// True if the topology is for worlds of n ranks.
+  /// True if the topology that was picked offers the operation.
   template <class Op>
   [[nodiscard]] constexpr bool serves() const {
     return visit([]<class T>(T const&) { return offers<T, Op>; });
@@ -144,19 +143,19 @@ class selection {
     return answer<Op>([&](auto const& t) { return members(t, o, n) - n; });
   }
 
-  /// The number of blocks into which the vector is cut, for n ranks.
+  /// The number of blocks of the vector.
   template <class Op>
     requires offers<direct, Op>
   [[nodiscard]] constexpr std::uint32_t blocks(Op const& o, rank_type n) const {
     return answer<Op>([&](auto const& t) { return t.blocks(o, n); });
   }
-  /// The number of steps of rank me, of n ranks.
+  /// The number of steps of rank me.
   template <class Op>
     requires offers<direct, Op>
   [[nodiscard]] constexpr std::uint32_t steps(Op const& o, rank_type n, rank_type me) const {
     return answer<Op>([&](auto const& t) { return t.steps(o, n, me); });
   }
-  /// Step i of rank me, of n ranks, in closed form: steps may be asked for in any order.
+  /// Step i of rank me, of n ranks, in closed form.
   template <class Op>
     requires offers<direct, Op>
   [[nodiscard]] constexpr step at(Op const& o, rank_type n, rank_type me, std::uint32_t i) const {

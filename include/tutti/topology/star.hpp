@@ -7,7 +7,8 @@ namespace tutti::inline v0_1_0 {
 
 namespace detail {
 
-/// All other ranks are children of the root. Nearest ranks are folded first, those below, then those above.
+/// A tree in which all other ranks are children of the root. The root folds the ranks below it first, nearest first,
+/// then the ranks above it.
 class star_tree {
  public:
   constexpr star_tree(rank_type n, rank_type root) noexcept : n_(n), root_(root) {}
@@ -31,19 +32,30 @@ class star_tree {
 
 }  // namespace detail
 
-/// The shape of a parameter server: one rank in the middle talks to all the others - the root where
-/// the operation has one, rank 0 otherwise.
+/// A star, the shape of a parameter server: one rank, the server, talks to all others. The server is the root of the
+/// operation, or rank 0 if it has none. Latency is the lowest possible, and all load is on one rank. Only raw
+/// contributions are combined.
 ///
-/// Only raw contributions are combined. The least latency, and all the load on one rank.
+/// Allreduce of 4 ranks, step by step (x1 is the input of rank 1):
+///
+///     rank 0, the server                             ranks r = 1, 2, 3
+///     0     work   = input * x1      fold_right      0   send input to 0       lent
+///     1     work   = work * x2       fold_right      1   receive output from 0
+///     2     output = work * x3       fold_right
+///     3..5  send output to 3, 2, 1   given_back
+///
+/// A topology is three constants and, for each operation that it offers, `blocks`, `steps` and `at`. Here the tree
+/// gives the rooted operations and allreduce (`on_tree`); allgather and reduce_scatter are written out. A test
+/// asserts `verify(star{}, op, n)`.
 ///
 /// Offers: allreduce, reduce, broadcast, reduce_scatter, allgather, gather, scatter.
 /// Order: kept.
-/// Cost: allreduce 2 L + 2 (n - 1) S G, every byte of it through the server's link.
+/// Cost: allreduce 2 L + 2 (n - 1) S G, all through the server's link (L: latency, S: bytes, G: time per byte).
 /// Source: Li and others, "Scaling distributed machine learning with the parameter server", OSDI 2014.
 struct star : detail::on_tree<detail::star_tree> {
   /// The name of the topology in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name = "star";
-  /// True if reductions combine in rank order in every operation, as those that do not commute need.
+  /// True if every operation combines in rank order, as reductions that do not commute need.
   static constexpr bool keeps_order = true;
   /// True if only `input` is ever sent to be folded, and no partial sums.
   static constexpr bool sends_raw_contributions = true;
@@ -52,52 +64,52 @@ struct star : detail::on_tree<detail::star_tree> {
   using on_tree<detail::star_tree>::steps;
   using on_tree<detail::star_tree>::at;
 
-  // Allgather: the server gathers, then sends each rank what the others had: a range that wraps
-  // around the rank's own block.
-  /// The number of blocks into which the vector is cut, for n ranks.
+  // Allgather: the server gathers all blocks, then sends each rank the n - 1 blocks of the others. They are one cyclic
+  // range, which begins behind the block of the rank.
+  /// The number of blocks of the vector.
   [[nodiscard]] constexpr std::uint32_t blocks(op::allgather, rank_type n) const { return n; }
-  /// The number of steps of rank me, of n ranks.
+  /// The number of steps of rank me.
   [[nodiscard]] constexpr std::uint32_t steps(op::allgather, rank_type n, rank_type me) const {
     return n == 1 ? 1 : me == 0 ? 2 * n - 1 : 3;
   }
-  /// Step i of rank me, of n ranks, in closed form: steps may be asked for in any order.
+  /// Step i of rank me, of n ranks, in closed form.
   [[nodiscard]] constexpr step at(op::allgather, rank_type n, rank_type me, std::uint32_t i) const {
     if (i == 0) {
       return detail::keep_own(me);
     }
     if (me != 0) {
-      const endpoint own{0, memory::input, {me, 1}};
-      const endpoint others{0, memory::output, {(me + 1) % n, n - 1}};
-      return i == 1 ? step{.send = own} : step{.receive = others, .arrives = memory::output};
+      const endpoint contribution{0, memory::input, {me, 1}};
+      const endpoint remainder{0, memory::output, {(me + 1) % n, n - 1}};
+      return i == 1 ? step{.send = contribution} : step{.receive = remainder, .arrives = memory::output};
     }
     if (i < n) {
       return {.receive = {i, memory::output, {i, 1}}, .arrives = memory::input};
     }
-    const rank_type to = i - n + 1;
-    return {.send = {to, memory::output, {(to + 1) % n, n - 1}}};
+    const rank_type target = i - n + 1;
+    return {.send = {target, memory::output, {(target + 1) % n, n - 1}}};
   }
 
-  // Reduce-scatter: the server reduces the whole vector, then sends each rank its block. The rank
-  // lowers it: the server has no room for finished blocks other than its own.
-  /// The number of blocks into which the vector is cut, for n ranks.
+  // Reduce-scatter: the server reduces the vector, then sends each rank its block. The rank finishes its block, because
+  // the output of the server has room for one block only.
+  /// The number of blocks of the vector.
   [[nodiscard]] constexpr std::uint32_t blocks(op::reduce_scatter, rank_type n) const { return n; }
-  /// The number of steps of rank me, of n ranks.
+  /// The number of steps of rank me.
   [[nodiscard]] constexpr std::uint32_t steps(op::reduce_scatter, rank_type n, rank_type me) const {
     return n == 1 ? 1 : me == 0 ? 2 * n - 1 : 3;
   }
-  /// Step i of rank me, of n ranks, in closed form: steps may be asked for in any order.
+  /// Step i of rank me, of n ranks, in closed form.
   [[nodiscard]] constexpr step at(op::reduce_scatter, rank_type n, rank_type me, std::uint32_t i) const {
-    const block_range all{0, n};
+    const block_range whole{0, n};
     if (n == 1) {
       return detail::keep_own(0);
     }
     if (me != 0) {
-      return i == 0   ? step{.send = {0, memory::input, all}}
+      return i == 0   ? step{.send = {0, memory::input, whole}}
              : i == 1 ? step{.receive = {0, memory::work, {me, 1}}}
                       : detail::keep_own(me, memory::work);
     }
     if (i < n - 1) {
-      return {.receive = {i + 1, memory::work, all},
+      return {.receive = {i + 1, memory::work, whole},
               .how = action::fold_right,
               .local = i == 0 ? memory::input : memory::work,
               .arrives = memory::input};
@@ -105,8 +117,8 @@ struct star : detail::on_tree<detail::star_tree> {
     if (i == 2 * n - 2) {
       return detail::keep_own(0, memory::work);
     }
-    const rank_type to = i - (n - 1) + 1;
-    return {.send = {to, memory::work, {to, 1}}};
+    const rank_type target = i - (n - 1) + 1;
+    return {.send = {target, memory::work, {target, 1}}};
   }
 };
 

@@ -6,43 +6,45 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// Proves the schedule of `op` for n ranks right, or says what is wrong with it: by symbolic execution
-/// with input, work and output apart and as one memory, with buffers and without. A constant
-/// expression; needs about n vectors of n clocks, and time in proportion to steps times ranks.
+/// Proves that the schedule of `op` for n ranks is correct, or reports the first error. It executes the schedule
+/// symbolically: with three memories and with one (in place), with unlimited buffers and with none. Can be evaluated at
+/// compile time.
+///
+/// Cost: about n vectors of n clocks, and time in proportion to steps times ranks.
 template <class Topology, class Op>
   requires offers<Topology, Op>
 [[nodiscard]] constexpr verdict verify(Topology const& topology, Op const& op, rank_type n) {
-  verdict found;
+  verdict result;
   for (bool const in_place : {false, true}) {
-    detail::verify::symbolic_run<Topology, Op>(topology, op, n, in_place, found).run();
-    if (!found) {
-      return found;
+    detail::verify::symbolic_run<Topology, Op>(topology, op, n, in_place, result).run();
+    if (!result) {
+      return result;
     }
   }
-  if (auto const stuck = detail::verify::buffering<Topology, Op>(topology, op, n).run(); stuck.rank != no_rank) {
-    found.finishes = false;
-    found.reason = "waits for ever if there are no buffers";
-    found.rank = stuck.rank;
-    found.step = stuck.step;
-  } else if (!found.ordered && combines_in_order<Op>(topology, n)) {
-    found.reason = "combines out of rank order";
-  } else if (Topology::sends_raw_contributions && !found.raw) {
-    found.reason = "sends partial sums";
+  if (auto const stall = detail::verify::buffering<Topology, Op>(topology, op, n).run(); stall.rank != no_rank) {
+    result.finishes = false;
+    result.reason = "waits for ever if there are no buffers";
+    result.rank = stall.rank;
+    result.step = stall.step;
+  } else if (!result.ordered && combines_in_order<Op>(topology, n)) {
+    result.reason = "combines out of rank order";
+  } else if (Topology::sends_raw_contributions && !result.raw) {
+    result.reason = "sends partial sums";
   }
-  return found;
+  return result;
 }
 
-/// The same for every root. The first failure, or what holds for all roots.
+/// Verifies every root (every pair of ranks in a transfer). Returns the first failure, or the properties of all roots.
 template <class Op, class Topology>
   requires offers<Topology, Op>
 [[nodiscard]] constexpr verdict verify_every_root(Topology const& topology, rank_type n) {
-  verdict all;
+  verdict result;
   detail::verify::at_every_root<Op>(n, [&](Op const& op) {
-    if (all) {
-      all = both(all, verify(topology, op, n));
+    if (result) {
+      result = both(result, verify(topology, op, n));
     }
   });
-  return all;
+  return result;
 }
 
 }  // namespace tutti

@@ -1,15 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Are the span kernels vectorised in a program that is compiled with -O2 or -O3 for any x86-64? Looks for the
-# packed instruction that each needs in what the compiler made of its kernels: for the processor that every
-# program may count on, and for those that have more. And for whether there are not many more scalar
-# ones: a loop over whole blocks must not end as scalar code while only what is left over is vectorised.
-# In products.cpp no product may be fused with a sum, even if the flags of the program allow it.
+# Checks that compilers vectorise the span kernels in a program for any x86-64, with -O2 and -O3. Looks for the packed
+# instruction that each kernel needs, in the code of each instruction set. Also compares the numbers of packed and scalar
+# instructions: the loop over whole blocks must be vectorised, not only the rest. In products.cpp no product may be fused
+# with a sum, even if the flags of the program allow it.
 #
 #     sh check.sh <c++ compiler> <include directory>
 #
-# Ends with 77 (skipped) where the instructions are not those of x86-64 or there is no objdump.
+# Ends with 77 (skipped) on other processors than x86-64, or without objdump.
 set -eu
 compiler=$1
 include=$2
@@ -46,16 +45,16 @@ mostly() {
     fi
   done
 }
-# needs <reduction> <mnemonics>: for any processor
+# needs <reduction> <mnemonics>: checks the baseline kernels
 needs() { look 'tutti::detail::reduction::(run|fold)<' "tutti::$1" "[[:space:]]v?($2)[[:space:]].*xmm"; }
-# wide <reduction> <mnemonics>: for AVX2, and for AVX-512
+# wide <reduction> <mnemonics>: checks the kernels for AVX2 and for AVX-512
 wide() {
   look run_avx2 "$1" "[[:space:]]v($2)[[:space:]].*ymm"
   look run_avx512 "$1" "[[:space:]]v($2)[[:space:]].*zmm"
 }
 for level in -O2 -O3; do
   "$compiler" -std=c++20 $level -DNDEBUG -I"$include" -c "$here/kernels.cpp" -o "$work/kernels.o"
-  # Without the inline namespace of the version.
+  # Removes the inline namespace of the version.
   objdump -d -C --no-show-raw-insn "$work/kernels.o" | sed "s/tutti::v[0-9_]*::/tutti::/g" > "$work/listing"
 
   needs 'sum<float>' addps
@@ -94,7 +93,7 @@ for level in -O2 -O3; do
   look run_avx2 'sum<tutti::bfloat16>' 'vaddps.*ymm'
   look run_avx2 'accumulate_in<float, tutti::sum<tutti::half> >' 'vcvtph2ps.*ymm'
   look run_avx2 'accumulate_in<float, tutti::sum<tutti::half> >' 'vcvtps2ph'
-  look run_avx2 'sum<float>' vmovntps  # long results go past the caches
+  look run_avx2 'sum<float>' vmovntps  # long results bypass the caches
   look run_avx2 'functor<float, tutti::detail::damp>' 'vmulps.*ymm'
   mostly 'sum<float>' addps addss
   mostly 'sum<double>' addpd addsd
@@ -106,7 +105,7 @@ for level in -O2 -O3; do
     failed=1
   fi
 done
-# A program may be compiled for a processor that fuses. A user's own function is then compiled as its unit is.
+# Products are not fused even in programs for processors with fused multiply-add.
 for flags in "-O3 -mfma" "-O2 -mavx512f" "-O3 -mavx512f"; do
   # shellcheck disable=SC2086 # several words
   if ! "$compiler" -std=c++20 $flags -DNDEBUG -I"$include" -c "$here/products.cpp" -o "$work/products.o"; then

@@ -8,7 +8,7 @@
 
 #include <string_view>
 
-/// Sums and products of complex numbers, whatever class they are of: <complex> itself is dear, and not needed.
+/// Sums and products of complex numbers of any class, without <complex>, which is slow to compile.
 namespace tutti::inline v0_1_0::detail::inline reduction {
 
 template <complex_number T>
@@ -38,14 +38,14 @@ struct complex_sum : of_complex<T> {
   [[nodiscard]] static constexpr T combine(T a, T b) noexcept { return T(a.real() + b.real(), a.imag() + b.imag()); }
 };
 
-/// What infinities and NaNs give is what the formula gives; std::complex asks once more then. Products are rounded
-/// before they are added, or a b and b a would differ in their bits, and one processor's from another's: the kernels
-/// are compiled without fused multiply-add, and combine asks for it in programs that are compiled with.
+/// The textbook formula, also for infinities and NaNs, which std::complex treats specially. Products are rounded before
+/// they are added (`product`), even in programs that allow fused multiply-add. Otherwise a b and b a could differ in
+/// their bits, and so could two processors.
 template <complex_number T>
 struct complex_prod : of_complex<T> {
   static constexpr std::string_view name = "prod";
 
-  /// Exact but for the signs of zeros.
+  /// An identity except for the signs of zeros.
   [[nodiscard]] static constexpr T identity() noexcept { return T(1, 0); }
 
   [[nodiscard]] static constexpr T combine(T a, T b) noexcept {

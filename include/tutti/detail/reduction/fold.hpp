@@ -16,21 +16,20 @@
 
 namespace tutti::inline v0_1_0::detail::inline reduction {
 
-/// What a fold is given and what it makes. An element that it is given is a raw contribution, still to be lifted;
-/// anything else is an accumulator. It makes an accumulator, unless it finishes.
+/// The kind of a fold: the types of its operands and of its result.
 struct fold_kind {
-  bool local_is_element = false;
-  bool arriving_is_element = false;
-  bool arriving_on_left = false;
-  bool finishes = false;
+  bool local_is_element = false;     ///< the local operand is a contribution, to be lifted; else an accumulator
+  bool arriving_is_element = false;  ///< the arriving operand is a contribution; else an accumulator
+  bool arriving_on_left = false;     ///< combine(arriving, local); else combine(local, arriving)
+  bool finishes = false;             ///< the result is lowered to an element; else it is an accumulator
 };
 
 template <tutti::reduction R, bool Element>
 using operand_t = std::conditional_t<Element, contribution_t<R>, typename R::accumulator_type>;
 template <tutti::reduction R, bool Finishes>
-using made_t = std::conditional_t<Finishes, typename R::value_type, typename R::accumulator_type>;
+using result_t = std::conditional_t<Finishes, typename R::value_type, typename R::accumulator_type>;
 
-/// Reads an operand as an accumulator.
+/// Makes an accumulator of an operand.
 template <bool Element, tutti::reduction R>
 [[nodiscard]] constexpr auto raise(R const& r, operand_t<R, Element> const& x) {
   if constexpr (Element && lifts<R>) {
@@ -40,17 +39,17 @@ template <bool Element, tutti::reduction R>
   }
 }
 
-/// The fold of one pair.
+/// Folds one pair of operands.
 template <tutti::reduction R, bool LocalElement, bool ArrivingElement, bool ArrivingOnLeft, bool Finishes>
 struct fold_pair {
   using local_type = operand_t<R, LocalElement>;
   using arriving_type = operand_t<R, ArrivingElement>;
-  using result_type = made_t<R, Finishes>;
+  using result_type = result_t<R, Finishes>;
 
   static constexpr instruction_set widest = block_fold<R>::widest;
   static constexpr std::size_t own_block = block_fold<R>::elements;
 
-  R reduction;  // a copy: no store of a result can change it
+  R reduction;  // a copy, so that compilers know that no store of a result changes it
   rank_type ranks;
 
   constexpr result_type operator()(local_type const& local, arriving_type const& arriving) const {
@@ -64,19 +63,19 @@ struct fold_pair {
     }
   }
 
-  /// A block of them, if the reduction has a way of its own.
+  /// Folds a block, if the reduction specialises `block_fold`.
   template <instruction_set Set, std::size_t N>
-  [[gnu::always_inline]] void block(result_type* to, local_type const* local, arriving_type const* arriving) const
+  [[gnu::always_inline]] void block(result_type* target, local_type const* local, arriving_type const* arriving) const
     requires requires(R const& r, rank_type n) {
-      block_fold<R>::template fold<Set, N, ArrivingOnLeft, Finishes>(r, to, local, arriving, n);
+      block_fold<R>::template fold<Set, N, ArrivingOnLeft, Finishes>(r, target, local, arriving, n);
     }
   {
-    block_fold<R>::template fold<Set, N, ArrivingOnLeft, Finishes>(reduction, to, local, arriving, ranks);
+    block_fold<R>::template fold<Set, N, ArrivingOnLeft, Finishes>(reduction, target, local, arriving, ranks);
   }
 };
 
-/// The end of one element.
-template <tutti::reduction R, bool FromElement>
+/// Lowers one element.
+template <tutti::reduction R, bool SourceIsElement>
 struct finish_one {
   static constexpr instruction_set widest = block_fold<R>::widest;
   static constexpr std::size_t own_block = block_fold<R>::elements;
@@ -84,19 +83,19 @@ struct finish_one {
   R reduction;
   rank_type ranks;
 
-  constexpr typename R::value_type operator()(operand_t<R, FromElement> const& x) const {
-    return reduction.lower(raise<FromElement>(reduction, x), ranks);
+  constexpr typename R::value_type operator()(operand_t<R, SourceIsElement> const& x) const {
+    return reduction.lower(raise<SourceIsElement>(reduction, x), ranks);
   }
 
   template <instruction_set Set, std::size_t N>
-  [[gnu::always_inline]] void block(typename R::value_type* to, operand_t<R, FromElement> const* from) const
-    requires requires(R const& r, rank_type n) { block_fold<R>::template finish<Set, N>(r, to, from, n); }
+  [[gnu::always_inline]] void block(typename R::value_type* target, operand_t<R, SourceIsElement> const* source) const
+    requires requires(R const& r, rank_type n) { block_fold<R>::template finish<Set, N>(r, target, source, n); }
   {
-    block_fold<R>::template finish<Set, N>(reduction, to, from, ranks);
+    block_fold<R>::template finish<Set, N>(reduction, target, source, ranks);
   }
 };
 
-/// The beginning of one element.
+/// Lifts one element.
 template <tutti::reduction R>
 struct lift_one {
   static constexpr instruction_set widest = block_fold<R>::widest;
@@ -107,11 +106,11 @@ struct lift_one {
 };
 
 template <class T>
-[[nodiscard]] inline bool aligned(void const* p) noexcept {
+[[nodiscard]] inline bool is_aligned(void const* p) noexcept {
   return reinterpret_cast<std::uintptr_t>(p) % alignof(T) == 0;
 }
 
-/// Calls f with a run-time flag as a type; a flag that makes no difference is false.
+/// Calls f with a run-time flag as a type. A flag that does not matter becomes false, which saves instantiations.
 template <bool Matters, class F>
 constexpr void with_flag(bool flag, F const& f) {
   if constexpr (Matters) {
@@ -128,11 +127,11 @@ constexpr void with_flag(bool flag, F const& f) {
 ///     acc = kind.arriving_on_left ? combine(arriving, local) : combine(local, arriving)
 ///     result[i] = kind.finishes ? lower(acc, ranks) : acc
 ///
-/// `result` holds elements if the fold finishes, accumulators otherwise. It may be one of the operands if
-/// both hold the same type; else it overlaps neither. The flags are looked at once a call; a
-/// reduction that declares `lifts`, `lowers` or `symmetric` has no code for flags that change nothing.
+/// `result` holds elements if the fold finishes, accumulators otherwise. It may be one of the operands if both hold the
+/// same type; else it overlaps neither. The flags are tested once a call. A reduction that declares `lifts`, `lowers`
+/// or `symmetric` has no code for flags that do not matter.
 ///
-/// @pre the three pointers are aligned for what they hold. @throws precondition_error otherwise
+/// @throws precondition_error if a pointer is not aligned for its type
 template <tutti::reduction R>
 void fold(R const& r, fold_kind kind, std::byte const* local, std::byte const* arriving, std::byte* result,
           std::size_t n, rank_type ranks) {
@@ -144,53 +143,55 @@ void fold(R const& r, fold_kind kind, std::byte const* local, std::byte const* a
           using local_type = typename pair::local_type;
           using arriving_type = typename pair::arriving_type;
           using result_type = typename pair::result_type;
-          expects(detail::aligned<local_type>(local) && detail::aligned<arriving_type>(arriving) &&
-                      detail::aligned<result_type>(result),
+          expects(detail::is_aligned<local_type>(local) && detail::is_aligned<arriving_type>(arriving) &&
+                      detail::is_aligned<result_type>(result),
                   "fold: operands must be aligned for their types, and an address of these is not; pass vectors of the "
                   "types");
-          auto* const to = reinterpret_cast<result_type*>(result);
-          auto const* const from = reinterpret_cast<arriving_type const*>(arriving);
-          detail::run(pair{r, ranks}, n, to, reinterpret_cast<local_type const*>(local), from);
+          auto* const target = reinterpret_cast<result_type*>(result);
+          auto const* const source = reinterpret_cast<arriving_type const*>(arriving);
+          detail::run(pair{r, ranks}, n, target, reinterpret_cast<local_type const*>(local), source);
         });
       });
     });
   });
 }
 
-/// Begins a reduction before any fold: `to[i] = lift(from[i])`. `to` may be `from` itself if both hold the same type;
-/// else they do not overlap.
+/// Lifts contributions before any fold: `target[i] = lift(source[i])`. Target and source may be equal if they hold one
+/// type; else they do not overlap.
 ///
-/// @pre both pointers are aligned for what they hold. @throws precondition_error otherwise
+/// @throws precondition_error if a pointer is not aligned for its type
 template <tutti::reduction R>
-void lift(R const& r, std::byte const* from, std::byte* to, std::size_t n) {
-  using from_type = contribution_t<R>;
+void lift(R const& r, std::byte const* source, std::byte* target, std::size_t n) {
+  using source_type = contribution_t<R>;
   using result_type = typename R::accumulator_type;
-  expects(detail::aligned<from_type>(from) && detail::aligned<result_type>(to),
+  expects(detail::is_aligned<source_type>(source) && detail::is_aligned<result_type>(target),
           "lift: operands must be aligned for their types, and an address of these is not; pass vectors of the types");
-  detail::run(detail::lift_one<R>{r}, n, reinterpret_cast<result_type*>(to), reinterpret_cast<from_type const*>(from));
+  detail::run(detail::lift_one<R>{r}, n, reinterpret_cast<result_type*>(target),
+              reinterpret_cast<source_type const*>(source));
 }
 
-/// Ends a reduction that needs no fold any more: `to[i] = lower(from[i], ranks)`, lifting first if
-/// `from` holds elements. `to` may be `from` itself if both hold the same type; else they do not
-/// overlap. Copies if neither lift nor lower does anything.
+/// Lowers accumulators after the last fold: `target[i] = lower(source[i], ranks)`. Lifts first if `source` holds
+/// elements; copies if the reduction neither lifts nor lowers. Target and source may be equal if they hold one type;
+/// else they do not overlap.
 ///
-/// @pre both pointers are aligned for what they hold. @throws precondition_error otherwise
+/// @throws precondition_error if a pointer is not aligned for its type
 template <tutti::reduction R>
-void finish(R const& r, bool from_element, std::byte const* from, std::byte* to, std::size_t n, rank_type ranks) {
+void finish(R const& r, bool source_is_element, std::byte const* source, std::byte* target, std::size_t n,
+            rank_type ranks) {
   if constexpr (!lifts<R> && !lowers<R>) {
-    if (from != to && n != 0) {
-      std::memcpy(to, from, n * sizeof(typename R::value_type));
+    if (source != target && n != 0) {
+      std::memcpy(target, source, n * sizeof(typename R::value_type));
     }
   } else {
-    detail::with_flag<lifts<R>>(from_element, [&](auto is_element) {
-      using one = detail::finish_one<R, is_element>;
-      using from_type = detail::operand_t<R, is_element>;
+    detail::with_flag<lifts<R>>(source_is_element, [&](auto is_element) {
+      using finisher = detail::finish_one<R, is_element>;
+      using source_type = detail::operand_t<R, is_element>;
       using result_type = typename R::value_type;
-      expects(detail::aligned<from_type>(from) && detail::aligned<result_type>(to),
+      expects(detail::is_aligned<source_type>(source) && detail::is_aligned<result_type>(target),
               "finish: operands must be aligned for their types, and an address of these is not; pass vectors of the "
               "types");
-      auto* const out = reinterpret_cast<result_type*>(to);
-      detail::run(one{r, ranks}, n, out, reinterpret_cast<from_type const*>(from));
+      auto* const result = reinterpret_cast<result_type*>(target);
+      detail::run(finisher{r, ranks}, n, result, reinterpret_cast<source_type const*>(source));
     });
   }
 }

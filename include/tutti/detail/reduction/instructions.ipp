@@ -17,7 +17,7 @@ TUTTI_DECL instruction_set available_instructions() noexcept {
   unsigned c = 0;
   unsigned d = 0;
   bool const f16c = __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & static_cast<unsigned>(bit_F16C)) != 0;
-  if (f16c && __builtin_cpu_supports("avx2")) {  // and the system saves the registers
+  if (f16c && __builtin_cpu_supports("avx2")) {  // true only if the system saves the registers
     bool const wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
                       __builtin_cpu_supports("avx512vbmi2");
@@ -27,9 +27,9 @@ TUTTI_DECL instruction_set available_instructions() noexcept {
   return instruction_set::baseline;
 }
 
-TUTTI_DECL void limit_instructions(instruction_set most) noexcept {
+TUTTI_DECL void limit_instructions(instruction_set limit) noexcept {
   instruction_set const best = available_instructions();
-  detail::chosen_instructions.store(most < best ? most : best, std::memory_order_relaxed);
+  detail::chosen_instructions.store(limit < best ? limit : best, std::memory_order_relaxed);
 }
 
 }  // namespace tutti::detail::reduction

@@ -10,27 +10,27 @@
 
 namespace tutti::inline v0_1_0::detail::inline reduction {
 
-/// A floating-point format that numbers are stored in but not computed with, such as half and bfloat16: it
-/// names the type to compute in (`computed_in`), which it converts to by itself, and from which it is made.
+/// A floating-point format for storage, such as half and bfloat16. It names the type to compute in, `computed_in`,
+/// converts to it implicitly and is constructed from it.
 template <class T>
 concept narrow_number =
     element<T> && std::floating_point<typename T::computed_in> && std::convertible_to<T, typename T::computed_in> &&
     std::constructible_from<T, typename T::computed_in>;
 
-/// Numbers that are computed with as they are.
+/// A number that is computed in its own type.
 template <class T>
 concept native_number =
     element<T> && ((integer<T> && !std::same_as<T, bool>) || std::same_as<T, float> || std::same_as<T, double>);
 
-/// What the arithmetic reductions work on.
+/// An element of the arithmetic reductions.
 template <class T>
 concept number = native_number<T> || narrow_number<T>;
 
-/// Those of them that have a point.
+/// A floating-point number, native or narrow.
 template <class T>
 concept floating_number = narrow_number<T> || (native_number<T> && std::floating_point<T>);
 
-/// The question why a type is refused by reductions that work on numbers.
+// Reasons for which reductions of numbers refuse a type.
 template <class T>
 inline constexpr bool is_plain = std::same_as<T, std::remove_cvref_t<T>>;
 template <class T>
@@ -38,9 +38,9 @@ inline constexpr bool is_compilers_own =
     std::is_object_v<T> && is_plain<T> && sizeof(T) == 2 && !integer<T> && !std::is_class_v<T> && !std::is_enum_v<T> &&
     requires(T x) { static_cast<float>(x); };
 
-/// Refuses T as the element type of a reduction: the compiler's first error is the sentence. Asking in a
-/// requires-expression is the same error: concepts such as `field_number` are for questions.
-template <class T, bool Ordered = false, bool Divided = false>
+/// Refuses T as the element type of a reduction: its sentence is the first error of the compiler. In a
+/// requires-expression it is a hard error, too; use concepts such as `field_number` there.
+template <class T, bool NeedsOrder = false, bool NeedsDivision = false>
 [[nodiscard]] consteval bool refuse_number() {
   if constexpr (!is_plain<T>) {
     static_assert(is_plain<T>, "the element type of a reduction is named without const, volatile and &");
@@ -55,10 +55,10 @@ template <class T, bool Ordered = false, bool Divided = false>
     static_assert(!is_compilers_own<T>,
                   "the compiler's own types of 16 bits are none of tutti's: take tutti::half for _Float16 and "
                   "tutti::bfloat16 for __bf16, which have the same bits");
-  } else if constexpr (Ordered && complex_number<T>) {
-    static_assert(!Ordered, "complex numbers have no order: reduce their absolute values");
-  } else if constexpr (Divided && (integer<T> || complex_number<T>)) {
-    static_assert(!Divided, "tutti::mean is of floating-point numbers: take tutti::sum, and divide its result");
+  } else if constexpr (NeedsOrder && complex_number<T>) {
+    static_assert(!NeedsOrder, "complex numbers have no order: reduce their absolute values");
+  } else if constexpr (NeedsDivision && (integer<T> || complex_number<T>)) {
+    static_assert(!NeedsDivision, "tutti::mean is of floating-point numbers: take tutti::sum, and divide its result");
   } else {
     static_assert(
         number<T>,
@@ -68,7 +68,7 @@ template <class T, bool Ordered = false, bool Divided = false>
   return false;
 }
 
-/// The element types of sum and prod, min and max, and mean.
+// The element types of sum and prod, of min and max, and of mean.
 template <class T>
 concept summand = number<T> || complex_number<T> || refuse_number<T>();
 template <class T>
@@ -76,8 +76,8 @@ concept comparable = number<T> || refuse_number<T, true>();
 template <class T>
 concept averageable = floating_number<T> || refuse_number<T, false, true>();
 
-/// One bit pattern for all NaNs. Which NaN an addition of two gives depends on their order, so without
-/// this ranks that combine in different orders would hold different bits.
+/// Replaces every NaN by one bit pattern. The sum of two NaNs depends on their order, so ranks that combine in
+/// different orders would otherwise hold different bits.
 template <native_number T>
 [[nodiscard]] constexpr T canonical(T x) noexcept {
   if constexpr (std::floating_point<T>) {
@@ -87,8 +87,8 @@ template <native_number T>
   }
 }
 
-/// What the reductions of numbers share: accumulators are elements, order makes no difference once
-/// NaNs are canonical.
+/// The members that the reductions of numbers share. Accumulators are elements, and they commute once NaNs are
+/// canonical.
 template <native_number T>
 struct of_numbers {
   using value_type = T;

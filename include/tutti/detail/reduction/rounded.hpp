@@ -14,16 +14,14 @@
 
 namespace tutti::inline v0_1_0::detail::inline reduction {
 
-/// A reduction of numbers that are stored in a narrow format (half, bfloat16): operands are widened, `Wide` combines
-/// them, and the result is rounded, once a combination. Accumulators are elements, so a message is as short as
-/// the vector.
+/// A reduction of numbers in a narrow format (half, bfloat16): each combination widens its operands, combines them by
+/// `Wide` and rounds the result. Accumulators are narrow elements, and travel as such.
 ///
-/// For +, -, x and / of half and bfloat16 in float this is the correctly rounded operation: float has more than
-/// twice their bits and two, so rounding twice does no harm (S. A. Figueroa, "When is double rounding
-/// innocuous?", 1995).
+/// For +, -, x and / in float this is the correctly rounded operation: float has more than twice the bits of half and
+/// bfloat16, plus two, so double rounding is harmless (S. A. Figueroa, "When is double rounding innocuous?", 1995).
 template <element T, accumulates_in_elements Wide>
   requires(!lifts<Wide>)
-class rounded {
+class rounding_reduction {
  public:
   using value_type = T;
   using accumulator_type = T;
@@ -36,10 +34,10 @@ class rounded {
   static constexpr bool lowers = tutti::detail::lowers<Wide>;
   static constexpr bool fuses = tutti::detail::fuses<Wide>;
 
-  constexpr rounded()
+  constexpr rounding_reduction()
     requires std::default_initializable<Wide>
   = default;
-  constexpr explicit rounded(Wide wide) : wide_(std::move(wide)) {}
+  constexpr explicit rounding_reduction(Wide wide) : wide_(std::move(wide)) {}
 
   [[nodiscard]] constexpr T identity() const { return T(wide_.identity()); }
   [[nodiscard]] constexpr T lift(T x) const { return x; }
@@ -52,7 +50,7 @@ class rounded {
   Wide wide_;
 };
 
-/// Whether the kernels may take the rounding apart: widen a block, combine it, narrow it.
+/// A reduction that the kernels may run in stages: widen a block, combine it, narrow it.
 template <class R>
 concept rounds = requires(R const& r) {
   typename R::wide_reduction;
@@ -60,10 +58,10 @@ concept rounds = requires(R const& r) {
 };
 
 template <class T>
-inline constexpr std::size_t rounded_at_once = 64 / sizeof(typename T::computed_in);
+inline constexpr std::size_t numbers_per_line = 64 / sizeof(typename T::computed_in);
 
-/// A cache line of wide numbers at a time: they stay in registers. Each stage is a loop of its own, which compilers
-/// vectorise where they do not vectorise all of it in one. Rounding is as fast without AVX-512.
+/// Works on a cache line of wide numbers at a time, which stay in registers. Each stage is a loop of its own, because
+/// compilers do not vectorise all stages in one. AVX-512 does not speed up the rounding.
 template <tutti::reduction R>
   requires rounds<R>
 struct block_fold<R> {
@@ -71,22 +69,22 @@ struct block_fold<R> {
   static constexpr std::size_t elements = 0;
 
   template <instruction_set Set, std::size_t N, class T>
-  [[gnu::always_inline]] static void finish(R const& r, T* to, T const* from, rank_type ranks) {
-    constexpr std::size_t part = N < rounded_at_once<T> ? N : rounded_at_once<T>;
+  [[gnu::always_inline]] static void finish(R const& r, T* target, T const* source, rank_type ranks) {
+    constexpr std::size_t part = N < numbers_per_line<T> ? N : numbers_per_line<T>;
     for (std::size_t at = 0; at < N; at += part) {
       typename T::computed_in x[part];
-      widen<Set, part>(from + at, x);
+      widen<Set, part>(source + at, x);
       for (std::size_t i = 0; i < part; ++i) {
         x[i] = r.wide().lower(x[i], ranks);
       }
-      narrow<Set, part>(x, to + at);
+      narrow<Set, part>(x, target + at);
     }
   }
 
   template <instruction_set Set, std::size_t N, bool ArrivingOnLeft, bool Finishes, class T>
-  [[gnu::always_inline]] static void fold(R const& r, T* to, T const* local, T const* arriving,
+  [[gnu::always_inline]] static void fold(R const& r, T* target, T const* local, T const* arriving,
                                           [[maybe_unused]] rank_type ranks) {
-    constexpr std::size_t part = N < rounded_at_once<T> ? N : rounded_at_once<T>;
+    constexpr std::size_t part = N < numbers_per_line<T> ? N : numbers_per_line<T>;
     for (std::size_t at = 0; at < N; at += part) {
       typename T::computed_in x[part];
       typename T::computed_in y[part];
@@ -103,7 +101,7 @@ struct block_fold<R> {
           x[i] = r.wide().lower(x[i], ranks);
         }
       }
-      narrow<Set, part>(x, to + at);
+      narrow<Set, part>(x, target + at);
     }
   }
 };

@@ -11,25 +11,25 @@ namespace tutti::inline v0_1_0::detail::inline reduction {
 
 #if defined(__x86_64__)
 
-// No compiler finds F16C's instructions for a conversion by hand, and for half there is no other that is fast.
+// Compilers do not turn conversion code into F16C instructions, and no other conversion of half is fast.
 
 using eight_floats [[gnu::vector_size(32), gnu::aligned(4), gnu::may_alias]] = float;
 using eight_halves [[gnu::vector_size(16), gnu::aligned(2), gnu::may_alias]] = short;
 
 template <std::size_t N>
-[[gnu::target("avx2,f16c")]] inline void widen_halves(half const* from, float* to) {
+[[gnu::target("avx2,f16c")]] inline void widen_halves(half const* source, float* target) {
   for (std::size_t i = 0; i < N; i += 8) {
-    auto const eight = *reinterpret_cast<eight_halves const*>(from + i);
-    *reinterpret_cast<eight_floats*>(to + i) = __builtin_ia32_vcvtph2ps256(eight);
+    auto const eight = *reinterpret_cast<eight_halves const*>(source + i);
+    *reinterpret_cast<eight_floats*>(target + i) = __builtin_ia32_vcvtph2ps256(eight);
   }
 }
 
 template <std::size_t N>
-[[gnu::target("avx2,f16c")]] inline void narrow_halves(float const* from, half* to) {
+[[gnu::target("avx2,f16c")]] inline void narrow_halves(float const* source, half* target) {
   for (std::size_t i = 0; i < N; i += 8) {
-    auto const eight = *reinterpret_cast<eight_floats const*>(from + i);
-    *reinterpret_cast<eight_halves*>(to + i) =
-        __builtin_ia32_vcvtps2ph256(eight, 0);  // 0: to nearest, whatever the mode
+    auto const eight = *reinterpret_cast<eight_floats const*>(source + i);
+    *reinterpret_cast<eight_halves*>(target + i) =
+        __builtin_ia32_vcvtps2ph256(eight, 0);  // 0: rounds to nearest in any rounding mode
   }
 }
 
@@ -43,33 +43,33 @@ template <std::size_t N>
 
 #endif
 
-/// A block of numbers in the type they are computed in.
+/// Converts a block of numbers to the type that they are computed in.
 template <instruction_set Set, std::size_t N, class T>
-[[gnu::always_inline]] inline void widen(T const* from, typename T::computed_in* to) {
+[[gnu::always_inline]] inline void widen(T const* source, typename T::computed_in* target) {
 #if defined(__x86_64__)
   if constexpr (std::same_as<T, half> && Set >= instruction_set::avx2 && N % 8 == 0) {
-    widen_halves<N>(from, to);
+    widen_halves<N>(source, target);
   } else
 #endif
     for (std::size_t i = 0; i < N; ++i) {
-      to[i] = from[i];
+      target[i] = source[i];
     }
 }
 
-/// And back.
+/// Rounds a block of numbers to the narrow format.
 template <instruction_set Set, std::size_t N, class T>
-[[gnu::always_inline]] inline void narrow(typename T::computed_in const* from, T* to) {
+[[gnu::always_inline]] inline void narrow(typename T::computed_in const* source, T* target) {
 #if defined(__x86_64__)
   if constexpr (std::same_as<T, half> && Set >= instruction_set::avx2 && N % 8 == 0) {
-    narrow_halves<N>(from, to);
+    narrow_halves<N>(source, target);
   } else
 #endif
     for (std::size_t i = 0; i < N; ++i) {
-      to[i] = T(from[i]);
+      target[i] = T(source[i]);
     }
 }
 
-/// There and back.
+/// Rounds a block of numbers to the narrow format and widens them again.
 template <instruction_set Set, std::size_t N, class T>
 [[gnu::always_inline]] inline void round(typename T::computed_in* x) {
 #if defined(__x86_64__)

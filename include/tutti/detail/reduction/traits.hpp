@@ -8,8 +8,8 @@
 
 namespace tutti::inline v0_1_0::detail::inline reduction {
 
-/// Whether lift does anything. A reduction says `static constexpr bool lifts = false` if lift(x) is x;
-/// accumulators are contributions then.
+/// True unless lift(x) is x. A reduction declares `static constexpr bool lifts = false` if it is; accumulators and
+/// contributions have one type then.
 template <tutti::reduction R>
 inline constexpr bool lifts = [] {
   if constexpr (requires { R::lifts; }) {
@@ -21,8 +21,8 @@ inline constexpr bool lifts = [] {
   }
 }();
 
-/// Whether lower does anything. A reduction says `static constexpr bool lowers = false` if
-/// lower(a, n) is a, for every n; accumulators are elements then.
+/// True unless lower(a, n) is a for every n. A reduction declares `static constexpr bool lowers = false` if it is;
+/// accumulators are elements then.
 template <tutti::reduction R>
 inline constexpr bool lowers = [] {
   if constexpr (requires { R::lowers; }) {
@@ -33,8 +33,8 @@ inline constexpr bool lowers = [] {
   }
 }();
 
-/// Whether combine(a, b) and combine(b, a) have the same bits once lowered: more than commutative
-/// says. Such a reduction says `static constexpr bool symmetric = true`; it needs half the kernels.
+/// True if combine(a, b) and combine(b, a) have the same bits once lowered, which is stricter than `commutative`. Such
+/// a reduction declares `static constexpr bool symmetric = true`; it needs half the kernels.
 template <tutti::reduction R>
 inline constexpr bool symmetric = [] {
   if constexpr (requires { R::symmetric; }) {
@@ -45,9 +45,9 @@ inline constexpr bool symmetric = [] {
   }
 }();
 
-/// Whether a product of floating-point numbers is added to something in lift, combine or lower. A compiler may fuse
-/// the two, and so round once instead of twice, if it compiles for a processor that can. A reduction that
-/// says `static constexpr bool fuses = false` may be compiled for any: its bits are the same.
+/// True if lift, combine or lower may add a product of floating-point numbers to a number. A compiler may fuse the two,
+/// which rounds once instead of twice. A reduction without such a product declares `static constexpr bool fuses =
+/// false`: it has the same bits on every processor.
 template <tutti::reduction R>
 inline constexpr bool fuses = [] {
   if constexpr (requires { R::fuses; }) {
@@ -57,8 +57,8 @@ inline constexpr bool fuses = [] {
   }
 }();
 
-/// Whether lower(a, n) is a for everything but NaN. A reduction that says `static constexpr bool lowers_nan_only =
-/// true` may be rounded to a narrow format once, after lower, instead of before it, too.
+/// True if lower(a, n) is a for all numbers but NaN. A reduction that declares `static constexpr bool lowers_nan_only =
+/// true` is rounded to a narrow format once, after lower, and not before it as well.
 template <tutti::reduction R>
 inline constexpr bool lowers_nan_only = [] {
   if constexpr (requires { R::lowers_nan_only; }) {
@@ -68,8 +68,8 @@ inline constexpr bool lowers_nan_only = [] {
   }
 }();
 
-/// What tells a reduction from others of its name, if its name does not: it says so, or what it is made of does, with
-/// `static std::string_view spelling()`.
+/// The text that tells a reduction from others of its name, or "". A reduction, or the one that it wraps, declares it
+/// by `static std::string_view spelling()`.
 template <class R>
 [[nodiscard]] std::string_view spelling_of() {
   if constexpr (requires { R::spelling(); }) {

@@ -5,13 +5,12 @@
 
 namespace tutti::inline v0_1_0::detail::inline topology {
 
-/// The binomial tree, with any root and any n, and rank order kept.
+/// The binomial tree, for any root and any n, in rank order.
 ///
-/// The ranks fall into aligned groups of 2^k: 0..2^k-1, 2^k..2*2^k-1, and so on, the last one cut
-/// off at n. A group is spoken for by the member whose lower k bits are the root's, or come closest
-/// from below. In each round two groups of 2^k become one of 2^(k+1): one speaker hands over to the
-/// other. Neighbouring groups are neighbouring intervals of ranks, which the usual tree over
-/// (rank - root) mod n does not have.
+/// At level k the ranks form aligned groups of 2^k: 0..2^k-1, 2^k..2*2^k-1, and so on; the last group ends at n. The
+/// leader of a group is the member whose lower k bits are those of the root, or the nearest below. In each round two
+/// neighbouring groups of 2^k become one of 2^(k+1): one leader sends to the other. Subtrees are intervals of ranks,
+/// which the subtrees of the usual tree over (rank - root) mod n are not.
 class binomial_tree {
  public:
   constexpr binomial_tree(rank_type n, rank_type root) noexcept : n_(n), root_(root) {}
@@ -22,7 +21,7 @@ class binomial_tree {
 
   [[nodiscard]] constexpr rank_type parent(rank_type me) const noexcept {
     const std::uint32_t k = level(me);
-    return speaker(group(me, k + 1), k + 1);
+    return leader(group(me, k + 1), k + 1);
   }
   [[nodiscard]] constexpr std::uint32_t children(rank_type me) const noexcept {
     std::uint32_t count = 0;
@@ -36,7 +35,7 @@ class binomial_tree {
     while (sibling(me, k) >= n_ || i-- != 0) {
       ++k;
     }
-    return speaker(sibling(me, k), k);
+    return leader(sibling(me, k), k);
   }
   [[nodiscard]] constexpr block_range subtree(rank_type me) const noexcept {
     const rank_type first = group(me, level(me));
@@ -45,13 +44,13 @@ class binomial_tree {
   }
 
  private:
-  /// The first rank of me's group of 2^k, and of the group that it merges with.
+  /// The first rank of the group of 2^k that `me` is in. `sibling` is the first rank of the group that it merges with.
   [[nodiscard]] static constexpr rank_type group(rank_type me, std::uint32_t k) noexcept { return me >> k << k; }
   [[nodiscard]] static constexpr rank_type sibling(rank_type me, std::uint32_t k) noexcept {
     return group(me, k) ^ (rank_type{1} << k);
   }
 
-  [[nodiscard]] constexpr rank_type speaker(rank_type first, std::uint32_t k) const noexcept {
+  [[nodiscard]] constexpr rank_type leader(rank_type first, std::uint32_t k) const noexcept {
     while (k-- > 0) {
       const rank_type bit = root_ & (rank_type{1} << k);
       first += bit < n_ - first ? bit : 0;
@@ -59,10 +58,10 @@ class binomial_tree {
     return first;
   }
 
-  /// The largest k such that me speaks for its group of 2^k.
+  /// The largest k such that `me` leads its group of 2^k.
   [[nodiscard]] constexpr std::uint32_t level(rank_type me) const noexcept {
     std::uint32_t k = 0;
-    while ((rank_type{1} << k) < n_ && speaker(group(me, k + 1), k + 1) == me) {
+    while ((rank_type{1} << k) < n_ && leader(group(me, k + 1), k + 1) == me) {
       ++k;
     }
     return k;

@@ -5,7 +5,7 @@
 
 namespace tutti::inline v0_1_0::detail::inline topology {
 
-/// One message from one rank to another: what send and recv run. All other ranks do nothing.
+/// The schedule of send and recv: one message from one rank to another. All other ranks have no steps.
 struct edge {
   static constexpr std::string_view name = "edge";
   static constexpr bool keeps_order = true;

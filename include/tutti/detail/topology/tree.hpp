@@ -5,27 +5,28 @@
 
 namespace tutti::inline v0_1_0::detail::inline topology {
 
-/// A rooted tree over the ranks 0..n-1 in which every subtree is a contiguous interval of ranks, and
-/// children come in the order in which they can be folded: each one's interval touches what has
-/// been folded before. So one description serves every rooted operation, and rank order is kept.
+/// A rooted tree over the ranks 0..n-1. Every subtree is an interval of ranks. Children come in the order in which they
+/// are folded: the interval of each child touches the ranks that are already folded. So one description serves every
+/// rooted operation, and rank order is kept.
 template <class T>
 concept rooted_tree =
     std::constructible_from<T, rank_type, rank_type> && requires(T const t, rank_type me, std::uint32_t i) {
-      { T::centre(me) } -> std::same_as<rank_type>;  // the root where the operation names none
-      { t.size() } -> std::same_as<rank_type>;
-      { t.root() } -> std::same_as<rank_type>;
-      { t.parent(me) } -> std::same_as<rank_type>;  // not asked of the root
-      { t.children(me) } -> std::same_as<std::uint32_t>;
-      { t.child(me, i) } -> std::same_as<rank_type>;
-      { t.subtree(me) } -> std::same_as<block_range>;
+      { T::centre(me) } -> std::same_as<rank_type>;       // the root in operations without one, given n
+      { t.size() } -> std::same_as<rank_type>;            // the number of ranks
+      { t.root() } -> std::same_as<rank_type>;            // the root
+      { t.parent(me) } -> std::same_as<rank_type>;        // the parent of a rank that is not the root
+      { t.children(me) } -> std::same_as<std::uint32_t>;  // the number of children
+      { t.child(me, i) } -> std::same_as<rank_type>;      // child i, in the order of folding
+      { t.subtree(me) } -> std::same_as<block_range>;     // the ranks of the subtree
     };
 
-/// The step of a rank that is alone: what it has is the result.
-[[nodiscard]] constexpr step keep_own(std::uint32_t block, memory from = memory::input, memory to = memory::output) {
-  return {{no_rank, from, {block, 1}}, {no_rank, to, {block, 1}}};
+/// A local step that moves one block from one memory to another, by default from `input` to `output`.
+[[nodiscard]] constexpr step keep_own(std::uint32_t block, memory source = memory::input,
+                                      memory target = memory::output) {
+  return {{no_rank, source, {block, 1}}, {no_rank, target, {block, 1}}};
 }
 
-/// Reduce: a rank folds its children's subtrees into its own contribution, then sends it up.
+/// Reduce: a rank folds the accumulators of its children into its contribution, then sends the result to its parent.
 template <rooted_tree Tree>
 [[nodiscard]] constexpr std::uint32_t reduce_steps(Tree const& tree, rank_type me) {
   return tree.size() == 1 ? 1 : tree.children(me) + (me == tree.root() ? 0 : 1);
@@ -33,24 +34,24 @@ template <rooted_tree Tree>
 
 template <rooted_tree Tree>
 [[nodiscard]] constexpr step reduce_step(Tree const& tree, rank_type me, std::uint32_t i) {
-  constexpr block_range all{0, 1};
+  constexpr block_range whole{0, 1};
   const std::uint32_t children = tree.children(me);
   if (tree.size() == 1) {
     return keep_own(0);
   }
   if (i == children) {
-    return {.send = {tree.parent(me), children == 0 ? memory::input : memory::work, all}};
+    return {.send = {tree.parent(me), children == 0 ? memory::input : memory::work, whole}};
   }
   const rank_type child = tree.child(me, i);
   bool const last = me == tree.root() && i + 1 == children;
-  return {.receive = {child, last ? memory::output : memory::work, all},
+  return {.receive = {child, last ? memory::output : memory::work, whole},
           .how = child < me ? action::fold_left : action::fold_right,
           .local = i == 0 ? memory::input : memory::work,
           .arrives = tree.children(child) == 0 ? memory::input : memory::work};
 }
 
-/// Broadcast: a rank receives from its parent, then sends to the children, the last one to be folded
-/// first - its subtree is the deepest. The root sends from `source`.
+/// Broadcast: a rank receives from its parent, then sends to its children, in the reverse order of folding because the
+/// last child has the deepest subtree. The root sends from `source`.
 template <rooted_tree Tree>
 [[nodiscard]] constexpr std::uint32_t broadcast_steps(Tree const& tree, rank_type me) {
   return tree.children(me) + (me == tree.root() ? 0 : 1);
@@ -59,17 +60,17 @@ template <rooted_tree Tree>
 template <rooted_tree Tree>
 [[nodiscard]] constexpr step broadcast_step(Tree const& tree, rank_type me, std::uint32_t i,
                                             memory source = memory::input) {
-  constexpr block_range all{0, 1};
+  constexpr block_range whole{0, 1};
   bool const root = me == tree.root();
   if (!root && i == 0) {
     const rank_type parent = tree.parent(me);
-    return {.receive = {parent, memory::output, all}, .arrives = parent == tree.root() ? source : memory::output};
+    return {.receive = {parent, memory::output, whole}, .arrives = parent == tree.root() ? source : memory::output};
   }
   const rank_type child = tree.child(me, tree.children(me) - 1 - (root ? i : i - 1));
-  return {.send = {child, root ? source : memory::output, all}};
+  return {.send = {child, root ? source : memory::output, whole}};
 }
 
-/// Allreduce: to the root and back.
+/// Allreduce: a reduce to the root, then a broadcast from it.
 template <rooted_tree Tree>
 [[nodiscard]] constexpr std::uint32_t allreduce_steps(Tree const& tree, rank_type me) {
   return reduce_steps(tree, me) + broadcast_steps(tree, me);
@@ -85,8 +86,8 @@ template <rooted_tree Tree>
   return s;
 }
 
-/// Gather: like reduce, with the blocks of a subtree laid side by side. A leaf sends its own block
-/// as it is; an inner rank collects its subtree in `work`.
+/// Gather: as reduce, but the blocks of a subtree are put side by side. A leaf sends its block from `input`; an inner
+/// rank collects the blocks of its subtree in `work`.
 template <rooted_tree Tree>
 [[nodiscard]] constexpr std::uint32_t gather_steps(Tree const& tree, rank_type me) {
   const std::uint32_t children = tree.children(me);
@@ -112,7 +113,7 @@ template <rooted_tree Tree>
           .arrives = tree.children(child) == 0 ? memory::input : memory::work};
 }
 
-/// Scatter: the reverse of gather.
+/// Scatter: gather in reverse.
 template <rooted_tree Tree>
 [[nodiscard]] constexpr std::uint32_t scatter_steps(Tree const& tree, rank_type me) {
   return gather_steps(tree, me);
@@ -128,15 +129,15 @@ template <rooted_tree Tree>
     return {.receive = {parent, children == 0 ? memory::output : memory::work, tree.subtree(me)},
             .arrives = parent == tree.root() ? memory::input : memory::work};
   }
-  const std::uint32_t sent = root ? i : i - 1;
-  if (sent == children) {
+  const std::uint32_t position = root ? i : i - 1;
+  if (position == children) {
     return keep_own(me, source);
   }
-  const rank_type child = tree.child(me, children - 1 - sent);
+  const rank_type child = tree.child(me, children - 1 - position);
   return {.send = {child, source, tree.subtree(child)}};
 }
 
-/// The rooted operations and allreduce, on trees that are made as `Tree(n, root)`. A base for topologies.
+/// A base class for topologies: the rooted operations and allreduce on a tree, `Tree(n, root)`.
 template <rooted_tree Tree>
 struct on_tree {
   [[nodiscard]] constexpr std::uint32_t blocks(op::allreduce, rank_type) const { return 1; }

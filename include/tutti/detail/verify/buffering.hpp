@@ -7,14 +7,14 @@
 
 namespace tutti::inline v0_1_0::detail::verify {
 
-/// The first rank that never comes to its end, and at which step; rank no_rank if all do.
-struct stuck {
+/// The first rank that never finishes, and its step; rank no_rank if all ranks finish.
+struct stall {
   rank_type rank = no_rank;
   std::uint32_t step = 0;
 };
 
-/// Runs the schedule with no buffers at all: a send is over when its receiver takes it. A schedule that
-/// ends like this ends with buffers of any size, because buffers only let steps end earlier.
+/// Runs the schedule without buffers (rendezvous): a send completes when its receiver takes the message. A schedule
+/// that finishes without buffers finishes with buffers of any size, because buffers only let sends complete earlier.
 /// @pre every peer is a rank or a helper
 template <class Topology, class Op>
 class buffering {
@@ -26,7 +26,7 @@ class buffering {
     }
   }
 
-  [[nodiscard]] constexpr stuck run() {
+  [[nodiscard]] constexpr stall run() {
     for (rank_type r = 0; r < members_; ++r) {
       awake_.push_back(r);
     }
@@ -37,7 +37,7 @@ class buffering {
       }
     }
     for (rank_type r = 0; r < members_; ++r) {
-      if (!ranks_[r].over) {
+      if (!ranks_[r].is_finished) {
         return {r, ranks_[r].at};
       }
     }
@@ -46,44 +46,44 @@ class buffering {
 
  private:
   struct state {
-    step now{};
+    step current{};
     std::uint32_t at = 0;
     std::uint32_t steps = 0;
-    bool sending = false;
-    bool receiving = false;
-    bool over = false;
+    bool is_sending = false;
+    bool is_receiving = false;
+    bool is_finished = false;
   };
 
   constexpr void enter(rank_type r) {
     state& s = ranks_[r];
     s.steps = topology_.steps(op_, n_, r);
-    s.over = s.at == s.steps;
-    s.now = s.over ? step{} : topology_.at(op_, n_, r, s.at);
-    s.sending = s.now.sends();
-    s.receiving = s.now.receives();
+    s.is_finished = s.at == s.steps;
+    s.current = s.is_finished ? step{} : topology_.at(op_, n_, r, s.at);
+    s.is_sending = s.current.sends();
+    s.is_receiving = s.current.receives();
   }
 
-  /// Passes what can be passed; true if the rank went on to its next step.
+  /// Completes the sends and receives of the current step that can complete. True if the rank entered its next step.
   constexpr bool advance(rank_type r) {
     state& me = ranks_[r];
-    if (me.over) {
+    if (me.is_finished) {
       return false;
     }
-    if (me.sending) {
-      state& peer = ranks_[me.now.send.peer];
-      if (peer.receiving && peer.now.receive.peer == r) {
-        me.sending = peer.receiving = false;
-        awake_.push_back(me.now.send.peer);
+    if (me.is_sending) {
+      state& peer = ranks_[me.current.send.peer];
+      if (peer.is_receiving && peer.current.receive.peer == r) {
+        me.is_sending = peer.is_receiving = false;
+        awake_.push_back(me.current.send.peer);
       }
     }
-    if (me.receiving) {
-      state& peer = ranks_[me.now.receive.peer];
-      if (peer.sending && peer.now.send.peer == r) {
-        me.receiving = peer.sending = false;
-        awake_.push_back(me.now.receive.peer);
+    if (me.is_receiving) {
+      state& peer = ranks_[me.current.receive.peer];
+      if (peer.is_sending && peer.current.send.peer == r) {
+        me.is_receiving = peer.is_sending = false;
+        awake_.push_back(me.current.receive.peer);
       }
     }
-    if (me.sending || me.receiving) {
+    if (me.is_sending || me.is_receiving) {
       return false;
     }
     ++me.at;
@@ -94,7 +94,7 @@ class buffering {
   Topology const& topology_;
   Op op_;
   rank_type n_;
-  rank_type members_;  ///< the helpers, too
+  rank_type members_;  ///< ranks and helpers
   std::vector<state> ranks_;
   std::vector<rank_type> awake_{};
 };

@@ -3,27 +3,27 @@
 
 #include <tutti/extend/topology.hpp>
 
-/// What the verifier computes with in place of numbers.
+/// The symbolic values that the verifier computes with instead of numbers.
 namespace tutti::inline v0_1_0::detail::verify {
 
-/// What is in a block of memory: which contributions, and in which order they were combined.
+/// The contents of a block of memory: the set of contributions in it, and the order in which they were combined.
 ///
-/// A set of contributions is told by its size and by the sum of its members' fingerprints; so the
-/// number of ranks is not bounded by the bits of a mask. 64 random bits a contribution: two multisets
-/// of one size that are not equal look equal with a probability of 2^-64.
+/// A set of contributions is represented by its size and by the sum of the fingerprints of its members, so the number
+/// of ranks is not limited by the bits of a mask. A fingerprint has 64 random bits: two different multisets of one size
+/// compare equal with a probability of 2^-64.
 struct contents {
-  enum class kind : std::uint8_t { nothing, element, accumulator, result };
+  enum class kind : std::uint8_t { empty, element, accumulator, result };
 
-  kind what = kind::nothing;
-  bool ordered = true;  ///< combined in rank order, without gaps: lo, lo + 1, ..., hi - 1
-  bool passed = false;  ///< it has been sent
+  kind type = kind::empty;
+  bool is_ordered = true;  ///< combined in rank order, without gaps: lo, lo + 1, ..., hi - 1
+  bool is_sent = false;    ///< sent to a peer since it was written
   rank_type lo = 0;
   rank_type hi = 0;
   std::uint32_t count = 0;
   std::uint64_t print = 0;
 };
 
-/// The fingerprint of rank r's contribution to block b (splitmix64).
+/// The fingerprint of the contribution of rank r to block b (splitmix64).
 [[nodiscard]] constexpr std::uint64_t fingerprint(rank_type r, std::uint32_t b) {
   std::uint64_t x = (std::uint64_t{r} << 32 | b) + 0x9e3779b97f4a7c15U;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
@@ -35,21 +35,21 @@ struct contents {
   return {contents::kind::element, true, false, r, r + 1, 1, fingerprint(r, b)};
 }
 
-/// What a helper begins with: no contribution.
+/// The input of a helper: an element without a contribution.
 [[nodiscard]] constexpr contents identity() {
-  return {.what = contents::kind::element};
+  return {.type = contents::kind::element};
 }
 
-/// a * b.
-[[nodiscard]] constexpr contents combined(contents const& a, contents const& b) {
+/// The product a * b of the reduction.
+[[nodiscard]] constexpr contents combine(contents const& a, contents const& b) {
   if (a.count == 0 || b.count == 0) {
-    contents other = a.count == 0 ? b : a;
-    other.what = contents::kind::accumulator;
-    other.passed = false;
-    return other;
+    contents result = a.count == 0 ? b : a;
+    result.type = contents::kind::accumulator;
+    result.is_sent = false;
+    return result;
   }
   return {contents::kind::accumulator,
-          a.ordered && b.ordered && a.hi == b.lo,
+          a.is_ordered && b.is_ordered && a.hi == b.lo,
           false,
           a.lo < b.lo ? a.lo : b.lo,
           a.hi > b.hi ? a.hi : b.hi,
@@ -61,7 +61,7 @@ template <class Op>
 inline constexpr bool reduces =
     std::same_as<Op, op::allreduce> || std::same_as<Op, op::reduce> || std::same_as<Op, op::reduce_scatter>;
 
-/// The operation's kind, for reports.
+/// The kind of an operation, for reports.
 template <class Op>
 inline constexpr operation_kind kind_of = std::same_as<Op, op::allreduce>        ? operation_kind::allreduce
                                           : std::same_as<Op, op::reduce>         ? operation_kind::reduce
@@ -73,9 +73,9 @@ inline constexpr operation_kind kind_of = std::same_as<Op, op::allreduce>       
                                           : std::same_as<Op, op::alltoall>       ? operation_kind::alltoall
                                                                                  : operation_kind::transfer;
 
-/// Whether rank `me` starts with block b in its input.
+/// True if rank `me` starts with block b in its input.
 template <class Op>
-[[nodiscard]] constexpr bool given(Op const& op, rank_type me, std::uint32_t b) {
+[[nodiscard]] constexpr bool starts_with(Op const& op, rank_type me, std::uint32_t b) {
   if constexpr (std::same_as<Op, op::allgather> || std::same_as<Op, op::gather>) {
     return b == me;
   } else if constexpr (std::same_as<Op, op::broadcast> || std::same_as<Op, op::scatter>) {
@@ -87,9 +87,9 @@ template <class Op>
   }
 }
 
-/// Whether rank `me` ends with block b in its output; it has no room for others.
+/// True if rank `me` ends with block b in its output. The output has no room for other blocks.
 template <class Op>
-[[nodiscard]] constexpr bool wanted(Op const& op, rank_type me, std::uint32_t b) {
+[[nodiscard]] constexpr bool ends_with(Op const& op, rank_type me, std::uint32_t b) {
   if constexpr (std::same_as<Op, op::reduce> || std::same_as<Op, op::gather>) {
     return me == op.root;
   } else if constexpr (std::same_as<Op, op::broadcast>) {
@@ -103,15 +103,15 @@ template <class Op>
   }
 }
 
-/// What block b of rank me's output has to be: n contributions in order, or one rank's element.
+/// The correct contents of block b of the output of rank me: n contributions in order, or the element of one rank.
 template <class Op>
-[[nodiscard]] constexpr contents expected(Op const& op, rank_type n, rank_type me, std::uint32_t b) {
+[[nodiscard]] constexpr contents correct_result(Op const& op, rank_type n, rank_type me, std::uint32_t b) {
   if constexpr (reduces<Op>) {
-    contents all{contents::kind::result, true, false, 0, n, n, 0};
+    contents total{contents::kind::result, true, false, 0, n, n, 0};
     for (rank_type r = 0; r < n; ++r) {
-      all.print += fingerprint(r, b);
+      total.print += fingerprint(r, b);
     }
-    return all;
+    return total;
   } else if constexpr (std::same_as<Op, op::allgather> || std::same_as<Op, op::gather>) {
     return contribution(b, b);
   } else if constexpr (std::same_as<Op, op::alltoall>) {
@@ -123,7 +123,7 @@ template <class Op>
   }
 }
 
-/// Calls f(op) for the operation at every root, or every pair of ranks.
+/// Calls f(op) for the operation with every root, or with every pair of ranks.
 template <class Op, class F>
 constexpr void at_every_root(rank_type n, F f) {
   if constexpr (requires(Op o) { o.root; }) {

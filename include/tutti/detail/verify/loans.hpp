@@ -8,58 +8,63 @@
 
 namespace tutti::inline v0_1_0::detail::verify {
 
-/// Which blocks one rank has lent to others, and holds for others, while a schedule is executed. What
-/// a step must not do with them comes as a reason, which is empty if all is well.
+/// The loans of one rank while a schedule is executed: the blocks that it has lent to each peer, and has borrowed from
+/// each. `send` and `receive` return the reason why a step breaks the rules, or "".
+///
+///     lender                    borrower
+///     send, loan::lent    -->   receive: reads and writes the lender's blocks
+///                               folds; finishes into `output`
+///     receive: is free    <--   send from `output`, loan::given_back
 class loans {
  public:
-  /// Whether any of the blocks is lent to a peer.
-  [[nodiscard]] constexpr bool lent(block_range blocks, rank_type n, std::uint32_t of) const {
-    bool any = false;
-    for (rank_type peer = 0; to_.at != nullptr && peer < n; ++peer) {
-      any = any || (to_.at[peer].count != 0 && to_.at[peer].overlaps(blocks, of));
+  /// True if any of these blocks is lent to a peer. `block_count` is the number of blocks of the vector.
+  [[nodiscard]] constexpr bool is_lent(block_range blocks, rank_type n, std::uint32_t block_count) const {
+    bool overlap = false;
+    for (rank_type peer = 0; lendings_.at != nullptr && peer < n; ++peer) {
+      overlap = overlap || (lendings_.at[peer].count != 0 && lendings_.at[peer].overlaps(blocks, block_count));
     }
-    return any;
+    return overlap;
   }
 
-  /// Books what the step sends. @pre it lends or gives back
+  /// Records the loan of the message that a step sends. @pre it lends or gives back
   [[nodiscard]] constexpr std::string_view send(step const& s, rank_type n) {
     open(n);
     if (s.loan == loan::lent) {
-      bool const wrong = to_.at[s.send.peer].count != 0 || s.send.memory == memory::output;
-      to_.at[s.send.peer] = s.send.blocks;
-      return wrong ? "lends twice, or what is finished" : "";
+      bool const is_wrong = lendings_.at[s.send.peer].count != 0 || s.send.memory == memory::output;
+      lendings_.at[s.send.peer] = s.send.blocks;
+      return is_wrong ? "lends to a peer twice, or lends finished blocks" : "";
     }
-    bool const wrong = from_.at[s.send.peer] != s.send.blocks || s.send.memory != memory::output;
-    from_.at[s.send.peer] = {};
-    return wrong ? "gives back what it was not lent, or has not finished" : "";
+    bool const is_wrong = borrowings_.at[s.send.peer] != s.send.blocks || s.send.memory != memory::output;
+    borrowings_.at[s.send.peer] = {};
+    return is_wrong ? "gives back blocks that it has not borrowed, or has not finished" : "";
   }
 
-  /// Books what the step receives of a message that was sent so. What is given back is free again.
-  [[nodiscard]] constexpr std::string_view receive(step const& s, loan how, rank_type n) {
-    if (how == loan::none) {
+  /// Records the loan of the message that a step receives. Blocks that are given back may be used again.
+  [[nodiscard]] constexpr std::string_view receive(step const& s, loan terms, rank_type n) {
+    if (terms == loan::none) {
       return "";
     }
     open(n);
-    if (how == loan::lent) {
-      from_.at[s.receive.peer] = s.receive.blocks;
+    if (terms == loan::lent) {
+      borrowings_.at[s.receive.peer] = s.receive.blocks;
       return "";
     }
-    bool const wrong =
-        s.how != action::copy || s.receive.memory != memory::output || to_.at[s.receive.peer] != s.receive.blocks;
-    to_.at[s.receive.peer] = {};
-    return wrong ? "gets back what it has not lent, or puts it elsewhere" : "";
+    bool const is_wrong =
+        s.how != action::copy || s.receive.memory != memory::output || lendings_.at[s.receive.peer] != s.receive.blocks;
+    lendings_.at[s.receive.peer] = {};
+    return is_wrong ? "gets back blocks that it has not lent, or stores them outside its output" : "";
   }
 
  private:
   constexpr void open(rank_type n) {
-    if (to_.at == nullptr) {
-      to_ = table<block_range>(n);
-      from_ = table<block_range>(n);
+    if (lendings_.at == nullptr) {
+      lendings_ = table<block_range>(n);
+      borrowings_ = table<block_range>(n);
     }
   }
 
-  table<block_range> to_{};    ///< what each peer has of this rank
-  table<block_range> from_{};  ///< what this rank has of each peer
+  table<block_range> lendings_{};    ///< the blocks that each peer has borrowed from this rank
+  table<block_range> borrowings_{};  ///< the blocks that this rank has borrowed from each peer
 };
 
 }  // namespace tutti::detail::verify

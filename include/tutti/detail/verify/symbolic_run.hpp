@@ -8,27 +8,29 @@
 
 namespace tutti::inline v0_1_0::detail::verify {
 
-/// Executes all ranks' schedules with unbounded buffers. The outcome does not depend on the order in
-/// which the ranks run, because every receive names its sender.
+/// Executes the schedules of all ranks symbolically, with unlimited buffers. The outcome does not depend on the order
+/// in which the ranks run, because every receive names its sender.
 ///
-/// If `in_place`, input, work and output are one memory, and receivers read in the sender's memory.
-/// Write-after-read: a write is safe if the reader of what it overwrites is known to be done - if the
-/// read happened before the write through messages alone, which vector clocks tell. Sends that overlap
-/// their own step's receive are left out: they cannot wait, so the engine sends a snapshot of them.
+/// One step of one rank: check it (`is_valid`), send, receive and fold or copy, or move blocks locally. A receive whose
+/// message is not there yet suspends the rank until the sender wakes it. The first error ends the run.
 ///
-/// Loans: what a rank has lent to a peer it neither reads nor writes, in any memory, until that
-/// peer gives back the same blocks.
+/// If `in_place`, input, work and output are one memory, and receivers read the memory of the sender. A write is then
+/// safe only if every reader of the overwritten blocks has finished. Vector clocks prove that: the read must happen
+/// before the write through messages alone. A send that overlaps the receive of its own step is left out: it cannot
+/// wait, so the engine sends a snapshot.
+///
+/// A rank neither reads nor writes blocks that it has lent, in any memory, until the peer gives them back (`loans`).
 template <class Topology, class Op>
 class symbolic_run {
  public:
-  constexpr symbolic_run(Topology const& topology, Op const& op, rank_type n, bool in_place, verdict& found)
+  constexpr symbolic_run(Topology const& topology, Op const& op, rank_type n, bool in_place, verdict& result)
       : topology_(topology),
         op_(op),
         n_(n),
         members_(members(topology, op, n)),
         blocks_(topology.blocks(op, n)),
         in_place_(in_place),
-        found_(found),
+        result_(result),
         cells_(std::size_t{members_} * blocks_ * (in_place ? 1 : 3)),
         ranks_(members_),
         awake_(members_) {
@@ -38,7 +40,7 @@ class symbolic_run {
       me.steps = topology.steps(op, n, r);
       steps += me.steps;
       if (me.steps != 0) {
-        me.now = topology.at(op, n, r, 0);
+        me.current = topology.at(op, n, r, 0);
         awake_.at[awake_count_++] = r;
       }
       if (in_place) {
@@ -47,7 +49,7 @@ class symbolic_run {
       for (std::uint32_t b = 0; b < blocks_; ++b) {
         if (r >= n) {
           cell(r, memory::input, b) = reduces<Op> ? identity() : contents{};
-        } else if (given(op, r, b)) {
+        } else if (starts_with(op, r, b)) {
           cell(r, memory::input, b) = contribution(r, b);
         }
       }
@@ -57,24 +59,24 @@ class symbolic_run {
 
   constexpr void run() {
     if (blocks_ == 0 || (blocks_have_owners<Op> && blocks_ != n_)) {
-      fail(found_.matched, "cuts the vector into no blocks, or not into one for each rank where blocks belong to ranks",
-           0);
+      fail(result_.matched,
+           "cuts the vector into no blocks, or not into one for each rank although blocks belong to ranks", 0);
     }
-    while (good_ && awake_count_ != 0) {
+    while (is_good_ && awake_count_ != 0) {
       const rank_type r = awake_.at[--awake_count_];
       while (advance(r)) {
       }
     }
-    for (rank_type r = 0; good_ && r < members_; ++r) {
+    for (rank_type r = 0; is_good_ && r < members_; ++r) {
       if (ranks_.at[r].at < ranks_.at[r].steps) {
-        fail(found_.finishes, "waits for a message that is never sent", r);
-      } else if (ranks_.at[r].inbox != none) {
-        fail(found_.matched, "is sent a message that it does not receive", r);
-      } else if (ranks_.at[r].loans.lent({0, blocks_}, members_, blocks_)) {
-        fail(found_.exact, "ends without what it has lent to a peer", r);
+        fail(result_.finishes, "waits for a message that is never sent", r);
+      } else if (ranks_.at[r].inbox != nil) {
+        fail(result_.matched, "is sent a message that it does not receive", r);
+      } else if (ranks_.at[r].loans.is_lent({0, blocks_}, members_, blocks_)) {
+        fail(result_.exact, "ends before a peer gives back the blocks that it has borrowed", r);
       }
     }
-    for (std::uint32_t b = 0; good_ && b < blocks_; ++b) {
+    for (std::uint32_t b = 0; is_good_ && b < blocks_; ++b) {
       check_results(b);
     }
   }
@@ -83,29 +85,29 @@ class symbolic_run {
   using kind = contents::kind;
   using time = std::uint32_t;
   using index = std::uint32_t;
-  static constexpr index none = UINT32_MAX;
+  static constexpr index nil = UINT32_MAX;
   static constexpr time not_yet = UINT32_MAX;
 
   struct message {
-    rank_type from = no_rank;
-    endpoint sent{};
+    rank_type sender = no_rank;
+    endpoint source{};
     tutti::loan loan = tutti::loan::none;
-    index next = none;       // in the receiver's inbox
-    index next_open = none;  // among the sender's reads
-    time read = not_yet;     // when the receiver read it, in its own time
+    index next = nil;         // the next message in the inbox of the receiver
+    index next_unread = nil;  // the next message in the sender's list `unread`
+    time read = not_yet;      // the time of the receiver at which it read the message
     table<contents> data{};
     table<time> clock{};
   };
 
   struct state {
-    step now{};
+    step current{};
     std::uint32_t at = 0;
     std::uint32_t steps = 0;
-    bool sent = false;
+    bool has_sent = false;
     bool waits = false;
-    index inbox = none;  // the oldest message
-    index newest = none;
-    index open = none;  // messages that were sent from this memory and are not known to have been read
+    index inbox = nil;   // the oldest message that was sent to this rank and not received
+    index newest = nil;  // the newest one
+    index unread = nil;  // the messages of this rank that its receivers are not known to have read
     table<time> clock{};
     tutti::detail::verify::loans loans{};
   };
@@ -115,7 +117,7 @@ class symbolic_run {
                      : cells_.at[(std::size_t{r} * 3 + static_cast<std::size_t>(memory)) * blocks_ + b];
   }
 
-  /// What a memory holds: operations that only move elements have elements everywhere.
+  /// The type of the contents of a memory. Operations that do not reduce have elements in all memories.
   static constexpr kind holds(tutti::memory memory) {
     return !reduces<Op> || memory == memory::input ? kind::element
            : memory == memory::work                ? kind::accumulator
@@ -123,29 +125,29 @@ class symbolic_run {
   }
 
   constexpr void fail(bool& property, std::string_view reason, rank_type r) {
-    if (good_) {
-      good_ = false;
+    if (is_good_) {
+      is_good_ = false;
       property = false;
-      found_.reason = reason;
-      found_.rank = r;
-      found_.step = ranks_.at[r].at;
+      result_.reason = reason;
+      result_.rank = r;
+      result_.step = ranks_.at[r].at;
     }
   }
 
-  /// Does the rank's step; true if it went on to the next one.
+  /// Executes the current step of a rank. True if the rank entered its next step.
   constexpr bool advance(rank_type r) {
     state& me = ranks_.at[r];
-    const step s = me.now;
+    const step s = me.current;
     bool const sends = s.send.peer != no_rank;
     bool const receives = s.receive.peer != no_rank;
-    if (!me.sent) {
-      if (!valid(r, s, sends, receives)) {
+    if (!me.has_sent) {
+      if (!is_valid(r, s, sends, receives)) {
         return false;
       }
       if (sends) {
         send(r, s, receives);
       }
-      me.sent = true;
+      me.has_sent = true;
     }
     if (receives) {
       me.waits = !receive(r, s);
@@ -155,44 +157,45 @@ class symbolic_run {
     } else if (!sends) {
       move_locally(r, s);
     }
-    me.sent = false;
-    if (!good_ || ++me.at == me.steps) {
+    me.has_sent = false;
+    if (!is_good_ || ++me.at == me.steps) {
       return false;
     }
-    me.now = topology_.at(op_, n_, r, me.at);
+    me.current = topology_.at(op_, n_, r, me.at);
     return true;
   }
 
-  constexpr bool valid(rank_type r, step const& s, bool sends, bool receives) {
-    auto const outside = [this](block_range x) { return x.first >= blocks_ || x.count == 0 || x.count > blocks_; };
+  constexpr bool is_valid(rank_type r, step const& s, bool sends, bool receives) {
+    auto const is_outside = [this](block_range x) { return x.first >= blocks_ || x.count == 0 || x.count > blocks_; };
     if ((sends && (s.send.peer >= members_ || s.send.peer == r)) ||
         (receives && (s.receive.peer >= members_ || s.receive.peer == r))) {
-      fail(found_.matched, "names a peer that does not exist", r);
-    } else if (((sends || !receives) && outside(s.send.blocks)) ||
-               ((receives || !sends) && outside(s.receive.blocks))) {
-      fail(found_.matched, "names blocks that do not exist", r);
+      fail(result_.matched, "names a peer that does not exist", r);
+    } else if (((sends || !receives) && is_outside(s.send.blocks)) ||
+               ((receives || !sends) && is_outside(s.receive.blocks))) {
+      fail(result_.matched, "names blocks that do not exist", r);
     } else if ((receives || !sends) && s.receive.memory == memory::input) {
-      fail(found_.exact, "writes to its input", r);
+      fail(result_.exact, "writes to its input", r);
     } else if (std::string_view const wrong = reduces<Op> ? misplacement(s) : ""; !wrong.empty()) {
-      fail(found_.exact, wrong, r);
+      fail(result_.exact, wrong, r);
     } else if (s.loan != loan::none && !(sends && reduces<Op>)) {
-      fail(found_.exact, "lends or gives back what it does not send", r);
-    } else if ((sends || !receives) && ranks_.at[r].loans.lent(s.send.blocks, members_, blocks_)) {
-      fail(found_.exact, "reads what it has lent to a peer", r);
+      fail(result_.exact, "lends or gives back blocks that it does not send, or in an operation that does not reduce",
+           r);
+    } else if ((sends || !receives) && ranks_.at[r].loans.is_lent(s.send.blocks, members_, blocks_)) {
+      fail(result_.exact, "reads blocks that it has lent to a peer", r);
     }
-    return good_;
+    return is_good_;
   }
 
-  constexpr void book(std::string_view complaint, rank_type r) {
-    if (!complaint.empty()) {
-      fail(found_.exact, complaint, r);
+  constexpr void note(std::string_view error, rank_type r) {
+    if (!error.empty()) {
+      fail(result_.exact, error, r);
     }
   }
 
   constexpr contents& read(rank_type r, tutti::memory memory, std::uint32_t b) {
     contents& c = cell(r, memory, b);
-    if (c.what != holds(memory)) {
-      fail(found_.exact,
+    if (c.type != holds(memory)) {
+      fail(result_.exact,
            memory == memory::input  ? "reads input that it does not have (any more)"
            : memory == memory::work ? "reads work that it does not have"
                                     : "reads output that it does not have yet",
@@ -205,17 +208,17 @@ class symbolic_run {
     state& me = ranks_.at[r];
     const index id = message_count_++;
     message& m = messages_.at[id];
-    m.from = r;
-    m.sent = s.send;
+    m.sender = r;
+    m.source = s.send;
     m.loan = s.loan;
     if (s.loan != loan::none) {
-      book(me.loans.send(s, members_), r);
+      note(me.loans.send(s, members_), r);
     }
     m.data = table<contents>(s.send.blocks.count);
     std::uint32_t b = s.send.blocks.first;
     for (std::uint32_t k = 0; k < s.send.blocks.count; ++k) {
       contents& c = read(r, s.send.memory, b);
-      c.passed = true;
+      c.is_sent = true;
       m.data.at[k] = c;
       b = b + 1 == blocks_ ? 0 : b + 1;
     }
@@ -226,32 +229,32 @@ class symbolic_run {
         m.clock.at[other] = me.clock.at[other];
       }
       if (receives && s.send.blocks.overlaps(s.receive.blocks, blocks_)) {
-        found_.self_overlap = true;
+        result_.self_overlap = true;
       } else {
-        m.next_open = me.open;
-        me.open = id;
+        m.next_unread = me.unread;
+        me.unread = id;
       }
     }
     state& peer = ranks_.at[s.send.peer];
-    (peer.inbox == none ? peer.inbox : messages_.at[peer.newest].next) = id;
+    (peer.inbox == nil ? peer.inbox : messages_.at[peer.newest].next) = id;
     peer.newest = id;
-    if (peer.waits && peer.now.receive.peer == r) {
+    if (peer.waits && peer.current.receive.peer == r) {
       peer.waits = false;
       awake_.at[awake_count_++] = s.send.peer;
     }
   }
 
-  /// Takes the oldest message from `peer` out of the inbox.
+  /// Removes the oldest message from `peer` from the inbox, and returns it or nil.
   constexpr index take(state& me, rank_type peer) {
-    index before = none;
+    index previous = nil;
     index id = me.inbox;
-    while (id != none && messages_.at[id].from != peer) {
-      before = id;
+    while (id != nil && messages_.at[id].sender != peer) {
+      previous = id;
       id = messages_.at[id].next;
     }
-    if (id != none) {
-      (before == none ? me.inbox : messages_.at[before].next) = messages_.at[id].next;
-      me.newest = me.newest == id ? before : me.newest;
+    if (id != nil) {
+      (previous == nil ? me.inbox : messages_.at[previous].next) = messages_.at[id].next;
+      me.newest = me.newest == id ? previous : me.newest;
     }
     return id;
   }
@@ -259,21 +262,21 @@ class symbolic_run {
   constexpr bool receive(rank_type r, step const& s) {
     state& me = ranks_.at[r];
     const index id = take(me, s.receive.peer);
-    if (id == none) {
+    if (id == nil) {
       return false;
     }
     message& m = messages_.at[id];
-    // Block j of the input is block i of the output, only in alltoall.
-    bool const same = std::same_as<Op, op::alltoall> ? m.sent.blocks.count == 1 && s.receive.blocks.count == 1
-                                                     : m.sent.blocks == s.receive.blocks;
-    if (!same) {
-      fail(found_.matched, "receives other blocks than are sent", r);
-    } else if (m.sent.memory != s.arrives) {
-      fail(found_.matched, "is mistaken about the memory that it is sent from", r);
+    // In alltoall, block j of the sender's input is block i of the receiver's output; otherwise numbers agree.
+    bool const matches = std::same_as<Op, op::alltoall> ? m.source.blocks.count == 1 && s.receive.blocks.count == 1
+                                                        : m.source.blocks == s.receive.blocks;
+    if (!matches) {
+      fail(result_.matched, "receives other blocks than were sent", r);
+    } else if (m.source.memory != s.arrives) {
+      fail(result_.matched, "names another memory than the message is sent from", r);
     }
-    book(me.loans.receive(s, m.loan, members_), r);
-    if (me.loans.lent(s.receive.blocks, members_, blocks_)) {
-      fail(found_.exact, "writes what it has lent to a peer", r);
+    note(me.loans.receive(s, m.loan, members_), r);
+    if (me.loans.is_lent(s.receive.blocks, members_, blocks_)) {
+      fail(result_.exact, "writes blocks that it has lent to a peer", r);
     }
     if (in_place_) {
       for (rank_type other = 0; other < members_; ++other) {
@@ -286,7 +289,7 @@ class symbolic_run {
       m.clock = {};
     }
     std::uint32_t b = s.receive.blocks.first;
-    for (std::uint32_t k = 0; good_ && k < s.receive.blocks.count; ++k) {
+    for (std::uint32_t k = 0; is_good_ && k < s.receive.blocks.count; ++k) {
       if (s.how == action::copy) {
         store(r, s.receive.memory, b, s.arrives, m.data.at[k]);
       } else {
@@ -298,92 +301,92 @@ class symbolic_run {
     return true;
   }
 
-  /// Whether a write to these blocks could overtake a read; forgets the reads that are known to be over.
-  constexpr void check_overtaking(state& me, block_range written) {
-    index* link = &me.open;
-    while (*link != none) {
+  /// Notes if a write to these blocks could overtake a read. Forgets the messages that are known to have been read.
+  constexpr void check_overtaking(state& me, block_range blocks) {
+    index* link = &me.unread;
+    while (*link != nil) {
       message& m = messages_.at[*link];
-      if (me.clock.at[m.sent.peer] >= m.read) {
-        *link = m.next_open;
+      if (me.clock.at[m.source.peer] >= m.read) {
+        *link = m.next_unread;
         continue;
       }
-      found_.war_free = found_.war_free && !m.sent.blocks.overlaps(written, blocks_);
-      link = &m.next_open;
+      result_.war_free = result_.war_free && !m.source.blocks.overlaps(blocks, blocks_);
+      link = &m.next_unread;
     }
   }
 
   constexpr void fold(rank_type r, step const& s, std::uint32_t b, contents const& arriving) {
     if constexpr (!reduces<Op>) {
-      fail(found_.exact, "combines what is not to be combined", r);
+      fail(result_.exact, "combines what is not to be combined", r);
       return;
     }
-    contents const& own = read(r, s.local, b);
-    found_.raw = found_.raw && s.arrives == memory::input;
-    contents const& there = cell(r, s.receive.memory, b);
-    if (s.local == memory::input && there.what == kind::accumulator && !there.passed) {
-      fail(found_.exact, "overwrites an accumulator that has not been sent", r);
+    contents const& local = read(r, s.local, b);
+    result_.raw = result_.raw && s.arrives == memory::input;
+    contents const& target = cell(r, s.receive.memory, b);
+    if (s.local == memory::input && target.type == kind::accumulator && !target.is_sent) {
+      fail(result_.exact, "overwrites an accumulator that has not been sent", r);
     }
     store(r, s.receive.memory, b, memory::work,
-          s.how == action::fold_left ? combined(arriving, own) : combined(own, arriving));
+          s.how == action::fold_left ? combine(arriving, local) : combine(local, arriving));
   }
 
   constexpr void move_locally(rank_type r, step const& s) {
     if (s.send.blocks != s.receive.blocks) {
-      fail(found_.matched, "moves blocks to other blocks", r);
+      fail(result_.matched, "moves blocks to other blocks", r);
       return;
     }
     if (in_place_ && reduces<Op>) {
       check_overtaking(ranks_.at[r], s.receive.blocks);
     }
     bool const lifts = reduces<Op> && s.send.memory == memory::input && s.receive.memory == memory::output;
-    for (std::uint32_t k = 0; good_ && k < s.send.blocks.count; ++k) {
+    for (std::uint32_t k = 0; is_good_ && k < s.send.blocks.count; ++k) {
       const std::uint32_t b = (s.send.blocks.first + k) % blocks_;
       store(r, s.receive.memory, b, lifts ? memory::work : s.send.memory, read(r, s.send.memory, b));
     }
   }
 
-  /// Puts contents that come from memory `from` into `to`. Accumulators become results in `output`.
-  constexpr void store(rank_type r, memory to, std::uint32_t b, memory from, contents const& c) {
-    if (to == memory::output && (r >= n_ || !wanted(op_, r, b))) {
-      fail(found_.exact, "writes a block of output that it has no room for", r);
+  /// Stores contents that come from memory `source` in memory `target`. Accumulators become results in `output`.
+  constexpr void store(rank_type r, memory target, std::uint32_t b, memory source, contents const& c) {
+    if (target == memory::output && (r >= n_ || !ends_with(op_, r, b))) {
+      fail(result_.exact, "writes a block of output that it has no room for", r);
     }
     if constexpr (reduces<Op>) {
-      bool const finishes = to == memory::output && from == memory::work;
+      bool const finishes = target == memory::output && source == memory::work;
       if (finishes && c.count != n_) {
-        fail(found_.exact, "finishes before all contributions are in", r);
+        fail(result_.exact, "finishes before all contributions are in", r);
       }
     }
-    contents& there = cell(r, to, b);
-    there = c;
-    there.what = holds(to);
-    there.passed = false;
+    contents& block = cell(r, target, b);
+    block = c;
+    block.type = holds(target);
+    block.is_sent = false;
   }
 
   constexpr void check_results(std::uint32_t b) {
-    contents want{};
+    contents correct{};
     for (rank_type r = 0; r < n_; ++r) {
-      if (!wanted(op_, r, b)) {
+      if (!ends_with(op_, r, b)) {
         continue;
       }
-      if (want.count == 0 || !reduces<Op>) {
-        want = expected(op_, n_, r, b);
+      if (correct.count == 0 || !reduces<Op>) {
+        correct = correct_result(op_, n_, r, b);
       }
-      contents const& have = cell(r, memory::output, b);
-      if (have.what != want.what || have.count != want.count || have.print != want.print) {
-        fail(found_.exact, "ends without its result", r);
+      contents const& actual = cell(r, memory::output, b);
+      if (actual.type != correct.type || actual.count != correct.count || actual.print != correct.print) {
+        fail(result_.exact, "ends without its result", r);
       }
-      found_.ordered = found_.ordered && have.ordered;
+      result_.ordered = result_.ordered && actual.is_ordered;
     }
   }
 
   Topology const& topology_;
   Op op_;
   rank_type n_;
-  rank_type members_;  ///< the helpers, too
+  rank_type members_;  ///< ranks and helpers
   std::uint32_t blocks_;
   bool in_place_;
-  bool good_ = true;
-  verdict& found_;
+  bool is_good_ = true;
+  verdict& result_;
   table<contents> cells_;
   table<state> ranks_;
   table<rank_type> awake_;
