@@ -524,6 +524,17 @@ void streams_in_order_of_event() {
   WORKS(cudaStreamSynchronize(other));
   EXPECT(to_host(x, 1)[0] == 11);
 }
+void numbers_of_streams_are_not_reused() {
+  unsigned long long before = 0;
+  for (int i = 0; i != 3; ++i) {
+    cudaStream_t const s = new_stream();
+    unsigned long long number = 0;
+    WORKS(cudaStreamGetId(s, &number));
+    EXPECT(number != before);
+    WORKS(cudaStreamDestroy(s));
+    before = number;
+  }
+}
 void default_stream_waits_for_blocking_ones() {
   load(twice_and);
   int* const x = on_device_with(1);
@@ -652,6 +663,7 @@ constexpr small_program programs[] = {
     {"vectors", vectors, ""},
     {"kernels_wait_for_each_other", kernels_wait_for_each_other, ""},
     {"streams_in_order_of_event", streams_in_order_of_event, ""},
+    {"numbers_of_streams_are_not_reused", numbers_of_streams_are_not_reused, ""},
     {"default_stream_waits_for_blocking_ones", default_stream_waits_for_blocking_ones, ""},
     {"copies_of_the_host", copies_of_the_host, ""},
     {"copies_between_devices", copies_between_devices, "", "EMULATED_GPUS=2"},

@@ -112,6 +112,9 @@ cudaError_t cudaStreamDestroy(cudaStream_t s) {
 cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned* flags) {
   return ask(stream, [=](CUstream_st const& s) { *flags = s.flags; });
 }
+cudaError_t cudaStreamGetId(cudaStream_t stream, unsigned long long* id) {
+  return ask(stream, [=](CUstream_st const& s) { *id = s.number; });
+}
 cudaError_t cudaStreamGetDevice(cudaStream_t stream, int* device) {
   return ask(stream, [=](CUstream_st const& s) { *device = s.device.number; });
 }

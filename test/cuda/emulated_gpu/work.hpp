@@ -62,6 +62,7 @@ struct device_state {
   std::vector<bool> reaches;                          ///< other devices
   std::array<std::vector<hardware_queue>, 2> queues;  ///< of either priority
   std::array<unsigned, 2> streams{};
+  unsigned long long streams_made = 0;
   std::set<completion_ptr> under_way;
   std::vector<cudaStream_t> blocking;  ///< streams that wait for the default one
   cudaStream_t default_stream = nullptr;
@@ -144,6 +145,7 @@ struct CUstream_st {
       : device(of),
         flags(with_flags),
         priority(with_priority),
+        number(++of.streams_made),
         queue(of.queues[with_priority][of.streams[with_priority]++ % of.queues[with_priority].size()]) {
     std::thread([this] { run(); }).detach();
   }
@@ -156,6 +158,7 @@ struct CUstream_st {
   emulated_gpu::device_state& device;
   unsigned const flags;
   unsigned const priority;
+  unsigned long long const number;  ///< of no other stream of the device, also later
   emulated_gpu::completion_ptr last;
   std::shared_ptr<emulated_gpu::capture_state> capture;
   std::set<std::size_t> after;  ///< nodes of the capture

@@ -31,9 +31,15 @@ __global__ void __launch_bounds__(block_threads, 1)
   device::run_group(threads, kernel, blockIdx.x);
 }
 
-/// The last launch, for those that follow it in other streams.
+/// The last launch, and the order of the next one behind it, also in another stream.
 class launch_order {
  public:
+  /// A launch's place: a capture, or 0, and a stream's number, which no later stream has; 0 in a capture.
+  struct place {
+    unsigned long long capture = 0;
+    unsigned long long stream = 0;
+  };
+
   launch_order() {
     examine(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming),
             [] { return std::string("making an event of CUDA"); });
@@ -42,16 +48,19 @@ class launch_order {
   launch_order& operator=(launch_order const&) = delete;
   ~launch_order() { static_cast<void>(cudaEventDestroy(event_)); }
 
-  /// @param capture which one the stream is in, if it is in one
-  void before(cudaStream_t in, unsigned long long capture) {
-    if (any_ && capture == capture_) {  // in the same stream, too: a handle may stand for another one by now
+  /// A stream keeps the order of its launches by itself. An event that it waits for is not only needless there: a
+  /// hardware queue stands still until the event has come, and kernels of other streams that it serves stand behind it.
+  /// Kernels of several ranks on a device then wait for each other without end.
+  void before(cudaStream_t in, place const& next) {
+    bool const is_ordered = next.stream != 0 && next.stream == last_.stream;
+    if (any_ && next.capture == last_.capture && !is_ordered) {
       examine(cudaStreamWaitEvent(in, event_, 0), [] { return std::string("putting an event into a stream of CUDA"); });
     }
   }
-  void after(cudaStream_t in, unsigned long long capture) {
+  void after(cudaStream_t in, place const& launched) {
     examine(cudaEventRecord(event_, in), [] { return std::string("recording an event in a stream of CUDA"); });
     any_ = true;
-    capture_ = capture;
+    last_ = launched;
   }
   /// Whether it has run, or never will.
   [[nodiscard]] bool is_over() const noexcept {
@@ -65,7 +74,7 @@ class launch_order {
 
  private:
   cudaEvent_t event_ = nullptr;
-  unsigned long long capture_ = 0;
+  place last_;
   bool any_ = false;
 };
 
@@ -184,18 +193,21 @@ class driver {
   void launch(stream_type const& in, std::uint32_t groups, Kernel const& kernel, std::uint64_t limit) {
     current_device const here(number_);
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-    unsigned long long capture = 0;
-    examine(cudaStreamGetCaptureInfo(in.native(), &status, &capture),
+    launch_order::place place;
+    examine(cudaStreamGetCaptureInfo(in.native(), &status, &place.capture),
             [] { return std::string("asking whether a stream of CUDA is captured"); });
     bool const captured = status == cudaStreamCaptureStatusActive;
     if (!captured) {  // CUDA does not say then; the stream in which the graph will run is another one anyway
+      place.capture = 0;
       expect_own_queue(in.native());
+      examine(cudaStreamGetId(in.native(), &place.stream),
+              [] { return std::string("asking for the number of a stream of CUDA"); });
     }
     launch_order& order = captured ? in_graphs_ : in_streams_;
-    order.before(in.native(), captured ? capture : 0);
+    order.before(in.native(), place);
     run_groups<<<groups, block_threads, 0, in.native()>>>(kernel, limit);
     examine(cudaGetLastError(), [] { return std::string("launching a kernel of tutti"); });
-    order.after(in.native(), captured ? capture : 0);
+    order.after(in.native(), place);
   }
   [[nodiscard]] bool is_done(stream_type const& s) const {
     relaxed_capture const meanwhile;
