@@ -59,10 +59,11 @@ template <class T, functor_property... Properties, class F>
 ///
 ///     auto longest = tutti::reduce_with<item>(pick_longer, tutti::associative, tutti::named<"longest">);
 ///
-/// The maximum of absolute values, for example:
+/// The maximum of absolute values, for example. `std::fmax` leaves NaN out, whichever operand it is; `std::max` would not
+/// be commutative then.
 ///
 ///     auto max_abs = tutti::reduce_with<float>(
-///         [](float a, float b) { return std::max(std::abs(a), std::abs(b)); },
+///         [](float a, float b) { return std::fmax(std::abs(a), std::abs(b)); },
 ///         tutti::commutative, tutti::associative, tutti::named<"max_abs">);
 ///
 /// A world of one rank combines nothing, so its result is its contribution: take absolute values before the call if
