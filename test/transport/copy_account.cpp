@@ -13,7 +13,7 @@ namespace {
 
 using tutti::duration;
 using tutti::detail::copy_account;
-using way = copy_account::way;
+using path = copy_account::path;
 
 /// What a ring is copied to in: as transports do it.
 struct shape {
@@ -57,28 +57,28 @@ class sender {
  public:
   explicit sender(shape s = usual) : shape_(s), account_(s.ring) {}
 
-  way copy(machine const& m) {
-    auto const [by, timed] = account_.next();
-    duration const time = (by == way::past_caches ? m.past_caches : m.through_caches)(copies_++);
+  path copy(machine const& m) {
+    auto const [choice, is_timed] = account_.next();
+    duration const time = (choice == path::past_caches ? m.past_caches : m.through_caches)(copies_++);
     took_ += time;
-    if (timed) {
-      account_.took(by, shape_.bytes, time * static_cast<std::int64_t>(shape_.bytes) / 65536);
+    if (is_timed) {
+      account_.record_time(choice, shape_.bytes, time * static_cast<std::int64_t>(shape_.bytes) / 65536);
     }
-    return by;
+    return choice;
   }
   /// How many of this many copies go past the caches.
   unsigned past_caches(machine const& m, unsigned copies) {
     unsigned past = 0;
     for (unsigned k = 0; k < copies; ++k) {
-      past += copy(m) == way::past_caches ? 1U : 0U;
+      past += copy(m) == path::past_caches ? 1U : 0U;
     }
     return past;
   }
   /// How many copies it takes until seven in a row, all those between two that are timed, go so.
-  unsigned until(way by, machine const& m) {
+  unsigned until(path choice, machine const& m) {
     unsigned k = 0;
     for (unsigned so = 0; so < 7 && k < 100'000; ++k) {
-      so = copy(m) == by ? so + 1 : 0;
+      so = copy(m) == choice ? so + 1 : 0;
     }
     return k;
   }
@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(stays_in_the_caches_while_they_are_shared) {
 BOOST_AUTO_TEST_CASE(goes_past_caches_that_are_not_shared) {
   for (shape const& s : shapes) {
     sender a(s);
-    BOOST_TEST(a.until(way::past_caches, a_cache_each) <= std::max(soon, 6 * s.lap()));
+    BOOST_TEST(a.until(path::past_caches, a_cache_each) <= std::max(soon, 6 * s.lap()));
     BOOST_TEST(a.past_caches(a_cache_each, many) >= many - seldom);
   }
 }
@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(some_dear_copies_are_too_many) {
   for (shape const& s : shapes) {
     sender a(s);
     machine const mixed{[](unsigned k) { return duration(one_in(2, k) ? 25'000 : 1600); }, apart.past_caches};
-    BOOST_TEST(a.until(way::past_caches, mixed) <= std::max(15 * s.lap(), soon));
+    BOOST_TEST(a.until(path::past_caches, mixed) <= std::max(15 * s.lap(), soon));
   }
 }
 
@@ -154,8 +154,8 @@ BOOST_AUTO_TEST_CASE(one_lap_is_no_evidence) {
     BOOST_TEST(fresh.past_caches(one_cache, many) <= seldom);
 
     sender back(s);
-    static_cast<void>(back.until(way::past_caches, a_cache_each));
-    static_cast<void>(back.until(way::through_caches, one_cache));
+    static_cast<void>(back.until(path::past_caches, a_cache_each));
+    static_cast<void>(back.until(path::through_caches, one_cache));
     BOOST_TEST(back.past_caches(washed, s.lap()) <= s.lap() / 16 + 2);
 
     sender a(s);
@@ -178,7 +178,7 @@ BOOST_AUTO_TEST_CASE(noise_is_no_evidence) {
     BOOST_TEST(sender(s).past_caches({disturbed, one_cache.past_caches}, many) <= seldom);
 
     sender past(s);
-    static_cast<void>(past.until(way::past_caches, a_cache_each));
+    static_cast<void>(past.until(path::past_caches, a_cache_each));
     BOOST_TEST(past.past_caches({apart.through_caches, often_disturbed}, many) >= many - seldom);
     BOOST_TEST(past.past_caches({mostly_dear, one_cache.past_caches}, many) >= many / 10 * 9);
   }
@@ -188,18 +188,18 @@ BOOST_AUTO_TEST_CASE(noise_is_no_evidence) {
 BOOST_AUTO_TEST_CASE(returns_soon) {
   for (shape const& s : shapes) {
     sender a(s);
-    static_cast<void>(a.until(way::past_caches, a_cache_each));
-    BOOST_TEST(a.until(way::through_caches, one_cache) <= 80U);
+    static_cast<void>(a.until(path::past_caches, a_cache_each));
+    BOOST_TEST(a.until(path::through_caches, one_cache) <= 80U);
     static_cast<void>(a.past_caches(apart, many));
-    BOOST_TEST(a.until(way::through_caches, near) <= 2 * copy_account::tried_each);
+    BOOST_TEST(a.until(path::through_caches, near) <= 2 * copy_account::trial_interval);
   }
 }
 
 BOOST_AUTO_TEST_CASE(doubts_pass) {
   sender a;
-  static_cast<void>(a.until(way::past_caches, apart));
+  static_cast<void>(a.until(path::past_caches, apart));
   for (int trial = 0; trial < 40; ++trial) {
-    while (a.copy(trial % 4 == 3 ? apart : near) == way::past_caches) {
+    while (a.copy(trial % 4 == 3 ? apart : near) == path::past_caches) {
     }
   }
   BOOST_TEST(a.past_caches(apart, many) >= many - seldom);
@@ -214,7 +214,7 @@ BOOST_AUTO_TEST_CASE(flips_cost_little) {
     for (unsigned flip = 0; flip < flips; ++flip) {
       static_cast<void>(a.past_caches(flip % 2 == 0 ? near : apart, stay));
     }
-    std::int64_t const laps_wrong = std::max(2 * s.lap(), 5 * copy_account::timed_each);
+    std::int64_t const laps_wrong = std::max(2 * s.lap(), 5 * copy_account::timing_interval);
     std::int64_t const best = stay * (1600 + 2000) * flips / 2;
     std::int64_t const found_out = laps_wrong * (25'000 - 2000) * flips / 2;
     // Trials, and a way back that takes up to two of them.
@@ -228,7 +228,7 @@ BOOST_AUTO_TEST_CASE(few_copies_are_timed) {
   copy_account account(usual.ring);
   unsigned timed = 0;
   for (unsigned k = 0; k < many; ++k) {
-    timed += account.next().timed ? 1U : 0U;
+    timed += account.next().is_timed ? 1U : 0U;
   }
   BOOST_TEST(timed <= many / 8);
 }

@@ -62,7 +62,7 @@ struct bells {
   }
 
   [[nodiscard]] bool is_rung(rank_type r) const {
-    pollfd one{all[r].own(), POLLIN, 0};
+    pollfd one{all[r].own_descriptor(), POLLIN, 0};
     return ::poll(&one, 1, 0) == 1;
   }
 
@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(strangers_do_not_get_at_a_bell) {
   BOOST_TEST(!two.is_rung(1));
   two.all[0].ring(1);
   BOOST_TEST(two.is_rung(1));
-  two.all[1].silence();
+  two.all[1].clear();
   BOOST_TEST(!two.is_rung(1));
 }
 

@@ -51,10 +51,10 @@ static_assert(sizeof(call_record) == cache_line);
 
 BOOST_AUTO_TEST_CASE(a_board_keeps_the_last_calls) {
   call_board board;
-  for (std::uint32_t number = 1; number <= call_board::kept + 1; ++number) {
-    board.records[number % call_board::kept].write(some_call(number * 10), number);
+  for (std::uint32_t number = 1; number <= call_board::record_count + 1; ++number) {
+    board.records[number % call_board::record_count].write(some_call(number * 10), number);
   }
-  for (std::uint32_t number = 2; number <= call_board::kept + 1; ++number) {
+  for (std::uint32_t number = 2; number <= call_board::record_count + 1; ++number) {
     std::string const text = board.describe(check_of(some_call(number * 10), number));
     BOOST_TEST(text == "broadcast(int32 x " + std::to_string(number * 10) + ", root 3, binary_tree) in flow " +
                            std::to_string(number));
@@ -109,12 +109,12 @@ BOOST_AUTO_TEST_CASE(a_sender_that_is_ahead_is_still_named) {
 /// A mailbox has eight slots, and messages that take two of them come whole wherever they begin: at the end of the
 /// ring, too. One that has a single slot left is refused, and a shorter one is not.
 BOOST_AUTO_TEST_CASE(messages_in_two_slots_come_whole) {
-  static_assert(mailbox::slot_count == 8 && mailbox::slot::room == 48 && mailbox::longest_inside == 96);
+  static_assert(mailbox::slot_count == 8 && mailbox::slot::capacity == 48 && mailbox::max_inline == 96);
   check_all(thread_ranks::run(2, [](auto& meet) -> verdict {
     loopback t(meet);
     constexpr flow s{0, 0};
     t.begin(s, some_call(1));
-    std::byte all[mailbox::longest_inside];
+    std::byte all[mailbox::max_inline];
     for (std::size_t i = 0; i < sizeof all; ++i) {
       all[i] = static_cast<std::byte>(i + 1);
     }
@@ -319,7 +319,7 @@ BOOST_AUTO_TEST_CASE(a_rank_that_cannot_announce_its_sleep_stays_awake) {
     if (is_awake()) {
       return "nobody has rung";
     }
-    bool const needs_others = core_set::of_thread().usable() >= 2 && sleep_barrier::offered(true);
+    bool const needs_others = core_set::of_thread().usable() >= 2 && sleep_barrier::is_offered(true);
     sock_filter deny[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
                           BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 1),
                           BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),

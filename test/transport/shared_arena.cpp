@@ -22,7 +22,7 @@ auto make(std::size_t bytes) {
   tutti::detail::window_table table(arena->file.base(), 2);
   static_assert(tutti::detail::window_table::bytes(2) <= 8192);
   table.construct(8192);
-  arena->place(table, 0, bytes);
+  arena->set_table(table, 0, bytes);
   return arena;
 }
 
@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(buffers_never_overlap) {
           auto* const p = static_cast<unsigned char*>(arena->take(n));
           BOOST_REQUIRE(reinterpret_cast<std::uintptr_t>(p) % 64 == 0);
           BOOST_REQUIRE(arena->locate(p) != 0U);
-          BOOST_REQUIRE(reinterpret_cast<unsigned char*>(arena->at(0, arena->locate(p))) == p);
+          BOOST_REQUIRE(reinterpret_cast<unsigned char*>(arena->address_of(0, arena->locate(p))) == p);
           auto const next = live.lower_bound(p);
           BOOST_REQUIRE((next == live.end() || p + n <= next->first));
           BOOST_REQUIRE((next == live.begin() || std::prev(next)->first + std::prev(next)->second <= p));
@@ -152,10 +152,10 @@ BOOST_AUTO_TEST_CASE(a_forked_child_gives_nothing_away) {
 BOOST_AUTO_TEST_CASE(loans_come_back) {
   auto const arena = make(1 << 20);
   std::byte* const first = arena->allot(3 << 20, 2);
-  arena->end(first, 1);
+  arena->end_use(first, 1);
   std::byte* const second = arena->allot(3 << 20, 1);
   BOOST_TEST(second != first);
-  arena->end(first, 1);
+  arena->end_use(first, 1);
   std::byte* const third = arena->allot(3 << 20, 1);
   BOOST_TEST(third == first);
   void* const buffer = arena->take(1 << 20);

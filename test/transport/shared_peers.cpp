@@ -65,7 +65,7 @@ int read_one_and_then_another() {
   std::vector<std::string> const memory{said.substr(0, said.find(' '))};
   std::vector<std::string_view> const process{std::string_view(said).substr(said.find(' ') + 1)};
   peers->processes.open(process);
-  if (!peers->reads(memory)) {
+  if (!peers->can_read(memory)) {
     return cannot;  // processes may not read each other here
   }
   std::byte read[sizeof secret];

@@ -197,7 +197,7 @@ class verbs {
       auto arena = detail::basic_shared_arena<detail::verbs::private_file>::create();
       detail::window_table table(arena->file.base(), 1);
       table.construct(0);
-      arena->place(table, 0, SIZE_MAX);
+      arena->set_table(table, 0, SIZE_MAX);
       return arena;
     }
   }

@@ -14,8 +14,8 @@
 namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
 /// What both ends of a message must agree on, in one word: the call and the number of the flow.
-[[nodiscard]] constexpr std::uint32_t check_of(call const& what, std::uint32_t number) noexcept {
-  return what.fingerprint() ^ (number * 0x9e3779b1U);
+[[nodiscard]] constexpr std::uint32_t check_of(call const& value, std::uint32_t number) noexcept {
+  return value.fingerprint() ^ (number * 0x9e3779b1U);
 }
 
 /// A call that a rank has opened a flow with, where other ranks can read it while it is being
@@ -28,42 +28,42 @@ struct alignas(cache_line) call_record {
   std::atomic<std::uint64_t> key{0};  ///< the check, and the number of the flow
 
   /// `beside` stands for what is written elsewhere with it, and is to be read with it.
-  void write(call const& what, std::uint32_t flow_number, std::uint32_t beside = 0) noexcept {
+  void write(call const& value, std::uint32_t flow_number, std::uint32_t extra = 0) noexcept {
     std::uint64_t copy[words] = {};
-    std::memcpy(copy, &what, sizeof what);
+    std::memcpy(copy, &value, sizeof value);
     for (std::size_t i = 0; i < words; ++i) {
       text[i].store(copy[i], std::memory_order_relaxed);
     }
-    std::uint32_t const check = check_of(what, flow_number) ^ beside;
+    std::uint32_t const check = check_of(value, flow_number) ^ extra;
     key.store(std::uint64_t{check} << 32 | flow_number, std::memory_order_relaxed);
   }
 
   /// The call, the number of its flow and their check. False if it is being overwritten.
-  bool read(call& what, std::uint32_t& flow_number, std::uint32_t& check, std::uint32_t beside = 0) const noexcept {
+  bool read(call& value, std::uint32_t& flow_number, std::uint32_t& check, std::uint32_t extra = 0) const noexcept {
     std::uint64_t copy[words];
     for (std::size_t i = 0; i < words; ++i) {
       copy[i] = text[i].load(std::memory_order_relaxed);
     }
-    std::memcpy(static_cast<void*>(&what), copy, sizeof what);
+    std::memcpy(static_cast<void*>(&value), copy, sizeof value);
     std::uint64_t const word = key.load(std::memory_order_relaxed);
     flow_number = static_cast<std::uint32_t>(word);
     check = static_cast<std::uint32_t>(word >> 32);
-    return (check_of(what, flow_number) ^ beside) == check;
+    return (check_of(value, flow_number) ^ extra) == check;
   }
 };
 
 /// The last calls of one rank on one lane. A sender can be ahead of its receiver by several flows,
 /// so one record would often be gone when it is wanted.
 struct call_board {
-  static constexpr std::uint32_t kept = 4;
-  call_record records[kept];
+  static constexpr std::uint32_t record_count = 4;
+  call_record records[record_count];
 
   /// "allreduce(sum float32 x 1000, ring) in flow 7", as far as it is still known.
   [[nodiscard]] std::string describe(std::uint32_t check) const;
 
   /// Whether flow `number` has been opened with a call that has another check than `mine`: which is
   /// then `theirs`.
-  [[nodiscard]] bool differs(std::uint32_t number, std::uint32_t mine, std::uint32_t& theirs) const;
+  [[nodiscard]] bool differs(std::uint32_t number, std::uint32_t own_check, std::uint32_t& peer_check) const;
 };
 
 }  // namespace tutti::detail::shared_memory

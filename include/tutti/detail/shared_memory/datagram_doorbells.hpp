@@ -39,8 +39,8 @@ class datagram_doorbells {
     if (bell_) {
       admit_only(password_);  // before anybody can find it
     }
-    sockaddr_un const here = address_of(name);
-    if (!bell_ || ::bind(bell_.get(), reinterpret_cast<sockaddr const*>(&here), length(name)) != 0) {
+    sockaddr_un const own_address = address_of(name);
+    if (!bell_ || ::bind(bell_.get(), reinterpret_cast<sockaddr const*>(&own_address), length(name)) != 0) {
       throw error(failure::join, "cannot open a local socket to be woken by: " + advise_on_errno(errno));
     }
     return std::string(name) + '/' + text;
@@ -58,8 +58,8 @@ class datagram_doorbells {
       std::string_view const address = addresses[r];
       std::string_view const name = address.substr(0, address.rfind('/'));
       peers_[r] = {address_of(name), length(name), {}};
-      address.substr(name.size()).substr(1).copy(peers_[r].password.data(), peers_[r].password.size());
-      if (call(static_cast<rank_type>(r)) != 0) {
+      address.substr(name.size()).substr(1).copy(peers_[r].secret.data(), peers_[r].secret.size());
+      if (probe(static_cast<rank_type>(r)) != 0) {
         throw error(failure::join, "rank " + std::to_string(r) + " cannot be reached over a local socket (" +
                                        describe_errno(errno) +
                                        "); start the ranks in one network namespace, or use tcp")
@@ -68,16 +68,16 @@ class datagram_doorbells {
     }
   }
 
-  [[nodiscard]] int own() const noexcept { return bell_.get(); }
+  [[nodiscard]] int own_descriptor() const noexcept { return bell_.get(); }
 
   void ring(rank_type r) const noexcept {
     // Fails when the peer is gone, or has enough rings waiting that one more makes no difference.
-    word const& password = peers_[r].password;
-    ::sendto(bell_.get(), password.data(), password.size(), MSG_DONTWAIT | MSG_NOSIGNAL,
+    password const& secret = peers_[r].secret;
+    ::sendto(bell_.get(), secret.data(), secret.size(), MSG_DONTWAIT | MSG_NOSIGNAL,
              reinterpret_cast<sockaddr const*>(&peers_[r].name), peers_[r].length);
   }
   /// Whether the process of another rank still has its bell. Cost: a system call.
-  [[nodiscard]] bool reaches(rank_type r) const noexcept { return call(r) == 0 || errno != ECONNREFUSED; }
+  [[nodiscard]] bool reaches(rank_type r) const noexcept { return probe(r) == 0 || errno != ECONNREFUSED; }
 
   /// Gives rank r a file: it has a descriptor of its own as soon as it takes it. False, and errno says why, if not.
   ///
@@ -85,7 +85,7 @@ class datagram_doorbells {
   /// waits for room, until the deadline, while others take theirs.
   [[nodiscard]] bool hand(rank_type r, int file, time_point deadline) const noexcept {
     datagram p;
-    p.text = peers_[r].password;
+    p.text = peers_[r].secret;
     p.message.msg_name = &peers_[r].name;
     p.message.msg_namelen = peers_[r].length;
     cmsghdr* const head = CMSG_FIRSTHDR(&p.message);
@@ -99,8 +99,8 @@ class datagram_doorbells {
       if (errno != EINTR && (!full || steady_now() >= deadline)) {
         return false;
       }
-      pollfd room{bell_.get(), POLLOUT, 0};
-      ::poll(&room, 1, look_ms);
+      pollfd entry{bell_.get(), POLLOUT, 0};
+      ::poll(&entry, 1, poll_ms);
       ::sched_yield();  // poll knows nothing of the other limits
     }
     return true;
@@ -112,23 +112,23 @@ class datagram_doorbells {
   /// ECANCELED if that rank has refused, EMFILE or EACCES if the file cannot be taken, ECONNRESET if the rank is gone,
   /// and ETIMEDOUT at the deadline. Other files and messages without the password are let go.
   template <class Expected>
-  [[nodiscard]] TUTTI_COLD descriptor take(rank_type from, Expected&& expected, time_point deadline) const {
+  [[nodiscard]] TUTTI_COLD descriptor take(rank_type sender, Expected&& expected, time_point deadline) const {
     for (;;) {
       datagram p;
       p.message.msg_controllen = CMSG_LEN(sizeof(int));  // or the padding would have room for a second file
-      ssize_t got = -1;
+      ssize_t size = -1;
       descriptor file([&] {
-        got = ::recvmsg(bell_.get(), &p.message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-        return got < 0 ? -1 : p.received_file();
+        size = ::recvmsg(bell_.get(), &p.message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+        return size < 0 ? -1 : p.received_file();
       });
-      if (got < 0) {
-        bool const reached = reaches(from);
-        if (!reached || steady_now() >= deadline) {
-          errno = reached ? ETIMEDOUT : ECONNRESET;
+      if (size < 0) {
+        bool const is_reachable = reaches(sender);
+        if (!is_reachable || steady_now() >= deadline) {
+          errno = is_reachable ? ETIMEDOUT : ECONNRESET;
           return {};
         }
-        pollfd one{bell_.get(), POLLIN, 0};
-        ::poll(&one, 1, look_ms);
+        pollfd entry{bell_.get(), POLLIN, 0};
+        ::poll(&entry, 1, poll_ms);
         continue;
       }
       if (p.received_file() >= 0) {
@@ -136,9 +136,9 @@ class datagram_doorbells {
           return file;
         }
       } else if (p.text == password_) {
-        bool const lost = (p.message.msg_flags & MSG_CTRUNC) != 0;
-        descriptor const another([&] { return lost ? ::fcntl(bell_.get(), F_DUPFD_CLOEXEC, 0) : -1; });
-        errno = !lost ? ECANCELED : another ? EACCES : EMFILE;
+        bool const is_truncated = (p.message.msg_flags & MSG_CTRUNC) != 0;
+        descriptor const duplicate([&] { return is_truncated ? ::fcntl(bell_.get(), F_DUPFD_CLOEXEC, 0) : -1; });
+        errno = !is_truncated ? ECANCELED : duplicate ? EACCES : EMFILE;
         return {};
       }
     }
@@ -146,34 +146,34 @@ class datagram_doorbells {
 
   /// What is left after that many rings only makes the next sleep return at once: a process that rings without end
   /// keeps no rank here.
-  void silence() const noexcept {
+  void clear() const noexcept {
     char ring = 0;
     for (int i = 0; i < 64 && ::recv(bell_.get(), &ring, 1, MSG_DONTWAIT) >= 0; ++i) {
     }
   }
 
  private:
-  using word = std::array<char, 16>;
-  static constexpr int look_ms = 10;  ///< how long to wait without a look at peers and deadline
+  using password = std::array<char, 16>;
+  static constexpr int poll_ms = 10;  ///< how long to wait without a look at peers and deadline
 
   struct peer {
     sockaddr_un name;
     socklen_t length;
-    word password;
+    password secret;
   };
 
   /// A password, and beside it one descriptor.
   struct datagram {
-    word text{};
+    password text{};
     iovec part{text.data(), text.size()};
-    alignas(cmsghdr) char room[CMSG_SPACE(sizeof(int))] = {};
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
     msghdr message{};
 
     datagram() noexcept {
       message.msg_iov = &part;
       message.msg_iovlen = 1;
-      message.msg_control = room;
-      message.msg_controllen = sizeof room;
+      message.msg_control = control;
+      message.msg_controllen = sizeof control;
     }
     datagram(datagram const&) = delete;
     datagram& operator=(datagram const&) = delete;
@@ -192,12 +192,12 @@ class datagram_doorbells {
 
   /// Has the kernel drop all messages to this rank's bell that do not begin with the password. (One that knows no
   /// filters leaves them in the queue, and others may fill it.)
-  void admit_only(word const& password) const noexcept {
-    constexpr std::size_t parts = sizeof(word) / sizeof(std::uint32_t);
+  void admit_only(password const& secret) const noexcept {
+    constexpr std::size_t parts = sizeof(password) / sizeof(std::uint32_t);
     std::array<sock_filter, 2 * parts + 2> code{};
     for (std::size_t i = 0; i != parts; ++i) {
       std::uint32_t part = 0;
-      std::memcpy(&part, password.data() + i * sizeof part, sizeof part);
+      std::memcpy(&part, secret.data() + i * sizeof part, sizeof part);
       auto const to_the_end = static_cast<std::uint8_t>(2 * (parts - 1 - i) + 1);
       code[2 * i] = BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<std::uint32_t>(i * sizeof part));
       code[2 * i + 1] = BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ntohl(part), 0, to_the_end);
@@ -208,7 +208,7 @@ class datagram_doorbells {
     ::setsockopt(bell_.get(), SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program);
   }
 
-  [[nodiscard]] int call(rank_type r) const noexcept {
+  [[nodiscard]] int probe(rank_type r) const noexcept {
     uncancelled const while_calling;
     return ::connect(probe_.get(), reinterpret_cast<sockaddr const*>(&peers_[r].name), peers_[r].length);
   }
@@ -228,7 +228,7 @@ class datagram_doorbells {
   }
 
   descriptor bell_;
-  word password_{};
+  password password_{};
   descriptor probe_;  ///< to call others with
   owned_array<peer> peers_;
 };

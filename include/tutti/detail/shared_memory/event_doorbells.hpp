@@ -23,16 +23,16 @@ class event_doorbells {
   }
 
   [[nodiscard]] bool complete() const noexcept { return complete_; }
-  [[nodiscard]] int of(rank_type r) const noexcept { return bells_[r].get(); }
+  [[nodiscard]] int descriptor_of(rank_type r) const noexcept { return bells_[r].get(); }
 
   void ring(rank_type r) const noexcept {
-    std::uint64_t const one = 1;
+    std::uint64_t const increment = 1;
     // It can fail only when the count is full, and then the descriptor is readable.
-    [[maybe_unused]] auto const put = ::write(of(r), &one, sizeof one);
+    [[maybe_unused]] auto const result = ::write(descriptor_of(r), &increment, sizeof increment);
   }
-  void silence(rank_type r) const noexcept {
+  void clear(rank_type r) const noexcept {
     std::uint64_t count = 0;
-    [[maybe_unused]] auto const got = ::read(of(r), &count, sizeof count);
+    [[maybe_unused]] auto const result = ::read(descriptor_of(r), &count, sizeof count);
   }
 
  private:

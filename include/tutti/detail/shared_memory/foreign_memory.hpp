@@ -19,13 +19,13 @@ class liveness {
   template <class F>
     requires(!std::same_as<F, liveness>)
   liveness(F const& f) noexcept
-      : of_(&f), ask_([](void const* of, rank_type r) { return (*static_cast<F const*>(of))(r); }) {}
+      : object_(&f), call_([](void const* object, rank_type r) { return (*static_cast<F const*>(object))(r); }) {}
 
-  [[nodiscard]] bool operator()(rank_type r) const { return ask_(of_, r); }
+  [[nodiscard]] bool operator()(rank_type r) const { return call_(object_, r); }
 
  private:
-  void const* of_;
-  bool (*ask_)(void const*, rank_type);
+  void const* object_;
+  bool (*call_)(void const*, rank_type);
 };
 
 /// Makes memory outlive the ranks that work in it: while a world is well, tickets say when a message has been read;
@@ -43,11 +43,11 @@ class foreign_memory {
   /// Asks to read, or to read and write, the memory of `owner`, once more than before. False after a fault: then it is
   /// not allowed.
   [[nodiscard]] bool start_touching(rank_type owner, bool writes) noexcept {
-    std::uint32_t const whose = touching_ == 0 || owner == (mark_ & owners) - 1 ? owner + 1 : owners;
-    std::uint32_t const mark = (touching_ == 0 ? 0U : mark_ & writing) | whose | (writes ? writing : 0U);
+    std::uint32_t const owner_code = touching_ == 0 || owner == (mark_ & owners) - 1 ? owner + 1 : owners;
+    std::uint32_t const mark = (touching_ == 0 ? 0U : mark_ & writing) | owner_code | (writes ? writing : 0U);
     if (touching_ == 0 || mark_ != mark) {
       mark_ = mark;
-      own().store(mark, std::memory_order_relaxed);
+      own_mark().store(mark, std::memory_order_relaxed);
       store_load_fence();
       if (segment_.fault().load(std::memory_order_acquire) != 0) {
         touch_no_more();
@@ -60,13 +60,13 @@ class foreign_memory {
   /// Ends what one `start_touching` began.
   void stop_touching() noexcept {
     if (touching_ != 0 && --touching_ == 0) {
-      own().store(0, std::memory_order_release);
+      own_mark().store(0, std::memory_order_release);
     }
   }
   /// Ends all of it.
   void touch_no_more() noexcept {
     touching_ = 0;
-    own().store(0, std::memory_order_release);
+    own_mark().store(0, std::memory_order_release);
   }
 
   /// Returns when no peer for which `lives(rank)` holds touches this rank's memory, nor will. That takes a moment, but
@@ -74,7 +74,7 @@ class foreign_memory {
   /// `readers_until`. One that writes is waited for until it goes on or dies: to return would be to hand back memory
   /// that it may yet write to.
   /// @pre there is a fault
-  TUTTI_DECL void quiesce(liveness const& lives, time_point readers_until) noexcept;
+  TUTTI_DECL void quiesce(liveness const& is_alive, time_point readers_until) noexcept;
 
  private:
   /// A mark: whose memory is touched, as its number plus one, or `owners` where it is that of several; and whether it
@@ -82,7 +82,7 @@ class foreign_memory {
   static constexpr std::uint32_t owners = UINT32_MAX >> 1;
   static constexpr std::uint32_t writing = owners + 1;
 
-  [[nodiscard]] std::atomic<std::uint32_t>& own() noexcept { return segment_.member(self_).touching; }
+  [[nodiscard]] std::atomic<std::uint32_t>& own_mark() noexcept { return segment_.member(self_).touching; }
 
   mail_segment segment_;
   std::uint32_t touching_ = 0;  ///< how many times

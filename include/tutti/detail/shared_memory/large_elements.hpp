@@ -18,50 +18,51 @@ class large_elements {
 
   /// The next element, or the next whole ones if they come in one piece. `next()` views what has come of the message,
   /// `done()` releases it. The last part of an element is released when the element is.
-  template <class Next, class Done>
-  [[nodiscard]] chunk view(rank_type from, std::uint32_t lane, std::size_t granule, Next&& next, Done&& done) {
-    assembly& a = of(from, lane);
-    while (a.complete != granule) {
-      chunk const part = next();
-      if (!part || (a.complete == 0 && part.bytes % granule == 0)) {
+  template <class ViewPart, class ReleasePart>
+  [[nodiscard]] chunk view(rank_type peer, std::uint32_t lane, std::size_t granule, ViewPart&& view_part,
+                           ReleasePart&& release_part) {
+    assembly& a = assembly_of(peer, lane);
+    while (a.received_bytes != granule) {
+      chunk const part = view_part();
+      if (!part || (a.received_bytes == 0 && part.bytes % granule == 0)) {
         return part;
       }
-      if (a.room < granule) {
+      if (a.capacity < granule) {
         a.bytes = owned_array<std::byte>(granule);
-        a.room = granule;
+        a.capacity = granule;
       }
-      begun_ += a.complete == 0 ? 1 : 0;
-      std::memcpy(a.bytes.get() + a.complete, part.data, part.bytes);
-      a.complete += part.bytes;
-      if (a.complete != granule) {
-        done();
+      element_count_ += a.received_bytes == 0 ? 1 : 0;
+      std::memcpy(a.bytes.get() + a.received_bytes, part.data, part.bytes);
+      a.received_bytes += part.bytes;
+      if (a.received_bytes != granule) {
+        release_part();
       }
     }
     return {a.bytes.get(), granule};
   }
 
   /// What was viewed is no longer needed.
-  void release(rank_type from, std::uint32_t lane) noexcept {
-    if (begun_ != 0) [[unlikely]] {
-      assembly& a = of(from, lane);
-      begun_ -= a.complete != 0 ? 1 : 0;
-      a.complete = 0;
+  void release(rank_type peer, std::uint32_t lane) noexcept {
+    if (element_count_ != 0) [[unlikely]] {
+      assembly& a = assembly_of(peer, lane);
+      element_count_ -= a.received_bytes != 0 ? 1 : 0;
+      a.received_bytes = 0;
     }
   }
 
  private:
   struct assembly {
     owned_array<std::byte> bytes;
-    std::size_t room = 0;
-    std::size_t complete = 0;  ///< bytes of the element that have come
+    std::size_t capacity = 0;
+    std::size_t received_bytes = 0;  ///< bytes of the element that have come
   };
 
-  [[nodiscard]] assembly& of(rank_type from, std::uint32_t lane) noexcept {
-    return assemblies_[std::size_t{from} * lane_count + lane];
+  [[nodiscard]] assembly& assembly_of(rank_type peer, std::uint32_t lane) noexcept {
+    return assemblies_[std::size_t{peer} * lane_count + lane];
   }
 
   owned_array<assembly> assemblies_;
-  std::size_t begun_ = 0;  ///< how many elements are here in part or whole
+  std::size_t element_count_ = 0;  ///< how many elements are here in part or whole
 };
 
 }  // namespace tutti::detail::shared_memory

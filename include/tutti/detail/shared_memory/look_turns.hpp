@@ -21,14 +21,14 @@ class look_turns {
   /// True for one of the ranks that ask at the same time, unless there was a look a moment ago.
   [[nodiscard]] bool take(time_point now, rank_type ranks) noexcept {
     std::int64_t const pause = pause_per_rank.count() * ranks;
-    std::int64_t next = next_.load(std::memory_order_relaxed);
+    std::int64_t next_look = next_look_.load(std::memory_order_relaxed);
     // One that is further ahead was set by another clock: containers may have their own.
-    bool const too_soon = now.count() < next && next - now.count() <= pause;
-    return !too_soon && next_.compare_exchange_strong(next, now.count() + pause, std::memory_order_relaxed);
+    bool const too_soon = now.count() < next_look && next_look - now.count() <= pause;
+    return !too_soon && next_look_.compare_exchange_strong(next_look, now.count() + pause, std::memory_order_relaxed);
   }
 
  private:
-  std::atomic<std::int64_t> next_{0};  ///< from when on there may be a look
+  std::atomic<std::int64_t> next_look_{0};  ///< from when on there may be a look
 };
 
 }  // namespace tutti::detail::shared_memory

@@ -13,7 +13,7 @@ namespace tutti::inline v0_1_0::detail::inline shared_memory {
 /// @param groups its /proc/<pid>/cgroup
 /// @param mounted where their file systems are; a container may see its own group as the root, whatever `groups` says
 /// @param swap what the host has of it, of which a group may have a share
-[[nodiscard]] TUTTI_DECL std::uint64_t left_in_groups(std::string const& groups, std::string const& mounted,
+[[nodiscard]] TUTTI_DECL std::uint64_t left_in_groups(std::string const& groups, std::string const& mount_root,
                                                       std::uint64_t swap);
 
 /// How much more memory this process could be given at once, as far as the kernel says, and by what that is limited.

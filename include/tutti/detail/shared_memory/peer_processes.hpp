@@ -24,9 +24,9 @@ class peer_processes {
   TUTTI_DECL void open(std::vector<std::string_view> const& offers);
 
   /// Whether it will be known when a process has ended.
-  [[nodiscard]] bool knows(rank_type r) const noexcept { return static_cast<bool>(files_[r]); }
+  [[nodiscard]] bool can_observe(rank_type r) const noexcept { return static_cast<bool>(files_[r]); }
   /// Whether it is known that the process of rank r has ended. Cost: a system call.
-  [[nodiscard]] TUTTI_DECL bool ended(rank_type r) const noexcept;
+  [[nodiscard]] TUTTI_DECL bool has_ended(rank_type r) const noexcept;
 
  private:
   owned_array<descriptor> files_;

@@ -28,7 +28,7 @@ class shared_file {
 
   /// Gives memory to bytes [from, to): near to the processor that calls. Where memory is short, this is an error now,
   /// and no SIGBUS later.
-  TUTTI_DECL void reserve(std::uint64_t from, std::uint64_t to) const;
+  TUTTI_DECL void reserve(std::uint64_t begin, std::uint64_t end) const;
 
   /// Maps the file that another process has made.
   TUTTI_DECL void adopt(descriptor file);
@@ -38,7 +38,7 @@ class shared_file {
   [[nodiscard]] TUTTI_DECL static std::string identity(descriptor const& file);
 
   /// Gives memory to bytes [from, to), and makes the file so long. Says why if there is not enough: otherwise "".
-  [[nodiscard]] TUTTI_DECL std::string commit(std::uint64_t from, std::uint64_t to) const;
+  [[nodiscard]] TUTTI_DECL std::string commit(std::uint64_t begin, std::uint64_t end) const;
 
   /// Maps bytes from `begin` on, which need not have memory yet. Null, and errno says why, if it cannot be.
   [[nodiscard]] TUTTI_DECL std::byte* map(std::uint64_t begin, std::size_t bytes) const noexcept;
@@ -49,8 +49,8 @@ class shared_file {
 
  private:
   /// Why bytes [from, to) will not get memory; "" if they may.
-  [[nodiscard]] TUTTI_DECL static std::string shortage(std::uint64_t from, std::uint64_t to);
-  [[noreturn]] TUTTI_DECL static void refuse(std::uint64_t bytes, std::string const& why);
+  [[nodiscard]] TUTTI_DECL static std::string shortage(std::uint64_t begin, std::uint64_t end);
+  [[noreturn]] TUTTI_DECL static void refuse(std::uint64_t bytes, std::string const& reason);
   TUTTI_DECL void map_all();
 
   descriptor file_;

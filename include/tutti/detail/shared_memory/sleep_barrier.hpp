@@ -34,22 +34,22 @@ inline void store_load_fence() noexcept {
 class sleep_barrier {
  public:
   /// True if other processes can make the ranks of this one pass a fence, and that pays: each rank has a core.
-  [[nodiscard]] static bool offered(bool each_has_a_core) noexcept {
+  [[nodiscard]] static bool is_offered(bool each_has_a_core) noexcept {
     return each_has_a_core && ::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
   }
 
   /// `remote`: all ranks of the world have offered that.
-  explicit sleep_barrier(bool remote) noexcept : remote_(remote) {}
+  explicit sleep_barrier(bool remote_fences) noexcept : remote_fences_(remote_fences) {}
 
   /// Between "I sleep" and the look for messages. False if the others could not be made to pass a fence: the program
   /// has locked itself in since it joined (seccomp). Then a message may not wake this rank, so it must not sleep.
-  [[nodiscard]] bool sleeper() const noexcept {
+  [[nodiscard]] bool fence_sleeper() const noexcept {
     store_load_fence();
-    return !remote_ || ::syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0) == 0;
+    return !remote_fences_ || ::syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0) == 0;
   }
   /// Between a message and the look for sleepers.
-  void waker() const noexcept {
-    if (remote_) [[likely]] {
+  void fence_waker() const noexcept {
+    if (remote_fences_) [[likely]] {
       std::atomic_signal_fence(std::memory_order_seq_cst);  // the compiler must keep the order
     } else {
       store_load_fence();
@@ -57,7 +57,7 @@ class sleep_barrier {
   }
 
  private:
-  bool remote_;
+  bool remote_fences_;
 };
 
 }  // namespace tutti::detail::shared_memory

@@ -14,7 +14,7 @@ namespace tutti::inline v0_1_0::detail::inline shared_memory {
 class window_table {
  public:
   /// How many ranges a rank may open.
-  static constexpr std::uint32_t most = 64;
+  static constexpr std::uint32_t max_windows = 64;
 
   struct entry {
     std::atomic<std::uint64_t> begin{0};  ///< in the file
@@ -25,19 +25,19 @@ class window_table {
   window_table(std::byte* base, rank_type ranks) noexcept : base_(base), ranks_(ranks) {}
 
   [[nodiscard]] static constexpr std::size_t bytes(rank_type ranks) noexcept {
-    return head + std::size_t{ranks} * most * sizeof(entry);
+    return head + std::size_t{ranks} * max_windows * sizeof(entry);
   }
   /// By the rank that has made the file, of which `used` bytes are not to be opened.
-  void construct(std::uint64_t used) noexcept {
-    new (base_) std::atomic<std::uint64_t>(used);
-    for (std::size_t i = 0; i < std::size_t{ranks_} * most; ++i) {
+  void construct(std::uint64_t used_bytes) noexcept {
+    new (base_) std::atomic<std::uint64_t>(used_bytes);
+    for (std::size_t i = 0; i < std::size_t{ranks_} * max_windows; ++i) {
       new (base_ + head + i * sizeof(entry)) entry;
     }
   }
 
   [[nodiscard]] rank_type ranks() const noexcept { return ranks_; }
   [[nodiscard]] entry& at(rank_type r, std::uint32_t i) const noexcept {
-    return *std::launder(reinterpret_cast<entry*>(base_ + head + (std::size_t{r} * most + i) * sizeof(entry)));
+    return *std::launder(reinterpret_cast<entry*>(base_ + head + (std::size_t{r} * max_windows + i) * sizeof(entry)));
   }
   /// A range of the file that no other rank opens.
   [[nodiscard]] std::uint64_t reserve(std::size_t bytes) const noexcept {

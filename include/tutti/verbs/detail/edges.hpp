@@ -99,7 +99,7 @@ class edges {
   void begin(flow s, call const& what) noexcept {
     current& c = current_[s.lane];
     c.check = s.lane == transfer_lane ? s.number : check_of(what, s.number);
-    calls_[s.lane].records[c.opened++ % call_board::kept].write(what, s.number);
+    calls_[s.lane].records[c.opened++ % call_board::record_count].write(what, s.number);
     mesh_.calls[s.lane] = {true, s.number, what};
   }
   [[nodiscard]] std::uint32_t current_check(flow s) const noexcept {
