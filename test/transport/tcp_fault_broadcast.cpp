@@ -23,8 +23,8 @@ using support::tcp_ranks;
   detail::tcp::hello h;
   h.world = known_world().world;
   h.kind = kind;
-  h.from = from;
-  h.to = to;
+  h.sender = from;
+  h.receiver = to;
   return h;
 }
 /// Connects to a rank and greets it, as another rank would.

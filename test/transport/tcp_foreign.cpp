@@ -37,8 +37,8 @@ struct intruder {
   detail::tcp::hello h;
   h.world = world;
   h.kind = detail::tcp::greeting::hello;
-  h.from = from;
-  h.to = to;
+  h.sender = from;
+  h.receiver = to;
   h.window = 1 << 20;
   return h;
 }
@@ -183,10 +183,10 @@ BOOST_AUTO_TEST_CASE(a_host_that_does_not_answer_is_lost_after_connect) {
   detail::tcp::waiter w;
   detail::tcp::connect_attempt d(w, at, hello_of(secret, 0, 1), o, duration::zero());
   time_point const deadline = steady_now() + std::chrono::seconds(10);
-  while (d.now() != detail::tcp::connect_attempt::state::lost && steady_now() < deadline) {
+  while (d.current_state() != detail::tcp::connect_attempt::state::peer_gone && steady_now() < deadline) {
     d.advance();
   }
-  BOOST_TEST((d.now() == detail::tcp::connect_attempt::state::lost));
+  BOOST_TEST((d.current_state() == detail::tcp::connect_attempt::state::peer_gone));
 }
 
 /// The sockets of this process, each with a number that no other one has.
@@ -217,7 +217,7 @@ BOOST_AUTO_TEST_CASE(a_full_listener_is_tried_anew) {
     return done();
   };
   d.advance();
-  BOOST_REQUIRE(!d.said());
+  BOOST_REQUIRE(!d.has_sent());
   std::set<std::string> const first = sockets();
   BOOST_TEST(until([&] { return !std::ranges::includes(first, sockets()); }), "there is no second attempt");
   crowd.clear();
@@ -226,7 +226,7 @@ BOOST_AUTO_TEST_CASE(a_full_listener_is_tried_anew) {
     if (descriptor one = net::accept(listener.get())) {
       guests.push_back(std::move(one));
     }
-    return d.delivered();
+    return d.is_delivered();
   }));
   std::set<std::string> const last = sockets();
   time_point const later = steady_now() + std::chrono::milliseconds(1500);  // an attempt that is heard stays
@@ -261,7 +261,7 @@ BOOST_AUTO_TEST_CASE(unsound_frames_are_a_fault) {
   auto const frame_with = [](auto change) {
     detail::tcp::frame f;
     f.kind = detail::tcp::frame_kind::piece;
-    f.what = laws::a_call(1);
+    f.sender_call = laws::a_call(1);
     f.bytes = f.part = 4;
     change(f);
     return f;
@@ -273,7 +273,7 @@ BOOST_AUTO_TEST_CASE(unsound_frames_are_a_fault) {
       frame_with([](auto& f) { f.lane = lane_count; }),
       frame_with([](auto& f) { f.part = 5; }),
       frame_with([](auto& f) { f.part = 0; }),
-      frame_with([](auto& f) { f.what.kind = static_cast<operation_kind>(250); }),
+      frame_with([](auto& f) { f.sender_call.kind = static_cast<operation_kind>(250); }),
   };
   for (detail::tcp::frame const& f : mad) {
     tcp_ranks world(2, known_world());
@@ -303,7 +303,7 @@ BOOST_AUTO_TEST_CASE(random_bytes_of_a_member) {
       }
       f.kind = static_cast<detail::tcp::frame_kind>(1 + dice % 5);
       f.lane = static_cast<std::uint8_t>(dice % lane_count);
-      f.what.kind = operation_kind::allreduce;
+      f.sender_call.kind = operation_kind::allreduce;
       f.part %= 1000;
       f.bytes = f.part + f.bytes % 1000;
       member.say(detail::tcp::bytes_of(f));

@@ -26,7 +26,7 @@ struct wire {
   }
   /// Sends a message of this many bytes; whether it was taken.
   bool offer(std::uint32_t lane, std::size_t bytes) {
-    return out.offer(near.get(), {lane, 0}, std::span(data).first(bytes), 1, {}).accepted;
+    return writer.offer(near.get(), {lane, 0}, std::span(data).first(bytes), 1, {}).accepted;
   }
   frame read() {
     frame f;
@@ -37,15 +37,15 @@ struct wire {
   std::array<std::byte, 64> data{};
   descriptor near;
   descriptor far;
-  detail::tcp::frame_writer out{1 << 16, window, window};
+  detail::tcp::frame_writer writer{1 << 16, window, window};
 };
 
 BOOST_AUTO_TEST_CASE(the_next_piece_carries_the_credits_of_all_lanes) {
   wire w;
-  w.out.owe(3, 256);
-  w.out.owe(5, 512);
-  w.out.owe(3, 64);
-  BOOST_TEST(w.out.empty());  // nothing is sent for their sake
+  w.writer.return_credit(3, 256);
+  w.writer.return_credit(5, 512);
+  w.writer.return_credit(3, 64);
+  BOOST_TEST(w.writer.is_empty());  // nothing is sent for their sake
   BOOST_TEST(w.offer(1, 64));
   BOOST_TEST(w.offer(1, 64));
   for (bool const first : {true, false}) {
@@ -65,13 +65,14 @@ BOOST_AUTO_TEST_CASE(messages_of_any_length_come_out_behind_their_frame_and_befo
     sent[i] = static_cast<std::byte>(i % 251 + 1);
   }
   for (std::size_t const bytes : {1U, 64U, 1856U, 1857U, 4096U}) {  // up to 1856 it goes from one place
-    BOOST_TEST(w.out.offer(w.near.get(), {1, 0}, std::span(sent).first(bytes), 1, {}).bytes == bytes);
+    BOOST_TEST(w.writer.offer(w.near.get(), {1, 0}, std::span(sent).first(bytes), 1, {}).bytes == bytes);
     BOOST_TEST(w.read().part == bytes);
-    std::array<std::byte, sent.size()> came{};
+    std::array<std::byte, sent.size()> received{};
     std::size_t const padded = bytes + detail::tcp::padding(bytes);
-    BOOST_TEST((read_some(w.far.get(), std::span(came).first(padded)).state == io::done));
-    BOOST_TEST(std::equal(came.begin(), came.begin() + bytes, sent.begin()));
-    BOOST_TEST(std::all_of(came.begin() + bytes, came.begin() + padded, [](std::byte b) { return b == std::byte{}; }));
+    BOOST_TEST((read_some(w.far.get(), std::span(received).first(padded)).state == io::done));
+    BOOST_TEST(std::equal(received.begin(), received.begin() + bytes, sent.begin()));
+    BOOST_TEST(
+        std::all_of(received.begin() + bytes, received.begin() + padded, [](std::byte b) { return b == std::byte{}; }));
   }
 }
 
@@ -81,39 +82,39 @@ BOOST_AUTO_TEST_CASE(a_piece_that_is_refused_loses_no_credit) {
   while (w.offer(1, 64)) {  // until the system takes no more
     ++taken;
   }
-  w.out.owe(2, 320);
+  w.writer.return_credit(2, 320);
   BOOST_TEST(!w.offer(1, 64));
   for (std::size_t i = 0; i < taken; ++i) {
     BOOST_TEST(w.read().credits[2] == 0U);
     BOOST_TEST((read_some(w.far.get(), w.data).state == io::done));
   }
-  BOOST_TEST(w.out.flush(w.near.get()));
+  BOOST_TEST(w.writer.flush(w.near.get()));
   BOOST_TEST(w.offer(1, 64));
   BOOST_TEST(w.read().credits[2] == 320U);
 }
 
 BOOST_AUTO_TEST_CASE(a_large_credit_does_not_wait_for_a_piece) {
   wire w;
-  w.out.owe(0, detail::tcp::most_owed(window));
-  BOOST_TEST(w.out.empty());
-  w.out.owe(0, 64);
-  BOOST_TEST(w.out.flush(w.near.get()));
+  w.writer.return_credit(0, detail::tcp::max_withheld_credit(window));
+  BOOST_TEST(w.writer.is_empty());
+  w.writer.return_credit(0, 64);
+  BOOST_TEST(w.writer.flush(w.near.get()));
   frame const f = w.read();
   BOOST_TEST((f.kind == frame_kind::credit));
-  BOOST_TEST(f.credits[0] == detail::tcp::most_owed(window) + 64);
+  BOOST_TEST(f.credits[0] == detail::tcp::max_withheld_credit(window) + 64);
 }
 
 BOOST_AUTO_TEST_CASE(credit_in_advance_lets_more_than_a_window_go) {
   wire w;
-  frame promise;
-  promise.credits[1] = 2 * window;
-  w.out.credit(promise);
+  frame ahead;
+  ahead.credits[1] = 2 * window;
+  w.writer.add_credit(ahead);
   std::size_t sent = 0;
   std::vector<std::byte> drain(1 << 16);
-  for (; w.offer(1, 64); sent += detail::tcp::cost(64)) {
+  for (; w.offer(1, 64); sent += detail::tcp::window_cost(64)) {
     static_cast<void>(read_some(w.far.get(), drain));
   }
-  BOOST_TEST(w.out.waits(1));
+  BOOST_TEST(w.writer.awaits_credit(1));
   BOOST_TEST(sent == 3 * window);
 }
 

@@ -34,7 +34,7 @@ BOOST_AUTO_TEST_CASE(windows_bound_what_piles_up) {
       BOOST_TEST(world.until([&] { return world[0].send(1, {lane, 0}, message, bytes).accepted; }) == "");
       std::size_t const taken = 1 + pour(world, {lane, 0}, message, 100'000);
       BOOST_TEST(taken * bytes <= window);
-      BOOST_TEST(taken * detail::tcp::cost(bytes) > window / 2);
+      BOOST_TEST(taken * detail::tcp::window_cost(bytes) > window / 2);
       // Other lanes are free: the last one, read below, must get through at once.
       BOOST_TEST(world.deliver(0, 1, {5, 0}, 10) == "");
       BOOST_TEST(world.deliver(0, 1, {6, 0}, 1 << 20) == "");

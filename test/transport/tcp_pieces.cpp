@@ -121,8 +121,8 @@ BOOST_AUTO_TEST_CASE(chunks_are_aligned_after_any_cut) {
   detail::tcp::hello h;
   h.world = o.world;
   h.kind = detail::tcp::greeting::hello;
-  h.from = 0;
-  h.to = 1;
+  h.sender = 0;
+  h.receiver = 1;
   say(h, sizeof h);
   auto const take = [&](std::size_t bytes, std::size_t granule) {
     chunk c;
@@ -135,7 +135,7 @@ BOOST_AUTO_TEST_CASE(chunks_are_aligned_after_any_cut) {
   };
   detail::tcp::frame f;
   f.kind = detail::tcp::frame_kind::piece;
-  f.what = laws::a_call(1);
+  f.sender_call = laws::a_call(1);
   f.part = 24;
   f.bytes = 24;
   std::byte const payload[64] = {};

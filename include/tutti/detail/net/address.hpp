@@ -17,7 +17,7 @@ namespace tutti::inline v0_1_0::detail::inline net {
 [[nodiscard]] TUTTI_DECL bool parse_port(std::string_view text, std::uint16_t& port) noexcept;
 
 /// Reads "host:port" or "[v6]:port". False: it is neither; an IPv6 address needs its brackets.
-[[nodiscard]] TUTTI_DECL bool parse(std::string_view text, host_port& to);
+[[nodiscard]] TUTTI_DECL bool parse(std::string_view text, host_port& result);
 
 [[nodiscard]] TUTTI_DECL std::string format(std::string_view host, std::uint16_t port);
 [[nodiscard]] TUTTI_DECL std::string format(host_port const& at);
@@ -26,7 +26,7 @@ namespace tutti::inline v0_1_0::detail::inline net {
 class address {
  public:
   address() noexcept = default;
-  address(sockaddr const* from, socklen_t length) noexcept;
+  address(sockaddr const* source, socklen_t length) noexcept;
 
   [[nodiscard]] sockaddr const* data() const noexcept { return reinterpret_cast<sockaddr const*>(&storage_); }
   [[nodiscard]] socklen_t size() const noexcept { return length_; }
@@ -63,7 +63,7 @@ class address {
 
 /// The own address from which packets go to `there`, port 0; the empty address without a route.
 /// Sends nothing: connecting a datagram socket only looks up the route.
-[[nodiscard]] TUTTI_DECL address local_towards(address const& there) noexcept;
+[[nodiscard]] TUTTI_DECL address local_towards(address const& destination) noexcept;
 
 /// An address of a network interface of this host that is up.
 struct network_interface {

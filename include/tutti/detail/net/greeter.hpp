@@ -44,9 +44,9 @@ class greeter {
   template <class Visitor>
   TUTTI_COLD bool accept_one(int listener, Visitor& visitor) {
     descriptor s = accept(listener);
-    bool const none = !s && !out_of_resources(errno);
-    starved_ = s || none ? 0 : errno;
-    if (none || (starved_ != 0 && pending_.empty())) {
+    bool const no_connection = !s && !out_of_resources(errno);
+    starved_ = s || no_connection ? 0 : errno;
+    if (no_connection || (starved_ != 0 && pending_.empty())) {
       return false;
     }
     if (starved_ != 0 || pending_.size() == most_pending) {
@@ -100,8 +100,8 @@ class greeter {
 
   /// @pre not empty()
   template <class Visitor>
-  void turn_oldest_away(Visitor& visitor, char const* why) {
-    visitor.turn_away(take(0), why);
+  void turn_oldest_away(Visitor& visitor, char const* reason) {
+    visitor.turn_away(take(0), reason);
   }
 
  private:
@@ -117,9 +117,9 @@ class greeter {
 
   /// It is pending no longer, whatever becomes of it.
   [[nodiscard]] Pending take(std::size_t i) {
-    Pending gone = std::move(pending_[i]);
+    Pending connection = std::move(pending_[i]);
     pending_.erase(pending_.begin() + static_cast<std::ptrdiff_t>(i));
-    return gone;
+    return connection;
   }
 
   std::vector<Pending> pending_;  ///< in the order in which they came

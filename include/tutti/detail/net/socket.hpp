@@ -28,13 +28,13 @@ TUTTI_DECL void no_delay(int fd) noexcept;
 
 /// Starts to connect, and returns at once. Writable means decided: then ask `connect_error`. No
 /// descriptor, and errno, if it failed already.
-[[nodiscard]] TUTTI_DECL descriptor begin_connect(address const& to) noexcept;
+[[nodiscard]] TUTTI_DECL descriptor begin_connect(address const& destination) noexcept;
 
 /// What became of a connection that was begun and is now decided: 0, or the errno of the failure.
 [[nodiscard]] TUTTI_DECL int connect_error(int fd) noexcept;
 
 /// One attempt to connect. No descriptor, and errno, if it fails; ETIMEDOUT at the deadline.
-[[nodiscard]] TUTTI_DECL descriptor connect(address const& to, time_point deadline) noexcept;
+[[nodiscard]] TUTTI_DECL descriptor connect(address const& destination, time_point deadline) noexcept;
 
 /// Listens at an address; port 0 lets the system choose (ask `local_address`).
 /// @throws error(failure::join) that says why not

@@ -31,17 +31,17 @@ template <locates_hosts M>
 }
 
 /// What a rank tells the others about itself: "10.0.0.1:41234 0123456789abcdef 0123456789abcdef", and its host.
-struct card {
-  address at;
+struct endpoint_info {
+  address listening;
   world_id world;
   std::string node;
 
   /// The card of a rank that listens at `at`. Which world it is rank 0 chooses.
-  [[nodiscard]] static card mine(address const& at, tcp_options const& o);
+  [[nodiscard]] static endpoint_info local(address const& listening, tcp_options const& o);
 
   [[nodiscard]] std::string text() const;
   /// @throws error (failure::join)
-  [[nodiscard]] static card parse(std::string_view text);
+  [[nodiscard]] static endpoint_info parse(std::string_view text);
 };
 
 /// Where all ranks are, and what tells their world from others.
@@ -54,7 +54,7 @@ struct directions {
 /// for connections.
 /// @throws error (failure::join) that names a rank which others cannot reach: at a loopback address of another host,
 ///         or at an address of a link that this host does not know
-[[nodiscard]] TUTTI_DECL directions directions_of(std::vector<std::string> const& cards, address const& own);
+[[nodiscard]] TUTTI_DECL directions directions_of(std::vector<std::string> const& texts, address const& own_address);
 
 }  // namespace tutti::detail::tcp
 

@@ -18,25 +18,25 @@ class fault_broadcast {
   [[nodiscard]] tutti::fault const& fault() const noexcept { return fault_; }
 
   /// The first fault takes precedence; true if this is it.
-  bool adopt(tutti::fault const& why) noexcept;
+  bool adopt(tutti::fault const& reason) noexcept;
 
   /// What a peer tells, which may be anything, as a fault among `size` ranks.
-  [[nodiscard]] static tutti::fault heard(tutti::fault f, rank_type size) noexcept;
+  [[nodiscard]] static tutti::fault sanitize(tutti::fault claim, rank_type size) noexcept;
 
   /// Tells a peer over its connection. False if the peer may never get to read that, for it takes no more, or
   /// the connection is in the middle of a piece that will never be complete: then it takes a broadcast
   /// connection. The system throws away what it has not sent when a connection is closed that has unread bytes.
-  [[nodiscard]] bool tell(connection& l) const;
+  [[nodiscard]] bool send(connection& link) const;
 
   /// Makes a broadcast connection: `greeting` tells the fault to what listens at the address.
-  void connect(waiter& w, address const& to, hello const& greeting, tcp_options const& o);
+  void connect(waiter& w, address const& peer_address, hello const& greeting, tcp_options const& options);
   /// Moves broadcast connections on; those whose greeting has arrived, or cannot, are gone afterwards.
   void advance() {
     if (!connections_.empty()) [[unlikely]] {
       advance_all();
     }
   }
-  [[nodiscard]] bool spread() const noexcept { return connections_.empty(); }
+  [[nodiscard]] bool is_complete() const noexcept { return connections_.empty(); }
 
  private:
   void advance_all();

@@ -17,10 +17,10 @@ enum class frame_kind : std::uint8_t {
   credit,     ///< nothing but credits
   revoke,     ///< the epoch has failed; `bytes` is the packed fault
   bye,  ///< no more messages, and none is read; `bytes` is the packed fault because of which the sender leaves, or 0
-  inquiry,   ///< in which call is the peer on this lane?
-  status,    ///< the answer: `number` and `what`; `bytes` is 0 if it has not been in any
-  question,  ///< which rank does the peer wait for? `number` is that of the question
-  answer,    ///< it does so for `part`, on that lane: see standing
+  call_query,  ///< in which call is the peer on this lane?
+  call_reply,  ///< the answer: `number` and `what`; `bytes` is 0 if it has not been in any
+  wait_query,  ///< which rank does the peer wait for? `number` is that of the question
+  wait_reply,  ///< it does so for `part`, on that lane: see standing
 };
 
 /// Every frame begins with this. It carries the whole call, so that a receiver that expects another
@@ -39,13 +39,13 @@ struct alignas(64) frame {
   std::uint32_t number = 0;  ///< of the flow
   std::uint32_t part = 0;
   std::uint64_t bytes = 0;
-  call what{};
+  call sender_call{};
   std::uint32_t credits[lane_count] = {};  ///< of each lane, cost() of the pieces that have been taken since the last
 
   /// Whether a peer can have sent it.
-  [[nodiscard]] constexpr bool sound() const noexcept {
-    return mark == expected_mark && kind >= frame_kind::piece && kind <= frame_kind::answer && lane < lane_count &&
-           what.kind <= operation_kind::split &&
+  [[nodiscard]] constexpr bool is_valid() const noexcept {
+    return mark == expected_mark && kind >= frame_kind::piece && kind <= frame_kind::wait_reply && lane < lane_count &&
+           sender_call.kind <= operation_kind::split &&
            (kind != frame_kind::piece || (part <= bytes && (part != 0 || bytes == 0)));
   }
 };
@@ -61,20 +61,20 @@ static_assert(sizeof(frame) % frame_alignment == 0);
 
 /// What a piece counts against the window. Of a long one its header is not counted, so that a window is a whole number
 /// of pieces and leaves no sliver.
-[[nodiscard]] constexpr std::size_t cost(std::size_t bytes) noexcept {
-  constexpr std::size_t least = 2 * sizeof(frame);
-  std::size_t const padded = bytes + padding(bytes);
-  return padded < least ? least : padded;
+[[nodiscard]] constexpr std::size_t window_cost(std::size_t bytes) noexcept {
+  constexpr std::size_t minimum = 2 * sizeof(frame);
+  std::size_t const padded_bytes = bytes + padding(bytes);
+  return padded_bytes < minimum ? minimum : padded_bytes;
 }
 
 /// How much of a window a receiver may have taken without the sender's knowing.
-[[nodiscard]] constexpr std::size_t most_owed(std::size_t window) noexcept {
-  constexpr std::size_t most = std::size_t{1} << 30;  // sums of credits must fit into a frame
-  return window / 4 < most ? window / 4 : most;
+[[nodiscard]] constexpr std::size_t max_withheld_credit(std::size_t window) noexcept {
+  constexpr std::size_t maximum = std::size_t{1} << 30;  // sums of credits must fit into a frame
+  return window / 4 < maximum ? window / 4 : maximum;
 }
 
-[[nodiscard]] inline std::span<std::byte const> bytes_of(frame const& f) noexcept {
-  return std::as_bytes(std::span(&f, 1));
+[[nodiscard]] inline std::span<std::byte const> bytes_of(frame const& header) noexcept {
+  return std::as_bytes(std::span(&header, 1));
 }
 
 }  // namespace tutti::detail::tcp

@@ -17,7 +17,7 @@ using world_id = std::array<std::uint64_t, 2>;
 enum class greeting : std::uint32_t {
   hello = 1,  ///< be my peer
   welcome,    ///< the answer: you are connected
-  crossed,    ///< the answer: I am connecting to you myself, wait for that
+  collision,  ///< the answer: I am connecting to you myself, wait for that
   revoke,     ///< question or answer: the epoch has failed
   excuse,     ///< the sender leaves because of a fault elsewhere, and connects for nothing else
 };
@@ -33,9 +33,9 @@ struct hello {
   std::uint32_t version = expected_version;
   world_id world{};
   greeting kind{};
-  rank_type from = no_rank;
-  rank_type to = no_rank;
-  std::uint32_t unused = 0;
+  rank_type sender = no_rank;
+  rank_type receiver = no_rank;
+  std::uint32_t reserve = 0;
   std::uint64_t fault = 0;   ///< packed; of a revoke or an excuse
   std::uint64_t window = 0;  ///< how much `from` keeps that it has not asked for, per lane
 

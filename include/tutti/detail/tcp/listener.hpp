@@ -20,57 +20,57 @@ class listener {
   class visitor {
    public:
     /// A connection has greeted.
-    virtual void arrive(descriptor socket, hello const& says) = 0;
+    virtual void arrive(descriptor socket, hello const& greeting) = 0;
     /// A connection is closed that has not.
-    virtual void refuse(descriptor const& socket, char const* why) = 0;
+    virtual void refuse(descriptor const& socket, char const* reason) = 0;
 
    protected:
     ~visitor() = default;
   };
 
-  listener(address const& at, waiter& w, duration patience);
+  listener(address const& at, waiter& w, duration handshake_limit);
 
   [[nodiscard]] int fd() const noexcept { return socket_.get(); }
-  [[nodiscard]] address where() const noexcept { return local_address(socket_.get()); }
+  [[nodiscard]] address listening_address() const noexcept { return local_address(socket_.get()); }
   /// Why nothing can be accepted: an errno of want of descriptors or memory, 0 if there is none.
-  [[nodiscard]] int starved() const noexcept { return pending_.starved(); }
+  [[nodiscard]] int resource_error() const noexcept { return pending_.starved(); }
 
   /// Accepts the connections that wait, as many as may be now.
-  void answer(visitor& v);
+  void accept_some(visitor& v);
 
   /// Accepts and hears all that have come until now.
-  void answer_all(visitor& v);
+  void accept_all(visitor& v);
 
   /// Hears the pending connection at a descriptor, if it still is one.
-  void hear(int fd, visitor& v);
+  void read_pending(int fd, visitor& v);
 
   /// Turns the pending connections away, for their descriptors. False: there are none.
-  bool clear(visitor& v);
+  bool close_pending(visitor& v);
 
  private:
   static constexpr duration longest_pause = std::chrono::milliseconds(100);
 
   struct pending {
     descriptor socket;
-    time_point since;
-    hello says = {};
-    std::size_t got = 0;
+    time_point accepted_at;
+    hello greeting = {};
+    std::size_t received_bytes = 0;
 
     [[nodiscard]] int fd() const noexcept { return socket.get(); }
   };
-  struct guard;
+  struct greeter_visitor;
 
-  void open() noexcept;
-  void pause(time_point until) noexcept;
-  bool accept_one(guard& g, time_point now);
+  void resume() noexcept;
+  void pause(time_point end) noexcept;
+  bool accept_one(greeter_visitor& g, time_point begin);
 
   waiter& waiter_;
   descriptor socket_;
-  duration patience_;
+  duration handshake_limit_;
   greeter<pending> pending_;
-  time_point opens_{};
+  time_point paused_until_{};
   int turned_away_ = 0;
-  bool open_ = false;
+  bool is_watched_ = false;
 };
 
 }  // namespace tutti::detail::tcp
