@@ -56,11 +56,11 @@ TUTTI_DECL std::string format(host_port const& at) {
   return format(at.host, at.port);
 }
 
-/// The address as one of IPv4. @pre it is one
+/// Returns the address as IPv4. @pre it is one
 [[nodiscard]] inline sockaddr_in const& as_ipv4(address const& a) noexcept {
   return *reinterpret_cast<sockaddr_in const*>(a.data());
 }
-/// The address as one of IPv6. @pre it is one
+/// Returns the address as IPv6. @pre it is one
 [[nodiscard]] inline sockaddr_in6 const& as_ipv6(address const& a) noexcept {
   return *reinterpret_cast<sockaddr_in6 const*>(a.data());
 }
@@ -119,7 +119,7 @@ TUTTI_DECL address address::through(std::uint32_t zone) const noexcept {
 
 TUTTI_DECL std::string address::host() const {
   char text[NI_MAXHOST] = {};
-  standard_numbers const guard;  // the name of a zone takes a socket
+  standard_numbers const guard;  // looking up the name of a zone opens a socket
   if (!*this || ::getnameinfo(data(), length_, text, sizeof text, nullptr, 0, NI_NUMERICHOST) != 0) {
     return "?";
   }
@@ -139,7 +139,7 @@ TUTTI_DECL std::vector<address> resolve(std::string const& host, std::uint16_t p
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_NUMERICSERV | (host.empty() ? AI_PASSIVE : 0);
-  // "localhost" needs no lookup (RFC 6761, 6.3), and a bare system has none that knows it.
+  // "localhost" needs no lookup (RFC 6761, 6.3), and a bare system may not know it.
   bool const is_local = host.empty() || host == "localhost";
   addrinfo* results = nullptr;
   standard_numbers const guard;
@@ -173,8 +173,8 @@ TUTTI_DECL address local_towards(address const& destination) noexcept {
   return address(reinterpret_cast<sockaddr const*>(&local), length).with_port(0);
 }
 
-/// A question to the system has failed, but not because of what was asked.
-/// @throws error(failure::join) if there are no descriptors, or no memory, for it
+/// Reports a failed query to the system if it failed for lack of resources.
+/// @throws error(failure::join) if descriptors or memory are missing
 TUTTI_DECL void expect_resources(char const* question) {
   if (int const code = errno; out_of_resources(code)) {
     throw error(failure::join, std::string("cannot find out ") + question + ": " + advise_on_errno(code));
@@ -223,7 +223,7 @@ TUTTI_DECL std::string loopback_host() {
 }
 
 TUTTI_DECL std::string outward_host() {
-  // Addresses set aside for documentation stand for anywhere; nothing is sent to them.
+  // Addresses for documentation stand for any remote host; nothing is sent to them.
   for (char const* const anywhere : {"192.0.2.1", "2001:db8::1"}) {
     if (address const local = local_towards(resolve(anywhere, 9).front());
         local && !local.is_any() && !local.is_loopback()) {
@@ -252,7 +252,7 @@ TUTTI_DECL address interface_address(std::string const& name) {
     address const at = resolve(name, 0).front();
     descriptor const probe([&] { return ::socket(at.family(), SOCK_STREAM | SOCK_CLOEXEC, 0); });
     if (!probe || ::bind(probe.get(), at.data(), at.size()) == 0 || errno != EADDRNOTAVAIL) {
-      return at;  // what else is wrong with it, its use will tell
+      return at;  // other errors show when it is used
     }
   }
   std::string choices;

@@ -54,7 +54,7 @@ TUTTI_DECL descriptor begin_connect(address const& destination) noexcept {
     return s;
   }
   no_delay(s.get());
-  // A signal does not stop the attempt: it goes on like one that is in progress.
+  // A connect that a signal interrupts continues like one in progress.
   if (::connect(s.get(), destination.data(), destination.size()) != 0 && errno != EINPROGRESS && errno != EINTR) {
     s.reset();
   }
@@ -68,8 +68,8 @@ TUTTI_DECL int connect_error(int fd) noexcept {
     return errno;
   }
   if (code == 0) {
-    // Within one host TCP may connect a socket to itself, when the wanted port happens to be the one
-    // that the system has just given to it and nothing listens there.
+    // TCP may connect a socket within one host to itself, if the wanted port is the one that the system has just given
+    // it.
     address const local = local_address(fd);
     address const other = peer_address(fd);
     if (local && local.size() == other.size() && std::memcmp(local.data(), other.data(), local.size()) == 0) {
@@ -99,7 +99,7 @@ TUTTI_DECL descriptor listen(address const& at, int backlog) {
   int const enable = 1;
   int const disable = 0;
   bool good = static_cast<bool>(s);
-  // Lets a port be taken again that connections of an earlier job still linger on.
+  // Allows a port on which connections of an earlier job linger.
   good = good && ::setsockopt(s.get(), SOL_SOCKET, SO_REUSEADDR, &enable, sizeof enable) == 0;
   if (good && at.family() == AF_INET6) {
     ::setsockopt(s.get(), IPPROTO_IPV6, IPV6_V6ONLY, &disable, sizeof disable);
@@ -119,7 +119,7 @@ TUTTI_DECL descriptor listen(std::uint16_t port, int backlog) {
   six.sin6_port = htons(port);
   if (descriptor const probe = stream_socket(AF_INET6); probe) {
     address const wildcard(reinterpret_cast<sockaddr const*>(&six), sizeof six);
-    // IPv6 may be compiled in and yet switched off; then only binding says so.
+    // IPv6 may be compiled in yet switched off, which only binding tells.
     if (::bind(probe.get(), wildcard.with_port(0).data(), wildcard.size()) == 0) {
       return listen(wildcard, backlog);
     }
