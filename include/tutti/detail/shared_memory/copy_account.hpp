@@ -8,41 +8,38 @@
 
 namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
-/// What a rank has found out about copying to a ring that others read, and so in which of two ways it does.
+/// Chooses between two ways to copy to a ring that others read, by their measured times.
 ///
-/// Through the caches is the cheaper one while the processors share a cache: the lines are there, and the reader
-/// has them from there. Where they do not, a line that a peer has read is ten times as dear to write as it is
-/// past the caches, from where the reader has it no later. A virtual machine is moved from one to the other within
-/// seconds, so a probe at the start would not do (bench/results/copies_past_the_caches.md). Some of the copies are
-/// timed, and now and then one is made the other way to know both prices.
+/// A copy through the caches is cheaper while the cores share one. If they do not, a line that a peer has read costs
+/// ten times as much to write as past the caches, and the reader gets it no later. A virtual machine moves from one to
+/// the other within seconds, so one measurement at the start is not enough (bench/results/copies_past_the_caches.md):
+/// some copies are timed, and trials are made the other way.
 ///
-/// A ring that is touched for the first time, or that something else has washed out of the caches, is as dear to
-/// write; but only once around. So copies go past the caches when half as many again were dear. That they should go
-/// back is seen by single trials, which are the closer together the more is in doubt: four in 32 copies after a change
-/// of mind, one in 128 once the way has proved right for long.
+/// A new or evicted ring is as expensive, but for one lap only. So copies move past the caches after one and a half
+/// laps of expensive ones. They move back after cheap trials, four in 32 copies after a change, one in 128 once the
+/// choice has held.
 ///
-/// All times come from the caller.
+/// The caller measures times.
 class copy_account {
  public:
   enum class path { through_caches, past_caches };
 
   static constexpr std::uint32_t timing_interval = 8;
-  static constexpr std::uint32_t trial_interval = 128;  ///< at last, if nothing speaks against the way
-  /// Dear is a copy through the caches at more than this many times the price of one past them. Half of it to two and
-  /// a half times was seen where it is the better way for writer and reader together, and three to ten times where
-  /// it is not.
+  static constexpr std::uint32_t trial_interval = 128;  ///< longest, while trials confirm the choice
+  /// A copy through the caches is expensive from this multiple of the price past them. Measured: 0.5 to 2.5 where the
+  /// caches are the better way for writer and reader together, 3 to 10 where they are not.
   static constexpr std::int64_t expensive_from = 3;
-  /// This many copies, or trials, one after the other, are no accident.
+  /// Consecutive copies or trials that are no accident.
   static constexpr int convincing = 4;
 
-  /// @param ring_bytes how much is copied until the same memory is written again
+  /// @param ring_bytes bytes after which the same memory is written again
   explicit copy_account(std::size_t ring_bytes) noexcept : ring_bytes_(static_cast<std::int64_t>(ring_bytes)) {}
 
   struct decision {
     path choice;
-    bool is_timed;  ///< `took` wants to know how long it takes
+    bool is_timed;  ///< the caller must measure it for `record_time`
   };
-  /// How to make the next copy.
+  /// Decides how to make the next copy.
   [[nodiscard]] decision next() noexcept {
     if (++copies_ % timing_interval != 0) {
       return {usual_, false};
@@ -59,7 +56,7 @@ class copy_account {
     if (choice == path::past_caches) {
       prices_past_caches_[newest_++ % price_count] = price;
       if (usual_ == path::through_caches) {
-        set_trial_gap(trial_gap_ + timing_interval);  // the first ones find a ring that has not been touched
+        set_trial_gap(trial_gap_ + timing_interval);  // the first ones touch a new ring
       }
       return;
     }
@@ -76,8 +73,8 @@ class copy_account {
   static constexpr unsigned price_count = 4;
   static constexpr std::int64_t unknown = INT64_MAX;
 
-  /// Through the caches, as usual, went `bytes` bytes, of which one copy was timed. Dear ones weigh twice as much as
-  /// others: with a third of them past the caches is no dearer on the whole.
+  /// Counts `bytes` bytes through the caches, by one timed copy. Expensive ones have twice the weight: from a third of
+  /// them on, past the caches costs no more in total.
   void record_usual(bool is_expensive, std::int64_t bytes) noexcept {
     expensive_bytes_ = is_expensive                   ? expensive_bytes_ + bytes
                        : expensive_bytes_ < bytes / 2 ? 0
@@ -86,7 +83,7 @@ class copy_account {
       change_to(path::past_caches);
     }
   }
-  /// One copy through the caches, to see what it costs.
+  /// Counts a trial through the caches.
   void record_trial(bool is_expensive) noexcept {
     if (is_expensive) {
       cheap_trials_ = 0;
@@ -108,7 +105,7 @@ class copy_account {
     trial_gap_ = timing_interval;
   }
 
-  /// The least of a few, for a copy that is interrupted says nothing.
+  /// The least of a few, as interrupted copies tell nothing.
   [[nodiscard]] std::int64_t least_price_past_caches() const noexcept {
     std::int64_t least = unknown;
     for (std::int64_t const price : prices_past_caches_) {
@@ -119,11 +116,11 @@ class copy_account {
 
   std::int64_t ring_bytes_;
   path usual_ = path::through_caches;
-  std::int64_t expensive_bytes_ = 0;  ///< what went dear through the caches of late, less half of what did not
-  int cheap_trials_ = 0;              ///< in a row, while the usual way is past the caches
+  std::int64_t expensive_bytes_ = 0;  ///< recent expensive bytes, less half of the others
+  int cheap_trials_ = 0;              ///< consecutive, while copies go past the caches
   std::uint32_t copies_ = 0;
-  std::uint32_t last_trial_ = 0;               ///< the number of the last copy that was made the other way
-  std::uint32_t trial_gap_ = timing_interval;  ///< how many copies from there to the next
+  std::uint32_t last_trial_ = 0;               ///< number of the last trial's copy
+  std::uint32_t trial_gap_ = timing_interval;  ///< copies until the next trial
   unsigned newest_ = 0;
   std::int64_t prices_past_caches_[price_count] = {unknown, unknown, unknown, unknown};
 };

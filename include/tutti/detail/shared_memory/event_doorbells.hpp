@@ -10,11 +10,11 @@
 
 namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
-/// Wakes the threads of one process: an eventfd per rank. It belongs to all of them together, for
-/// a descriptor that is closed while a peer still rings it may be another's by then.
+/// Wakes the threads of one process by an eventfd for each rank. All ranks own them together: a descriptor closed while
+/// a peer rings it may already be another file.
 class event_doorbells {
  public:
-  /// After this, `complete()` says whether the process had as many descriptors left.
+  /// Opens the bells; `complete()` tells if there were enough descriptors.
   explicit event_doorbells(rank_type n) : bells_(n) {
     for (rank_type r = 0; r < n && complete_; ++r) {
       bells_[r] = descriptor([] { return ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); });
@@ -27,7 +27,7 @@ class event_doorbells {
 
   void ring(rank_type r) const noexcept {
     std::uint64_t const increment = 1;
-    // It can fail only when the count is full, and then the descriptor is readable.
+    // Fails only if the count is full, and then the descriptor is readable.
     [[maybe_unused]] auto const result = ::write(descriptor_of(r), &increment, sizeof increment);
   }
   void clear(rank_type r) const noexcept {

@@ -8,16 +8,16 @@
 
 namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
-/// Elements that are longer than what is copied at a time come in parts, and their receiver puts them together again:
-/// one after the other, of each peer and lane. No part belongs to two elements.
+/// Assembles elements that are longer than a chunk and so arrive in parts, one element at a time for each peer and
+/// lane. No part belongs to two elements.
 ///
-/// What fits a chunk does not come here. Cost: a buffer of one element for each peer and lane where one came.
+/// Cost: a buffer of one element for each peer and lane that ever had one.
 class large_elements {
  public:
   explicit large_elements(rank_type size) : assemblies_(std::size_t{size} * lane_count) {}
 
-  /// The next element, or the next whole ones if they come in one piece. `next()` views what has come of the message,
-  /// `done()` releases it. The last part of an element is released when the element is.
+  /// Shows the next element, or several whole ones that arrive in one piece. `view_part()` shows the next bytes of the
+  /// message, `release_part()` releases them. The last part of an element is released with the element.
   template <class ViewPart, class ReleasePart>
   [[nodiscard]] chunk view(rank_type peer, std::uint32_t lane, std::size_t granule, ViewPart&& view_part,
                            ReleasePart&& release_part) {
@@ -41,7 +41,7 @@ class large_elements {
     return {a.bytes.get(), granule};
   }
 
-  /// What was viewed is no longer needed.
+  /// Ends the use of what was viewed.
   void release(rank_type peer, std::uint32_t lane) noexcept {
     if (element_count_ != 0) [[unlikely]] {
       assembly& a = assembly_of(peer, lane);
@@ -54,7 +54,7 @@ class large_elements {
   struct assembly {
     owned_array<std::byte> bytes;
     std::size_t capacity = 0;
-    std::size_t received_bytes = 0;  ///< bytes of the element that have come
+    std::size_t received_bytes = 0;
   };
 
   [[nodiscard]] assembly& assembly_of(rank_type peer, std::uint32_t lane) noexcept {
@@ -62,7 +62,7 @@ class large_elements {
   }
 
   owned_array<assembly> assemblies_;
-  std::size_t element_count_ = 0;  ///< how many elements are here in part or whole
+  std::size_t element_count_ = 0;  ///< elements that are here in part or whole
 };
 
 }  // namespace tutti::detail::shared_memory

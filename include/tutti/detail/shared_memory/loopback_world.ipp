@@ -12,7 +12,7 @@
 
 namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
-/// The worlds of this process, a list; one that was found cannot go away before it is held.
+/// The worlds of this process, as a list. A world is found and held under one lock.
 struct loopback_world::registry {
   static monitor& guard() noexcept {
     static monitor m;

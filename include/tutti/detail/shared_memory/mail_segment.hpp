@@ -12,34 +12,34 @@
 
 namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
-/// What a rank tells its peers about itself, one line for each thing that changes at its own pace.
+/// Words by which a rank informs its peers, on a cache line for each rate of change.
 struct member_lines {
   enum : std::uint32_t { present, absent };
 
   alignas(cache_line) std::atomic<std::uint32_t> presence{present};
-  std::atomic<std::uint64_t> leave_reason{0};                  ///< the fault because of which it left, packed
-  alignas(cache_line) std::atomic<std::uint32_t> asleep{0};    ///< it wants its doorbell rung
-  alignas(cache_line) std::atomic<std::uint32_t> touching{0};  ///< whose memory it works in, as foreign_memory says
+  std::atomic<std::uint64_t> leave_reason{0};                  ///< packed fault that made it leave
+  alignas(cache_line) std::atomic<std::uint32_t> asleep{0};    ///< its doorbell must be rung
+  alignas(cache_line) std::atomic<std::uint32_t> touching{0};  ///< mark of foreign_memory
 };
 
-/// What all of them share. It is written hardly ever: one line will do.
+/// Words that all ranks write, but rarely: one line is enough.
 struct alignas(cache_line) epoch_line {
   std::atomic<std::uint64_t> fault{0};  ///< packed
   look_turns looks;
 };
 
-/// Where things lie in the memory that n ranks share. It does not own the memory.
+/// The layout of the memory that n ranks share. Does not own it.
 ///
-/// Each rank constructs its own part, so that pages come from the processor that uses them most, and
-/// touches no other part until all have done so.
+/// Each rank constructs its own part, so that pages are near the core that uses them most, and touches other parts only
+/// after all have done so.
 class mail_segment {
  public:
   mail_segment() noexcept = default;
   mail_segment(std::byte* base, rank_type ranks) noexcept : base_(base), ranks_(ranks) {}
 
-  /// How much memory it takes. Whatever follows is the transport's.
+  /// The bytes of the layout; the transport uses what follows.
   [[nodiscard]] static constexpr std::size_t bytes(rank_type ranks) noexcept { return boxes_begin(ranks, ranks); }
-  /// The offset of the mailboxes from which rank r receives. Words that all ranks write lie before those of rank 0.
+  /// The offset of the mailboxes of receiver r. Words that all ranks write precede those of rank 0.
   [[nodiscard]] static constexpr std::size_t boxes_begin(rank_type ranks, rank_type r) noexcept {
     return box_offset(ranks, r, 0, 0);
   }

@@ -10,12 +10,19 @@
 
 namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
-/// One rank's end of all the mailboxes of a shared segment: what the transports that go through
-/// memory have in common. `Places` say where long messages are.
+/// All mailboxes of one rank in a shared segment, as the transports through memory use them. `Places` encodes the
+/// addresses of long messages.
+///
+/// A message is lent (`share` with a result place) if its schedule says that the peer sends it back, if it has 512
+/// bytes or more (outbox), and if the peer can reach both the message and the result place. Otherwise it is sent, and
+/// sent back.
+///
+///     sender:    share ---> the peer owns message and result place ---> view: loan_return ---> its own again
+///     receiver:  view: loan ---> home, or give_back writes the result ---> publishes loan_return
 template <class Places>
 class mailbox_endpoint : public rank_mailboxes {
  public:
-  /// @param bells can `ring(rank)`
+  /// @param bells has `ring(rank)`
   template <rendezvous M, class Doorbells>
   mailbox_endpoint(mail_segment const& segment, M const& meet, Places const& places, Doorbells& bells,
                    sleep_barrier barrier)
@@ -24,8 +31,8 @@ class mailbox_endpoint : public rank_mailboxes {
 
   [[nodiscard]] Places const& places() const noexcept { return places_; }
 
-  /// Sends more bytes than that by saying where they are. They must stay as they are until
-  /// `taken` says so. @pre more than mailbox::longest_inside: the receiver goes by the length
+  /// Sends the location of a message, which must not change until `acknowledged_or_gone`. @pre more bytes than
+  /// mailbox::max_inline, by which the receiver recognises a location
   sent point_to(rank_type peer, flow s, std::span<std::byte const> bytes, std::byte* result_place = nullptr) noexcept {
     outgoing& end = outgoing_[index(peer, s.lane)];
     if (!has_free_slots(peer, end)) {
@@ -39,7 +46,8 @@ class mailbox_endpoint : public rank_mailboxes {
     return {true, bytes.size(), end.last};
   }
 
-  /// The same with the user's own bytes. The peer may write what it makes of them to `back`, unless null.
+  /// Sends the location of the user's own bytes. With a `result_place` they are lent: the peer may write its result
+  /// there.
   sent share(rank_type peer, flow s, std::span<std::byte const> bytes, std::byte* result_place = nullptr) noexcept {
     sent const result = point_to(peer, s, bytes, result_place);
     if (result.accepted) {
@@ -50,7 +58,7 @@ class mailbox_endpoint : public rank_mailboxes {
     return result;
   }
 
-  /// Where the peer wants what is made of the message that `view` gave, or null.
+  /// The place where the peer wants the result of the message that `view` showed, or null.
   [[nodiscard]] std::byte* home(rank_type peer, flow s) noexcept {
     incoming const& end = incoming_[index(peer, s.lane)];
     mailbox::slot const& slot = end.box->slot_at(end.last + 1);
@@ -61,7 +69,7 @@ class mailbox_endpoint : public rank_mailboxes {
     return target.kind == location::loan ? places_.decode(peer, target.result_place) : nullptr;
   }
 
-  /// Writes them there, unless they are there. @pre holds
+  /// Returns a loan: writes the result to its place, unless it was made there. @pre has_loan
   sent give_back(rank_type peer, flow s, std::span<std::byte const> bytes) noexcept {
     outgoing& to_peer = outgoing_[index(peer, s.lane)];
     incoming& from_peer = incoming_[index(peer, s.lane)];
@@ -81,14 +89,14 @@ class mailbox_endpoint : public rank_mailboxes {
     return {true, bytes.size(), 0};
   }
 
-  /// Tells the peer where the part is that it has asked for.
+  /// Tells the peer the location of the part that it has requested.
   void give_part(rank_type peer, std::uint32_t lane, std::byte const* copy) noexcept {
     mailbox& box = *outgoing_[index(peer, lane)].box;
     box.part_copy = places_.encode(copy);
     box.parts_supplied.store(box.parts_requested.load(std::memory_order_relaxed), std::memory_order_release);
     ring_if_asleep(peer);
   }
-  /// The part that this rank has asked for last; null until it is there.
+  /// The part that this rank has requested last, or null while it is not supplied.
   [[nodiscard]] std::byte const* part(rank_type peer, flow s) const {
     mailbox const& box = *incoming_[index(peer, s.lane)].box;
     bool const is_supplied =
@@ -101,11 +109,11 @@ class mailbox_endpoint : public rank_mailboxes {
     mailbox::slot& slot = end.box->slot_at(end.last + 1);
     mailbox::slot const& next = end.box->slot_at(end.last + 2);
     if (end.expects_two) {
-      __builtin_prefetch(&next);  // asked for together, two lines take hardly longer than one
+      __builtin_prefetch(&next);  // two lines together take hardly longer than one
     }
     if (slot.number.load(std::memory_order_acquire) != end.last + 1) [[unlikely]] {
       if (!has_departed(peer) || slot.number.load(std::memory_order_acquire) == end.last + 1) {
-        return {};  // an answer that came just before the peer left is seen the next time
+        return {};  // a message from just before the peer left is seen by the next call
       }
       report_lost(peer);
       return {};
@@ -128,10 +136,10 @@ class mailbox_endpoint : public rank_mailboxes {
     }
     location const target = slot.get();
     if (target.kind == location::loan_return) {
-      return {places_.decode(rank_, target.place), slot.bytes};  // its own memory
+      return {places_.decode(rank_, target.place), slot.bytes};  // in its own memory
     }
     if (target.kind == location::loan) {
-      std::ignore = places_.decode(peer, target.result_place);  // so that `home` and `give_back` cannot fail
+      std::ignore = places_.decode(peer, target.result_place);  // maps it now: `home` and `give_back` cannot fail
     }
     std::byte const* const place = places_.decode(peer, target.place);
     if (!end.reads_in_place) {

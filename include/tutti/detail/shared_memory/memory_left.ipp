@@ -6,17 +6,17 @@
 
 namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
-/// The files of a control group's memory, by version. Pages of files that are not in use count as free.
+/// The files of a control group's memory, by version. Cached pages of files count as free.
 struct group_files {
   char const* limit;
   char const* usage;
-  char const* pages[2];  ///< in its `stat`
+  char const* pages[2];  ///< keys in its `stat`
 };
 inline constexpr group_files groups_1{
     "limit_in_bytes", "usage_in_bytes", {"total_inactive_file ", "total_active_file "}};
 inline constexpr group_files groups_2{"max", "current", {"inactive_file ", "active_file "}};
 
-/// What one group may still be given. `group` is where it is, and how its files begin.
+/// The memory left in one group. `group` is the common beginning of the paths of its files.
 [[nodiscard]] TUTTI_DECL std::uint64_t left_in_group(std::string const& group, group_files const& names,
                                                      std::uint64_t swap) {
   using file = kernel_file;

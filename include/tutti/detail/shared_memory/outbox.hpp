@@ -11,24 +11,22 @@
 
 namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
-/// How the messages of one rank leave it: beside their flag, in one cache line or two, copied to a chunk of
-/// shared memory, or shared, that is read by the peer where they are.
+/// The ways by which a rank's messages leave: inside the slot, copied to a chunk of shared memory, or shared, that is
+/// read by the peer in place.
 ///
-/// To share saves a copy. But what a peer has read its owner can only write again at the price of telling
-/// the peer's cache; and so up to some size the copy, out of the owner's cache into chunks that are used
-/// in turn, costs less in all (bench/results/long_messages.md). And a sender that has copied need not wait for readers.
-/// Beyond, the copy would go through memory, which costs more than telling.
+/// Sharing saves a copy. But memory that a peer has read costs its owner a message between caches to write again, and
+/// so a copy into reused chunks is cheaper up to some size (bench/results/long_messages.md), and the sender need not
+/// wait for readers. Beyond, the copy would go through main memory, which costs more.
 template <class Endpoint>
 class outbox {
  public:
-  /// Messages that are combined are shared from the first number of bytes on, those that are only moved from the
-  /// second.
+  /// Sizes from which messages are shared, if they are combined and if they are only moved.
   static constexpr std::size_t share_folds_from = std::size_t{512} << 10;
   static constexpr std::size_t share_moves_from = std::size_t{8} << 20;
-  /// What the peer writes back is lent sooner: a line that it has read and then written is its owner's to
-  /// write again at the price of one transfer, and there is no second message to copy.
+  /// Loans begin sooner: a line that the peer has read and then written returns at the price of one transfer, and no
+  /// second message is copied.
   static constexpr std::size_t lend_from = 512;
-  /// Copies of fewer bytes always go through the caches.
+  /// Shorter copies always go through the caches.
   static constexpr std::size_t streams_from = 4096;
 
   outbox(Endpoint& endpoint, chunk_ring ring)
@@ -41,27 +39,27 @@ class outbox {
   /// @see repeats
   void next_message(flow s, bool repeats_last) noexcept { copies_[s.lane].begin(repeats_last); }
 
-  /// What is copied at a time, at most: longer elements arrive in parts.
+  /// The longest copy: longer elements arrive in parts.
   [[nodiscard]] std::size_t chunk_bytes() const noexcept { return ring_.chunk_bytes(); }
 
-  /// Whether the flow's messages are only moved.
+  /// True if the flow's messages are only moved.
   [[nodiscard]] bool moves(flow s) const noexcept { return moves_[s.lane]; }
 
-  /// Whether a message is better shared than copied, if the peer can reach it.
+  /// True if sharing a message is cheaper than copying it, provided that the peer can reach it.
   [[nodiscard]] bool shares(flow s, std::size_t bytes) const noexcept {
     return bytes >= (moves(s) ? share_moves_from : share_folds_from);
   }
 
-  /// Whether a message that comes back is better lent, if the peer can reach it.
+  /// True if lending a message that is sent back is cheaper, provided that the peer can reach it.
   [[nodiscard]] bool lends(std::size_t bytes) const noexcept {
     return bytes >= lend_from && bytes <= mailbox::slot::max_bytes;
   }
-  /// The peer reads it where it is and writes what it makes of it to `back`. @pre the peer can reach both
+  /// Lends a message: the peer reads it in place and writes its result to `result_place`. @pre the peer can reach both
   sent lend(rank_type peer, flow s, std::span<std::byte const> bytes, std::byte* result_place) noexcept {
     return endpoint_->share(peer, s, bytes, result_place);
   }
 
-  /// `share`: the peer reads it where it is. @see transport
+  /// Sends a message, read in place by the peer if `share`. @see transport
   sent send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule, bool share) {
     sent const result =
         bytes.size() <= mailbox::max_inline ? endpoint_->post(peer, s, bytes)
@@ -72,7 +70,7 @@ class outbox {
     return result;
   }
 
-  /// A chunk that is the peer's until it releases a message; null while there is none.
+  /// Reserves a chunk until the peer has released a message; null while there is none.
   [[nodiscard]] std::byte* reserve(rank_type peer, std::uint32_t lane, ticket last_read) {
     std::byte* const chunk = next_chunk(lane, ring_.chunk_bytes());
     if (chunk != nullptr) {
@@ -81,7 +79,7 @@ class outbox {
     return chunk;
   }
 
-  /// The number of bytes to send at a time: whole granules, or a part of one that is longer.
+  /// The bytes to send at a time: whole granules, or a part of one that is longer.
   static std::size_t send_size(std::size_t bytes, std::size_t limit, std::size_t granule) noexcept {
     if (bytes <= limit) {
       return bytes;
@@ -89,7 +87,7 @@ class outbox {
     if (granule <= limit) {
       return limit - limit % granule;
     }
-    std::size_t const remainder = bytes % granule;  // of the one that has been sent in part
+    std::size_t const remainder = bytes % granule;  // a granule was sent in part
     return remainder != 0 && remainder < limit ? remainder : limit;
   }
 
@@ -100,7 +98,7 @@ class outbox {
     });
   }
 
-  /// @pre the mailbox has room
+  /// @pre the mailbox has a free slot
   sent send_copy(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule) {
     copied_message& copies = copies_[s.lane];
     if (auto const* const part = copies.next();
@@ -109,12 +107,12 @@ class outbox {
       return {true, part->bytes, 0};
     }
     std::size_t const n = send_size(bytes.size(), ring_.chunk_bytes(), granule);
-    if (n <= mailbox::max_inline) {  // its length says that it lies beside its flag
+    if (n <= mailbox::max_inline) {  // the receiver expects a message of this length in its slot
       return endpoint_->post(peer, s, bytes.first(n));
     }
     std::byte* const chunk = next_chunk(s.lane, n);
     if (chunk == nullptr) {
-      // Pairs of ranks that send and recv must not wait for each other: the slots belong to one pair.
+      // A send must not wait for another pair of ranks: slots belong to one pair.
       bool const is_inline = s.lane == transfer_lane && granule <= mailbox::max_inline;
       return is_inline ? endpoint_->post(peer, s, bytes.first(send_size(bytes.size(), mailbox::max_inline, granule)))
                        : sent{};
@@ -124,7 +122,7 @@ class outbox {
     return {true, n, 0};
   }
 
-  /// To a chunk.
+  /// Copies to a chunk.
   void copy(std::byte* chunk, std::span<std::byte const> bytes) noexcept {
     if (!can_stream || bytes.size() < streams_from) {
       std::memcpy(chunk, bytes.data(), bytes.size());

@@ -14,20 +14,19 @@
 
 namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
-/// Reads the memory of other processes of this host without their help, where the system allows it:
-/// process_vm_readv, "cross-memory attach". Containers often forbid it, and so does Linux's Yama to
-/// processes of one user unless one descends from the other (/proc/sys/kernel/yama/ptrace_scope).
+/// Reads the memory of other processes of this host without their help, by process_vm_readv ("cross-memory attach").
+/// Many containers forbid it, and so does Linux's Yama unless one process descends from the other
+/// (/proc/sys/kernel/yama/ptrace_scope).
 class peer_memory {
  public:
-  /// By which peers find out whether they can read this process: its number, and where it keeps a word
-  /// that no other process has.
+  /// Returns the text by which peers test if they can read this process: its number, and the address of a unique word.
   [[nodiscard]] TUTTI_COLD std::string offer(std::string_view unique) {
     unique.copy(token_, sizeof token_);
     return std::to_string(::getpid()) + ":" + std::to_string(reinterpret_cast<std::uintptr_t>(token_)) + ":" +
            std::string(token_, sizeof token_);
   }
 
-  /// Whether this process can read all of those that made these offers.
+  /// True if this process can read all processes that made these offers.
   template <class Offers>
   [[nodiscard]] TUTTI_COLD bool can_read(Offers const& offers) {
     peers_ = owned_array<::pid_t>(offers.size());
@@ -44,7 +43,7 @@ class peer_memory {
     return is_readable;
   }
 
-  /// Copies from another rank's memory. False, and errno says why, if not all of it can be had.
+  /// Copies from another rank's memory. Returns false with an errno if it cannot read all of it.
   [[nodiscard]] bool copy(rank_type owner, std::uintptr_t address, std::byte* target,
                           std::size_t bytes) const noexcept {
     while (bytes != 0) {
@@ -62,7 +61,7 @@ class peer_memory {
   }
 
  private:
-  /// The digits up to the next colon.
+  /// Reads the digits up to the next colon.
   static std::uintptr_t parse_number(std::string_view& rest) noexcept {
     std::uintptr_t value = 0;
     while (!rest.empty() && rest.front() >= '0' && rest.front() <= '9') {

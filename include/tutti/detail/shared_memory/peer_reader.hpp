@@ -8,13 +8,13 @@
 
 namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
-/// Messages that lie in their sender's private memory, as one rank reads them: straight to their place if
-/// they are only moved; otherwise piece by piece through buffers that fit into the cache, where they are
-/// combined. What it cannot read it asks the sender for. At most one message at a time of each peer and lane.
+/// Reads messages in their senders' private memory: to their place if they are only moved; otherwise piece by piece to
+/// buffers in the cache, where they are combined. Requests what it cannot read from the sender. At most one message at
+/// a time for each peer and lane.
 template <class Memory>
 class peer_reader {
  public:
-  /// A piece: small enough to be in the cache when it is combined, large enough to be worth a system call.
+  /// Bytes read at a time: few enough for the cache, enough to be worth a system call.
   static constexpr std::size_t piece = std::size_t{128} << 10;
 
   peer_reader(Memory const& memory, rank_type size) : memory_(&memory), readings_(std::size_t{size} * lane_count) {}
@@ -44,14 +44,14 @@ class peer_reader {
     return r.current;
   }
 
-  /// True if the rest of the message has to be asked for: it could not be read.
+  /// True if the rest of the message is requested from the sender, because it could not be read.
   [[nodiscard]] bool requests_parts(rank_type peer, std::uint32_t lane) noexcept {
     return reading_of(peer, lane).requests_parts;
   }
   void request_parts(rank_type peer, std::uint32_t lane) noexcept { reading_of(peer, lane).requests_parts = true; }
 
-  /// The next part of a message that has to be asked for, no data until it is there: `cut(bytes)` says how long the
-  /// next part of that many bytes is, `ask(begin, bytes)` asks for it, and `part()` is where it is, or null.
+  /// The next part of a message that is requested; no data until it is supplied. `part_size(bytes)` is the length of
+  /// the next part of that many bytes, `request(begin, bytes)` requests it, `find_part()` returns it or null.
   template <class PartSize, class Request, class FindPart>
   [[nodiscard]] chunk view_copy(rank_type peer, std::uint32_t lane, std::size_t bytes, PartSize part_size,
                                 Request request, FindPart find_part) {
@@ -70,7 +70,7 @@ class peer_reader {
     return r.current;
   }
 
-  /// The part that was viewed is no longer needed. True at the end of the message, or if it was none of these.
+  /// Ends the use of a viewed part. Returns true at the end of the message, or if it is no message of this reader.
   [[nodiscard]] bool release(rank_type peer, std::uint32_t lane) {
     reading& r = reading_of(peer, lane);
     if (!r.current) {
@@ -95,12 +95,12 @@ class peer_reader {
     std::size_t size = 0;
   };
   struct reading {
-    std::size_t released_bytes = 0;  ///< bytes of the message that have been released
+    std::size_t released_bytes = 0;  ///< bytes of the message
     std::size_t total = 0;
     chunk current;
-    buffer storage;                   ///< where they lie, unless that is their place
-    bool requests_parts = false;      ///< it cannot be read, so the sender is asked for copies
-    std::size_t requested_bytes = 0;  ///< bytes that have not come yet
+    buffer storage;                   ///< holds the part, unless it is at its place
+    bool requests_parts = false;      ///< it cannot be read
+    std::size_t requested_bytes = 0;  ///< not supplied yet
   };
 
   [[nodiscard]] reading& reading_of(rank_type peer, std::uint32_t lane) noexcept {

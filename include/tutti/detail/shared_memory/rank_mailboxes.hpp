@@ -16,7 +16,7 @@
 
 namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
-/// How a rank wakes another one that sleeps.
+/// Wakes another rank, by the doorbells of the transport.
 struct doorbell {
   template <class Doorbells>
     requires(!std::same_as<Doorbells, doorbell>)
@@ -30,28 +30,27 @@ struct doorbell {
   void (*ring_)(void*, rank_type) noexcept;
 };
 
-/// The mailboxes between one rank and all others of a shared segment, and what of a mailbox_endpoint does not depend on
-/// where long messages are.
+/// The mailboxes between one rank and all others of a shared segment: the part of mailbox_endpoint that does not depend
+/// on the encoding of addresses.
 ///
-/// Used by one thread at a time. No call waits, except `quiesce`.
+/// Used by one thread at a time. Only `quiesce` waits.
 ///
-/// Memory order. A rank that sleeps writes `asleep`, then looks for messages; a rank with a message writes it,
-/// then looks at `asleep`. One of the two must see the other's write: sleep_barrier sees to that.
-/// What works in others' memory is told in foreign_memory. All else is release and acquire on the word that says
-/// something is there.
+/// Memory order. Slots and counts: release and acquire (mailbox). Sleep: a rank writes `asleep`, then looks for
+/// messages; a sender writes a message, then looks at `asleep`. One of the two must see the other's write, which
+/// sleep_barrier ensures. Work in other ranks' memory: foreign_memory.
 class rank_mailboxes {
  public:
   rank_mailboxes(rank_mailboxes const&) = delete;
   rank_mailboxes& operator=(rank_mailboxes const&) = delete;
 
-  /// The last call. What was sent can still be read, and a peer that waits for more learns that it will
-  /// not come. Messages that peers have yet to read in this rank's memory are taken back, which is a
-  /// fault. `lives` as in quiesce.
+  /// Leaves; the last call. Messages sent inside slots or chunks can still be read, and a peer that waits for more
+  /// learns that none follows. Unread messages in this rank's own memory are taken back, which is a fault. `is_alive`
+  /// as in quiesce.
   TUTTI_DECL void leave(liveness const& is_alive) noexcept;
 
   [[nodiscard]] rank_type rank() const noexcept { return rank_; }
   [[nodiscard]] rank_type size() const noexcept { return size_; }
-  /// By which number a rank goes in faults and errors.
+  /// The number of a rank in faults and errors.
   [[nodiscard]] rank_type world_number(rank_type r) const noexcept { return world_numbers_[r]; }
 
   void begin(flow s, call const& own_call) noexcept {
@@ -60,7 +59,7 @@ class rank_mailboxes {
     segment_.board(rank_, s.lane).records[lane.opened_flows++ % call_board::record_count].write(own_call, s.number);
   }
 
-  /// Sends up to mailbox::longest_inside bytes by copying them.
+  /// Sends up to mailbox::max_inline bytes, inside slots.
   sent post(rank_type peer, flow s, std::span<std::byte const> bytes) noexcept {
     outgoing& end = outgoing_[index(peer, s.lane)];
     std::uint64_t const slot_count = mailbox::slots_needed(bytes.size());
@@ -69,7 +68,7 @@ class rank_mailboxes {
     }
     std::span<std::byte const> first = bytes;
     if (slot_count == 2) {
-      // The second line is written first: the peer asks for the other one all the time.
+      // The second line is written first: the peer polls the other one.
       std::memcpy(end.box->slot_at(end.last + 2).payload, bytes.data() + slot_bytes, bytes.size() - slot_bytes);
       first = bytes.first(slot_bytes);
     }
@@ -78,30 +77,31 @@ class rank_mailboxes {
     return {true, bytes.size(), 0};
   }
 
-  /// The place of the long message that `view` gave.
+  /// The encoded address of the long message that `view` showed.
   [[nodiscard]] std::uint64_t message_place(rank_type peer, flow s) const noexcept {
     incoming const& end = incoming_[index(peer, s.lane)];
     return end.box->slot_at(end.last + 1).get().place;
   }
 
-  /// Whether the peer has lent this many bytes on this flow, and not got them back.
+  /// True if this rank holds a loan of `bytes` bytes from the peer on this flow.
   [[nodiscard]] bool has_loan(rank_type peer, flow s, std::size_t bytes) const noexcept {
     incoming const& end = incoming_[index(peer, s.lane)];
     return end.has_loan && end.loan_flow == s.number && end.loan_bytes == bytes;
   }
 
-  /// Whether `point_to`, or a `post` of one slot, would be refused now.
+  /// True if `point_to`, or a `post` of one slot, would be refused now.
   [[nodiscard]] bool is_full(rank_type peer, flow s) noexcept {
     return !has_free_slots(peer, outgoing_[index(peer, s.lane)]);
   }
 
-  /// Whether the peer needs a message no longer: it has released it, or is gone.
+  /// True if the peer has released a message, or is gone.
   [[nodiscard]] bool acknowledged_or_gone(rank_type peer, std::uint32_t lane, ticket number) noexcept {
     return is_acknowledged(outgoing_[index(peer, lane)], number) || has_departed(peer);
   }
 
-  /// The part of a message that the peer has asked for, because it cannot read it by itself, and has not got; it has 0
-  /// bytes if there is none. @pre the message is not taken
+  /// The part of a message that the peer has requested, because it cannot read it by itself; without a request it has 0
+  /// bytes.
+  /// @pre the message is not acknowledged
   [[nodiscard]] mailbox::part part_to_copy(rank_type peer, std::uint32_t lane, ticket number) noexcept {
     outgoing& end = outgoing_[index(peer, lane)];
     bool const is_next = is_acknowledged(end, number - 1);
@@ -109,7 +109,7 @@ class rank_mailboxes {
                                      end.box->parts_supplied.load(std::memory_order_relaxed);
     return asks ? end.box->requested_part : mailbox::part{};
   }
-  /// Asks for a part of the message that `view` gave.
+  /// Requests a part of the message that `view` showed.
   void request_part(rank_type peer, flow s, mailbox::part request) noexcept {
     mailbox& box = *incoming_[index(peer, s.lane)].box;
     box.requested_part = request;
@@ -128,11 +128,11 @@ class rank_mailboxes {
     return false;
   }
 
-  /// Whether the peer is at the same flow with another call, of which no message may ever come here.
+  /// Checks that the peer is not at the same flow with another call, from which no message may ever come.
   /// @throws error(failure::mismatch)
   TUTTI_DECL void inquire(rank_type peer, flow s);
 
-  /// After a fault there is nothing to answer: what led to it stays.
+  /// Publishes a wait report. After a fault the last report stays.
   TUTTI_DECL void say(wait_report const& report) noexcept;
   TUTTI_DECL bool ask(rank_type peer) noexcept;
   [[nodiscard]] TUTTI_DECL wait_report said(rank_type r, std::uint32_t lane) const noexcept;
@@ -167,53 +167,53 @@ class rank_mailboxes {
     return word == 0 ? tutti::fault{} : tutti::fault::unpack(word);
   }
 
-  /// A peer that has left because of a fault elsewhere is not lost: its reason is the fault.
+  /// Sets the fault. A peer that left because of a fault elsewhere is not lost: that fault is set instead.
   TUTTI_DECL void revoke(tutti::fault cause) noexcept;
-  /// Notes the fault because of which this rank is about to leave.
+  /// Notes the fault that makes this rank leave.
   void excuse(tutti::fault const& cause) noexcept {
     segment_.member(rank_).leave_reason.store(cause.pack(), std::memory_order_relaxed);
   }
 
-  /// Whether this rank is to look for dead peers now, on behalf of all.
+  /// True if this rank must probe for dead peers now, on behalf of all.
   [[nodiscard]] TUTTI_DECL bool claims_liveness_check(time_point now) noexcept;
 
   [[nodiscard]] bool has_departed(rank_type peer) const noexcept {
     return segment_.member(peer).presence.load(std::memory_order_acquire) == member_lines::absent;
   }
 
-  /// Returns when no rank for which `lives(rank)` holds works in this rank's memory, nor will; or when readers that can
-  /// do no harm, as they are other processes, have not ended in a second: they learn of the fault when they go on.
-  /// Without a fault there is nothing to wait for: tickets say when memory is free.
+  /// Returns when no living rank works in this rank's memory, nor will. Readers in other processes do no harm, and are
+  /// waited for only a second: they see the fault when they continue. Returns at once without a fault, as tickets tell
+  /// when memory is free.
   TUTTI_DECL void quiesce(liveness const& is_alive) noexcept;
 
  protected:
   using location = mailbox::slot::location;
   static constexpr std::size_t slot_bytes = mailbox::slot::capacity;
 
-  /// `one_process`: ranks are threads, and none may read what another one has taken back.
+  /// `one_process`: ranks are threads, so none may read memory that another has taken back.
   TUTTI_DECL rank_mailboxes(mail_segment const& segment, rank_type rank, owned_array<rank_type> world_numbers,
                             doorbell bell, sleep_barrier barrier, bool one_process);
   ~rank_mailboxes() = default;
 
   struct outgoing {
     mailbox* box = nullptr;
-    std::uint64_t last = 0;            ///< of the last slot written
-    std::uint64_t released_slots = 0;  ///< how many slots are known to have been released
-    std::uint64_t last_shared = 0;     ///< the last one that is the user's own memory
-    std::uint32_t loans = 0;           ///< how many of these the peer has yet to give back
+    std::uint64_t last = 0;            ///< number of the last slot written
+    std::uint64_t released_slots = 0;  ///< slots known to be released
+    std::uint64_t last_shared = 0;     ///< number of the last slot with the user's own memory
+    std::uint32_t loans = 0;           ///< loans that the peer has not returned
   };
   struct incoming {
     mailbox* box = nullptr;
-    std::uint64_t last = 0;       ///< of the last slot released
-    bool reads_in_place = false;  ///< the next one is being read where it is
-    bool expects_two = false;     ///< the last one that was seen took two slots, and the next one may
+    std::uint64_t last = 0;       ///< number of the last slot released
+    bool reads_in_place = false;  ///< the next message is being read in place
+    bool expects_two = false;     ///< the last message took two slots
 
-    bool has_loan = false;  ///< it has been lent a message:
+    bool has_loan = false;  ///< a loan of the peer is here
     std::uint64_t loan_place = 0;
     std::size_t loan_bytes = 0;
-    std::uint32_t loan_flow = 0;  ///< the number of the flow
+    std::uint32_t loan_flow = 0;  ///< number of its flow
 
-    alignas(16) std::byte joined_payload[mailbox::max_inline];  ///< what came in two slots
+    alignas(16) std::byte joined_payload[mailbox::max_inline];  ///< message of two slots
   };
   struct lane_state {
     std::uint32_t check = 0;
@@ -273,7 +273,7 @@ class rank_mailboxes {
     return tutti::fault::unpack(segment_.member(peer).leave_reason.load(std::memory_order_relaxed));
   }
 
-  /// Books a message that was lent to this rank, or given back to it.
+  /// Records a loan received, or one returned.
   void account_loan(rank_type peer, flow s, incoming& end, std::size_t bytes, location loan) noexcept {
     if (loan.kind == location::loan_return) {
       --outgoing_[index(peer, s.lane)].loans;
@@ -285,7 +285,7 @@ class rank_mailboxes {
     end.loan_flow = s.number;
   }
 
-  /// On the transfer lane the number itself is the check: messages of several kinds are under way there.
+  /// The number of the flow is the check on the transfer lane, where messages of several kinds are under way.
   [[nodiscard]] std::uint32_t current_check(flow s) const noexcept {
     return s.lane == transfer_lane ? s.number : lanes_[s.lane].check;
   }
@@ -297,7 +297,7 @@ class rank_mailboxes {
   owned_array<outgoing> outgoing_;
   owned_array<incoming> incoming_;
   owned_array<rank_type> world_numbers_;
-  owned_array<std::uint32_t> queries_;  ///< the last one to each rank
+  owned_array<std::uint32_t> queries_;  ///< last wait query to each rank
   lane_state lanes_[lane_count]{};
   foreign_memory foreign_;
   rank_type rank_;

@@ -63,7 +63,7 @@ TUTTI_DECL bool rank_mailboxes::ask(rank_type peer) noexcept {
   return true;
 }
 TUTTI_DECL wait_report rank_mailboxes::said(rank_type r, std::uint32_t lane) const noexcept {
-  return segment_.waiting(r).said(lane, queries_[r]);
+  return segment_.waiting(r).last_report(lane, queries_[r]);
 }
 
 TUTTI_DECL void rank_mailboxes::revoke(tutti::fault cause) noexcept {
@@ -89,7 +89,7 @@ TUTTI_DECL void rank_mailboxes::quiesce(liveness const& is_alive) noexcept {
   }
 }
 
-/// One ring is enough to wake it; the others need not make the system call.
+/// Rings once: other ranks save the system call.
 TUTTI_DECL void rank_mailboxes::wake_up(rank_type peer) noexcept {
   if (segment_.member(peer).asleep.exchange(0, std::memory_order_relaxed) != 0) {
     uncancelled const while_ringing;

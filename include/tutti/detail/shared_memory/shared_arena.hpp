@@ -20,7 +20,7 @@
 
 namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
-/// The shared memory of a host has no room for a buffer, and why, if that is known.
+/// Reports that the shared memory of a host has no room for a buffer, and why, if that is known.
 class out_of_shared_memory : public std::bad_alloc {
  public:
   explicit out_of_shared_memory(std::string_view reason = {}) noexcept {
@@ -38,25 +38,23 @@ class out_of_shared_memory : public std::bad_alloc {
   char text_[384] = {};
 };
 
-/// The shared memory of a host as one process has it: its own part, out of which its allocators take buffers that
-/// peers can read, and theirs.
+/// The shared memory of a host as mapped by one process: its own part, from which its allocators take buffers that
+/// peers can read, and the parts of its peers.
 ///
-/// A part consists of windows, ranges of the file that are mapped in one piece: by their owner when the ones before are
-/// full, each as large as all of them together; by a peer when something that lies there is first read. So no address
-/// space is taken before it is used. Only its owner keeps book of a part. Free pieces are kept in order of address and
-/// merged; the first that is large enough is taken. Memory comes from the system when it is first used and goes back
-/// with the world, all that was split from it and the last buffer. Thread-safe. Cost: linear in the number of free
-/// pieces.
-/// @tparam File shared_file; of one process alone private_file; a test has a host with less memory
+/// A part consists of windows, contiguous ranges of the file. Its owner maps a new one when the others are full, as
+/// large as all of them together; a peer maps it when it first reads there. So unused address space is not taken. Only
+/// the owner allocates in a part: first fit among free pieces, which are sorted by address and merged. Memory is taken
+/// from the system on first use, and returned with the world, its split worlds and the last buffer. Thread-safe. Cost:
+/// linear in the number of free pieces.
+/// @tparam File shared_file; private_file if there is one process; a test has a host with less memory
 template <class File>
 class basic_shared_arena : public memory_source {
  public:
   static counted<basic_shared_arena> create() { return counted<basic_shared_arena>(new basic_shared_arena); }
 
-  /// Where the windows of all are noted in the file, which rank's part this is, and what its buffers may come to. Known
-  /// only after the file has been made.
+  /// Sets the table of all windows, the rank of this part and the limit of its buffers, once the file is made.
   void set_table(window_table const& table, rank_type me, std::size_t limit) {
-    // So that sums of lengths are right, and offsets fit beside a window's number.
+    // Sums of lengths must not overflow, and offsets must fit beside a window's number.
     constexpr std::uint64_t max_bytes = std::uint64_t{1} << (window_shift - 2);
     constexpr std::size_t longest = SIZE_MAX / 4 < max_bytes ? SIZE_MAX / 4 : static_cast<std::size_t>(max_bytes);
     me_ = me;
@@ -68,7 +66,7 @@ class basic_shared_arena : public memory_source {
     table_ = table;
   }
 
-  /// Memory that `ranks` ranks use: it comes back when each of them has told its `end`.
+  /// Allocates memory that `ranks` ranks use, until as many have called `end_use`.
   [[nodiscard]] std::byte* allot(std::size_t bytes, rank_type ranks) {
     expect_owner();
     held const lock(mutex_);
@@ -79,13 +77,13 @@ class basic_shared_arena : public memory_source {
     allotments_.push_back({memory, header + bytes, ranks});
     return memory + header;
   }
-  /// This many ranks will not touch it again.
+  /// Ends the use of allotted memory by this many ranks.
   static void end_use(std::byte* memory, rank_type ranks) noexcept {
     std::launder(reinterpret_cast<std::atomic<std::uint32_t>*>(memory - header))
         ->fetch_add(ranks, std::memory_order_release);
   }
 
-  /// By which word other ranks find what lies here: 0 if it is not in this rank's part.
+  /// The location by which other ranks find an address, or 0 if it is not in this rank's part.
   [[nodiscard]] std::uint64_t locate(void const* address) const noexcept {
     std::uint32_t const count = count_.load(std::memory_order_acquire);
     for (std::uint32_t i = 0; i < count; ++i) {
@@ -97,8 +95,8 @@ class basic_shared_arena : public memory_source {
     }
     return 0;
   }
-  /// Where this process has what another rank locates so.
-  /// @throws error(failure::protocol) if it has no address space for it
+  /// The address in this process of a location in the part of `owner`.
+  /// @throws error(failure::protocol) if there is no address space to map it
   [[nodiscard]] std::byte* address_of(rank_type owner, std::uint64_t location) {
     auto const i = static_cast<std::uint32_t>(location >> window_shift) - 1;
     std::byte* base = mapping(owner, i).load(std::memory_order_acquire);
@@ -111,7 +109,7 @@ class basic_shared_arena : public memory_source {
 
  private:
   static constexpr int window_shift = 48;
-  static constexpr std::size_t header = alignment;  ///< of what is allotted: how many have ended
+  static constexpr std::size_t header = alignment;  ///< counts the ranks that have ended their use
   static constexpr std::size_t least_window = std::size_t{16} << 20;
 
   struct piece {
@@ -123,7 +121,7 @@ class basic_shared_arena : public memory_source {
     std::byte* base;
     std::size_t bytes;
     std::uint64_t begin;          ///< in the file
-    std::size_t committed_bytes;  ///< up to here the system has given memory
+    std::size_t committed_bytes;  ///< bytes for which the system has given memory
   };
   struct allotment {
     std::byte* memory;
@@ -151,7 +149,7 @@ class basic_shared_arena : public memory_source {
     }
   }
 
-  /// A forked child has the memory, but its parent keeps book of it: both would give the same pieces away.
+  /// Refuses a forked child: it would allocate the same pieces as its parent.
   void expect_owner() const {
     expects(owner_ == inheritance::generation(),
             "tutti::allocator: this memory belongs to the process that forked this one; allocate in ordinary memory");
@@ -184,7 +182,7 @@ class basic_shared_arena : public memory_source {
     return base.load(std::memory_order_relaxed);
   }
 
-  /// What has memory of the window in which this place is.
+  /// The committed bytes of the window around an address.
   [[nodiscard]] std::span<std::byte const> committed_around(void const* address) const {
     std::uint64_t const location = locate(address);
     if (location == 0) {
@@ -207,9 +205,9 @@ class basic_shared_arena : public memory_source {
     return memory;
   }
 
-  /// The beginning of the first free piece that is so large.
+  /// Returns the beginning of the first free piece of this size.
   std::byte* take_piece(std::size_t size) {
-    // Never more free pieces than this, so giving back cannot fail.
+    // Reserved for the most pieces possible: deallocation cannot fail.
     free_.reserve(used_pieces_ + count_.load(std::memory_order_relaxed) + 2);
     std::size_t i = 0;
     while (i < free_.size() && free_[i].bytes < size) {
@@ -217,7 +215,7 @@ class basic_shared_arena : public memory_source {
     }
     i = i < free_.size() ? i : open_window(size);
     piece& p = free_[i];
-    // Asked for now, a shortage is an exception; on the first touch it would be a SIGBUS.
+    // A shortage is an exception here; on the first touch it would be a SIGBUS.
     if (std::string const shortage = commit(p.begin + size); !shortage.empty()) {
       throw out_of_shared_memory(shortage);
     }
@@ -230,13 +228,13 @@ class basic_shared_arena : public memory_source {
     return memory;
   }
 
-  /// Sees to it that there is memory up to here. Says why if there is not enough: otherwise "".
+  /// Commits memory up to `end`. Returns the cause of a shortage, or "".
   [[nodiscard]] std::string commit(std::byte const* end) {
     for (std::uint32_t i = 0;; ++i) {
       window& w = own_windows_[i];
       std::size_t const end_offset = reinterpret_cast<std::uintptr_t>(end) - reinterpret_cast<std::uintptr_t>(w.base);
       if (end_offset > w.bytes) {
-        continue;  // it is another window's
+        continue;  // in another window
       }
       if (end_offset > w.committed_bytes) {
         if (std::string shortage = file.commit(w.begin + w.committed_bytes, w.begin + end_offset); !shortage.empty()) {
@@ -248,10 +246,9 @@ class basic_shared_arena : public memory_source {
     }
   }
 
-  /// A new window with room for this: the number of its free piece. A page more than is used keeps windows apart,
-  /// and lets like buffers of two ranks not lie a power of two apart: then their addresses would differ in high bits
-  /// only, and a first-level cache that predicts its way by a hash of lower ones (AMD's: Lipp and others, Take A Way,
-  /// 2020) could not hold both lines.
+  /// Opens a window with room for `size` bytes, and returns the index of its free piece. The extra page separates
+  /// windows, and keeps equal buffers of two ranks from being a power of two apart. A first-level cache that predicts
+  /// its way by a hash of lower address bits (AMD's: Lipp and others, Take A Way, 2020) could not hold both lines.
   TUTTI_COLD std::size_t open_window(std::size_t size) {
     std::uint32_t const i = count_.load(std::memory_order_relaxed);
     if (i == window_table::max_windows) {
@@ -268,7 +265,7 @@ class basic_shared_arena : public memory_source {
         if (bytes == needed_bytes) {
           throw out_of_shared_memory();
         }
-        continue;  // as little address space as will do
+        continue;  // takes as little address space as possible
       }
       own_windows_[i] = {base, bytes, begin, 0};
       table_.at(me_, i).begin.store(begin, std::memory_order_relaxed);
@@ -286,7 +283,7 @@ class basic_shared_arena : public memory_source {
     }
   }
 
-  /// What all have ended that it was allotted to.
+  /// Frees allotments whose use all ranks have ended.
   void take_back() noexcept {
     for (std::size_t i = allotments_.size(); i-- != 0;) {
       allotment const a = allotments_[i];
@@ -323,15 +320,15 @@ class basic_shared_arena : public memory_source {
 
   window_table table_;
   rank_type me_ = 0;
-  owned_array<std::atomic<std::byte*>> mappings_;  ///< the windows of all ranks, as far as they have been used here
+  owned_array<std::atomic<std::byte*>> mappings_;  ///< windows of all ranks that were used here
   window own_windows_[window_table::max_windows];
-  std::atomic<std::uint32_t> count_{0};  ///< how many of its own it has
+  std::atomic<std::uint32_t> count_{0};  ///< own windows
   mutable monitor mutex_;
   std::vector<piece> free_;
   std::vector<allotment> allotments_;
-  std::size_t used_pieces_ = 0;   ///< how many are in use
-  std::size_t used_bytes_ = 0;    ///< how many bytes of them count
-  std::size_t window_bytes_ = 0;  ///< how large its windows are together
+  std::size_t used_pieces_ = 0;   ///< pieces in use
+  std::size_t used_bytes_ = 0;    ///< bytes of buffers in use
+  std::size_t window_bytes_ = 0;  ///< bytes of all own windows
   std::size_t limit_ = 0;
   std::uint32_t owner_ = inheritance::generation();
 };

@@ -36,7 +36,7 @@ TUTTI_DECL shared_file::~shared_file() {
 }
 
 TUTTI_DECL void shared_file::create(std::size_t bytes) {
-  constexpr unsigned no_exec_seal = 8;  // MFD_NOEXEC_SEAL, which kernels before 6.3 do not know
+  constexpr unsigned no_exec_seal = 8;  // MFD_NOEXEC_SEAL, unknown to kernels before 6.3
   file_ = descriptor([] { return ::memfd_create("tutti", MFD_CLOEXEC | MFD_ALLOW_SEALING | no_exec_seal); });
   if (!file_ && errno == EINVAL) {
     file_ = descriptor([] { return ::memfd_create("tutti", MFD_CLOEXEC | MFD_ALLOW_SEALING); });
@@ -84,9 +84,10 @@ TUTTI_DECL std::string shared_file::shortage(std::uint64_t begin, std::uint64_t 
     return "this process may make files of " + std::to_string(limit.rlim_cur >> 10) +
            " KiB, and shared memory counts as a file: raise that limit (ulimit -f, LimitFSIZE=)";
   }
-  constexpr std::uint64_t looks_from = std::uint64_t{1} << 20;  // less than that is not worth the look
+  constexpr std::uint64_t looks_from = std::uint64_t{1} << 20;  // less is not worth a check
   if (end - begin >= looks_from) {
-    if (auto const left = memory_left::now(); end - begin > left.bytes) {  // the kernel would kill to make room
+    if (auto const left = memory_left::now();
+        end - begin > left.bytes) {  // the kernel would kill a process to make room
       return std::string(left.limit) + " " + std::to_string(left.bytes >> 20) + " MiB";
     }
   }
@@ -118,7 +119,7 @@ TUTTI_DECL void shared_file::map_all() {
   struct stat status {};
   if (::fstat(file_.get(), &status) != 0) {
     throw error(failure::join, "cannot examine the shared memory of rank 0: " + describe_errno(errno) +
-                                   "; start the ranks anew, or use tcp");
+                                   "; start the ranks again, or use tcp");
   }
   size_ = static_cast<std::size_t>(status.st_size);
   base_ = map(0, size_);

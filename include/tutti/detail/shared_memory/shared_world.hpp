@@ -23,10 +23,14 @@
 
 namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
-/// One rank's part of the making of a shared_memory world, and what it then holds of it.
+/// Makes a shared_memory world, and holds one rank's share of it. Three exchanges, after which all ranks know of a
+/// failure:
 ///
-/// A world that is split from another one lies in the memory of that one, and knows its processes. Then the first of
-/// its ranks allots what all of them need; nothing is mapped, and no process is looked for.
+///     offer    all: doorbell, own process, memory for a read test, cores
+///     contact  all connect the doorbells; rank 0 makes the memory: its place, sizes
+///     enter    all map the memory and construct their part: can read all others, can fence remotely
+///
+/// A world that is split from another uses that one's memory and processes. Its first rank allocates there for all.
 template <class Doorbells>
 class shared_world {
  public:
@@ -46,14 +50,14 @@ class shared_world {
     auto const contacts = meet.exchange(contact_text);
     bool const has_memory = !has_failure(contacts);
     if (!has_memory) {
-      allotment_.set_ranks(sharers);  // all have heard of it, so none takes its share
+      allotment_.set_ranks(sharers);  // after a failure no rank takes its share
     }
     auto const answers = meet.exchange(
         attempt(meet, [&] { return has_failure(offers) || !has_memory ? "" : enter(meet, offers, contacts); }));
     if constexpr (splits<M>) {
       for (rank_type r = 1; has_memory && meet.rank() == 0 && r < ranks_; ++r) {
         if (answers[r].starts_with('!')) {
-          shared_arena::end_use(memory_, 1);  // rank r could not take its share
+          shared_arena::end_use(memory_, 1);  // in place of rank r, which failed
         }
       }
     }
@@ -69,23 +73,23 @@ class shared_world {
   [[nodiscard]] Doorbells& bells() noexcept { return bells_; }
   [[nodiscard]] shared_memory_options const& shape() const noexcept { return shape_; }
   [[nodiscard]] shared_places places() const noexcept { return {memory_, bytes(), *arena_, parts_.get()}; }
-  /// What a rank copies messages to.
+  /// The memory to which a rank copies messages.
   [[nodiscard]] chunk_ring chunks(rank_type r) const { return {memory_ + ring_begin(r), ring()}; }
   [[nodiscard]] sleep_barrier barrier() const noexcept { return sleep_barrier(remote_fences_); }
-  /// Copies from another rank's private memory, unless that has become another program's. To be called only if
-  /// `shape().attach_from` says so.
+  /// Copies from another rank's private memory, unless that process has become another program. @pre
+  /// `shape().attach_from` allows it
   [[nodiscard]] bool copy(rank_type owner, std::uintptr_t address, std::byte* target,
                           std::size_t bytes) const noexcept {
     return peers_->copy(parts_[owner], address, target, bytes) && bells_.reaches(owner);
   }
   [[nodiscard]] counted<shared_arena> const& arena() const noexcept { return arena_; }
-  /// Whether the process of another rank has not ended.
+  /// True if the process of another rank has not ended.
   [[nodiscard]] bool is_alive(rank_type r) const noexcept {
     return bells_.reaches(r) && !peers_->processes.has_ended(parts_[r]);
   }
 
  private:
-  /// Whether the members of a rendezvous have such a world already.
+  /// True if the members of a rendezvous have such a world already.
   template <class M>
   static constexpr bool splits = requires(M const& m, rank_type r) {
     { m.transport().shared() } -> std::same_as<shared_world const&>;
@@ -99,7 +103,7 @@ class shared_world {
     return o;
   }
 
-  /// Calls `f`. Returns its text, or '!' and its failure, in which ranks have their numbers in the world.
+  /// Calls `f`. Returns its text, or '!' and its failure, with the numbers of ranks in the world.
   template <class M, class F>
   TUTTI_COLD static std::string attempt(M const& meet, F&& f) {
     try {
@@ -135,7 +139,7 @@ class shared_world {
     }
   }
 
-  /// "doorbell memory process cores"
+  /// Returns "doorbell memory process cores".
   template <class M>
   TUTTI_COLD std::string offer(M const& meet) {
     std::string const unique = unique_text();
@@ -160,20 +164,20 @@ class shared_world {
     }
   }
 
-  /// Gives allotted memory back, for some of the ranks that it was allotted to.
+  /// A share in allotted memory, given back for some of its ranks.
   class allotment {
    public:
     allotment() noexcept = default;
     allotment(std::byte* memory, rank_type ranks) noexcept : memory_(memory), ranks_(ranks) {}
-    allotment& operator=(allotment&& other) noexcept {  // which takes the place of this one: nothing is given back
+    allotment& operator=(allotment&& other) noexcept {  // replaces this share, which is not given back
       memory_ = std::exchange(other.memory_, nullptr);
       ranks_ = other.ranks_;
       return *this;
     }
-    /// From now on it is for this many; how many it was for before.
+    /// Sets the number of ranks that it stands for, and returns the number before.
     rank_type set_ranks(rank_type ranks) noexcept { return std::exchange(ranks_, ranks); }
     ~allotment() {
-      if (memory_ != nullptr && owner_ == inheritance::generation()) {  // else it is a forked child's copy
+      if (memory_ != nullptr && owner_ == inheritance::generation()) {  // not in a forked child
         shared_arena::end_use(memory_, ranks_);
       }
     }
@@ -192,8 +196,8 @@ class shared_world {
     }
   }
 
-  /// Finds the doorbells and the processes of all. All are heard of once more after this, so they were found while they
-  /// lived. Of rank 0 "place chunk_bytes ring_bytes arena_bytes attach_from", after it has made the memory.
+  /// Finds the doorbells and processes of all, which lived then, as all are heard of once more. Rank 0 makes the memory
+  /// and returns "place chunk_bytes ring_bytes arena_bytes attach_from".
   template <class M>
   TUTTI_COLD std::string contact(M const& meet, std::vector<std::string> const& offers,
                                  shared_memory_options const& requested_options) {
@@ -236,7 +240,7 @@ class shared_world {
            std::to_string(shape_.arena_bytes) + " " + std::to_string(shape_.attach_from);
   }
 
-  /// "attaches fences": whether this rank can read the memory of all others; whether they are to make it pass a fence.
+  /// Returns "attaches fences": if this rank can read all others' memory, and if they are to run fences on it.
   template <class M>
   TUTTI_COLD std::string enter(M const& meet, std::vector<std::string> const& offers,
                                std::vector<std::string> const& contacts) {
@@ -256,7 +260,7 @@ class shared_world {
       } else {
         take_file(place);
       }
-      // Each rank its own part, so that it lies near to the processor that uses it most.
+      // Each rank reserves its own part, near its core.
       std::size_t const table_end = table_bytes();
       file().reserve(table_end + mail_segment::boxes_begin(ranks_, me),
                      table_end + mail_segment::boxes_begin(ranks_, me + 1));
@@ -269,8 +273,8 @@ class shared_world {
            std::string(sleep_barrier::is_offered(ranks_ <= cores_) ? " 1" : " 0");
   }
 
-  /// The time for which rank 0 tries to hand its file to the others. Less than they wait for each other at the next
-  /// exchange unless TUTTI_TIMEOUT is shorter, so that all hear why it failed.
+  /// The time for which rank 0 tries to hand its file to the others. Less than they wait at the next exchange, unless
+  /// TUTTI_TIMEOUT is shorter, so that all hear the cause of a failure.
   static constexpr duration handing_patience = join_timeout / 2;
 
   /// Hands rank 0's file to the others, which take it at the same time.
@@ -311,7 +315,7 @@ class shared_world {
   template <class M>
   bool attaches(M const&, std::vector<std::string> const& offers) {
     if constexpr (splits<M>) {
-      return true;  // the whole found out, and rank 0 has said so
+      return true;  // found out by the whole world, and told by rank 0
     } else {
       std::vector<std::string_view> memories;
       for (std::string const& o : offers) {
@@ -339,21 +343,21 @@ class shared_world {
   [[nodiscard]] std::size_t ring_begin(rank_type r) const noexcept {
     return whole_pages(mail_segment::bytes(ranks_)) + r * ring().bytes();
   }
-  /// What the ranks of this world have in common.
+  /// The bytes of this world's common memory.
   [[nodiscard]] std::size_t bytes() const noexcept { return whole_pages(ring_begin(ranks_)); }
-  /// Before that, in a file of its own, the table of all windows.
+  /// The bytes of the table of windows, which precedes it in a file of its own.
   [[nodiscard]] std::size_t table_bytes() const noexcept { return whole_pages(window_table::bytes(ranks_)); }
 
   rank_type ranks_;
   shared_memory_options shape_{};
   Doorbells bells_;
   bool remote_fences_ = true;
-  std::size_t cores_ = 1;         ///< that the ranks of the whole world may run on
-  std::byte* memory_ = nullptr;   ///< of this world, where it is mapped here
-  owned_array<rank_type> parts_;  ///< which part of the shared memory each rank owns: its number in the whole world
+  std::size_t cores_ = 1;         ///< number of cores for the ranks of the whole world
+  std::byte* memory_ = nullptr;   ///< memory of this world, as mapped here
+  owned_array<rank_type> parts_;  ///< part of the shared memory that each rank owns: its number in the whole world
   counted<shared_arena> arena_;
   counted<shared_peers> peers_;
-  allotment allotment_;  ///< the memory, if it is part of another world's; by rank 0 for all until they have found it
+  allotment allotment_;  ///< memory of a split world; rank 0 holds it for all until they have found it
 };
 
 }  // namespace tutti::detail::shared_memory

@@ -8,14 +8,13 @@
 
 namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
-/// What one rank waits for, on every lane, where others can read it; and how often it has been asked. It is written
-/// while the rank waits, every few milliseconds, so an answer costs ranks that compute nothing.
+/// The wait reports of one rank for every lane, readable by others, and the number of queries. The rank writes them
+/// every few milliseconds while it waits, so replies cost no computing rank anything.
 struct waiting_board {
   struct alignas(cache_line) line {
     call_record record;
     std::atomic<std::uint64_t> peer_and_moved{0};
-    std::atomic<std::uint32_t> answered_query{
-        0};  ///< the number of the last question that had come when this was written
+    std::atomic<std::uint32_t> answered_query{0};  ///< number of the last query before this report
     std::atomic<bool> blocks{false};
   };
 
@@ -32,12 +31,12 @@ struct waiting_board {
     lane_line.answered_query.store(last_query, std::memory_order_release);
   }
 
-  /// The number of a new question.
+  /// Adds a query, and returns its number.
   [[nodiscard]] std::uint32_t ask() noexcept { return queries.fetch_add(1, std::memory_order_acq_rel) + 1; }
 
-  /// What was last said about a lane. It is fresh if it answers that question; names no rank if nothing was, or if it
-  /// is being overwritten.
-  [[nodiscard]] wait_report said(std::uint32_t lane, std::uint32_t query) const noexcept {
+  /// The last report about a lane. Fresh if it follows that query; names no rank if there was none, or if it is being
+  /// overwritten.
+  [[nodiscard]] wait_report last_report(std::uint32_t lane, std::uint32_t query) const noexcept {
     line const& lane_line = lanes[lane];
     wait_report report;
     report.on.lane = lane;

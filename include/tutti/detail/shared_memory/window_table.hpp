@@ -9,11 +9,11 @@
 
 namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
-/// Which ranges of a shared file each of its ranks has opened for buffers. It lies at the beginning of the file; an
-/// entry is written once, before any rank learns of something that lies there.
+/// The ranges of a shared file that each rank has opened for buffers, at the beginning of the file. An entry is written
+/// once, before any rank learns of a location there.
 class window_table {
  public:
-  /// How many ranges a rank may open.
+  /// The most ranges that a rank may open.
   static constexpr std::uint32_t max_windows = 64;
 
   struct entry {
@@ -27,7 +27,7 @@ class window_table {
   [[nodiscard]] static constexpr std::size_t bytes(rank_type ranks) noexcept {
     return head + std::size_t{ranks} * max_windows * sizeof(entry);
   }
-  /// By the rank that has made the file, of which `used` bytes are not to be opened.
+  /// Constructs the table; called by the rank that made the file. Windows begin after `used_bytes`.
   void construct(std::uint64_t used_bytes) noexcept {
     new (base_) std::atomic<std::uint64_t>(used_bytes);
     for (std::size_t i = 0; i < std::size_t{ranks_} * max_windows; ++i) {
@@ -39,12 +39,12 @@ class window_table {
   [[nodiscard]] entry& at(rank_type r, std::uint32_t i) const noexcept {
     return *std::launder(reinterpret_cast<entry*>(base_ + head + (std::size_t{r} * max_windows + i) * sizeof(entry)));
   }
-  /// A range of the file that no other rank opens.
+  /// Reserves a range of the file.
   [[nodiscard]] std::uint64_t reserve(std::size_t bytes) const noexcept {
     return std::launder(reinterpret_cast<std::atomic<std::uint64_t>*>(base_))
         ->fetch_add(bytes, std::memory_order_relaxed);
   }
-  /// Gives a range back that could not be opened, unless another one was reserved after it.
+  /// Returns a range that could not be opened, unless another was reserved after it.
   void unreserve(std::uint64_t begin, std::size_t bytes) const noexcept {
     std::uint64_t end = begin + bytes;
     std::launder(reinterpret_cast<std::atomic<std::uint64_t>*>(base_))
