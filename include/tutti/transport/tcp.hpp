@@ -38,8 +38,9 @@ class tcp {
   ///         cannot reach it
   template <locates_hosts M>
   explicit tcp(M& meet, options const& o = {}) : mesh_(o, detail::tcp::own_address(meet, o), meet.rank(), meet.size()) {
-    std::vector<std::string> const cards = meet.exchange(detail::tcp::endpoint_info::local(mesh_.where(), o).text());
-    mesh_.meet(detail::tcp::directions_of(cards, mesh_.where()));
+    std::vector<std::string> const cards =
+        meet.exchange(detail::tcp::endpoint_info::local(mesh_.listening_address(), o).text());
+    mesh_.meet(detail::tcp::directions_of(cards, mesh_.listening_address()));
   }
 
   /// The number of this rank.
@@ -139,12 +140,12 @@ class tcp {
   /// How many peers this rank is connected to.
   [[nodiscard]] std::size_t connections() const noexcept { return mesh_.connections(); }
   /// By which number the other members reach this host.
-  [[nodiscard]] std::string local_host() const { return mesh_.where().host(); }
+  [[nodiscard]] std::string local_host() const { return mesh_.listening_address().host(); }
   /// The address at which a peer listens, "10.0.0.2:41234", and for how long this rank has tried to connect without
   /// success.
   [[nodiscard]] std::string place_of(rank_type peer) const { return mesh_.place_of(peer); }
   /// Where this rank listens: "10.0.0.1:41234".
-  [[nodiscard]] std::string address() const { return mesh_.where().text(); }
+  [[nodiscard]] std::string address() const { return mesh_.listening_address().text(); }
 
  private:
   detail::tcp::mesh mesh_;

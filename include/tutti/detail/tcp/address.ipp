@@ -56,7 +56,7 @@ TUTTI_DECL endpoint_info endpoint_info::parse(std::string_view text) {
   return info;
 }
 
-/// Refuses two hosts that have the same address, as bridges of containers have: it leads from neither to the other.
+/// Refuses two hosts with the same address, as bridges of containers have: it connects neither to the other.
 /// @throws error(failure::join)
 TUTTI_DECL void expect_addresses_of_their_own(std::vector<endpoint_info> const& infos) {
   struct place {

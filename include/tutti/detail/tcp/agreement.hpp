@@ -9,12 +9,12 @@
 
 namespace tutti::inline v0_1_0::detail::tcp {
 
-/// Compares what two ranks say that they are doing. Of one connection.
+/// Compares the calls of the two ends of a connection.
 class agreement {
  public:
   agreement(rank_type me, rank_type peer) noexcept : me_(me), peer_(peer) {}
 
-  /// @throws error (failure::mismatch) unless the peer's message belongs to this call and has this size
+  /// @throws error (failure::mismatch) unless the message belongs to this call and has this size
   void check_message(frame const& header, flow s, call const& own_call, std::size_t bytes) const {
     if (header.number != s.number || header.sender_call.fingerprint() != own_call.fingerprint() ||
         header.bytes != bytes) [[unlikely]] {
@@ -22,13 +22,13 @@ class agreement {
     }
   }
 
-  /// Whether the peer is to be asked in which call it is on a lane, or still has to answer.
+  /// True if a call_query for this lane must be sent; false while one has no reply.
   [[nodiscard]] bool begin_query(std::uint32_t lane) noexcept {
     bool const is_first = (open_queries_ >> lane & 1U) == 0;
     open_queries_ |= 1U << lane;
     return is_first;
   }
-  /// @throws error (failure::mismatch) if the peer has answered that it is at this flow with another call
+  /// @throws error (failure::mismatch) if the peer has replied that it is at this flow with another call
   void check_reply(flow s, call const& own_call) const {
     frame const& reply = replies_[s.lane];
     if (reply.bytes != 0 && reply.number == s.number && reply.sender_call.fingerprint() != own_call.fingerprint()) {
@@ -45,7 +45,7 @@ class agreement {
     }
   }
 
-  /// The lanes that the peer has asked about, as bits. They count as answered.
+  /// Returns the lanes that the peer has queried, as bits, and clears them.
   [[nodiscard]] std::uint32_t take_queries() noexcept { return std::exchange(queried_lanes_, 0U); }
 
  private:

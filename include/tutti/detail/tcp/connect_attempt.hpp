@@ -13,18 +13,22 @@
 
 namespace tutti::inline v0_1_0::detail::tcp {
 
-/// An attempt to connect to a peer that listens: connect, say hello, read the answer.
+/// An attempt to connect to a listening peer: connect, send a hello, read the answer.
+///
+///     idle ---> under_way ---> has_answer ---> (welcome) the caller takes the socket
+///       ^           |               '--------> (collision, revoke) peer_connects
+///       '-- error --+--- refused, silent or out of time ---> peer_gone
 class connect_attempt {
  public:
   enum class state {
-    idle,  ///< before the next attempt
+    idle,  ///< between two tries
     under_way,
-    has_answer,     ///< `answer` has come
-    peer_connects,  ///< the peer connects to us
-    peer_gone,      ///< the peer is gone
+    has_answer,
+    peer_connects,  ///< the peer makes the connection
+    peer_gone,
   };
 
-  /// `doubt`: how long attempts are repeated where nothing listens.
+  /// `refusal_limit`: time for which a refused connection is tried again.
   connect_attempt(waiter& w, address const& peer_address, hello const& own_hello, tcp_options const& options,
                   duration refusal_limit);
   connect_attempt(connect_attempt const&) = delete;
@@ -32,24 +36,24 @@ class connect_attempt {
   ~connect_attempt() { close(); }
 
   [[nodiscard]] state current_state() const noexcept { return state_; }
-  /// The whole greeting is in the hands of the peer's system.
+  /// True if the whole hello has arrived at the peer's system.
   [[nodiscard]] bool is_delivered() const noexcept;
-  /// The peer may know of this attempt: some of the greeting is on its way.
+  /// True if the peer may know of this attempt: some of the hello was sent.
   [[nodiscard]] bool has_sent() const noexcept { return state_ == state::under_way && sent_bytes_ != 0; }
-  /// Why the last attempt could not even begin: an errno of want of descriptors or memory, 0 if it could.
+  /// The errno if descriptors or memory are missing for a try, else 0.
   [[nodiscard]] int resource_error() const noexcept { return resource_error_; }
-  /// The peer's host answers: it refuses connections, or has accepted one.
+  /// True if the peer's host has accepted or refused a connection.
   [[nodiscard]] bool is_reachable() const noexcept { return is_reachable_; }
-  /// Why the last attempt failed: an errno, 0 if none did.
+  /// The errno of the last failed try, or 0.
   [[nodiscard]] int error_code() const noexcept { return error_code_; }
-  /// The time since the first attempt.
+  /// The time since the first try.
   [[nodiscard]] duration age() const noexcept { return steady_now() - begin_; }
   [[nodiscard]] hello const& answer() const noexcept { return answer_; }
   [[nodiscard]] descriptor take_socket() noexcept;
-  /// The peer has asked to wait for its own connection.
+  /// Leaves the connection to the peer, which makes its own.
   void wait_for_peer() noexcept;
 
-  /// Goes as far as it can.
+  /// Advances as far as possible without waiting.
   void advance();
 
  private:
@@ -65,7 +69,7 @@ class connect_attempt {
   duration silence_limit_;
   duration refusal_limit_;
   time_point begin_;
-  time_point attempt_begin_{};  ///< when this attempt began
+  time_point attempt_begin_{};
   int resource_error_ = 0;
   descriptor socket_;
   state state_ = state::idle;

@@ -83,10 +83,11 @@ TUTTI_DECL void connect_attempt::advance() {
   }
 }
 
-/// A host that has a connection made answers for a process that is stopped.
+/// Handles a try without an answer. Once connected, the peer's host answers even if the process is stopped, so only a
+/// silent host is given up.
 ///
-/// Where no connection is made the system asks less and less often, and would miss that a listener with a full queue
-/// has room again: another attempt asks at once. An attempt of which the peer may know has no other beside it.
+/// Before that, the system repeats its request ever more rarely, and would be late to see that a listener's full queue
+/// has room again: a new try each second asks sooner. There is no second try once the peer may know of the first.
 TUTTI_DECL void connect_attempt::expire() {
   constexpr duration one_attempt = std::chrono::seconds(1);
   time_point const now = steady_now();
@@ -102,8 +103,8 @@ TUTTI_DECL void connect_attempt::expire() {
   }
 }
 
-/// Nothing listens where the peer has listened: it is gone, and it may have left because of a fault that this rank
-/// has yet to hear of. Everything else may pass.
+/// Handles a failed try. A refusal means that the peer is gone, perhaps because of a fault still to be told here. All
+/// other errors may be temporary.
 TUTTI_DECL void connect_attempt::fail(int code) {
   close();
   error_code_ = code;

@@ -11,7 +11,7 @@
 
 namespace tutti::inline v0_1_0::detail::tcp {
 
-/// A connection to a peer: a socket and what is under way in both directions.
+/// A connection to a peer: a socket, and the state of both directions.
 struct connection {
   connection(descriptor connected_socket, hello const& peer_hello, tcp_options const& options, fragment_pool& pool)
       : socket(std::move(connected_socket)),
@@ -22,16 +22,16 @@ struct connection {
   descriptor socket;
   frame_writer writer;
   frame_reader reader;
-  bool write_watched = false;  ///< for being writable
-  bool is_closed = false;      ///< its end has been noticed
-  bool fault_relayed = false;  ///< a broadcast connection brings the fault that this one may not
+  bool write_watched = false;  ///< epoll reports when it is writable
+  bool is_closed = false;      ///< the end of the stream was seen
+  bool fault_relayed = false;  ///< the fault is sent by a broadcast connection instead
 
   [[nodiscard]] int fd() const noexcept { return socket.get(); }
 
   sent send(flow s, std::span<std::byte const> bytes, std::size_t granule, call const& own_call) {
     bool const awaited_credit = writer.awaits_credit(s.lane);
     sent result = writer.offer(fd(), s, bytes, granule, own_call);
-    // Not at the first refusal: what lies before the credit may have a reader, which has a better place for it.
+    // At the first refusal the pending bytes are left for their reader, who may have a better place for them.
     if (!result.accepted && awaited_credit && reader.pump(fd(), writer)) {
       result = writer.offer(fd(), s, bytes, granule, own_call);
     }
@@ -58,14 +58,14 @@ struct connection {
     }
   }
 
-  /// Whether everything that was accepted is in the hands of the peer's system.
+  /// True if all that was accepted has arrived at the peer's system.
   [[nodiscard]] bool is_delivered() const noexcept {
     return writer.is_broken() || (writer.is_empty() && unacknowledged(fd()) == 0);
   }
-  /// Whether everything that was accepted is on its way: the peer's system has room for it.
+  /// True if all that was accepted has been sent: the peer's system has room for it.
   [[nodiscard]] bool is_sent() const noexcept { return writer.is_empty() && unsent(fd()) == 0; }
 
-  /// Whether the peer's host has answered nothing for `limit`.
+  /// True if the peer's host has not answered for `limit`.
   [[nodiscard]] bool is_silent(duration limit) const noexcept { return tcp::is_silent(fd(), limit); }
 };
 

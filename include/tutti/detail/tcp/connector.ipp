@@ -50,7 +50,7 @@ TUTTI_DECL void connector::record_incident(std::string text) {
 }
 
 TUTTI_DECL void connector::connect(rank_type peer) {
-  // Why a peer has left is told before it leaves, but perhaps by a rank that has to wait for a processor.
+  // A peer tells its reason before it leaves, perhaps through a rank that waits for a processor.
   constexpr duration broadcast_time = std::chrono::milliseconds(100);
   if (attempts_[peer] == nullptr) {
     attempts_[peer] = owned<connect_attempt>(
@@ -86,7 +86,7 @@ TUTTI_DECL void connector::connect(rank_type peer) {
   }
 }
 
-/// A pending connection has said which rank it is from.
+/// Takes a pending connection whose hello is complete.
 TUTTI_DECL void connector::arrive(descriptor socket, hello const& peer_hello) {
   char const* const objection = peer_hello.objection(directions_.world, rank_, size());
   if (objection != nullptr || peer_hello.kind == greeting::welcome || peer_hello.kind == greeting::collision) {
@@ -110,7 +110,7 @@ TUTTI_DECL void connector::arrive(descriptor socket, hello const& peer_hello) {
 }
 
 TUTTI_DECL void connector::refuse(descriptor const& socket, char const* reason) {
-  if (incidents_.size() < most_incidents) {  // looking the address up takes time that a flood must not get
+  if (incidents_.size() < most_incidents) {  // a flood must not cost address lookups
     record_incident("refused a connection from " + peer_address(socket.get()).text() + ": " + reason);
   }
 }

@@ -9,20 +9,19 @@
 
 namespace tutti::inline v0_1_0::detail::tcp {
 
-/// A piece of an unexpected message (MPI's term: no receive was waiting for it), or the rest of one. Its bytes follow
-/// it.
+/// A piece, or the rest of one, of an unexpected message (MPI's term: no receive waited for it). Its bytes follow it.
 struct alignas(64) fragment {
   frame head;
   fragment* next = nullptr;
   std::size_t capacity = 0;
   std::size_t size = 0;
-  std::size_t filled_bytes = 0;    ///< bytes that have arrived
-  std::size_t released_bytes = 0;  ///< bytes that have been released
+  std::size_t filled_bytes = 0;    ///< bytes received
+  std::size_t released_bytes = 0;  ///< bytes released by the reader
 
   [[nodiscard]] std::byte* data() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
 };
 
-/// The queue of unexpected messages of a lane: fragments in order of arrival. Owns nothing.
+/// The unexpected messages of a lane: fragments in order of arrival. Owns nothing.
 struct fragment_queue {
   fragment* first = nullptr;
   fragment* last = nullptr;
@@ -42,7 +41,7 @@ struct fragment_queue {
   }
 };
 
-/// Recycles fragments, one list for each power of two. After warming up it allocates nothing.
+/// Recycles fragments, with one list for each power of two. Allocates nothing once warm.
 class fragment_pool {
  public:
   fragment_pool() noexcept = default;

@@ -11,16 +11,21 @@
 
 namespace tutti::inline v0_1_0::detail::tcp {
 
-/// The receiving half of a connection: takes the frames apart and hands the messages out.
+/// The receiving half of a connection: parses frames and hands out messages.
 ///
-/// A piece that is waited for is read straight to its place, or through the receive buffer if it is to be combined.
-/// One that is not waited for yet is put into a fragment, as MPI puts an unexpected message into a queue, so that it
-/// does not stand in the way of other lanes; the window bounds what can pile up. What exceeds it stays in the
-/// connection until its reader comes: a granule that is larger, or a long message that is waited for, whose sender gets
-/// credit for all of it.
+/// A piece with a waiting reader is read straight to its place, or through the receive buffer if it is to be combined.
+/// An unexpected piece is copied to a fragment, so that it does not block other lanes; the window bounds these. A
+/// granule larger than the window, or a long message with a reader, stays in the stream until the reader takes it.
+///
+/// Credit for a piece is returned when its reader has released all of it. For a message longer than
+/// `max_withheld_credit` all credit is granted when the reader first asks.
+///
+///     header ---> in stream ---> view, release by the reader ---> padding dropped, credit returned
+///                     |
+///                     '--- no reader, within the window ---> fragment ---> view, release ---> credit returned
 class frame_reader {
  public:
-  /// `window`: how much is kept of each lane.
+  /// `window`: bytes per lane that are buffered without a reader.
   frame_reader(rank_type me, rank_type peer, fragment_pool& pool, std::size_t window)
       : call_checks(me, peer), pool_(pool), window_(window) {}
   frame_reader(frame_reader const&) = delete;
@@ -34,23 +39,23 @@ class frame_reader {
   agreement call_checks;
   standing wait_states;
 
-  /// What the connection has brought besides messages.
-  [[nodiscard]] bool has_ended() const noexcept { return has_ended_; }        ///< no more bytes will come
+  /// True if the connection delivers no more bytes.
+  [[nodiscard]] bool has_ended() const noexcept { return has_ended_; }
   [[nodiscard]] bool has_said_bye() const noexcept { return has_said_bye_; }  ///< the peer left in order
-  /// The fault because of which it left; none if there is none.
+  /// The fault that made the peer leave; empty if there was none.
   [[nodiscard]] tutti::fault const& leave_reason() const noexcept { return leave_reason_; }
-  [[nodiscard]] bool is_malformed() const noexcept { return is_malformed_; }  ///< it sent what no peer would
+  [[nodiscard]] bool is_malformed() const noexcept { return is_malformed_; }  ///< the peer violated the protocol
   [[nodiscard]] tutti::fault revoke_fault() const noexcept { return revoke_fault_; }
-  /// The next message of a lane is here, all of it, though none has been asked for.
+  /// True if the next message of a lane is complete in a fragment, before its reader has asked.
   [[nodiscard]] bool has_whole_message(std::uint32_t lane) const noexcept {
     fragment const* const piece = lanes_[lane].unexpected_queue.first;
     return piece != nullptr && piece->filled_bytes == piece->head.bytes;
   }
-  /// A message is waited for and will be asked for again.
+  /// True if a reader has begun a message, and will ask for the rest.
   [[nodiscard]] bool has_waiting_reader() const noexcept { return open_messages_ != 0; }
 
-  /// The next part of a message. @see transport
-  /// @throws error (failure::mismatch) if the peer sends another message than the one that is wanted
+  /// Returns the next part of a message. @see transport
+  /// @throws error (failure::mismatch) if the peer sends a message of another call or size
   [[nodiscard]] chunk view(int fd, frame_writer& writer, flow s, wanted const& request, call const& own_call) {
     lane_state& lane = lanes_[s.lane];
     if (lane.current) {
@@ -81,7 +86,7 @@ class frame_reader {
     return {};
   }
 
-  /// The reader is done with the chunk that it was given.
+  /// Ends the reader's use of the current chunk.
   void release(frame_writer& writer, flow s) {
     lane_state& lane = lanes_[s.lane];
     std::size_t const bytes = lane.current.bytes;
@@ -107,8 +112,8 @@ class frame_reader {
     }
   }
 
-  /// Reads once and takes apart what there is; true if that brought something. `wanted_lane`: the
-  /// lane whose message is left in place for its reader. `placing`: that has a better place than the receive buffer.
+  /// Reads once and parses what is buffered. Returns true if that made progress. The message of `wanted_lane` stays in
+  /// the stream for its reader; `placing` means that the reader has a better place than the receive buffer.
   bool pump(int fd, frame_writer& writer, std::uint32_t wanted_lane = lane_count, bool placing = false) {
     bool const progress = parse(writer, wanted_lane);
     if ((incoming_.is_unclaimed() && !is_draining_) || has_ended_ || is_malformed_) {
@@ -117,8 +122,8 @@ class frame_reader {
     return read(fd, placing) ? (parse(writer, wanted_lane), true) : progress;
   }
 
-  /// Reads all that there is for what it brings besides messages. Messages that have not been taken are lost: this
-  /// is for a world that is about to fail, where a message that is never read must not hide the reason behind it.
+  /// Reads everything for its control frames and discards messages: for a world that is about to fail, where the fault
+  /// may be behind a message that is never read.
   void drain_control_frames(int fd, frame_writer& writer) {
     is_draining_ = true;
     while (pump(fd, writer)) {
@@ -126,20 +131,20 @@ class frame_reader {
   }
 
  private:
-  /// A message so long is read to its place, at the cost of another system call.
+  /// Pieces of at least this size are read to their place, at the cost of one more system call.
   static constexpr std::size_t min_placed_bytes = std::size_t{16} << 10;
-  static constexpr std::size_t max_credit_ahead = std::size_t{1} << 30;  ///< sums of credits must fit into a frame
+  static constexpr std::size_t max_credit_ahead = std::size_t{1} << 30;  ///< sums of credit must fit into a frame
 
   struct lane_state {
-    fragment_queue unexpected_queue;  ///< pieces that came before their reader
-    bool is_open = false;             ///< the reader of a message has asked for it
-    bool is_checked = false;          ///< and it is the one that was meant
-    bool in_fragment = false;         ///< the chunk that its reader has is in a fragment
+    fragment_queue unexpected_queue;  ///< pieces that arrived before their reader
+    bool is_open = false;             ///< a reader has begun the message
+    bool is_checked = false;          ///< call and size match
+    bool in_fragment = false;         ///< the current chunk is in a fragment
     std::size_t total = 0;
     std::size_t released_bytes = 0;
-    std::size_t outstanding_cost = 0;  ///< cost of the pieces that have begun to arrive and have not been taken
-    std::size_t credit_ahead = 0;      ///< of what is still to be taken, the sender has got credit for this
-    chunk current;                     ///< what the reader has
+    std::size_t outstanding_cost = 0;  ///< window_cost of the pieces that have begun to arrive and are not released
+    std::size_t credit_ahead = 0;      ///< the part of the cost still to come for which credit was granted
+    chunk current;                     ///< the chunk that the reader has
     receive_buffer::block* pinned_block = nullptr;
   };
 
@@ -147,9 +152,9 @@ class frame_reader {
   struct incoming_piece {
     bool is_active = false;
     frame head;
-    std::size_t left = 0;  ///< bytes of it that are still in the receive buffer or to be read
+    std::size_t left = 0;  ///< bytes in the receive buffer or still to be read
     std::size_t pad = 0;
-    fragment* target = nullptr;  ///< where they go; null: their reader takes them
+    fragment* target = nullptr;  ///< null: the reader takes the bytes
 
     [[nodiscard]] bool is_unclaimed() const noexcept { return is_active && target == nullptr && left != 0; }
   };
@@ -161,8 +166,8 @@ class frame_reader {
     }
   }
 
-  /// A long message that is waited for is read as it comes, so its sender gets credit for all of it now. Credit that
-  /// it got on the way would come behind all that this rank sends it meanwhile, and it would wait for that.
+  /// Grants credit for all of a long message when its reader asks. Credit during the message would queue behind all
+  /// that this rank sends meanwhile, and stall the sender.
   void grant_credit_ahead(lane_state& lane, std::uint32_t number, frame_writer& writer) const {
     if (lane.total > max_withheld_credit(window_)) {
       lane.credit_ahead = (std::min)(lane.total, max_credit_ahead);
@@ -170,7 +175,7 @@ class frame_reader {
     }
   }
 
-  /// A piece has been taken.
+  /// Returns credit for a released piece, less what was granted ahead.
   void return_credit(frame const& head, frame_writer& writer) {
     lane_state& lane = lanes_[head.lane];
     std::size_t const bytes = window_cost(head.part);
@@ -194,7 +199,7 @@ class frame_reader {
     return lane.current;
   }
 
-  /// Hands out the piece whose bytes are next in the stream.
+  /// Shows the piece whose bytes are next in the stream.
   [[nodiscard]] chunk view_stream(int fd, lane_state& lane, wanted const& request) {
     std::size_t const limit = (std::min)(incoming_.left, request.bytes);
     std::size_t buffered_bytes = (std::min)(buffer_.size(), limit);
@@ -215,7 +220,7 @@ class frame_reader {
     return lane.current;
   }
 
-  /// Reads to where the reader wants it. What is no whole granule at the end goes back to the receive buffer.
+  /// Reads to the reader's place. An incomplete granule at the end goes back to the receive buffer.
   [[nodiscard]] chunk read_to_place(int fd, lane_state& lane, wanted const& request) {
     std::size_t const limit = (std::min)(incoming_.left, request.bytes);
     std::size_t const buffered_bytes = (std::min)(buffer_.size(), limit);
@@ -239,7 +244,7 @@ class frame_reader {
     return lane.current;
   }
 
-  /// Takes the bytes in the receive buffer apart, up to a piece that is left to its reader.
+  /// Parses the receive buffer, up to a piece that is left for its reader.
   bool parse(frame_writer& writer, std::uint32_t wanted_lane) {
     bool progress = false;
     while (!is_malformed_) {
@@ -271,8 +276,8 @@ class frame_reader {
     return progress;
   }
 
-  /// Whether the current piece stays where it is: it is the one that is asked for now, or its reader waits
-  /// for it and will ask, and it is too long to be copied for those that come after it.
+  /// True if the current piece is left for its reader: because the reader asks now, or has begun the message and the
+  /// piece is too long to copy, or because the window is exceeded.
   [[nodiscard]] bool stays_in_stream(std::uint32_t wanted_lane) const noexcept {
     lane_state const& lane = lanes_[incoming_.head.lane];
     return lane.outstanding_cost > window_ || incoming_.head.lane == wanted_lane ||
@@ -312,13 +317,13 @@ class frame_reader {
     }
   }
 
-  /// Gives the rest of the current piece a fragment.
+  /// Assigns a fragment to the rest of the current piece.
   void buffer_unexpected() {
     incoming_.target = &pool_.take(incoming_.head, incoming_.left);
     lanes_[incoming_.head.lane].unexpected_queue.push(*incoming_.target);
   }
 
-  /// Moves bytes of the current piece from the buffer into its fragment, and drops the padding. True at its end.
+  /// Moves bytes of the current piece from the buffer to its fragment, and drops the padding. Returns true at its end.
   bool complete_piece(frame_writer& writer) {
     if (std::size_t const n = (std::min)(buffer_.size(), incoming_.left); n != 0) {
       std::memcpy(incoming_.target->data() + incoming_.target->filled_bytes, buffer_.data(), n);
@@ -353,7 +358,7 @@ class frame_reader {
     return read_to_buffer(fd, placing);
   }
 
-  /// Where a message with a better place is about to arrive only its header is read.
+  /// Reads to the receive buffer; only a header if the message behind it has a better place.
   bool read_to_buffer(int fd, bool placing) {
     std::size_t free_bytes = buffer_.free_bytes();
     if (placing) {
@@ -389,9 +394,9 @@ class frame_reader {
   tutti::fault revoke_fault_;
   bool has_ended_ = false;
   bool has_said_bye_ = false;
-  tutti::fault leave_reason_{};  ///< because of which the peer left
+  tutti::fault leave_reason_{};  ///< the fault that made the peer leave
   bool is_malformed_ = false;
-  bool is_draining_ = false;  ///< messages are not kept any more
+  bool is_draining_ = false;  ///< messages are discarded
 };
 
 }  // namespace tutti::detail::tcp

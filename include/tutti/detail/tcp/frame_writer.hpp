@@ -10,16 +10,18 @@
 
 namespace tutti::inline v0_1_0::detail::tcp {
 
-/// The sending half of a connection: writes messages straight from the user's memory, as far as the
-/// system takes them.
+/// The sending half of a connection. Writes messages straight from the user's memory, as far as the system takes them.
 ///
-/// Messages travel in pieces, one after the other; until all of a piece has been accepted, other lanes and
-/// all other frames wait. A piece is sent when the receiver has room for it, whether it is waited for
-/// there or not. What has been accepted but not yet taken by the system - frames without payload, and the
-/// end of a granule that the system split - is kept here.
+/// Messages travel in pieces. A piece starts when the lane's window has room for it, whether a receiver waits or not;
+/// until it is complete, other lanes and control frames wait.
+///
+///     between pieces  -- offer: the window has room -->  mid piece: control frames are deferred
+///                     <-- offer: last byte accepted ---
+///
+/// The stash holds what is accepted but not written: control frames, and the end of a granule that the system split.
 class frame_writer {
  public:
-  /// `window`: how much the peer keeps. `own`: how much this rank does.
+  /// `peer_window`, `own_window`: bytes per lane that the peer and this rank buffer.
   frame_writer(std::size_t max_piece, std::size_t peer_window, std::size_t own_window)
       : max_piece_((std::min)((std::min)(max_piece, peer_window / 2), std::size_t{1} << 31)),
         window_(peer_window),
@@ -79,8 +81,8 @@ class frame_writer {
     return {ends_piece || accepted_bytes != 0, accepted_bytes, 0};
   }
 
-  /// Queues a frame without payload; it never lands in the middle of a message. Nothing follows a
-  /// goodbye: a peer that asks this rank what it is doing while it leaves gets no answer.
+  /// Queues a frame without payload, for after the current piece. Drops everything after a bye: a rank that leaves
+  /// answers no queries.
   void queue_control_frame(frame const& control) {
     if (has_queued_bye_) {
       return;
@@ -91,7 +93,7 @@ class frame_writer {
     queue.insert(queue.end(), bytes.begin(), bytes.end());
   }
 
-  /// Writes what is kept; true when nothing is left that goes before the next payload.
+  /// Writes the stash. Returns true if nothing is left that must precede the next payload.
   bool flush(int fd) {
     if (piece_lane_ == no_lane && !deferred_control_.empty()) {
       stash_.insert(stash_.end(), deferred_control_.begin(), deferred_control_.end());
@@ -109,13 +111,14 @@ class frame_writer {
     return true;
   }
 
-  /// The receiver has taken what a frame says.
+  /// Enlarges the windows by the credit in a frame.
   void add_credit(frame const& control) noexcept {
     for (std::uint32_t lane = 0; lane < lane_count; ++lane) {
       lanes_[lane].window_used -= control.credits[lane];
     }
   }
-  /// This rank has taken this many bytes. The peer hears of it with the next piece, or at once if that is much.
+  /// Returns credit to the peer for released bytes: with the next piece, or by a credit frame at once if a lane has
+  /// more than `max_withheld_credit`.
   void return_credit(std::uint32_t lane, std::size_t bytes) {
     due_credit_[lane] += static_cast<std::uint32_t>(bytes);
     if (due_credit_[lane] > credit_threshold_) {
@@ -126,26 +129,26 @@ class frame_writer {
     }
   }
 
-  /// Whether the lane waits until the receiver has taken more.
+  /// True if the lane waits for credit.
   [[nodiscard]] bool awaits_credit(std::uint32_t lane) const noexcept { return lanes_[lane].awaits_credit; }
-  /// Part of a piece is on the wire and the rest has not been accepted: nothing else can be sent.
+  /// True if part of a piece is written and the rest not yet accepted: nothing else can be sent.
   [[nodiscard]] bool is_mid_piece() const noexcept { return piece_lane_ != no_lane; }
   [[nodiscard]] bool is_empty() const noexcept { return stash_.empty() && deferred_control_.empty(); }
-  /// The system took less than it was given the last time.
+  /// True if the system took less than it was given the last time.
   [[nodiscard]] bool is_blocked() const noexcept { return is_blocked_; }
-  /// Writing failed: the peer reads no more.
+  /// True if writing failed: the peer reads no more.
   [[nodiscard]] bool is_broken() const noexcept { return is_broken_; }
 
  private:
   static constexpr std::uint32_t no_lane = lane_count;
   static constexpr std::byte zeros[frame_alignment] = {};
-  /// Less is copied to one place before it is written: to take several costs the system more than that.
+  /// Shorter writes are gathered into one buffer first: several parts cost the system more than the copy.
   static constexpr std::size_t gather_below = 2048;
 
   struct lane_state {
-    std::size_t total = 0;         ///< of the message that is offered
-    std::size_t sent_bytes = 0;    ///< of it
-    std::int64_t window_used = 0;  ///< of the window; below 0: there is credit for what has not been sent
+    std::size_t total = 0;         ///< bytes of the message that is offered
+    std::size_t sent_bytes = 0;    ///< bytes of the message that were accepted
+    std::int64_t window_used = 0;  ///< negative: credit was granted ahead of sending
     bool awaits_credit = false;
   };
 
@@ -153,7 +156,7 @@ class frame_writer {
     return {const_cast<void*>(data), bytes};
   }
 
-  /// What is left of a lane's window, for payload.
+  /// Returns the bytes of payload that a lane's window has room for.
   [[nodiscard]] std::size_t free_window(lane_state const& lane) const noexcept {
     auto const free_bytes = static_cast<std::int64_t>(window_) - lane.window_used;
     return free_bytes < static_cast<std::int64_t>(window_cost(0))
@@ -161,8 +164,8 @@ class frame_writer {
                : static_cast<std::size_t>(free_bytes) / frame_alignment * frame_alignment;
   }
 
-  /// How much of a message may be sent now, in whole granules. The receiver may owe a part of the window,
-  /// so a granule that does not fit into the rest goes when the window is as good as empty.
+  /// Returns the bytes of a message that may be sent now, in whole granules. The receiver may withhold credit, so a
+  /// granule larger than the room is sent once the window is empty but for that.
   [[nodiscard]] std::size_t sendable(lane_state const& lane, std::size_t bytes, std::size_t granule) const noexcept {
     std::size_t const wanted_bytes = (std::min)(bytes, (std::max)(max_piece_, granule));
     std::size_t const fitting = (std::min)(wanted_bytes, free_window(lane)) / granule * granule;
@@ -174,7 +177,7 @@ class frame_writer {
                : 0;
   }
 
-  /// Keeps bytes [from, until) of what the parts say one after the other.
+  /// Copies bytes [begin, end) of the concatenated parts to the stash.
   void stash(std::span<iovec const> parts, std::size_t begin, std::size_t end) {
     std::size_t offset = 0;
     for (iovec const& p : parts) {
@@ -221,11 +224,11 @@ class frame_writer {
   std::size_t credit_threshold_;
   std::uint32_t due_credit_[lane_count] = {};
   lane_state lanes_[lane_count];
-  std::uint32_t piece_lane_ = no_lane;  ///< the lane whose piece is on the wire
-  std::size_t piece_size_ = 0;          ///< its length
-  std::size_t piece_left_ = 0;          ///< bytes of it that have not been accepted
+  std::uint32_t piece_lane_ = no_lane;  ///< the lane of the current piece
+  std::size_t piece_size_ = 0;          ///< bytes of the current piece
+  std::size_t piece_left_ = 0;          ///< bytes of the current piece that were not accepted yet
   std::vector<std::byte> stash_;
-  std::size_t stash_written_ = 0;  ///< bytes of the rest that have been written
+  std::size_t stash_written_ = 0;  ///< bytes of the stash that were written
   std::vector<std::byte> deferred_control_;
   bool is_blocked_ = false;
   bool is_broken_ = false;

@@ -9,7 +9,7 @@
 
 namespace tutti::inline v0_1_0::detail::tcp {
 
-/// What the greeter asks and tells, passed on to the visitor.
+/// Adapts the greeter's visitor to the listener's.
 struct listener::greeter_visitor {
   listener& self;
   visitor& target;
@@ -22,7 +22,7 @@ struct listener::greeter_visitor {
     moved const m =
         read_some(p.socket.get(), std::as_writable_bytes(std::span(&p.greeting, 1)).subspan(p.received_bytes));
     p.received_bytes += m.bytes;
-    // What differs from the first byte on is not waited for.
+    // Other protocols are refused at the first byte that differs.
     if (std::memcmp(p.greeting.magic, hello::expected_magic, (std::min)(p.received_bytes, sizeof p.greeting.magic)) !=
         0) {
       return {.complete = false, .objection = "not the protocol of tutti"};
@@ -47,8 +47,8 @@ TUTTI_DECL listener::listener(address const& at, waiter& w, duration handshake_l
 }
 
 TUTTI_DECL void listener::accept_some(visitor& v) {
-  constexpr int max_turned_away = 32;  // at a time
-  constexpr int pause_factor = 20;     // times as long as that took
+  constexpr int max_turned_away = 32;  // per call
+  constexpr int pause_factor = 20;     // pause after refusals, in multiples of their time
   greeter_visitor g{*this, v};
   time_point const begin = steady_now();
   while (!pending_.empty() && begin - pending_.oldest().accepted_at >= handshake_limit_) {
@@ -71,7 +71,7 @@ TUTTI_DECL void listener::accept_some(visitor& v) {
 }
 
 TUTTI_DECL void listener::accept_all(visitor& v) {
-  constexpr int longest_queue = 1024;  // of the system; these have no descriptor of this process yet
+  constexpr int longest_queue = 1024;  // the system's; waiting connections take no descriptor here
   greeter_visitor g{*this, v};
   time_point const begin = steady_now();
   for (int i = 0; i < 2 * longest_queue && accept_one(g, begin); ++i) {
@@ -100,7 +100,7 @@ TUTTI_DECL void listener::resume() noexcept {
   }
 }
 
-/// Connections that come before `until` wake nothing.
+/// Accepts nothing until `end`: waiting connections wake nobody.
 TUTTI_DECL void listener::pause(time_point end) noexcept {
   paused_until_ = end;
   is_watched_ = false;
@@ -108,7 +108,7 @@ TUTTI_DECL void listener::pause(time_point end) noexcept {
   waiter_.wake_at(end);
 }
 
-/// Accepts one. False: there is none, or no descriptor for it.
+/// Accepts one connection. Returns false if there is none, or no descriptor for it.
 TUTTI_DECL bool listener::accept_one(greeter_visitor& g, time_point begin) {
   bool const more = pending_.accept_one(socket_.get(), g);
   if (!more && pending_.starved() != 0) {

@@ -14,8 +14,13 @@
 
 namespace tutti::inline v0_1_0::detail::tcp {
 
-/// The connections of one rank: made when they are first needed, by the rank that needs them, one for each pair of
-/// ranks; watched, and told of faults.
+/// The connections of one rank, at most one for each peer, made by the rank that first needs it. Watches them, and
+/// spreads faults.
+///
+/// When a peer dies, its connection ends without a bye. The rank that sees it (`lose`) first reads all other
+/// connections for a fault that explains it. Otherwise it sends a `revoke` that names the peer: as a frame on each
+/// connection, and as a hello on a broadcast connection to ranks without one. Each receiver forwards it to its own
+/// peers.
 class mesh final : private connector::observer {
  public:
   mesh(tcp_options const& o, address const& at, rank_type rank, rank_type size)
@@ -29,11 +34,11 @@ class mesh final : private connector::observer {
 
   [[nodiscard]] rank_type rank() const noexcept { return rank_; }
   [[nodiscard]] rank_type size() const noexcept { return static_cast<rank_type>(connections_.size()); }
-  [[nodiscard]] address where() const noexcept { return connector_.listening_address(); }
-  /// Before the first connection.
+  [[nodiscard]] address listening_address() const noexcept { return connector_.listening_address(); }
+  /// Sets the addresses of all ranks, before the first connection.
   void meet(directions d) { connector_.meet(std::move(d)); }
 
-  /// In which call this rank is, by lanes.
+  /// The call of this rank on a lane.
   struct open_call {
     bool has_begun = false;
     std::uint32_t number = 0;
@@ -41,16 +46,16 @@ class mesh final : private connector::observer {
   };
   open_call calls[lane_count];
 
-  [[nodiscard]] std::size_t connections() const noexcept { return connected_peers_.size(); }  ///< how many there are
-  /// The peers with a connection, which may be over.
+  [[nodiscard]] std::size_t connections() const noexcept { return connected_peers_.size(); }
+  /// The peers with a connection, open or closed.
   [[nodiscard]] std::vector<rank_type> const& peers() const noexcept { return connected_peers_; }
-  /// The connection to a peer; null: there is none.
+  /// The connection to a peer, or null.
   [[nodiscard]] connection* find(rank_type peer) const noexcept { return connections_[peer].get(); }
   [[nodiscard]] std::vector<std::string> const& incidents() const noexcept { return connector_.incidents(); }
   [[nodiscard]] tutti::fault const& fault() const noexcept override { return broadcast_.fault(); }
 
-  /// The connection to a peer; null while there is none yet, and then it is being made.
-  /// @throws error(failure::join) if there are no descriptors left for it
+  /// Returns the connection to a peer, or null while it is being made.
+  /// @throws error(failure::join) if no descriptors are left for it
   [[nodiscard]] connection* reach(rank_type peer) {
     if (connections_[peer] == nullptr) [[unlikely]] {
       if (!fault()) {
@@ -66,16 +71,16 @@ class mesh final : private connector::observer {
     return connections_[peer].get();
   }
 
-  /// Asks a peer that is waited for in which call it is; a later inquiry has the answer.
-  /// @throws error (failure::mismatch) if it is at the same flow with another call
+  /// Queries the call of a peer that this rank waits for; a later `inquire` has the reply.
+  /// @throws error (failure::mismatch) if the peer is at the same flow with another call
   TUTTI_DECL void inquire(rank_type peer, flow s);
-  /// Connects to the peer, if it has not been: only a connection tells.
+  /// True if the peer has left or died. Connects first if needed: only a connection tells.
   [[nodiscard]] bool has_left(rank_type peer) {
     connection* const link = fault() ? nullptr : reach(peer);
     return link != nullptr && (link->is_closed || link->reader.has_said_bye() || link->writer.is_broken());
   }
 
-  /// Sees what a connection has brought besides messages. To be called after reading from it.
+  /// Handles what a connection has brought besides messages. Called after each read.
   void handle_events(rank_type peer) {
     connection& link = *connections_[peer];
     if (link.reader.revoke_fault()) [[unlikely]] {
@@ -104,7 +109,7 @@ class mesh final : private connector::observer {
     }
   }
 
-  /// Which rank this one waits for, to all that have asked. After a fault no rank asks, and what led to it stays.
+  /// Reports what this rank waits for to all peers with an open query. After a fault nothing changes the last report.
   void say(wait_report const& report) {
     if (fault()) {
       return;
@@ -120,7 +125,7 @@ class mesh final : private connector::observer {
       }
     }
   }
-  /// False while there is no connection.
+  /// Queries what a peer waits for. Returns false while there is no connection.
   [[nodiscard]] bool ask(rank_type peer) {
     if (peer == rank_) {
       for (wait_report& own_report : own_reports_) {
@@ -169,7 +174,7 @@ class mesh final : private connector::observer {
         case waiter::source::connect_attempt:
           return continue_connecting(true);
         case waiter::source::connection:
-          // A reader that waits for a message reads it itself, to a better place.
+          // A waiting reader reads by itself, to a better place.
           if (connections_[rank] != nullptr && !connections_[rank]->reader.has_waiting_reader()) {
             service(rank);
           }
@@ -187,13 +192,13 @@ class mesh final : private connector::observer {
     });
   }
 
-  /// Like poll, and asks also those that say nothing.
+  /// Polls, and probes silent hosts. Costs system calls.
   void look();
 
-  /// Whether all that this rank has said is in the hands of its peers' systems.
+  /// True if all that this rank has sent has arrived at its peers' systems.
   [[nodiscard]] TUTTI_DECL bool is_delivered() const noexcept;
 
-  /// Makes what a rank sleeps on readable also when this descriptor is, which is for the caller to look after.
+  /// Lets another descriptor, which the caller serves, wake this rank.
   void wake_for(int descriptor_number) const noexcept {
     waiter_.add(descriptor_number, waiter::source::foreign, 0, false);
   }
@@ -218,43 +223,42 @@ class mesh final : private connector::observer {
     }
   }
 
-  /// The first fault takes precedence. Every member is told: peers over their connections, and by the rank that found
-  /// the fault also those that it has no connection to.
+  /// Adopts a fault, unless there is one, and sends it to every member: over connections, and by broadcast connections
+  /// to the others.
   ///
-  /// A rank that leaves finds no more faults: that peers close their connections to it, because it has gone, is
-  /// not for the others to hear.
+  /// Ignored while this rank leaves: peers that close their connections then are no fault.
   void revoke(tutti::fault const& cause) {
     if (!leaving_) {
-      tutti::fault reason;  // nvcc 13 cannot hand a choice between two of them on to g++
+      tutti::fault reason;  // nvcc 13 cannot pass a conditional expression of two faults to g++
       if (cause.kind == failure::peer_lost) {
         reason = leave_reason_of(cause.culprit);
       }
       adopt_fault(reason ? reason : cause, true);
     }
   }
-  /// Notes the fault because of which this rank is about to leave.
+  /// Notes the fault that makes this rank leave.
   void excuse(tutti::fault const& cause) noexcept { leave_reason_ = cause; }
 
-  /// A peer is gone, or cannot be reached. The reason may be a fault that another one tells of: that comes first,
-  /// wherever it lies. A rank that leaves because of a fault has told all of its peers before, so if nothing is found,
-  /// this peer is at fault.
+  /// Reports that a peer is gone or unreachable. A fault that another rank has told takes precedence: it is looked for
+  /// on all connections first. A rank that leaves because of a fault tells all peers before, so without one this peer
+  /// is at fault.
   TUTTI_DECL void lose(rank_type peer, failure kind = failure::peer_lost, int code = 0) override;
 
-  /// "10.0.0.2:41234", and for how long no connection to it has come about if this rank has tried.
+  /// The address "10.0.0.2:41234", and the time for which connecting to it has failed.
   [[nodiscard]] std::string place_of(rank_type peer) const { return connector_.place_of(peer); }
 
  private:
-  /// The first fault is told to those that are connected to this rank, or are about to be, for it may leave
-  /// and be missed by them; or to all.
+  /// Adopts the first fault, and sends it to all ranks, or only to those connected to this one or about to be, which
+  /// could miss the fault when it leaves.
   void adopt_fault(tutti::fault const& cause, bool to_all);
 
-  // What the connector finds out, besides lose and fault.
+  // Overrides of connector::observer.
   [[nodiscard]] bool is_connected(rank_type peer) const noexcept override { return connections_[peer] != nullptr; }
   void receive_fault(tutti::fault const& cause) override {
     adopt_fault(fault_broadcast::sanitize(cause, size()), false);
   }
   TUTTI_DECL void receive_excuse(rank_type peer, tutti::fault const& cause) override;
-  /// The fault because of which a peer has left; none if that is not known.
+  /// The fault that made a peer leave, or an empty one.
   [[nodiscard]] TUTTI_DECL tutti::fault leave_reason_of(rank_type peer) const noexcept;
   TUTTI_DECL void add_connection(rank_type peer, descriptor socket, hello const& peer_hello) override;
 
@@ -262,7 +266,7 @@ class mesh final : private connector::observer {
 
   void close(connection& link) noexcept;
 
-  /// When those that say nothing are asked again.
+  /// The time of the next probe of silent hosts.
   [[nodiscard]] time_point next_silence_check() const noexcept { return last_silence_check_ + options_.silence / 8; }
 
   void service(rank_type peer) {
@@ -282,7 +286,7 @@ class mesh final : private connector::observer {
   void relay_fault(rank_type peer);
   void open_broadcast_connection(rank_type peer);
 
-  /// Says goodbye, and stays until what was accepted has been handed over.
+  /// Sends byes, then waits until everything accepted is delivered or `linger` has passed.
   void leave();
 
   tcp_options options_;
@@ -291,11 +295,11 @@ class mesh final : private connector::observer {
   connector connector_;
   fragment_pool pool_;
   std::vector<owned<connection>> connections_;
-  std::vector<rank_type> connected_peers_;  ///< those with a connection
-  wait_report own_reports_[lane_count];     ///< by this rank
+  std::vector<rank_type> connected_peers_;
+  wait_report own_reports_[lane_count];  ///< last reports, by lane
   fault_broadcast broadcast_;
-  std::vector<tutti::fault> excuses_;  ///< of peers that told theirs by a connection of its own; empty: none has
-  tutti::fault leave_reason_{};        ///< because of which this rank leaves
+  std::vector<tutti::fault> excuses_;  ///< reasons that leaving peers without a connection have sent; empty: none
+  tutti::fault leave_reason_{};        ///< the fault that makes this rank leave
   time_point last_silence_check_{};
   bool is_armed_ = false;
   bool collecting_faults_ = false;

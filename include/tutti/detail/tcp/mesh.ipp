@@ -55,7 +55,7 @@ TUTTI_DECL bool mesh::is_delivered() const noexcept {
 
 TUTTI_DECL void mesh::lose(rank_type peer, failure kind, int code) {
   if (collecting_faults_) {
-    return;  // whether a fault is being told is not known before all have been heard
+    return;  // first all connections must be read
   }
   if (!fault()) {
     collecting_faults_ = true;
@@ -146,8 +146,7 @@ TUTTI_DECL void mesh::open_broadcast_connection(rank_type peer) {
 }
 
 TUTTI_DECL void mesh::leave() {
-  constexpr duration usual_delay =
-      std::chrono::milliseconds(20);  // telling the fault takes that if nothing is in the way
+  constexpr duration usual_delay = std::chrono::milliseconds(20);  // usual time to deliver a fault
   leaving_ = true;
   if (!fault()) {
     for (rank_type const peer : connected_peers_) {
@@ -161,8 +160,8 @@ TUTTI_DECL void mesh::leave() {
       }
     }
   }
-  // After a fault no rank waits for data, only for the fault: what is still in the way of it soon will be for longer,
-  // so a broadcast connection takes it.
+  // After a fault ranks wait only for the fault. Bytes before it on a connection may never be read, so a broadcast
+  // connection carries it.
   duration const limit = fault() ? (std::min<duration>)(options_.linger, std::chrono::seconds(1)) : options_.linger;
   time_point const begin = steady_now();
   for (;;) {
@@ -172,12 +171,12 @@ TUTTI_DECL void mesh::leave() {
       connector_.accept_connections();
     }
     bool all_delivered = true;
-    for (std::size_t i = 0; i < connected_peers_.size(); ++i) {  // there may come to be more
+    for (std::size_t i = 0; i < connected_peers_.size(); ++i) {  // service() may add connections
       rank_type const peer = connected_peers_[i];
       service(peer);
       connection const& link = *connections_[peer];
       bool const has_fault_to_tell = fault() || leave_reason_;
-      bool const is_unreadable = link.writer.is_mid_piece() || fault();  // what is in the way is never read
+      bool const is_unreadable = link.writer.is_mid_piece() || fault();  // the peer may never read what is queued
       bool const is_done =
           link.is_closed || link.is_delivered() || (is_unreadable && (link.fault_relayed || !has_fault_to_tell));
       if (!is_done && !link.fault_relayed && has_fault_to_tell && wait_time > usual_delay) {

@@ -10,11 +10,11 @@
 
 namespace tutti::inline v0_1_0::detail::tcp {
 
-/// Where the bytes of a connection are read to: small enough to stay in the cache between the
-/// system's copy and the reader. Readers are given pointers into it; what they hold is pinned, and
-/// does not move until they let go: the buffer goes on in another block then.
+/// The buffer between a socket and the readers, small enough to stay in the cache between the system's copy and the
+/// reader's. Readers get pointers into it. A block with readers is pinned: it does not move, and reading continues in
+/// another block.
 ///
-/// Byte k of the stream lies at an address congruent to k modulo `frame_alignment`.
+/// Byte k of the stream is at an address congruent to k modulo `frame_alignment`.
 class receive_buffer {
  public:
   static constexpr std::size_t default_capacity = std::size_t{128} << 10;
@@ -38,10 +38,10 @@ class receive_buffer {
     head_ += n;
     offset_ += n;
   }
-  /// The stream went on for `n` bytes that were read to elsewhere. Only when the buffer is empty.
+  /// Skips `n` bytes of the stream that were read to another place. @pre the buffer is empty
   void skip(std::size_t n) noexcept { offset_ += n; }
 
-  /// Puts back the last `n` bytes that were consumed or skipped. Only when the buffer is empty.
+  /// Puts back the last `n` bytes that were consumed or skipped. @pre the buffer is empty
   void put_back(std::byte const* data, std::size_t n) {
     offset_ -= n;
     prepare(n);
@@ -49,18 +49,18 @@ class receive_buffer {
     commit(n);
   }
 
-  /// Protects what lies in the current block.
+  /// Pins the current block.
   [[nodiscard]] block* pin() noexcept {
     ++current_->pins;
     return current_;
   }
   static void unpin(block* b) noexcept { --b->pins; }
 
-  /// Makes place for more: `least` bytes in one piece, counted from data(). @pre least > size()
+  /// Makes room for at least `minimum` contiguous bytes, counted from data(). @pre minimum > size()
   void prepare(std::size_t minimum) {
     std::size_t const start = offset_ % frame_alignment;
     bool const is_unpinned = current_ != nullptr && current_->pins == 0;
-    if (current_ != nullptr && size() == 0) {  // bytes may have been skipped: go on where the stream is aligned
+    if (current_ != nullptr && size() == 0) {  // bytes may have been skipped: restore the alignment
       head_ = tail_ =
           is_unpinned ? start : tail_ + (frame_alignment + start - tail_ % frame_alignment) % frame_alignment;
     }
@@ -81,7 +81,7 @@ class receive_buffer {
   void commit(std::size_t n) noexcept { tail_ += n; }
 
  private:
-  /// Goes on in another block, which is not being read.
+  /// Continues in another block, without readers.
   void switch_block(std::size_t minimum) {
     block* next = nullptr;
     for (auto const& b : blocks_) {
@@ -110,7 +110,7 @@ class receive_buffer {
   block* current_ = nullptr;
   std::size_t head_ = 0;
   std::size_t tail_ = 0;
-  std::uint64_t offset_ = 0;  ///< of data() in the stream
+  std::uint64_t offset_ = 0;  ///< position of data() in the stream
 };
 
 }  // namespace tutti::detail::tcp

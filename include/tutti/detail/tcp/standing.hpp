@@ -6,7 +6,7 @@
 
 namespace tutti::inline v0_1_0::detail::tcp {
 
-/// Which rank waits for which: what the two ends of a connection have asked each other, and answered.
+/// Wait states: the queries and replies of both ends of a connection about which rank waits for which.
 class standing {
  public:
   void receive(frame const& header) noexcept {
@@ -18,14 +18,14 @@ class standing {
     }
   }
 
-  /// Asks the peer once more which rank it waits for.
+  /// Makes a new query for the rank that the peer waits for.
   [[nodiscard]] frame make_query() noexcept { return {.kind = frame_kind::wait_query, .number = ++own_query_}; }
 
-  /// Whether the peer has asked, and not been told of this.
+  /// True if the peer's last query has no reply yet for this lane.
   [[nodiscard]] bool needs_reply(wait_report const& report) const noexcept {
     return peer_query_ != 0 && ((report.blocks ? replied_blocking_ : replied_lanes_) >> report.on.lane & 1U) == 0;
   }
-  /// The answer that it is owed.
+  /// Makes the reply to the peer's last query.
   [[nodiscard]] frame make_reply(wait_report const& report) noexcept {
     replied_lanes_ |= 1U << report.on.lane;
     replied_blocking_ |= report.blocks ? 1U << report.on.lane : 0U;
@@ -38,7 +38,7 @@ class standing {
             .sender_call = report.what};
   }
 
-  /// What the peer has said last about a lane.
+  /// The last report of the peer about a lane.
   [[nodiscard]] wait_report last_report(std::uint32_t lane) const noexcept {
     frame const& header = replies_[lane];
     if (header.kind != frame_kind::wait_reply) {
@@ -53,10 +53,10 @@ class standing {
   }
 
  private:
-  std::uint32_t peer_query_ = 0;        ///< the number of the peer's last question
-  std::uint32_t replied_lanes_ = 0;     ///< the lanes that it has been told about since, as bits
-  std::uint32_t replied_blocking_ = 0;  ///< and that its program waits there
-  std::uint32_t own_query_ = 0;         ///< the last one to the peer
+  std::uint32_t peer_query_ = 0;        ///< number of the peer's last query
+  std::uint32_t replied_lanes_ = 0;     ///< lanes with a reply to it, as bits
+  std::uint32_t replied_blocking_ = 0;  ///< lanes with a reply that the program blocks, as bits
+  std::uint32_t own_query_ = 0;         ///< number of the last query to the peer
   frame replies_[lane_count];
 };
 

@@ -11,7 +11,7 @@
 namespace tutti::inline v0_1_0::detail::tcp {
 
 TUTTI_DECL void keep_alive(int fd, duration silence) noexcept {
-  constexpr std::chrono::seconds limit = std::chrono::hours(8);  // the system takes no more than 32767 s
+  constexpr std::chrono::seconds limit = std::chrono::hours(8);  // the system's limit is 32767 s
   auto const seconds =
       static_cast<int>(std::chrono::duration_cast<std::chrono::seconds>(std::min<duration>(silence, limit)).count());
   int const enable = 1;
@@ -43,7 +43,7 @@ TUTTI_DECL void size_buffers(int fd, tcp_options const& options) noexcept {
 }
 
 TUTTI_DECL void suit_one_host(int fd, tcp_options const& options) noexcept {
-  constexpr std::string_view congestion_control = "reno";  // the one that every system has and allows
+  constexpr std::string_view congestion_control = "reno";  // every system has it and allows it
   ::setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, congestion_control.data(), congestion_control.size());
   if (options.receive_buffer == 0) {
     int const window = 4 << 20;

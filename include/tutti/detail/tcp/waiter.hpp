@@ -11,8 +11,8 @@
 
 namespace tutti::inline v0_1_0::detail::tcp {
 
-/// Wakes for many descriptors at once, and says by a kind and a rank (of pending connections the descriptor) which one
-/// it was; and at a time.
+/// Waits for many descriptors and one time. Tags each descriptor with its source and a rank (a pending connection: with
+/// its descriptor).
 class waiter {
  public:
   enum class source : std::uint32_t { listener, pending_connection, connect_attempt, connection, clock, foreign };
@@ -34,10 +34,10 @@ class waiter {
   void change(int fd, source kind, rank_type rank, bool writable) const noexcept {
     control(EPOLL_CTL_MOD, fd, kind, rank, writable);
   }
-  /// Before a descriptor is closed, or given another meaning.
+  /// Must precede closing a descriptor or giving it another source.
   void remove(int fd) const noexcept { ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr); }
 
-  /// Wakes also at `due`. Kept is the earliest; a caller that was woken and is early asks again.
+  /// Wakes at `time`, too. Only the earliest time is kept; a caller that wakes early asks again.
   void wake_at(time_point time) noexcept {
     if (time < wake_time_ || wake_time_ == time_point::zero()) {
       wake_time_ = time;
@@ -48,14 +48,14 @@ class waiter {
       ::timerfd_settime(clock_.get(), TFD_TIMER_ABSTIME, &setting, nullptr);
     }
   }
-  /// To be called when the clock has woken a rank.
+  /// Clears the clock after it woke a rank.
   void clear_clock() noexcept {
     std::uint64_t count = 0;
     [[maybe_unused]] auto const result = ::read(clock_.get(), &count, sizeof count);
     wake_time_ = time_point::zero();
   }
 
-  /// Calls f(what, rank) for what is ready now.
+  /// Calls f(source, rank) for each descriptor that is ready.
   template <class F>
   void poll(F f) const {
     epoll_event events[32];

@@ -57,12 +57,12 @@ class edges {
     c.first_packet = first_packet_;
     c.calls = reinterpret_cast<std::uintptr_t>(calls_.get());
     c.calls_key = calls_memory_.remote_key();
-    return c.text() + '\n' + tcp::endpoint_info::local(mesh_.where(), {}).text();
+    return c.text() + '\n' + tcp::endpoint_info::local(mesh_.listening_address(), {}).text();
   }
   /// Connects to the neighbours.
   /// @throws error(failure::join) that names one that does not answer
   void meet(addresses all) {
-    mesh_.meet(tcp::directions_of(all.sockets, mesh_.where()));
+    mesh_.meet(tcp::directions_of(all.sockets, mesh_.listening_address()));
     cards_ = std::move(all.cards);
     rank_type const next = (rank_ + 1) % size();
     rank_type const previous = (rank_ + size() - 1) % size();
