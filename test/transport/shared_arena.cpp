@@ -14,7 +14,7 @@
 
 namespace {
 
-/// The part of the first of two ranks. Its buffers may come to so much.
+/// Makes the part of rank 0 of two, with a limit for its buffers.
 template <class File = tutti::detail::shared_file>
 auto make(std::size_t bytes) {
   auto arena = tutti::detail::basic_shared_arena<File>::create();
@@ -26,25 +26,25 @@ auto make(std::size_t bytes) {
   return arena;
 }
 
-/// Whatever is taken and given back in whatever order: buffers are aligned, apart, inside, and keep what
-/// was written to them; and when all are given back, the arena is whole again.
+/// Buffers taken and given back in random order are aligned, disjoint, inside the arena, and keep their bytes; when all
+/// are given back, the arena is whole again.
 BOOST_AUTO_TEST_CASE(buffers_never_overlap) {
   constexpr std::size_t bytes = 1 << 20;
   for (unsigned seed = 0; seed < 4; ++seed) {
     auto const arena = make(bytes);
     std::minstd_rand random(seed + 1);
     std::map<unsigned char*, std::size_t> live;
-    std::size_t refused = 0;
+    std::size_t refusals = 0;
     for (int i = 0; i < 3000; ++i) {
       if (random() % 2 == 0 && !live.empty()) {
-        auto it = live.begin();
-        std::advance(it, static_cast<long>(random() % live.size()));
-        auto const tag = static_cast<unsigned char>(it->second * 31);
-        for (std::size_t k = 0; k < it->second; ++k) {
-          BOOST_REQUIRE(it->first[k] == tag);
+        auto entry = live.begin();
+        std::advance(entry, static_cast<long>(random() % live.size()));
+        auto const tag = static_cast<unsigned char>(entry->second * 31);
+        for (std::size_t k = 0; k < entry->second; ++k) {
+          BOOST_REQUIRE(entry->first[k] == tag);
         }
-        arena->give(it->first, it->second);
-        live.erase(it);
+        arena->give(entry->first, entry->second);
+        live.erase(entry);
       } else {
         std::size_t const n = random() % (random() % 8 == 0 ? 100'000 : 500);
         try {
@@ -59,30 +59,30 @@ BOOST_AUTO_TEST_CASE(buffers_never_overlap) {
           std::memset(p, static_cast<unsigned char>(n * 31), n);
           live[p] = n;
         } catch (tutti::detail::out_of_shared_memory const&) {
-          ++refused;
+          ++refusals;
         }
       }
     }
     for (auto const& [p, n] : live) {
       arena->give(p, n);
     }
-    void* const all = arena->take(bytes);
-    BOOST_TEST(all != nullptr);
+    void* const whole = arena->take(bytes);
+    BOOST_TEST(whole != nullptr);
     BOOST_CHECK_THROW(std::ignore = arena->take(1), tutti::detail::out_of_shared_memory);
-    arena->give(all, bytes);
-    BOOST_TEST_MESSAGE("refused " << refused);
+    arena->give(whole, bytes);
+    BOOST_TEST_MESSAGE("refused " << refusals);
   }
 }
 
-/// A host whose shared memory is as small as it is set.
+/// A host with a given amount of shared memory.
 struct small_host : tutti::detail::shared_file {
-  [[nodiscard]] std::string commit(std::uint64_t from, std::uint64_t to) const {
-    return to <= limit ? tutti::detail::shared_file::commit(from, to) : "this host has 2 MiB";
+  [[nodiscard]] std::string commit(std::uint64_t begin, std::uint64_t end) const {
+    return end <= limit ? tutti::detail::shared_file::commit(begin, end) : "this host has 2 MiB";
   }
   std::uint64_t limit = 2 << 20;
 };
 
-/// Where the system has no more memory that is an exception, and nothing is lost.
+/// A shortage of memory is an exception, and loses nothing.
 BOOST_AUTO_TEST_CASE(a_shortage_is_an_exception) {
   auto const arena = make<small_host>(64 << 20);
   void* const first = arena->take(1 << 20);
@@ -99,18 +99,18 @@ BOOST_AUTO_TEST_CASE(a_shortage_is_an_exception) {
   arena->give(again, 1 << 20);
 }
 
-/// No address space is taken before it is used, and each window is as large as all before it: there are few.
+/// Address space is taken on use, and each window is as large as all before it, so they are few.
 BOOST_AUTO_TEST_CASE(windows_are_opened_when_they_are_needed) {
   auto const arena = make(SIZE_MAX);
   BOOST_TEST(arena->locate(arena->file.base()) == 0U);
   std::set<std::uint64_t> windows;
-  std::vector<void*> taken;
+  std::vector<void*> buffers;
   for (int i = 0; i < 100; ++i) {
-    taken.push_back(arena->take(3 << 20));
-    windows.insert(arena->locate(taken.back()) >> 48);
+    buffers.push_back(arena->take(3 << 20));
+    windows.insert(arena->locate(buffers.back()) >> 48);
   }
   BOOST_TEST(windows.size() <= 6U);
-  for (void* const p : taken) {
+  for (void* const p : buffers) {
     arena->give(p, 3 << 20);
   }
 }
@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(impossible_requests_take_nothing) {
   }
 }
 
-/// A forked child has the same memory, of which its parent keeps book.
+/// A forked child has the same memory, but only its parent may allocate in it.
 BOOST_AUTO_TEST_CASE(a_forked_child_gives_nothing_away) {
   auto const arena = make(1 << 20);
   void* const first = arena->take(4096);
@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(a_forked_child_gives_nothing_away) {
   arena->give(first, 4096);
 }
 
-/// What is allotted comes back when all have ended it, and not before; it does not count as a buffer.
+/// Allotted memory is freed once all have ended its use, and does not count as a buffer.
 BOOST_AUTO_TEST_CASE(loans_come_back) {
   auto const arena = make(1 << 20);
   std::byte* const first = arena->allot(3 << 20, 2);
@@ -167,8 +167,8 @@ BOOST_AUTO_TEST_CASE(impossible_sizes) {
   for (std::size_t const n : {std::size_t{2} << 20, SIZE_MAX / 2, SIZE_MAX}) {
     BOOST_CHECK_THROW(std::ignore = arena->take(n), std::bad_alloc);
   }
-  void* const none = arena->take(0);
-  arena->give(none, 0);
+  void* const empty = arena->take(0);
+  arena->give(empty, 0);
 }
 
 }  // namespace
