@@ -39,7 +39,7 @@ class datagram_doorbells {
     }
     sockaddr_un const own_address = address_of(name);
     if (!bell_ || ::bind(bell_.get(), reinterpret_cast<sockaddr const*>(&own_address), length(name)) != 0) {
-      throw error(failure::join, "cannot open a local socket to be woken by: " + advise_on_errno(errno));
+      throw error(failure::join, "cannot open the local socket that wakes this rank: " + advise_on_errno(errno));
     }
     return std::string(name) + '/' + text;
   }
@@ -49,7 +49,7 @@ class datagram_doorbells {
   TUTTI_COLD void connect(Addresses const& addresses) {
     probe_ = socket();
     if (!probe_) {
-      throw error(failure::join, "cannot open a local socket to wake the others by: " + advise_on_errno(errno));
+      throw error(failure::join, "cannot open a local socket to wake other ranks: " + advise_on_errno(errno));
     }
     peers_ = owned_array<peer>(addresses.size());
     for (std::size_t r = 0; r < addresses.size(); ++r) {

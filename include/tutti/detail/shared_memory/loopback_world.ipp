@@ -81,10 +81,9 @@ TUTTI_DECL loopback_world::handle loopback_world::find(std::string_view text) {
 
 TUTTI_DECL void loopback_world::refuse(rank_type me, rank_type other, bool no_descriptors) {
   throw error(failure::join,
-              no_descriptors
-                  ? "there are no file descriptors left to wake the threads by; allow this process more (ulimit -n)"
-                  : "loopback joins threads of one process, and rank " + std::to_string(other) +
-                        " is in another; use shared_memory or tcp")
+              no_descriptors ? "no file descriptors are left to wake the threads; allow this process more (ulimit -n)"
+                             : "loopback joins threads of one process, and rank " + std::to_string(other) +
+                                   " is in another; use shared_memory or tcp")
       .between(me, {other});
 }
 

@@ -14,8 +14,8 @@ namespace tutti::inline v0_1_0::detail::tcp {
 TUTTI_DECL address listening_address(std::string const& host) {
   address const listening = interface_address(host);
   if (listening.is_any()) {
-    throw error(failure::join, "a rank of tcp listens at one address that the others reach, which " + host +
-                                   " is not; name the interface that leads to them with TUTTI_INTERFACE or "
+    throw error(failure::join, "a rank of tcp cannot listen at " + host +
+                                   ", which stands for several addresses; name one interface with TUTTI_INTERFACE or "
                                    "tcp_options::network_interface");
   }
   return listening;
@@ -83,11 +83,10 @@ TUTTI_DECL void expect_addresses_of_their_own(std::vector<endpoint_info> const& 
     rank_type const first = places[i - 1].rank;
     rank_type const second = places[i].rank;
     if (host == *places[i - 1].host && infos[first].node != infos[second].node) {
-      throw error(failure::join,
-                  "rank " + std::to_string(first) + " and rank " + std::to_string(second) +
-                      " are on different hosts, and both listen at " + host +
-                      ": that address leads from neither to the other; name the interface that does with "
-                      "TUTTI_INTERFACE or tcp_options::network_interface")
+      throw error(failure::join, "rank " + std::to_string(first) + " and rank " + std::to_string(second) +
+                                     " are on different hosts, and both listen at " + host +
+                                     "; name interfaces with addresses of their own with TUTTI_INTERFACE or "
+                                     "tcp_options::network_interface")
           .between(no_rank, {first, second});
     }
   }
@@ -111,10 +110,9 @@ TUTTI_DECL directions directions_of(std::vector<std::string> const& texts, addre
       }
     }
     if (listening.is_link_local() && own_address.zone() == 0) {
-      throw error(failure::join, place + ", which holds for one link only, and this rank listens at " +
-                                     own_address.host() +
-                                     ", on another; name the interface of that link on all hosts with TUTTI_INTERFACE "
-                                     "or tcp_options::network_interface")
+      throw error(failure::join, place + ", an address of one link, and this rank listens at " + own_address.host() +
+                                     " on another; name the interface of one link on all hosts with TUTTI_INTERFACE or "
+                                     "tcp_options::network_interface")
           .between(no_rank, {r});
     }
     world.addresses.push_back(listening.through(own_address.zone()));
