@@ -17,8 +17,9 @@ namespace tutti::inline v0_1_0::detail::tcp {
 /// An unexpected piece is copied to a fragment, so that it does not block other lanes; the window bounds these. A
 /// granule larger than the window, or a long message with a reader, stays in the stream until the reader takes it.
 ///
-/// Credit for a piece is returned when its reader has released all of it. For a message longer than
-/// `max_withheld_credit` all credit is granted when the reader first asks.
+/// Credit for a piece is due when its reader has released all of it. It travels with the next piece to the peer, or in
+/// a credit frame at once if a lane has more than `max_withheld_credit` due, a quarter of the window. For a message
+/// longer than that, all credit is granted when the reader first asks.
 ///
 ///     header ---> in stream ---> view, release by the reader ---> padding dropped, credit returned
 ///                     |

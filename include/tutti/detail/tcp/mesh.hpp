@@ -228,7 +228,7 @@ class mesh final : private connector::observer {
   ///
   /// Ignored while this rank leaves: peers that close their connections then are no fault.
   void revoke(tutti::fault const& cause) {
-    if (!leaving_) {
+    if (!is_leaving_) {
       tutti::fault reason;  // nvcc 13 cannot pass a conditional expression of two faults to g++
       if (cause.kind == failure::peer_lost) {
         reason = leave_reason_of(cause.culprit);
@@ -286,7 +286,8 @@ class mesh final : private connector::observer {
   void relay_fault(rank_type peer);
   void open_broadcast_connection(rank_type peer);
 
-  /// Sends byes, then waits until everything accepted is delivered or `linger` has passed.
+  /// Sends a bye on each connection, and the reason to all other ranks if there is one. Then waits until everything
+  /// accepted is delivered or `linger` has passed.
   void leave();
 
   tcp_options options_;
@@ -302,8 +303,8 @@ class mesh final : private connector::observer {
   tutti::fault leave_reason_{};        ///< the fault that makes this rank leave
   time_point last_silence_check_{};
   bool is_armed_ = false;
-  bool collecting_faults_ = false;
-  bool leaving_ = false;
+  bool is_collecting_faults_ = false;
+  bool is_leaving_ = false;
 };
 
 }  // namespace tutti::detail::tcp

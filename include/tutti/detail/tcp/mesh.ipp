@@ -54,11 +54,11 @@ TUTTI_DECL bool mesh::is_delivered() const noexcept {
 }
 
 TUTTI_DECL void mesh::lose(rank_type peer, failure kind, int code) {
-  if (collecting_faults_) {
+  if (is_collecting_faults_) {
     return;  // first all connections must be read
   }
   if (!fault()) {
-    collecting_faults_ = true;
+    is_collecting_faults_ = true;
     connector_.accept_all_connections();
     for (std::size_t i = 0; i < connected_peers_.size(); ++i) {
       if (connection& link = *connections_[connected_peers_[i]]; !link.is_closed) {
@@ -66,7 +66,7 @@ TUTTI_DECL void mesh::lose(rank_type peer, failure kind, int code) {
         handle_events(connected_peers_[i]);
       }
     }
-    collecting_faults_ = false;
+    is_collecting_faults_ = false;
   }
   revoke({.kind = kind, .culprit = peer, .reporter = rank_, .code = code});
 }
@@ -147,7 +147,7 @@ TUTTI_DECL void mesh::open_broadcast_connection(rank_type peer) {
 
 TUTTI_DECL void mesh::leave() {
   constexpr duration usual_delay = std::chrono::milliseconds(20);  // usual time to deliver a fault
-  leaving_ = true;
+  is_leaving_ = true;
   if (!fault()) {
     for (rank_type const peer : connected_peers_) {
       if (!connections_[peer]->writer.is_mid_piece()) {
