@@ -38,9 +38,9 @@ class tcp {
   ///         cannot reach it
   template <locates_hosts M>
   explicit tcp(M& meet, options const& o = {}) : mesh_(o, detail::tcp::own_address(meet, o), meet.rank(), meet.size()) {
-    std::vector<std::string> const cards =
+    std::vector<std::string> const endpoints =
         meet.exchange(detail::tcp::endpoint_info::local(mesh_.listening_address(), o).text());
-    mesh_.meet(detail::tcp::directions_of(cards, mesh_.listening_address()));
+    mesh_.meet(detail::tcp::directions_of(endpoints, mesh_.listening_address()));
   }
 
   /// The number of this rank.

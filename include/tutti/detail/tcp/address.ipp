@@ -58,17 +58,17 @@ TUTTI_DECL endpoint_info endpoint_info::parse(std::string_view text) {
 
 /// Refuses two hosts with the same address, as bridges of containers have: it connects neither to the other.
 /// @throws error(failure::join)
-TUTTI_DECL void expect_addresses_of_their_own(std::vector<endpoint_info> const& infos) {
+TUTTI_DECL void expect_addresses_of_their_own(std::vector<endpoint_info> const& endpoints) {
   struct place {
     std::string const* host;
     rank_type rank;
   };
-  std::vector<std::string> hosts(infos.size());
+  std::vector<std::string> hosts(endpoints.size());
   std::vector<place> places;
-  places.reserve(infos.size());
-  for (rank_type r = 0; r < infos.size(); ++r) {
-    if (!infos[r].node.empty() && !infos[r].listening.is_link_local()) {
-      hosts[r] = infos[r].listening.host();
+  places.reserve(endpoints.size());
+  for (rank_type r = 0; r < endpoints.size(); ++r) {
+    if (!endpoints[r].node.empty() && !endpoints[r].listening.is_link_local()) {
+      hosts[r] = endpoints[r].listening.host();
       places.push_back({&hosts[r], r});
     }
   }
@@ -82,7 +82,7 @@ TUTTI_DECL void expect_addresses_of_their_own(std::vector<endpoint_info> const& 
     std::string const& host = *places[i].host;
     rank_type const first = places[i - 1].rank;
     rank_type const second = places[i].rank;
-    if (host == *places[i - 1].host && infos[first].node != infos[second].node) {
+    if (host == *places[i - 1].host && endpoints[first].node != endpoints[second].node) {
       throw error(failure::join, "rank " + std::to_string(first) + " and rank " + std::to_string(second) +
                                      " are on different hosts, and both listen at " + host +
                                      "; name interfaces with addresses of their own with TUTTI_INTERFACE or "
@@ -93,16 +93,16 @@ TUTTI_DECL void expect_addresses_of_their_own(std::vector<endpoint_info> const& 
 }
 
 TUTTI_DECL directions directions_of(std::vector<std::string> const& texts, address const& own_address) {
-  std::vector<endpoint_info> infos;
+  std::vector<endpoint_info> endpoints;
   for (std::string const& text : texts) {
-    infos.push_back(endpoint_info::parse(text));
+    endpoints.push_back(endpoint_info::parse(text));
   }
-  directions world{{}, infos.front().world};
-  for (rank_type r = 0; r < infos.size(); ++r) {
-    address const& listening = infos[r].listening;
+  directions world{{}, endpoints.front().world};
+  for (rank_type r = 0; r < endpoints.size(); ++r) {
+    address const& listening = endpoints[r].listening;
     std::string const place = "rank " + std::to_string(r) + " listens at " + listening.host();
-    for (rank_type other = 0; listening.is_loopback() && other < infos.size(); ++other) {
-      if (infos[other].node != infos[r].node) {
+    for (rank_type other = 0; listening.is_loopback() && other < endpoints.size(); ++other) {
+      if (endpoints[other].node != endpoints[r].node) {
         throw error(failure::join, place + ", a loopback address that rank " + std::to_string(other) +
                                        " on another host cannot reach; name its interface with TUTTI_INTERFACE or "
                                        "tcp_options::network_interface")
@@ -117,7 +117,7 @@ TUTTI_DECL directions directions_of(std::vector<std::string> const& texts, addre
     }
     world.addresses.push_back(listening.through(own_address.zone()));
   }
-  expect_addresses_of_their_own(infos);
+  expect_addresses_of_their_own(endpoints);
   return world;
 }
 
