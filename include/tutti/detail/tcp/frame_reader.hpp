@@ -73,12 +73,12 @@ class frame_reader {
     do {
       if (lane.unexpected_queue.first != nullptr) {
         fragment& piece = *lane.unexpected_queue.first;
-        check(lane, piece.head, s, own_call);
+        check_call(lane, piece.head, s, own_call);
         if (chunk const c = view_fragment(lane, piece, request)) {
           return c;
         }
       } else if (incoming_.is_unclaimed() && incoming_.head.lane == s.lane) {
-        check(lane, incoming_.head, s, own_call);
+        check_call(lane, incoming_.head, s, own_call);
         if (chunk const c = view_stream(fd, lane, request)) {
           return c;
         }
@@ -160,7 +160,7 @@ class frame_reader {
     [[nodiscard]] bool is_unclaimed() const noexcept { return is_active && target == nullptr && left != 0; }
   };
 
-  void check(lane_state& lane, frame const& head, flow s, call const& own_call) {
+  void check_call(lane_state& lane, frame const& head, flow s, call const& own_call) {
     if (!lane.is_checked) {
       call_checks.check_message(head, s, own_call, lane.total);
       lane.is_checked = true;
