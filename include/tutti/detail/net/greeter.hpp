@@ -19,7 +19,7 @@ struct heard {
 
 /// Accepts connections at a listener, and keeps each until it has greeted or is refused.
 ///
-/// Members greet as soon as they are connected, so few connections need to be pending at a time. The oldest makes room
+/// Members greet as soon as they are connected, so only some connections need to be pending. The oldest makes room
 /// for the next, also when descriptors run out: a flood of strangers costs a member only the time to be accepted. A
 /// member that made room connects again.
 ///

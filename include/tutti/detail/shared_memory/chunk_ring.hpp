@@ -30,9 +30,9 @@ struct ring_shape {
 /// released it.
 ///
 /// Chunks follow each other around a ring that is larger than a core's own cache: a chunk has then left its reader's
-/// cache before it is written again, which is several times cheaper (bench/results/long_messages.md). A ring whose
-/// oldest chunk is in use is full. Then each lane has one chunk of its own, so that lanes never wait for each other;
-/// one is enough, as schedules finish even if no send completes before its receive is reached.
+/// cache before it is written again, which is several times cheaper (bench/results/long_messages.md). A full ring gives
+/// nothing while its oldest chunk is in use. Then each lane has one chunk of its own, so that lanes never wait for each
+/// other; one is enough, as schedules finish even if no send completes before its receive is reached.
 ///
 /// Messages of up to 2 KiB first try the halves of the lane's own chunk in turn, which both cores have in their caches.
 /// Two ranks that send to each other release one message while they send the next, so the other half is free.

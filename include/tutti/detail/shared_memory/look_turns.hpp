@@ -12,9 +12,9 @@ namespace tutti::inline v0_1_0::detail::inline shared_memory {
 /// all.
 ///
 /// A probe asks the system about every rank, which walks a list of all each time, and each waiting rank wants a probe
-/// every few milliseconds: 150 processes on two cores spent half of their time on it. So there is one probe in 50 us
-/// times the number of ranks. Up to 200 ranks, all probes take a few hundredths of a core, and a single waiting rank
-/// still probes every 10 ms. Thread-safe, lock-free.
+/// every few milliseconds: 150 processes on two cores spent half of their time on it. So after a probe by any rank
+/// there is none for 50 us for each rank. Up to 200 ranks, all probes take a few hundredths of a core, and a single
+/// waiting rank still probes every 10 ms. Thread-safe, lock-free.
 class look_turns {
  public:
   static constexpr duration pause_per_rank = std::chrono::microseconds(50);
