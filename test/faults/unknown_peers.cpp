@@ -89,8 +89,8 @@ using dice = std::mt19937_64;
   detail::tcp::hello h;
   h.world = {d(), d()};
   h.kind = static_cast<detail::tcp::greeting>(d() % 6);
-  h.from = static_cast<rank_type>(d() % most_ranks);
-  h.to = static_cast<rank_type>(d() % most_ranks);
+  h.sender = static_cast<rank_type>(d() % most_ranks);
+  h.receiver = static_cast<rank_type>(d() % most_ranks);
   std::string const whole(reinterpret_cast<char const*>(&h), sizeof h);
   switch (d() % 6) {
     case 0:

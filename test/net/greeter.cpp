@@ -23,54 +23,54 @@ namespace {
 
 struct pending {
   descriptor socket;
-  std::string said = {};
+  std::string text = {};
 
   [[nodiscard]] int fd() const noexcept { return socket.get(); }
 };
 
 /// A greeting is a line; one that begins with '!' is foreign.
 struct visitor {
-  std::vector<std::string> arrived;
-  std::vector<std::string> turned_away;
+  std::vector<std::string> arrivals;
+  std::vector<std::string> refusals;
 
   [[nodiscard]] static pending begin(descriptor s) { return {std::move(s)}; }
   [[nodiscard]] static net::heard hear(pending& p) {
-    char some[64];
-    auto const m = tutti::detail::read_some(p.fd(), std::as_writable_bytes(std::span(some)));
-    p.said.append(some, m.bytes);
-    if (p.said.starts_with('!')) {
+    char buffer[64];
+    auto const m = tutti::detail::read_some(p.fd(), std::as_writable_bytes(std::span(buffer)));
+    p.text.append(buffer, m.bytes);
+    if (p.text.starts_with('!')) {
       return {.complete = false, .objection = "foreign"};
     }
-    bool const complete = p.said.ends_with('\n');
-    bool const closed = !complete && m.state == tutti::detail::io::closed;
-    return {.complete = complete, .objection = closed ? "closed" : nullptr};
+    bool const complete = p.text.ends_with('\n');
+    bool const is_closed = !complete && m.state == tutti::detail::io::closed;
+    return {.complete = complete, .objection = is_closed ? "closed" : nullptr};
   }
-  void arrive(pending const& p) { arrived.push_back(p.said); }
-  void turn_away(pending const& p, char const* why) { turned_away.push_back(p.said + ": " + why); }
+  void arrive(pending const& p) { arrivals.push_back(p.text); }
+  void turn_away(pending const& p, char const* reason) { refusals.push_back(p.text + ": " + reason); }
 };
 
 struct place {
   descriptor listener = net::listen(net::resolve("127.0.0.1", 0).front());
-  net::greeter<pending> all;
-  visitor at;
+  net::greeter<pending> greeter;
+  visitor results;
 
-  /// A connection that waits, with what it has said.
-  [[nodiscard]] descriptor comes(std::string_view saying) const {
+  /// Opens a connection that waits at the listener, with a text already sent.
+  [[nodiscard]] descriptor connect(std::string_view text) const {
     descriptor s = net::connect(net::local_address(listener.get()), tutti::steady_now() + 5s);
     BOOST_REQUIRE(s);
-    tutti::detail::write_some(s.get(), tutti::detail::bytes_of(saying));
+    tutti::detail::write_some(s.get(), tutti::detail::bytes_of(text));
     while (net::unacknowledged(s.get()) != 0) {
       std::this_thread::yield();
     }
     return s;
   }
-  void accept() { all.accept_some(listener.get(), at); }
-  /// Waits for one of the pending connections, and hears those that are ready.
+  void accept() { greeter.accept_some(listener.get(), results); }
+  /// Waits for a pending connection, and reads all that are ready.
   void hear() {
     std::vector<pollfd> set;
-    all.append_to(set);
+    greeter.append_to(set);
     tutti::detail::poll_until(set, tutti::steady_now() + 5s);
-    all.hear_ready(set, 0, at);
+    greeter.hear_ready(set, 0, results);
   }
 };
 
@@ -78,64 +78,64 @@ struct place {
 
 BOOST_AUTO_TEST_CASE(each_is_heard_until_it_has_greeted_or_is_turned_away) {
   place p;
-  descriptor const whole = p.comes("a\n");
-  descriptor const foreign = p.comes("!");
-  descriptor const slow = p.comes("b");
-  descriptor leaves = p.comes("c");
+  descriptor const whole = p.connect("a\n");
+  descriptor const foreign = p.connect("!");
+  descriptor const slow = p.connect("b");
+  descriptor leaves = p.connect("c");
   p.accept();
-  BOOST_TEST(p.at.arrived == std::vector<std::string>{"a\n"}, boost::test_tools::per_element());
-  BOOST_TEST(p.at.turned_away == std::vector<std::string>{"!: foreign"}, boost::test_tools::per_element());
+  BOOST_TEST(p.results.arrivals == std::vector<std::string>{"a\n"}, boost::test_tools::per_element());
+  BOOST_TEST(p.results.refusals == std::vector<std::string>{"!: foreign"}, boost::test_tools::per_element());
   leaves.reset();
   p.hear();
-  BOOST_TEST(p.at.turned_away.back() == "c: closed");
+  BOOST_TEST(p.results.refusals.back() == "c: closed");
   tutti::detail::write_some(slow.get(), tutti::detail::bytes_of("\n"));
   p.hear();
-  BOOST_TEST(p.at.arrived.back() == "b\n");
-  BOOST_TEST(p.all.empty());
+  BOOST_TEST(p.results.arrivals.back() == "b\n");
+  BOOST_TEST(p.greeter.empty());
 }
 
 BOOST_AUTO_TEST_CASE(the_oldest_makes_room) {
   place p;
   std::vector<descriptor> crowd;
   for (std::size_t i = 0; i != net::greeter<pending>::most_pending + 3; ++i) {
-    crowd.push_back(p.comes(std::to_string(i)));
+    crowd.push_back(p.connect(std::to_string(i)));
   }
-  p.accept();  // as many as there is room for
-  BOOST_TEST(p.at.turned_away.empty());
-  descriptor const member = p.comes("a\n");
+  p.accept();  // fills the greeter
+  BOOST_TEST(p.results.refusals.empty());
+  descriptor const member = p.connect("a\n");
   p.accept();
-  BOOST_TEST(p.at.arrived == std::vector<std::string>{"a\n"}, boost::test_tools::per_element());
-  BOOST_REQUIRE(p.at.turned_away.size() == 4U);
-  BOOST_TEST(p.at.turned_away.front() == "0: it made room for a newer connection");
+  BOOST_TEST(p.results.arrivals == std::vector<std::string>{"a\n"}, boost::test_tools::per_element());
+  BOOST_REQUIRE(p.results.refusals.size() == 4U);
+  BOOST_TEST(p.results.refusals.front() == "0: it made room for a newer connection");
 }
 
-/// Where descriptors run out pending connections make room, too; where there is none, that is said.
+/// Pending connections make room when descriptors run out; if there is none to close, the greeter reports the errno.
 BOOST_AUTO_TEST_CASE(want_of_descriptors_turns_pending_ones_away) {
   place p;
-  descriptor const silent = p.comes("b");
+  descriptor const silent = p.connect("b");
   p.accept();
-  descriptor const member = p.comes("a\n");
-  rlimit before{};
-  ::getrlimit(RLIMIT_NOFILE, &before);
-  std::filesystem::directory_iterator const mine("/proc/self/fd");
-  rlimit few = before;
-  few.rlim_cur = static_cast<rlim_t>(std::distance(begin(mine), end(mine))) - 1;
-  ::setrlimit(RLIMIT_NOFILE, &few);
-  std::vector<descriptor> gaps;  // among the numbers of descriptors below that
+  descriptor const member = p.connect("a\n");
+  rlimit usual_limit{};
+  ::getrlimit(RLIMIT_NOFILE, &usual_limit);
+  std::filesystem::directory_iterator const descriptors("/proc/self/fd");
+  rlimit low_limit = usual_limit;
+  low_limit.rlim_cur = static_cast<rlim_t>(std::distance(begin(descriptors), end(descriptors))) - 1;
+  ::setrlimit(RLIMIT_NOFILE, &low_limit);
+  std::vector<descriptor> gaps;  // unused numbers below that limit
   while (descriptor last{[] { return ::dup(0); }}) {
     gaps.push_back(std::move(last));
   }
   p.accept();
-  descriptor const another = descriptor([] { return ::dup(0); });  // in place of the member's
-  BOOST_TEST(another.get() >= 0);
-  bool const more = p.all.accept_one(p.listener.get(), p.at);
-  int const starved = p.all.starved();
-  ::setrlimit(RLIMIT_NOFILE, &before);
-  BOOST_TEST(p.at.arrived == std::vector<std::string>{"a\n"}, boost::test_tools::per_element());
-  BOOST_TEST(p.at.turned_away == std::vector<std::string>{"b: it made room for a newer connection"},
+  descriptor const replacement = descriptor([] { return ::dup(0); });  // takes the place of the member's
+  BOOST_TEST(replacement.get() >= 0);
+  bool const more = p.greeter.accept_one(p.listener.get(), p.results);
+  int const resource_error = p.greeter.starved();
+  ::setrlimit(RLIMIT_NOFILE, &usual_limit);
+  BOOST_TEST(p.results.arrivals == std::vector<std::string>{"a\n"}, boost::test_tools::per_element());
+  BOOST_TEST(p.results.refusals == std::vector<std::string>{"b: it made room for a newer connection"},
              boost::test_tools::per_element());
   BOOST_TEST(!more);
-  BOOST_TEST(starved == EMFILE);
+  BOOST_TEST(resource_error == EMFILE);
   p.accept();
-  BOOST_TEST(p.all.starved() == 0);
+  BOOST_TEST(p.greeter.starved() == 0);
 }

@@ -10,7 +10,7 @@
 #include <random>
 #include <vector>
 
-/// A ring never gives memory that a reader has not released, and gives short messages what is in the caches.
+/// A ring never reuses memory before its reader has released it, and gives short messages memory that is in the caches.
 namespace {
 
 using tutti::rank_type;
@@ -21,22 +21,23 @@ using tutti::detail::ring_shape;
 constexpr std::uint32_t lane = 1;
 constexpr rank_type peer = 3;
 
-/// A ring and what its reader has yet to release.
+/// A ring, and the messages that its reader has not released.
 class writer {
  public:
   explicit writer(ring_shape shape) : memory_(shape.bytes()), ring_(memory_.data(), shape) {}
 
-  /// The place of a message of this many bytes; null while there is none.
+  /// Returns the place of a message of this many bytes, or null while there is none.
   std::byte* write(std::size_t bytes) {
-    std::byte* const to = ring_.next(lane, bytes, [&](rank_type, std::uint32_t, ticket k) { return k <= released_; });
-    if (to != nullptr) {
-      ring_.issue(peer, ++written_);
-      unread_.push_back({to, bytes});
+    std::byte* const place =
+        ring_.next(lane, bytes, [&](rank_type, std::uint32_t, ticket k) { return k <= last_released_; });
+    if (place != nullptr) {
+      ring_.issue(peer, ++last_ticket_);
+      unread_.push_back({place, bytes});
     }
-    return to;
+    return place;
   }
   void release() {
-    ++released_;
+    ++last_released_;
     unread_.pop_front();
   }
 
@@ -52,8 +53,8 @@ class writer {
  private:
   std::vector<std::byte> memory_;
   chunk_ring ring_;
-  ticket written_ = 0;
-  ticket released_ = 0;
+  ticket last_ticket_ = 0;
+  ticket last_released_ = 0;
   std::deque<message> unread_;
 };
 
@@ -72,7 +73,7 @@ BOOST_AUTO_TEST_CASE(short_messages_alternate_between_two_places) {
     w.release();
     BOOST_TEST(w.write(1024) == (i % 2 == 0 ? first : second));
   }
-  std::byte* const third = w.write(1024);  // both places are in use: it comes from the ring
+  std::byte* const third = w.write(1024);  // both places are in use: it is in the ring
   BOOST_TEST((third != nullptr && third != first && third != second));
 }
 
@@ -82,15 +83,15 @@ BOOST_AUTO_TEST_CASE(unread_messages_do_not_overlap) {
                                  ring_shape{0, 128}, ring_shape{0, 1 << 13}}) {
     writer w(shape);
     for (int i = 0; i < 20000; ++i) {
-      std::size_t const most = draw() % 2 == 0 ? shape.chunk_bytes : std::min<std::size_t>(shape.chunk_bytes, 2048);
-      if (std::byte* const to = w.write(1 + draw() % most)) {
+      std::size_t const limit = draw() % 2 == 0 ? shape.chunk_bytes : std::min<std::size_t>(shape.chunk_bytes, 2048);
+      if (std::byte* const place = w.write(1 + draw() % limit)) {
         writer::message const& last = w.unread().back();
         BOOST_REQUIRE(w.has(last));
         BOOST_REQUIRE(std::none_of(w.unread().begin(), w.unread().end() - 1, [&](writer::message const& m) {
-          return overlap(m, {to, last.bytes});
+          return overlap(m, {place, last.bytes});
         }));
       } else {
-        BOOST_REQUIRE(!w.unread().empty());  // a lane whose messages are all released always gets a chunk
+        BOOST_REQUIRE(!w.unread().empty());  // a lane without unread messages always gets a chunk
       }
       while (!w.unread().empty() && draw() % 3 != 0) {
         w.release();

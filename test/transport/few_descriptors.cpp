@@ -30,26 +30,26 @@ using tutti::detail::run_processes;
 
 using transports = std::tuple<tutti::shared_memory, tutti::tcp, tutti::by_locality<tutti::shared_memory, tutti::tcp>>;
 
-/// From now on this process can open only so many descriptors.
+/// Lets this process open only `left` more descriptors.
 void leave_descriptors(rlim_t left) {
   int const next = ::dup(0);
   ::close(next);
-  rlimit few{};
-  ::getrlimit(RLIMIT_NOFILE, &few);
-  few.rlim_cur = static_cast<rlim_t>(next) + left;
-  ::setrlimit(RLIMIT_NOFILE, &few);
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  limit.rlim_cur = static_cast<rlim_t>(next) + left;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/// A rank has only so many descriptors left, from none on: all ranks work, or all are told that it lacks descriptors,
-/// wherever it fails while they join or make connections. Rank 0 makes more descriptors than others do.
+/// A rank has only a few descriptors left, from none on. Then all ranks work, or all are told that it lacks
+/// descriptors, at every point where joining or connecting may fail. Rank 0 makes more descriptors than others.
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_rank_without_descriptors_is_named, Transport, transports) {
-  for (rank_type const in_want : {0U, 1U}) {
-    std::set<std::string> seen;
+  for (rank_type const starved_rank : {0U, 1U}) {
+    std::set<std::string> outcomes;
     for (rlim_t left = 0; left < 14; ++left) {
       auto const results = run_processes(
           3,
           [&](process_rendezvous& meet) -> std::string {
-            if (meet.rank() == in_want) {
+            if (meet.rank() == starved_rank) {
               leave_descriptors(left);
             }
             try {
@@ -60,30 +60,32 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_rank_without_descriptors_is_named, Transport, tr
               tutti::allreduce{world, tutti::ring{}, tutti::sum<int>{}}(v);
               return v[0] == 3 ? "a sum" : "a wrong sum";
             } catch (tutti::error const& e) {
-              bool const says = std::string_view(e.what()).find("(ulimit -n)") != std::string_view::npos;
-              return says && e.at_fault() == std::vector<rank_type>{in_want} ? "told" : e.what();
+              bool const has_advice = std::string_view(e.what()).find("(ulimit -n)") != std::string_view::npos;
+              return has_advice && e.at_fault() == std::vector<rank_type>{starved_rank} ? "told" : e.what();
             }
           },
           std::chrono::seconds(20));
-      std::set<std::string> said;
+      std::set<std::string> answers;
       for (auto const& end : results) {
-        said.insert(end ? end.value() : end.failure().text);
+        answers.insert(end ? end.value() : end.failure().text);
       }
-      BOOST_TEST(said.size() == 1U, left << " descriptors of rank " << in_want << ": not the same on all ranks");
-      for (std::string const& what : said) {
-        BOOST_TEST((what == "a sum" || what == "told"), left << " descriptors of rank " << in_want << ": " << what);
+      BOOST_TEST(answers.size() == 1U,
+                 left << " descriptors of rank " << starved_rank << ": not the same on all ranks");
+      for (std::string const& text : answers) {
+        BOOST_TEST((text == "a sum" || text == "told"),
+                   left << " descriptors of rank " << starved_rank << ": " << text);
       }
-      BOOST_TEST_MESSAGE(left << " descriptors of rank " << in_want << ": " << *said.begin());
-      seen.insert(said.begin(), said.end());
+      BOOST_TEST_MESSAGE(left << " descriptors of rank " << starved_rank << ": " << *answers.begin());
+      outcomes.insert(answers.begin(), answers.end());
     }
-    BOOST_TEST(seen.size() == 2U, "the limits are no test of this transport");
+    BOOST_TEST(outcomes.size() == 2U, "the limits are no test of this transport");
   }
 }
 
-/// Rank 2 of the world, which would be rank 0 of a part, has only so many descriptors left: the part is made, or its
-/// ranks are told so by their numbers in the world, for there is no part.
+/// Rank 2 of the world, rank 0 of the part to be, has only a few descriptors left. Then the part is made, or the error
+/// has the numbers of ranks in the world, as there is no part.
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_part_that_cannot_be_made_has_no_numbers, Transport, transports) {
-  std::set<std::string> seen;
+  std::set<std::string> outcomes;
   for (rlim_t left = 0; left < 8; ++left) {
     auto const results = run_processes(
         3,
@@ -102,22 +104,22 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_part_that_cannot_be_made_has_no_numbers, Transpo
             return "a part";
           } catch (tutti::error const& e) {
             std::string_view const text = e.what();
-            bool const says = text.find("rank 2") != std::string_view::npos &&
-                              text.find("rank 0:") == std::string_view::npos &&
-                              text.find("(ulimit -n)") != std::string_view::npos;
-            bool const names =
+            bool const has_advice = text.find("rank 2") != std::string_view::npos &&
+                                    text.find("rank 0:") == std::string_view::npos &&
+                                    text.find("(ulimit -n)") != std::string_view::npos;
+            bool const names_rank =
                 e.communicator() == "world" && e.self() == world.rank() && e.at_fault() == std::vector<rank_type>{2};
-            return says && names ? "told" : e.what();
+            return has_advice && names_rank ? "told" : e.what();
           }
         },
         std::chrono::seconds(20));
     for (rank_type r = 1; r < 3; ++r) {
-      std::string const said = results[r] ? results[r].value() : results[r].failure().text;
-      BOOST_TEST((said == "a part" || said == "told"), left << " descriptors, rank " << r << ": " << said);
-      seen.insert(said);
+      std::string const answer = results[r] ? results[r].value() : results[r].failure().text;
+      BOOST_TEST((answer == "a part" || answer == "told"), left << " descriptors, rank " << r << ": " << answer);
+      outcomes.insert(answer);
     }
   }
-  BOOST_TEST(seen.size() == 2U, "the limits are no test of this transport");
+  BOOST_TEST(outcomes.size() == 2U, "the limits are no test of this transport");
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-/// Touching and taking back, alone in one thread, and against each other.
+/// Touching memory and taking it back, in one thread and in several.
 namespace {
 
 using namespace tutti;
@@ -42,33 +42,33 @@ auto const all_live = [](rank_type) { return true; };
 
 BOOST_AUTO_TEST_CASE(a_mark_stands_until_the_last_touch_ends) {
   world w(2);
-  foreign_memory mine(w.segment(), 1);
+  foreign_memory reader(w.segment(), 1);
   BOOST_TEST(!w.touched_by(1));
-  BOOST_TEST(mine.start_touching(0, false));
-  BOOST_TEST(mine.start_touching(0, false));
-  mine.stop_touching();
+  BOOST_TEST(reader.start_touching(0, false));
+  BOOST_TEST(reader.start_touching(0, false));
+  reader.stop_touching();
   BOOST_TEST(w.touched_by(1));
   BOOST_TEST(!w.touched_by(0));
-  mine.stop_touching();
+  reader.stop_touching();
   BOOST_TEST(!w.touched_by(1));
 }
 
 BOOST_AUTO_TEST_CASE(no_reader_starts_after_a_fault) {
   world w(2);
-  foreign_memory mine(w.segment(), 1);
+  foreign_memory reader(w.segment(), 1);
   w.fail();
-  BOOST_TEST(!mine.start_touching(0, false));
+  BOOST_TEST(!reader.start_touching(0, false));
   BOOST_TEST(!w.touched_by(1));
 }
 
 BOOST_AUTO_TEST_CASE(quiescence_ends_the_own_touches) {
   world w(2);
-  foreign_memory mine(w.segment(), 1);
-  BOOST_TEST(mine.start_touching(0, false));
+  foreign_memory reader(w.segment(), 1);
+  BOOST_TEST(reader.start_touching(0, false));
   w.fail();
-  mine.quiesce(all_live, no_deadline);  // two ranks that quiesce at once must not wait for each other
+  reader.quiesce(all_live, no_deadline);  // two ranks that quiesce at once must not wait for each other
   BOOST_TEST(!w.touched_by(1));
-  mine.stop_touching();  // of a message that was being read: harmless
+  reader.stop_touching();  // ends the reading of a message: harmless
   BOOST_TEST(!w.touched_by(1));
 }
 
@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_CASE(quiescence_does_not_wait_for_the_dead) {
   BOOST_TEST(peer.start_touching(0, true));
   w.fail();
   foreign_memory(w.segment(), 0).quiesce([](rank_type r) { return r == 0; }, no_deadline);
-  BOOST_TEST(w.touched_by(1));  // as it died
+  BOOST_TEST(w.touched_by(1));  // the mark is as the peer left it
 }
 
 BOOST_AUTO_TEST_CASE(quiescence_waits_for_readers_of_this_memory_until_its_limit) {
@@ -86,16 +86,16 @@ BOOST_AUTO_TEST_CASE(quiescence_waits_for_readers_of_this_memory_until_its_limit
   foreign_memory peer(w.segment(), 1);
   BOOST_TEST(peer.start_touching(0, false));
   w.fail();
-  foreign_memory(w.segment(), 2).quiesce(all_live, no_deadline);  // that memory is not its own
+  foreign_memory(w.segment(), 2).quiesce(all_live, no_deadline);  // the peer touches other memory
   time_point const limit = steady_now() + std::chrono::milliseconds(20);
   foreign_memory(w.segment(), 0).quiesce(all_live, limit);
   BOOST_TEST((steady_now() > limit));
 }
 
 BOOST_AUTO_TEST_CASE(quiescence_waits_for_writers_without_a_limit) {
-  for (rank_type const other : {rank_type{0}, rank_type{2}}) {  // of the same memory, of another one too
+  for (rank_type const other : {rank_type{0}, rank_type{2}}) {  // reads in this memory, and in another one too
     world w(3);
-    bool ended = false;
+    bool has_ended = false;
     bool was_waited_for = false;
     foreign_memory peer(w.segment(), 1);
     BOOST_TEST(peer.start_touching(0, true));
@@ -107,38 +107,38 @@ BOOST_AUTO_TEST_CASE(quiescence_waits_for_writers_without_a_limit) {
           .quiesce(
               [&](rank_type r) {
                 if (r == 1 && ++looks == 5) {
-                  ended = true;
+                  has_ended = true;
                   peer.touch_no_more();
                 }
                 return true;
               },
               steady_now());
-      was_waited_for = ended;
+      was_waited_for = has_ended;
     });
     owner.join();
     BOOST_TEST(was_waited_for);
   }
 }
 
-/// Readers that come while the owner takes its memory back, over and over: none sees it gone.
+/// Readers that start while the owner takes its memory back, many times: none sees it gone.
 BOOST_AUTO_TEST_CASE(no_reader_touches_what_was_taken_back) {
   constexpr rank_type ranks = 3;
   constexpr int rounds = 20000;
   world w(ranks);
   std::barrier meet(ranks);
-  int memory = 0;  // not atomic: the thread sanitizer looks on
+  int memory = 0;  // not atomic: the thread sanitizer checks it
   std::vector<int> touches(ranks, 0);
   std::vector<int> wrong(ranks, 0);
   std::vector<std::thread> readers;
   for (rank_type me = 1; me < ranks; ++me) {
     readers.emplace_back([&, me] {
-      foreign_memory mine(w.segment(), me);
+      foreign_memory reader(w.segment(), me);
       for (int round = 0; round < rounds; ++round) {
         meet.arrive_and_wait();
-        if (mine.start_touching(0, false)) {
+        if (reader.start_touching(0, false)) {
           ++touches[me];
           wrong[me] += memory != round ? 1 : 0;
-          mine.stop_touching();
+          reader.stop_touching();
         }
         meet.arrive_and_wait();
       }

@@ -23,7 +23,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/// What only the transports through memory do, and the errors of joining them.
+/// Behaviour that only the transports through memory have, and the errors of joining them.
 namespace {
 
 using namespace tutti;
@@ -33,9 +33,9 @@ using support::thread_ranks;
 using support::until;
 using support::verdict;
 
-void check_all(std::vector<verdict> const& verdicts, std::string_view wanted = "") {
+void check_all(std::vector<verdict> const& verdicts, std::string_view expected_text = "") {
   for (verdict const& v : verdicts) {
-    BOOST_TEST((wanted.empty() ? v.empty() : v.find(wanted) != v.npos), v);
+    BOOST_TEST((expected_text.empty() ? v.empty() : v.find(expected_text) != v.npos), v);
   }
 }
 
@@ -51,10 +51,10 @@ static_assert(sizeof(call_record) == cache_line);
 
 BOOST_AUTO_TEST_CASE(a_board_keeps_the_last_calls) {
   call_board board;
-  for (std::uint32_t number = 1; number <= call_board::kept + 1; ++number) {
-    board.records[number % call_board::kept].write(some_call(number * 10), number);
+  for (std::uint32_t number = 1; number <= call_board::record_count + 1; ++number) {
+    board.records[number % call_board::record_count].write(some_call(number * 10), number);
   }
-  for (std::uint32_t number = 2; number <= call_board::kept + 1; ++number) {
+  for (std::uint32_t number = 2; number <= call_board::record_count + 1; ++number) {
     std::string const text = board.describe(check_of(some_call(number * 10), number));
     BOOST_TEST(text == "broadcast(int32 x " + std::to_string(number * 10) + ", root 3, binary_tree) in flow " +
                            std::to_string(number));
@@ -62,19 +62,19 @@ BOOST_AUTO_TEST_CASE(a_board_keeps_the_last_calls) {
   BOOST_TEST(board.describe(check_of(some_call(10), 1)) == "a call that it has left since");
 }
 
-/// So that each rank can reserve its own part, and has it near.
+/// Each rank reserves its own part, near its core.
 BOOST_AUTO_TEST_CASE(mailboxes_lie_in_the_part_of_the_rank_that_receives) {
   for (rank_type const n : {1U, 2U, 5U}) {
-    alignas(cache_line) std::byte base[cache_line];  // addresses only
+    alignas(cache_line) std::byte base[cache_line];  // never accessed, only for addresses
     mail_segment const segment(base, n);
     BOOST_TEST(mail_segment::boxes_begin(n, n) == mail_segment::bytes(n));
-    for (rank_type to = 0; to < n; ++to) {
-      for (rank_type from = 0; from < n; ++from) {
+    for (rank_type receiver = 0; receiver < n; ++receiver) {
+      for (rank_type sender = 0; sender < n; ++sender) {
         for (std::uint32_t lane = 0; lane < lane_count; ++lane) {
-          auto const at = reinterpret_cast<std::uintptr_t>(&segment.box(from, to, lane)) -
+          auto const at = reinterpret_cast<std::uintptr_t>(&segment.box(sender, receiver, lane)) -
                           reinterpret_cast<std::uintptr_t>(&base[0]);
-          BOOST_TEST(at >= mail_segment::boxes_begin(n, to));
-          BOOST_TEST(at + sizeof(mailbox) <= mail_segment::boxes_begin(n, to + 1));
+          BOOST_TEST(at >= mail_segment::boxes_begin(n, receiver));
+          BOOST_TEST(at + sizeof(mailbox) <= mail_segment::boxes_begin(n, receiver + 1));
         }
       }
     }
@@ -84,10 +84,10 @@ BOOST_AUTO_TEST_CASE(mailboxes_lie_in_the_part_of_the_rank_that_receives) {
 BOOST_AUTO_TEST_CASE(a_sender_that_is_ahead_is_still_named) {
   check_all(thread_ranks::run(2, [](auto& meet) -> verdict {
     loopback t(meet);
-    std::byte const one{};
+    std::byte const element{};
     for (std::uint32_t number = 0; number < 3 && t.rank() == 0; ++number) {
       t.begin({0, number}, some_call(100 + number));
-      if (!t.send(1, {0, number}, {&one, 1}, 1).accepted) {
+      if (!t.send(1, {0, number}, {&element, 1}, 1).accepted) {
         return "not accepted";
       }
       t.end({0, number});
@@ -106,22 +106,22 @@ BOOST_AUTO_TEST_CASE(a_sender_that_is_ahead_is_still_named) {
   }));
 }
 
-/// A mailbox has eight slots, and messages that take two of them come whole wherever they begin: at the end of the
-/// ring, too. One that has a single slot left is refused, and a shorter one is not.
+/// A mailbox has eight slots. Messages in two slots arrive whole wherever they begin, also across the end of the ring.
+/// One that finds a single free slot is refused, while a shorter one is accepted.
 BOOST_AUTO_TEST_CASE(messages_in_two_slots_come_whole) {
-  static_assert(mailbox::slot_count == 8 && mailbox::slot::room == 48 && mailbox::longest_inside == 96);
+  static_assert(mailbox::slot_count == 8 && mailbox::slot::capacity == 48 && mailbox::max_inline == 96);
   check_all(thread_ranks::run(2, [](auto& meet) -> verdict {
     loopback t(meet);
     constexpr flow s{0, 0};
     t.begin(s, some_call(1));
-    std::byte all[mailbox::longest_inside];
-    for (std::size_t i = 0; i < sizeof all; ++i) {
-      all[i] = static_cast<std::byte>(i + 1);
+    std::byte message[mailbox::max_inline];
+    for (std::size_t i = 0; i < sizeof message; ++i) {
+      message[i] = static_cast<std::byte>(i + 1);
     }
-    auto const send = [&](std::size_t bytes) { return t.send(1, s, {all, bytes}, 1).accepted; };
+    auto const send = [&](std::size_t bytes) { return t.send(1, s, {message, bytes}, 1).accepted; };
     auto const receive = [&](std::size_t bytes) {
       chunk const c = t.view(0, s, {bytes, 1, nullptr});
-      bool const right = c && c.bytes == bytes && std::equal(c.data, c.data + bytes, all);
+      bool const right = c && c.bytes == bytes && std::equal(c.data, c.data + bytes, message);
       if (right) {
         t.release(0, s);
       }
@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(messages_in_two_slots_come_whole) {
       }
       meet.exchange("");
       if (t.rank() == 0) {
-        right = right && send(0);  // a ninth, so that the next begin elsewhere
+        right = right && send(0);  // a ninth, so that the next round begins in another slot
       }
       for (std::string const& answer : meet.exchange(right ? "" : "wrong")) {
         if (!answer.empty()) {
@@ -154,9 +154,9 @@ BOOST_AUTO_TEST_CASE(messages_in_two_slots_come_whole) {
   }));
 }
 
-/// Loopback sends no part of a message but the longest ones, and these it cuts between granules.
+/// Loopback splits only the longest messages, between granules.
 BOOST_AUTO_TEST_CASE(huge_messages_are_cut_between_granules) {
-  std::size_t const bytes = std::size_t{5} << 30;  // address space only: it is not touched
+  std::size_t const bytes = std::size_t{5} << 30;  // address space only: never accessed
   void* const memory = ::mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   BOOST_TEST_REQUIRE(memory != MAP_FAILED);
   check_all(thread_ranks::run(2, [&](auto& meet) -> verdict {
@@ -166,35 +166,35 @@ BOOST_AUTO_TEST_CASE(huge_messages_are_cut_between_granules) {
     auto const* const data = static_cast<std::byte const*>(memory);
     t.begin({0, 0}, some_call(1));
     ticket last = 0;
-    for (std::size_t done = 0; done != whole;) {
+    for (std::size_t end = 0; end != whole;) {
       std::size_t part = 0;
       verdict bad;
       if (t.rank() == 0) {
         bad = until(t, [&] {
-          sent const s = t.send(1, {0, 0}, {data + done, whole - done}, granule);
+          sent const s = t.send(1, {0, 0}, {data + end, whole - end}, granule);
           part = s.bytes;
           last = s.until;
           return s.accepted;
         });
       } else {
         chunk c;
-        bad = until(t, [&] { return static_cast<bool>(c = t.view(0, {0, 0}, {whole - done, granule, nullptr})); });
+        bad = until(t, [&] { return static_cast<bool>(c = t.view(0, {0, 0}, {whole - end, granule, nullptr})); });
         part = c.bytes;
-        bad = !bad.empty() || c.data == data + done ? bad : "another address";
+        bad = !bad.empty() || c.data == data + end ? bad : "another address";
         t.release(0, {0, 0});
       }
       if (!bad.empty() || part % granule != 0 || part == 0) {
         return "part of " + std::to_string(part) + " bytes " + bad;
       }
-      done += part;
+      end += part;
     }
     return t.rank() != 0 ? "" : until(t, [&] { return t.released(1, {0, 0}, last); });
   }));
   ::munmap(memory, bytes);
 }
 
-/// A message out of the segment's own memory is read where it lies, by process after process; what lies in
-/// ordinary memory, or is short, is copied.
+/// A message in the segment's memory is read in place, by one process after another; a short one, or one in ordinary
+/// memory, is copied.
 BOOST_AUTO_TEST_CASE(shared_memory_is_read_where_it_is) {
   check_all(process_ranks::run(3, [](auto& meet) -> verdict {
     constexpr std::size_t bytes = 8 << 20;
@@ -203,17 +203,18 @@ BOOST_AUTO_TEST_CASE(shared_memory_is_read_where_it_is) {
     t.begin(s, some_call(1));
     std::vector<std::byte> const ordinary(bytes);
     auto const memory = t.memory();
-    auto* const mine = static_cast<std::byte*>(memory->take(bytes));
-    std::span<std::byte const> const shared{mine, bytes};
-    verdict bad = t.shares(1, s, ordinary)                ? "private memory is not shared"
-                  : !t.shares(1, s, shared)               ? "shared memory is shared"
-                  : t.shares(1, s, shared.first(40))      ? "a short message is copied"
-                  : t.shares(1, s, shared.first(4 << 20)) ? "what is only moved is copied while it fits the caches"
-                                                          : "";
+    auto* const buffer = static_cast<std::byte*>(memory->take(bytes));
+    std::span<std::byte const> const buffer_bytes{buffer, bytes};
+    verdict bad = t.shares(1, s, ordinary)                 ? "private memory is not shared"
+                  : !t.shares(1, s, buffer_bytes)          ? "shared memory is shared"
+                  : t.shares(1, s, buffer_bytes.first(40)) ? "a short message is copied"
+                  : t.shares(1, s, buffer_bytes.first(4 << 20))
+                      ? "what is only moved is copied while it fits the caches"
+                      : "";
     if (t.rank() == 0) {
-      std::fill_n(mine, bytes, std::byte{42});
-      for (rank_type const to : {1U, 2U}) {
-        sent const whole = t.send(to, s, shared, 1);
+      std::fill_n(buffer, bytes, std::byte{42});
+      for (rank_type const receiver : {1U, 2U}) {
+        sent const whole = t.send(receiver, s, buffer_bytes, 1);
         bad = !bad.empty() || (whole.accepted && whole.until != 0 && whole.bytes == bytes) ? bad : "was copied";
       }
       bad = !bad.empty() ? bad : until(t, [&] { return t.released(1, s, 1) && t.released(2, s, 1); });
@@ -224,18 +225,18 @@ BOOST_AUTO_TEST_CASE(shared_memory_is_read_where_it_is) {
       t.release(0, s);
     }
     meet.exchange("");
-    memory->give(mine, bytes);
+    memory->give(buffer, bytes);
     return bad;
   }));
 }
 
-/// Long messages that are only moved are read out of the sender's private memory, if the system allows it:
-/// to their place, or piece by piece, of whatever size the granules allow. If it allows it no longer, when they are
-/// sent, the receiver asks the sender for them, and the sender copies what follows.
+/// Long messages that are only moved are read from the sender's private memory, if the system allows it: to their
+/// place, or in pieces of whole granules. If the system no longer allows it, the receiver requests parts, and the
+/// sender copies the messages that follow.
 std::vector<verdict> send_private_memory(bool stays_readable) {
   return process_ranks::run(2, [stays_readable](auto& meet) -> verdict {
     constexpr std::size_t bytes = 1'000'002;
-    if (!stays_readable && ::geteuid() == 0) {  // root reads everything
+    if (!stays_readable && ::geteuid() == 0) {  // root may read everything
       if (::setgid(65534) != 0 || ::setuid(65534) != 0 || ::prctl(PR_SET_DUMPABLE, 1) != 0) {
         return "cannot become another user";
       }
@@ -252,18 +253,18 @@ std::vector<verdict> send_private_memory(bool stays_readable) {
     }
     verdict bad;
     for (std::size_t const granule : {1UL, 6UL, 500'001UL}) {
-      for (bool const placed : {false, true}) {
+      for (bool const has_place : {false, true}) {
         if (t.rank() == 0) {
           for (std::size_t i = 0; i < bytes; ++i) {
             data[i] = static_cast<std::byte>(i * 7 + i / 999);
           }
-          std::size_t done = 0;
+          std::size_t end = 0;
           ticket last = 0;
           bad = until(t, [&] {
-            sent const part = t.send(1, s, std::span<std::byte const>(data).subspan(done), granule);
-            done += part.bytes;
+            sent const part = t.send(1, s, std::span<std::byte const>(data).subspan(end), granule);
+            end += part.bytes;
             last = part.until;
-            return done == bytes;
+            return end == bytes;
           });
           if (bad.empty() && is_read) {
             bad = last == 0 ? "was copied" : until(t, [&] { return t.released(1, s, last); });
@@ -272,19 +273,19 @@ std::vector<verdict> send_private_memory(bool stays_readable) {
           }
         } else {
           std::fill(data.begin(), data.end(), std::byte{});
-          for (std::size_t done = 0; done != bytes && bad.empty();) {
+          for (std::size_t end = 0; end != bytes && bad.empty();) {
             chunk c;
             bad = until(t, [&] {
-              c = t.view(0, s, {bytes - done, granule, placed ? data.data() + done : nullptr});
+              c = t.view(0, s, {bytes - end, granule, has_place ? data.data() + end : nullptr});
               return static_cast<bool>(c);
             });
             if (c.bytes % granule != 0) {
               bad = "a granule was cut";
             }
-            if (bad.empty() && c.data != data.data() + done) {
-              std::copy_n(c.data, c.bytes, data.data() + done);
+            if (bad.empty() && c.data != data.data() + end) {
+              std::copy_n(c.data, c.bytes, data.data() + end);
             }
-            done += c.bytes;
+            end += c.bytes;
             t.release(0, s);
           }
           for (std::size_t i = 0; i < bytes && bad.empty(); ++i) {
@@ -305,34 +306,34 @@ BOOST_AUTO_TEST_CASE(private_memory_that_became_unreadable_is_copied) {
   check_all(send_private_memory(false));
 }
 
-/// A program may lock itself in (seccomp) after it has joined. What orders "I sleep" and "here is a message" may then
-/// be lost, and with it the ring that wakes a rank.
+/// A program may restrict itself (seccomp) after it has joined. The fence between "asleep" and a message may then fail,
+/// and the ring that wakes a rank be lost.
 BOOST_AUTO_TEST_CASE(a_rank_that_cannot_announce_its_sleep_stays_awake) {
   check_all(process_ranks::run(2, [](auto& meet) -> verdict {
     tutti::shared_memory t(meet);
     auto const is_awake = [&t] {
-      pollfd one{t.arm(), POLLIN, 0};
-      bool const rung = ::poll(&one, 1, 0) == 1;
+      pollfd entry{t.arm(), POLLIN, 0};
+      bool const rung = ::poll(&entry, 1, 0) == 1;
       t.disarm();
       return rung;
     };
     if (is_awake()) {
       return "nobody has rung";
     }
-    bool const needs_others = core_set::of_thread().usable() >= 2 && sleep_barrier::offered(true);
+    bool const needs_others = core_set::of_thread().usable() >= 2 && sleep_barrier::is_offered(true);
     sock_filter deny[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
                           BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 1),
                           BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
                           BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
     sock_fprog const filter{4, deny};
     if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0) {
-      return "";  // no filters here
+      return "";  // no filters on this system
     }
     return is_awake() == needs_others ? "" : "it sleeps, and may not be woken";
   }));
 }
 
-/// What one rank asks for in vain is an error on all; and memory has no name that could stay behind.
+/// A failure of one rank to get memory is an error on all; and memory has no name that could stay behind.
 BOOST_AUTO_TEST_CASE(shared_memory_that_is_not_there) {
   check_all(process_ranks::run(3,
                                [](auto& meet) -> verdict {
@@ -344,20 +345,20 @@ BOOST_AUTO_TEST_CASE(shared_memory_that_is_not_there) {
     tutti::shared_memory t(meet);
     std::FILE* const f = std::fopen("/proc/self/maps", "r");
     char line[512];
-    int nameless = 0;
-    int named = 0;
+    int nameless_mappings = 0;
+    int named_mappings = 0;
     while (f != nullptr && std::fgets(line, sizeof line, f) != nullptr) {
       std::string_view const l = line;
-      nameless += l.find(" /memfd:tutti (deleted)") != l.npos ? 1 : 0;
-      named += l.find(" /dev/shm/") != l.npos ? 1 : 0;
+      nameless_mappings += l.find(" /memfd:tutti (deleted)") != l.npos ? 1 : 0;
+      named_mappings += l.find(" /dev/shm/") != l.npos ? 1 : 0;
     }
     std::fclose(f);
     meet.exchange("");
-    return nameless != 0 && named == 0 ? "" : "the memory has a name";
+    return nameless_mappings != 0 && named_mappings == 0 ? "" : "the memory has a name";
   }));
 }
 
-/// The shape of the chunks is rank 0's; an element that fits none is sent in parts, none of which belongs to two.
+/// Rank 0 sets the sizes of the chunks. An element larger than a chunk is sent in parts; no part belongs to two.
 BOOST_AUTO_TEST_CASE(chunks_are_as_rank_0_says) {
   check_all(process_ranks::run(2, [](auto& meet) -> verdict {
     tutti::shared_memory t(
@@ -377,7 +378,7 @@ BOOST_AUTO_TEST_CASE(chunks_are_as_rank_0_says) {
   }));
 }
 
-/// One rank at a time looks for all, and then none for a while; a clock that went ahead keeps none from it.
+/// One rank probes for all, then none for a while; a clock that is ahead does not prevent it.
 BOOST_AUTO_TEST_CASE(ranks_take_turns_to_look) {
   constexpr rank_type ranks = 10;
   constexpr duration pause = ranks * look_turns::pause_per_rank;

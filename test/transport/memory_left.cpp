@@ -20,7 +20,7 @@
 
 namespace {
 
-/// What /proc and /sys say of a process, written into a folder.
+/// The contents of /proc and /sys for a process, written to a folder.
 struct kernel {
   kernel() {
     char name[] = "/tmp/tutti-test-XXXXXX";
@@ -33,7 +33,7 @@ struct kernel {
     std::filesystem::create_directories((at / file).parent_path());
     std::ofstream(at / file) << text << '\n';
   }
-  /// A group of the second version.
+  /// Writes a group of version 2.
   void group(std::string const& path, std::string const& max, std::uint64_t current, std::uint64_t files = 0) const {
     write(path + "/memory.max", max);
     write(path + "/memory.current", std::to_string(current));
@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(pages_of_files_and_swap_make_room) {
   k.write("cgroup", "0::/job");
   k.group("fs/job", "2000", 1900, 700);
   BOOST_TEST(k.left() == 800U);
-  BOOST_TEST(k.left(1000) == 800U);  // it says nothing of swap
+  BOOST_TEST(k.left(1000) == 800U);  // the group has no file for swap
   k.write("fs/job/memory.swap.max", "500");
   k.write("fs/job/memory.swap.current", "200");
   BOOST_TEST(k.left(1000) == 1100U);
@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(pages_of_files_and_swap_make_room) {
   BOOST_TEST(k.left(1000) == 1800U);
 }
 
-/// A container of the first version sees its own group as the root, and the name that it has outside.
+/// A container with version 1 sees its own group as the root, and the name that it has outside.
 BOOST_AUTO_TEST_CASE(a_container_s_own_root_counts) {
   kernel const k;
   k.write("cgroup", "5:cpu,cpuacct:/docker/0123\n4:memory:/docker/0123\n1:name=systemd:/docker/0123\n0::/");
@@ -92,11 +92,11 @@ BOOST_AUTO_TEST_CASE(a_container_s_own_root_counts) {
   k.write("fs/memory/memory.usage_in_bytes", "1500");
   k.write("fs/memory/memory.stat", "inactive_file 9000\ntotal_inactive_file 300\ntotal_active_file 200");
   BOOST_TEST(k.left() == 3000U);
-  k.write("fs/memory/memory.limit_in_bytes", "9223372036854771712");  // none
+  k.write("fs/memory/memory.limit_in_bytes", "9223372036854771712");  // no limit
   BOOST_TEST(k.left() > std::uint64_t{1} << 60);
 }
 
-/// The tightest group on the way up counts, rounded down, for ranks that share a core may not spin.
+/// The tightest group on the path counts, rounded down, as ranks that share a core must not spin.
 BOOST_AUTO_TEST_CASE(groups_limit_the_cores_that_may_be_busy) {
   kernel const k;
   auto const cores = [&k] {
@@ -123,34 +123,34 @@ BOOST_AUTO_TEST_CASE(groups_limit_the_cores_that_may_be_busy) {
   BOOST_TEST(cores() == 2U);
 }
 
-/// A group of this process's own, with so little memory; not where the system lets it make none.
+/// A control group for this process, with this much memory; none if the system does not allow it.
 struct real_group {
   explicit real_group(std::uint64_t bytes) {
     for (auto const& [root, limit] :
          {std::pair("/sys/fs/cgroup/memory/", "memory.limit_in_bytes"), std::pair("/sys/fs/cgroup/", "memory.max")}) {
       std::filesystem::path const group = root + ("tutti-test-" + std::to_string(::getpid()));
-      std::error_code ignored;
-      if (std::filesystem::create_directory(group, ignored)) {
-        made = group;
-        if (std::ofstream(made / limit) << bytes << std::flush) {
+      std::error_code result;
+      if (std::filesystem::create_directory(group, result)) {
+        folder = group;
+        if (std::ofstream(folder / limit) << bytes << std::flush) {
           return;
         }
-        std::filesystem::remove(std::exchange(made, {}), ignored);
+        std::filesystem::remove(std::exchange(folder, {}), result);
       }
     }
   }
   ~real_group() {
-    std::error_code ignored;
-    std::filesystem::remove(made, ignored);
+    std::error_code result;
+    std::filesystem::remove(folder, result);
   }
   [[nodiscard]] bool enter() const {
-    return !made.empty() && (std::ofstream(made / "cgroup.procs") << ::getpid() << std::flush);
+    return !folder.empty() && (std::ofstream(folder / "cgroup.procs") << ::getpid() << std::flush);
   }
 
-  std::filesystem::path made;
+  std::filesystem::path folder;
 };
 
-/// Beyond its container's limit a process is refused, by name, what the kernel would kill it for.
+/// A request beyond the container's limit is refused with that cause; the kernel would kill the process.
 BOOST_AUTO_TEST_CASE(a_container_s_limit_is_an_error_and_no_kill) {
   real_group const group(std::uint64_t{64} << 20);
   ::pid_t const child = ::fork();
@@ -178,7 +178,7 @@ BOOST_AUTO_TEST_CASE(a_container_s_limit_is_an_error_and_no_kill) {
   }
 }
 
-/// The system counts shared memory as files, and ends a process by a signal that makes one too long.
+/// The system counts shared memory as files, and kills a process that makes one too long.
 BOOST_AUTO_TEST_CASE(shared_memory_beyond_the_limit_of_file_sizes_is_an_error) {
   BOOST_TEST(ends_in_a_forked_child([] {
     rlimit limit{};

@@ -19,7 +19,7 @@ support::cases const delivering = test_cases::delivering();
 support::cases const filling_lanes = test_cases::filling_lanes();
 support::cases const of_many_ranks = test_cases::of_many_ranks();
 
-/// Hardly any memory to copy through, and what is not short is read in the sender's memory.
+/// Chunks are tiny, and all but short messages are read in the sender's memory.
 struct tight_world {
   using transport = tutti::shared_memory;
 
@@ -39,29 +39,29 @@ BOOST_AUTO_TEST_CASE(tight_memory) {
   tutti::laws::keeps_granules_whole<tight_world>();
 }
 
-/// Sends a message to the next rank, and receives one of the rank before.
+/// Sends a message to the next rank, and receives one from the previous rank.
 tutti::support::verdict pass_on(tutti::shared_memory& t) {
   tutti::flow const s{0, 5};
   t.begin(s, {});
-  tutti::rank_type const mine = t.rank();
-  tutti::rank_type const before = (mine + t.size() - 1) % t.size();
-  tutti::rank_type got = mine;
+  tutti::rank_type const rank = t.rank();
+  tutti::rank_type const previous = (rank + t.size() - 1) % t.size();
+  tutti::rank_type message = rank;
   auto bad = tutti::support::until(
-      t, [&] { return t.send((mine + 1) % t.size(), s, std::as_bytes(std::span(&mine, 1)), 4).accepted; });
+      t, [&] { return t.send((rank + 1) % t.size(), s, std::as_bytes(std::span(&rank, 1)), 4).accepted; });
   bad = !bad.empty() ? bad : tutti::support::until(t, [&] {
-    auto const c = t.view(before, s, {sizeof got, sizeof got, nullptr});
-    return static_cast<bool>(c) && std::memcpy(&got, c.data, sizeof got) != nullptr;
+    auto const c = t.view(previous, s, {sizeof message, sizeof message, nullptr});
+    return static_cast<bool>(c) && std::memcpy(&message, c.data, sizeof message) != nullptr;
   });
-  t.release(before, s);
+  t.release(previous, s);
   t.end(s);
-  return !bad.empty() ? bad : got == before ? "" : "a message of another rank";
+  return !bad.empty() ? bad : message == previous ? "" : "a message of another rank";
 }
 
-/// There are more of them than the 278 messages of one socket that the system lets wait for their receivers.
+/// More ranks than the 278 messages of one socket that the system lets wait.
 BOOST_AUTO_TEST_CASE(many_ranks, *boost::unit_test::enable_if<!support::watched>()) {
   for (tutti::rank_type const n : {300U, 512U}) {
     tutti::laws::check_all(tutti::support::process_ranks::run(n, [](auto& meet) {
-      tutti::shared_memory t(meet, {.chunk_bytes = 4096, .ring_bytes = 16384});  // or they would take 1.1 GB more
+      tutti::shared_memory t(meet, {.chunk_bytes = 4096, .ring_bytes = 16384});  // saves 1.1 GB
       return pass_on(t);
     }));
   }

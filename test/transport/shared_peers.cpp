@@ -22,15 +22,15 @@ constexpr ::pid_t number = 7;
 constexpr int cannot = 77;
 char secret[] = "private";
 
-/// A child of this process that has the number, and does `f` and then nothing.
+/// Starts a child of this process with that number, which runs `f` and then waits.
 template <class F>
 ::pid_t child_with_the_number(F const& f) {
-  ::pid_t wanted = number;
-  ::clone_args how{};
-  how.exit_signal = SIGCHLD;
-  how.set_tid = reinterpret_cast<std::uintptr_t>(&wanted);
-  how.set_tid_size = 1;
-  auto const child = static_cast<::pid_t>(::syscall(SYS_clone3, &how, sizeof how));
+  ::pid_t wanted_number = number;
+  ::clone_args options{};
+  options.exit_signal = SIGCHLD;
+  options.set_tid = reinterpret_cast<std::uintptr_t>(&wanted_number);
+  options.set_tid_size = 1;
+  auto const child = static_cast<::pid_t>(::syscall(SYS_clone3, &options, sizeof options));
   if (child == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     f();
@@ -46,7 +46,7 @@ void end(::pid_t child) {
   ::waitpid(child, nullptr, 0);
 }
 
-/// As the first process of a namespace of processes: 0, or where it went wrong.
+/// Runs as the first process of a namespace of processes. Returns 0, or the number of the failed step.
 int read_one_and_then_another() {
   auto const peers = tutti::detail::shared_peers::create();
   int words[2];
@@ -54,18 +54,18 @@ int read_one_and_then_another() {
     return cannot;
   }
   ::pid_t const first = child_with_the_number([&] {
-    std::string const said = peers->memory.offer("0123456789abcdef") + " " + peers->processes.offer();
-    std::ignore = ::write(words[1], said.data(), said.size());
+    std::string const offer = peers->memory.offer("0123456789abcdef") + " " + peers->processes.offer();
+    std::ignore = ::write(words[1], offer.data(), offer.size());
   });
   if (first != number) {
     return cannot;
   }
   char text[256] = {};
-  std::string const said(text, static_cast<std::size_t>(::read(words[0], text, sizeof text)));
-  std::vector<std::string> const memory{said.substr(0, said.find(' '))};
-  std::vector<std::string_view> const process{std::string_view(said).substr(said.find(' ') + 1)};
+  std::string const offer(text, static_cast<std::size_t>(::read(words[0], text, sizeof text)));
+  std::vector<std::string> const memory{offer.substr(0, offer.find(' '))};
+  std::vector<std::string_view> const process{std::string_view(offer).substr(offer.find(' ') + 1)};
   peers->processes.open(process);
-  if (!peers->reads(memory)) {
+  if (!peers->can_read(memory)) {
     return cannot;  // processes may not read each other here
   }
   std::byte read[sizeof secret];
@@ -79,14 +79,14 @@ int read_one_and_then_another() {
   }
   ::pid_t const second = child_with_the_number([] {});
   if (second != number || !peers->memory.copy(0, address, read, sizeof read)) {
-    return 3;  // the number alone does not tell
+    return 3;  // the number alone does not distinguish them
   }
   int const result = peers->copy(0, address, read, sizeof read) ? 4 : 0;
   end(second);
   return result;
 }
 
-/// Numbers of processes are used again. What another process has is not taken for what a peer had.
+/// Process numbers are reused. Memory of another process is not taken for that of a peer.
 BOOST_AUTO_TEST_CASE(another_process_with_a_peer_s_number_is_not_read) {
   ::pid_t const outer = ::fork();
   if (outer == 0) {

@@ -21,53 +21,53 @@ struct alignas(line) memory {
   return static_cast<std::byte>(i * 7 + i / 251);
 }
 
-/// Whatever its length, and wherever it comes from: what is copied, and nothing else.
+/// Copies exactly the bytes given, for all lengths and alignments.
 BOOST_AUTO_TEST_CASE(copies_as_memcpy_does) {
-  std::vector<std::byte> from(1024);
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    from[i] = value(i);
+  std::vector<std::byte> source(1024);
+  for (std::size_t i = 0; i < source.size(); ++i) {
+    source[i] = value(i);
   }
   std::size_t wrong = 0;
   for (std::size_t n = 0; n <= 5 * line; ++n) {
     for (std::size_t at = 0; at < line; ++at) {
-      memory to;
-      std::memset(to.bytes, 0xee, 6 * line);
-      tutti::detail::streaming_copy(to.bytes, from.data() + at, n);
+      memory target;
+      std::memset(target.bytes, 0xee, 6 * line);
+      tutti::detail::streaming_copy(target.bytes, source.data() + at, n);
       for (std::size_t i = 0; i < 6 * line; ++i) {
-        wrong += to.bytes[i] != (i < n ? from[at + i] : std::byte{0xee});
+        wrong += target.bytes[i] != (i < n ? source[at + i] : std::byte{0xee});
       }
     }
   }
   BOOST_TEST(wrong == 0U);
 }
 
-/// A release store afterwards publishes all of it, although stores past the caches are ordered by nothing else.
+/// A release store publishes the copy, although nothing else orders stores past the caches.
 BOOST_AUTO_TEST_CASE(is_published_by_a_release_store) {
   constexpr std::uint64_t turns = 20'000;
-  static memory shared;
-  std::atomic<std::uint64_t> written{0};
-  std::atomic<std::uint64_t> read{0};
+  static memory copy;
+  std::atomic<std::uint64_t> last_written{0};
+  std::atomic<std::uint64_t> last_read{0};
   std::uint64_t stale = 0;
   std::thread reader([&] {
     for (std::uint64_t turn = 1; turn <= turns; ++turn) {
-      while (written.load(std::memory_order_acquire) != turn) {
+      while (last_written.load(std::memory_order_acquire) != turn) {
         std::this_thread::yield();
       }
-      // The last lines first: they are what would still be on its way.
+      // The last lines first: they would arrive last.
       for (std::size_t i = sizeof(memory); i != 0; i -= sizeof turn) {
         std::uint64_t word = 0;
-        std::memcpy(&word, shared.bytes + i - sizeof word, sizeof word);
+        std::memcpy(&word, copy.bytes + i - sizeof word, sizeof word);
         stale += word != turn;
       }
-      read.store(turn, std::memory_order_release);
+      last_read.store(turn, std::memory_order_release);
     }
   });
-  std::vector<std::uint64_t> from(sizeof(memory) / sizeof(std::uint64_t));
+  std::vector<std::uint64_t> source(sizeof(memory) / sizeof(std::uint64_t));
   for (std::uint64_t turn = 1; turn <= turns; ++turn) {
-    from.assign(from.size(), turn);
-    tutti::detail::streaming_copy(shared.bytes, reinterpret_cast<std::byte const*>(from.data()), sizeof(memory));
-    written.store(turn, std::memory_order_release);
-    while (read.load(std::memory_order_acquire) != turn) {
+    source.assign(source.size(), turn);
+    tutti::detail::streaming_copy(copy.bytes, reinterpret_cast<std::byte const*>(source.data()), sizeof(memory));
+    last_written.store(turn, std::memory_order_release);
+    while (last_read.load(std::memory_order_acquire) != turn) {
       std::this_thread::yield();
     }
   }

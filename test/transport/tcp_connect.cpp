@@ -31,14 +31,14 @@ BOOST_AUTO_TEST_CASE(a_rank_that_only_waits_connects) {
   tcp_ranks world(2);
   for (rank_type const waits : {1U, 0U}) {
     rank_type const other = 1 - waits;
-    BOOST_TEST(world.until([&] {
+    BOOST_TEST(world.run_until([&] {
       BOOST_TEST(!world[waits].view(other, {0, 0}, {4, 4, nullptr}));
-      return world[other].connections() == 1;  // which has only polled
+      return world[other].connections() == 1;  // a rank that has only polled
     }) == "");
   }
 }
 
-/// Both connect at the same moment, again and again: one connection stays, nothing is lost.
+/// Both ranks connect at the same moment, many times: one connection stays, nothing is lost.
 BOOST_AUTO_TEST_CASE(both_connect_at_once) {
   constexpr int rounds = 150;
   for (int round = 0; round < rounds; ++round) {

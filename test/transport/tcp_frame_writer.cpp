@@ -16,36 +16,36 @@ using detail::tcp::frame_kind;
 
 constexpr std::size_t window = 1 << 20;
 
-/// A frame writer and what comes out of it.
+/// A frame writer and the other end of its connection.
 struct wire {
   wire() {
     int ends[2];
     BOOST_REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends) == 0);
-    near = descriptor([&] { return ends[0]; });
-    far = descriptor([&] { return ends[1]; });
+    near_end = descriptor([&] { return ends[0]; });
+    far_end = descriptor([&] { return ends[1]; });
   }
-  /// Sends a message of this many bytes; whether it was taken.
+  /// Sends a message of this many bytes. Returns true if it was accepted.
   bool offer(std::uint32_t lane, std::size_t bytes) {
-    return out.offer(near.get(), {lane, 0}, std::span(data).first(bytes), 1, {}).accepted;
+    return writer.offer(near_end.get(), {lane, 0}, std::span(data).first(bytes), 1, {}).accepted;
   }
   frame read() {
     frame f;
-    BOOST_REQUIRE(read_some(far.get(), std::as_writable_bytes(std::span(&f, 1))).state == io::done);
+    BOOST_REQUIRE(read_some(far_end.get(), std::as_writable_bytes(std::span(&f, 1))).state == io::done);
     return f;
   }
 
   std::array<std::byte, 64> data{};
-  descriptor near;
-  descriptor far;
-  detail::tcp::frame_writer out{1 << 16, window, window};
+  descriptor near_end;
+  descriptor far_end;
+  detail::tcp::frame_writer writer{1 << 16, window, window};
 };
 
 BOOST_AUTO_TEST_CASE(the_next_piece_carries_the_credits_of_all_lanes) {
   wire w;
-  w.out.owe(3, 256);
-  w.out.owe(5, 512);
-  w.out.owe(3, 64);
-  BOOST_TEST(w.out.empty());  // nothing is sent for their sake
+  w.writer.return_credit(3, 256);
+  w.writer.return_credit(5, 512);
+  w.writer.return_credit(3, 64);
+  BOOST_TEST(w.writer.is_empty());  // credit alone sends nothing
   BOOST_TEST(w.offer(1, 64));
   BOOST_TEST(w.offer(1, 64));
   for (bool const first : {true, false}) {
@@ -54,67 +54,68 @@ BOOST_AUTO_TEST_CASE(the_next_piece_carries_the_credits_of_all_lanes) {
     for (std::uint32_t lane = 0; lane < lane_count; ++lane) {
       BOOST_TEST(f.credits[lane] == (!first ? 0U : lane == 3 ? 320U : lane == 5 ? 512U : 0U));
     }
-    BOOST_TEST((read_some(w.far.get(), w.data).state == io::done));
+    BOOST_TEST((read_some(w.far_end.get(), w.data).state == io::done));
   }
 }
 
 BOOST_AUTO_TEST_CASE(messages_of_any_length_come_out_behind_their_frame_and_before_zeros) {
   wire w;
-  std::array<std::byte, 4096> sent{};
-  for (std::size_t i = 0; i < sent.size(); ++i) {
-    sent[i] = static_cast<std::byte>(i % 251 + 1);
+  std::array<std::byte, 4096> message{};
+  for (std::size_t i = 0; i < message.size(); ++i) {
+    message[i] = static_cast<std::byte>(i % 251 + 1);
   }
-  for (std::size_t const bytes : {1U, 64U, 1856U, 1857U, 4096U}) {  // up to 1856 it goes from one place
-    BOOST_TEST(w.out.offer(w.near.get(), {1, 0}, std::span(sent).first(bytes), 1, {}).bytes == bytes);
+  for (std::size_t const bytes : {1U, 64U, 1856U, 1857U, 4096U}) {  // up to 1856 bytes are gathered
+    BOOST_TEST(w.writer.offer(w.near_end.get(), {1, 0}, std::span(message).first(bytes), 1, {}).bytes == bytes);
     BOOST_TEST(w.read().part == bytes);
-    std::array<std::byte, sent.size()> came{};
-    std::size_t const padded = bytes + detail::tcp::padding(bytes);
-    BOOST_TEST((read_some(w.far.get(), std::span(came).first(padded)).state == io::done));
-    BOOST_TEST(std::equal(came.begin(), came.begin() + bytes, sent.begin()));
-    BOOST_TEST(std::all_of(came.begin() + bytes, came.begin() + padded, [](std::byte b) { return b == std::byte{}; }));
+    std::array<std::byte, message.size()> payload{};
+    std::size_t const padded_bytes = bytes + detail::tcp::padding(bytes);
+    BOOST_TEST((read_some(w.far_end.get(), std::span(payload).first(padded_bytes)).state == io::done));
+    BOOST_TEST(std::equal(payload.begin(), payload.begin() + bytes, message.begin()));
+    BOOST_TEST(std::all_of(payload.begin() + bytes, payload.begin() + padded_bytes,
+                           [](std::byte b) { return b == std::byte{}; }));
   }
 }
 
 BOOST_AUTO_TEST_CASE(a_piece_that_is_refused_loses_no_credit) {
   wire w;
-  std::size_t taken = 0;
+  std::size_t count = 0;
   while (w.offer(1, 64)) {  // until the system takes no more
-    ++taken;
+    ++count;
   }
-  w.out.owe(2, 320);
+  w.writer.return_credit(2, 320);
   BOOST_TEST(!w.offer(1, 64));
-  for (std::size_t i = 0; i < taken; ++i) {
+  for (std::size_t i = 0; i < count; ++i) {
     BOOST_TEST(w.read().credits[2] == 0U);
-    BOOST_TEST((read_some(w.far.get(), w.data).state == io::done));
+    BOOST_TEST((read_some(w.far_end.get(), w.data).state == io::done));
   }
-  BOOST_TEST(w.out.flush(w.near.get()));
+  BOOST_TEST(w.writer.flush(w.near_end.get()));
   BOOST_TEST(w.offer(1, 64));
   BOOST_TEST(w.read().credits[2] == 320U);
 }
 
 BOOST_AUTO_TEST_CASE(a_large_credit_does_not_wait_for_a_piece) {
   wire w;
-  w.out.owe(0, detail::tcp::most_owed(window));
-  BOOST_TEST(w.out.empty());
-  w.out.owe(0, 64);
-  BOOST_TEST(w.out.flush(w.near.get()));
+  w.writer.return_credit(0, detail::tcp::max_withheld_credit(window));
+  BOOST_TEST(w.writer.is_empty());
+  w.writer.return_credit(0, 64);
+  BOOST_TEST(w.writer.flush(w.near_end.get()));
   frame const f = w.read();
   BOOST_TEST((f.kind == frame_kind::credit));
-  BOOST_TEST(f.credits[0] == detail::tcp::most_owed(window) + 64);
+  BOOST_TEST(f.credits[0] == detail::tcp::max_withheld_credit(window) + 64);
 }
 
 BOOST_AUTO_TEST_CASE(credit_in_advance_lets_more_than_a_window_go) {
   wire w;
-  frame promise;
-  promise.credits[1] = 2 * window;
-  w.out.credit(promise);
-  std::size_t sent = 0;
+  frame ahead;
+  ahead.credits[1] = 2 * window;
+  w.writer.add_credit(ahead);
+  std::size_t sent_cost = 0;
   std::vector<std::byte> drain(1 << 16);
-  for (; w.offer(1, 64); sent += detail::tcp::cost(64)) {
-    static_cast<void>(read_some(w.far.get(), drain));
+  for (; w.offer(1, 64); sent_cost += detail::tcp::window_cost(64)) {
+    static_cast<void>(read_some(w.far_end.get(), drain));
   }
-  BOOST_TEST(w.out.waits(1));
-  BOOST_TEST(sent == 3 * window);
+  BOOST_TEST(w.writer.awaits_credit(1));
+  BOOST_TEST(sent_cost == 3 * window);
 }
 
 }  // namespace

@@ -26,19 +26,19 @@ using namespace tutti::detail;
 using namespace std::chrono_literals;
 using support::network_spaces;
 
-/// These tests need hosts. Where there can be none, all are skipped, and counted so.
+/// Skips all tests, and counts them as skipped, if hosts cannot be made.
 boost::test_tools::assertion_result hosts_can_be_made(boost::unit_test::test_unit_id) {
-  static std::string const why = network_spaces::missing();
-  if (!why.empty()) {
-    std::cout << "SKIP: " << why << '\n';
+  static std::string const reason = network_spaces::missing();
+  if (!reason.empty()) {
+    std::cout << "SKIP: " << reason << '\n';
   }
-  boost::test_tools::assertion_result result(why.empty());
-  result.message() << why;
+  boost::test_tools::assertion_result result(reason.empty());
+  result.message() << reason;
   return result;
 }
 auto const where_hosts_can_be_made = boost::unit_test::precondition(hosts_can_be_made);
 
-/// A folder to meet in.
+/// A folder for a rendezvous.
 struct folder {
   folder() {
     char base[] = "/tmp/tutti-test-XXXXXX";
@@ -50,15 +50,15 @@ struct folder {
 
 struct settings {
   std::string interface[2];
-  int node = 0;  ///< a port of host 0 to meet at; 0: they meet through files
+  int node = 0;  ///< port of host 0 for the rendezvous; 0: through files
 };
 
-/// Ranks 0 and 2 are on one host, rank 1 on the other; what `f(world)` says on each, or why it failed.
+/// Runs ranks 0 and 2 on one host, rank 1 on the other. Returns the result of `f(world)` on each, or its failure.
 template <class F>
 std::vector<std::string> on_two_hosts(network_spaces& hosts, settings const& s, world_options<tutti::tcp> const& o,
                                       F const& f) {
   folder const place;
-  std::vector<std::string> said;
+  std::vector<std::string> results;
   for (auto const& end : run_processes(3, [&](process_rendezvous& at) -> std::string {
          int const host = at.rank() == 1 ? 1 : 0;
          hosts.enter(host);
@@ -73,9 +73,9 @@ std::vector<std::string> on_two_hosts(network_spaces& hosts, settings const& s, 
          tutti::communicator<tutti::tcp> world(meet, o);
          return f(world);
        })) {
-    said.push_back(end.has_value() ? end.value() : end.failure().text);
+    results.push_back(end.has_value() ? end.value() : end.failure().text);
   }
-  return said;
+  return results;
 }
 
 /// A barrier of three processes that have no other connection.
@@ -98,7 +98,7 @@ class three_processes {
   std::atomic<int>* come_;
 };
 
-/// "sum 6" if all is well: over connections of each rank with each.
+/// Returns "sum 6" if it is correct, over a connection between each two ranks.
 std::string sums(tutti::communicator<tutti::tcp>& world) {
   allreduce sum{world, direct{}, tutti::sum<int>{}};
   std::vector<int> v(1000, static_cast<int>(world.rank()) + 1);
@@ -106,8 +106,8 @@ std::string sums(tutti::communicator<tutti::tcp>& world) {
   return "sum " + std::to_string(v.back());
 }
 
-void check_all_say(std::vector<std::string> const& said, std::string const& words) {
-  for (std::string const& text : said) {
+void check_all_say(std::vector<std::string> const& results, std::string const& words) {
+  for (std::string const& text : results) {
     BOOST_TEST(text.find(words) != text.npos, text);
   }
 }
@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(hosts_with_ipv6_alone_find_each_other) {
     for (int host : {0, 1}) {
       if (default_route) {
         hosts.on(host, "-6 route add default dev " + hosts.port(host));
-        hosts.on(host, "-4 route add default dev " + hosts.port(host));  // which has no address
+        hosts.on(host, "-4 route add default dev " + hosts.port(host));  // without an address
       }
     }
     BOOST_TEST(hosts.complaint() == "");
@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(hosts_with_ipv6_alone_find_each_other) {
 BOOST_TEST_DECORATOR(*where_hosts_can_be_made)
 BOOST_AUTO_TEST_CASE(link_local_addresses_serve_whatever_the_interfaces_are_called) {
   network_spaces hosts;
-  for (int host : {0, 1}) {  // the system gives one itself, after a second in which it looks for others that have it
+  for (int host : {0, 1}) {  // the system assigns one after a second of duplicate detection
     hosts.on(host, "addr flush dev " + hosts.port(host));
     hosts.on(host, "addr add fe80::" + std::to_string(host + 1) + "/64 dev " + hosts.port(host) + " nodad");
   }
@@ -142,10 +142,10 @@ BOOST_AUTO_TEST_CASE(link_local_addresses_serve_whatever_the_interfaces_are_call
   for (settings const& s : {settings{}, settings{{hosts.port(0), hosts.port(1)}, 0}}) {
     check_all_say(on_two_hosts(hosts, s, {},
                                [](tutti::communicator<tutti::tcp>& world) {
-                                 std::string const said = sums(world);
+                                 std::string const results = sums(world);
                                  failure_detector detector{world};
                                  auto again = detector.shrink();
-                                 return said + ", again " + sums(again);
+                                 return results + ", again " + sums(again);
                                }),
                   "sum 6, again sum 6");
   }
@@ -163,24 +163,24 @@ BOOST_AUTO_TEST_CASE(loopback_addresses_between_hosts_are_refused_by_name) {
 BOOST_TEST_DECORATOR(*where_hosts_can_be_made)
 BOOST_AUTO_TEST_CASE(a_world_of_one_host_needs_any_loopback_address) {
   network_spaces hosts;
-  auto const spawned = [&] {
+  auto const spawn_all = [&] {
     auto const ends = run_processes(1, [&](process_rendezvous&) -> std::string {
       hosts.enter(0);
-      std::string all;
+      std::string text;
       for (auto const& end : spawn<tutti::tcp>(3, sums)) {
-        all += end.has_value() ? end.value() + " " : end.failure().text;
+        text += end.has_value() ? end.value() + " " : end.failure().text;
       }
-      return all;
+      return text;
     });
     return ends[0].has_value() ? ends[0].value() : ends[0].failure().text;
   };
-  BOOST_TEST(spawned() == "sum 6 sum 6 sum 6 ");
+  BOOST_TEST(spawn_all() == "sum 6 sum 6 sum 6 ");
   hosts.on(0, "addr del 127.0.0.1/8 dev lo");
-  BOOST_TEST(spawned() == "sum 6 sum 6 sum 6 ");
+  BOOST_TEST(spawn_all() == "sum 6 sum 6 sum 6 ");
   hosts.on(0, "addr flush dev lo");
   hosts.on(0, "link set lo down");
   BOOST_TEST(hosts.complaint() == "");
-  std::string const text = spawned();
+  std::string const text = spawn_all();
   BOOST_TEST(text.find("neither 127.0.0.1 nor ::1: its interface lo is down") != text.npos, text);
 }
 
@@ -199,12 +199,12 @@ BOOST_AUTO_TEST_CASE(an_address_that_two_hosts_have_is_refused) {
                 "rank 0 and rank 1 are on different hosts, and both listen at 172.17.0.1");
 }
 
-/// A rank that lives and cannot be reached is not said to be gone: all ranks are told which two cannot connect, where
-/// and why.
+/// A rank that lives but cannot be reached is not reported as gone: all ranks learn which two cannot connect, where and
+/// why.
 BOOST_TEST_DECORATOR(*where_hosts_can_be_made)
 BOOST_AUTO_TEST_CASE(a_rank_that_cannot_be_reached_is_not_gone) {
   struct obstacle {
-    char const* route;  // of each host to the other
+    char const* route;  // from each host to the other
     int code;
   };
   for (auto const& [route, code] : {obstacle{"unreachable", EHOSTUNREACH}, obstacle{"prohibit", EACCES}}) {
@@ -213,35 +213,36 @@ BOOST_AUTO_TEST_CASE(a_rank_that_cannot_be_reached_is_not_gone) {
     world_options<tutti::tcp> o;
     o.deadline = 30s;
     o.transport.connect = 500ms;
-    three_processes const all;
-    auto const said = on_two_hosts(hosts, {}, o, [&](tutti::communicator<tutti::tcp>& world) -> std::string {
+    three_processes const barrier;
+    auto const results = on_two_hosts(hosts, {}, o, [&](tutti::communicator<tutti::tcp>& world) -> std::string {
       if (world.rank() != 2) {
         hosts.on(world.rank() == 0 ? 0 : 1,
                  std::string("-6 route add ") + route + " fd00::" + (world.rank() == 0 ? "2" : "1") + "/128");
       }
-      all.meet();
+      barrier.meet();
       try {
         return sums(world);
       } catch (error const& e) {
-        bool const both = e.at_fault() == std::vector<rank_type>{0, 1} || e.at_fault() == std::vector<rank_type>{1, 2};
-        return (e.kind() == failure::unreachable && both ? "" : "otherwise: ") + std::string(e.what());
+        bool const names_both =
+            e.at_fault() == std::vector<rank_type>{0, 1} || e.at_fault() == std::vector<rank_type>{1, 2};
+        return (e.kind() == failure::unreachable && names_both ? "" : "otherwise: ") + std::string(e.what());
       }
     });
     BOOST_TEST(hosts.complaint() == "");
-    bool dated = false;
-    for (std::string const& text : said) {
+    bool has_time = false;
+    for (std::string const& text : results) {
       BOOST_TEST(text.find("otherwise: ") == text.npos, text);
       BOOST_TEST(text.find("is gone") == text.npos, text);
       BOOST_TEST(text.find(" cannot connect to rank ") != text.npos, text);
       BOOST_TEST(text.find(" at [fd00::") != text.npos, text);
       BOOST_TEST(text.find(describe_errno(code)) != text.npos, text);
-      dated = dated || text.find(", tried for ") != text.npos;
+      has_time = has_time || text.find(", tried for ") != text.npos;
     }
-    BOOST_TEST(dated);
+    BOOST_TEST(has_time);
   }
 }
 
-/// A host that is lost before its first use is found out after `connect`, not at the deadline.
+/// A host that is lost before its first use is noticed after `connect`, not at the deadline.
 BOOST_TEST_DECORATOR(*where_hosts_can_be_made)
 BOOST_AUTO_TEST_CASE(a_host_that_is_lost_before_its_first_use_is_named) {
   network_spaces hosts;
@@ -253,23 +254,23 @@ BOOST_AUTO_TEST_CASE(a_host_that_is_lost_before_its_first_use_is_named) {
   void* const page =
       ::mmap(nullptr, sizeof(std::atomic<bool>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   BOOST_REQUIRE(page != MAP_FAILED);
-  auto* const lost = ::new (page) std::atomic<bool>(false);
-  auto const before = steady_now();
-  auto const said = on_two_hosts(hosts, {}, o, [&](tutti::communicator<tutti::tcp>& world) -> std::string {
+  auto* const is_lost = ::new (page) std::atomic<bool>(false);
+  auto const begin = steady_now();
+  auto const results = on_two_hosts(hosts, {}, o, [&](tutti::communicator<tutti::tcp>& world) -> std::string {
     if (world.rank() == 1) {
       hosts.on(1, "link set " + hosts.port(1) + " down");
-      *lost = true;
+      *is_lost = true;
     }
-    while (!*lost) {
+    while (!*is_lost) {
       std::this_thread::yield();
     }
     return sums(world);
   });
   ::munmap(page, sizeof(std::atomic<bool>));
-  BOOST_TEST((steady_now() - before < 40s));
+  BOOST_TEST((steady_now() - begin < 40s));
   for (rank_type const r : {0U, 2U}) {
-    BOOST_TEST(said[r].find("rank 1 (") != std::string::npos, said[r]);
-    BOOST_TEST(said[r].find(" cannot connect to rank ") != std::string::npos, said[r]);
-    BOOST_TEST(said[r].find("TUTTI_INTERFACE") != std::string::npos, said[r]);
+    BOOST_TEST(results[r].find("rank 1 (") != std::string::npos, results[r]);
+    BOOST_TEST(results[r].find(" cannot connect to rank ") != std::string::npos, results[r]);
+    BOOST_TEST(results[r].find("TUTTI_INTERFACE") != std::string::npos, results[r]);
   }
 }

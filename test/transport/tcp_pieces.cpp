@@ -11,16 +11,16 @@ using namespace tutti;
 using namespace tutti::detail;
 using support::tcp_ranks;
 
-/// Buffers so small that the system splits nearly everything, headers included.
+/// Buffers are so small that the system splits nearly everything, headers included.
 struct narrow {
   static tcp_options get() {
     tcp_options o;
     o.send_buffer = 1;
-    o.receive_buffer = 60'000;  // below the loopback interface's packets everything waits for timers
+    o.receive_buffer = 60'000;  // smaller than packets of the loopback interface, which would wait for timers
     return o;
   }
 };
-/// The same, in the smallest pieces, and receivers keep next to nothing, less than many a granule.
+/// Buffers and pieces are tiny, and receivers buffer less than many a granule.
 struct cautious {
   static tcp_options get() {
     tcp_options o = narrow::get();
@@ -36,9 +36,9 @@ void pieces() {
   for (std::size_t const granule : {1UL, 24UL, 40UL, 1000UL, 100'008UL}) {
     for (std::size_t const count : {1UL, 3UL, 1000UL}) {
       std::size_t const bytes = granule * count < 3'000'000 ? granule * count : granule * 9;
-      for (bool const placed : {false, true}) {
-        BOOST_TEST(world.deliver(0, 1, {1, 0}, bytes, granule, placed) == "",
-                   bytes << " bytes, granule " << granule << (placed ? ", placed" : ""));
+      for (bool const has_place : {false, true}) {
+        BOOST_TEST(world.deliver(0, 1, {1, 0}, bytes, granule, has_place) == "",
+                   bytes << " bytes, granule " << granule << (has_place ? ", placed" : ""));
       }
     }
   }
@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(laws_when_next_to_nothing_is_kept) {
   laws::keeps_flows_apart<world>(3, 100);
 }
 
-/// Elements lie aligned, whatever is before them in the stream and however it was cut.
+/// Elements are aligned, for all positions and cuts of the stream.
 BOOST_AUTO_TEST_CASE(chunks_are_aligned) {
   struct message {
     std::size_t bytes;
@@ -74,40 +74,40 @@ BOOST_AUTO_TEST_CASE(chunks_are_aligned) {
   tcp_ranks world(2, narrow::get());
   flow const s{2, 0};
   std::vector<std::byte> const data(50'000);
-  std::size_t out = 0;
-  std::size_t put = 0;
-  std::size_t in = 0;
-  std::size_t got = 0;
-  std::size_t askew = 0;
+  std::size_t sent_count = 0;
+  std::size_t sent_bytes = 0;
+  std::size_t received_count = 0;
+  std::size_t received_bytes = 0;
+  std::size_t wrong = 0;
   std::uint32_t dice = 1;
-  BOOST_TEST(world.until([&] {
+  BOOST_TEST(world.run_until([&] {
     dice = dice * 1664525U + 1013904223U;
-    message const& m = cycle[out % 5];
-    if (out != count && dice >> 30 != 0) {
-      sent const k = world[0].send(1, s, std::span(data).first(m.bytes).subspan(put), m.granule);
-      put += k.bytes;
-      if (k.accepted && put == m.bytes) {
-        put = 0;
-        ++out;
+    message const& m = cycle[sent_count % 5];
+    if (sent_count != count && dice >> 30 != 0) {
+      sent const k = world[0].send(1, s, std::span(data).first(m.bytes).subspan(sent_bytes), m.granule);
+      sent_bytes += k.bytes;
+      if (k.accepted && sent_bytes == m.bytes) {
+        sent_bytes = 0;
+        ++sent_count;
       }
     } else {
-      message const& w = cycle[in % 5];
-      if (chunk const c = world[1].view(0, s, {w.bytes - got, w.granule, nullptr})) {
-        askew += reinterpret_cast<std::uintptr_t>(c.data) % w.alignment != 0 ? 1 : 0;
-        got += c.bytes;
+      message const& w = cycle[received_count % 5];
+      if (chunk const c = world[1].view(0, s, {w.bytes - received_bytes, w.granule, nullptr})) {
+        wrong += reinterpret_cast<std::uintptr_t>(c.data) % w.alignment != 0 ? 1 : 0;
+        received_bytes += c.bytes;
         world[1].release(0, s);
-        if (got == w.bytes) {
-          got = 0;
-          ++in;
+        if (received_bytes == w.bytes) {
+          received_bytes = 0;
+          ++received_count;
         }
       }
     }
-    return in == count;
+    return received_count == count;
   }) == "");
-  BOOST_TEST(askew == 0U);
+  BOOST_TEST(wrong == 0U);
 }
 
-/// The same where the network happens to cut a message at 8 bytes, which it is read up to.
+/// Elements are aligned if the network cuts a message after 8 bytes.
 BOOST_AUTO_TEST_CASE(chunks_are_aligned_after_any_cut) {
   tcp_options o;
   o.world = {3, 4};
@@ -115,18 +115,18 @@ BOOST_AUTO_TEST_CASE(chunks_are_aligned_after_any_cut) {
   tutti::host_port at;
   BOOST_REQUIRE(net::parse(world[1].address(), at));
   descriptor const peer = net::connect(net::resolve(at.host, at.port).front(), steady_now() + std::chrono::seconds(5));
-  auto const say = [&](auto const& what, std::size_t bytes) {
-    BOOST_REQUIRE(write_some(peer.get(), std::as_bytes(std::span(&what, 1)).first(bytes)).state == io::done);
+  auto const say = [&](auto const& words, std::size_t bytes) {
+    BOOST_REQUIRE(write_some(peer.get(), std::as_bytes(std::span(&words, 1)).first(bytes)).state == io::done);
   };
   detail::tcp::hello h;
   h.world = o.world;
   h.kind = detail::tcp::greeting::hello;
-  h.from = 0;
-  h.to = 1;
+  h.sender = 0;
+  h.receiver = 1;
   say(h, sizeof h);
   auto const take = [&](std::size_t bytes, std::size_t granule) {
     chunk c;
-    BOOST_TEST(world.until([&] {
+    BOOST_TEST(world.run_until([&] {
       return static_cast<bool>(c = world[1].view(0, {0, 0}, {bytes, granule, nullptr}));
     }) == "");
     BOOST_TEST(reinterpret_cast<std::uintptr_t>(c.data) % granule == 0U);
@@ -135,7 +135,7 @@ BOOST_AUTO_TEST_CASE(chunks_are_aligned_after_any_cut) {
   };
   detail::tcp::frame f;
   f.kind = detail::tcp::frame_kind::piece;
-  f.what = laws::a_call(1);
+  f.sender_call = laws::a_call(1);
   f.part = 24;
   f.bytes = 24;
   std::byte const payload[64] = {};
@@ -148,8 +148,8 @@ BOOST_AUTO_TEST_CASE(chunks_are_aligned_after_any_cut) {
   f.bytes = 16;
   say(f, sizeof f);
   say(payload, 16 + detail::tcp::padding(16));
-  for (std::size_t got = 8; got != 24;) {
-    got += take(24 - got, 8);
+  for (std::size_t received_bytes = 8; received_bytes != 24;) {
+    received_bytes += take(24 - received_bytes, 8);
   }
   BOOST_TEST(take(16, 16) == 16U);
 }

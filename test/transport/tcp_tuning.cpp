@@ -21,13 +21,13 @@ using namespace tutti::detail;
 struct connection {
   connection() {
     descriptor const listener = net::listen(net::resolve("127.0.0.1", 0).front());
-    near = net::connect(net::local_address(listener.get()), steady_now() + std::chrono::seconds(5));
-    while (!far) {
-      far = net::accept(listener.get());
+    near_end = net::connect(net::local_address(listener.get()), steady_now() + std::chrono::seconds(5));
+    while (!far_end) {
+      far_end = net::accept(listener.get());
     }
   }
-  descriptor near;
-  descriptor far;
+  descriptor near_end;
+  descriptor far_end;
 };
 
 [[nodiscard]] int option(descriptor const& d, int name) {
@@ -39,37 +39,37 @@ struct connection {
 
 BOOST_AUTO_TEST_CASE(within_a_host_nothing_is_paced_and_the_window_is_large) {
   connection c;
-  int const before = option(c.near, SO_RCVBUF);
-  detail::tcp::suit_one_host(c.near.get(), {});
+  int const usual_value = option(c.near_end, SO_RCVBUF);
+  detail::tcp::suit_one_host(c.near_end.get(), {});
   char algorithm[16] = {};
   socklen_t size = sizeof algorithm;
-  BOOST_REQUIRE(::getsockopt(c.near.get(), IPPROTO_TCP, TCP_CONGESTION, algorithm, &size) == 0);
+  BOOST_REQUIRE(::getsockopt(c.near_end.get(), IPPROTO_TCP, TCP_CONGESTION, algorithm, &size) == 0);
   BOOST_TEST(std::string_view(algorithm) == "reno");
-  BOOST_TEST(option(c.near, SO_RCVBUF) > before);
-  BOOST_TEST(option(c.near, SO_RCVLOWAT) == 1);  // a rank that sleeps is woken by every byte
+  BOOST_TEST(option(c.near_end, SO_RCVBUF) > usual_value);
+  BOOST_TEST(option(c.near_end, SO_RCVLOWAT) == 1);  // every byte wakes a rank that sleeps
 }
 
 BOOST_AUTO_TEST_CASE(a_buffer_that_is_asked_for_is_given) {
   connection c;
   tcp_options o;
   o.receive_buffer = 50'000;
-  detail::tcp::size_buffers(c.near.get(), o);
-  int const before = option(c.near, SO_RCVBUF);
-  detail::tcp::suit_one_host(c.near.get(), o);
-  BOOST_TEST(option(c.near, SO_RCVBUF) == before);
+  detail::tcp::size_buffers(c.near_end.get(), o);
+  int const usual_value = option(c.near_end, SO_RCVBUF);
+  detail::tcp::suit_one_host(c.near_end.get(), o);
+  BOOST_TEST(option(c.near_end, SO_RCVBUF) == usual_value);
 }
 
-/// However long, it is what the system takes: beyond that it would keep its own two hours.
+/// The longest silence is limited to what the system accepts: beyond that it would use its own two hours.
 BOOST_AUTO_TEST_CASE(a_silence_may_be_as_long_as_it_likes) {
   connection c;
-  detail::tcp::keep_alive(c.near.get(), no_deadline);
+  detail::tcp::keep_alive(c.near_end.get(), no_deadline);
   int seconds = 0;
   socklen_t size = sizeof seconds;
-  BOOST_REQUIRE(::getsockopt(c.near.get(), IPPROTO_TCP, TCP_KEEPIDLE, &seconds, &size) == 0);
+  BOOST_REQUIRE(::getsockopt(c.near_end.get(), IPPROTO_TCP, TCP_KEEPIDLE, &seconds, &size) == 0);
   BOOST_TEST(seconds == 4 * 3600);
 }
 
-/// A time is added to others, so the longest there is becomes one that can be; a negative one is refused.
+/// Times can be added to others: the longest one is reduced, a negative one refused.
 BOOST_AUTO_TEST_CASE(times_are_finite_and_not_negative) {
   for (duration tcp_options::*const time :
        {&tcp_options::handshake, &tcp_options::connect, &tcp_options::silence, &tcp_options::linger}) {

@@ -12,7 +12,7 @@
 
 namespace tutti::support {
 
-/// The ranks of a tcp world, all driven by this thread, so that a test says in which order they act.
+/// The ranks of a tcp world, all driven by this thread, so that a test sets the order in which they act.
 struct tcp_ranks {
   explicit tcp_ranks(rank_type n, tcp_options const& o = {}) : ranks(n) {
     tutti::detail::thread_meeting place(n, std::chrono::seconds(30));
@@ -41,11 +41,11 @@ struct tcp_ranks {
     }
   }
 
-  /// Polls all ranks until `done()`, for a generous time. "" or what is wrong.
-  template <class Done>
-  verdict until(Done&& done) {
+  /// Polls all ranks until `is_done()`, for a generous time. Returns "" or the failure.
+  template <class Condition>
+  verdict run_until(Condition&& is_done) {
     time_point const deadline = steady_now() + std::chrono::seconds(20);
-    while (!done()) {
+    while (!is_done()) {
       poll();
       if (steady_now() > deadline) {
         return "waited too long";
@@ -54,36 +54,40 @@ struct tcp_ranks {
     return "";
   }
 
-  /// One message from one rank to another, which looks at every byte.
-  verdict deliver(rank_type from, rank_type to, flow s, std::size_t bytes, std::size_t granule = 1,
-                  bool placed = false) {
-    std::vector<std::byte> out(bytes);
-    std::vector<std::byte> in(bytes);
+  /// Delivers a message from one rank to another, which checks every byte.
+  verdict deliver(rank_type sender, rank_type receiver, flow s, std::size_t bytes, std::size_t granule = 1,
+                  bool has_place = false) {
+    std::vector<std::byte> message(bytes);
+    std::vector<std::byte> copy(bytes);
     for (std::size_t i = 0; i < bytes; ++i) {
-      out[i] = pattern(seed_of(from, to, s, bytes), i);
+      message[i] = pattern(seed_of(sender, receiver, s, bytes), i);
     }
     std::size_t sent_bytes = 0;
-    std::size_t got = 0;
+    std::size_t received_bytes = 0;
     bool all_sent = false;
-    bool all_got = false;
-    verdict const bad = until([&] {
+    bool all_received = false;
+    verdict const bad = run_until([&] {
       if (!all_sent) {
-        sent const k = ranks[from]->send(to, s, std::span<std::byte const>(out).subspan(sent_bytes), granule);
+        sent const k =
+            ranks[sender]->send(receiver, s, std::span<std::byte const>(message).subspan(sent_bytes), granule);
         sent_bytes += k.bytes;
         all_sent = k.accepted && sent_bytes == bytes;
       }
-      if (!all_got) {
-        std::byte* const place = placed ? in.data() + got : nullptr;
-        if (chunk const c = ranks[to]->view(from, s, {bytes - got, granule, place})) {
-          std::copy_n(c.data, c.bytes, in.data() + got);
-          got += c.bytes;
-          ranks[to]->release(from, s);
-          all_got = got == bytes;
+      if (!all_received) {
+        std::byte* const place = has_place ? copy.data() + received_bytes : nullptr;
+        if (chunk const c = ranks[receiver]->view(sender, s, {bytes - received_bytes, granule, place})) {
+          std::copy_n(c.data, c.bytes, copy.data() + received_bytes);
+          received_bytes += c.bytes;
+          ranks[receiver]->release(sender, s);
+          all_received = received_bytes == bytes;
         }
       }
-      return (all_sent && all_got) || ranks[from]->fault() || ranks[to]->fault();
+      return (all_sent && all_received) || ranks[sender]->fault() || ranks[receiver]->fault();
     });
-    return !bad.empty() ? bad : !all_got ? describe_fault(ranks[to]->fault()) : in == out ? "" : "other bytes arrive";
+    return !bad.empty()      ? bad
+           : !all_received   ? describe_fault(ranks[receiver]->fault())
+           : copy == message ? ""
+                             : "other bytes arrive";
   }
 
   std::vector<std::unique_ptr<tcp>> ranks;

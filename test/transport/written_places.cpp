@@ -11,7 +11,7 @@
 using namespace tutti::support;
 
 // A place that was given to `view` is the transport's until the message is whole. The couriers of the transport laws
-// keep to that: what a transport that writes to places all the time carries is what was sent.
+// keep to that: messages stay correct over a transport that writes to places all the time.
 BOOST_AUTO_TEST_CASE(couriers_leave_a_place_to_the_transport_until_the_message_is_whole) {
   constexpr tutti::rank_type n = 3;
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {

@@ -76,7 +76,8 @@ class loopback {
   }
   /// Offers bytes that the peer has lent, like `send`; they go to where it wants them, if that can be.
   sent give_back(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule) {
-    return endpoint_.holds(peer, s, bytes.size()) ? endpoint_.give_back(peer, s, bytes) : send(peer, s, bytes, granule);
+    return endpoint_.has_loan(peer, s, bytes.size()) ? endpoint_.give_back(peer, s, bytes)
+                                                     : send(peer, s, bytes, granule);
   }
   /// The place where the result of lent bytes that `view` shows may be made at once; null if there is none.
   [[nodiscard]] std::byte* home(rank_type peer, flow s) noexcept { return endpoint_.home(peer, s); }
@@ -99,7 +100,7 @@ class loopback {
   /// Throws as `view` does if that peer is at the same flow with another call, although it sends nothing.
   void inquire(rank_type peer, flow s) { endpoint_.inquire(peer, s); }
   /// True if a peer, from which no message is expected, is known to have left or died.
-  [[nodiscard]] bool has_left(rank_type peer) const noexcept { return endpoint_.departed(peer); }
+  [[nodiscard]] bool has_left(rank_type peer) const noexcept { return endpoint_.has_departed(peer); }
   /// Tells ranks that have asked since what this rank waits for.
   void say(wait_report const& w) noexcept { endpoint_.say(w); }
   /// Asks a peer what it waits for; false as long as it cannot be reached.
@@ -112,12 +113,12 @@ class loopback {
   /// Returns a descriptor that becomes readable when there may be something to do; poll once more, then sleep.
   int arm() noexcept {
     endpoint_.sleep();
-    return world_->bells().of(rank());
+    return world_->bells().descriptor_of(rank());
   }
   /// Ends what `arm` began.
   void disarm() noexcept {
     endpoint_.wake();
-    world_->bells().silence(rank());
+    world_->bells().clear(rank());
   }
 
   /// The time by the clock of the transport.

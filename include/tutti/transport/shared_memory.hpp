@@ -54,8 +54,8 @@ class basic_shared_memory {
   basic_shared_memory& operator=(basic_shared_memory const&) = delete;
   /// Leaves. Peers that still wait for something from this rank get failure::peer_lost.
   ~basic_shared_memory() {
-    if (world_.bells().own() >= 0) {  // else this is the copy of a forked child, which takes no part
-      endpoint_.leave([this](rank_type r) { return lives(r); });
+    if (world_.bells().own_descriptor() >= 0) {  // else this is the copy of a forked child, which takes no part
+      endpoint_.leave([this](rank_type r) { return is_alive(r); });
     }
   }
 
@@ -93,12 +93,13 @@ class basic_shared_memory {
   /// Offers a message like `send`, with the place where the receiver may write what it makes of it.
   sent lend(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule, std::byte* back) {
     bool const here =
-        out_.lends(bytes.size()) && endpoint_.places().shared(bytes.data()) && endpoint_.places().shared(back);
+        out_.lends(bytes.size()) && endpoint_.places().is_shared(bytes.data()) && endpoint_.places().is_shared(back);
     return here ? out_.lend(peer, s, bytes, back) : send(peer, s, bytes, granule);
   }
   /// Offers bytes that the peer has lent, like `send`; they go to where it wants them, if that can be.
   sent give_back(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule) {
-    return endpoint_.holds(peer, s, bytes.size()) ? endpoint_.give_back(peer, s, bytes) : send(peer, s, bytes, granule);
+    return endpoint_.has_loan(peer, s, bytes.size()) ? endpoint_.give_back(peer, s, bytes)
+                                                     : send(peer, s, bytes, granule);
   }
   /// The place where the result of lent bytes that `view` shows may be made at once; null if there is none.
   [[nodiscard]] std::byte* home(rank_type peer, flow s) noexcept { return endpoint_.home(peer, s); }
@@ -124,7 +125,7 @@ class basic_shared_memory {
   /// Throws as `view` does if that peer is at the same flow with another call, although it sends nothing.
   void inquire(rank_type peer, flow s) { endpoint_.inquire(peer, s); }
   /// True if a peer, from which no message is expected, is known to have left or died.
-  [[nodiscard]] bool has_left(rank_type peer) const noexcept { return endpoint_.departed(peer); }
+  [[nodiscard]] bool has_left(rank_type peer) const noexcept { return endpoint_.has_departed(peer); }
   /// Tells ranks that have asked since what this rank waits for.
   void say(wait_report const& w) noexcept { endpoint_.say(w); }
   /// Asks a peer what it waits for; false as long as it cannot be reached.
@@ -141,12 +142,12 @@ class basic_shared_memory {
   /// Returns a descriptor that becomes readable when there may be something to do; poll once more, then sleep.
   int arm() noexcept {
     endpoint_.sleep();
-    return world_.bells().own();
+    return world_.bells().own_descriptor();
   }
   /// Ends what `arm` began.
   void disarm() noexcept {
     endpoint_.wake();
-    world_.bells().silence();
+    world_.bells().clear();
   }
 
   /// The time by the clock of the transport.
@@ -155,12 +156,12 @@ class basic_shared_memory {
   [[nodiscard, gnu::always_inline]] tutti::fault fault() const noexcept { return endpoint_.fault(); }
   /// Cost: one system call per peer, unless another rank has just looked.
   void look() noexcept {
-    if (!endpoint_.takes_look(now())) {
+    if (!endpoint_.claims_liveness_check(now())) {
       return;
     }
     for (rank_type r = 0; r < size() && !fault(); ++r) {
-      if (!lives(r)) {
-        endpoint_.revoke({failure::peer_lost, endpoint_.known_as(r), endpoint_.known_as(rank())});
+      if (!is_alive(r)) {
+        endpoint_.revoke({failure::peer_lost, endpoint_.world_number(r), endpoint_.world_number(rank())});
       }
     }
   }
@@ -170,7 +171,7 @@ class basic_shared_memory {
   void excuse(tutti::fault const& why) noexcept { endpoint_.excuse(why); }
   /// Returns when nothing works in this rank's memory any more; called after a fault.
   void quiesce() noexcept {
-    endpoint_.quiesce([this](rank_type r) { return lives(r); });
+    endpoint_.quiesce([this](rank_type r) { return is_alive(r); });
   }
 
  private:
@@ -181,24 +182,27 @@ class basic_shared_memory {
   /// What has come of a message, wherever it is.
   chunk next(rank_type peer, flow s, wanted const& w) {
     chunk const c = endpoint_.view(peer, s);
-    if (c.bytes <= detail::mailbox::longest_inside || !detail::shared_places::is_private(endpoint_.place(peer, s))) {
+    if (c.bytes <= detail::mailbox::max_inline ||
+        !detail::shared_places::is_private(endpoint_.message_place(peer, s))) {
       return c;
     }
-    if (!reader_.asks(peer, s.lane)) [[likely]] {
+    if (!reader_.requests_parts(peer, s.lane)) [[likely]] {
       if (chunk const part = reader_.view(peer, s.lane, reinterpret_cast<std::uintptr_t>(c.data), c.bytes, w)) {
         return part;
       }
-      if (!lives(peer)) {
-        endpoint_.revoke({failure::peer_lost, endpoint_.known_as(peer), endpoint_.known_as(rank())});
+      if (!is_alive(peer)) {
+        endpoint_.revoke({failure::peer_lost, endpoint_.world_number(peer), endpoint_.world_number(rank())});
         return {};
       }
-      reader_.ask_from_now_on(peer, s.lane);
+      reader_.request_parts(peer, s.lane);
     }
     return reader_.view_copy(
         peer, s.lane, c.bytes,
-        [&](std::size_t bytes) { return out_.whole(bytes < w.bytes ? bytes : w.bytes, out_.chunk_bytes(), w.granule); },
+        [&](std::size_t bytes) {
+          return out_.send_size(bytes < w.bytes ? bytes : w.bytes, out_.chunk_bytes(), w.granule);
+        },
         [&](std::size_t begin, std::size_t bytes) {
-          endpoint_.ask_for_part(peer, s, {static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(bytes)});
+          endpoint_.request_part(peer, s, {static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(bytes)});
         },
         [&] { return endpoint_.part(peer, s); });
   }
@@ -210,19 +214,19 @@ class basic_shared_memory {
 
   /// True if the peer is to copy the bytes out of this rank's private memory by itself.
   [[nodiscard]] bool attaches(rank_type peer, flow s, std::span<std::byte const> bytes) const noexcept {
-    return bytes.size() >= world_.shape().attach_from && bytes.size() > detail::mailbox::longest_inside &&
-           out_.moves(s) && !attached_.refused_by(peer);
+    return bytes.size() >= world_.shape().attach_from && bytes.size() > detail::mailbox::max_inline && out_.moves(s) &&
+           !attached_.refused_by(peer);
   }
 
   /// True if the peer is to read the bytes where they are, in shared memory.
   [[nodiscard]] bool lies_in_shared_memory(flow s, std::span<std::byte const> bytes) const noexcept {
-    return out_.shares(s, bytes.size()) && endpoint_.places().shared(bytes.data());
+    return out_.shares(s, bytes.size()) && endpoint_.places().is_shared(bytes.data());
   }
 
   /// Not so for a process that died, or became another program. One that left has said so before it closed its
   /// doorbell.
-  [[nodiscard]] bool lives(rank_type r) const noexcept {
-    return r == rank() || endpoint_.departed(r) || world_.lives(r) || endpoint_.departed(r);
+  [[nodiscard]] bool is_alive(rank_type r) const noexcept {
+    return r == rank() || endpoint_.has_departed(r) || world_.is_alive(r) || endpoint_.has_departed(r);
   }
 
   detail::shared_world<Doorbells> world_;

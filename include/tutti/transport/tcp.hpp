@@ -38,8 +38,9 @@ class tcp {
   ///         cannot reach it
   template <locates_hosts M>
   explicit tcp(M& meet, options const& o = {}) : mesh_(o, detail::tcp::own_address(meet, o), meet.rank(), meet.size()) {
-    std::vector<std::string> const cards = meet.exchange(detail::tcp::card::mine(mesh_.where(), o).text());
-    mesh_.meet(detail::tcp::directions_of(cards, mesh_.where()));
+    std::vector<std::string> const endpoints =
+        meet.exchange(detail::tcp::endpoint_info::local(mesh_.listening_address(), o).text());
+    mesh_.meet(detail::tcp::directions_of(endpoints, mesh_.listening_address()));
   }
 
   /// The number of this rank.
@@ -54,14 +55,14 @@ class tcp {
 
   /// Offers a message, or the rest of one, and returns how many bytes were accepted; never waits.
   [[nodiscard]] sent send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule) {
-    detail::tcp::connection* const l = fault() ? nullptr : mesh_.reach(peer);
-    if (l == nullptr) {
+    detail::tcp::connection* const link = fault() ? nullptr : mesh_.reach(peer);
+    if (link == nullptr) {
       return {};
     }
-    sent const result = l->send(s, bytes, granule, mesh_.calls[s.lane].what);
+    sent const result = link->send(s, bytes, granule, mesh_.calls[s.lane].description);
     if (!result.accepted) {
-      mesh_.attend(peer);
-      if (l->out.broken() || l->in.bye()) {
+      mesh_.handle_events(peer);
+      if (link->writer.is_broken() || link->reader.has_said_bye()) {
         mesh_.lose(peer);
       }
     }
@@ -73,20 +74,20 @@ class tcp {
 
   /// @throws error (failure::mismatch) that shows both calls
   [[nodiscard]] chunk view(rank_type peer, flow s, wanted const& w) {
-    detail::tcp::connection* const l = fault() ? nullptr : mesh_.reach(peer);
-    if (l == nullptr) {
+    detail::tcp::connection* const link = fault() ? nullptr : mesh_.reach(peer);
+    if (link == nullptr) {
       return {};
     }
     chunk c;
     try {
-      c = l->view(s, w, mesh_.calls[s.lane].what);
+      c = link->view(s, w, mesh_.calls[s.lane].description);
     } catch (error const&) {
       mesh_.revoke({failure::mismatch, peer, rank()});
       throw;
     }
     if (!c) {
-      mesh_.attend(peer);
-      if (l->in.bye()) {
+      mesh_.handle_events(peer);
+      if (link->reader.has_said_bye()) {
         mesh_.lose(peer);
       }
     }
@@ -95,8 +96,8 @@ class tcp {
   }
   /// Gives back what `view` has shown.
   void release(rank_type peer, flow s) {
-    if (detail::tcp::connection* const l = mesh_.reach(peer)) {
-      l->release(s);
+    if (detail::tcp::connection* const link = mesh_.reach(peer)) {
+      link->release(s);
       mesh_.watch(peer);
     }
   }
@@ -139,12 +140,12 @@ class tcp {
   /// How many peers this rank is connected to.
   [[nodiscard]] std::size_t connections() const noexcept { return mesh_.connections(); }
   /// By which number the other members reach this host.
-  [[nodiscard]] std::string local_host() const { return mesh_.where().host(); }
+  [[nodiscard]] std::string local_host() const { return mesh_.listening_address().host(); }
   /// The address at which a peer listens, "10.0.0.2:41234", and for how long this rank has tried to connect without
   /// success.
   [[nodiscard]] std::string place_of(rank_type peer) const { return mesh_.place_of(peer); }
   /// Where this rank listens: "10.0.0.1:41234".
-  [[nodiscard]] std::string address() const { return mesh_.where().text(); }
+  [[nodiscard]] std::string address() const { return mesh_.listening_address().text(); }
 
  private:
   detail::tcp::mesh mesh_;

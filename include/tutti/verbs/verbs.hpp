@@ -75,7 +75,7 @@ class verbs {
   /// The number of ranks.
   [[nodiscard]] rank_type size() const noexcept { return edges_->size(); }
   /// By which number the other members reach this host, for what is made of a part of this world.
-  [[nodiscard]] std::string local_host() const { return edges_->mesh().where().host(); }
+  [[nodiscard]] std::string local_host() const { return edges_->mesh().listening_address().host(); }
 
   /// Opens a flow, as part of a call; at most one is open on a lane.
   void begin(flow s, call const& what) noexcept { edges_->begin(s, what); }
@@ -197,7 +197,7 @@ class verbs {
       auto arena = detail::basic_shared_arena<detail::verbs::private_file>::create();
       detail::window_table table(arena->file.base(), 1);
       table.construct(0);
-      arena->place(table, 0, SIZE_MAX);
+      arena->set_table(table, 0, SIZE_MAX);
       return arena;
     }
   }

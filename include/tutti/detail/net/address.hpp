@@ -13,20 +13,20 @@
 /// Addresses and sockets of the Internet protocols, IPv4 and IPv6 alike.
 namespace tutti::inline v0_1_0::detail::inline net {
 
-/// Reads a decimal port, 0 to 65535. False: `text` is something else.
+/// Reads a decimal port, 0 to 65535. Returns false if `text` is something else.
 [[nodiscard]] TUTTI_DECL bool parse_port(std::string_view text, std::uint16_t& port) noexcept;
 
-/// Reads "host:port" or "[v6]:port". False: it is neither; an IPv6 address needs its brackets.
-[[nodiscard]] TUTTI_DECL bool parse(std::string_view text, host_port& to);
+/// Reads "host:port" or "[v6]:port". Returns false if `text` is neither; an IPv6 address needs its brackets.
+[[nodiscard]] TUTTI_DECL bool parse(std::string_view text, host_port& result);
 
 [[nodiscard]] TUTTI_DECL std::string format(std::string_view host, std::uint16_t port);
 [[nodiscard]] TUTTI_DECL std::string format(host_port const& at);
 
-/// A socket's address: of IPv4 or IPv6, with a port.
+/// An address of a socket, IPv4 or IPv6, with a port.
 class address {
  public:
   address() noexcept = default;
-  address(sockaddr const* from, socklen_t length) noexcept;
+  address(sockaddr const* source, socklen_t length) noexcept;
 
   [[nodiscard]] sockaddr const* data() const noexcept { return reinterpret_cast<sockaddr const*>(&storage_); }
   [[nodiscard]] socklen_t size() const noexcept { return length_; }
@@ -36,18 +36,18 @@ class address {
   [[nodiscard]] std::uint16_t port() const noexcept;
   [[nodiscard]] address with_port(std::uint16_t port) const noexcept;
 
-  /// Whether only this very host can reach it.
+  /// True if only this host can reach it.
   [[nodiscard]] bool is_loopback() const noexcept;
-  /// Whether it is no host's, but stands for all that one has: 0.0.0.0, ::.
+  /// True if it stands for all addresses of a host: 0.0.0.0, ::.
   [[nodiscard]] bool is_any() const noexcept;
-  /// Whether it holds for one link only, which has another number on each host; that of a group, too.
+  /// True if it is link-local, unicast or multicast: the number of the link differs from host to host.
   [[nodiscard]] bool is_link_local() const noexcept;
-  /// The number of its link here (RFC 4007: zone index), if this is link-local and says it; otherwise 0.
+  /// The number of its link on this host (RFC 4007: zone index), if it is link-local and names one; otherwise 0.
   [[nodiscard]] std::uint32_t zone() const noexcept;
-  /// A link-local address of another host, as this one reaches it; any other one as it is.
+  /// The address by which this host reaches a link-local address of another; any other address unchanged.
   [[nodiscard]] address through(std::uint32_t zone) const noexcept;
 
-  /// The host as a number: "10.0.0.1", "fe80::1%eth0". An IPv4 address that IPv6 wraps is unwrapped.
+  /// The host as a number, "10.0.0.1" or "fe80::1%eth0", without the prefix of an IPv4-mapped address.
   [[nodiscard]] std::string host() const;
   [[nodiscard]] std::string text() const;
 
@@ -56,36 +56,36 @@ class address {
   socklen_t length_ = 0;
 };
 
-/// The addresses of a host, in the order of preference; an empty host is any address of this one.
-/// A name may need the name server, which has its own time limits; a number never does.
+/// The addresses of a host, in order of preference; an empty host means any address of this one. A name may need the
+/// name server, which has its own time limits.
 /// @throws error(failure::join) if there are none: no such host, or no name server
 [[nodiscard]] TUTTI_DECL std::vector<address> resolve(std::string const& host, std::uint16_t port);
 
-/// The own address from which packets go to `there`, port 0; the empty address without a route.
-/// Sends nothing: connecting a datagram socket only looks up the route.
-[[nodiscard]] TUTTI_DECL address local_towards(address const& there) noexcept;
+/// The own address from which packets go to `destination`, port 0; empty without a route. Sends nothing: connecting a
+/// datagram socket only looks up the route.
+[[nodiscard]] TUTTI_DECL address local_towards(address const& destination) noexcept;
 
-/// An address of a network interface of this host that is up.
+/// An address of a network interface that is up.
 struct network_interface {
   std::string name;
   net::address at;
 };
 
-/// All of them: IPv4, IPv6, and at the end those of IPv6 that hold for one link only.
+/// All interfaces of this host: IPv4, IPv6, then link-local IPv6.
 [[nodiscard]] TUTTI_DECL std::vector<network_interface> interfaces();
 
-/// The number by which processes of this host reach each other: 127.0.0.1, or ::1 where there is no such.
+/// The number by which processes of this host reach each other: 127.0.0.1, else ::1.
 /// @throws error(failure::join) if there is neither
 [[nodiscard]] TUTTI_DECL std::string loopback_host();
 
 /// The number by which other hosts are likely to reach this one: of the interface of the default route, IPv4 before
-/// IPv6, or where there is none the only one that there is; a loopback address where there is no interface at all.
-/// @throws error(failure::join) if there are several
+/// IPv6; else of the only interface; else a loopback address.
+/// @throws error(failure::join) if there are several interfaces and no default route
 [[nodiscard]] TUTTI_DECL std::string outward_host();
 
-/// The address, port 0, that a user names by an interface of this host ("eth0", "ib0": the first in the order of
-/// `interfaces`) or as a number ("10.0.0.1", "fe80::1%eth0").
-/// @throws error(failure::join) that lists what there is, if this host has no such
+/// The address, port 0, of an interface of this host ("eth0", "ib0": the first in the order of `interfaces`), or a
+/// number ("10.0.0.1", "fe80::1%eth0").
+/// @throws error(failure::join) that lists the interfaces, if this host has no such
 [[nodiscard]] TUTTI_DECL address interface_address(std::string const& name);
 
 }  // namespace tutti::detail::net

@@ -30,21 +30,21 @@ TUTTI_DECL bool parse_port(std::string_view text, std::uint16_t& port) noexcept 
   return value <= 65535;
 }
 
-TUTTI_DECL bool parse(std::string_view text, host_port& to) {
+TUTTI_DECL bool parse(std::string_view text, host_port& result) {
   auto const colon = text.rfind(':');
-  if (colon == std::string_view::npos || !parse_port(text.substr(colon + 1), to.port)) {
+  if (colon == std::string_view::npos || !parse_port(text.substr(colon + 1), result.port)) {
     return false;
   }
   std::string_view host = text.substr(0, colon);
-  bool const bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
-  if (bracketed) {
+  bool const has_brackets = host.size() > 2 && host.front() == '[' && host.back() == ']';
+  if (has_brackets) {
     host = host.substr(1, host.size() - 2);
   }
   if (host.empty() || host.find_first_of("[] \t/") != std::string_view::npos ||
-      (host.find(':') != std::string_view::npos) != bracketed) {
+      (host.find(':') != std::string_view::npos) != has_brackets) {
     return false;
   }
-  to.host = host;
+  result.host = host;
   return true;
 }
 
@@ -56,18 +56,18 @@ TUTTI_DECL std::string format(host_port const& at) {
   return format(at.host, at.port);
 }
 
-/// The address as one of IPv4. @pre it is one
+/// Returns the address as IPv4. @pre it is one
 [[nodiscard]] inline sockaddr_in const& as_ipv4(address const& a) noexcept {
   return *reinterpret_cast<sockaddr_in const*>(a.data());
 }
-/// The address as one of IPv6. @pre it is one
+/// Returns the address as IPv6. @pre it is one
 [[nodiscard]] inline sockaddr_in6 const& as_ipv6(address const& a) noexcept {
   return *reinterpret_cast<sockaddr_in6 const*>(a.data());
 }
 
-TUTTI_DECL address::address(sockaddr const* from, socklen_t length) noexcept
+TUTTI_DECL address::address(sockaddr const* source, socklen_t length) noexcept
     : length_(std::min<socklen_t>(length, sizeof storage_)) {
-  std::memcpy(&storage_, from, length_);
+  std::memcpy(&storage_, source, length_);
 }
 
 TUTTI_DECL std::uint16_t address::port() const noexcept {
@@ -119,15 +119,15 @@ TUTTI_DECL address address::through(std::uint32_t zone) const noexcept {
 
 TUTTI_DECL std::string address::host() const {
   char text[NI_MAXHOST] = {};
-  standard_numbers const occupied;  // the name of a zone takes a socket
+  standard_numbers const guard;  // looking up the name of a zone opens a socket
   if (!*this || ::getnameinfo(data(), length_, text, sizeof text, nullptr, 0, NI_NUMERICHOST) != 0) {
     return "?";
   }
-  std::string_view out = text;
-  if (constexpr std::string_view wrap = "::ffff:"; out.starts_with(wrap) && out.find('.') != out.npos) {
-    out.remove_prefix(wrap.size());
+  std::string_view number = text;
+  if (constexpr std::string_view wrap = "::ffff:"; number.starts_with(wrap) && number.find('.') != number.npos) {
+    number.remove_prefix(wrap.size());
   }
-  return std::string(out);
+  return std::string(number);
 }
 
 TUTTI_DECL std::string address::text() const {
@@ -139,11 +139,11 @@ TUTTI_DECL std::vector<address> resolve(std::string const& host, std::uint16_t p
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_NUMERICSERV | (host.empty() ? AI_PASSIVE : 0);
-  // "localhost" needs no lookup (RFC 6761, 6.3), and a bare system has none that knows it.
-  bool const here = host.empty() || host == "localhost";
-  addrinfo* found = nullptr;
-  standard_numbers const occupied;
-  int const code = ::getaddrinfo(here ? nullptr : host.c_str(), std::to_string(port).c_str(), &hints, &found);
+  // "localhost" needs no lookup (RFC 6761, 6.3), and a bare system may not know it.
+  bool const is_local = host.empty() || host == "localhost";
+  addrinfo* results = nullptr;
+  standard_numbers const guard;
+  int const code = ::getaddrinfo(is_local ? nullptr : host.c_str(), std::to_string(port).c_str(), &hints, &results);
   if (code != 0) {
     throw error(failure::join, "cannot resolve host '" + host + "': " +
                                    (code == EAI_SYSTEM ? advise_on_errno(errno) : std::string(::gai_strerror(code))) +
@@ -152,28 +152,29 @@ TUTTI_DECL std::vector<address> resolve(std::string const& host, std::uint16_t p
   struct owner {
     addrinfo* list;
     ~owner() { ::freeaddrinfo(list); }
-  } const owned{found};
-  std::vector<address> out;
-  for (addrinfo const* a = found; a != nullptr; a = a->ai_next) {
-    out.emplace_back(a->ai_addr, a->ai_addrlen);
+  } const list_owner{results};
+  std::vector<address> addresses;
+  for (addrinfo const* a = results; a != nullptr; a = a->ai_next) {
+    addresses.emplace_back(a->ai_addr, a->ai_addrlen);
   }
-  return out;
+  return addresses;
 }
 
-TUTTI_DECL address local_towards(address const& there) noexcept {
-  descriptor const probe([&] { return ::socket(there.family(), SOCK_DGRAM | SOCK_CLOEXEC, 0); });
-  address const target = there.port() != 0 ? there : there.with_port(9);  // some systems refuse port 0
-  sockaddr_storage own{};
-  socklen_t length = sizeof own;
+TUTTI_DECL address local_towards(address const& destination) noexcept {
+  descriptor const probe([&] { return ::socket(destination.family(), SOCK_DGRAM | SOCK_CLOEXEC, 0); });
+  address const target =
+      destination.port() != 0 ? destination : destination.with_port(9);  // some systems refuse port 0
+  sockaddr_storage local{};
+  socklen_t length = sizeof local;
   if (!probe || ::connect(probe.get(), target.data(), target.size()) != 0 ||
-      ::getsockname(probe.get(), reinterpret_cast<sockaddr*>(&own), &length) != 0) {
+      ::getsockname(probe.get(), reinterpret_cast<sockaddr*>(&local), &length) != 0) {
     return {};
   }
-  return address(reinterpret_cast<sockaddr const*>(&own), length).with_port(0);
+  return address(reinterpret_cast<sockaddr const*>(&local), length).with_port(0);
 }
 
-/// A question to the system has failed, but not because of what was asked.
-/// @throws error(failure::join) if there are no descriptors, or no memory, for it
+/// Reports a failed query to the system if it failed for lack of resources.
+/// @throws error(failure::join) if descriptors or memory are missing
 TUTTI_DECL void expect_resources(char const* question) {
   if (int const code = errno; out_of_resources(code)) {
     throw error(failure::join, std::string("cannot find out ") + question + ": " + advise_on_errno(code));
@@ -184,15 +185,15 @@ TUTTI_DECL std::vector<network_interface> interfaces() {
   struct owner {
     ifaddrs* list = nullptr;
     ~owner() { ::freeifaddrs(list); }
-  } found;
-  std::vector<network_interface> out;
-  standard_numbers const occupied;
-  if (::getifaddrs(&found.list) != 0) {
+  } results;
+  std::vector<network_interface> addresses;
+  standard_numbers const guard;
+  if (::getifaddrs(&results.list) != 0) {
     expect_resources("which interfaces this host has");
-    return out;
+    return addresses;
   }
   for (int const kind : {0, 1, 2}) {
-    for (ifaddrs const* i = found.list; i != nullptr; i = i->ifa_next) {
+    for (ifaddrs const* i = results.list; i != nullptr; i = i->ifa_next) {
       int const family = kind == 0 ? AF_INET : AF_INET6;
       if (i->ifa_addr == nullptr || i->ifa_addr->sa_family != family || (i->ifa_flags & IFF_UP) == 0) {
         continue;
@@ -200,11 +201,11 @@ TUTTI_DECL std::vector<network_interface> interfaces() {
       std::size_t const length = family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
       address const at(i->ifa_addr, static_cast<socklen_t>(length));
       if (at.is_link_local() == (kind == 2)) {
-        out.push_back({i->ifa_name, at});
+        addresses.push_back({i->ifa_name, at});
       }
     }
   }
-  return out;
+  return addresses;
 }
 
 TUTTI_DECL std::string loopback_host() {
@@ -222,24 +223,26 @@ TUTTI_DECL std::string loopback_host() {
 }
 
 TUTTI_DECL std::string outward_host() {
-  // Addresses set aside for documentation stand for anywhere; nothing is sent to them.
+  // Addresses for documentation stand for any remote host; nothing is sent to them.
   for (char const* const anywhere : {"192.0.2.1", "2001:db8::1"}) {
-    if (address const own = local_towards(resolve(anywhere, 9).front()); own && !own.is_any() && !own.is_loopback()) {
-      return own.host();
+    if (address const local = local_towards(resolve(anywhere, 9).front());
+        local && !local.is_any() && !local.is_loopback()) {
+      return local.host();
     }
   }
-  std::vector<network_interface> all;
+  std::vector<network_interface> candidates;
   for (network_interface const& i : interfaces()) {
-    if (!i.at.is_loopback() && (all.empty() || all.front().name != i.name)) {
-      all.push_back(i);
+    if (!i.at.is_loopback() && (candidates.empty() || candidates.front().name != i.name)) {
+      candidates.push_back(i);
     }
   }
-  if (all.size() > 1) {
-    throw error(failure::join, "there is no default route, and several interfaces: " + all[0].name + " (" +
-                                   all[0].at.host() + "), " + all[1].name + " (" + all[1].at.host() +
+  if (candidates.size() > 1) {
+    throw error(failure::join, "there is no default route, and several interfaces: " + candidates[0].name + " (" +
+                                   candidates[0].at.host() + "), " + candidates[1].name + " (" +
+                                   candidates[1].at.host() +
                                    "); name the one that leads to the other hosts with TUTTI_INTERFACE");
   }
-  return all.empty() ? loopback_host() : all.front().at.host();
+  return candidates.empty() ? loopback_host() : candidates.front().at.host();
 }
 
 TUTTI_DECL address interface_address(std::string const& name) {
@@ -249,18 +252,18 @@ TUTTI_DECL address interface_address(std::string const& name) {
     address const at = resolve(name, 0).front();
     descriptor const probe([&] { return ::socket(at.family(), SOCK_STREAM | SOCK_CLOEXEC, 0); });
     if (!probe || ::bind(probe.get(), at.data(), at.size()) == 0 || errno != EADDRNOTAVAIL) {
-      return at;  // what else is wrong with it, its use will tell
+      return at;  // other errors show when it is used
     }
   }
-  std::string there;
+  std::string choices;
   for (network_interface const& i : interfaces()) {
     if (i.name == name) {
       return i.at;
     }
-    there.append(there.empty() ? "" : ", ").append(i.name).append(" ").append(i.at.host());
+    choices.append(choices.empty() ? "" : ", ").append(i.name).append(" ").append(i.at.host());
   }
   throw error(failure::join, "no network interface of this host that is up has the name or address '" + name +
-                                 "'; use one of these: " + (there.empty() ? "(there are none)" : there));
+                                 "'; use one of these: " + (choices.empty() ? "(there are none)" : choices));
 }
 
 }  // namespace tutti::detail::net

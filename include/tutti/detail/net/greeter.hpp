@@ -11,42 +11,43 @@
 
 namespace tutti::inline v0_1_0::detail::inline net {
 
-/// What was heard of a connection: its whole greeting, or enough to turn it away. Neither: there is more to come.
+/// The state of a greeting: complete, refused, or neither while bytes are missing.
 struct heard {
   bool complete = false;
   char const* objection = nullptr;
 };
 
-/// Accepts the connections that wait at a listener, and keeps each until it has greeted or is turned away.
+/// Accepts connections at a listener, and keeps each until it has greeted or is refused.
 ///
-/// Members greet as soon as they are connected, so a flood of unknown peers costs them no more than the time to be
-/// accepted: pending connections are few, and the oldest makes room for the next, as it does where descriptors run out.
-/// A member that made room comes again.
+/// Members greet as soon as they are connected, so only some connections need to be pending. The oldest makes room
+/// for the next, also when descriptors run out: a flood of strangers costs a member only the time to be accepted. A
+/// member that made room connects again.
 ///
-/// `Pending` is what a connection has said so far; it has `fd()`. A visitor says what a greeting is:
+/// `Pending` is the state of a connection; it has `fd()`. The visitor knows the greeting:
 ///
-///     visitor.begin(descriptor)         the Pending of a connection that was accepted
-///     visitor.hear(pending)             reads what is there, and says what was heard
-///     visitor.arrive(pending)           it has greeted, and is the visitor's from now on
-///     visitor.turn_away(pending, why)   it is closed afterwards
+///     visitor.begin(descriptor)         makes the Pending of an accepted connection
+///     visitor.hear(pending)             reads what is there, and returns the state
+///     visitor.arrive(pending)           takes over a connection that has greeted
+///     visitor.turn_away(pending, why)   is told of a refused one, which is closed afterwards
 template <class Pending>
 class greeter {
  public:
-  static constexpr std::size_t most_pending = 64;  ///< each has a descriptor of this process
+  static constexpr std::size_t most_pending = 64;  ///< each takes a descriptor
 
   [[nodiscard]] bool empty() const noexcept { return pending_.empty(); }
   /// @pre not empty()
   [[nodiscard]] Pending const& oldest() const noexcept { return pending_.front(); }
-  /// Why the last attempt to accept failed: an errno of want of descriptors or memory, 0 if it did not for that.
+  /// The errno if the last accept failed for lack of descriptors or memory, else 0.
   [[nodiscard]] int starved() const noexcept { return starved_; }
 
-  /// Accepts a connection and hears it, or makes room for it. False: there is none, or no room to be made (`starved`).
+  /// Accepts and reads a connection, or makes room for one. Returns false if none waits or no room can be made
+  /// (`starved`).
   template <class Visitor>
   TUTTI_COLD bool accept_one(int listener, Visitor& visitor) {
     descriptor s = accept(listener);
-    bool const none = !s && !out_of_resources(errno);
-    starved_ = s || none ? 0 : errno;
-    if (none || (starved_ != 0 && pending_.empty())) {
+    bool const no_connection = !s && !out_of_resources(errno);
+    starved_ = s || no_connection ? 0 : errno;
+    if (no_connection || (starved_ != 0 && pending_.empty())) {
       return false;
     }
     if (starved_ != 0 || pending_.size() == most_pending) {
@@ -59,8 +60,8 @@ class greeter {
     return true;
   }
 
-  /// Accepts the connections that wait, as many as there is room for: each is heard before it makes room for another,
-  /// and the caller gets to look at the time.
+  /// Accepts waiting connections, but no more than there is room for: each is read before it makes room for another,
+  /// and the caller can check the time.
   template <class Visitor>
   void accept_some(int listener, Visitor& visitor) {
     for (std::size_t i = 0; i < most_pending && accept_one(listener, visitor); ++i) {
@@ -73,7 +74,7 @@ class greeter {
       set.push_back({p.fd(), POLLIN, 0});
     }
   }
-  /// Hears those that are ready, as the entries from `first` on say that `append_to` has made.
+  /// Reads the pending connections that are ready by the entries of `append_to`, from `first` on.
   template <class Visitor>
   void hear_ready(std::vector<pollfd> const& set, std::size_t first, Visitor& visitor) {
     for (std::size_t i = pending_.size(); i-- > 0;) {
@@ -82,7 +83,7 @@ class greeter {
       }
     }
   }
-  /// Hears the one with this descriptor, if it still is pending.
+  /// Reads the connection with this descriptor, if it is still pending.
   template <class Visitor>
   void hear_descriptor(int fd, Visitor& visitor) {
     for (std::size_t i = 0; i < pending_.size(); ++i) {
@@ -100,8 +101,8 @@ class greeter {
 
   /// @pre not empty()
   template <class Visitor>
-  void turn_oldest_away(Visitor& visitor, char const* why) {
-    visitor.turn_away(take(0), why);
+  void turn_oldest_away(Visitor& visitor, char const* reason) {
+    visitor.turn_away(take(0), reason);
   }
 
  private:
@@ -115,14 +116,14 @@ class greeter {
     }
   }
 
-  /// It is pending no longer, whatever becomes of it.
+  /// Removes a connection from the pending ones.
   [[nodiscard]] Pending take(std::size_t i) {
-    Pending gone = std::move(pending_[i]);
+    Pending connection = std::move(pending_[i]);
     pending_.erase(pending_.begin() + static_cast<std::ptrdiff_t>(i));
-    return gone;
+    return connection;
   }
 
-  std::vector<Pending> pending_;  ///< in the order in which they came
+  std::vector<Pending> pending_;  ///< in order of arrival
   int starved_ = 0;
 };
 

@@ -8,11 +8,11 @@
 
 namespace tutti::inline v0_1_0::detail::inline net {
 
-/// 64 random bits, which no other process can guess.
+/// Returns 64 random bits, which no other process can guess.
 /// @throws error(failure::join) if the system has none
 [[nodiscard]] TUTTI_DECL std::uint64_t draw_number();
 
-/// The same as sixteen hexadecimal digits.
+/// Returns 64 random bits as sixteen hexadecimal digits.
 [[nodiscard]] TUTTI_DECL std::string draw_nonce();
 
 }  // namespace tutti::detail::net

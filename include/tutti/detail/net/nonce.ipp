@@ -20,8 +20,8 @@ TUTTI_DECL std::uint64_t draw_number() {
   descriptor const source(
       [] { return ::open("/dev/urandom", O_RDONLY | O_CLOEXEC); });  // a sandbox may refuse the call
   if (!source || ::read(source.get(), &bits, sizeof bits) != static_cast<ssize_t>(sizeof bits)) {
-    throw error(failure::join, "this host gives no random numbers, by which a world is told from others: " +
-                                   describe_errno(errno) + "; allow getrandom(2) or reading /dev/urandom");
+    throw error(failure::join, "this host gives no random numbers for the id of a world: " + describe_errno(errno) +
+                                   "; allow getrandom(2) or reading /dev/urandom");
   }
   return bits;
 }

@@ -18,8 +18,8 @@ TUTTI_DECL descriptor stream_socket(int family) noexcept {
 }
 
 TUTTI_DECL void no_delay(int fd) noexcept {
-  int const on = 1;
-  ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  int const enable = 1;
+  ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &enable, sizeof enable);
 }
 
 TUTTI_DECL address local_address(int fd) noexcept {
@@ -48,14 +48,14 @@ TUTTI_DECL int unsent(int fd) noexcept {
   return ::ioctl(fd, SIOCOUTQNSD, &bytes) == 0 ? bytes : 0;
 }
 
-TUTTI_DECL descriptor begin_connect(address const& to) noexcept {
-  descriptor s = stream_socket(to.family());
+TUTTI_DECL descriptor begin_connect(address const& destination) noexcept {
+  descriptor s = stream_socket(destination.family());
   if (!s) {
     return s;
   }
   no_delay(s.get());
-  // A signal does not stop the attempt: it goes on like one that is in progress.
-  if (::connect(s.get(), to.data(), to.size()) != 0 && errno != EINPROGRESS && errno != EINTR) {
+  // A connect that a signal interrupts continues like one in progress.
+  if (::connect(s.get(), destination.data(), destination.size()) != 0 && errno != EINPROGRESS && errno != EINTR) {
     s.reset();
   }
   return s;
@@ -68,19 +68,19 @@ TUTTI_DECL int connect_error(int fd) noexcept {
     return errno;
   }
   if (code == 0) {
-    // Within one host TCP may connect a socket to itself, when the wanted port happens to be the one
-    // that the system has just given to it and nothing listens there.
-    address const mine = local_address(fd);
+    // TCP may connect a socket within one host to itself, if the wanted port is the one that the system has just given
+    // it.
+    address const local = local_address(fd);
     address const other = peer_address(fd);
-    if (mine && mine.size() == other.size() && std::memcmp(mine.data(), other.data(), mine.size()) == 0) {
+    if (local && local.size() == other.size() && std::memcmp(local.data(), other.data(), local.size()) == 0) {
       return ECONNREFUSED;
     }
   }
   return code;
 }
 
-TUTTI_DECL descriptor connect(address const& to, time_point deadline) noexcept {
-  descriptor s = begin_connect(to);
+TUTTI_DECL descriptor connect(address const& destination, time_point deadline) noexcept {
+  descriptor s = begin_connect(destination);
   if (!s) {
     return s;
   }
@@ -96,13 +96,13 @@ TUTTI_DECL descriptor connect(address const& to, time_point deadline) noexcept {
 
 TUTTI_DECL descriptor listen(address const& at, int backlog) {
   descriptor s = stream_socket(at.family());
-  int const on = 1;
-  int const off = 0;
+  int const enable = 1;
+  int const disable = 0;
   bool good = static_cast<bool>(s);
-  // Lets a port be taken again that connections of an earlier job still linger on.
-  good = good && ::setsockopt(s.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0;
+  // Allows a port on which connections of an earlier job linger.
+  good = good && ::setsockopt(s.get(), SOL_SOCKET, SO_REUSEADDR, &enable, sizeof enable) == 0;
   if (good && at.family() == AF_INET6) {
-    ::setsockopt(s.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+    ::setsockopt(s.get(), IPPROTO_IPV6, IPV6_V6ONLY, &disable, sizeof disable);
   }
   good = good && ::bind(s.get(), at.data(), at.size()) == 0 && ::listen(s.get(), backlog) == 0;
   if (!good) {
@@ -118,10 +118,10 @@ TUTTI_DECL descriptor listen(std::uint16_t port, int backlog) {
   six.sin6_addr = in6addr_any;
   six.sin6_port = htons(port);
   if (descriptor const probe = stream_socket(AF_INET6); probe) {
-    address const any(reinterpret_cast<sockaddr const*>(&six), sizeof six);
-    // IPv6 may be compiled in and yet switched off; then only binding says so.
-    if (::bind(probe.get(), any.with_port(0).data(), any.size()) == 0) {
-      return listen(any, backlog);
+    address const wildcard(reinterpret_cast<sockaddr const*>(&six), sizeof six);
+    // IPv6 may be compiled in yet switched off, which only binding tells.
+    if (::bind(probe.get(), wildcard.with_port(0).data(), wildcard.size()) == 0) {
+      return listen(wildcard, backlog);
     }
   }
   sockaddr_in four{};

@@ -10,12 +10,12 @@
 
 namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
-/// The messages that peers copy out of this rank's private memory by themselves, until they have released them.
+/// Messages in this rank's private memory that peers copy by themselves ("cross-memory attach"), until they release
+/// them.
 ///
-/// That a peer could read this rank's memory once does not mean that it can read each message: the memory may be secret
-/// (memfd_secret), and either process may have given up the right since, by another user or as one that must not be
-/// dumped. Then the peer asks for the message part by part, and this rank copies each part to a chunk of shared memory.
-/// That peer is sent no more such messages.
+/// A peer that could read this memory when it joined may fail at a message: the memory is secret (memfd_secret), or a
+/// process has changed its user or must not be dumped. Then the peer requests the message part by part, and this rank
+/// copies each part to a chunk of shared memory. That peer gets no more such messages.
 class attached_messages {
  public:
   explicit attached_messages(rank_type size) : refused_by_(size) {
@@ -28,34 +28,34 @@ class attached_messages {
   [[nodiscard]] bool refused_by(rank_type peer) const noexcept { return refused_by_[peer]; }
   [[nodiscard]] bool empty() const noexcept { return messages_.empty(); }
 
-  void add(rank_type peer, std::uint32_t lane, ticket until, std::span<std::byte const> bytes) {
-    messages_.push_back({peer, lane, until, bytes, nullptr});
+  void add(rank_type peer, std::uint32_t lane, ticket number, std::span<std::byte const> bytes) {
+    messages_.push_back({peer, lane, number, bytes, nullptr});
   }
 
-  /// Answers the peers that have asked for a part, and forgets the messages that have been released.
+  /// Copies the parts that peers have requested, and forgets released messages.
   template <class Endpoint, class Outbox>
-  void serve(Endpoint& endpoint, Outbox& out) {
+  void serve(Endpoint& endpoint, Outbox& outbox) {
     if (endpoint.fault()) {
-      messages_.clear();  // their memory may be the caller's again
+      messages_.clear();  // the caller may reuse their memory
     }
     for (std::size_t i = messages_.size(); i-- != 0;) {
-      message& m = messages_[i];
-      if (endpoint.taken(m.peer, m.lane, m.until)) {
-        m = messages_.back();
+      message& entry = messages_[i];
+      if (endpoint.acknowledged_or_gone(entry.peer, entry.lane, entry.number)) {
+        entry = messages_.back();
         messages_.pop_back();
         continue;
       }
-      auto const wanted = endpoint.part_to_copy(m.peer, m.lane, m.until);
-      if (wanted.bytes == 0) {
+      auto const request = endpoint.part_to_copy(entry.peer, entry.lane, entry.number);
+      if (request.bytes == 0) {
         continue;
       }
-      refused_by_[m.peer] = true;
-      if (m.chunk == nullptr) {
-        m.chunk = out.reserve(m.peer, m.lane, m.until);
+      refused_by_[entry.peer] = true;
+      if (entry.chunk == nullptr) {
+        entry.chunk = outbox.reserve(entry.peer, entry.lane, entry.number);
       }
-      if (m.chunk != nullptr) {
-        std::memcpy(m.chunk, m.bytes.data() + wanted.begin, wanted.bytes);
-        endpoint.give_part(m.peer, m.lane, m.chunk);
+      if (entry.chunk != nullptr) {
+        std::memcpy(entry.chunk, entry.bytes.data() + request.begin, request.bytes);
+        endpoint.give_part(entry.peer, entry.lane, entry.chunk);
       }
     }
   }
@@ -64,9 +64,9 @@ class attached_messages {
   struct message {
     rank_type peer;
     std::uint32_t lane;
-    ticket until;
+    ticket number;
     std::span<std::byte const> bytes;
-    std::byte* chunk;  ///< where its parts are copied to, once one was asked for
+    std::byte* chunk;  ///< holds its parts once one is requested
   };
 
   owned_array<bool> refused_by_;

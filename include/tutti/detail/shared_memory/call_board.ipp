@@ -7,23 +7,23 @@
 namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
 TUTTI_DECL std::string call_board::describe(std::uint32_t check) const {
-  call what;
+  call value;
   std::uint32_t number = 0;
-  std::uint32_t its_check = 0;
-  for (call_record const& r : records) {
-    if (r.read(what, number, its_check) && its_check == check) {
-      return message({tutti::describe(what), " in flow ", number});
+  std::uint32_t found_check = 0;
+  for (call_record const& record : records) {
+    if (record.read(value, number, found_check) && found_check == check) {
+      return message({tutti::describe(value), " in flow ", number});
     }
   }
   return "a call that it has left since";
 }
 
-TUTTI_DECL bool call_board::differs(std::uint32_t number, std::uint32_t mine, std::uint32_t& theirs) const {
-  call what;
-  std::uint32_t its_number = 0;
-  for (call_record const& r : records) {
-    if (r.read(what, its_number, theirs) && what.kind != operation_kind::none && its_number == number &&
-        theirs != mine) {
+TUTTI_DECL bool call_board::differs(std::uint32_t number, std::uint32_t own_check, std::uint32_t& peer_check) const {
+  call value;
+  std::uint32_t found_number = 0;
+  for (call_record const& record : records) {
+    if (record.read(value, found_number, peer_check) && value.kind != operation_kind::none && found_number == number &&
+        peer_check != own_check) {
       return true;
     }
   }

@@ -9,12 +9,14 @@
 
 namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
-/// Says where something is among ranks of one address space: as shared_places does among processes.
+/// Encodes addresses among ranks of one address space, as shared_places does among processes.
 struct common_places {
-  static constexpr bool one_process = true;  ///< what has been taken back may be gone for all
+  static constexpr bool one_process = true;  ///< memory that is taken back may be gone for all
 
-  [[nodiscard]] static std::uint64_t of(void const* here) noexcept { return reinterpret_cast<std::uintptr_t>(here); }
-  [[nodiscard]] static std::byte* at(rank_type, std::uint64_t place) noexcept {
+  [[nodiscard]] static std::uint64_t encode(void const* address) noexcept {
+    return reinterpret_cast<std::uintptr_t>(address);
+  }
+  [[nodiscard]] static std::byte* decode(rank_type, std::uint64_t place) noexcept {
     return reinterpret_cast<std::byte*>(integer_cast<std::uintptr_t>(place));
   }
 };

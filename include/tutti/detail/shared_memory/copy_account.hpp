@@ -8,122 +8,121 @@
 
 namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
-/// What a rank has found out about copying to a ring that others read, and so in which of two ways it does.
+/// Chooses between two ways to copy to a ring that others read, by their measured times.
 ///
-/// Through the caches is the cheaper one while the processors share a cache: the lines are there, and the reader
-/// has them from there. Where they do not, a line that a peer has read is ten times as dear to write as it is
-/// past the caches, from where the reader has it no later. A virtual machine is moved from one to the other within
-/// seconds, so a probe at the start would not do (bench/results/copies_past_the_caches.md). Some of the copies are
-/// timed, and now and then one is made the other way to know both prices.
+/// A copy through the caches is cheaper while the cores share one. If they do not, a line that a peer has read costs
+/// ten times as much to write as past the caches, and the reader gets it no later. A virtual machine moves from one to
+/// the other within seconds, so one measurement at the start is not enough (bench/results/copies_past_the_caches.md):
+/// some copies are timed, and trials are made the other way.
 ///
-/// A ring that is touched for the first time, or that something else has washed out of the caches, is as dear to
-/// write; but only once around. So copies go past the caches when half as many again were dear. That they should go
-/// back is seen by single trials, which are the closer together the more is in doubt: four in 32 copies after a change
-/// of mind, one in 128 once the way has proved right for long.
+/// A new or evicted ring is as expensive, but for one lap only. So copies move past the caches after one and a half
+/// laps of expensive ones. They move back after cheap trials, four in 32 copies after a change, one in 128 once the
+/// choice has held.
 ///
-/// All times come from the caller.
+/// The caller measures times.
 class copy_account {
  public:
-  enum class way { through_caches, past_caches };
+  enum class path { through_caches, past_caches };
 
-  static constexpr std::uint32_t timed_each = 8;
-  static constexpr std::uint32_t tried_each = 128;  ///< at last, if nothing speaks against the way
-  /// Dear is a copy through the caches at more than this many times the price of one past them. Half of it to two and
-  /// a half times was seen where it is the better way for writer and reader together, and three to ten times where
-  /// it is not.
-  static constexpr std::int64_t dear_from = 3;
-  /// This many copies, or trials, one after the other, are no accident.
+  static constexpr std::uint32_t timing_interval = 8;
+  static constexpr std::uint32_t trial_interval = 128;  ///< longest, while trials confirm the choice
+  /// A copy through the caches is expensive from this multiple of the price past them. Measured: 0.5 to 2.5 where the
+  /// caches are the better way for writer and reader together, 3 to 10 where they are not.
+  static constexpr std::int64_t expensive_from = 3;
+  /// Consecutive copies or trials that are no accident.
   static constexpr int convincing = 4;
 
-  /// @param ring_bytes how much is copied until the same memory is written again
+  /// @param ring_bytes bytes after which the same memory is written again
   explicit copy_account(std::size_t ring_bytes) noexcept : ring_bytes_(static_cast<std::int64_t>(ring_bytes)) {}
 
-  struct turn {
-    way by;
-    bool timed;  ///< `took` wants to know how long it takes
+  struct decision {
+    path choice;
+    bool is_timed;  ///< the caller must measure it for `record_time`
   };
-  /// How to make the next copy.
-  [[nodiscard]] turn next() noexcept {
-    if (++copies_ % timed_each != 0) {
+  /// Decides how to make the next copy.
+  [[nodiscard]] decision next() noexcept {
+    if (++copies_ % timing_interval != 0) {
       return {usual_, false};
     }
-    if (copies_ - tried_ < gap_) {
+    if (copies_ - last_trial_ < trial_gap_) {
       return {usual_, true};
     }
-    tried_ = copies_;
-    return {usual_ == way::through_caches ? way::past_caches : way::through_caches, true};
+    last_trial_ = copies_;
+    return {usual_ == path::through_caches ? path::past_caches : path::through_caches, true};
   }
 
-  void took(way by, std::size_t bytes, duration time) noexcept {
+  void record_time(path choice, std::size_t bytes, duration time) noexcept {
     std::int64_t const price = time.count() * unit / static_cast<std::int64_t>(bytes);
-    if (by == way::past_caches) {
-      past_caches_[newest_++ % kept] = price;
-      if (usual_ == way::through_caches) {
-        try_after(gap_ + timed_each);  // the first ones find a ring that has not been touched
+    if (choice == path::past_caches) {
+      prices_past_caches_[newest_++ % price_count] = price;
+      if (usual_ == path::through_caches) {
+        set_trial_gap(trial_gap_ + timing_interval);  // the first ones touch a new ring
       }
       return;
     }
-    bool const dear = price / dear_from > past_caches();
-    if (usual_ == way::through_caches) {
-      ran(dear, static_cast<std::int64_t>(bytes) * timed_each);
+    bool const is_expensive = price / expensive_from > least_price_past_caches();
+    if (usual_ == path::through_caches) {
+      record_usual(is_expensive, static_cast<std::int64_t>(bytes) * timing_interval);
     } else {
-      tried(dear);
+      record_trial(is_expensive);
     }
   }
 
  private:
   static constexpr std::int64_t unit = 65536;  ///< prices are nanoseconds for this many bytes
-  static constexpr unsigned kept = 4;
+  static constexpr unsigned price_count = 4;
   static constexpr std::int64_t unknown = INT64_MAX;
 
-  /// Through the caches, as usual, went `bytes` bytes, of which one copy was timed. Dear ones weigh twice as much as
-  /// others: with a third of them past the caches is no dearer on the whole.
-  void ran(bool dear, std::int64_t bytes) noexcept {
-    dear_bytes_ = dear ? dear_bytes_ + bytes : dear_bytes_ < bytes / 2 ? 0 : dear_bytes_ - bytes / 2;
-    if (dear_bytes_ >= ring_bytes_ + ring_bytes_ / 2 && dear_bytes_ >= convincing * bytes) {
-      change_to(way::past_caches);
+  /// Counts `bytes` bytes through the caches, by one timed copy. Expensive ones have twice the weight: from a third of
+  /// them on, past the caches costs no more in total.
+  void record_usual(bool is_expensive, std::int64_t bytes) noexcept {
+    expensive_bytes_ = is_expensive                   ? expensive_bytes_ + bytes
+                       : expensive_bytes_ < bytes / 2 ? 0
+                                                      : expensive_bytes_ - bytes / 2;
+    if (expensive_bytes_ >= ring_bytes_ + ring_bytes_ / 2 && expensive_bytes_ >= convincing * bytes) {
+      change_to(path::past_caches);
     }
   }
-  /// One copy through the caches, to see what it costs.
-  void tried(bool dear) noexcept {
-    if (dear) {
+  /// Counts a trial through the caches.
+  void record_trial(bool is_expensive) noexcept {
+    if (is_expensive) {
       cheap_trials_ = 0;
-      try_after(gap_ * 2);
+      set_trial_gap(trial_gap_ * 2);
       return;
     }
-    try_after(gap_ / 2);
+    set_trial_gap(trial_gap_ / 2);
     if (++cheap_trials_ == convincing) {
-      change_to(way::through_caches);
+      change_to(path::through_caches);
     }
   }
-  void try_after(std::uint32_t copies) noexcept {
-    gap_ = copies < timed_each ? timed_each : copies > tried_each ? tried_each : copies;
+  void set_trial_gap(std::uint32_t copies) noexcept {
+    trial_gap_ = copies < timing_interval ? timing_interval : copies > trial_interval ? trial_interval : copies;
   }
-  void change_to(way w) noexcept {
-    usual_ = w;
-    dear_bytes_ = 0;
+  void change_to(path choice) noexcept {
+    usual_ = choice;
+    expensive_bytes_ = 0;
     cheap_trials_ = 0;
-    gap_ = timed_each;
+    trial_gap_ = timing_interval;
   }
 
-  /// The least of a few, for a copy that is interrupted says nothing.
-  [[nodiscard]] std::int64_t past_caches() const noexcept {
+  /// The least of a few, as interrupted copies tell nothing.
+  [[nodiscard]] std::int64_t least_price_past_caches() const noexcept {
     std::int64_t least = unknown;
-    for (std::int64_t const price : past_caches_) {
+    for (std::int64_t const price : prices_past_caches_) {
       least = price < least ? price : least;
     }
     return least;
   }
 
   std::int64_t ring_bytes_;
-  way usual_ = way::through_caches;
-  std::int64_t dear_bytes_ = 0;  ///< what went dear through the caches of late, less half of what did not
-  int cheap_trials_ = 0;         ///< in a row, while the usual way is past the caches
+  path usual_ = path::through_caches;
+  std::int64_t expensive_bytes_ = 0;  ///< recent expensive bytes, less half of the others
+  int cheap_trials_ = 0;              ///< consecutive, while copies go past the caches
   std::uint32_t copies_ = 0;
-  std::uint32_t tried_ = 0;         ///< the number of the last copy that was made the other way
-  std::uint32_t gap_ = timed_each;  ///< how many copies from there to the next
+  std::uint32_t last_trial_ = 0;               ///< number of the last trial's copy
+  std::uint32_t trial_gap_ = timing_interval;  ///< copies until the next trial
   unsigned newest_ = 0;
-  std::int64_t past_caches_[kept] = {unknown, unknown, unknown, unknown};
+  std::int64_t prices_past_caches_[price_count] = {unknown, unknown, unknown, unknown};
 };
 
 }  // namespace tutti::detail::shared_memory

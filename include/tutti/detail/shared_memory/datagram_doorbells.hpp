@@ -21,45 +21,43 @@
 
 namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
-/// Wakes processes of one host: each has a datagram socket, which the others reach by name. The
-/// names lie in Linux's abstract namespace, so nothing stays behind when a process is killed; and that a name is
-/// there no more tells that its owner is gone.
+/// Wakes processes of one host. Each has a datagram socket that the others reach by name. The names are in Linux's
+/// abstract namespace: a killed process leaves nothing behind, and a missing name tells that its owner is gone.
 ///
-/// Every user of the host can read these names. So a bell has a password, too, which its peers learn when they meet. A
-/// socket filter drops each message that does not begin with it before it is queued: nobody else wakes a rank, or fills
-/// its queue.
+/// Every user of the host can read the names. So a bell has a password, which its peers learn when they meet. A socket
+/// filter drops other messages before they are queued: no stranger wakes a rank or fills its queue.
 class datagram_doorbells {
  public:
-  /// Opens this rank's own bell. Returns the address by which others `connect`: its name and its password.
+  /// Opens this rank's bell. Returns its name and password, for `connect`.
   /// @throws error(failure::join)
   [[nodiscard]] TUTTI_COLD std::string open(std::string_view name) {
     std::string const text = unique_text();
     text.copy(password_.data(), password_.size());
     bell_ = socket();
     if (bell_) {
-      admit_only(password_);  // before anybody can find it
+      admit_only(password_);  // before the name exists
     }
-    sockaddr_un const here = address_of(name);
-    if (!bell_ || ::bind(bell_.get(), reinterpret_cast<sockaddr const*>(&here), length(name)) != 0) {
-      throw error(failure::join, "cannot open a local socket to be woken by: " + advise_on_errno(errno));
+    sockaddr_un const own_address = address_of(name);
+    if (!bell_ || ::bind(bell_.get(), reinterpret_cast<sockaddr const*>(&own_address), length(name)) != 0) {
+      throw error(failure::join, "cannot open the local socket that wakes this rank: " + advise_on_errno(errno));
     }
     return std::string(name) + '/' + text;
   }
 
-  /// Learns the addresses of all ranks. @throws error(failure::join) if one is out of reach
+  /// Takes the addresses of all ranks. @throws error(failure::join) if one cannot be reached
   template <class Addresses>
   TUTTI_COLD void connect(Addresses const& addresses) {
     probe_ = socket();
     if (!probe_) {
-      throw error(failure::join, "cannot open a local socket to wake the others by: " + advise_on_errno(errno));
+      throw error(failure::join, "cannot open a local socket to wake other ranks: " + advise_on_errno(errno));
     }
     peers_ = owned_array<peer>(addresses.size());
     for (std::size_t r = 0; r < addresses.size(); ++r) {
       std::string_view const address = addresses[r];
       std::string_view const name = address.substr(0, address.rfind('/'));
       peers_[r] = {address_of(name), length(name), {}};
-      address.substr(name.size()).substr(1).copy(peers_[r].password.data(), peers_[r].password.size());
-      if (call(static_cast<rank_type>(r)) != 0) {
+      address.substr(name.size()).substr(1).copy(peers_[r].secret.data(), peers_[r].secret.size());
+      if (probe(static_cast<rank_type>(r)) != 0) {
         throw error(failure::join, "rank " + std::to_string(r) + " cannot be reached over a local socket (" +
                                        describe_errno(errno) +
                                        "); start the ranks in one network namespace, or use tcp")
@@ -68,24 +66,24 @@ class datagram_doorbells {
     }
   }
 
-  [[nodiscard]] int own() const noexcept { return bell_.get(); }
+  [[nodiscard]] int own_descriptor() const noexcept { return bell_.get(); }
 
   void ring(rank_type r) const noexcept {
-    // Fails when the peer is gone, or has enough rings waiting that one more makes no difference.
-    word const& password = peers_[r].password;
-    ::sendto(bell_.get(), password.data(), password.size(), MSG_DONTWAIT | MSG_NOSIGNAL,
+    // Fails if the peer is gone, or has a full queue of rings, where one more makes no difference.
+    password const& secret = peers_[r].secret;
+    ::sendto(bell_.get(), secret.data(), secret.size(), MSG_DONTWAIT | MSG_NOSIGNAL,
              reinterpret_cast<sockaddr const*>(&peers_[r].name), peers_[r].length);
   }
-  /// Whether the process of another rank still has its bell. Cost: a system call.
-  [[nodiscard]] bool reaches(rank_type r) const noexcept { return call(r) == 0 || errno != ECONNREFUSED; }
+  /// True if the process of another rank still has its bell. Cost: a system call.
+  [[nodiscard]] bool reaches(rank_type r) const noexcept { return probe(r) == 0 || errno != ECONNREFUSED; }
 
-  /// Gives rank r a file: it has a descriptor of its own as soon as it takes it. False, and errno says why, if not.
+  /// Sends a file to rank r, which gets a descriptor of its own. Returns false with an errno on failure.
   ///
-  /// The kernel charges a message to its sender until it is taken, so only some hundred files are under way at a time:
-  /// waits for room, until the deadline, while others take theirs.
+  /// The kernel charges a message to its sender until it is taken, so only some hundred files can wait: this call waits
+  /// for room, until the deadline.
   [[nodiscard]] bool hand(rank_type r, int file, time_point deadline) const noexcept {
     datagram p;
-    p.text = peers_[r].password;
+    p.text = peers_[r].secret;
     p.message.msg_name = &peers_[r].name;
     p.message.msg_namelen = peers_[r].length;
     cmsghdr* const head = CMSG_FIRSTHDR(&p.message);
@@ -94,41 +92,41 @@ class datagram_doorbells {
     head->cmsg_len = CMSG_LEN(sizeof file);
     std::memcpy(CMSG_DATA(head), &file, sizeof file);
     while (::sendmsg(bell_.get(), &p.message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
-      // The last: as many files of this user are under way as the limit of open files allows.
+      // ETOOMANYREFS: files of this user that are under way have reached the limit of open files.
       bool const full = errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM || errno == ETOOMANYREFS;
       if (errno != EINTR && (!full || steady_now() >= deadline)) {
         return false;
       }
-      pollfd room{bell_.get(), POLLOUT, 0};
-      ::poll(&room, 1, look_ms);
-      ::sched_yield();  // poll knows nothing of the other limits
+      pollfd entry{bell_.get(), POLLOUT, 0};
+      ::poll(&entry, 1, poll_ms);
+      ::sched_yield();  // poll knows none of the other limits
     }
     return true;
   }
-  /// Tells rank r that it will get no file.
+  /// Tells rank r that it gets no file.
   void refuse(rank_type r) const noexcept { ring(r); }
 
-  /// Takes the file that rank `from` gives, for which `expected(descriptor)` holds. None, and errno, if there is none:
-  /// ECANCELED if that rank has refused, EMFILE or EACCES if the file cannot be taken, ECONNRESET if the rank is gone,
-  /// and ETIMEDOUT at the deadline. Other files and messages without the password are let go.
+  /// Takes the file that rank `sender` hands over, for which `expected(descriptor)` holds. On failure returns none,
+  /// with an errno: ECANCELED if that rank refused, EMFILE or EACCES if the file cannot be taken, ECONNRESET if the
+  /// rank is gone, ETIMEDOUT at the deadline. Drops other files, and messages without the password.
   template <class Expected>
-  [[nodiscard]] TUTTI_COLD descriptor take(rank_type from, Expected&& expected, time_point deadline) const {
+  [[nodiscard]] TUTTI_COLD descriptor take(rank_type sender, Expected&& expected, time_point deadline) const {
     for (;;) {
       datagram p;
-      p.message.msg_controllen = CMSG_LEN(sizeof(int));  // or the padding would have room for a second file
-      ssize_t got = -1;
+      p.message.msg_controllen = CMSG_LEN(sizeof(int));  // the padding would fit a second file
+      ssize_t size = -1;
       descriptor file([&] {
-        got = ::recvmsg(bell_.get(), &p.message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-        return got < 0 ? -1 : p.received_file();
+        size = ::recvmsg(bell_.get(), &p.message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+        return size < 0 ? -1 : p.received_file();
       });
-      if (got < 0) {
-        bool const reached = reaches(from);
-        if (!reached || steady_now() >= deadline) {
-          errno = reached ? ETIMEDOUT : ECONNRESET;
+      if (size < 0) {
+        bool const is_reachable = reaches(sender);
+        if (!is_reachable || steady_now() >= deadline) {
+          errno = is_reachable ? ETIMEDOUT : ECONNRESET;
           return {};
         }
-        pollfd one{bell_.get(), POLLIN, 0};
-        ::poll(&one, 1, look_ms);
+        pollfd entry{bell_.get(), POLLIN, 0};
+        ::poll(&entry, 1, poll_ms);
         continue;
       }
       if (p.received_file() >= 0) {
@@ -136,49 +134,49 @@ class datagram_doorbells {
           return file;
         }
       } else if (p.text == password_) {
-        bool const lost = (p.message.msg_flags & MSG_CTRUNC) != 0;
-        descriptor const another([&] { return lost ? ::fcntl(bell_.get(), F_DUPFD_CLOEXEC, 0) : -1; });
-        errno = !lost ? ECANCELED : another ? EACCES : EMFILE;
+        bool const is_truncated = (p.message.msg_flags & MSG_CTRUNC) != 0;
+        descriptor const duplicate([&] { return is_truncated ? ::fcntl(bell_.get(), F_DUPFD_CLOEXEC, 0) : -1; });
+        errno = !is_truncated ? ECANCELED : duplicate ? EACCES : EMFILE;
         return {};
       }
     }
   }
 
-  /// What is left after that many rings only makes the next sleep return at once: a process that rings without end
-  /// keeps no rank here.
-  void silence() const noexcept {
+  /// Takes up to 64 rings; a rest only makes the next sleep return at once. So a process that rings without end delays
+  /// no rank.
+  void clear() const noexcept {
     char ring = 0;
     for (int i = 0; i < 64 && ::recv(bell_.get(), &ring, 1, MSG_DONTWAIT) >= 0; ++i) {
     }
   }
 
  private:
-  using word = std::array<char, 16>;
-  static constexpr int look_ms = 10;  ///< how long to wait without a look at peers and deadline
+  using password = std::array<char, 16>;
+  static constexpr int poll_ms = 10;  ///< interval at which peers and deadline are checked
 
   struct peer {
     sockaddr_un name;
     socklen_t length;
-    word password;
+    password secret;
   };
 
-  /// A password, and beside it one descriptor.
+  /// A password, and one descriptor beside it.
   struct datagram {
-    word text{};
+    password text{};
     iovec part{text.data(), text.size()};
-    alignas(cmsghdr) char room[CMSG_SPACE(sizeof(int))] = {};
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
     msghdr message{};
 
     datagram() noexcept {
       message.msg_iov = &part;
       message.msg_iovlen = 1;
-      message.msg_control = room;
-      message.msg_controllen = sizeof room;
+      message.msg_control = control;
+      message.msg_controllen = sizeof control;
     }
     datagram(datagram const&) = delete;
     datagram& operator=(datagram const&) = delete;
 
-    /// The number of the file that came with the message, or -1.
+    /// The descriptor that came with the message, or -1.
     [[nodiscard]] int received_file() const noexcept {
       cmsghdr const* const head = CMSG_FIRSTHDR(&message);
       int fd = -1;
@@ -190,25 +188,25 @@ class datagram_doorbells {
     }
   };
 
-  /// Has the kernel drop all messages to this rank's bell that do not begin with the password. (One that knows no
-  /// filters leaves them in the queue, and others may fill it.)
-  void admit_only(word const& password) const noexcept {
-    constexpr std::size_t parts = sizeof(word) / sizeof(std::uint32_t);
+  /// Lets the kernel drop messages without the password. A kernel without filters queues them, and strangers may fill
+  /// the queue.
+  void admit_only(password const& secret) const noexcept {
+    constexpr std::size_t parts = sizeof(password) / sizeof(std::uint32_t);
     std::array<sock_filter, 2 * parts + 2> code{};
     for (std::size_t i = 0; i != parts; ++i) {
       std::uint32_t part = 0;
-      std::memcpy(&part, password.data() + i * sizeof part, sizeof part);
+      std::memcpy(&part, secret.data() + i * sizeof part, sizeof part);
       auto const to_the_end = static_cast<std::uint8_t>(2 * (parts - 1 - i) + 1);
       code[2 * i] = BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<std::uint32_t>(i * sizeof part));
       code[2 * i + 1] = BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ntohl(part), 0, to_the_end);
     }
-    code[2 * parts] = BPF_STMT(BPF_RET | BPF_K, UINT32_MAX);  // all of it
+    code[2 * parts] = BPF_STMT(BPF_RET | BPF_K, UINT32_MAX);  // all bytes
     code[2 * parts + 1] = BPF_STMT(BPF_RET | BPF_K, 0);
     sock_fprog const program{static_cast<unsigned short>(code.size()), code.data()};
     ::setsockopt(bell_.get(), SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program);
   }
 
-  [[nodiscard]] int call(rank_type r) const noexcept {
+  [[nodiscard]] int probe(rank_type r) const noexcept {
     uncancelled const while_calling;
     return ::connect(probe_.get(), reinterpret_cast<sockaddr const*>(&peers_[r].name), peers_[r].length);
   }
@@ -216,7 +214,7 @@ class datagram_doorbells {
   static descriptor socket() noexcept {
     return descriptor([] { return ::socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); });
   }
-  /// A name that starts with a zero byte belongs to no file.
+  /// Returns the address of a name. A name that starts with a zero byte is no file.
   static sockaddr_un address_of(std::string_view name) noexcept {
     sockaddr_un a{};
     a.sun_family = AF_UNIX;
@@ -228,8 +226,8 @@ class datagram_doorbells {
   }
 
   descriptor bell_;
-  word password_{};
-  descriptor probe_;  ///< to call others with
+  password password_{};
+  descriptor probe_;  ///< connects to others
   owned_array<peer> peers_;
 };
 

@@ -10,11 +10,11 @@
 
 namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
-/// Wakes the threads of one process: an eventfd per rank. It belongs to all of them together, for
-/// a descriptor that is closed while a peer still rings it may be another's by then.
+/// Wakes the threads of one process by an eventfd for each rank. All ranks own them together: a descriptor closed while
+/// a peer rings it may already be another file.
 class event_doorbells {
  public:
-  /// After this, `complete()` says whether the process had as many descriptors left.
+  /// Opens the bells; `complete()` tells if there were enough descriptors.
   explicit event_doorbells(rank_type n) : bells_(n) {
     for (rank_type r = 0; r < n && complete_; ++r) {
       bells_[r] = descriptor([] { return ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); });
@@ -23,16 +23,16 @@ class event_doorbells {
   }
 
   [[nodiscard]] bool complete() const noexcept { return complete_; }
-  [[nodiscard]] int of(rank_type r) const noexcept { return bells_[r].get(); }
+  [[nodiscard]] int descriptor_of(rank_type r) const noexcept { return bells_[r].get(); }
 
   void ring(rank_type r) const noexcept {
-    std::uint64_t const one = 1;
-    // It can fail only when the count is full, and then the descriptor is readable.
-    [[maybe_unused]] auto const put = ::write(of(r), &one, sizeof one);
+    std::uint64_t const increment = 1;
+    // Fails only if the count is full, and then the descriptor is readable.
+    [[maybe_unused]] auto const result = ::write(descriptor_of(r), &increment, sizeof increment);
   }
-  void silence(rank_type r) const noexcept {
+  void clear(rank_type r) const noexcept {
     std::uint64_t count = 0;
-    [[maybe_unused]] auto const got = ::read(of(r), &count, sizeof count);
+    [[maybe_unused]] auto const result = ::read(descriptor_of(r), &count, sizeof count);
   }
 
  private:

@@ -13,41 +13,41 @@
 
 namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
-/// A reference to what says whether a rank lives.
+/// A reference to a function that tells if a rank is alive.
 class liveness {
  public:
   template <class F>
     requires(!std::same_as<F, liveness>)
   liveness(F const& f) noexcept
-      : of_(&f), ask_([](void const* of, rank_type r) { return (*static_cast<F const*>(of))(r); }) {}
+      : object_(&f), call_([](void const* object, rank_type r) { return (*static_cast<F const*>(object))(r); }) {}
 
-  [[nodiscard]] bool operator()(rank_type r) const { return ask_(of_, r); }
+  [[nodiscard]] bool operator()(rank_type r) const { return call_(object_, r); }
 
  private:
-  void const* of_;
-  bool (*ask_)(void const*, rank_type);
+  void const* object_;
+  bool (*call_)(void const*, rank_type);
 };
 
-/// Makes memory outlive the ranks that work in it: while a world is well, tickets say when a message has been read;
-/// after a fault its owner waits until no other rank touches it.
+/// Guards memory in which other ranks work. Without a fault, tickets tell when a message was read; after a fault its
+/// owner waits until no rank touches it.
 ///
-/// Each rank has a mark that says whose memory it touches. A rank that touches memory sets its mark and then looks for
-/// a fault; a rank that wants its memory back sees to a fault and then looks at the marks. Each has a fence between its
-/// store and its load, so one of the two sees the other.
+/// Each rank has a mark that names whose memory it touches. A rank that touches memory sets its mark, then checks for a
+/// fault; a rank that takes its memory back sets the fault, then checks the marks. Each has a fence between the store
+/// and the load, so at least one of the two sees the other.
 ///
-/// Used by one thread at a time. No call waits, except `quiesce`.
+/// Used by one thread at a time. Only `quiesce` waits.
 class foreign_memory {
  public:
   foreign_memory(mail_segment const& segment, rank_type self) noexcept : segment_(segment), self_(self) {}
 
-  /// Asks to read, or to read and write, the memory of `owner`, once more than before. False after a fault: then it is
-  /// not allowed.
+  /// Begins to read, or to read and write, memory of `owner`; calls nest. Returns false after a fault: it is not
+  /// allowed then.
   [[nodiscard]] bool start_touching(rank_type owner, bool writes) noexcept {
-    std::uint32_t const whose = touching_ == 0 || owner == (mark_ & owners) - 1 ? owner + 1 : owners;
-    std::uint32_t const mark = (touching_ == 0 ? 0U : mark_ & writing) | whose | (writes ? writing : 0U);
+    std::uint32_t const owner_code = touching_ == 0 || owner == (mark_ & owners) - 1 ? owner + 1 : owners;
+    std::uint32_t const mark = (touching_ == 0 ? 0U : mark_ & writing) | owner_code | (writes ? writing : 0U);
     if (touching_ == 0 || mark_ != mark) {
       mark_ = mark;
-      own().store(mark, std::memory_order_relaxed);
+      own_mark().store(mark, std::memory_order_relaxed);
       store_load_fence();
       if (segment_.fault().load(std::memory_order_acquire) != 0) {
         touch_no_more();
@@ -57,36 +57,35 @@ class foreign_memory {
     ++touching_;
     return true;
   }
-  /// Ends what one `start_touching` began.
+  /// Ends one `start_touching`.
   void stop_touching() noexcept {
     if (touching_ != 0 && --touching_ == 0) {
-      own().store(0, std::memory_order_release);
+      own_mark().store(0, std::memory_order_release);
     }
   }
-  /// Ends all of it.
+  /// Ends all of them.
   void touch_no_more() noexcept {
     touching_ = 0;
-    own().store(0, std::memory_order_release);
+    own_mark().store(0, std::memory_order_release);
   }
 
-  /// Returns when no peer for which `lives(rank)` holds touches this rank's memory, nor will. That takes a moment, but
-  /// for a peer that was stopped in the act, by a signal or a debugger. One that only reads is waited for until
-  /// `readers_until`. One that writes is waited for until it goes on or dies: to return would be to hand back memory
-  /// that it may yet write to.
+  /// Returns when no living peer touches this rank's memory, nor will. That takes a moment, unless a peer was stopped
+  /// while it did, by a signal or a debugger. A reader is waited for until `readers_until`, a writer until it continues
+  /// or dies: otherwise it could write to memory that is in other use.
   /// @pre there is a fault
-  TUTTI_DECL void quiesce(liveness const& lives, time_point readers_until) noexcept;
+  TUTTI_DECL void quiesce(liveness const& is_alive, time_point readers_until) noexcept;
 
  private:
-  /// A mark: whose memory is touched, as its number plus one, or `owners` where it is that of several; and whether it
-  /// is written to.
+  /// A mark: the number of the owner plus one, or `owners` if there are several; with a bit if the memory is written
+  /// to.
   static constexpr std::uint32_t owners = UINT32_MAX >> 1;
   static constexpr std::uint32_t writing = owners + 1;
 
-  [[nodiscard]] std::atomic<std::uint32_t>& own() noexcept { return segment_.member(self_).touching; }
+  [[nodiscard]] std::atomic<std::uint32_t>& own_mark() noexcept { return segment_.member(self_).touching; }
 
   mail_segment segment_;
-  std::uint32_t touching_ = 0;  ///< how many times
-  std::uint32_t mark_ = 0;      ///< the last one
+  std::uint32_t touching_ = 0;  ///< open start_touching calls
+  std::uint32_t mark_ = 0;      ///< last mark set
   rank_type self_;
 };
 

@@ -14,35 +14,35 @@
 
 namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
-/// What the threads of one loopback world share. It lives until the last of them leaves.
+/// State that the threads of one loopback world share, until the last of them leaves.
 class loopback_world {
  public:
-  struct leave {
+  struct leaver {
     TUTTI_DECL void operator()(loopback_world* world) const noexcept;
   };
-  using handle = owned<loopback_world, leave>;
+  using handle = owned<loopback_world, leaver>;
 
-  /// A new world, and the text by which others of this process find it; empty if no descriptors are left.
+  /// Makes a world, and the text by which other threads find it; the text is empty if descriptors are missing.
   TUTTI_DECL static handle create(rank_type n, std::string& text);
-  /// Null when there is no such world in this process.
+  /// Returns null if this process has no such world.
   [[nodiscard]] TUTTI_DECL static handle find(std::string_view text);
-  /// @throws error(failure::join): `them` did not find it, or there are no descriptors for it
-  [[noreturn]] TUTTI_DECL static void refuse(rank_type me, rank_type them, bool no_descriptors);
+  /// @throws error(failure::join): rank `other` did not find the world, or descriptors are missing
+  [[noreturn]] TUTTI_DECL static void refuse(rank_type me, rank_type other, bool no_descriptors);
 
   loopback_world(loopback_world const&) = delete;
   loopback_world& operator=(loopback_world const&) = delete;
 
   [[nodiscard]] mail_segment& segment() noexcept { return segment_; }
-  /// What a rank copies messages to.
+  /// The memory to which a rank copies messages.
   [[nodiscard]] TUTTI_DECL chunk_ring chunks(rank_type r) const;
   [[nodiscard]] event_doorbells& bells() noexcept { return bells_; }
   [[nodiscard]] sleep_barrier barrier() const noexcept { return barrier_; }
 
  private:
-  struct all;
+  struct registry;
 
   TUTTI_DECL explicit loopback_world(rank_type n);
-  TUTTI_DECL loopback_world(rank_type n, bool ranks_share_cores);
+  TUTTI_DECL loopback_world(rank_type n, bool is_oversubscribed);
   TUTTI_DECL ~loopback_world();
 
   [[nodiscard]] TUTTI_DECL std::string text() const;

@@ -12,36 +12,36 @@
 
 namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
-/// What a rank tells its peers about itself, one line for each thing that changes at its own pace.
+/// Words by which a rank informs its peers, on a cache line for each rate of change.
 struct member_lines {
-  enum : std::uint32_t { here, left };
+  enum : std::uint32_t { present, absent };
 
-  alignas(cache_line) std::atomic<std::uint32_t> presence{here};
-  std::atomic<std::uint64_t> reason{0};                        ///< the fault because of which it left, packed
-  alignas(cache_line) std::atomic<std::uint32_t> asleep{0};    ///< it wants its doorbell rung
-  alignas(cache_line) std::atomic<std::uint32_t> touching{0};  ///< whose memory it works in, as foreign_memory says
+  alignas(cache_line) std::atomic<std::uint32_t> presence{present};
+  std::atomic<std::uint64_t> leave_reason{0};                  ///< packed fault that made it leave
+  alignas(cache_line) std::atomic<std::uint32_t> asleep{0};    ///< its doorbell must be rung
+  alignas(cache_line) std::atomic<std::uint32_t> touching{0};  ///< mark of foreign_memory
 };
 
-/// What all of them share. It is written hardly ever: one line will do.
+/// Words that all ranks write, but rarely: one line is enough.
 struct alignas(cache_line) epoch_line {
   std::atomic<std::uint64_t> fault{0};  ///< packed
   look_turns looks;
 };
 
-/// Where things lie in the memory that n ranks share. It does not own the memory.
+/// The layout of the memory that n ranks share. Does not own it.
 ///
-/// Each rank constructs its own part, so that pages come from the processor that uses them most, and
-/// touches no other part until all have done so.
+/// Each rank constructs its own part, so that pages are near the core that uses them most, and touches other parts only
+/// after all have done so.
 class mail_segment {
  public:
   mail_segment() noexcept = default;
-  mail_segment(std::byte* base, rank_type n) noexcept : base_(base), n_(n) {}
+  mail_segment(std::byte* base, rank_type ranks) noexcept : base_(base), ranks_(ranks) {}
 
-  /// How much memory it takes. Whatever follows is the transport's.
-  [[nodiscard]] static constexpr std::size_t bytes(rank_type n) noexcept { return boxes_begin(n, n); }
-  /// The offset of the mailboxes from which rank r receives. Words that all ranks write lie before those of rank 0.
-  [[nodiscard]] static constexpr std::size_t boxes_begin(rank_type n, rank_type r) noexcept {
-    return box_offset(n, r, 0, 0);
+  /// The bytes of the layout; the transport uses what follows.
+  [[nodiscard]] static constexpr std::size_t bytes(rank_type ranks) noexcept { return boxes_begin(ranks, ranks); }
+  /// The offset of the mailboxes of receiver r. Words that all ranks write precede those of rank 0.
+  [[nodiscard]] static constexpr std::size_t boxes_begin(rank_type ranks, rank_type r) noexcept {
+    return box_offset(ranks, r, 0, 0);
   }
 
   void construct(rank_type me) noexcept {
@@ -49,49 +49,53 @@ class mail_segment {
       new (base_) epoch_line;
     }
     new (base_ + member_offset(me)) member_lines;
-    new (base_ + waiting_offset(n_, me)) waiting_board;
+    new (base_ + waiting_offset(ranks_, me)) waiting_board;
     for (std::uint32_t lane = 0; lane < lane_count; ++lane) {
-      new (base_ + board_offset(n_, me, lane)) call_board;
-      for (rank_type from = 0; from < n_; ++from) {
-        new (base_ + box_offset(n_, me, from, lane)) mailbox;
+      new (base_ + board_offset(ranks_, me, lane)) call_board;
+      for (rank_type sender = 0; sender < ranks_; ++sender) {
+        new (base_ + box_offset(ranks_, me, sender, lane)) mailbox;
       }
     }
   }
 
   [[nodiscard]] std::byte* base() const noexcept { return base_; }
-  [[nodiscard]] rank_type size() const noexcept { return n_; }
+  [[nodiscard]] rank_type size() const noexcept { return ranks_; }
   /// The fault of the epoch, packed.
-  [[nodiscard]] std::atomic<std::uint64_t>& fault() const noexcept { return at<epoch_line>(0)->fault; }
-  [[nodiscard]] look_turns& looks() const noexcept { return at<epoch_line>(0)->looks; }
-  [[nodiscard]] member_lines& member(rank_type r) const noexcept { return *at<member_lines>(member_offset(r)); }
+  [[nodiscard]] std::atomic<std::uint64_t>& fault() const noexcept { return object_at<epoch_line>(0)->fault; }
+  [[nodiscard]] look_turns& looks() const noexcept { return object_at<epoch_line>(0)->looks; }
+  [[nodiscard]] member_lines& member(rank_type r) const noexcept { return *object_at<member_lines>(member_offset(r)); }
   [[nodiscard]] call_board& board(rank_type r, std::uint32_t lane) const noexcept {
-    return *at<call_board>(board_offset(n_, r, lane));
+    return *object_at<call_board>(board_offset(ranks_, r, lane));
   }
-  [[nodiscard]] waiting_board& waits(rank_type r) const noexcept { return *at<waiting_board>(waiting_offset(n_, r)); }
-  [[nodiscard]] mailbox& box(rank_type from, rank_type to, std::uint32_t lane) const noexcept {
-    return *at<mailbox>(box_offset(n_, to, from, lane));
+  [[nodiscard]] waiting_board& waiting(rank_type r) const noexcept {
+    return *object_at<waiting_board>(waiting_offset(ranks_, r));
+  }
+  [[nodiscard]] mailbox& box(rank_type sender, rank_type receiver, std::uint32_t lane) const noexcept {
+    return *object_at<mailbox>(box_offset(ranks_, receiver, sender, lane));
   }
 
  private:
   template <class T>
-  [[nodiscard]] T* at(std::size_t offset) const noexcept {
+  [[nodiscard]] T* object_at(std::size_t offset) const noexcept {
     return std::launder(reinterpret_cast<T*>(base_ + offset));
   }
   static constexpr std::size_t member_offset(rank_type r) noexcept {
     return sizeof(epoch_line) + r * sizeof(member_lines);
   }
-  static constexpr std::size_t waiting_offset(rank_type n, rank_type r) noexcept {
-    return member_offset(n) + r * sizeof(waiting_board);
+  static constexpr std::size_t waiting_offset(rank_type ranks, rank_type r) noexcept {
+    return member_offset(ranks) + r * sizeof(waiting_board);
   }
-  static constexpr std::size_t board_offset(rank_type n, rank_type r, std::uint32_t lane) noexcept {
-    return waiting_offset(n, n) + (std::size_t{r} * lane_count + lane) * sizeof(call_board);
+  static constexpr std::size_t board_offset(rank_type ranks, rank_type r, std::uint32_t lane) noexcept {
+    return waiting_offset(ranks, ranks) + (std::size_t{r} * lane_count + lane) * sizeof(call_board);
   }
-  static constexpr std::size_t box_offset(rank_type n, rank_type to, rank_type from, std::uint32_t lane) noexcept {
-    return board_offset(n, n, 0) + ((std::size_t{to} * n + from) * lane_count + lane) * sizeof(mailbox);
+  static constexpr std::size_t box_offset(rank_type ranks, rank_type receiver, rank_type sender,
+                                          std::uint32_t lane) noexcept {
+    return board_offset(ranks, ranks, 0) +
+           ((std::size_t{receiver} * ranks + sender) * lane_count + lane) * sizeof(mailbox);
   }
 
   std::byte* base_ = nullptr;
-  rank_type n_ = 0;
+  rank_type ranks_ = 0;
 };
 
 }  // namespace tutti::detail::shared_memory

@@ -10,90 +10,97 @@
 
 namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
-/// The size of what processors hand to each other. Also right where lines are 32 bytes.
+/// The unit that cores exchange. Also correct where lines are 32 bytes.
 inline constexpr std::size_t cache_line = 64;
 
-/// Carries the messages of one lane from one rank to one other, in order: a ring of slots that only
-/// the sender writes, and a count that only the receiver writes. Both ends keep their own running
-/// number privately; number k (from 1) lies in slot (k - 1) % slots.
+/// Carries the messages of one lane from one rank to another, in order: a ring of slots that only the sender writes,
+/// and a count that only the receiver writes. Number k, counted from 1, is in slot (k - 1) % slot_count.
 ///
-/// A short message travels in its slot, one cache line in all, or in two that follow each other: then it
-/// has two numbers, goes by the first of them, and only its first slot has more than a payload. The number that
-/// was in the second one stays there: it is less than any that is awaited there. Of a longer one the slot says where
-/// it is, counted from an origin that both ends know.
+///     state of a slot    the sender                                    the receiver
+///     free               writes payload, check and bytes
+///     full               stores number = k, release  ------------->    loads number == k, acquire; reads (view)
+///     released                                       <-------------    stores released_slots >= k, release
+///     free               loads released_slots >= k, acquire
+///
+/// These two pairs of release and acquire suffice, because each word has one writer: the first orders writing before
+/// reading, the second reading before the next writing.
+///
+/// A message of up to 48 bytes is in its slot. One of up to 96 bytes is in two slots and goes by the first number; the
+/// second payload is written before that, and the second slot keeps an old number, below any that is awaited there.
+/// For a longer message the slot holds its location.
 struct mailbox {
   static constexpr std::uint64_t slot_count = 8;
 
   struct alignas(cache_line) slot {
-    static constexpr std::size_t room = 48;
-    static constexpr std::size_t longest = std::size_t{1} << 31;  ///< `bytes` must hold it
+    static constexpr std::size_t capacity = 48;
+    static constexpr std::size_t max_bytes = std::size_t{1} << 31;  ///< must fit `bytes`
 
-    std::atomic<std::uint64_t> number{0};  ///< of the message in it; written last
-    std::uint32_t check;                   ///< of call and flow
+    std::atomic<std::uint64_t> number{0};  ///< number of the message; written last
+    std::uint32_t check;                   ///< hash of call and flow
     std::uint32_t bytes;
-    alignas(16) std::byte payload[room];  ///< the message, half of it, or its location
+    alignas(16) std::byte payload[capacity];  ///< the message, half of it, or its location
 
-    /// Where a longer message is. One that is lent says where its receiver may write what it makes of
-    /// it, and one that is given back is where it was wanted, in the receiver's memory.
+    /// The location of a longer message. A loan also names the place where its receiver may write the result; a
+    /// returned loan is at that place, in the receiver's memory.
     struct location {
       std::uint64_t place;
-      std::uint64_t back = 0;
-      enum : std::uint64_t { shared, lent, given_back } how = shared;
+      std::uint64_t result_place = 0;
+      enum : std::uint64_t { in_place, loan, loan_return } kind = in_place;
     };
-    /// Word by word: g++ would write the three to its stack and read two as one there, which processors do not forward.
-    void put(location l) noexcept {
-      std::uint64_t const how = l.how;
-      std::memcpy(payload + offsetof(location, place), &l.place, sizeof l.place);
-      std::memcpy(payload + offsetof(location, back), &l.back, sizeof l.back);
-      std::memcpy(payload + offsetof(location, how), &how, sizeof how);
+    /// Writes word by word: g++ would store three words and load two as one, which cores do not forward.
+    void set(location value) noexcept {
+      std::uint64_t const kind = value.kind;
+      std::memcpy(payload + offsetof(location, place), &value.place, sizeof value.place);
+      std::memcpy(payload + offsetof(location, result_place), &value.result_place, sizeof value.result_place);
+      std::memcpy(payload + offsetof(location, kind), &kind, sizeof kind);
     }
-    [[nodiscard]] location where() const noexcept {
-      location l;
-      std::memcpy(&l, payload, sizeof l);
-      return l;
+    [[nodiscard]] location get() const noexcept {
+      location value;
+      std::memcpy(&value, payload, sizeof value);
+      return value;
     }
   };
   static_assert(sizeof(slot) == cache_line);
 
-  static constexpr std::size_t longest_inside = 2 * slot::room;
-  /// How many slots a message of this many bytes takes.
-  [[nodiscard]] static constexpr std::uint64_t slots_of(std::size_t bytes) noexcept {
-    return bytes > slot::room && bytes <= longest_inside ? 2 : 1;
+  static constexpr std::size_t max_inline = 2 * slot::capacity;
+  /// The slots that a message of this many bytes takes.
+  [[nodiscard]] static constexpr std::uint64_t slots_needed(std::size_t bytes) noexcept {
+    return bytes > slot::capacity && bytes <= max_inline ? 2 : 1;
   }
 
-  /// Some bytes of a message.
+  /// A range of bytes of a message.
   struct part {
     std::uint32_t begin = 0;
     std::uint32_t bytes = 0;
   };
 
   slot ring[slot_count];
-  alignas(cache_line) std::atomic<std::uint64_t> taken{0};  ///< how many slots the receiver has released
+  alignas(cache_line) std::atomic<std::uint64_t> released_slots{0};  ///< slots that the receiver has released
 
-  // A receiver that cannot read the next message in its sender's private memory asks for copies of its parts.
-  std::atomic<std::uint32_t> asked{0};     ///< how many parts the receiver has asked for
-  std::atomic<std::uint32_t> answered{0};  ///< how many of them the sender has copied
-  part wanted;                             ///< the last one
-  std::uint64_t copy = 0;                  ///< where it is
+  // Requests of a receiver that cannot read the next message in its sender's private memory.
+  std::atomic<std::uint32_t> parts_requested{0};
+  std::atomic<std::uint32_t> parts_supplied{0};
+  part requested_part;          ///< the last request
+  std::uint64_t part_copy = 0;  ///< location of the sender's copy
 
-  [[nodiscard]] slot& of(std::uint64_t number) noexcept { return ring[(number - 1) % slot_count]; }
+  [[nodiscard]] slot& slot_at(std::uint64_t number) noexcept { return ring[(number - 1) % slot_count]; }
 };
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "the words of a mailbox are shared between processes");
 
-/// Copies a short message. Single elements are by far the most frequent: they need no call.
-inline void copy_short(std::byte* to, std::span<std::byte const> from) noexcept {
-  switch (from.size()) {
+/// Copies a short message. Single elements, the most frequent, need no call.
+inline void copy_short(std::byte* target, std::span<std::byte const> source) noexcept {
+  switch (source.size()) {
     case 0:
       return;
     case 4:
-      std::memcpy(to, from.data(), 4);
+      std::memcpy(target, source.data(), 4);
       return;
     case 8:
-      std::memcpy(to, from.data(), 8);
+      std::memcpy(target, source.data(), 8);
       return;
     default:
-      std::memcpy(to, from.data(), from.size());
+      std::memcpy(target, source.data(), source.size());
   }
 }
 

@@ -10,12 +10,19 @@
 
 namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
-/// One rank's end of all the mailboxes of a shared segment: what the transports that go through
-/// memory have in common. `Places` say where long messages are.
+/// All mailboxes of one rank in a shared segment, as the transports through memory use them. `Places` encodes the
+/// addresses of long messages.
+///
+/// A message is lent (`share` with a result place) if its schedule says that the peer sends it back, if it has 512
+/// bytes or more (outbox), and if the peer can reach both the message and the result place. Otherwise it is sent, and
+/// sent back.
+///
+///     sender:    share ---> the peer owns message and result place ---> view: loan_return ---> its own again
+///     receiver:  view: loan ---> home, or give_back writes the result ---> publishes loan_return
 template <class Places>
 class mailbox_endpoint : public rank_mailboxes {
  public:
-  /// @param bells can `ring(rank)`
+  /// @param bells has `ring(rank)`
   template <rendezvous M, class Doorbells>
   mailbox_endpoint(mail_segment const& segment, M const& meet, Places const& places, Doorbells& bells,
                    sleep_barrier barrier)
@@ -24,131 +31,134 @@ class mailbox_endpoint : public rank_mailboxes {
 
   [[nodiscard]] Places const& places() const noexcept { return places_; }
 
-  /// Sends more bytes than that by saying where they are. They must stay as they are until
-  /// `taken` says so. @pre more than mailbox::longest_inside: the receiver goes by the length
-  sent point_to(rank_type peer, flow s, std::span<std::byte const> bytes, std::byte* back = nullptr) noexcept {
-    outgoing& e = out_[index(peer, s.lane)];
-    if (!has_room(peer, e)) {
+  /// Sends the location of a message, which must not change until `acknowledged_or_gone`. @pre more bytes than
+  /// mailbox::max_inline, by which the receiver recognises a location
+  sent point_to(rank_type peer, flow s, std::span<std::byte const> bytes, std::byte* result_place = nullptr) noexcept {
+    outgoing& end = outgoing_[index(peer, s.lane)];
+    if (!has_free_slots(peer, end)) {
       return {};
     }
-    e.box->of(e.number + 1)
-        .put(back == nullptr ? location{places_.of(bytes.data())}
-                             : location{places_.of(bytes.data()), places_.of(back), location::lent});
-    publish(peer, s, e, bytes.size());
-    return {true, bytes.size(), e.number};
+    end.box->slot_at(end.last + 1)
+        .set(result_place == nullptr
+                 ? location{places_.encode(bytes.data())}
+                 : location{places_.encode(bytes.data()), places_.encode(result_place), location::loan});
+    publish(peer, s, end, bytes.size());
+    return {true, bytes.size(), end.last};
   }
 
-  /// The same with the user's own bytes. The peer may write what it makes of them to `back`, unless null.
-  sent share(rank_type peer, flow s, std::span<std::byte const> bytes, std::byte* back = nullptr) noexcept {
-    sent const result = point_to(peer, s, bytes, back);
+  /// Sends the location of the user's own bytes. With a `result_place` they are lent: the peer may write its result
+  /// there.
+  sent share(rank_type peer, flow s, std::span<std::byte const> bytes, std::byte* result_place = nullptr) noexcept {
+    sent const result = point_to(peer, s, bytes, result_place);
     if (result.accepted) {
-      outgoing& e = out_[index(peer, s.lane)];
-      e.shared = result.until;
-      e.lent += back != nullptr ? 1U : 0U;
+      outgoing& end = outgoing_[index(peer, s.lane)];
+      end.last_shared = result.until;
+      end.loans += result_place != nullptr ? 1U : 0U;
     }
     return result;
   }
 
-  /// Where the peer wants what is made of the message that `view` gave, or null.
+  /// The place where the peer wants the result of the message that `view` showed, or null.
   [[nodiscard]] std::byte* home(rank_type peer, flow s) noexcept {
-    incoming const& e = in_[index(peer, s.lane)];
-    mailbox::slot const& m = e.box->of(e.number + 1);
-    if (m.bytes <= mailbox::longest_inside) {
+    incoming const& end = incoming_[index(peer, s.lane)];
+    mailbox::slot const& slot = end.box->slot_at(end.last + 1);
+    if (slot.bytes <= mailbox::max_inline) {
       return nullptr;
     }
-    location const at = m.where();
-    return at.how == location::lent ? places_.at(peer, at.back) : nullptr;
+    location const target = slot.get();
+    return target.kind == location::loan ? places_.decode(peer, target.result_place) : nullptr;
   }
 
-  /// Writes them there, unless they are there. @pre holds
+  /// Returns a loan: writes the result to its place, unless it was made there. @pre has_loan
   sent give_back(rank_type peer, flow s, std::span<std::byte const> bytes) noexcept {
-    outgoing& o = out_[index(peer, s.lane)];
-    incoming& e = in_[index(peer, s.lane)];
-    if (!has_room(peer, o)) {
+    outgoing& to_peer = outgoing_[index(peer, s.lane)];
+    incoming& from_peer = incoming_[index(peer, s.lane)];
+    if (!has_free_slots(peer, to_peer)) {
       return {};
     }
-    if (std::byte* const place = places_.at(peer, e.back); place != bytes.data()) {
+    if (std::byte* const place = places_.decode(peer, from_peer.loan_place); place != bytes.data()) {
       if (!foreign_.start_touching(peer, true)) {
         return {};
       }
       std::memcpy(place, bytes.data(), bytes.size());
       foreign_.stop_touching();
     }
-    o.box->of(o.number + 1).put({e.back, 0, location::given_back});
-    e.holds = false;
-    publish(peer, s, o, bytes.size());
+    to_peer.box->slot_at(to_peer.last + 1).set({from_peer.loan_place, 0, location::loan_return});
+    from_peer.has_loan = false;
+    publish(peer, s, to_peer, bytes.size());
     return {true, bytes.size(), 0};
   }
 
-  /// Tells the peer where the part is that it has asked for.
+  /// Tells the peer the location of the part that it has requested.
   void give_part(rank_type peer, std::uint32_t lane, std::byte const* copy) noexcept {
-    mailbox& box = *out_[index(peer, lane)].box;
-    box.copy = places_.of(copy);
-    box.answered.store(box.asked.load(std::memory_order_relaxed), std::memory_order_release);
+    mailbox& box = *outgoing_[index(peer, lane)].box;
+    box.part_copy = places_.encode(copy);
+    box.parts_supplied.store(box.parts_requested.load(std::memory_order_relaxed), std::memory_order_release);
     ring_if_asleep(peer);
   }
-  /// The part that this rank has asked for last; null until it is there.
+  /// The part that this rank has requested last, or null while it is not supplied.
   [[nodiscard]] std::byte const* part(rank_type peer, flow s) const {
-    mailbox const& box = *in_[index(peer, s.lane)].box;
-    bool const there = box.answered.load(std::memory_order_acquire) == box.asked.load(std::memory_order_relaxed);
-    return there ? places_.at(peer, box.copy) : nullptr;
+    mailbox const& box = *incoming_[index(peer, s.lane)].box;
+    bool const is_supplied =
+        box.parts_supplied.load(std::memory_order_acquire) == box.parts_requested.load(std::memory_order_relaxed);
+    return is_supplied ? places_.decode(peer, box.part_copy) : nullptr;
   }
 
   chunk view(rank_type peer, flow s) {
-    incoming& e = in_[index(peer, s.lane)];
-    mailbox::slot& m = e.box->of(e.number + 1);
-    mailbox::slot const& next = e.box->of(e.number + 2);
-    if (e.in_two) {
-      __builtin_prefetch(&next);  // asked for together, two lines take hardly longer than one
+    incoming& end = incoming_[index(peer, s.lane)];
+    mailbox::slot& slot = end.box->slot_at(end.last + 1);
+    mailbox::slot const& next = end.box->slot_at(end.last + 2);
+    if (end.expects_two) {
+      __builtin_prefetch(&next);  // two lines together take hardly longer than one
     }
-    if (m.number.load(std::memory_order_acquire) != e.number + 1) [[unlikely]] {
-      if (!departed(peer) || m.number.load(std::memory_order_acquire) == e.number + 1) {
-        return {};  // an answer that came just before the peer left is seen the next time
+    if (slot.number.load(std::memory_order_acquire) != end.last + 1) [[unlikely]] {
+      if (!has_departed(peer) || slot.number.load(std::memory_order_acquire) == end.last + 1) {
+        return {};  // a message from just before the peer left is seen by the next call
       }
-      lost(peer);
+      report_lost(peer);
       return {};
     }
     if (fault_->load(std::memory_order_acquire) != 0) [[unlikely]] {
       foreign_.touch_no_more();
       return {};
     }
-    if (m.check != current_check(s)) [[unlikely]] {
-      mismatch(peer, s, m.check);
+    if (slot.check != current_check(s)) [[unlikely]] {
+      mismatch(peer, s, slot.check);
     }
-    e.in_two = mailbox::slots_of(m.bytes) == 2;
-    if (m.bytes <= room) {
-      return {m.payload, m.bytes};
+    end.expects_two = mailbox::slots_needed(slot.bytes) == 2;
+    if (slot.bytes <= slot_bytes) {
+      return {slot.payload, slot.bytes};
     }
-    if (e.in_two) {
-      std::memcpy(e.joined, m.payload, room);
-      std::memcpy(e.joined + room, next.payload, room);
-      return {e.joined, m.bytes};
+    if (end.expects_two) {
+      std::memcpy(end.joined_payload, slot.payload, slot_bytes);
+      std::memcpy(end.joined_payload + slot_bytes, next.payload, slot_bytes);
+      return {end.joined_payload, slot.bytes};
     }
-    location const at = m.where();
-    if (at.how == location::given_back) {
-      return {places_.at(rank_, at.place), m.bytes};  // its own memory
+    location const target = slot.get();
+    if (target.kind == location::loan_return) {
+      return {places_.decode(rank_, target.place), slot.bytes};  // in its own memory
     }
-    if (at.how == location::lent) {
-      std::ignore = places_.at(peer, at.back);  // so that `home` and `give_back` cannot fail
+    if (target.kind == location::loan) {
+      std::ignore = places_.decode(peer, target.result_place);  // maps it now: `home` and `give_back` cannot fail
     }
-    std::byte const* const place = places_.at(peer, at.place);
-    if (!e.reads) {
-      if (!foreign_.start_touching(peer, at.how == location::lent)) {
+    std::byte const* const place = places_.decode(peer, target.place);
+    if (!end.reads_in_place) {
+      if (!foreign_.start_touching(peer, target.kind == location::loan)) {
         return {};
       }
-      e.reads = true;
+      end.reads_in_place = true;
     }
-    return {place, m.bytes};
+    return {place, slot.bytes};
   }
 
  private:
   template <rendezvous M>
   static owned_array<rank_type> world_ranks(M const& meet) {
-    owned_array<rank_type> all(meet.size());
+    owned_array<rank_type> numbers(meet.size());
     for (rank_type peer = 0; peer < meet.size(); ++peer) {
-      all[peer] = world_rank(meet, peer);
+      numbers[peer] = world_rank(meet, peer);
     }
-    return all;
+    return numbers;
   }
 
   [[no_unique_address]] Places places_;

@@ -8,15 +8,15 @@
 
 namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
-/// What is left below the memory limits of all control groups that a process is in; UINT64_MAX if none has one.
+/// The memory left below the limits of all control groups of a process; UINT64_MAX without a limit.
 ///
-/// @param groups its /proc/<pid>/cgroup
-/// @param mounted where their file systems are; a container may see its own group as the root, whatever `groups` says
-/// @param swap what the host has of it, of which a group may have a share
-[[nodiscard]] TUTTI_DECL std::uint64_t left_in_groups(std::string const& groups, std::string const& mounted,
+/// @param groups /proc/<pid>/cgroup of the process
+/// @param mount_root folder of their file systems; a container may see its group as the root, whatever `groups` says
+/// @param swap free swap of the host; a group may use a share
+[[nodiscard]] TUTTI_DECL std::uint64_t left_in_groups(std::string const& groups, std::string const& mount_root,
                                                       std::uint64_t swap);
 
-/// How much more memory this process could be given at once, as far as the kernel says, and by what that is limited.
+/// The memory that this process could be given now, by what the kernel reports, and what limits it.
 struct memory_left {
   std::uint64_t bytes = UINT64_MAX;
   char const* limit = "";

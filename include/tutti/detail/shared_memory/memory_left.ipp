@@ -6,23 +6,23 @@
 
 namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
-/// The files of a control group's memory, by version. Pages of files that are not in use count as free.
+/// The files of a control group's memory, by version. Cached pages of files count as free.
 struct group_files {
   char const* limit;
-  char const* used;
-  char const* pages[2];  ///< in its `stat`
+  char const* usage;
+  char const* pages[2];  ///< keys in its `stat`
 };
 inline constexpr group_files groups_1{
     "limit_in_bytes", "usage_in_bytes", {"total_inactive_file ", "total_active_file "}};
 inline constexpr group_files groups_2{"max", "current", {"inactive_file ", "active_file "}};
 
-/// What one group may still be given. `group` is where it is, and how its files begin.
+/// The memory left in one group. `group` is the common beginning of the paths of its files.
 [[nodiscard]] TUTTI_DECL std::uint64_t left_in_group(std::string const& group, group_files const& names,
                                                      std::uint64_t swap) {
   using file = kernel_file;
   std::uint64_t limit = file(group + names.limit).number();
-  std::uint64_t const used = file(group + names.used).number();
-  if (limit == file::none || used == file::none) {
+  std::uint64_t const usage = file(group + names.usage).number();
+  if (limit == file::none || usage == file::none) {
     return UINT64_MAX;
   }
   auto const add = [&limit](std::uint64_t bytes) { limit = limit > UINT64_MAX - bytes ? UINT64_MAX : limit + bytes; };
@@ -31,21 +31,21 @@ inline constexpr group_files groups_2{"max", "current", {"inactive_file ", "acti
     std::uint64_t const bytes = stat.number(pages);
     add(bytes == file::none ? 0 : bytes);
   }
-  if (std::uint64_t const swapped = file(group + "swap.current").number(); swapped != file::none) {
-    std::uint64_t const most = file(group + "swap.max").number();
-    std::uint64_t const left = most > swapped ? most - swapped : 0;
+  if (std::uint64_t const swap_usage = file(group + "swap.current").number(); swap_usage != file::none) {
+    std::uint64_t const swap_limit = file(group + "swap.max").number();
+    std::uint64_t const left = swap_limit > swap_usage ? swap_limit - swap_usage : 0;
     add(left < swap ? left : swap);
   }
-  return limit > used ? limit - used : 0;
+  return limit > usage ? limit - usage : 0;
 }
 
-TUTTI_DECL std::uint64_t left_in_groups(std::string const& groups, std::string const& mounted, std::uint64_t swap) {
+TUTTI_DECL std::uint64_t left_in_groups(std::string const& groups, std::string const& mount_root, std::uint64_t swap) {
   std::uint64_t least = UINT64_MAX;
-  auto look = [&](std::string const& group, int version) {
+  auto visit = [&](std::string const& group, int version) {
     std::uint64_t const left = left_in_group(group + "memory.", version == 2 ? groups_2 : groups_1, swap);
     least = left < least ? left : least;
   };
-  for_each_group(groups, mounted, "memory", group_visit(look));
+  for_each_group(groups, mount_root, "memory", group_visit(visit));
   return least;
 }
 
@@ -53,10 +53,10 @@ TUTTI_DECL memory_left memory_left::now() {
   kernel_file const host("/proc/meminfo");
   std::uint64_t const available = host.number("MemAvailable:");
   std::uint64_t const free_swap = host.number("SwapFree:");
-  constexpr std::uint64_t none = kernel_file::none;
-  std::uint64_t const swap = free_swap == none ? 0 : free_swap * 1024;
+  constexpr std::uint64_t unknown = kernel_file::none;
+  std::uint64_t const swap = free_swap == unknown ? 0 : free_swap * 1024;
   memory_left left;
-  if (available != none) {
+  if (available != unknown) {
     left = {available * 1024 + swap, "this host has"};
   }
   if (std::uint64_t const in_groups = left_in_groups("/proc/self/cgroup", "/sys/fs/cgroup", swap);

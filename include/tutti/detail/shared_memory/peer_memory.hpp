@@ -14,54 +14,55 @@
 
 namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
-/// Reads the memory of other processes of this host without their help, where the system allows it:
-/// process_vm_readv, "cross-memory attach". Containers often forbid it, and so does Linux's Yama to
-/// processes of one user unless one descends from the other (/proc/sys/kernel/yama/ptrace_scope).
+/// Reads the memory of other processes of this host without their help, by process_vm_readv ("cross-memory attach").
+/// Many containers forbid it, and so does Linux's Yama unless one process descends from the other
+/// (/proc/sys/kernel/yama/ptrace_scope).
 class peer_memory {
  public:
-  /// By which peers find out whether they can read this process: its number, and where it keeps a word
-  /// that no other process has.
+  /// Returns the text by which peers test if they can read this process: its number, and the address of a unique word.
   [[nodiscard]] TUTTI_COLD std::string offer(std::string_view unique) {
     unique.copy(token_, sizeof token_);
     return std::to_string(::getpid()) + ":" + std::to_string(reinterpret_cast<std::uintptr_t>(token_)) + ":" +
            std::string(token_, sizeof token_);
   }
 
-  /// Whether this process can read all of those that made these offers.
+  /// True if this process can read all processes that made these offers.
   template <class Offers>
-  [[nodiscard]] TUTTI_COLD bool reads(Offers const& offers) {
+  [[nodiscard]] TUTTI_COLD bool can_read(Offers const& offers) {
     peers_ = owned_array<::pid_t>(offers.size());
-    bool all = true;
+    bool is_readable = true;
     for (rank_type r = 0; r < offers.size(); ++r) {
       std::string_view rest = offers[r];
-      peers_[r] = static_cast<::pid_t>(number(rest));
-      std::uintptr_t const at = number(rest);
+      peers_[r] = static_cast<::pid_t>(parse_number(rest));
+      std::uintptr_t const token_address = parse_number(rest);
       char word[sizeof token_];
-      all = all && rest.size() == sizeof word && copy(r, at, reinterpret_cast<std::byte*>(word), sizeof word) &&
-            std::memcmp(word, rest.data(), sizeof word) == 0;
+      is_readable = is_readable && rest.size() == sizeof word &&
+                    copy(r, token_address, reinterpret_cast<std::byte*>(word), sizeof word) &&
+                    std::memcmp(word, rest.data(), sizeof word) == 0;
     }
-    return all;
+    return is_readable;
   }
 
-  /// Copies from another rank's memory. False, and errno says why, if not all of it can be had.
-  [[nodiscard]] bool copy(rank_type from, std::uintptr_t address, std::byte* to, std::size_t bytes) const noexcept {
+  /// Copies from another rank's memory. Returns false with an errno if it cannot read all of it.
+  [[nodiscard]] bool copy(rank_type owner, std::uintptr_t address, std::byte* target,
+                          std::size_t bytes) const noexcept {
     while (bytes != 0) {
-      ::iovec const here{to, bytes};
-      ::iovec const there{reinterpret_cast<void*>(address), bytes};
-      ::ssize_t const got = ::process_vm_readv(peers_[from], &here, 1, &there, 1, 0);
-      if (got <= 0) {
+      ::iovec const local{target, bytes};
+      ::iovec const remote{reinterpret_cast<void*>(address), bytes};
+      ::ssize_t const read_bytes = ::process_vm_readv(peers_[owner], &local, 1, &remote, 1, 0);
+      if (read_bytes <= 0) {
         return false;
       }
-      to += got;
-      address += static_cast<std::uintptr_t>(got);
-      bytes -= static_cast<std::size_t>(got);
+      target += read_bytes;
+      address += static_cast<std::uintptr_t>(read_bytes);
+      bytes -= static_cast<std::size_t>(read_bytes);
     }
     return true;
   }
 
  private:
-  /// The digits up to the next colon.
-  static std::uintptr_t number(std::string_view& rest) noexcept {
+  /// Reads the digits up to the next colon.
+  static std::uintptr_t parse_number(std::string_view& rest) noexcept {
     std::uintptr_t value = 0;
     while (!rest.empty() && rest.front() >= '0' && rest.front() <= '9') {
       value = value * 10 + static_cast<std::uintptr_t>(rest.front() - '0');

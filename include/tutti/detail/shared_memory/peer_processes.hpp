@@ -12,21 +12,21 @@
 
 namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
-/// Tells of the processes of this host which ones have ended, whatever their children still hold, and whether or not
-/// they have been buried: a descriptor of each process (pidfd_open, Linux 5.3), which no later process of the same
-/// number can be taken for. One that is stopped has not ended.
+/// Tells which processes of this host have ended, even if their children hold their files or nobody has waited for
+/// them. A descriptor of each process (pidfd_open, Linux 5.3) cannot be mistaken for a later process with its number. A
+/// stopped process has not ended.
 class peer_processes {
  public:
-  /// By which peers find this process: "number@namespace".
+  /// Returns the text by which peers find this process: "number@namespace".
   [[nodiscard]] TUTTI_DECL static std::string offer();
 
-  /// Opens those that made these offers. They were the right ones if each of them is heard of afterwards.
+  /// Opens the processes of these offers. They were the right ones if each is heard of afterwards.
   TUTTI_DECL void open(std::vector<std::string_view> const& offers);
 
-  /// Whether it will be known when a process has ended.
-  [[nodiscard]] bool knows(rank_type r) const noexcept { return static_cast<bool>(files_[r]); }
-  /// Whether it is known that the process of rank r has ended. Cost: a system call.
-  [[nodiscard]] TUTTI_DECL bool ended(rank_type r) const noexcept;
+  /// True if the end of a process can be noticed.
+  [[nodiscard]] bool can_observe(rank_type r) const noexcept { return static_cast<bool>(files_[r]); }
+  /// True if the process of rank r is known to have ended. Cost: a system call.
+  [[nodiscard]] TUTTI_DECL bool has_ended(rank_type r) const noexcept;
 
  private:
   owned_array<descriptor> files_;

@@ -19,24 +19,25 @@ TUTTI_DECL std::string peer_processes::offer() {
 }
 
 TUTTI_DECL void peer_processes::open(std::vector<std::string_view> const& offers) {
-  constexpr long pidfd_open = 434;  // on every architecture; older headers do not name it
-  std::string const mine = offer();
-  auto const in = [](std::string_view text) { return text.substr(text.find('@') + 1); };
+  constexpr long pidfd_open = 434;  // on every architecture; older headers lack it
+  std::string const own_offer = offer();
+  auto const namespace_of = [](std::string_view text) { return text.substr(text.find('@') + 1); };
   files_ = owned_array<descriptor>(offers.size());
   for (rank_type r = 0; r < offers.size(); ++r) {
     std::string_view const text = offers[r];
     ::pid_t process = 0;
-    // Numbers of another namespace mean other processes here.
-    if (in(text) == in(mine) && !in(mine).empty() && read_number(text.substr(0, text.find('@')), process)) {
+    // A number of another namespace means another process here.
+    if (namespace_of(text) == namespace_of(own_offer) && !namespace_of(own_offer).empty() &&
+        read_number(text.substr(0, text.find('@')), process)) {
       files_[r] = descriptor([&] { return static_cast<int>(::syscall(pidfd_open, process, 0)); });
     }
   }
 }
 
-TUTTI_DECL bool peer_processes::ended(rank_type r) const noexcept {
+TUTTI_DECL bool peer_processes::has_ended(rank_type r) const noexcept {
   uncancelled const while_asking;
-  pollfd one{files_[r].get(), POLLIN, 0};
-  return one.fd >= 0 && ::poll(&one, 1, 0) == 1 && (one.revents & POLLIN) != 0;
+  pollfd entry{files_[r].get(), POLLIN, 0};
+  return entry.fd >= 0 && ::poll(&entry, 1, 0) == 1 && (entry.revents & POLLIN) != 0;
 }
 
 }  // namespace tutti::detail::shared_memory

@@ -8,81 +8,84 @@
 
 namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
-/// Messages that lie in their sender's private memory, as one rank reads them: straight to their place if
-/// they are only moved; otherwise piece by piece through buffers that fit into the cache, where they are
-/// combined. What it cannot read it asks the sender for. At most one message at a time of each peer and lane.
+/// Reads messages in their senders' private memory: to their place if they are only moved; otherwise piece by piece to
+/// buffers in the cache, where they are combined. Requests what it cannot read from the sender. At most one message at
+/// a time for each peer and lane.
 template <class Memory>
 class peer_reader {
  public:
-  /// A piece: small enough to be in the cache when it is combined, large enough to be worth a system call.
+  /// Bytes read at a time: few enough for the cache, enough to be worth a system call.
   static constexpr std::size_t piece = std::size_t{128} << 10;
 
   peer_reader(Memory const& memory, rank_type size) : memory_(&memory), readings_(std::size_t{size} * lane_count) {}
 
   /// The next part of a message of `bytes` at `address` of that rank; no data if it cannot be read.
-  [[nodiscard]] chunk view(rank_type from, std::uint32_t lane, std::uintptr_t address, std::size_t bytes,
+  [[nodiscard]] chunk view(rank_type peer, std::uint32_t lane, std::uintptr_t address, std::size_t bytes,
                            wanted const& w) {
-    reading& r = of(from, lane);
-    if (r.held) {
-      return r.held;
+    reading& r = reading_of(peer, lane);
+    if (r.current) {
+      return r.current;
     }
     r.total = bytes;
-    std::size_t const left = bytes - r.done < w.bytes ? bytes - r.done : w.bytes;
+    std::size_t const left = bytes - r.released_bytes < w.bytes ? bytes - r.released_bytes : w.bytes;
     if (w.place != nullptr) {
-      if (memory_->copy(from, address + r.done, w.place, left)) {
-        r.held = {w.place, left};
+      if (memory_->copy(peer, address + r.released_bytes, w.place, left)) {
+        r.current = {w.place, left};
       }
-      return r.held;
+      return r.current;
     }
-    std::size_t const usual = piece < w.granule ? w.granule : piece / w.granule * w.granule;
-    std::size_t const n = left < usual ? left : usual;
+    std::size_t const piece_bytes = piece < w.granule ? w.granule : piece / w.granule * w.granule;
+    std::size_t const n = left < piece_bytes ? left : piece_bytes;
     buffer b = take(n);
-    if (memory_->copy(from, address + r.done, b.bytes.get(), n)) {
-      r.held = {b.bytes.get(), n};
-      r.in = std::move(b);
+    if (memory_->copy(peer, address + r.released_bytes, b.bytes.get(), n)) {
+      r.current = {b.bytes.get(), n};
+      r.storage = std::move(b);
     }
-    return r.held;
+    return r.current;
   }
 
-  /// True if the rest of the message has to be asked for: it could not be read.
-  [[nodiscard]] bool asks(rank_type from, std::uint32_t lane) noexcept { return of(from, lane).asks; }
-  void ask_from_now_on(rank_type from, std::uint32_t lane) noexcept { of(from, lane).asks = true; }
+  /// True if the rest of the message is requested from the sender, because it could not be read.
+  [[nodiscard]] bool requests_parts(rank_type peer, std::uint32_t lane) noexcept {
+    return reading_of(peer, lane).requests_parts;
+  }
+  void request_parts(rank_type peer, std::uint32_t lane) noexcept { reading_of(peer, lane).requests_parts = true; }
 
-  /// The next part of a message that has to be asked for, no data until it is there: `cut(bytes)` says how long the
-  /// next part of that many bytes is, `ask(begin, bytes)` asks for it, and `part()` is where it is, or null.
-  template <class Cut, class Ask, class Part>
-  [[nodiscard]] chunk view_copy(rank_type from, std::uint32_t lane, std::size_t bytes, Cut cut, Ask ask, Part part) {
-    reading& r = of(from, lane);
-    if (r.held) {
-      return r.held;
+  /// The next part of a message that is requested; no data until it is supplied. `part_size(bytes)` is the length of
+  /// the next part of that many bytes, `request(begin, bytes)` requests it, `find_part()` returns it or null.
+  template <class PartSize, class Request, class FindPart>
+  [[nodiscard]] chunk view_copy(rank_type peer, std::uint32_t lane, std::size_t bytes, PartSize part_size,
+                                Request request, FindPart find_part) {
+    reading& r = reading_of(peer, lane);
+    if (r.current) {
+      return r.current;
     }
     r.total = bytes;
-    if (r.asked_for == 0) {
-      r.asked_for = cut(bytes - r.done);
-      ask(r.done, r.asked_for);
+    if (r.requested_bytes == 0) {
+      r.requested_bytes = part_size(bytes - r.released_bytes);
+      request(r.released_bytes, r.requested_bytes);
     }
-    if (std::byte const* const here = part(); here != nullptr) {
-      r.held = {here, std::exchange(r.asked_for, 0)};
+    if (std::byte const* const part = find_part(); part != nullptr) {
+      r.current = {part, std::exchange(r.requested_bytes, 0)};
     }
-    return r.held;
+    return r.current;
   }
 
-  /// The part that was viewed is no longer needed. True at the end of the message, or if it was none of these.
-  [[nodiscard]] bool release(rank_type from, std::uint32_t lane) {
-    reading& r = of(from, lane);
-    if (!r.held) {
+  /// Ends the use of a viewed part. Returns true at the end of the message, or if it is no message of this reader.
+  [[nodiscard]] bool release(rank_type peer, std::uint32_t lane) {
+    reading& r = reading_of(peer, lane);
+    if (!r.current) {
       return true;
     }
-    r.done += r.held.bytes;
-    r.held = {};
-    if (r.in.size != 0) {
-      spare_.push_back(std::exchange(r.in, {}));
+    r.released_bytes += r.current.bytes;
+    r.current = {};
+    if (r.storage.size != 0) {
+      spare_.push_back(std::exchange(r.storage, {}));
     }
-    if (r.done != r.total) {
+    if (r.released_bytes != r.total) {
       return false;
     }
-    r.done = 0;
-    r.asks = false;
+    r.released_bytes = 0;
+    r.requests_parts = false;
     return true;
   }
 
@@ -92,16 +95,16 @@ class peer_reader {
     std::size_t size = 0;
   };
   struct reading {
-    std::size_t done = 0;  ///< bytes of the message that have been released
+    std::size_t released_bytes = 0;  ///< bytes of the message
     std::size_t total = 0;
-    chunk held;
-    buffer in;                  ///< where they lie, unless that is their place
-    bool asks = false;          ///< it cannot be read, so the sender is asked for copies
-    std::size_t asked_for = 0;  ///< bytes that have not come yet
+    chunk current;
+    buffer storage;                   ///< holds the part, unless it is at its place
+    bool requests_parts = false;      ///< it cannot be read
+    std::size_t requested_bytes = 0;  ///< not supplied yet
   };
 
-  [[nodiscard]] reading& of(rank_type from, std::uint32_t lane) noexcept {
-    return readings_[std::size_t{from} * lane_count + lane];
+  [[nodiscard]] reading& reading_of(rank_type peer, std::uint32_t lane) noexcept {
+    return readings_[std::size_t{peer} * lane_count + lane];
   }
 
   [[nodiscard]] buffer take(std::size_t bytes) {

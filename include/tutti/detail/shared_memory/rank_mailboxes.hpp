@@ -16,7 +16,7 @@
 
 namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
-/// How a rank wakes another one that sleeps.
+/// Wakes another rank, by the doorbells of the transport.
 struct doorbell {
   template <class Doorbells>
     requires(!std::same_as<Doorbells, doorbell>)
@@ -30,131 +30,133 @@ struct doorbell {
   void (*ring_)(void*, rank_type) noexcept;
 };
 
-/// The mailboxes between one rank and all others of a shared segment, and what of a mailbox_endpoint does not depend on
-/// where long messages are.
+/// The mailboxes between one rank and all others of a shared segment: the part of mailbox_endpoint that does not depend
+/// on the encoding of addresses.
 ///
-/// Used by one thread at a time. No call waits, except `quiesce`.
+/// Used by one thread at a time. Only `quiesce` waits.
 ///
-/// Memory order. A rank that sleeps writes `asleep`, then looks for messages; a rank with a message writes it,
-/// then looks at `asleep`. One of the two must see the other's write: sleep_barrier sees to that.
-/// What works in others' memory is told in foreign_memory. All else is release and acquire on the word that says
-/// something is there.
+/// Memory order. Slots and counts: release and acquire (mailbox). Sleep: a rank writes `asleep`, then looks for
+/// messages; a sender writes a message, then looks at `asleep`. One of the two must see the other's write, which
+/// sleep_barrier ensures. Work in other ranks' memory: foreign_memory.
 class rank_mailboxes {
  public:
   rank_mailboxes(rank_mailboxes const&) = delete;
   rank_mailboxes& operator=(rank_mailboxes const&) = delete;
 
-  /// The last call. What was sent can still be read, and a peer that waits for more learns that it will
-  /// not come. Messages that peers have yet to read in this rank's memory are taken back, which is a
-  /// fault. `lives` as in quiesce.
-  TUTTI_DECL void leave(liveness const& lives) noexcept;
+  /// Leaves; the last call. Messages sent inside slots or chunks can still be read, and a peer that waits for more
+  /// learns that none follows. Unread messages in this rank's own memory are taken back, which is a fault. `is_alive`
+  /// as in quiesce.
+  TUTTI_DECL void leave(liveness const& is_alive) noexcept;
 
   [[nodiscard]] rank_type rank() const noexcept { return rank_; }
   [[nodiscard]] rank_type size() const noexcept { return size_; }
-  /// By which number a rank goes in faults and errors.
-  [[nodiscard]] rank_type known_as(rank_type r) const noexcept { return known_as_[r]; }
+  /// The number of a rank in faults and errors.
+  [[nodiscard]] rank_type world_number(rank_type r) const noexcept { return world_numbers_[r]; }
 
-  void begin(flow s, call const& what) noexcept {
-    lane_state& l = lanes_[s.lane];
-    l.check = check_of(what, s.number);
-    segment_.board(rank_, s.lane).records[l.opened++ % call_board::kept].write(what, s.number);
+  void begin(flow s, call const& own_call) noexcept {
+    lane_state& lane = lanes_[s.lane];
+    lane.check = check_of(own_call, s.number);
+    segment_.board(rank_, s.lane).records[lane.opened_flows++ % call_board::record_count].write(own_call, s.number);
   }
 
-  /// Sends up to mailbox::longest_inside bytes by copying them.
+  /// Sends up to mailbox::max_inline bytes, inside slots.
   sent post(rank_type peer, flow s, std::span<std::byte const> bytes) noexcept {
-    outgoing& e = out_[index(peer, s.lane)];
-    std::uint64_t const slot_count = mailbox::slots_of(bytes.size());
-    if (!has_room(peer, e, slot_count)) {
+    outgoing& end = outgoing_[index(peer, s.lane)];
+    std::uint64_t const slot_count = mailbox::slots_needed(bytes.size());
+    if (!has_free_slots(peer, end, slot_count)) {
       return {};
     }
     std::span<std::byte const> first = bytes;
     if (slot_count == 2) {
-      // The second line is written first: the peer asks for the other one all the time.
-      std::memcpy(e.box->of(e.number + 2).payload, bytes.data() + room, bytes.size() - room);
-      first = bytes.first(room);
+      // The second line is written first: the peer polls the other one.
+      std::memcpy(end.box->slot_at(end.last + 2).payload, bytes.data() + slot_bytes, bytes.size() - slot_bytes);
+      first = bytes.first(slot_bytes);
     }
-    copy_short(e.box->of(e.number + 1).payload, first);
-    publish(peer, s, e, bytes.size());
+    copy_short(end.box->slot_at(end.last + 1).payload, first);
+    publish(peer, s, end, bytes.size());
     return {true, bytes.size(), 0};
   }
 
-  /// The place of the long message that `view` gave.
-  [[nodiscard]] std::uint64_t place(rank_type peer, flow s) const noexcept {
-    incoming const& e = in_[index(peer, s.lane)];
-    return e.box->of(e.number + 1).where().place;
+  /// The encoded address of the long message that `view` showed.
+  [[nodiscard]] std::uint64_t message_place(rank_type peer, flow s) const noexcept {
+    incoming const& end = incoming_[index(peer, s.lane)];
+    return end.box->slot_at(end.last + 1).get().place;
   }
 
-  /// Whether the peer has lent this many bytes on this flow, and not got them back.
-  [[nodiscard]] bool holds(rank_type peer, flow s, std::size_t bytes) const noexcept {
-    incoming const& e = in_[index(peer, s.lane)];
-    return e.holds && e.held_for == s.number && e.held_bytes == bytes;
+  /// True if this rank holds a loan of `bytes` bytes from the peer on this flow.
+  [[nodiscard]] bool has_loan(rank_type peer, flow s, std::size_t bytes) const noexcept {
+    incoming const& end = incoming_[index(peer, s.lane)];
+    return end.has_loan && end.loan_flow == s.number && end.loan_bytes == bytes;
   }
 
-  /// Whether `point_to`, or a `post` of one slot, would be refused now.
-  [[nodiscard]] bool full(rank_type peer, flow s) noexcept { return !has_room(peer, out_[index(peer, s.lane)]); }
-
-  /// Whether the peer needs a message no longer: it has released it, or is gone.
-  [[nodiscard]] bool taken(rank_type peer, std::uint32_t lane, ticket k) noexcept {
-    return acknowledged(out_[index(peer, lane)], k) || departed(peer);
+  /// True if `point_to`, or a `post` of one slot, would be refused now.
+  [[nodiscard]] bool is_full(rank_type peer, flow s) noexcept {
+    return !has_free_slots(peer, outgoing_[index(peer, s.lane)]);
   }
 
-  /// The part of a message that the peer has asked for, because it cannot read it by itself, and has not got; it has 0
-  /// bytes if there is none. @pre the message is not taken
-  [[nodiscard]] mailbox::part part_to_copy(rank_type peer, std::uint32_t lane, ticket k) noexcept {
-    outgoing& e = out_[index(peer, lane)];
-    bool const is_next = acknowledged(e, k - 1);
-    bool const asks =
-        is_next && e.box->asked.load(std::memory_order_acquire) != e.box->answered.load(std::memory_order_relaxed);
-    return asks ? e.box->wanted : mailbox::part{};
+  /// True if the peer has released a message, or is gone.
+  [[nodiscard]] bool acknowledged_or_gone(rank_type peer, std::uint32_t lane, ticket number) noexcept {
+    return is_acknowledged(outgoing_[index(peer, lane)], number) || has_departed(peer);
   }
-  /// Asks for a part of the message that `view` gave.
-  void ask_for_part(rank_type peer, flow s, mailbox::part wanted) noexcept {
-    mailbox& box = *in_[index(peer, s.lane)].box;
-    box.wanted = wanted;
-    box.asked.store(box.asked.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+
+  /// The part of a message that the peer has requested, because it cannot read it by itself; without a request it has 0
+  /// bytes.
+  /// @pre the message is not acknowledged
+  [[nodiscard]] mailbox::part part_to_copy(rank_type peer, std::uint32_t lane, ticket number) noexcept {
+    outgoing& end = outgoing_[index(peer, lane)];
+    bool const is_next = is_acknowledged(end, number - 1);
+    bool const asks = is_next && end.box->parts_requested.load(std::memory_order_acquire) !=
+                                     end.box->parts_supplied.load(std::memory_order_relaxed);
+    return asks ? end.box->requested_part : mailbox::part{};
+  }
+  /// Requests a part of the message that `view` showed.
+  void request_part(rank_type peer, flow s, mailbox::part request) noexcept {
+    mailbox& box = *incoming_[index(peer, s.lane)].box;
+    box.requested_part = request;
+    box.parts_requested.store(box.parts_requested.load(std::memory_order_relaxed) + 1, std::memory_order_release);
     ring_if_asleep(peer);
   }
 
-  [[nodiscard]] bool released(rank_type peer, flow s, ticket k) noexcept {
-    outgoing& e = out_[index(peer, s.lane)];
-    if (acknowledged(e, k)) {
+  [[nodiscard]] bool released(rank_type peer, flow s, ticket number) noexcept {
+    outgoing& end = outgoing_[index(peer, s.lane)];
+    if (is_acknowledged(end, number)) {
       return true;
     }
-    if (departed(peer) && !acknowledged(e, k)) {
-      lost(peer);
+    if (has_departed(peer) && !is_acknowledged(end, number)) {
+      report_lost(peer);
     }
     return false;
   }
 
-  /// Whether the peer is at the same flow with another call, of which no message may ever come here.
+  /// Checks that the peer is not at the same flow with another call, from which no message may ever come.
   /// @throws error(failure::mismatch)
   TUTTI_DECL void inquire(rank_type peer, flow s);
 
-  /// After a fault there is nothing to answer: what led to it stays.
-  TUTTI_DECL void say(wait_report const& w) noexcept;
+  /// Publishes a wait report. After a fault the last report stays.
+  TUTTI_DECL void say(wait_report const& report) noexcept;
   TUTTI_DECL bool ask(rank_type peer) noexcept;
   [[nodiscard]] TUTTI_DECL wait_report said(rank_type r, std::uint32_t lane) const noexcept;
 
   void release(rank_type peer, flow s) noexcept {
-    incoming& e = in_[index(peer, s.lane)];
-    mailbox::slot const& m = e.box->of(e.number + 1);
-    if (m.bytes > mailbox::longest_inside) {
-      if (location const at = m.where(); at.how != location::shared) {
-        settle(peer, s, e, m.bytes, at);
+    incoming& end = incoming_[index(peer, s.lane)];
+    mailbox::slot const& slot = end.box->slot_at(end.last + 1);
+    if (slot.bytes > mailbox::max_inline) {
+      if (location const target = slot.get(); target.kind != location::in_place) {
+        account_loan(peer, s, end, slot.bytes, target);
       }
-      if (e.reads) {
-        e.reads = false;
+      if (end.reads_in_place) {
+        end.reads_in_place = false;
         foreign_.stop_touching();
       }
     }
-    e.number += mailbox::slots_of(m.bytes);
-    e.box->taken.store(e.number, std::memory_order_release);
+    end.last += mailbox::slots_needed(slot.bytes);
+    end.box->released_slots.store(end.last, std::memory_order_release);
     ring_if_asleep(peer);
   }
 
   void sleep() noexcept {
     segment_.member(rank_).asleep.store(1, std::memory_order_relaxed);
-    if (!barrier_.sleeper()) [[unlikely]] {
+    if (!barrier_.fence_sleeper()) [[unlikely]] {
       bell_.ring(rank_);
     }
   }
@@ -165,137 +167,137 @@ class rank_mailboxes {
     return word == 0 ? tutti::fault{} : tutti::fault::unpack(word);
   }
 
-  /// A peer that has left because of a fault elsewhere is not lost: its reason is the fault.
-  TUTTI_DECL void revoke(tutti::fault why) noexcept;
-  /// Notes the fault because of which this rank is about to leave.
-  void excuse(tutti::fault const& why) noexcept {
-    segment_.member(rank_).reason.store(why.pack(), std::memory_order_relaxed);
+  /// Sets the fault. A peer that left because of a fault elsewhere is not lost: that fault is set instead.
+  TUTTI_DECL void revoke(tutti::fault cause) noexcept;
+  /// Notes the fault that makes this rank leave.
+  void excuse(tutti::fault const& cause) noexcept {
+    segment_.member(rank_).leave_reason.store(cause.pack(), std::memory_order_relaxed);
   }
 
-  /// Whether this rank is to look for dead peers now, on behalf of all.
-  [[nodiscard]] TUTTI_DECL bool takes_look(time_point now) noexcept;
+  /// True if this rank must probe for dead peers now, on behalf of all.
+  [[nodiscard]] TUTTI_DECL bool claims_liveness_check(time_point now) noexcept;
 
-  [[nodiscard]] bool departed(rank_type peer) const noexcept {
-    return segment_.member(peer).presence.load(std::memory_order_acquire) == member_lines::left;
+  [[nodiscard]] bool has_departed(rank_type peer) const noexcept {
+    return segment_.member(peer).presence.load(std::memory_order_acquire) == member_lines::absent;
   }
 
-  /// Returns when no rank for which `lives(rank)` holds works in this rank's memory, nor will; or when readers that can
-  /// do no harm, as they are other processes, have not ended in a second: they learn of the fault when they go on.
-  /// Without a fault there is nothing to wait for: tickets say when memory is free.
-  TUTTI_DECL void quiesce(liveness const& lives) noexcept;
+  /// Returns when no living rank works in this rank's memory, nor will. Readers in other processes do no harm, and are
+  /// waited for only a second: they see the fault when they continue. Returns at once without a fault, as tickets tell
+  /// when memory is free.
+  TUTTI_DECL void quiesce(liveness const& is_alive) noexcept;
 
  protected:
   using location = mailbox::slot::location;
-  static constexpr std::size_t room = mailbox::slot::room;
+  static constexpr std::size_t slot_bytes = mailbox::slot::capacity;
 
-  /// `one_process`: ranks are threads, and none may read what another one has taken back.
-  TUTTI_DECL rank_mailboxes(mail_segment const& segment, rank_type rank, owned_array<rank_type> known_as, doorbell bell,
-                            sleep_barrier barrier, bool one_process);
+  /// `one_process`: ranks are threads, so none may read memory that another has taken back.
+  TUTTI_DECL rank_mailboxes(mail_segment const& segment, rank_type rank, owned_array<rank_type> world_numbers,
+                            doorbell bell, sleep_barrier barrier, bool one_process);
   ~rank_mailboxes() = default;
 
   struct outgoing {
     mailbox* box = nullptr;
-    std::uint64_t number = 0;  ///< of the last slot written
-    std::uint64_t taken = 0;   ///< how many slots are known to have been released
-    std::uint64_t shared = 0;  ///< the last one that is the user's own memory
-    std::uint32_t lent = 0;    ///< how many of these the peer has yet to give back
+    std::uint64_t last = 0;            ///< number of the last slot written
+    std::uint64_t released_slots = 0;  ///< slots known to be released
+    std::uint64_t last_shared = 0;     ///< number of the last slot with the user's own memory
+    std::uint32_t loans = 0;           ///< loans that the peer has not returned
   };
   struct incoming {
     mailbox* box = nullptr;
-    std::uint64_t number = 0;  ///< of the last slot released
-    bool reads = false;        ///< the next one is being read where it is
-    bool in_two = false;       ///< the last one that was seen took two slots, and the next one may
+    std::uint64_t last = 0;       ///< number of the last slot released
+    bool reads_in_place = false;  ///< the next message is being read in place
+    bool expects_two = false;     ///< the last message took two slots
 
-    bool holds = false;  ///< it has been lent a message:
-    std::uint64_t back = 0;
-    std::size_t held_bytes = 0;
-    std::uint32_t held_for = 0;  ///< the number of the flow
+    bool has_loan = false;  ///< a loan of the peer is here
+    std::uint64_t loan_place = 0;
+    std::size_t loan_bytes = 0;
+    std::uint32_t loan_flow = 0;  ///< number of its flow
 
-    alignas(16) std::byte joined[mailbox::longest_inside];  ///< what came in two slots
+    alignas(16) std::byte joined_payload[mailbox::max_inline];  ///< message of two slots
   };
   struct lane_state {
     std::uint32_t check = 0;
-    std::uint32_t opened = 0;
+    std::uint32_t opened_flows = 0;
   };
 
   [[nodiscard]] static std::size_t index(rank_type peer, std::uint32_t lane) noexcept {
     return std::size_t{peer} * lane_count + lane;
   }
 
-  [[nodiscard]] static bool acknowledged(outgoing& e, ticket k) noexcept {
-    if (k > e.taken) {
-      e.taken = e.box->taken.load(std::memory_order_acquire);
+  [[nodiscard]] static bool is_acknowledged(outgoing& end, ticket number) noexcept {
+    if (number > end.released_slots) {
+      end.released_slots = end.box->released_slots.load(std::memory_order_acquire);
     }
-    return k <= e.taken;
+    return number <= end.released_slots;
   }
 
-  [[nodiscard]] bool has_room(rank_type peer, outgoing& e, std::uint64_t slot_count = 1) noexcept {
+  [[nodiscard]] bool has_free_slots(rank_type peer, outgoing& end, std::uint64_t slot_count = 1) noexcept {
     if (fault_->load(std::memory_order_acquire) != 0) [[unlikely]] {
       return false;
     }
-    if (e.number - e.taken + slot_count <= mailbox::slot_count) [[likely]] {
+    if (end.last - end.released_slots + slot_count <= mailbox::slot_count) [[likely]] {
       return true;
     }
-    return released_slots(peer, e, slot_count);
+    return waits_out_slots(peer, end, slot_count);
   }
-  [[nodiscard]] bool released_slots(rank_type peer, outgoing& e, std::uint64_t slot_count) noexcept {
-    ticket const oldest = e.number + slot_count - mailbox::slot_count;
-    if (acknowledged(e, oldest)) {
+  [[nodiscard]] bool waits_out_slots(rank_type peer, outgoing& end, std::uint64_t slot_count) noexcept {
+    ticket const oldest = end.last + slot_count - mailbox::slot_count;
+    if (is_acknowledged(end, oldest)) {
       return true;
     }
-    if (departed(peer) && !acknowledged(e, oldest)) {
-      lost(peer);
+    if (has_departed(peer) && !is_acknowledged(end, oldest)) {
+      report_lost(peer);
     }
     return false;
   }
 
-  void publish(rank_type peer, flow s, outgoing& e, std::size_t bytes) noexcept {
-    mailbox::slot& m = e.box->of(e.number + 1);
-    m.check = current_check(s);
-    m.bytes = static_cast<std::uint32_t>(bytes);
-    m.number.store(e.number + 1, std::memory_order_release);
-    e.number += mailbox::slots_of(bytes);
+  void publish(rank_type peer, flow s, outgoing& end, std::size_t bytes) noexcept {
+    mailbox::slot& slot = end.box->slot_at(end.last + 1);
+    slot.check = current_check(s);
+    slot.bytes = static_cast<std::uint32_t>(bytes);
+    slot.number.store(end.last + 1, std::memory_order_release);
+    end.last += mailbox::slots_needed(bytes);
     ring_if_asleep(peer);
   }
 
   void ring_if_asleep(rank_type peer) noexcept {
-    barrier_.waker();
+    barrier_.fence_waker();
     if (segment_.member(peer).asleep.load(std::memory_order_relaxed) != 0) [[unlikely]] {
       wake_up(peer);
     }
   }
   TUTTI_DECL void wake_up(rank_type peer) noexcept;
   TUTTI_DECL void ring_all() noexcept;
-  TUTTI_DECL void lost(rank_type peer) noexcept;
-  [[nodiscard]] tutti::fault reason_of(rank_type peer) const noexcept {
-    return tutti::fault::unpack(segment_.member(peer).reason.load(std::memory_order_relaxed));
+  TUTTI_DECL void report_lost(rank_type peer) noexcept;
+  [[nodiscard]] tutti::fault leave_reason_of(rank_type peer) const noexcept {
+    return tutti::fault::unpack(segment_.member(peer).leave_reason.load(std::memory_order_relaxed));
   }
 
-  /// Books a message that was lent to this rank, or given back to it.
-  void settle(rank_type peer, flow s, incoming& e, std::size_t bytes, location at) noexcept {
-    if (at.how == location::given_back) {
-      --out_[index(peer, s.lane)].lent;
+  /// Records a loan received, or one returned.
+  void account_loan(rank_type peer, flow s, incoming& end, std::size_t bytes, location loan) noexcept {
+    if (loan.kind == location::loan_return) {
+      --outgoing_[index(peer, s.lane)].loans;
       return;
     }
-    e.holds = true;
-    e.back = at.back;
-    e.held_bytes = bytes;
-    e.held_for = s.number;
+    end.has_loan = true;
+    end.loan_place = loan.result_place;
+    end.loan_bytes = bytes;
+    end.loan_flow = s.number;
   }
 
-  /// On the transfer lane the number itself is the check: messages of several kinds are under way there.
+  /// The number of the flow is the check on the transfer lane, where messages of several kinds are under way.
   [[nodiscard]] std::uint32_t current_check(flow s) const noexcept {
     return s.lane == transfer_lane ? s.number : lanes_[s.lane].check;
   }
 
-  [[noreturn]] TUTTI_DECL void mismatch(rank_type peer, flow s, std::uint32_t theirs);
+  [[noreturn]] TUTTI_DECL void mismatch(rank_type peer, flow s, std::uint32_t peer_check);
 
   mail_segment segment_;
   std::atomic<std::uint64_t>* fault_;
-  owned_array<outgoing> out_;
-  owned_array<incoming> in_;
-  owned_array<rank_type> known_as_;
-  owned_array<std::uint32_t> questions_;  ///< the last one to each rank
+  owned_array<outgoing> outgoing_;
+  owned_array<incoming> incoming_;
+  owned_array<rank_type> world_numbers_;
+  owned_array<std::uint32_t> queries_;  ///< last wait query to each rank
   lane_state lanes_[lane_count]{};
   foreign_memory foreign_;
   rank_type rank_;

@@ -8,14 +8,14 @@
 
 namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
-/// 16 hexadecimal digits that no other world on this host has.
+/// Returns 16 hexadecimal digits that no other world on this host has.
 [[nodiscard]] TUTTI_DECL std::string unique_text();
 
-/// What mappings begin at multiples of.
+/// The alignment of mappings.
 [[nodiscard]] TUTTI_DECL std::size_t page_bytes() noexcept;
 
-/// Memory that several processes of this host map. It has no name (memfd_create): it lasts for as long as one of
-/// them has it, however they end. No process can make it shorter, so that whatever is mapped stays there.
+/// Memory that several processes of this host map. It has no name (memfd_create) and lasts until the last of them ends,
+/// however that happens. No process can shrink it, so mapped memory stays valid.
 class shared_file {
  public:
   shared_file() noexcept = default;
@@ -23,24 +23,23 @@ class shared_file {
   shared_file& operator=(shared_file const&) = delete;
   TUTTI_DECL ~shared_file();
 
-  /// Makes the file. Each of its bytes is `reserved` before it is used.
+  /// Makes the file. Its bytes must be reserved before use.
   TUTTI_DECL void create(std::size_t bytes);
 
-  /// Gives memory to bytes [from, to): near to the processor that calls. Where memory is short, this is an error now,
-  /// and no SIGBUS later.
-  TUTTI_DECL void reserve(std::uint64_t from, std::uint64_t to) const;
+  /// Commits bytes [begin, end), near the calling core. A shortage is an error now, not a SIGBUS later.
+  TUTTI_DECL void reserve(std::uint64_t begin, std::uint64_t end) const;
 
-  /// Maps the file that another process has made.
+  /// Maps a file that another process has made.
   TUTTI_DECL void adopt(descriptor file);
 
-  /// Tells it from all other files of this host.
+  /// A text that distinguishes it from all other files of this host.
   [[nodiscard]] std::string identity() const { return identity(file_); }
   [[nodiscard]] TUTTI_DECL static std::string identity(descriptor const& file);
 
-  /// Gives memory to bytes [from, to), and makes the file so long. Says why if there is not enough: otherwise "".
-  [[nodiscard]] TUTTI_DECL std::string commit(std::uint64_t from, std::uint64_t to) const;
+  /// Commits bytes [begin, end), and extends the file to `end`. Returns the cause of a shortage, or "".
+  [[nodiscard]] TUTTI_DECL std::string commit(std::uint64_t begin, std::uint64_t end) const;
 
-  /// Maps bytes from `begin` on, which need not have memory yet. Null, and errno says why, if it cannot be.
+  /// Maps bytes from `begin` on, committed or not. Returns null with an errno on failure.
   [[nodiscard]] TUTTI_DECL std::byte* map(std::uint64_t begin, std::size_t bytes) const noexcept;
   TUTTI_DECL static void unmap(std::byte* base, std::size_t bytes) noexcept;
 
@@ -48,9 +47,9 @@ class shared_file {
   [[nodiscard]] std::byte* base() const noexcept { return base_; }
 
  private:
-  /// Why bytes [from, to) will not get memory; "" if they may.
-  [[nodiscard]] TUTTI_DECL static std::string shortage(std::uint64_t from, std::uint64_t to);
-  [[noreturn]] TUTTI_DECL static void refuse(std::uint64_t bytes, std::string const& why);
+  /// The reason why bytes [begin, end) cannot be committed, or "".
+  [[nodiscard]] TUTTI_DECL static std::string shortage(std::uint64_t begin, std::uint64_t end);
+  [[noreturn]] TUTTI_DECL static void refuse(std::uint64_t bytes, std::string const& reason);
   TUTTI_DECL void map_all();
 
   descriptor file_;

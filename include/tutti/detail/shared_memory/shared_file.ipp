@@ -36,7 +36,7 @@ TUTTI_DECL shared_file::~shared_file() {
 }
 
 TUTTI_DECL void shared_file::create(std::size_t bytes) {
-  constexpr unsigned no_exec_seal = 8;  // MFD_NOEXEC_SEAL, which kernels before 6.3 do not know
+  constexpr unsigned no_exec_seal = 8;  // MFD_NOEXEC_SEAL, unknown to kernels before 6.3
   file_ = descriptor([] { return ::memfd_create("tutti", MFD_CLOEXEC | MFD_ALLOW_SEALING | no_exec_seal); });
   if (!file_ && errno == EINVAL) {
     file_ = descriptor([] { return ::memfd_create("tutti", MFD_CLOEXEC | MFD_ALLOW_SEALING); });
@@ -45,24 +45,24 @@ TUTTI_DECL void shared_file::create(std::size_t bytes) {
     throw error(failure::join,
                 "cannot make shared memory: memfd_create, " + advise_on_errno(errno, "allow it, or use tcp"));
   }
-  std::string why = shortage(0, bytes);
-  if (why.empty() && ::ftruncate(file_.get(), static_cast<off_t>(bytes)) != 0) {
-    why = describe_errno(errno);
+  std::string reason = shortage(0, bytes);
+  if (reason.empty() && ::ftruncate(file_.get(), static_cast<off_t>(bytes)) != 0) {
+    reason = describe_errno(errno);
   }
-  if (!why.empty()) {
-    refuse(bytes, why);
+  if (!reason.empty()) {
+    refuse(bytes, reason);
   }
   map_all();
 }
 
-TUTTI_DECL void shared_file::reserve(std::uint64_t from, std::uint64_t to) const {
-  if (std::string const why = commit(from, to); !why.empty()) {
-    refuse(to - from, why);
+TUTTI_DECL void shared_file::reserve(std::uint64_t begin, std::uint64_t end) const {
+  if (std::string const reason = commit(begin, end); !reason.empty()) {
+    refuse(end - begin, reason);
   }
 }
 
-TUTTI_DECL void shared_file::refuse(std::uint64_t bytes, std::string const& why) {
-  throw error(failure::join, "cannot reserve " + std::to_string(bytes) + " bytes of shared memory: " + why +
+TUTTI_DECL void shared_file::refuse(std::uint64_t bytes, std::string const& reason) {
+  throw error(failure::join, "cannot reserve " + std::to_string(bytes) + " bytes of shared memory: " + reason +
                                  "; start fewer ranks, or make shared_memory_options::ring_bytes and chunk_bytes "
                                  "smaller");
 }
@@ -73,33 +73,34 @@ TUTTI_DECL void shared_file::adopt(descriptor file) {
 }
 
 TUTTI_DECL std::string shared_file::identity(descriptor const& file) {
-  struct stat about {};
-  return ::fstat(file.get(), &about) != 0 ? "" : std::to_string(about.st_dev) + ':' + std::to_string(about.st_ino);
+  struct stat status {};
+  return ::fstat(file.get(), &status) != 0 ? "" : std::to_string(status.st_dev) + ':' + std::to_string(status.st_ino);
 }
 
-TUTTI_DECL std::string shared_file::shortage(std::uint64_t from, std::uint64_t to) {
+TUTTI_DECL std::string shared_file::shortage(std::uint64_t begin, std::uint64_t end) {
   // The kernel counts this memory as a file, and would end the process by a signal.
   if (rlimit limit{};
-      ::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && to > limit.rlim_cur) {
+      ::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && end > limit.rlim_cur) {
     return "this process may make files of " + std::to_string(limit.rlim_cur >> 10) +
            " KiB, and shared memory counts as a file: raise that limit (ulimit -f, LimitFSIZE=)";
   }
-  constexpr std::uint64_t looks_from = std::uint64_t{1} << 20;  // less than that is not worth the look
-  if (to - from >= looks_from) {
-    if (auto const left = memory_left::now(); to - from > left.bytes) {  // the kernel would kill to make room
+  constexpr std::uint64_t looks_from = std::uint64_t{1} << 20;  // less is not worth a check
+  if (end - begin >= looks_from) {
+    if (auto const left = memory_left::now();
+        end - begin > left.bytes) {  // the kernel would kill a process to make room
       return std::string(left.limit) + " " + std::to_string(left.bytes >> 20) + " MiB";
     }
   }
   return "";
 }
 
-TUTTI_DECL std::string shared_file::commit(std::uint64_t from, std::uint64_t to) const {
-  if (std::string why = shortage(from, to); !why.empty()) {
-    return why;
+TUTTI_DECL std::string shared_file::commit(std::uint64_t begin, std::uint64_t end) const {
+  if (std::string reason = shortage(begin, end); !reason.empty()) {
+    return reason;
   }
   int code = EINTR;
   while (code == EINTR) {
-    code = ::posix_fallocate(file_.get(), static_cast<off_t>(from), static_cast<off_t>(to - from));
+    code = ::posix_fallocate(file_.get(), static_cast<off_t>(begin), static_cast<off_t>(end - begin));
   }
   return code == 0 ? "" : describe_errno(code);
 }
@@ -115,12 +116,12 @@ TUTTI_DECL void shared_file::unmap(std::byte* base, std::size_t bytes) noexcept 
 }
 
 TUTTI_DECL void shared_file::map_all() {
-  struct stat about {};
-  if (::fstat(file_.get(), &about) != 0) {
+  struct stat status {};
+  if (::fstat(file_.get(), &status) != 0) {
     throw error(failure::join, "cannot examine the shared memory of rank 0: " + describe_errno(errno) +
-                                   "; start the ranks anew, or use tcp");
+                                   "; start the ranks again, or use tcp");
   }
-  size_ = static_cast<std::size_t>(about.st_size);
+  size_ = static_cast<std::size_t>(status.st_size);
   base_ = map(0, size_);
   if (base_ == nullptr) {
     throw error(failure::join, "cannot map " + std::to_string(size_) +

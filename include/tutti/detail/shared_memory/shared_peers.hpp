@@ -9,7 +9,7 @@
 
 namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
-/// The processes of a shared_memory world, as one of them knows them: for that world and all that is split from it.
+/// The processes of a shared_memory world as seen by one of them, for that world and all worlds split from it.
 class shared_peers {
  public:
   static counted<shared_peers> create() { return counted<shared_peers>(new shared_peers); }
@@ -17,23 +17,24 @@ class shared_peers {
   peer_memory memory;
   peer_processes processes;
 
-  /// Whether this process can read the memory of all those that made these offers, and can tell it from that of later
-  /// processes with their numbers. After `processes` has opened them.
+  /// True if this process can read the memory of all that made these offers, and can tell them from later processes
+  /// with their numbers. @pre `processes` has opened them
   template <class Offers>
-  [[nodiscard]] bool reads(Offers const& offers) {
+  [[nodiscard]] bool can_read(Offers const& offers) {
     for (rank_type r = 0; r < offers.size(); ++r) {
-      if (!processes.knows(r)) {
+      if (!processes.can_observe(r)) {
         return false;
       }
     }
-    return memory.reads(offers);
+    return memory.can_read(offers);
   }
-  /// Copies from another rank's memory. False, and errno says why, if not all of it can be had, or if that process has
-  /// ended by now: its number may be another process's. Cost: two system calls.
-  [[nodiscard]] bool copy(rank_type from, std::uintptr_t address, std::byte* to, std::size_t bytes) const noexcept {
-    if (memory.copy(from, address, to, bytes)) {
+  /// Copies from another rank's memory. Returns false with an errno if it cannot read all of it, or if that process has
+  /// ended: its number may be that of another process by now. Cost: two system calls.
+  [[nodiscard]] bool copy(rank_type owner, std::uintptr_t address, std::byte* target,
+                          std::size_t bytes) const noexcept {
+    if (memory.copy(owner, address, target, bytes)) {
       errno = ESRCH;
-      return !processes.ended(from);
+      return !processes.has_ended(owner);
     }
     return false;
   }

@@ -9,39 +9,39 @@
 
 namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
-/// Says where something is in words that other ranks understand, and the other way round. A place is an offset into
-/// the memory of one communicator; or a location in the part of the shared memory that belongs to one rank; or an
-/// address in the private memory of one rank, where others cannot go by themselves.
+/// Encodes addresses as places, words that other ranks understand. A place is an offset into the memory of one
+/// communicator, a location in one rank's part of the shared memory, or an address in one rank's private memory, which
+/// others cannot reach by themselves.
 class shared_places {
  public:
   static constexpr bool one_process = false;
 
-  shared_places(std::byte* memory, std::size_t bytes, shared_arena& arena, rank_type const* parts) noexcept
-      : memory_(memory), bytes_(bytes), arena_(&arena), parts_(parts) {}
+  shared_places(std::byte* memory, std::size_t bytes, shared_arena& arena, rank_type const* owners) noexcept
+      : memory_(memory), bytes_(bytes), arena_(&arena), owners_(owners) {}
 
-  [[nodiscard]] std::uint64_t of(void const* here) const noexcept {
-    std::uintptr_t const offset = reinterpret_cast<std::uintptr_t>(here) - reinterpret_cast<std::uintptr_t>(memory_);
+  [[nodiscard]] std::uint64_t encode(void const* address) const noexcept {
+    std::uintptr_t const offset = reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(memory_);
     if (offset < bytes_) {
       return offset;
     }
-    std::uint64_t const location = arena_->locate(here);
-    return location != 0 ? location : private_memory | reinterpret_cast<std::uintptr_t>(here);
+    std::uint64_t const location = arena_->locate(address);
+    return location != 0 ? location : private_memory | reinterpret_cast<std::uintptr_t>(address);
   }
-  /// Where this process has what is at a place of a rank; of private memory, where that rank has it.
-  /// @throws error if it has no address space for it; not the second time
-  [[nodiscard]] std::byte* at(rank_type owner, std::uint64_t place) const {
+  /// The address in this process of a place of a rank; of private memory, the address in that rank.
+  /// @throws error if it has no address space to map it; not the second time
+  [[nodiscard]] std::byte* decode(rank_type owner, std::uint64_t place) const {
     if (place < bytes_) [[likely]] {
       return memory_ + integer_cast<std::size_t>(place);
     }
     if (is_private(place)) {
       return reinterpret_cast<std::byte*>(integer_cast<std::uintptr_t>(place & ~private_memory));
     }
-    return arena_->at(parts_[owner], place);
+    return arena_->address_of(owners_[owner], place);
   }
 
   [[nodiscard]] static constexpr bool is_private(std::uint64_t place) noexcept { return (place & private_memory) != 0; }
-  /// Whether others can go there by themselves.
-  [[nodiscard]] bool shared(void const* here) const noexcept { return !is_private(of(here)); }
+  /// True if others can reach it by themselves.
+  [[nodiscard]] bool is_shared(void const* address) const noexcept { return !is_private(encode(address)); }
 
  private:
   static constexpr std::uint64_t private_memory = std::uint64_t{1} << 63;
@@ -49,7 +49,7 @@ class shared_places {
   std::byte* memory_;
   std::size_t bytes_;
   shared_arena* arena_;
-  rank_type const* parts_;  ///< which part of the shared memory each rank owns
+  rank_type const* owners_;  ///< part of the shared memory that each rank owns
 };
 
 }  // namespace tutti::detail::shared_memory

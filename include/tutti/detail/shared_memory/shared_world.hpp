@@ -23,94 +23,101 @@
 
 namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
-/// One rank's part of the making of a shared_memory world, and what it then holds of it.
+/// Makes a shared_memory world, and holds one rank's share of it. Three exchanges, after which all ranks know of a
+/// failure:
 ///
-/// A world that is split from another one lies in the memory of that one, and knows its processes. Then the first of
-/// its ranks allots what all of them need; nothing is mapped, and no process is looked for.
+///     offer    all: doorbell, own process, memory for a read test, cores
+///     contact  all connect the doorbells; rank 0 makes the memory: its place, sizes
+///     enter    all map the memory and construct their part: can read all others, can fence remotely
+///
+/// A world that is split from another uses that one's memory and processes. Its first rank allocates there for all.
 template <class Doorbells>
 class shared_world {
  public:
   template <rendezvous M>
-  TUTTI_COLD shared_world(M& meet, shared_memory_options const& wanted) : n_(meet.size()), parts_(meet.size()) {
-    shared_memory_options const o = filled_in(wanted, false);
+  TUTTI_COLD shared_world(M& meet, shared_memory_options const& requested_options)
+      : ranks_(meet.size()), parts_(meet.size()) {
+    shared_memory_options const o = filled_in(requested_options, false);
     expects(
         o.chunk_bytes != 0 && o.chunk_bytes % cache_line == 0 && o.ring_bytes % cache_line == 0,
         "shared_memory_options: chunk_bytes must be a multiple of 64 above 0, and ring_bytes a multiple of 64, not ",
         o.chunk_bytes, " and ", o.ring_bytes);
     // A rank that fails still takes part in all exchanges, so that all learn of it at once.
     auto const offers = meet.exchange(attempt(meet, [&] { return offer(meet); }));
-    std::string const found = attempt(meet, [&] { return failed(offers) ? "" : contact(meet, offers, wanted); });
-    rank_type const sharers = allotment_.keep(1);  // the others may take their shares from now on
-    auto const contacts = meet.exchange(found);
-    bool const shared = !failed(contacts);
-    if (!shared) {
-      allotment_.keep(sharers);  // all have heard of it, so none takes its share
+    std::string const contact_text =
+        attempt(meet, [&] { return has_failure(offers) ? "" : contact(meet, offers, requested_options); });
+    rank_type const sharers = allotment_.set_ranks(1);  // the others may take their shares from now on
+    auto const contacts = meet.exchange(contact_text);
+    bool const has_memory = !has_failure(contacts);
+    if (!has_memory) {
+      allotment_.set_ranks(sharers);  // after a failure no rank takes its share
     }
-    auto const answers =
-        meet.exchange(attempt(meet, [&] { return failed(offers) || !shared ? "" : accept(meet, offers, contacts); }));
+    auto const answers = meet.exchange(
+        attempt(meet, [&] { return has_failure(offers) || !has_memory ? "" : enter(meet, offers, contacts); }));
     if constexpr (splits<M>) {
-      for (rank_type r = 1; shared && meet.rank() == 0 && r < n_; ++r) {
+      for (rank_type r = 1; has_memory && meet.rank() == 0 && r < ranks_; ++r) {
         if (answers[r].starts_with('!')) {
-          shared_arena::end(memory_, 1);  // rank r could not take its share
+          shared_arena::end_use(memory_, 1);  // in place of rank r, which failed
         }
       }
     }
-    examine(meet, offers);
-    examine(meet, contacts);
-    examine(meet, answers);
-    conclude(answers);
+    throw_failure(meet, offers);
+    throw_failure(meet, contacts);
+    throw_failure(meet, answers);
+    use_answers(answers);
   }
   shared_world(shared_world const&) = delete;
   shared_world& operator=(shared_world const&) = delete;
 
-  [[nodiscard]] mail_segment mail() const noexcept { return {memory_, n_}; }
+  [[nodiscard]] mail_segment mail() const noexcept { return {memory_, ranks_}; }
   [[nodiscard]] Doorbells& bells() noexcept { return bells_; }
   [[nodiscard]] shared_memory_options const& shape() const noexcept { return shape_; }
   [[nodiscard]] shared_places places() const noexcept { return {memory_, bytes(), *arena_, parts_.get()}; }
-  /// What a rank copies messages to.
+  /// The memory to which a rank copies messages.
   [[nodiscard]] chunk_ring chunks(rank_type r) const { return {memory_ + ring_begin(r), ring()}; }
   [[nodiscard]] sleep_barrier barrier() const noexcept { return sleep_barrier(remote_fences_); }
-  /// Copies from another rank's private memory, unless that has become another program's. To be called only if
-  /// `shape().attach_from` says so.
-  [[nodiscard]] bool copy(rank_type from, std::uintptr_t address, std::byte* to, std::size_t bytes) const noexcept {
-    return peers_->copy(parts_[from], address, to, bytes) && bells_.reaches(from);
+  /// Copies from another rank's private memory, unless that process has become another program. @pre
+  /// `shape().attach_from` allows it
+  [[nodiscard]] bool copy(rank_type owner, std::uintptr_t address, std::byte* target,
+                          std::size_t bytes) const noexcept {
+    return peers_->copy(parts_[owner], address, target, bytes) && bells_.reaches(owner);
   }
   [[nodiscard]] counted<shared_arena> const& arena() const noexcept { return arena_; }
-  /// Whether the process of another rank has not ended.
-  [[nodiscard]] bool lives(rank_type r) const noexcept {
-    return bells_.reaches(r) && !peers_->processes.ended(parts_[r]);
+  /// True if the process of another rank has not ended.
+  [[nodiscard]] bool is_alive(rank_type r) const noexcept {
+    return bells_.reaches(r) && !peers_->processes.has_ended(parts_[r]);
   }
 
  private:
-  /// Whether the members of a rendezvous have such a world already.
+  /// True if the members of a rendezvous have such a world already.
   template <class M>
   static constexpr bool splits = requires(M const& m, rank_type r) {
     { m.transport().shared() } -> std::same_as<shared_world const&>;
     { m.parent_rank(r) } -> std::same_as<rank_type>;
   };
 
-  static shared_memory_options filled_in(shared_memory_options o, bool ranks_share_cores) noexcept {
-    ring_shape const suiting = ring_shape::suiting(ranks_share_cores);
-    o.chunk_bytes = o.chunk_bytes == shared_memory_options::as_suits ? suiting.chunk_bytes : o.chunk_bytes;
-    o.ring_bytes = o.ring_bytes == shared_memory_options::as_suits ? suiting.ring_bytes : o.ring_bytes;
+  static shared_memory_options filled_in(shared_memory_options o, bool is_oversubscribed) noexcept {
+    ring_shape const defaults = ring_shape::recommend(is_oversubscribed);
+    o.chunk_bytes = o.chunk_bytes == shared_memory_options::as_suits ? defaults.chunk_bytes : o.chunk_bytes;
+    o.ring_bytes = o.ring_bytes == shared_memory_options::as_suits ? defaults.ring_bytes : o.ring_bytes;
     return o;
   }
 
-  /// Calls `f`. Returns its text, or '!' and its failure, in which ranks have their numbers in the world.
+  /// Calls `f`. Returns its text, or '!' and its failure, with the numbers of ranks in the world.
   template <class M, class F>
   TUTTI_COLD static std::string attempt(M const& meet, F&& f) {
     try {
       return f();
     } catch (...) {
-      rank_failure why = current_failure();
-      for (rank_type& r : why.at_fault) {
+      rank_failure reason = current_failure();
+      for (rank_type& r : reason.at_fault) {
         r = world_rank(meet, r);
       }
-      return '!' + encode(why);
+      return '!' + encode(reason);
     }
   }
 
-  static bool failed(std::vector<std::string> const& texts) noexcept {
+  static bool has_failure(std::vector<std::string> const& texts) noexcept {
     for (std::string const& text : texts) {
       if (text.starts_with('!')) {
         return true;
@@ -119,19 +126,20 @@ class shared_world {
     return false;
   }
   template <class M>
-  TUTTI_COLD static void examine(M const& meet, std::vector<std::string> const& texts) {
+  TUTTI_COLD static void throw_failure(M const& meet, std::vector<std::string> const& texts) {
     for (rank_type r = 0; r < texts.size(); ++r) {
       if (texts[r].starts_with('!')) {
-        rank_type const them = world_rank(meet, r);
-        rank_failure why;
-        static_cast<void>(decode(std::string_view(texts[r]).substr(1), why));
-        throw error(failure::join, "shared_memory, rank " + std::to_string(reported_rank(meet, r)) + ": " + why.text)
-            .between(world_rank(meet, meet.rank()), why.at_fault.empty() ? std::vector{them} : why.at_fault);
+        rank_type const failed_rank = world_rank(meet, r);
+        rank_failure reason;
+        static_cast<void>(decode(std::string_view(texts[r]).substr(1), reason));
+        throw error(failure::join, "shared_memory, rank " + std::to_string(reported_rank(meet, r)) + ": " + reason.text)
+            .between(world_rank(meet, meet.rank()),
+                     reason.at_fault.empty() ? std::vector{failed_rank} : reason.at_fault);
       }
     }
   }
 
-  /// "doorbell memory process cores"
+  /// Returns "doorbell memory process cores".
   template <class M>
   TUTTI_COLD std::string offer(M const& meet) {
     std::string const unique = unique_text();
@@ -140,7 +148,7 @@ class shared_world {
       shared_world const& whole = meet.transport().shared();
       arena_ = whole.arena_;
       peers_ = whole.peers_;
-      for (rank_type r = 0; r < n_; ++r) {
+      for (rank_type r = 0; r < ranks_; ++r) {
         parts_[r] = whole.parts_[meet.parent_rank(r)];
       }
       cores_ = whole.cores_;
@@ -148,7 +156,7 @@ class shared_world {
     } else {
       arena_ = shared_arena::create();
       peers_ = shared_peers::create();
-      for (rank_type r = 0; r < n_; ++r) {
+      for (rank_type r = 0; r < ranks_; ++r) {
         parts_[r] = r;
       }
       return text + " " + peers_->memory.offer(unique) + " " + peers_->processes.offer() + " " +
@@ -156,21 +164,21 @@ class shared_world {
     }
   }
 
-  /// Gives allotted memory back, for some of the ranks that it was allotted to.
+  /// A share in allotted memory, given back for some of its ranks.
   class allotment {
    public:
     allotment() noexcept = default;
     allotment(std::byte* memory, rank_type ranks) noexcept : memory_(memory), ranks_(ranks) {}
-    allotment& operator=(allotment&& other) noexcept {  // which takes the place of this one: nothing is given back
+    allotment& operator=(allotment&& other) noexcept {  // replaces this share, which is not given back
       memory_ = std::exchange(other.memory_, nullptr);
       ranks_ = other.ranks_;
       return *this;
     }
-    /// From now on it is for this many; how many it was for before.
-    rank_type keep(rank_type ranks) noexcept { return std::exchange(ranks_, ranks); }
+    /// Sets the number of ranks that it stands for, and returns the number before.
+    rank_type set_ranks(rank_type ranks) noexcept { return std::exchange(ranks_, ranks); }
     ~allotment() {
-      if (memory_ != nullptr && owner_ == inheritance::generation()) {  // else it is a forked child's copy
-        shared_arena::end(memory_, ranks_);
+      if (memory_ != nullptr && owner_ == inheritance::generation()) {  // not in a forked child
+        shared_arena::end_use(memory_, ranks_);
       }
     }
 
@@ -182,17 +190,17 @@ class shared_world {
 
   std::byte* allot() {
     try {
-      return arena_->allot(bytes(), n_);
+      return arena_->allot(bytes(), ranks_);
     } catch (std::bad_alloc const& e) {
       throw error(failure::join, e.what());
     }
   }
 
-  /// Finds the doorbells and the processes of all. All are heard of once more after this, so they were found while they
-  /// lived. Of rank 0 "place chunk_bytes ring_bytes arena_bytes attach_from", after it has made the memory.
+  /// Finds the doorbells and processes of all, which lived then, as all are heard of once more. Rank 0 makes the memory
+  /// and returns "place chunk_bytes ring_bytes arena_bytes attach_from".
   template <class M>
   TUTTI_COLD std::string contact(M const& meet, std::vector<std::string> const& offers,
-                                 shared_memory_options const& wanted) {
+                                 shared_memory_options const& requested_options) {
     std::vector<std::string> doorbells;
     std::vector<std::string_view> processes;
     core_set cores;
@@ -208,7 +216,7 @@ class shared_world {
       cores_ = cores.usable();
       peers_->processes.open(processes);
     }
-    return meet.rank() == 0 ? make_memory(meet, filled_in(wanted, n_ > cores_)) : "";
+    return meet.rank() == 0 ? make_memory(meet, filled_in(requested_options, ranks_ > cores_)) : "";
   }
 
   template <class M>
@@ -220,22 +228,22 @@ class shared_world {
         shape_.attach_from = SIZE_MAX;
       }
       memory_ = allot();
-      allotment_ = allotment(memory_, n_);
+      allotment_ = allotment(memory_, ranks_);
       place = std::to_string(arena_->locate(memory_));
     } else {
       file().create(table_bytes() + bytes());
-      file().reserve(0, table_bytes() + mail_segment::boxes_begin(n_, 0));
-      window_table(file().base(), n_).construct(table_bytes() + bytes());
+      file().reserve(0, table_bytes() + mail_segment::boxes_begin(ranks_, 0));
+      window_table(file().base(), ranks_).construct(table_bytes() + bytes());
       place = file().identity();
     }
     return place + " " + std::to_string(shape_.chunk_bytes) + " " + std::to_string(shape_.ring_bytes) + " " +
            std::to_string(shape_.arena_bytes) + " " + std::to_string(shape_.attach_from);
   }
 
-  /// "attaches fences": whether this rank can read the memory of all others; whether they are to make it pass a fence.
+  /// Returns "attaches fences": if this rank can read all others' memory, and if they are to run fences on it.
   template <class M>
-  TUTTI_COLD std::string accept(M const& meet, std::vector<std::string> const& offers,
-                                std::vector<std::string> const& contacts) {
+  TUTTI_COLD std::string enter(M const& meet, std::vector<std::string> const& offers,
+                               std::vector<std::string> const& contacts) {
     rank_type const me = meet.rank();
     word_reader text(contacts[0]);
     std::string_view const place = text.word();
@@ -244,7 +252,7 @@ class shared_world {
     shape_.arena_bytes = text.number<std::size_t>();
     shape_.attach_from = text.number<std::size_t>();
     if constexpr (splits<M>) {
-      memory_ = arena_->at(parts_[0], word_reader(place).number<std::uint64_t>());
+      memory_ = arena_->address_of(parts_[0], word_reader(place).number<std::uint64_t>());
       allotment_ = allotment(memory_, 1);
     } else {
       if (me == 0) {
@@ -252,60 +260,62 @@ class shared_world {
       } else {
         take_file(place);
       }
-      // Each rank its own part, so that it lies near to the processor that uses it most.
-      std::size_t const here = table_bytes();
-      file().reserve(here + mail_segment::boxes_begin(n_, me), here + mail_segment::boxes_begin(n_, me + 1));
-      file().reserve(here + ring_begin(me), here + ring_begin(me + 1));
-      memory_ = file().base() + here;
-      arena_->place(window_table(file().base(), n_), me, shape_.arena_bytes);
+      // Each rank reserves its own part, near its core.
+      std::size_t const table_end = table_bytes();
+      file().reserve(table_end + mail_segment::boxes_begin(ranks_, me),
+                     table_end + mail_segment::boxes_begin(ranks_, me + 1));
+      file().reserve(table_end + ring_begin(me), table_end + ring_begin(me + 1));
+      memory_ = file().base() + table_end;
+      arena_->set_table(window_table(file().base(), ranks_), me, shape_.arena_bytes);
     }
     mail().construct(me);
-    return (attaches(meet, offers) ? "1" : "0") + std::string(sleep_barrier::offered(n_ <= cores_) ? " 1" : " 0");
+    return (attaches(meet, offers) ? "1" : "0") +
+           std::string(sleep_barrier::is_offered(ranks_ <= cores_) ? " 1" : " 0");
   }
 
-  /// The time for which rank 0 tries to hand its file to the others. Less than they wait for each other at the next
-  /// exchange unless TUTTI_TIMEOUT is shorter, so that all hear why it failed.
+  /// The time for which rank 0 tries to hand its file to the others. Less than they wait at the next exchange, unless
+  /// TUTTI_TIMEOUT is shorter, so that all hear the cause of a failure.
   static constexpr duration handing_patience = join_timeout / 2;
 
   /// Hands rank 0's file to the others, which take it at the same time.
   template <class M>
   TUTTI_COLD void hand_file(M const& meet) {
     time_point const deadline = steady_now() + handing_patience;
-    std::string why;
-    for (rank_type r = 1; r < n_; ++r) {
-      if (why.empty() && !bells_.hand(r, file().descriptor_to_hand(), deadline)) {
+    std::string reason;
+    for (rank_type r = 1; r < ranks_; ++r) {
+      if (reason.empty() && !bells_.hand(r, file().descriptor_to_hand(), deadline)) {
         int const code = errno;
-        why = "the shared memory cannot be handed to rank " + std::to_string(world_rank(meet, r)) + " (" +
-              describe_errno(code) + ")" +
-              (code == EPERM || code == EACCES ? "; allow processes to pass files to each other, or use tcp"
-               : code == ECONNREFUSED          ? "; it has ended"
-                                               : "; use tcp if it stays so");
+        reason = "the shared memory cannot be handed to rank " + std::to_string(world_rank(meet, r)) + " (" +
+                 describe_errno(code) + ")" +
+                 (code == EPERM || code == EACCES ? "; allow processes to pass files to each other, or use tcp"
+                  : code == ECONNREFUSED          ? "; it has ended"
+                                                  : "; use tcp if it stays so");
       }
-      if (!why.empty()) {
+      if (!reason.empty()) {
         bells_.refuse(r);
       }
     }
-    if (!why.empty()) {
-      throw error(failure::join, why);
+    if (!reason.empty()) {
+      throw error(failure::join, reason);
     }
   }
   TUTTI_COLD void take_file(std::string_view place) {
-    auto const is_it = [&](descriptor const& f) { return shared_file::identity(f) == place; };
-    descriptor handed = bells_.take(0, is_it, steady_now() + handing_patience);
-    if (!handed) {
+    auto const is_expected = [&](descriptor const& f) { return shared_file::identity(f) == place; };
+    descriptor received_file = bells_.take(0, is_expected, steady_now() + handing_patience);
+    if (!received_file) {
       int const code = errno;
       throw error(failure::join, "rank 0's shared memory cannot be taken from the local socket: " +
                                      (code == EACCES ? describe_errno(code) +
                                                            "; allow processes to pass files to each other, or use tcp"
                                                      : advise_on_errno(code)));
     }
-    file().adopt(static_cast<descriptor&&>(handed));
+    file().adopt(static_cast<descriptor&&>(received_file));
   }
 
   template <class M>
   bool attaches(M const&, std::vector<std::string> const& offers) {
     if constexpr (splits<M>) {
-      return true;  // the whole found out, and rank 0 has said so
+      return true;  // found out by the whole world, and told by rank 0
     } else {
       std::vector<std::string_view> memories;
       for (std::string const& o : offers) {
@@ -313,11 +323,11 @@ class shared_world {
         text.word();
         memories.push_back(text.word());
       }
-      return shape_.attach_from != SIZE_MAX && peers_->reads(memories);
+      return shape_.attach_from != SIZE_MAX && peers_->can_read(memories);
     }
   }
 
-  TUTTI_COLD void conclude(std::vector<std::string> const& answers) {
+  TUTTI_COLD void use_answers(std::vector<std::string> const& answers) {
     for (std::string const& a : answers) {
       word_reader text(a);
       shape_.attach_from = text.number<std::size_t>() != 0 ? shape_.attach_from : SIZE_MAX;
@@ -331,23 +341,23 @@ class shared_world {
   static constexpr std::size_t whole_pages(std::size_t bytes) noexcept { return (bytes + page - 1) / page * page; }
   [[nodiscard]] ring_shape ring() const noexcept { return {shape_.ring_bytes, shape_.chunk_bytes}; }
   [[nodiscard]] std::size_t ring_begin(rank_type r) const noexcept {
-    return whole_pages(mail_segment::bytes(n_)) + r * ring().bytes();
+    return whole_pages(mail_segment::bytes(ranks_)) + r * ring().bytes();
   }
-  /// What the ranks of this world have in common.
-  [[nodiscard]] std::size_t bytes() const noexcept { return whole_pages(ring_begin(n_)); }
-  /// Before that, in a file of its own, the table of all windows.
-  [[nodiscard]] std::size_t table_bytes() const noexcept { return whole_pages(window_table::bytes(n_)); }
+  /// The bytes of this world's common memory.
+  [[nodiscard]] std::size_t bytes() const noexcept { return whole_pages(ring_begin(ranks_)); }
+  /// The bytes of the table of windows, which precedes it in a file of its own.
+  [[nodiscard]] std::size_t table_bytes() const noexcept { return whole_pages(window_table::bytes(ranks_)); }
 
-  rank_type n_;
+  rank_type ranks_;
   shared_memory_options shape_{};
   Doorbells bells_;
   bool remote_fences_ = true;
-  std::size_t cores_ = 1;         ///< that the ranks of the whole world may run on
-  std::byte* memory_ = nullptr;   ///< of this world, where it is mapped here
-  owned_array<rank_type> parts_;  ///< which part of the shared memory each rank owns: its number in the whole world
+  std::size_t cores_ = 1;         ///< number of cores for the ranks of the whole world
+  std::byte* memory_ = nullptr;   ///< memory of this world, as mapped here
+  owned_array<rank_type> parts_;  ///< part of the shared memory that each rank owns: its number in the whole world
   counted<shared_arena> arena_;
   counted<shared_peers> peers_;
-  allotment allotment_;  ///< the memory, if it is part of another world's; by rank 0 for all until they have found it
+  allotment allotment_;  ///< memory of a split world; rank 0 holds it for all until they have found it
 };
 
 }  // namespace tutti::detail::shared_memory

@@ -10,10 +10,10 @@
 
 namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
-/// Keeps a later load from being done before an earlier store. (The same with sequentially consistent
-/// stores instead is dearer on x86: their exchange holds on to a line that both ends want.)
+/// Keeps a later load behind an earlier store. Cheaper on x86 than sequentially consistent stores, whose exchange holds
+/// a line that both ends want.
 inline void store_load_fence() noexcept {
-// g++ warns under -fsanitize=thread that the tool sees no order in a fence. Nothing relies on that.
+// g++ warns under -fsanitize=thread that the tool ignores fences. Nothing relies on it.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wtsan"
@@ -24,40 +24,39 @@ inline void store_load_fence() noexcept {
 #endif
 }
 
-/// Orders two ranks of which one writes that it sleeps and then looks for messages, and the other writes one
-/// and then looks whether the first one sleeps: at least one of them sees what the other wrote.
+/// Orders a rank that writes "asleep" and then looks for messages, and one that writes a message and then looks for
+/// sleepers: at least one of them sees the other's write.
 ///
-/// Each needs a fence between its store and its load; but the one that writes needs it for every message,
-/// and hardly ever does a rank sleep. Linux can run a fence on all processors that run a rank, at the
-/// request of the one that goes to sleep (membarrier). Then the other's costs nothing. That pays where ranks hardly
-/// ever sleep; where they outnumber cores they often do, and interrupt what the other cores do each time.
+/// Both need a fence between store and load. The sender would need it for every message, though ranks rarely sleep.
+/// Linux can run the fence on all cores at the request of the sleeper (membarrier), and the sender's costs nothing.
+/// Oversubscribed ranks sleep often, and would interrupt other cores each time.
 class sleep_barrier {
  public:
-  /// True if other processes can make the ranks of this one pass a fence, and that pays: each rank has a core.
-  [[nodiscard]] static bool offered(bool each_has_a_core) noexcept {
+  /// True if other processes can run fences on this one, and that pays: each rank has a core.
+  [[nodiscard]] static bool is_offered(bool each_has_a_core) noexcept {
     return each_has_a_core && ::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
   }
 
-  /// `remote`: all ranks of the world have offered that.
-  explicit sleep_barrier(bool remote) noexcept : remote_(remote) {}
+  /// `remote_fences`: all ranks of the world have offered that.
+  explicit sleep_barrier(bool remote_fences) noexcept : remote_fences_(remote_fences) {}
 
-  /// Between "I sleep" and the look for messages. False if the others could not be made to pass a fence: the program
-  /// has locked itself in since it joined (seccomp). Then a message may not wake this rank, so it must not sleep.
-  [[nodiscard]] bool sleeper() const noexcept {
+  /// Fences between "asleep" and the look for messages. Returns false if the others could not be fenced, because the
+  /// program has restricted itself since it joined (seccomp). Then this rank may miss a message, so it must not sleep.
+  [[nodiscard]] bool fence_sleeper() const noexcept {
     store_load_fence();
-    return !remote_ || ::syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0) == 0;
+    return !remote_fences_ || ::syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0) == 0;
   }
-  /// Between a message and the look for sleepers.
-  void waker() const noexcept {
-    if (remote_) [[likely]] {
-      std::atomic_signal_fence(std::memory_order_seq_cst);  // the compiler must keep the order
+  /// Fences between a message and the look for sleepers.
+  void fence_waker() const noexcept {
+    if (remote_fences_) [[likely]] {
+      std::atomic_signal_fence(std::memory_order_seq_cst);  // keeps the compiler's order
     } else {
       store_load_fence();
     }
   }
 
  private:
-  bool remote_;
+  bool remote_fences_;
 };
 
 }  // namespace tutti::detail::shared_memory

@@ -10,34 +10,33 @@ namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
 #if defined(__x86_64__)
 
-/// Whether this processor has stores that go past its caches.
+/// True if this processor has stores that bypass its caches.
 inline constexpr bool can_stream = true;
 
-/// memcpy past the caches: what other processors have of the lines is dropped, not fetched, and a processor that
-/// reads them next has them from memory. When it returns, a release store publishes the copy as it would an ordinary
-/// one.
-/// @pre `to` is aligned to a cache line
-inline void streaming_copy(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {
-  using vector [[gnu::vector_size(16), gnu::may_alias]] = float;  // what every x86-64 has
+/// Copies past the caches: lines in other caches are dropped, not fetched, and are read from memory next. A release
+/// store publishes the copy like an ordinary one.
+/// @pre `target` is aligned to a cache line
+inline void streaming_copy(std::byte* target, std::byte const* source, std::size_t bytes) noexcept {
+  using vector [[gnu::vector_size(16), gnu::may_alias]] = float;  // every x86-64 has it
   using unaligned [[gnu::vector_size(16), gnu::may_alias, gnu::aligned(1)]] = float;
   constexpr std::size_t line = 64;
   std::size_t const whole = bytes - bytes % line;
   for (std::size_t i = 0; i < whole; i += line) {
     for (std::size_t part = i; part < i + line; part += sizeof(vector)) {
-      vector const v = *reinterpret_cast<unaligned const*>(from + part);
-      asm volatile("movntps %1, %0" : "=m"(*reinterpret_cast<vector*>(to + part)) : "x"(v));
+      vector const v = *reinterpret_cast<unaligned const*>(source + part);
+      asm volatile("movntps %1, %0" : "=m"(*reinterpret_cast<vector*>(target + part)) : "x"(v));
     }
   }
-  std::memcpy(to + whole, from + whole, bytes - whole);
-  asm volatile("sfence" ::: "memory");  // stores past the caches are not ordered by anything else
+  std::memcpy(target + whole, source + whole, bytes - whole);
+  asm volatile("sfence" ::: "memory");  // nothing else orders such stores
 }
 
 #else
 
 inline constexpr bool can_stream = false;
 
-inline void streaming_copy(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {
-  std::memcpy(to, from, bytes);
+inline void streaming_copy(std::byte* target, std::byte const* source, std::size_t bytes) noexcept {
+  std::memcpy(target, source, bytes);
 }
 
 #endif

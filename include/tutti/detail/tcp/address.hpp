@@ -13,11 +13,11 @@
 
 namespace tutti::inline v0_1_0::detail::tcp {
 
-/// Where a rank is to listen, port 0. `host` names an interface, or one of its addresses.
-/// @throws error(failure::join) if this host has no such, or it stands for several
+/// Returns the address, with port 0, at which a rank listens. `host` is the name or an address of an interface.
+/// @throws error(failure::join) if this host has no such interface, or `host` means several
 [[nodiscard]] TUTTI_DECL address listening_address(std::string const& host);
 
-/// The same as the options say, or else the rendezvous.
+/// Returns the listening address that the options name, else that of the rendezvous.
 template <locates_hosts M>
 [[nodiscard]] address own_address(M const& meet, tcp_options const& o) {
   if (!o.network_interface.empty()) {
@@ -30,31 +30,31 @@ template <locates_hosts M>
   }
 }
 
-/// What a rank tells the others about itself: "10.0.0.1:41234 0123456789abcdef 0123456789abcdef", and its host.
-struct card {
-  address at;
+/// The endpoint that a rank publishes: "10.0.0.1:41234 0123456789abcdef 0123456789abcdef", and its host.
+struct endpoint_info {
+  address listening;
   world_id world;
   std::string node;
 
-  /// The card of a rank that listens at `at`. Which world it is rank 0 chooses.
-  [[nodiscard]] static card mine(address const& at, tcp_options const& o);
+  /// Returns the endpoint of this rank. The world of rank 0 counts.
+  [[nodiscard]] static endpoint_info local(address const& listening, tcp_options const& o);
 
   [[nodiscard]] std::string text() const;
   /// @throws error (failure::join)
-  [[nodiscard]] static card parse(std::string_view text);
+  [[nodiscard]] static endpoint_info parse(std::string_view text);
 };
 
-/// Where all ranks are, and what tells their world from others.
+/// The addresses of all ranks, and the id of their world.
 struct directions {
   std::vector<address> addresses;  ///< by rank
   world_id world{};
 };
 
-/// What the cards of all ranks, by rank, say to the one that listens at `own`. On every rank it fails or on none, but
-/// for connections.
-/// @throws error (failure::join) that names a rank which others cannot reach: at a loopback address of another host,
-///         or at an address of a link that this host does not know
-[[nodiscard]] TUTTI_DECL directions directions_of(std::vector<std::string> const& cards, address const& own);
+/// Parses the endpoints of all ranks, for the rank that listens at `own_address`. Fails on every rank or on none, but
+/// for link-local addresses.
+/// @throws error (failure::join) that names a rank which others cannot reach: at a loopback address of another host, or
+/// at an address of a link that this host does not know
+[[nodiscard]] TUTTI_DECL directions directions_of(std::vector<std::string> const& texts, address const& own_address);
 
 }  // namespace tutti::detail::tcp
 

@@ -9,54 +9,54 @@
 
 namespace tutti::inline v0_1_0::detail::tcp {
 
-/// Compares what two ranks say that they are doing. Of one connection.
+/// Compares the calls of the two ends of a connection.
 class agreement {
  public:
   agreement(rank_type me, rank_type peer) noexcept : me_(me), peer_(peer) {}
 
-  /// @throws error (failure::mismatch) unless the peer's message belongs to this call and has this size
-  void examine(frame const& theirs, flow s, call const& mine, std::size_t bytes) const {
-    if (theirs.number != s.number || theirs.what.fingerprint() != mine.fingerprint() || theirs.bytes != bytes)
-        [[unlikely]] {
-      differ(theirs, s, mine, bytes);
+  /// @throws error (failure::mismatch) unless the message belongs to this call and has this size
+  void check_message(frame const& header, flow s, call const& own_call, std::size_t bytes) const {
+    if (header.number != s.number || header.sender_call.fingerprint() != own_call.fingerprint() ||
+        header.bytes != bytes) [[unlikely]] {
+      throw_mismatch(header, s, own_call, bytes);
     }
   }
 
-  /// Whether the peer is to be asked in which call it is on a lane, or still has to answer.
-  [[nodiscard]] bool ask(std::uint32_t lane) noexcept {
-    bool const first = (open_questions_ >> lane & 1U) == 0;
-    open_questions_ |= 1U << lane;
-    return first;
+  /// True if a call_query for this lane must be sent; false while one has no reply.
+  [[nodiscard]] bool begin_query(std::uint32_t lane) noexcept {
+    bool const is_first = (open_queries_ >> lane & 1U) == 0;
+    open_queries_ |= 1U << lane;
+    return is_first;
   }
-  /// @throws error (failure::mismatch) if the peer has answered that it is at this flow with another call
-  void check_answer(flow s, call const& mine) const {
-    frame const& a = answers_[s.lane];
-    if (a.bytes != 0 && a.number == s.number && a.what.fingerprint() != mine.fingerprint()) {
-      differ(a, s, mine);
+  /// @throws error (failure::mismatch) if the peer has replied that it is at this flow with another call
+  void check_reply(flow s, call const& own_call) const {
+    frame const& reply = replies_[s.lane];
+    if (reply.bytes != 0 && reply.number == s.number && reply.sender_call.fingerprint() != own_call.fingerprint()) {
+      throw_mismatch(reply, s, own_call);
     }
   }
 
-  void hear(frame const& f) noexcept {
-    if (f.kind == frame_kind::inquiry) {
-      asked_ |= 1U << f.lane;
+  void receive(frame const& header) noexcept {
+    if (header.kind == frame_kind::call_query) {
+      queried_lanes_ |= 1U << header.lane;
     } else {
-      open_questions_ &= ~(1U << f.lane);
-      answers_[f.lane] = f;
+      open_queries_ &= ~(1U << header.lane);
+      replies_[header.lane] = header;
     }
   }
 
-  /// The lanes that the peer has asked about, as bits. They count as answered.
-  [[nodiscard]] std::uint32_t take_questions() noexcept { return std::exchange(asked_, 0U); }
+  /// Returns the lanes that the peer has queried, as bits, and clears them.
+  [[nodiscard]] std::uint32_t take_queries() noexcept { return std::exchange(queried_lanes_, 0U); }
 
  private:
-  [[noreturn]] void differ(frame const& theirs, flow s, call const& mine) const;
-  [[noreturn]] void differ(frame const& theirs, flow s, call const& mine, std::size_t bytes) const;
+  [[noreturn]] void throw_mismatch(frame const& header, flow s, call const& own_call) const;
+  [[noreturn]] void throw_mismatch(frame const& header, flow s, call const& own_call, std::size_t bytes) const;
 
   rank_type me_;
   rank_type peer_;
-  std::uint32_t asked_ = 0;
-  std::uint32_t open_questions_ = 0;
-  frame answers_[lane_count];
+  std::uint32_t queried_lanes_ = 0;
+  std::uint32_t open_queries_ = 0;
+  frame replies_[lane_count];
 };
 
 }  // namespace tutti::detail::tcp

@@ -12,21 +12,22 @@ namespace tutti::inline v0_1_0::detail::tcp {
   return describe(c) + " in flow " + std::to_string(number);
 }
 
-/// The peer is in another call.
-TUTTI_DECL void agreement::differ(frame const& theirs, flow s, call const& mine) const {
-  throw calls_differ(me_, call_text(mine, s.number), peer_, call_text(theirs.what, theirs.number));
+/// Reports that the peer is in another call.
+TUTTI_DECL void agreement::throw_mismatch(frame const& header, flow s, call const& own_call) const {
+  throw calls_differ(me_, call_text(own_call, s.number), peer_, call_text(header.sender_call, header.number));
 }
 
-/// The peer's message belongs to another call, or has another size.
-TUTTI_DECL void agreement::differ(frame const& theirs, flow s, call const& mine, std::size_t bytes) const {
-  if (theirs.number == s.number && theirs.what.fingerprint() == mine.fingerprint()) {
-    throw calls_differ(me_, call_text(mine, s.number) + ", with a message of " + std::to_string(bytes) + " bytes",
-                       peer_, call_text(theirs.what, theirs.number) + ", with one of " + std::to_string(theirs.bytes));
+/// Reports a message of another call, or of another size.
+TUTTI_DECL void agreement::throw_mismatch(frame const& header, flow s, call const& own_call, std::size_t bytes) const {
+  if (header.number == s.number && header.sender_call.fingerprint() == own_call.fingerprint()) {
+    throw calls_differ(me_, call_text(own_call, s.number) + ", with a message of " + std::to_string(bytes) + " bytes",
+                       peer_,
+                       call_text(header.sender_call, header.number) + ", with one of " + std::to_string(header.bytes));
   }
-  if (s.lane == transfer_lane) {  // where the number is a check of type and length
+  if (s.lane == transfer_lane) {  // its number is a check of type and length
     throw messages_differ(me_, peer_);
   }
-  differ(theirs, s, mine);
+  throw_mismatch(header, s, own_call);
 }
 
 }  // namespace tutti::detail::tcp

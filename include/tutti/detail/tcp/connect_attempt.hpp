@@ -13,42 +13,47 @@
 
 namespace tutti::inline v0_1_0::detail::tcp {
 
-/// An attempt to connect to a peer that listens: connect, say hello, read the answer.
+/// An attempt to connect to a listening peer: connect, send a hello, read the answer.
+///
+///     idle ---> under_way ---> has_answer ---> (welcome) the caller takes the socket
+///       ^           |               '--------> (collision, revoke) peer_connects
+///       '-- error --+--- refused, silent or out of time ---> peer_gone
 class connect_attempt {
  public:
   enum class state {
-    idle,  ///< before the next attempt
+    idle,  ///< between two tries
     under_way,
-    answered,  ///< `answer` has come
-    crossed,   ///< the peer connects to us
-    lost,      ///< the peer is gone
+    has_answer,
+    peer_connects,  ///< the peer makes the connection
+    peer_gone,
   };
 
-  /// `doubt`: how long attempts are repeated where nothing listens.
-  connect_attempt(waiter& w, address const& to, hello const& mine, tcp_options const& o, duration doubt);
+  /// `refusal_limit`: time for which a refused connection is tried again.
+  connect_attempt(waiter& w, address const& peer_address, hello const& own_hello, tcp_options const& options,
+                  duration refusal_limit);
   connect_attempt(connect_attempt const&) = delete;
   connect_attempt& operator=(connect_attempt const&) = delete;
   ~connect_attempt() { close(); }
 
-  [[nodiscard]] state now() const noexcept { return state_; }
-  /// The whole greeting is in the hands of the peer's system.
-  [[nodiscard]] bool delivered() const noexcept;
-  /// The peer may know of this attempt: some of the greeting is on its way.
-  [[nodiscard]] bool said() const noexcept { return state_ == state::under_way && said_ != 0; }
-  /// Why the last attempt could not even begin: an errno of want of descriptors or memory, 0 if it could.
-  [[nodiscard]] int starved() const noexcept { return starved_; }
-  /// The peer's host answers: it refuses connections, or has accepted one.
-  [[nodiscard]] bool reached() const noexcept { return reached_; }
-  /// Why the last attempt failed: an errno, 0 if none did.
-  [[nodiscard]] int code() const noexcept { return code_; }
-  /// The time since the first attempt.
-  [[nodiscard]] duration lasted() const noexcept { return steady_now() - begin_; }
+  [[nodiscard]] state current_state() const noexcept { return state_; }
+  /// True if the whole hello has arrived at the peer's system.
+  [[nodiscard]] bool is_delivered() const noexcept;
+  /// True if the peer may know of this attempt: some of the hello was sent.
+  [[nodiscard]] bool has_sent() const noexcept { return state_ == state::under_way && sent_bytes_ != 0; }
+  /// The errno if descriptors or memory are missing for a try, else 0.
+  [[nodiscard]] int resource_error() const noexcept { return resource_error_; }
+  /// True if the peer's host has accepted or refused a connection.
+  [[nodiscard]] bool is_reachable() const noexcept { return is_reachable_; }
+  /// The errno of the last failed try, or 0.
+  [[nodiscard]] int error_code() const noexcept { return error_code_; }
+  /// The time since the first try.
+  [[nodiscard]] duration age() const noexcept { return steady_now() - begin_; }
   [[nodiscard]] hello const& answer() const noexcept { return answer_; }
-  [[nodiscard]] descriptor take() noexcept;
-  /// The peer has asked to wait for its own connection.
+  [[nodiscard]] descriptor take_socket() noexcept;
+  /// Leaves the connection to the peer, which makes its own.
   void wait_for_peer() noexcept;
 
-  /// Goes as far as it can.
+  /// Advances as far as possible without waiting.
   void advance();
 
  private:
@@ -58,24 +63,24 @@ class connect_attempt {
   void close() noexcept;
 
   waiter& waiter_;
-  address to_;
-  hello mine_;
-  duration patience_;
-  duration silence_;
-  duration doubt_;
+  address peer_address_;
+  hello hello_;
+  duration connect_limit_;
+  duration silence_limit_;
+  duration refusal_limit_;
   time_point begin_;
-  time_point tried_{};  ///< when this attempt began
-  int starved_ = 0;
+  time_point attempt_begin_{};
+  int resource_error_ = 0;
   descriptor socket_;
   state state_ = state::idle;
   hello answer_;
-  std::size_t said_ = 0;
-  std::size_t heard_ = 0;
+  std::size_t sent_bytes_ = 0;
+  std::size_t received_bytes_ = 0;
   int failures_ = 0;
-  int code_ = 0;
-  bool reached_ = false;
+  int error_code_ = 0;
+  bool is_reachable_ = false;
   time_point first_failure_{};
-  time_point next_{};
+  time_point next_attempt_{};
 };
 
 }  // namespace tutti::detail::tcp

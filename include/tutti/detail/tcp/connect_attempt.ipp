@@ -11,56 +11,56 @@
 
 namespace tutti::inline v0_1_0::detail::tcp {
 
-TUTTI_DECL connect_attempt::connect_attempt(waiter& w, address const& to, hello const& mine, tcp_options const& o,
-                                            duration doubt)
+TUTTI_DECL connect_attempt::connect_attempt(waiter& w, address const& peer_address, hello const& own_hello,
+                                            tcp_options const& options, duration refusal_limit)
     : waiter_(w),
-      to_(to),
-      mine_(mine),
-      patience_(o.connect),
-      silence_(o.silence),
-      doubt_(doubt),
+      peer_address_(peer_address),
+      hello_(own_hello),
+      connect_limit_(options.connect),
+      silence_limit_(options.silence),
+      refusal_limit_(refusal_limit),
       begin_(steady_now()) {}
 
-TUTTI_DECL bool connect_attempt::delivered() const noexcept {
-  return said_ == sizeof mine_ && socket_ && unacknowledged(socket_.get()) == 0;
+TUTTI_DECL bool connect_attempt::is_delivered() const noexcept {
+  return sent_bytes_ == sizeof hello_ && socket_ && unacknowledged(socket_.get()) == 0;
 }
 
-TUTTI_DECL descriptor connect_attempt::take() noexcept {
+TUTTI_DECL descriptor connect_attempt::take_socket() noexcept {
   waiter_.remove(socket_.get());
   return std::move(socket_);
 }
 
 TUTTI_DECL void connect_attempt::wait_for_peer() noexcept {
   close();
-  state_ = state::crossed;
+  state_ = state::peer_connects;
 }
 
 TUTTI_DECL void connect_attempt::advance() {
-  if (state_ == state::idle && starved_ == 0 && steady_now() < next_) {
-    return waiter_.wake_at(next_);
+  if (state_ == state::idle && resource_error_ == 0 && steady_now() < next_attempt_) {
+    return waiter_.wake_at(next_attempt_);
   }
   if (state_ == state::idle) {
-    tried_ = steady_now();
-    socket_ = begin_connect(to_);
-    said_ = heard_ = 0;
+    attempt_begin_ = steady_now();
+    socket_ = begin_connect(peer_address_);
+    sent_bytes_ = received_bytes_ = 0;
     state_ = state::under_way;
-    starved_ = !socket_ && out_of_resources(errno) ? errno : 0;
-    if (starved_ != 0) {
+    resource_error_ = !socket_ && out_of_resources(errno) ? errno : 0;
+    if (resource_error_ != 0) {
       state_ = state::idle;
       return waiter_.wake_at(steady_now() + std::chrono::milliseconds(100));
     }
     if (!socket_) {
       return fail(errno);
     }
-    waiter_.add(socket_.get(), waiter::what::connect_attempt, mine_.to, true);
+    waiter_.add(socket_.get(), waiter::source::connect_attempt, hello_.receiver, true);
   }
   if (state_ != state::under_way) {
     return;
   }
-  if (said_ != sizeof mine_) {
-    moved const m = write_some(socket_.get(), std::as_bytes(std::span(&mine_, 1)).subspan(said_));
-    said_ += m.bytes;
-    reached_ = reached_ || said_ != 0;
+  if (sent_bytes_ != sizeof hello_) {
+    moved const m = write_some(socket_.get(), std::as_bytes(std::span(&hello_, 1)).subspan(sent_bytes_));
+    sent_bytes_ += m.bytes;
+    is_reachable_ = is_reachable_ || sent_bytes_ != 0;
     if (m.state == io::closed && errno != ENOTCONN) {
       return fail(errno);
     }
@@ -70,12 +70,12 @@ TUTTI_DECL void connect_attempt::advance() {
     if (int const code = connect_error(socket_.get()); code != 0) {
       return fail(code);  // connected to itself
     }
-    waiter_.change(socket_.get(), waiter::what::connect_attempt, mine_.to, false);
+    waiter_.change(socket_.get(), waiter::source::connect_attempt, hello_.receiver, false);
   }
-  moved const m = read_some(socket_.get(), std::as_writable_bytes(std::span(&answer_, 1)).subspan(heard_));
-  heard_ += m.bytes;
+  moved const m = read_some(socket_.get(), std::as_writable_bytes(std::span(&answer_, 1)).subspan(received_bytes_));
+  received_bytes_ += m.bytes;
   if (m.state == io::done) {
-    state_ = state::answered;
+    state_ = state::has_answer;
   } else if (m.state == io::closed) {
     fail(errno);
   } else {
@@ -83,49 +83,50 @@ TUTTI_DECL void connect_attempt::advance() {
   }
 }
 
-/// A host that has a connection made answers for a process that is stopped.
+/// Handles a try without an answer. Once connected, the peer's host answers even if the process is stopped, so only a
+/// silent host is given up.
 ///
-/// Where no connection is made the system asks less and less often, and would miss that a listener with a full queue
-/// has room again: another attempt asks at once. An attempt of which the peer may know has no other beside it.
+/// Before that, the system repeats its request ever more rarely, and would be late to see that a listener's full queue
+/// has room again: a new try each second asks sooner. There is no second try once the peer may know of the first.
 TUTTI_DECL void connect_attempt::expire() {
   constexpr duration one_attempt = std::chrono::seconds(1);
   time_point const now = steady_now();
-  bool const unheard = said_ == 0;
-  if (unheard ? now - begin_ > patience_ : silent(socket_.get(), silence_)) {
-    give_up(unheard && code_ != 0 ? code_ : ETIMEDOUT);
-  } else if (unheard && now - tried_ >= one_attempt) {
+  bool const is_unsent = sent_bytes_ == 0;
+  if (is_unsent ? now - begin_ > connect_limit_ : is_silent(socket_.get(), silence_limit_)) {
+    give_up(is_unsent && error_code_ != 0 ? error_code_ : ETIMEDOUT);
+  } else if (is_unsent && now - attempt_begin_ >= one_attempt) {
     close();
     state_ = state::idle;
     waiter_.wake_at(now);
-  } else if (unheard) {
-    waiter_.wake_at((std::min)(begin_ + patience_, tried_ + one_attempt));
+  } else if (is_unsent) {
+    waiter_.wake_at((std::min)(begin_ + connect_limit_, attempt_begin_ + one_attempt));
   }
 }
 
-/// Nothing listens where the peer has listened: it is gone, and it may have left because of a fault that this rank
-/// has yet to hear of. Everything else may pass.
+/// Handles a failed try. A refusal means that the peer is gone, perhaps because of a fault still to be told here. All
+/// other errors may be temporary.
 TUTTI_DECL void connect_attempt::fail(int code) {
   close();
-  code_ = code;
-  reached_ = reached_ || code == ECONNREFUSED;
+  error_code_ = code;
+  is_reachable_ = is_reachable_ || code == ECONNREFUSED;
   time_point const now = steady_now();
   first_failure_ = failures_ == 0 ? now : first_failure_;
   ++failures_;
-  bool const gone = code == ECONNREFUSED && now - first_failure_ >= doubt_;
-  bool const hopeless = failures_ > 4 && now - first_failure_ > patience_;
-  if (gone || hopeless) {
+  bool const is_gone = code == ECONNREFUSED && now - first_failure_ >= refusal_limit_;
+  bool const is_hopeless = failures_ > 4 && now - first_failure_ > connect_limit_;
+  if (is_gone || is_hopeless) {
     return give_up(code);
   }
   state_ = state::idle;
   duration const pause = std::chrono::milliseconds(1) * (1 << (std::min)(failures_, 8));
-  next_ = now + pause;
-  waiter_.wake_at(next_);
+  next_attempt_ = now + pause;
+  waiter_.wake_at(next_attempt_);
 }
 
 TUTTI_DECL void connect_attempt::give_up(int code) noexcept {
   close();
-  code_ = code;
-  state_ = state::lost;
+  error_code_ = code;
+  state_ = state::peer_gone;
 }
 
 TUTTI_DECL void connect_attempt::close() noexcept {

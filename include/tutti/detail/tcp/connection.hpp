@@ -11,59 +11,62 @@
 
 namespace tutti::inline v0_1_0::detail::tcp {
 
-/// A connection to a peer: a socket and what is under way in both directions.
+/// A connection to a peer: a socket, and the state of both directions.
 struct connection {
-  connection(descriptor s, hello const& peer, tcp_options const& o, fragment_pool& pool)
-      : socket(std::move(s)),
-        out(o.piece, static_cast<std::size_t>(std::min<std::uint64_t>(peer.window, SIZE_MAX)), o.window),
-        in(peer.to, peer.from, pool, o.window) {}
+  connection(descriptor connected_socket, hello const& peer_hello, tcp_options const& options, fragment_pool& pool)
+      : socket(std::move(connected_socket)),
+        writer(options.piece, static_cast<std::size_t>(std::min<std::uint64_t>(peer_hello.window, SIZE_MAX)),
+               options.window),
+        reader(peer_hello.receiver, peer_hello.sender, pool, options.window) {}
 
   descriptor socket;
-  frame_writer out;
-  frame_reader in;
-  bool watched = false;  ///< for being writable
-  bool over = false;     ///< its end has been noticed
-  bool relayed = false;  ///< a broadcast connection brings the fault that this one may not
+  frame_writer writer;
+  frame_reader reader;
+  bool write_watched = false;  ///< epoll reports when it is writable
+  bool is_closed = false;      ///< the end of the stream was seen
+  bool fault_relayed = false;  ///< the fault is sent by a broadcast connection instead
 
   [[nodiscard]] int fd() const noexcept { return socket.get(); }
 
-  sent send(flow s, std::span<std::byte const> bytes, std::size_t granule, call const& what) {
-    bool const waited = out.waits(s.lane);
-    sent result = out.offer(fd(), s, bytes, granule, what);
-    // Not at the first refusal: what lies before the credit may have a reader, which has a better place for it.
-    if (!result.accepted && waited && in.pump(fd(), out)) {
-      result = out.offer(fd(), s, bytes, granule, what);
+  sent send(flow s, std::span<std::byte const> bytes, std::size_t granule, call const& own_call) {
+    bool const awaited_credit = writer.awaits_credit(s.lane);
+    sent result = writer.offer(fd(), s, bytes, granule, own_call);
+    // At the first refusal the pending bytes are left for their reader, who may have a better place for them.
+    if (!result.accepted && awaited_credit && reader.pump(fd(), writer)) {
+      result = writer.offer(fd(), s, bytes, granule, own_call);
     }
     flush();
     return result;
   }
-  chunk view(flow s, wanted const& w, call const& mine) {
-    chunk const c = in.view(fd(), out, s, w, mine);
+  chunk view(flow s, wanted const& request, call const& own_call) {
+    chunk const c = reader.view(fd(), writer, s, request, own_call);
     flush();
     return c;
   }
   void release(flow s) {
-    in.release(out, s);
+    reader.release(writer, s);
     flush();
   }
   void pump() {
-    while (in.pump(fd(), out)) {
+    while (reader.pump(fd(), writer)) {
     }
   }
-  void dig() { in.dig(fd(), out); }
+  void drain_control_frames() { reader.drain_control_frames(fd(), writer); }
   void flush() {
-    if (!out.empty()) {
-      out.flush(fd());
+    if (!writer.is_empty()) {
+      writer.flush(fd());
     }
   }
 
-  /// Whether everything that was accepted is in the hands of the peer's system.
-  [[nodiscard]] bool delivered() const noexcept { return out.broken() || (out.empty() && unacknowledged(fd()) == 0); }
-  /// Whether everything that was accepted is on its way: the peer's system has room for it.
-  [[nodiscard]] bool on_the_way() const noexcept { return out.empty() && unsent(fd()) == 0; }
+  /// True if all that was accepted has arrived at the peer's system.
+  [[nodiscard]] bool is_delivered() const noexcept {
+    return writer.is_broken() || (writer.is_empty() && unacknowledged(fd()) == 0);
+  }
+  /// True if all that was accepted has been sent: the peer's system has room for it.
+  [[nodiscard]] bool is_sent() const noexcept { return writer.is_empty() && unsent(fd()) == 0; }
 
-  /// Whether the peer's host has answered nothing for `limit`.
-  [[nodiscard]] bool silent(duration limit) const noexcept { return tcp::silent(fd(), limit); }
+  /// True if the peer's host has not answered for `limit`.
+  [[nodiscard]] bool is_silent(duration limit) const noexcept { return tcp::is_silent(fd(), limit); }
 };
 
 }  // namespace tutti::detail::tcp

@@ -10,113 +10,120 @@
 
 namespace tutti::inline v0_1_0::detail::tcp {
 
-TUTTI_DECL connector::connector(tcp_options const& o, address const& at, rank_type rank, rank_type size, waiter& w,
-                                owner& to)
-    : options_(o), rank_(rank), waiter_(w), owner_(to), listener_(at, w, o.handshake), attempts_(size) {
-  size_buffers(listener_.fd(), o);
+TUTTI_DECL connector::connector(tcp_options const& options, address const& at, rank_type rank, rank_type size,
+                                waiter& w, observer& watcher)
+    : options_(options),
+      rank_(rank),
+      waiter_(w),
+      observer_(watcher),
+      listener_(at, w, options.handshake),
+      attempts_(size) {
+  size_buffers(listener_.fd(), options);
 }
 
-TUTTI_DECL hello connector::greet(greeting kind, rank_type to) const noexcept {
-  hello h;
-  h.world = directions_.world;
-  h.kind = kind;
-  h.from = rank_;
-  h.to = to;
-  h.fault = owner_.fault().pack();
-  h.window = options_.window;
-  return h;
+TUTTI_DECL hello connector::make_hello(greeting kind, rank_type peer) const noexcept {
+  hello message;
+  message.world = directions_.world;
+  message.kind = kind;
+  message.sender = rank_;
+  message.receiver = peer;
+  message.fault = observer_.fault().pack();
+  message.window = options_.window;
+  return message;
 }
 
 TUTTI_DECL std::string connector::place_of(rank_type peer) const {
-  std::string place = of(peer).text();
-  connect_attempt const* const d = attempts_[peer].get();
-  if (d == nullptr) {
+  std::string place = address_of(peer).text();
+  connect_attempt const* const attempt = attempts_[peer].get();
+  if (attempt == nullptr) {
     return place;
   }
-  auto const tried = std::chrono::duration_cast<std::chrono::milliseconds>(d->lasted()).count();
-  return place + (tried < 10'000 ? ", tried for " + std::to_string(tried) + " ms"
-                                 : ", tried for " + std::to_string(tried / 1000) + " s");
+  auto const milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(attempt->age()).count();
+  return place + (milliseconds < 10'000 ? ", tried for " + std::to_string(milliseconds) + " ms"
+                                        : ", tried for " + std::to_string(milliseconds / 1000) + " s");
 }
 
-TUTTI_DECL void connector::note(std::string text) {
+TUTTI_DECL void connector::record_incident(std::string text) {
   if (incidents_.size() < most_incidents) {
     incidents_.push_back(std::move(text));
   }
 }
 
-TUTTI_DECL void connector::call_up(rank_type peer) {
-  // Why a peer has left is told before it leaves, but perhaps by a rank that has to wait for a processor.
-  constexpr duration time_for_broadcast = std::chrono::milliseconds(100);
+TUTTI_DECL void connector::connect(rank_type peer) {
+  // A peer tells its reason before it leaves, perhaps through a rank that waits for a processor.
+  constexpr duration broadcast_time = std::chrono::milliseconds(100);
   if (attempts_[peer] == nullptr) {
     attempts_[peer] = owned<connect_attempt>(
-        new connect_attempt(waiter_, of(peer), greet(greeting::hello, peer), options_, time_for_broadcast));
-    calling_.push_back(peer);
+        new connect_attempt(waiter_, address_of(peer), make_hello(greeting::hello, peer), options_, broadcast_time));
+    connecting_.push_back(peer);
   }
-  connect_attempt& d = *attempts_[peer];
-  d.advance();
-  if (d.starved() != 0 && listener_.clear(*this)) {
-    d.advance();
+  connect_attempt& attempt = *attempts_[peer];
+  attempt.advance();
+  if (attempt.resource_error() != 0 && listener_.close_pending(*this)) {
+    attempt.advance();
   }
-  starved_ = d.starved();
-  if (d.now() == connect_attempt::state::lost) {
-    return owner_.lose(peer, d.reached() ? failure::peer_lost : failure::unreachable, d.code());
+  resource_error_ = attempt.resource_error();
+  if (attempt.current_state() == connect_attempt::state::peer_gone) {
+    return observer_.lose(peer, attempt.is_reachable() ? failure::peer_lost : failure::unreachable,
+                          attempt.error_code());
   }
-  if (d.now() != connect_attempt::state::answered) {
+  if (attempt.current_state() != connect_attempt::state::has_answer) {
     return;
   }
-  hello const answer = d.answer();
+  hello const answer = attempt.answer();
   char const* const objection =
-      answer.from == peer ? answer.objection(directions_.world, rank_, size()) : "another rank";
+      answer.sender == peer ? answer.objection(directions_.world, rank_, size()) : "another rank";
   if (objection != nullptr) {
-    note("where rank " + std::to_string(peer) + " listened, another program answers: " + objection);
-    owner_.lose(peer, failure::peer_lost, 0);
+    record_incident("where rank " + std::to_string(peer) + " listened, another program answers: " + objection);
+    observer_.lose(peer, failure::peer_lost, 0);
   } else if (answer.kind == greeting::welcome) {
-    establish(peer, d.take(), answer);
+    establish(peer, attempt.take_socket(), answer);
   } else if (answer.kind == greeting::revoke) {
-    d.wait_for_peer();
-    owner_.hear(tutti::fault::unpack(answer.fault));
+    attempt.wait_for_peer();
+    observer_.receive_fault(tutti::fault::unpack(answer.fault));
   } else {
-    d.wait_for_peer();
+    attempt.wait_for_peer();
   }
 }
 
-/// A pending connection has said which rank it is from.
-TUTTI_DECL void connector::arrive(descriptor socket, hello const& h) {
-  char const* const objection = h.objection(directions_.world, rank_, size());
-  if (objection != nullptr || h.kind == greeting::welcome || h.kind == greeting::crossed) {
-    return refuse(socket, objection != nullptr ? objection : "nonsense");
+/// Takes a pending connection whose hello is complete.
+TUTTI_DECL void connector::arrive(descriptor socket, hello const& peer_hello) {
+  char const* const objection = peer_hello.objection(directions_.world, rank_, size());
+  if (objection != nullptr || peer_hello.kind == greeting::welcome || peer_hello.kind == greeting::collision) {
+    return refuse(socket, objection != nullptr ? objection : "a greeting that no rank sends");
   }
-  if (h.kind == greeting::excuse) {
-    return owner_.hear_excuse(h.from, tutti::fault::unpack(h.fault));
+  if (peer_hello.kind == greeting::excuse) {
+    return observer_.receive_excuse(peer_hello.sender, tutti::fault::unpack(peer_hello.fault));
   }
-  if (h.kind == greeting::revoke) {
-    owner_.hear(tutti::fault::unpack(h.fault));
+  if (peer_hello.kind == greeting::revoke) {
+    observer_.receive_fault(tutti::fault::unpack(peer_hello.fault));
   }
-  connect_attempt const* const own = attempts_[h.from].get();
-  bool const crossed = owner_.connected(h.from) || (own != nullptr && own->said() && rank_ < h.from);
-  greeting const kind = owner_.fault() ? greeting::revoke : crossed ? greeting::crossed : greeting::welcome;
-  hello const answer = greet(kind, h.from);
+  connect_attempt const* const own_attempt = attempts_[peer_hello.sender].get();
+  bool const is_crossed = observer_.is_connected(peer_hello.sender) ||
+                          (own_attempt != nullptr && own_attempt->has_sent() && rank_ < peer_hello.sender);
+  greeting const kind = observer_.fault() ? greeting::revoke : is_crossed ? greeting::collision : greeting::welcome;
+  hello const answer = make_hello(kind, peer_hello.sender);
   moved const m = write_some(socket.get(), std::as_bytes(std::span(&answer, 1)));
   if (m.state == io::done && kind == greeting::welcome) {
-    establish(h.from, std::move(socket), h);
+    establish(peer_hello.sender, std::move(socket), peer_hello);
   }
 }
 
-TUTTI_DECL void connector::refuse(descriptor const& socket, char const* why) {
-  if (incidents_.size() < most_incidents) {  // looking the address up takes time that a flood must not get
-    note("refused a connection from " + peer_address(socket.get()).text() + ": " + why);
+TUTTI_DECL void connector::refuse(descriptor const& socket, char const* reason) {
+  if (incidents_.size() < most_incidents) {  // a flood must not cost address lookups
+    record_incident("refused a connection from " + peer_address(socket.get()).text() + ": " + reason);
   }
 }
 
-TUTTI_DECL void connector::establish(rank_type peer, descriptor socket, hello const& theirs) {
+TUTTI_DECL void connector::establish(rank_type peer, descriptor socket, hello const& peer_hello) {
   attempts_[peer].reset();
-  std::erase(calling_, peer);
+  std::erase(connecting_, peer);
   keep_alive(socket.get(), options_.silence);
   size_buffers(socket.get(), options_);
   if (local_address(socket.get()).host() == peer_address(socket.get()).host()) {
     suit_one_host(socket.get(), options_);
   }
-  owner_.established(peer, std::move(socket), theirs);
+  observer_.add_connection(peer, std::move(socket), peer_hello);
 }
 
 }  // namespace tutti::detail::tcp

@@ -11,32 +11,32 @@
 
 namespace tutti::inline v0_1_0::detail::tcp {
 
-/// The fault of an epoch, and how it is spread: over the connections that there are, and by broadcast
-/// connections, which are made for nothing else, to peers that cannot be told otherwise.
+/// The fault of an epoch, and its broadcast: over existing connections, and by broadcast connections, which carry
+/// nothing else, to peers that cannot be told otherwise.
 class fault_broadcast {
  public:
   [[nodiscard]] tutti::fault const& fault() const noexcept { return fault_; }
 
-  /// The first fault takes precedence; true if this is it.
-  bool adopt(tutti::fault const& why) noexcept;
+  /// Adopts the first fault. Returns true if this is it.
+  bool adopt(tutti::fault const& reason) noexcept;
 
-  /// What a peer tells, which may be anything, as a fault among `size` ranks.
-  [[nodiscard]] static tutti::fault heard(tutti::fault f, rank_type size) noexcept;
+  /// Returns a fault received from a peer with its ranks and kind made valid.
+  [[nodiscard]] static tutti::fault sanitize(tutti::fault claim, rank_type size) noexcept;
 
-  /// Tells a peer over its connection. False if the peer may never get to read that, for it takes no more, or
-  /// the connection is in the middle of a piece that will never be complete: then it takes a broadcast
-  /// connection. The system throws away what it has not sent when a connection is closed that has unread bytes.
-  [[nodiscard]] bool tell(connection& l) const;
+  /// Sends the fault over a connection. Returns false if the peer may never read it, because the system takes no more
+  /// bytes or a piece will never be complete; a broadcast connection must carry it. A closed socket with unread bytes
+  /// discards what was not sent.
+  [[nodiscard]] bool send(connection& link) const;
 
-  /// Makes a broadcast connection: `greeting` tells the fault to what listens at the address.
-  void connect(waiter& w, address const& to, hello const& greeting, tcp_options const& o);
-  /// Moves broadcast connections on; those whose greeting has arrived, or cannot, are gone afterwards.
+  /// Starts a broadcast connection: sends `greeting`, with the fault, to a listener.
+  void connect(waiter& w, address const& peer_address, hello const& greeting, tcp_options const& options);
+  /// Advances broadcast connections, and drops a connection that has delivered its greeting or failed.
   void advance() {
     if (!connections_.empty()) [[unlikely]] {
       advance_all();
     }
   }
-  [[nodiscard]] bool spread() const noexcept { return connections_.empty(); }
+  [[nodiscard]] bool is_complete() const noexcept { return connections_.empty(); }
 
  private:
   void advance_all();

@@ -5,44 +5,46 @@
 
 namespace tutti::inline v0_1_0::detail::tcp {
 
-TUTTI_DECL bool fault_broadcast::adopt(tutti::fault const& why) noexcept {
-  if (fault_ || !why) {
+TUTTI_DECL bool fault_broadcast::adopt(tutti::fault const& reason) noexcept {
+  if (fault_ || !reason) {
     return false;
   }
-  fault_ = why;
+  fault_ = reason;
   return true;
 }
 
-TUTTI_DECL tutti::fault fault_broadcast::heard(tutti::fault f, rank_type size) noexcept {
-  if (f.kind == failure::none || static_cast<std::uint64_t>(f.kind) >= failure_kinds) {
-    f.kind = failure::protocol;
+TUTTI_DECL tutti::fault fault_broadcast::sanitize(tutti::fault claim, rank_type size) noexcept {
+  if (claim.kind == failure::none || static_cast<std::uint64_t>(claim.kind) >= failure_kinds) {
+    claim.kind = failure::protocol;
   }
-  f.culprit = f.culprit < size ? f.culprit : no_rank;
-  f.reporter = f.reporter < size ? f.reporter : no_rank;
-  f.circle &= fault::bit_of(size) != 0 ? fault::bit_of(size) - 1 : f.circle;
-  return f;
+  claim.culprit = claim.culprit < size ? claim.culprit : no_rank;
+  claim.reporter = claim.reporter < size ? claim.reporter : no_rank;
+  claim.circle &= fault::bit_of(size) != 0 ? fault::bit_of(size) - 1 : claim.circle;
+  return claim;
 }
 
-TUTTI_DECL bool fault_broadcast::tell(connection& l) const {
-  if (l.over || l.in.bye()) {
+TUTTI_DECL bool fault_broadcast::send(connection& link) const {
+  if (link.is_closed || link.reader.has_said_bye()) {
     return true;
   }
-  if (!l.out.torn()) {
-    l.out.tell({.kind = frame_kind::revoke, .bytes = fault_.pack()});
-    l.flush();
+  if (!link.writer.is_mid_piece()) {
+    link.writer.queue_control_frame({.kind = frame_kind::revoke, .bytes = fault_.pack()});
+    link.flush();
   }
-  return l.on_the_way() && !l.out.torn();
+  return link.is_sent() && !link.writer.is_mid_piece();
 }
 
-TUTTI_DECL void fault_broadcast::connect(waiter& w, address const& to, hello const& greeting, tcp_options const& o) {
-  connections_.push_back(owned<connect_attempt>(new connect_attempt(w, to, greeting, o, duration::zero())));
+TUTTI_DECL void fault_broadcast::connect(waiter& w, address const& peer_address, hello const& greeting,
+                                         tcp_options const& options) {
+  connections_.push_back(
+      owned<connect_attempt>(new connect_attempt(w, peer_address, greeting, options, duration::zero())));
   connections_.back()->advance();
 }
 
 TUTTI_DECL void fault_broadcast::advance_all() {
-  std::erase_if(connections_, [](auto const& m) {
-    m->advance();
-    return m->delivered() || m->now() == connect_attempt::state::lost;
+  std::erase_if(connections_, [](auto const& attempt) {
+    attempt->advance();
+    return attempt->is_delivered() || attempt->current_state() == connect_attempt::state::peer_gone;
   });
 }
 

@@ -9,40 +9,39 @@
 
 namespace tutti::inline v0_1_0::detail::tcp {
 
-/// A piece of an unexpected message (MPI's term: no receive was waiting for it), or the rest of one. Its bytes follow
-/// it.
+/// A piece, or the rest of one, of an unexpected message (MPI's term: no receive waited for it). Its bytes follow it.
 struct alignas(64) fragment {
   frame head;
   fragment* next = nullptr;
   std::size_t capacity = 0;
   std::size_t size = 0;
-  std::size_t filled = 0;  ///< bytes that have arrived
-  std::size_t taken = 0;   ///< bytes that have been released
+  std::size_t filled_bytes = 0;    ///< bytes received
+  std::size_t released_bytes = 0;  ///< bytes released by the reader
 
   [[nodiscard]] std::byte* data() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
 };
 
-/// The queue of unexpected messages of a lane: fragments in order of arrival. Owns nothing.
+/// The unexpected messages of a lane: fragments in order of arrival. Owns nothing.
 struct fragment_queue {
   fragment* first = nullptr;
   fragment* last = nullptr;
 
-  void push(fragment& p) noexcept {
-    (last != nullptr ? last->next : first) = &p;
-    last = &p;
+  void push(fragment& entry) noexcept {
+    (last != nullptr ? last->next : first) = &entry;
+    last = &entry;
   }
   fragment& pop() noexcept {
-    fragment& p = *first;
-    first = p.next;
+    fragment& entry = *first;
+    first = entry.next;
     if (first == nullptr) {
       last = nullptr;
     }
-    p.next = nullptr;
-    return p;
+    entry.next = nullptr;
+    return entry;
   }
 };
 
-/// Recycles fragments, one list for each power of two. After warming up it allocates nothing.
+/// Recycles fragments, with one list for each power of two. Allocates nothing once warm.
 class fragment_pool {
  public:
   fragment_pool() noexcept = default;
@@ -65,21 +64,21 @@ class fragment_pool {
     } else {
       memory = ::operator new(sizeof(fragment) + capacity, std::align_val_t{alignof(fragment)});
     }
-    fragment& p = *::new (memory) fragment;
-    p.head = head;
-    p.capacity = capacity;
-    p.size = bytes;
-    return p;
+    fragment& entry = *::new (memory) fragment;
+    entry.head = head;
+    entry.capacity = capacity;
+    entry.size = bytes;
+    return entry;
   }
 
-  void give(fragment& p) noexcept {
-    fragment*& list = free_[static_cast<std::size_t>(std::countr_zero(p.capacity))];
-    p.next = list;
-    list = &p;
+  void recycle(fragment& entry) noexcept {
+    fragment*& list = free_[static_cast<std::size_t>(std::countr_zero(entry.capacity))];
+    entry.next = list;
+    list = &entry;
   }
-  void give(fragment_queue& all) noexcept {
-    while (all.first != nullptr) {
-      give(all.pop());
+  void recycle(fragment_queue& queue) noexcept {
+    while (queue.first != nullptr) {
+      recycle(queue.pop());
     }
   }
 

@@ -11,249 +11,256 @@
 
 namespace tutti::inline v0_1_0::detail::tcp {
 
-/// The receiving half of a connection: takes the frames apart and hands the messages out.
+/// The receiving half of a connection: parses frames and hands out messages.
 ///
-/// A piece that is waited for is read straight to its place, or through the receive buffer if it is to be combined.
-/// One that is not waited for yet is put into a fragment, as MPI puts an unexpected message into a queue, so that it
-/// does not stand in the way of other lanes; the window bounds what can pile up. What exceeds it stays in the
-/// connection until its reader comes: a granule that is larger, or a long message that is waited for, whose sender gets
-/// credit for all of it.
+/// A piece with a waiting reader is read straight to its place, or through the receive buffer if it is to be combined.
+/// An unexpected piece is copied to a fragment, so that it does not block other lanes; the window bounds these. A
+/// granule larger than the window, or a long message with a reader, stays in the stream until the reader takes it.
+///
+/// Credit for a piece is due when its reader has released all of it. It travels with the next piece to the peer, or in
+/// a credit frame at once if a lane has more than `max_withheld_credit` due, a quarter of the window. For a message
+/// longer than that, all credit is granted when the reader first asks.
+///
+///     header ---> in stream ---> view, release by the reader ---> padding dropped, credit returned
+///                     |
+///                     '--- no reader, within the window ---> fragment ---> view, release ---> credit returned
 class frame_reader {
  public:
-  /// `window`: how much is kept of each lane.
+  /// `window`: bytes per lane that are buffered without a reader.
   frame_reader(rank_type me, rank_type peer, fragment_pool& pool, std::size_t window)
-      : calls(me, peer), pool_(pool), window_(window) {}
+      : call_checks(me, peer), pool_(pool), window_(window) {}
   frame_reader(frame_reader const&) = delete;
   frame_reader& operator=(frame_reader const&) = delete;
   ~frame_reader() {
-    for (lane& l : lanes_) {
-      pool_.give(l.unexpected);
+    for (lane_state& lane : lanes_) {
+      pool_.recycle(lane.unexpected_queue);
     }
   }
 
-  agreement calls;
-  standing waits;
+  agreement call_checks;
+  standing wait_states;
 
-  /// What the connection has brought besides messages.
-  [[nodiscard]] bool ended() const noexcept { return ended_; }  ///< no more bytes will come
-  [[nodiscard]] bool bye() const noexcept { return bye_; }      ///< the peer left in order
-  /// The fault because of which it left; none if there is none.
-  [[nodiscard]] tutti::fault const& reason() const noexcept { return reason_; }
-  [[nodiscard]] bool unsound() const noexcept { return unsound_; }  ///< it sent what no peer would
-  [[nodiscard]] tutti::fault revoked() const noexcept { return revoked_; }
-  /// The next message of a lane is here, all of it, though none has been asked for.
-  [[nodiscard]] bool keeps(std::uint32_t on) const noexcept {
-    fragment const* const p = lanes_[on].unexpected.first;
-    return p != nullptr && p->filled == p->head.bytes;
+  /// True if the connection delivers no more bytes.
+  [[nodiscard]] bool has_ended() const noexcept { return has_ended_; }
+  [[nodiscard]] bool has_said_bye() const noexcept { return has_said_bye_; }  ///< the peer left in order
+  /// The fault that made the peer leave; empty if there was none.
+  [[nodiscard]] tutti::fault const& leave_reason() const noexcept { return leave_reason_; }
+  [[nodiscard]] bool is_malformed() const noexcept { return is_malformed_; }  ///< the peer violated the protocol
+  [[nodiscard]] tutti::fault revoke_fault() const noexcept { return revoke_fault_; }
+  /// True if the next message of a lane is complete in a fragment, before its reader has asked.
+  [[nodiscard]] bool has_whole_message(std::uint32_t lane) const noexcept {
+    fragment const* const piece = lanes_[lane].unexpected_queue.first;
+    return piece != nullptr && piece->filled_bytes == piece->head.bytes;
   }
-  /// A message is waited for and will be asked for again.
-  [[nodiscard]] bool awaited() const noexcept { return awaited_ != 0; }
+  /// True if a reader has begun a message, and will ask for the rest.
+  [[nodiscard]] bool has_waiting_reader() const noexcept { return open_messages_ != 0; }
 
-  /// The next part of a message. @see transport
-  /// @throws error (failure::mismatch) if the peer sends another message than the one that is wanted
-  [[nodiscard]] chunk view(int fd, frame_writer& out, flow s, wanted const& w, call const& mine) {
-    lane& l = lanes_[s.lane];
-    if (l.held) {
-      return l.held;
+  /// Returns the next part of a message. @see transport
+  /// @throws error (failure::mismatch) if the peer sends a message of another call or size
+  [[nodiscard]] chunk view(int fd, frame_writer& writer, flow s, wanted const& request, call const& own_call) {
+    lane_state& lane = lanes_[s.lane];
+    if (lane.current) {
+      return lane.current;
     }
-    if (!l.open) {
-      l.open = true;
-      l.total = w.bytes;
-      l.taken = 0;
-      ++awaited_;
-      promise(l, s.lane, out);
+    if (!lane.is_open) {
+      lane.is_open = true;
+      lane.total = request.bytes;
+      lane.released_bytes = 0;
+      ++open_messages_;
+      grant_credit_ahead(lane, s.lane, writer);
     }
-    bool const placing = w.place != nullptr && w.bytes >= worth_placing;
+    bool const placing = request.place != nullptr && request.bytes >= min_placed_bytes;
     do {
-      if (l.unexpected.first != nullptr) {
-        fragment& p = *l.unexpected.first;
-        examine(l, p.head, s, mine);
-        if (chunk const c = from_fragment(l, p, w)) {
+      if (lane.unexpected_queue.first != nullptr) {
+        fragment& piece = *lane.unexpected_queue.first;
+        check_call(lane, piece.head, s, own_call);
+        if (chunk const c = view_fragment(lane, piece, request)) {
           return c;
         }
-      } else if (body_.live() && body_.head.lane == s.lane) {
-        examine(l, body_.head, s, mine);
-        if (chunk const c = from_buffer(fd, l, w)) {
+      } else if (incoming_.is_unclaimed() && incoming_.head.lane == s.lane) {
+        check_call(lane, incoming_.head, s, own_call);
+        if (chunk const c = view_stream(fd, lane, request)) {
           return c;
         }
       }
-    } while (pump(fd, out, s.lane, placing));
+    } while (pump(fd, writer, s.lane, placing));
     return {};
   }
 
-  /// The reader is done with the chunk that it was given.
-  void release(frame_writer& out, flow s) {
-    lane& l = lanes_[s.lane];
-    std::size_t const bytes = l.held.bytes;
-    l.held = {};
-    l.taken += bytes;
-    if (l.pinned != nullptr) {
-      receive_buffer::unpin(std::exchange(l.pinned, nullptr));
-    } else if (l.from_fragment) {
-      fragment& p = *l.unexpected.first;
-      p.taken += bytes;
-      if (p.taken == p.size) {
-        pay(p.head, out);
-        pool_.give(l.unexpected.pop());
+  /// Ends the reader's use of the current chunk.
+  void release(frame_writer& writer, flow s) {
+    lane_state& lane = lanes_[s.lane];
+    std::size_t const bytes = lane.current.bytes;
+    lane.current = {};
+    lane.released_bytes += bytes;
+    if (lane.pinned_block != nullptr) {
+      receive_buffer::unpin(std::exchange(lane.pinned_block, nullptr));
+    } else if (lane.in_fragment) {
+      fragment& piece = *lane.unexpected_queue.first;
+      piece.released_bytes += bytes;
+      if (piece.released_bytes == piece.size) {
+        return_credit(piece.head, writer);
+        pool_.recycle(lane.unexpected_queue.pop());
       }
-      l.from_fragment = false;
+      lane.in_fragment = false;
     }
-    if (body_.active && body_.left == 0) {
-      swallow(out);
+    if (incoming_.is_active && incoming_.left == 0) {
+      complete_piece(writer);
     }
-    if (l.taken == l.total) {
-      --awaited_;
-      l.open = l.checked = false;
+    if (lane.released_bytes == lane.total) {
+      --open_messages_;
+      lane.is_open = lane.is_checked = false;
     }
   }
 
-  /// Reads once and takes apart what there is; true if that brought something. `wanted_lane`: the
-  /// lane whose message is left in place for its reader. `placing`: that has a better place than the receive buffer.
-  bool pump(int fd, frame_writer& out, std::uint32_t wanted_lane = lane_count, bool placing = false) {
-    bool const progress = parse(out, wanted_lane);
-    if ((body_.live() && !digging_) || ended_ || unsound_) {
+  /// Reads once and parses what is buffered. Returns true if that made progress. The message of `wanted_lane` stays in
+  /// the stream for its reader; `placing` means that the reader has a better place than the receive buffer.
+  bool pump(int fd, frame_writer& writer, std::uint32_t wanted_lane = lane_count, bool placing = false) {
+    bool const progress = parse(writer, wanted_lane);
+    if ((incoming_.is_unclaimed() && !is_draining_) || has_ended_ || is_malformed_) {
       return progress;
     }
-    return read(fd, placing) ? (parse(out, wanted_lane), true) : progress;
+    return read(fd, placing) ? (parse(writer, wanted_lane), true) : progress;
   }
 
-  /// Reads all that there is for what it brings besides messages. Messages that have not been taken are lost: this
-  /// is for a world that is about to fail, where a message that is never read must not hide the reason behind it.
-  void dig(int fd, frame_writer& out) {
-    digging_ = true;
-    while (pump(fd, out)) {
+  /// Reads everything for its control frames and discards messages: for a world that is about to fail, where the fault
+  /// may be behind a message that is never read.
+  void drain_control_frames(int fd, frame_writer& writer) {
+    is_draining_ = true;
+    while (pump(fd, writer)) {
     }
   }
 
  private:
-  /// A message so long is read to its place, at the cost of another system call.
-  static constexpr std::size_t worth_placing = std::size_t{16} << 10;
-  static constexpr std::size_t most_promised = std::size_t{1} << 30;  ///< sums of credits must fit into a frame
+  /// Pieces of at least this size are read to their place, at the cost of one more system call.
+  static constexpr std::size_t min_placed_bytes = std::size_t{16} << 10;
+  static constexpr std::size_t max_credit_ahead = std::size_t{1} << 30;  ///< sums of credit must fit into a frame
 
-  struct lane {
-    fragment_queue unexpected;   ///< pieces that came before their reader
-    bool open = false;           ///< the reader of a message has asked for it
-    bool checked = false;        ///< and it is the one that was meant
-    bool from_fragment = false;  ///< the chunk that its reader has is in a fragment
+  struct lane_state {
+    fragment_queue unexpected_queue;  ///< pieces that arrived before their reader
+    bool is_open = false;             ///< a reader has begun the message
+    bool is_checked = false;          ///< call and size match
+    bool in_fragment = false;         ///< the current chunk is in a fragment
     std::size_t total = 0;
-    std::size_t taken = 0;
-    std::size_t kept = 0;      ///< cost of the pieces that have begun to arrive and have not been taken
-    std::size_t promised = 0;  ///< of what is still to be taken, the sender has got credit for this
-    chunk held;                ///< what the reader has
-    receive_buffer::block* pinned = nullptr;
+    std::size_t released_bytes = 0;
+    std::size_t outstanding_cost = 0;  ///< window_cost of the pieces that have begun to arrive and are not released
+    std::size_t credit_ahead = 0;      ///< the part of the cost still to come for which credit was granted
+    chunk current;                     ///< the chunk that the reader has
+    receive_buffer::block* pinned_block = nullptr;
   };
 
   /// The piece whose bytes are next in the stream.
-  struct body {
-    bool active = false;
+  struct incoming_piece {
+    bool is_active = false;
     frame head;
-    std::size_t left = 0;  ///< bytes of it that are still in the receive buffer or to be read
+    std::size_t left = 0;  ///< bytes in the receive buffer or still to be read
     std::size_t pad = 0;
-    fragment* into = nullptr;  ///< where they go; null: their reader takes them
+    fragment* target = nullptr;  ///< null: the reader takes the bytes
 
-    [[nodiscard]] bool live() const noexcept { return active && into == nullptr && left != 0; }
+    [[nodiscard]] bool is_unclaimed() const noexcept { return is_active && target == nullptr && left != 0; }
   };
 
-  void examine(lane& l, frame const& head, flow s, call const& mine) {
-    if (!l.checked) {
-      calls.examine(head, s, mine, l.total);
-      l.checked = true;
+  void check_call(lane_state& lane, frame const& head, flow s, call const& own_call) {
+    if (!lane.is_checked) {
+      call_checks.check_message(head, s, own_call, lane.total);
+      lane.is_checked = true;
     }
   }
 
-  /// A long message that is waited for is read as it comes, so its sender gets credit for all of it now. Credit that
-  /// it got on the way would come behind all that this rank sends it meanwhile, and it would wait for that.
-  void promise(lane& l, std::uint32_t number, frame_writer& out) const {
-    if (l.total > most_owed(window_)) {
-      l.promised = (std::min)(l.total, most_promised);
-      out.owe(number, l.promised);
+  /// Grants credit for all of a long message when its reader asks. Credit during the message would queue behind all
+  /// that this rank sends meanwhile, and stall the sender.
+  void grant_credit_ahead(lane_state& lane, std::uint32_t number, frame_writer& writer) const {
+    if (lane.total > max_withheld_credit(window_)) {
+      lane.credit_ahead = (std::min)(lane.total, max_credit_ahead);
+      writer.return_credit(number, lane.credit_ahead);
     }
   }
 
-  /// A piece has been taken.
-  void pay(frame const& head, frame_writer& out) {
-    lane& l = lanes_[head.lane];
-    std::size_t const bytes = cost(head.part);
-    std::size_t const before = (std::min)(bytes, l.promised);
-    l.kept -= bytes;
-    l.promised -= before;
-    out.owe(head.lane, bytes - before);
+  /// Returns credit for a released piece, less what was granted ahead.
+  void return_credit(frame const& head, frame_writer& writer) {
+    lane_state& lane = lanes_[head.lane];
+    std::size_t const bytes = window_cost(head.part);
+    std::size_t const repaid = (std::min)(bytes, lane.credit_ahead);
+    lane.outstanding_cost -= bytes;
+    lane.credit_ahead -= repaid;
+    writer.return_credit(head.lane, bytes - repaid);
   }
 
-  [[nodiscard]] static std::size_t whole(std::size_t bytes, std::size_t granule) noexcept {
+  [[nodiscard]] static std::size_t whole_granules(std::size_t bytes, std::size_t granule) noexcept {
     return granule <= 1 ? bytes : bytes / granule * granule;
   }
 
-  [[nodiscard]] chunk from_fragment(lane& l, fragment& p, wanted const& w) {
-    std::size_t const n = whole((std::min)(p.filled - p.taken, w.bytes), w.granule);
-    if (n != 0 || l.total == 0) {
-      l.from_fragment = true;
-      l.held = {p.data() + p.taken, n};
+  [[nodiscard]] chunk view_fragment(lane_state& lane, fragment& piece, wanted const& request) {
+    std::size_t const n =
+        whole_granules((std::min)(piece.filled_bytes - piece.released_bytes, request.bytes), request.granule);
+    if (n != 0 || lane.total == 0) {
+      lane.in_fragment = true;
+      lane.current = {piece.data() + piece.released_bytes, n};
     }
-    return l.held;
+    return lane.current;
   }
 
-  /// Hands out the piece whose bytes are next in the stream.
-  [[nodiscard]] chunk from_buffer(int fd, lane& l, wanted const& w) {
-    std::size_t const most = (std::min)(body_.left, w.bytes);
-    std::size_t here = (std::min)(buffer_.size(), most);
-    if (whole(here, w.granule) == 0) {
-      if (w.place != nullptr) {
-        return to_place(fd, l, w);
+  /// Shows the piece whose bytes are next in the stream.
+  [[nodiscard]] chunk view_stream(int fd, lane_state& lane, wanted const& request) {
+    std::size_t const limit = (std::min)(incoming_.left, request.bytes);
+    std::size_t buffered_bytes = (std::min)(buffer_.size(), limit);
+    if (whole_granules(buffered_bytes, request.granule) == 0) {
+      if (request.place != nullptr) {
+        return read_to_place(fd, lane, request);
       }
-      buffer_.prepare((std::max)(here + 1, (std::min)(body_.left, w.granule)));
+      buffer_.prepare((std::max)(buffered_bytes + 1, (std::min)(incoming_.left, request.granule)));
       read_to_buffer(fd, false);
-      here = (std::min)(buffer_.size(), most);
+      buffered_bytes = (std::min)(buffer_.size(), limit);
     }
-    if (std::size_t const n = whole(here, w.granule); n != 0) {
-      l.held = {buffer_.data(), n};
-      l.pinned = buffer_.pin();
+    if (std::size_t const n = whole_granules(buffered_bytes, request.granule); n != 0) {
+      lane.current = {buffer_.data(), n};
+      lane.pinned_block = buffer_.pin();
       buffer_.consume(n);
-      body_.left -= n;
+      incoming_.left -= n;
     }
-    return l.held;
+    return lane.current;
   }
 
-  /// Reads to where the reader wants it. What is no whole granule at the end goes back to the receive buffer.
-  [[nodiscard]] chunk to_place(int fd, lane& l, wanted const& w) {
-    std::size_t const most = (std::min)(body_.left, w.bytes);
-    std::size_t const here = (std::min)(buffer_.size(), most);
-    std::size_t const got = receive(fd, w.place + here, most - here);
-    std::size_t const n = whole(here + got, w.granule);
-    if (n == 0 && got == 0) {
+  /// Reads to the reader's place. An incomplete granule at the end goes back to the receive buffer.
+  [[nodiscard]] chunk read_to_place(int fd, lane_state& lane, wanted const& request) {
+    std::size_t const limit = (std::min)(incoming_.left, request.bytes);
+    std::size_t const buffered_bytes = (std::min)(buffer_.size(), limit);
+    std::size_t const received_bytes = receive(fd, request.place + buffered_bytes, limit - buffered_bytes);
+    std::size_t const n = whole_granules(buffered_bytes + received_bytes, request.granule);
+    if (n == 0 && received_bytes == 0) {
       return {};
     }
-    if (here != 0) {
-      std::memcpy(w.place, buffer_.data(), here);
-      buffer_.consume(here);
+    if (buffered_bytes != 0) {
+      std::memcpy(request.place, buffer_.data(), buffered_bytes);
+      buffer_.consume(buffered_bytes);
     }
-    buffer_.skip(got);
-    if (std::size_t const rest = here + got - n; rest != 0) {
-      buffer_.put_back(w.place + n, rest);
+    buffer_.skip(received_bytes);
+    if (std::size_t const remainder = buffered_bytes + received_bytes - n; remainder != 0) {
+      buffer_.put_back(request.place + n, remainder);
     }
-    body_.left -= n;
+    incoming_.left -= n;
     if (n != 0) {
-      l.held = {w.place, n};
+      lane.current = {request.place, n};
     }
-    return l.held;
+    return lane.current;
   }
 
-  /// Takes the bytes in the receive buffer apart, up to a piece that is left to its reader.
-  bool parse(frame_writer& out, std::uint32_t wanted_lane) {
+  /// Parses the receive buffer, up to a piece that is left for its reader.
+  bool parse(frame_writer& writer, std::uint32_t wanted_lane) {
     bool progress = false;
-    while (!unsound_) {
-      if (body_.active) {
-        if (body_.live() && digging_) {
-          std::size_t const n = (std::min)(buffer_.size(), body_.left);
+    while (!is_malformed_) {
+      if (incoming_.is_active) {
+        if (incoming_.is_unclaimed() && is_draining_) {
+          std::size_t const n = (std::min)(buffer_.size(), incoming_.left);
           buffer_.consume(n);
-          body_.left -= n;
-        } else if (body_.live() && !left_to_reader(wanted_lane)) {
-          put_aside();
+          incoming_.left -= n;
+        } else if (incoming_.is_unclaimed() && !stays_in_stream(wanted_lane)) {
+          buffer_unexpected();
         }
-        if (body_.live()) {
+        if (incoming_.is_unclaimed()) {
           return progress;
         }
-        if (!swallow(out)) {
+        if (!complete_piece(writer)) {
           return progress;
         }
         progress = true;
@@ -261,116 +268,119 @@ class frame_reader {
       if (buffer_.size() < sizeof(frame)) {
         return progress;
       }
-      frame f;
-      std::memcpy(static_cast<void*>(&f), buffer_.data(), sizeof f);
-      buffer_.consume(sizeof f);
+      frame header;
+      std::memcpy(static_cast<void*>(&header), buffer_.data(), sizeof header);
+      buffer_.consume(sizeof header);
       progress = true;
-      accept(f, out, wanted_lane);
+      process(header, writer, wanted_lane);
     }
     return progress;
   }
 
-  /// Whether the current piece stays where it is: it is the one that is asked for now, or its reader waits
-  /// for it and will ask, and it is too long to be copied for those that come after it.
-  [[nodiscard]] bool left_to_reader(std::uint32_t wanted_lane) const noexcept {
-    lane const& l = lanes_[body_.head.lane];
-    return l.kept > window_ || body_.head.lane == wanted_lane || (l.open && body_.left >= worth_placing);
+  /// True if the current piece is left for its reader: because the reader asks now, or has begun the message and the
+  /// piece is too long to copy, or because the window is exceeded.
+  [[nodiscard]] bool stays_in_stream(std::uint32_t wanted_lane) const noexcept {
+    lane_state const& lane = lanes_[incoming_.head.lane];
+    return lane.outstanding_cost > window_ || incoming_.head.lane == wanted_lane ||
+           (lane.is_open && incoming_.left >= min_placed_bytes);
   }
 
-  void accept(frame const& f, frame_writer& out, std::uint32_t wanted_lane) {
-    if (!f.sound() || bye_) {
-      unsound_ = true;
+  void process(frame const& header, frame_writer& writer, std::uint32_t wanted_lane) {
+    if (!header.is_valid() || has_said_bye_) {
+      is_malformed_ = true;
       return;
     }
-    out.credit(f);
-    switch (f.kind) {
+    writer.add_credit(header);
+    switch (header.kind) {
       case frame_kind::piece:
-        body_ = {.active = true, .head = f, .left = f.part, .pad = padding(f.part), .into = nullptr};
-        lanes_[f.lane].kept += cost(f.part);
-        if (f.part == 0 || (!digging_ && !left_to_reader(wanted_lane))) {
-          put_aside();
+        incoming_ = {
+            .is_active = true, .head = header, .left = header.part, .pad = padding(header.part), .target = nullptr};
+        lanes_[header.lane].outstanding_cost += window_cost(header.part);
+        if (header.part == 0 || (!is_draining_ && !stays_in_stream(wanted_lane))) {
+          buffer_unexpected();
         }
         return;
       case frame_kind::credit:
         return;
       case frame_kind::revoke:
-        revoked_ = revoked_ ? revoked_ : tutti::fault::unpack(f.bytes);
+        revoke_fault_ = revoke_fault_ ? revoke_fault_ : tutti::fault::unpack(header.bytes);
         return;
       case frame_kind::bye:
-        bye_ = true;
-        reason_ = tutti::fault::unpack(f.bytes);
+        has_said_bye_ = true;
+        leave_reason_ = tutti::fault::unpack(header.bytes);
         return;
-      case frame_kind::inquiry:
-      case frame_kind::status:
-        return calls.hear(f);
-      case frame_kind::question:
-      case frame_kind::answer:
-        return waits.hear(f);
+      case frame_kind::call_query:
+      case frame_kind::call_reply:
+        return call_checks.receive(header);
+      case frame_kind::wait_query:
+      case frame_kind::wait_reply:
+        return wait_states.receive(header);
     }
   }
 
-  /// Gives the rest of the current piece a fragment.
-  void put_aside() {
-    body_.into = &pool_.take(body_.head, body_.left);
-    lanes_[body_.head.lane].unexpected.push(*body_.into);
+  /// Assigns a fragment to the rest of the current piece.
+  void buffer_unexpected() {
+    incoming_.target = &pool_.take(incoming_.head, incoming_.left);
+    lanes_[incoming_.head.lane].unexpected_queue.push(*incoming_.target);
   }
 
-  /// Moves bytes of the current piece from the buffer into its fragment, and drops the padding. True at its end.
-  bool swallow(frame_writer& out) {
-    if (std::size_t const n = (std::min)(buffer_.size(), body_.left); n != 0) {
-      std::memcpy(body_.into->data() + body_.into->filled, buffer_.data(), n);
+  /// Moves bytes of the current piece from the buffer to its fragment, and drops the padding. Returns true at its end.
+  bool complete_piece(frame_writer& writer) {
+    if (std::size_t const n = (std::min)(buffer_.size(), incoming_.left); n != 0) {
+      std::memcpy(incoming_.target->data() + incoming_.target->filled_bytes, buffer_.data(), n);
       buffer_.consume(n);
-      body_.into->filled += n;
-      body_.left -= n;
+      incoming_.target->filled_bytes += n;
+      incoming_.left -= n;
     }
-    if (body_.left != 0) {
+    if (incoming_.left != 0) {
       return false;
     }
-    std::size_t const n = (std::min)(buffer_.size(), body_.pad);
+    std::size_t const n = (std::min)(buffer_.size(), incoming_.pad);
     buffer_.consume(n);
-    body_.pad -= n;
-    body_.active = body_.pad != 0;
-    if (!body_.active && body_.into == nullptr) {
-      pay(body_.head, out);
+    incoming_.pad -= n;
+    incoming_.is_active = incoming_.pad != 0;
+    if (!incoming_.is_active && incoming_.target == nullptr) {
+      return_credit(incoming_.head, writer);
     }
-    return !body_.active;
+    return !incoming_.is_active;
   }
 
   /// Reads once, to where the next bytes belong.
   bool read(int fd, bool placing) {
-    if (body_.into != nullptr && body_.left != 0 && buffer_.size() == 0) {
-      std::size_t const got = receive(fd, body_.into->data() + body_.into->filled, body_.left);
-      buffer_.skip(got);
-      body_.into->filled += got;
-      body_.left -= got;
-      return got != 0;
+    if (incoming_.target != nullptr && incoming_.left != 0 && buffer_.size() == 0) {
+      std::size_t const received_bytes =
+          receive(fd, incoming_.target->data() + incoming_.target->filled_bytes, incoming_.left);
+      buffer_.skip(received_bytes);
+      incoming_.target->filled_bytes += received_bytes;
+      incoming_.left -= received_bytes;
+      return received_bytes != 0;
     }
     buffer_.prepare(buffer_.size() + sizeof(frame));
     return read_to_buffer(fd, placing);
   }
 
-  /// Where a message with a better place is about to arrive only its header is read.
+  /// Reads to the receive buffer; only a header if the message behind it has a better place.
   bool read_to_buffer(int fd, bool placing) {
-    std::size_t room = buffer_.room();
+    std::size_t free_bytes = buffer_.free_bytes();
     if (placing) {
-      std::size_t const next = body_.active ? body_.left + body_.pad + sizeof(frame) : sizeof(frame);
-      room = (std::min)(room, next > buffer_.size() ? next - buffer_.size() : sizeof(frame));
+      std::size_t const next = incoming_.is_active ? incoming_.left + incoming_.pad + sizeof(frame) : sizeof(frame);
+      free_bytes = (std::min)(free_bytes, next > buffer_.size() ? next - buffer_.size() : sizeof(frame));
     }
-    std::size_t const got = receive(fd, buffer_.end(), room);
-    buffer_.grow(got);
-    return got != 0;
+    std::size_t const received_bytes = receive(fd, buffer_.end(), free_bytes);
+    buffer_.commit(received_bytes);
+    return received_bytes != 0;
   }
 
-  [[nodiscard]] std::size_t receive(int fd, std::byte* to, std::size_t bytes) noexcept {
+  [[nodiscard]] std::size_t receive(int fd, std::byte* target, std::size_t bytes) noexcept {
     while (bytes != 0) {
-      ssize_t const got = ::recv(fd, to, bytes, MSG_DONTWAIT);
-      if (got > 0) {
-        return static_cast<std::size_t>(got);
+      ssize_t const received_bytes = ::recv(fd, target, bytes, MSG_DONTWAIT);
+      if (received_bytes > 0) {
+        return static_cast<std::size_t>(received_bytes);
       }
-      if (got < 0 && errno == EINTR) {
+      if (received_bytes < 0 && errno == EINTR) {
         continue;
       }
-      ended_ = got == 0 || errno != EAGAIN;
+      has_ended_ = received_bytes == 0 || errno != EAGAIN;
       return 0;
     }
     return 0;
@@ -379,15 +389,15 @@ class frame_reader {
   fragment_pool& pool_;
   std::size_t window_;
   receive_buffer buffer_;
-  body body_;
-  lane lanes_[lane_count];
-  std::uint32_t awaited_ = 0;
-  tutti::fault revoked_;
-  bool ended_ = false;
-  bool bye_ = false;
-  tutti::fault reason_{};  ///< because of which the peer left
-  bool unsound_ = false;
-  bool digging_ = false;  ///< messages are not kept any more
+  incoming_piece incoming_;
+  lane_state lanes_[lane_count];
+  std::uint32_t open_messages_ = 0;
+  tutti::fault revoke_fault_;
+  bool has_ended_ = false;
+  bool has_said_bye_ = false;
+  tutti::fault leave_reason_{};  ///< the fault that made the peer leave
+  bool is_malformed_ = false;
+  bool is_draining_ = false;  ///< messages are discarded
 };
 
 }  // namespace tutti::detail::tcp

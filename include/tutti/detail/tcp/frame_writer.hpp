@@ -10,220 +10,229 @@
 
 namespace tutti::inline v0_1_0::detail::tcp {
 
-/// The sending half of a connection: writes messages straight from the user's memory, as far as the
-/// system takes them.
+/// The sending half of a connection. Writes messages straight from the user's memory, as far as the system takes them.
 ///
-/// Messages travel in pieces, one after the other; until all of a piece has been accepted, other lanes and
-/// all other frames wait. A piece is sent when the receiver has room for it, whether it is waited for
-/// there or not. What has been accepted but not yet taken by the system - frames without payload, and the
-/// end of a granule that the system split - is kept here.
+/// Messages travel in pieces. A piece starts when the lane's window has room for it, whether a receiver waits or not;
+/// until it is complete, other lanes and control frames wait.
+///
+///     between pieces  -- offer: the window has room -->  mid piece: control frames are deferred
+///                     <-- offer: last byte accepted ---
+///
+/// The stash holds what is accepted but not written: control frames, and the end of a granule that the system split.
 class frame_writer {
  public:
-  /// `window`: how much the peer keeps. `own`: how much this rank does.
-  frame_writer(std::size_t piece, std::size_t window, std::size_t own)
-      : piece_((std::min)((std::min)(piece, window / 2), std::size_t{1} << 31)),
-        window_(window),
-        most_owed_(most_owed(own)) {
-    rest_.reserve(4096);
-    deferred_.reserve(4096);
+  /// `peer_window`, `own_window`: bytes per lane that the peer and this rank buffer.
+  frame_writer(std::size_t max_piece, std::size_t peer_window, std::size_t own_window)
+      : max_piece_((std::min)((std::min)(max_piece, peer_window / 2), std::size_t{1} << 31)),
+        window_(peer_window),
+        credit_threshold_(max_withheld_credit(own_window)) {
+    stash_.reserve(4096);
+    deferred_control_.reserve(4096);
   }
 
   /// Offers the rest of a message. @see transport
-  [[nodiscard]] sent offer(int fd, flow s, std::span<std::byte const> bytes, std::size_t granule, call const& what) {
-    lane& l = lanes_[s.lane];
-    bool const starts = owner_ == no_lane;
-    l.waits = false;
-    if (!flush(fd) || (!starts && owner_ != s.lane)) {
+  [[nodiscard]] sent offer(int fd, flow s, std::span<std::byte const> bytes, std::size_t granule,
+                           call const& own_call) {
+    lane_state& lane = lanes_[s.lane];
+    bool const starts_piece = piece_lane_ == no_lane;
+    lane.awaits_credit = false;
+    if (!flush(fd) || (!starts_piece && piece_lane_ != s.lane)) {
       return {};
     }
-    if (starts) {
-      part_ = room_for(l, bytes.size(), granule);
-      l.waits = bytes.empty() ? room(l) == 0 : part_ == 0;
-      if (l.waits) {
+    if (starts_piece) {
+      piece_size_ = sendable(lane, bytes.size(), granule);
+      lane.awaits_credit = bytes.empty() ? free_window(lane) == 0 : piece_size_ == 0;
+      if (lane.awaits_credit) {
         return {};
       }
-      l.total = l.sent == 0 ? bytes.size() : l.total;
-      left_ = part_;
+      lane.total = lane.sent_bytes == 0 ? bytes.size() : lane.total;
+      piece_left_ = piece_size_;
     }
     frame head{.kind = frame_kind::piece,
                .lane = static_cast<std::uint8_t>(s.lane),
                .number = s.number,
-               .part = static_cast<std::uint32_t>(part_),
-               .bytes = l.total,
-               .what = what};
-    std::copy(owed_, owed_ + lane_count, head.credits);
-    std::size_t const front = starts ? sizeof head : 0;
-    std::size_t const pad = padding(part_);
-    iovec const parts[] = {part(&head, front), part(bytes.data(), left_), part(zeros, pad)};
-    std::size_t const put = write(fd, parts, front + left_ + pad);
-    if (put == 0) {
+               .part = static_cast<std::uint32_t>(piece_size_),
+               .bytes = lane.total,
+               .sender_call = own_call};
+    std::copy(due_credit_, due_credit_ + lane_count, head.credits);
+    std::size_t const header_bytes = starts_piece ? sizeof head : 0;
+    std::size_t const padding_bytes = padding(piece_size_);
+    iovec const parts[] = {to_iovec(&head, header_bytes), to_iovec(bytes.data(), piece_left_),
+                           to_iovec(zeros, padding_bytes)};
+    std::size_t const written_bytes = write(fd, parts, header_bytes + piece_left_ + padding_bytes);
+    if (written_bytes == 0) {
       return {};
     }
-    if (starts) {
-      owner_ = s.lane;
-      l.used += static_cast<std::int64_t>(cost(part_));
-      std::fill_n(owed_, lane_count, 0U);
+    if (starts_piece) {
+      piece_lane_ = s.lane;
+      lane.window_used += static_cast<std::int64_t>(window_cost(piece_size_));
+      std::fill_n(due_credit_, lane_count, 0U);
     }
-    std::size_t const split = put <= front ? 0 : put - front;
-    std::size_t const whole = (std::min)((split + granule - 1) / granule * granule, left_);
-    bool const ends = whole == left_;
-    keep(parts, put, front + whole + (ends ? pad : 0));
-    left_ -= whole;
-    l.sent += whole;
-    if (ends) {
-      owner_ = no_lane;
-      l.sent = l.sent == l.total ? 0 : l.sent;
+    std::size_t const payload_written = written_bytes <= header_bytes ? 0 : written_bytes - header_bytes;
+    std::size_t const accepted_bytes = (std::min)((payload_written + granule - 1) / granule * granule, piece_left_);
+    bool const ends_piece = accepted_bytes == piece_left_;
+    stash(parts, written_bytes, header_bytes + accepted_bytes + (ends_piece ? padding_bytes : 0));
+    piece_left_ -= accepted_bytes;
+    lane.sent_bytes += accepted_bytes;
+    if (ends_piece) {
+      piece_lane_ = no_lane;
+      lane.sent_bytes = lane.sent_bytes == lane.total ? 0 : lane.sent_bytes;
     }
-    return {ends || whole != 0, whole, 0};
+    return {ends_piece || accepted_bytes != 0, accepted_bytes, 0};
   }
 
-  /// Queues a frame without payload; it never lands in the middle of a message. Nothing follows a
-  /// goodbye: a peer that asks this rank what it is doing while it leaves gets no answer.
-  void tell(frame const& f) {
-    if (said_bye_) {
+  /// Queues a frame without payload, for after the current piece. Drops everything after a bye: a rank that leaves
+  /// answers no queries.
+  void queue_control_frame(frame const& control) {
+    if (has_queued_bye_) {
       return;
     }
-    said_bye_ = f.kind == frame_kind::bye;
-    auto& queue = owner_ == no_lane && deferred_.empty() ? rest_ : deferred_;
-    auto const bytes = bytes_of(f);
+    has_queued_bye_ = control.kind == frame_kind::bye;
+    auto& queue = piece_lane_ == no_lane && deferred_control_.empty() ? stash_ : deferred_control_;
+    auto const bytes = bytes_of(control);
     queue.insert(queue.end(), bytes.begin(), bytes.end());
   }
 
-  /// Writes what is kept; true when nothing is left that goes before the next payload.
+  /// Writes the stash. Returns true if nothing is left that must precede the next payload.
   bool flush(int fd) {
-    if (owner_ == no_lane && !deferred_.empty()) {
-      rest_.insert(rest_.end(), deferred_.begin(), deferred_.end());
-      deferred_.clear();
+    if (piece_lane_ == no_lane && !deferred_control_.empty()) {
+      stash_.insert(stash_.end(), deferred_control_.begin(), deferred_control_.end());
+      deferred_control_.clear();
     }
-    if (done_ != rest_.size()) {
-      iovec const one = part(rest_.data() + done_, rest_.size() - done_);
-      done_ += write(fd, {&one, 1}, one.iov_len);
-      if (done_ != rest_.size()) {
+    if (stash_written_ != stash_.size()) {
+      iovec const rest = to_iovec(stash_.data() + stash_written_, stash_.size() - stash_written_);
+      stash_written_ += write(fd, {&rest, 1}, rest.iov_len);
+      if (stash_written_ != stash_.size()) {
         return false;
       }
     }
-    rest_.clear();
-    done_ = 0;
+    stash_.clear();
+    stash_written_ = 0;
     return true;
   }
 
-  /// The receiver has taken what a frame says.
-  void credit(frame const& f) noexcept {
-    for (std::uint32_t on = 0; on < lane_count; ++on) {
-      lanes_[on].used -= f.credits[on];
+  /// Enlarges the windows by the credit in a frame.
+  void add_credit(frame const& control) noexcept {
+    for (std::uint32_t lane = 0; lane < lane_count; ++lane) {
+      lanes_[lane].window_used -= control.credits[lane];
     }
   }
-  /// This rank has taken this many bytes. The peer hears of it with the next piece, or at once if that is much.
-  void owe(std::uint32_t on, std::size_t bytes) {
-    owed_[on] += static_cast<std::uint32_t>(bytes);
-    if (owed_[on] > most_owed_) {
-      frame f{.kind = frame_kind::credit};
-      std::copy(owed_, owed_ + lane_count, f.credits);
-      std::fill_n(owed_, lane_count, 0U);
-      tell(f);
+  /// Returns credit to the peer for released bytes: with the next piece, or by a credit frame at once if a lane has
+  /// more than `max_withheld_credit`.
+  void return_credit(std::uint32_t lane, std::size_t bytes) {
+    due_credit_[lane] += static_cast<std::uint32_t>(bytes);
+    if (due_credit_[lane] > credit_threshold_) {
+      frame report{.kind = frame_kind::credit};
+      std::copy(due_credit_, due_credit_ + lane_count, report.credits);
+      std::fill_n(due_credit_, lane_count, 0U);
+      queue_control_frame(report);
     }
   }
 
-  /// Whether the lane waits until the receiver has taken more.
-  [[nodiscard]] bool waits(std::uint32_t on) const noexcept { return lanes_[on].waits; }
-  /// Part of a piece is on the wire and the rest has not been accepted: nothing else can be sent.
-  [[nodiscard]] bool torn() const noexcept { return owner_ != no_lane; }
-  [[nodiscard]] bool empty() const noexcept { return rest_.empty() && deferred_.empty(); }
-  /// The system took less than it was given the last time.
-  [[nodiscard]] bool blocked() const noexcept { return blocked_; }
-  /// Writing failed: the peer reads no more.
-  [[nodiscard]] bool broken() const noexcept { return broken_; }
+  /// True if the lane waits for credit.
+  [[nodiscard]] bool awaits_credit(std::uint32_t lane) const noexcept { return lanes_[lane].awaits_credit; }
+  /// True if part of a piece is written and the rest not yet accepted: nothing else can be sent.
+  [[nodiscard]] bool is_mid_piece() const noexcept { return piece_lane_ != no_lane; }
+  [[nodiscard]] bool is_empty() const noexcept { return stash_.empty() && deferred_control_.empty(); }
+  /// True if the system took less than it was given the last time.
+  [[nodiscard]] bool is_blocked() const noexcept { return is_blocked_; }
+  /// True if writing failed: the peer reads no more.
+  [[nodiscard]] bool is_broken() const noexcept { return is_broken_; }
 
  private:
   static constexpr std::uint32_t no_lane = lane_count;
   static constexpr std::byte zeros[frame_alignment] = {};
-  /// Less is copied to one place before it is written: to take several costs the system more than that.
-  static constexpr std::size_t worth_gathering = 2048;
+  /// Shorter writes are gathered into one buffer first: several parts cost the system more than the copy.
+  static constexpr std::size_t gather_below = 2048;
 
-  struct lane {
-    std::size_t total = 0;  ///< of the message that is offered
-    std::size_t sent = 0;   ///< of it
-    std::int64_t used = 0;  ///< of the window; below 0: there is credit for what has not been sent
-    bool waits = false;
+  struct lane_state {
+    std::size_t total = 0;         ///< bytes of the message that is offered
+    std::size_t sent_bytes = 0;    ///< bytes of the message that were accepted
+    std::int64_t window_used = 0;  ///< negative: credit was granted ahead of sending
+    bool awaits_credit = false;
   };
 
-  [[nodiscard]] static iovec part(void const* data, std::size_t bytes) noexcept {
+  [[nodiscard]] static iovec to_iovec(void const* data, std::size_t bytes) noexcept {
     return {const_cast<void*>(data), bytes};
   }
 
-  /// What is left of a lane's window, for payload.
-  [[nodiscard]] std::size_t room(lane const& l) const noexcept {
-    auto const left = static_cast<std::int64_t>(window_) - l.used;
-    return left < static_cast<std::int64_t>(cost(0))
+  /// Returns the bytes of payload that a lane's window has room for.
+  [[nodiscard]] std::size_t free_window(lane_state const& lane) const noexcept {
+    auto const free_bytes = static_cast<std::int64_t>(window_) - lane.window_used;
+    return free_bytes < static_cast<std::int64_t>(window_cost(0))
                ? 0
-               : static_cast<std::size_t>(left) / frame_alignment * frame_alignment;
+               : static_cast<std::size_t>(free_bytes) / frame_alignment * frame_alignment;
   }
 
-  /// How much of a message may be sent now, in whole granules. The receiver may owe a part of the window,
-  /// so a granule that does not fit into the rest goes when the window is as good as empty.
-  [[nodiscard]] std::size_t room_for(lane const& l, std::size_t bytes, std::size_t granule) const noexcept {
-    std::size_t const wished = (std::min)(bytes, (std::max)(piece_, granule));
-    std::size_t const fits = (std::min)(wished, room(l)) / granule * granule;
-    if (fits != 0 && fits >= wished / 2) {  // no slivers
-      return fits;
+  /// Returns the bytes of a message that may be sent now, in whole granules. The receiver may withhold credit, so a
+  /// granule larger than the room is sent once the window is empty but for that.
+  [[nodiscard]] std::size_t sendable(lane_state const& lane, std::size_t bytes, std::size_t granule) const noexcept {
+    std::size_t const wanted_bytes = (std::min)(bytes, (std::max)(max_piece_, granule));
+    std::size_t const fitting = (std::min)(wanted_bytes, free_window(lane)) / granule * granule;
+    if (fitting != 0 && fitting >= wanted_bytes / 2) {  // no slivers
+      return fitting;
     }
-    return bytes != 0 && l.used <= static_cast<std::int64_t>(most_owed(window_)) ? (std::max)(fits, granule) : 0;
+    return bytes != 0 && lane.window_used <= static_cast<std::int64_t>(max_withheld_credit(window_))
+               ? (std::max)(fitting, granule)
+               : 0;
   }
 
-  /// Keeps bytes [from, until) of what the parts say one after the other.
-  void keep(std::span<iovec const> parts, std::size_t from, std::size_t until) {
-    std::size_t at = 0;
+  /// Copies bytes [begin, end) of the concatenated parts to the stash.
+  void stash(std::span<iovec const> parts, std::size_t begin, std::size_t end) {
+    std::size_t offset = 0;
     for (iovec const& p : parts) {
-      std::size_t const first = (std::max)(from, at);
-      std::size_t const last = (std::min)(until, at + p.iov_len);
+      std::size_t const first = (std::max)(begin, offset);
+      std::size_t const last = (std::min)(end, offset + p.iov_len);
       if (first < last) {
         auto const* data = static_cast<std::byte const*>(p.iov_base);
-        rest_.insert(rest_.end(), data + (first - at), data + (last - at));
+        stash_.insert(stash_.end(), data + (first - offset), data + (last - offset));
       }
-      at += p.iov_len;
+      offset += p.iov_len;
     }
   }
 
   [[nodiscard]] std::size_t write(int fd, std::span<iovec const> parts, std::size_t bytes) noexcept {
-    constexpr int how = MSG_DONTWAIT | MSG_NOSIGNAL;
+    constexpr int flags = MSG_DONTWAIT | MSG_NOSIGNAL;
     msghdr message{};
     message.msg_iov = const_cast<iovec*>(parts.data());
     message.msg_iovlen = parts.size();
-    std::byte together[worth_gathering];
-    bool const is_short = bytes < sizeof together;
+    std::byte gather_buffer[gather_below];
+    bool const is_short = bytes < sizeof gather_buffer;
     if (is_short) {
-      std::byte* end = together;
+      std::byte* next = gather_buffer;
       for (iovec const& p : parts) {
         auto const* data = static_cast<std::byte const*>(p.iov_base);
-        end = std::copy(data, data + p.iov_len, end);
+        next = std::copy(data, data + p.iov_len, next);
       }
     }
     for (;;) {
-      ssize_t const put = broken_ ? 0 : is_short ? ::send(fd, together, bytes, how) : ::sendmsg(fd, &message, how);
-      if (put < 0 && errno == EINTR) {
+      ssize_t const result = is_broken_ ? 0
+                             : is_short ? ::send(fd, gather_buffer, bytes, flags)
+                                        : ::sendmsg(fd, &message, flags);
+      if (result < 0 && errno == EINTR) {
         continue;
       }
-      broken_ = broken_ || (put < 0 && errno != EAGAIN && errno != ENOBUFS);
-      std::size_t const done = put < 0 ? 0 : static_cast<std::size_t>(put);
-      blocked_ = done != bytes;
-      return done;
+      is_broken_ = is_broken_ || (result < 0 && errno != EAGAIN && errno != ENOBUFS);
+      std::size_t const written_bytes = result < 0 ? 0 : static_cast<std::size_t>(result);
+      is_blocked_ = written_bytes != bytes;
+      return written_bytes;
     }
   }
 
-  std::size_t piece_;
+  std::size_t max_piece_;
   std::size_t window_;
-  std::size_t most_owed_;
-  std::uint32_t owed_[lane_count] = {};
-  lane lanes_[lane_count];
-  std::uint32_t owner_ = no_lane;  ///< the lane whose piece is on the wire
-  std::size_t part_ = 0;           ///< its length
-  std::size_t left_ = 0;           ///< bytes of it that have not been accepted
-  std::vector<std::byte> rest_;
-  std::size_t done_ = 0;  ///< bytes of the rest that have been written
-  std::vector<std::byte> deferred_;
-  bool blocked_ = false;
-  bool broken_ = false;
-  bool said_bye_ = false;
+  std::size_t credit_threshold_;
+  std::uint32_t due_credit_[lane_count] = {};
+  lane_state lanes_[lane_count];
+  std::uint32_t piece_lane_ = no_lane;  ///< the lane of the current piece
+  std::size_t piece_size_ = 0;          ///< bytes of the current piece
+  std::size_t piece_left_ = 0;          ///< bytes of the current piece that were not accepted yet
+  std::vector<std::byte> stash_;
+  std::size_t stash_written_ = 0;  ///< bytes of the stash that were written
+  std::vector<std::byte> deferred_control_;
+  bool is_blocked_ = false;
+  bool is_broken_ = false;
+  bool has_queued_bye_ = false;
 };
 
 }  // namespace tutti::detail::tcp

@@ -10,19 +10,19 @@
 
 namespace tutti::inline v0_1_0::detail::tcp {
 
-/// 128 random bits.
+/// 128 random bits that identify a world.
 using world_id = std::array<std::uint64_t, 2>;
 
-/// Why a rank connects, or what the answer is.
+/// The purpose of a connection, or the answer to it.
 enum class greeting : std::uint32_t {
-  hello = 1,  ///< be my peer
-  welcome,    ///< the answer: you are connected
-  crossed,    ///< the answer: I am connecting to you myself, wait for that
-  revoke,     ///< question or answer: the epoch has failed
-  excuse,     ///< the sender leaves because of a fault elsewhere, and connects for nothing else
+  hello = 1,  ///< asks for a connection
+  welcome,    ///< answer: connected
+  collision,  ///< answer: the peer's own connection to the sender takes precedence, wait for it
+  revoke,     ///< request or answer that carries the fault of the epoch
+  excuse,     ///< carries the reason why the sender leaves, a fault elsewhere; no answer
 };
 
-/// The first bytes on a connection, in both directions. Nothing else is sent before the answer.
+/// The first bytes on a connection, in both directions. Nothing else precedes the answer.
 struct hello {
   static constexpr char expected_magic[8] = {'t', 'u', 't', 't', 'i', '\x1a', '\r', '\n'};
   static constexpr std::uint32_t expected_order = 0x01020304;
@@ -33,13 +33,13 @@ struct hello {
   std::uint32_t version = expected_version;
   world_id world{};
   greeting kind{};
-  rank_type from = no_rank;
-  rank_type to = no_rank;
-  std::uint32_t unused = 0;
-  std::uint64_t fault = 0;   ///< packed; of a revoke or an excuse
-  std::uint64_t window = 0;  ///< how much `from` keeps that it has not asked for, per lane
+  rank_type sender = no_rank;
+  rank_type receiver = no_rank;
+  std::uint32_t reserve = 0;
+  std::uint64_t fault = 0;   ///< packed, in a revoke or an excuse
+  std::uint64_t window = 0;  ///< bytes per lane that `sender` buffers without a reader
 
-  /// Why this is not from a member `from` of this world to member `me`; null: it is.
+  /// Returns why this is no hello of a member of world `id` to rank `me`, or null if it is one.
   [[nodiscard]] char const* objection(world_id const& id, rank_type me, rank_type size) const noexcept;
 };
 static_assert(sizeof(hello) == 64 && std::is_trivially_copyable_v<hello>);

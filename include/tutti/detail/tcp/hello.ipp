@@ -20,8 +20,8 @@ TUTTI_DECL char const* hello::objection(world_id const& id, rank_type me, rank_t
   if (world != id) {
     return "another world";
   }
-  if (to != me || from >= size || from == me || kind < greeting::hello || kind > greeting::excuse) {
-    return "nonsense";
+  if (receiver != me || sender >= size || sender == me || kind < greeting::hello || kind > greeting::excuse) {
+    return "a greeting that no rank sends";
   }
   return nullptr;
 }

@@ -9,108 +9,110 @@
 
 namespace tutti::inline v0_1_0::detail::tcp {
 
-/// What the greeter asks and tells, passed on to the visitor.
-struct listener::guard {
+/// Adapts the greeter's visitor to the listener's.
+struct listener::greeter_visitor {
   listener& self;
-  visitor& to;
+  visitor& target;
 
   [[nodiscard]] pending begin(descriptor s) const {
-    self.waiter_.add(s.get(), waiter::what::pending_connection, static_cast<rank_type>(s.get()), false);
+    self.waiter_.add(s.get(), waiter::source::pending_connection, static_cast<rank_type>(s.get()), false);
     return {std::move(s), steady_now()};
   }
   [[nodiscard]] static heard hear(pending& p) noexcept {
-    moved const m = read_some(p.socket.get(), std::as_writable_bytes(std::span(&p.says, 1)).subspan(p.got));
-    p.got += m.bytes;
-    // What differs from the first byte on is not waited for.
-    if (std::memcmp(p.says.magic, hello::expected_magic, (std::min)(p.got, sizeof p.says.magic)) != 0) {
+    moved const m =
+        read_some(p.socket.get(), std::as_writable_bytes(std::span(&p.greeting, 1)).subspan(p.received_bytes));
+    p.received_bytes += m.bytes;
+    // Other protocols are refused at the first byte that differs.
+    if (std::memcmp(p.greeting.magic, hello::expected_magic, (std::min)(p.received_bytes, sizeof p.greeting.magic)) !=
+        0) {
       return {.complete = false, .objection = "not the protocol of tutti"};
     }
     return {.complete = m.state == io::done, .objection = m.state == io::closed ? "it closed early" : nullptr};
   }
   void arrive(pending p) const {
     self.waiter_.remove(p.fd());
-    to.arrive(std::move(p.socket), p.says);
+    target.arrive(std::move(p.socket), p.greeting);
   }
-  void turn_away(pending const& p, char const* why) const {
+  void turn_away(pending const& p, char const* reason) const {
     self.waiter_.remove(p.fd());
     ++self.turned_away_;
-    to.refuse(p.socket, why);
+    target.refuse(p.socket, reason);
   }
 };
 
-TUTTI_DECL listener::listener(address const& at, waiter& w, duration patience)
-    : waiter_(w), socket_(listen(at)), patience_(patience) {
+TUTTI_DECL listener::listener(address const& at, waiter& w, duration handshake_limit)
+    : waiter_(w), socket_(listen(at)), handshake_limit_(handshake_limit) {
   await_data(socket_.get());
-  open();
+  resume();
 }
 
-TUTTI_DECL void listener::answer(visitor& v) {
-  constexpr int most_turned_away = 32;  // at a time
-  constexpr int rests_for = 20;         // times as long as that took
-  guard g{*this, v};
-  time_point const now = steady_now();
-  while (!pending_.empty() && now - pending_.oldest().since >= patience_) {
+TUTTI_DECL void listener::accept_some(visitor& v) {
+  constexpr int max_turned_away = 32;  // per call
+  constexpr int pause_factor = 20;     // pause after refusals, in multiples of their time
+  greeter_visitor g{*this, v};
+  time_point const begin = steady_now();
+  while (!pending_.empty() && begin - pending_.oldest().accepted_at >= handshake_limit_) {
     pending_.turn_oldest_away(g, "it did not say which rank it is");
   }
   if (!pending_.empty()) {
-    waiter_.wake_at(pending_.oldest().since + patience_);
+    waiter_.wake_at(pending_.oldest().accepted_at + handshake_limit_);
   }
-  if (now < opens_) {
-    return waiter_.wake_at(opens_);
+  if (begin < paused_until_) {
+    return waiter_.wake_at(paused_until_);
   }
   turned_away_ = 0;
-  open();
-  while (turned_away_ < most_turned_away && accept_one(g, now)) {
+  resume();
+  while (turned_away_ < max_turned_away && accept_one(g, begin)) {
   }
   if (turned_away_ != 0) {
-    time_point const then = steady_now();
-    pause(then + std::min<duration>(rests_for * (then - now), longest_pause));
+    time_point const end = steady_now();
+    pause(end + std::min<duration>(pause_factor * (end - begin), longest_pause));
   }
 }
 
-TUTTI_DECL void listener::answer_all(visitor& v) {
-  constexpr int longest_queue = 1024;  // of the system; these have no descriptor of this process yet
-  guard g{*this, v};
-  time_point const now = steady_now();
-  for (int i = 0; i < 2 * longest_queue && accept_one(g, now); ++i) {
+TUTTI_DECL void listener::accept_all(visitor& v) {
+  constexpr int longest_queue = 1024;  // the system's; waiting connections take no descriptor here
+  greeter_visitor g{*this, v};
+  time_point const begin = steady_now();
+  for (int i = 0; i < 2 * longest_queue && accept_one(g, begin); ++i) {
   }
   pending_.hear_all(g);
 }
 
-TUTTI_DECL void listener::hear(int fd, visitor& v) {
-  guard g{*this, v};
+TUTTI_DECL void listener::read_pending(int fd, visitor& v) {
+  greeter_visitor g{*this, v};
   pending_.hear_descriptor(fd, g);
 }
 
-TUTTI_DECL bool listener::clear(visitor& v) {
-  guard g{*this, v};
-  bool const any = !pending_.empty();
+TUTTI_DECL bool listener::close_pending(visitor& v) {
+  greeter_visitor g{*this, v};
+  bool const has_pending = !pending_.empty();
   while (!pending_.empty()) {
     pending_.turn_oldest_away(g, "it made room");
   }
-  return any;
+  return has_pending;
 }
 
-TUTTI_DECL void listener::open() noexcept {
-  if (!open_) {
-    open_ = true;
-    waiter_.add(socket_.get(), waiter::what::listener, 0, false);
+TUTTI_DECL void listener::resume() noexcept {
+  if (!is_watched_) {
+    is_watched_ = true;
+    waiter_.add(socket_.get(), waiter::source::listener, 0, false);
   }
 }
 
-/// Connections that come before `until` wake nothing.
-TUTTI_DECL void listener::pause(time_point until) noexcept {
-  opens_ = until;
-  open_ = false;
+/// Accepts nothing until `end`: waiting connections wake nobody.
+TUTTI_DECL void listener::pause(time_point end) noexcept {
+  paused_until_ = end;
+  is_watched_ = false;
   waiter_.remove(socket_.get());
-  waiter_.wake_at(until);
+  waiter_.wake_at(end);
 }
 
-/// Accepts one. False: there is none, or no descriptor for it.
-TUTTI_DECL bool listener::accept_one(guard& g, time_point now) {
+/// Accepts one connection. Returns false if there is none, or no descriptor for it.
+TUTTI_DECL bool listener::accept_one(greeter_visitor& g, time_point begin) {
   bool const more = pending_.accept_one(socket_.get(), g);
   if (!more && pending_.starved() != 0) {
-    pause(now + longest_pause);
+    pause(begin + longest_pause);
   }
   return more;
 }

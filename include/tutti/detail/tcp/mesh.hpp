@@ -14,9 +14,14 @@
 
 namespace tutti::inline v0_1_0::detail::tcp {
 
-/// The connections of one rank: made when they are first needed, by the rank that needs them, one for each pair of
-/// ranks; watched, and told of faults.
-class mesh final : private connector::owner {
+/// The connections of one rank, at most one for each peer, made by the rank that first needs it. Watches them, and
+/// spreads faults.
+///
+/// When a peer dies, its connection ends without a bye. The rank that sees it (`lose`) first reads all other
+/// connections for a fault that explains it. Otherwise it sends a `revoke` that names the peer: as a frame on each
+/// connection, and as a hello on a broadcast connection to ranks without one. Each receiver forwards it to its own
+/// peers.
+class mesh final : private connector::observer {
  public:
   mesh(tcp_options const& o, address const& at, rank_type rank, rank_type size)
       : options_(with_finite_times(o)),
@@ -29,254 +34,260 @@ class mesh final : private connector::owner {
 
   [[nodiscard]] rank_type rank() const noexcept { return rank_; }
   [[nodiscard]] rank_type size() const noexcept { return static_cast<rank_type>(connections_.size()); }
-  [[nodiscard]] address where() const noexcept { return connector_.where(); }
-  /// Before the first connection.
+  [[nodiscard]] address listening_address() const noexcept { return connector_.listening_address(); }
+  /// Sets the addresses of all ranks, before the first connection.
   void meet(directions d) { connector_.meet(std::move(d)); }
 
-  /// In which call this rank is, by lanes.
-  struct current {
-    bool begun = false;
+  /// The call of this rank on a lane.
+  struct open_call {
+    bool has_begun = false;
     std::uint32_t number = 0;
-    call what;
+    call description;
   };
-  current calls[lane_count];
+  open_call calls[lane_count];
 
-  [[nodiscard]] std::size_t connections() const noexcept { return up_.size(); }  ///< how many there are
-  /// The peers with a connection, which may be over.
-  [[nodiscard]] std::vector<rank_type> const& peers() const noexcept { return up_; }
-  /// The connection to a peer; null: there is none.
+  [[nodiscard]] std::size_t connections() const noexcept { return connected_peers_.size(); }
+  /// The peers with a connection, open or closed.
+  [[nodiscard]] std::vector<rank_type> const& peers() const noexcept { return connected_peers_; }
+  /// The connection to a peer, or null.
   [[nodiscard]] connection* find(rank_type peer) const noexcept { return connections_[peer].get(); }
   [[nodiscard]] std::vector<std::string> const& incidents() const noexcept { return connector_.incidents(); }
   [[nodiscard]] tutti::fault const& fault() const noexcept override { return broadcast_.fault(); }
 
-  /// The connection to a peer; null while there is none yet, and then it is being made.
-  /// @throws error(failure::join) if there are no descriptors left for it
+  /// Returns the connection to a peer, or null while it is being made.
+  /// @throws error(failure::join) if no descriptors are left for it
   [[nodiscard]] connection* reach(rank_type peer) {
     if (connections_[peer] == nullptr) [[unlikely]] {
       if (!fault()) {
         connector_.accept_connections();
       }
       if (!fault() && connections_[peer] == nullptr) {
-        connector_.call_up(peer);
+        connector_.connect(peer);
       }
-      if (connections_[peer] == nullptr && connector_.starved() != 0) {
-        starve(peer);
+      if (connections_[peer] == nullptr && connector_.resource_error() != 0) {
+        throw_starved(peer);
       }
     }
     return connections_[peer].get();
   }
 
-  /// Asks a peer that is waited for in which call it is; a later inquiry has the answer.
-  /// @throws error (failure::mismatch) if it is at the same flow with another call
+  /// Queries the call of a peer that this rank waits for; a later `inquire` has the reply.
+  /// @throws error (failure::mismatch) if the peer is at the same flow with another call
   TUTTI_DECL void inquire(rank_type peer, flow s);
-  /// Connects to the peer, if it has not been: only a connection tells.
+  /// True if the peer has left or died. Connects first if needed: only a connection tells.
   [[nodiscard]] bool has_left(rank_type peer) {
-    connection* const l = fault() ? nullptr : reach(peer);
-    return l != nullptr && (l->over || l->in.bye() || l->out.broken());
+    connection* const link = fault() ? nullptr : reach(peer);
+    return link != nullptr && (link->is_closed || link->reader.has_said_bye() || link->writer.is_broken());
   }
 
-  /// Sees what a connection has brought besides messages. To be called after reading from it.
-  void attend(rank_type peer) {
-    connection& l = *connections_[peer];
-    if (l.in.revoked()) [[unlikely]] {
-      hear(l.in.revoked());
+  /// Handles what a connection has brought besides messages. Called after each read.
+  void handle_events(rank_type peer) {
+    connection& link = *connections_[peer];
+    if (link.reader.revoke_fault()) [[unlikely]] {
+      receive_fault(link.reader.revoke_fault());
     }
-    if (l.in.unsound() && !l.over) [[unlikely]] {
-      close(l);
-      connector_.note("rank " + std::to_string(peer) + " sent bytes that are no frame");
+    if (link.reader.is_malformed() && !link.is_closed) [[unlikely]] {
+      close(link);
+      connector_.record_incident("rank " + std::to_string(peer) + " sent bytes that are no frame");
       revoke({failure::protocol, peer, rank_});
     }
-    for (std::uint32_t asked = l.in.calls.take_questions(); asked != 0; asked &= asked - 1) {
-      auto const lane = static_cast<std::uint32_t>(std::countr_zero(asked));
-      current const& c = calls[lane];
-      l.out.tell({.kind = frame_kind::status,
-                  .lane = static_cast<std::uint8_t>(lane),
-                  .number = c.number,
-                  .bytes = c.begun ? 1U : 0U,
-                  .what = c.what});
-      l.flush();
+    for (std::uint32_t lanes = link.reader.call_checks.take_queries(); lanes != 0; lanes &= lanes - 1) {
+      auto const lane = static_cast<std::uint32_t>(std::countr_zero(lanes));
+      open_call const& open = calls[lane];
+      link.writer.queue_control_frame({.kind = frame_kind::call_reply,
+                                       .lane = static_cast<std::uint8_t>(lane),
+                                       .number = open.number,
+                                       .bytes = open.has_begun ? 1U : 0U,
+                                       .sender_call = open.description});
+      link.flush();
     }
-    if (l.in.ended() && !l.over) [[unlikely]] {
-      close(l);
-      if (!l.in.bye()) {
+    if (link.reader.has_ended() && !link.is_closed) [[unlikely]] {
+      close(link);
+      if (!link.reader.has_said_bye()) {
         lose(peer);
       }
     }
   }
 
-  /// Which rank this one waits for, to all that have asked. After a fault no rank asks, and what led to it stays.
-  void say(wait_report const& w) {
+  /// Reports what this rank waits for to all peers with an open query. After a fault nothing changes the last report.
+  void say(wait_report const& report) {
     if (fault()) {
       return;
     }
-    said_[w.on.lane] = w;
-    said_[w.on.lane].fresh = true;
-    for (rank_type const peer : up_) {
-      connection& l = *connections_[peer];
-      if (!l.over && l.in.waits.owes(w)) [[unlikely]] {
-        l.out.tell(l.in.waits.answer(w));
-        l.flush();
+    own_reports_[report.on.lane] = report;
+    own_reports_[report.on.lane].fresh = true;
+    for (rank_type const peer : connected_peers_) {
+      connection& link = *connections_[peer];
+      if (!link.is_closed && link.reader.wait_states.needs_reply(report)) [[unlikely]] {
+        link.writer.queue_control_frame(link.reader.wait_states.make_reply(report));
+        link.flush();
         watch(peer);
       }
     }
   }
-  /// False while there is no connection.
+  /// Queries what a peer waits for. Returns false while there is no connection.
   [[nodiscard]] bool ask(rank_type peer) {
     if (peer == rank_) {
-      for (wait_report& w : said_) {
-        w.fresh = false;
+      for (wait_report& own_report : own_reports_) {
+        own_report.fresh = false;
       }
       return true;
     }
-    connection* const l = reach(peer);
-    if (l == nullptr || l->over) {
+    connection* const link = reach(peer);
+    if (link == nullptr || link->is_closed) {
       return false;
     }
-    l->out.tell(l->in.waits.ask());
-    l->flush();
+    link->writer.queue_control_frame(link->reader.wait_states.make_query());
+    link->flush();
     watch(peer);
     return true;
   }
   [[nodiscard]] wait_report said(rank_type r, std::uint32_t lane) const noexcept {
-    return r == rank_ ? said_[lane] : connections_[r] != nullptr ? connections_[r]->in.waits.said(lane) : wait_report{};
+    return r == rank_                   ? own_reports_[lane]
+           : connections_[r] != nullptr ? connections_[r]->reader.wait_states.last_report(lane)
+                                        : wait_report{};
   }
 
   /// Watches a connection for being writable, if the rank sleeps.
   void watch(rank_type peer) {
-    if (!armed_) {
+    if (!is_armed_) {
       return;
     }
-    connection& l = *connections_[peer];
-    if (!l.watched && !l.over && (l.out.blocked() || !l.out.empty())) {
-      l.watched = true;
-      waiter_.change(l.fd(), waiter::what::connection, peer, true);
+    connection& link = *connections_[peer];
+    if (!link.write_watched && !link.is_closed && (link.writer.is_blocked() || !link.writer.is_empty())) {
+      link.write_watched = true;
+      waiter_.change(link.fd(), waiter::source::connection, peer, true);
     }
   }
 
   void poll() {
-    for (std::size_t i = 0; i < up_.size(); ++i) {
-      connections_[up_[i]]->flush();
+    for (std::size_t i = 0; i < connected_peers_.size(); ++i) {
+      connections_[connected_peers_[i]]->flush();
     }
-    keep_calling(false);
-    waiter_.poll([&](waiter::what what, rank_type rank) {
-      switch (what) {
-        case waiter::what::listener:
+    continue_connecting(false);
+    waiter_.poll([&](waiter::source source, rank_type rank) {
+      switch (source) {
+        case waiter::source::listener:
           return connector_.accept_connections();
-        case waiter::what::pending_connection:
-          return connector_.hear_pending(rank);
-        case waiter::what::connect_attempt:
-          return keep_calling(true);
-        case waiter::what::connection:
-          // A reader that waits for a message reads it itself, to a better place.
-          if (connections_[rank] != nullptr && !connections_[rank]->in.awaited()) {
+        case waiter::source::pending_connection:
+          return connector_.read_pending(rank);
+        case waiter::source::connect_attempt:
+          return continue_connecting(true);
+        case waiter::source::connection:
+          // A waiting reader reads by itself, to a better place.
+          if (connections_[rank] != nullptr && !connections_[rank]->reader.has_waiting_reader()) {
             service(rank);
           }
           return;
-        case waiter::what::clock:
-          waiter_.silence_clock();
-          if (steady_now() >= next_question()) {
+        case waiter::source::clock:
+          waiter_.clear_clock();
+          if (steady_now() >= next_silence_check()) {
             return look();
           }
           connector_.accept_connections();
-          return keep_calling(true);
-        case waiter::what::guest:
+          return continue_connecting(true);
+        case waiter::source::foreign:
           return;
       }
     });
   }
 
-  /// Like poll, and asks also those that say nothing.
+  /// Polls, and probes silent hosts. Costs system calls.
   void look();
 
-  /// Whether all that this rank has said is in the hands of its peers' systems.
-  [[nodiscard]] TUTTI_DECL bool delivered() const noexcept;
+  /// True if all that this rank has sent has arrived at its peers' systems.
+  [[nodiscard]] TUTTI_DECL bool is_delivered() const noexcept;
 
-  /// Makes what a rank sleeps on readable also when this descriptor is, which is for the caller to look after.
-  void wake_for(int descriptor_number) const noexcept { waiter_.add(descriptor_number, waiter::what::guest, 0, false); }
+  /// Lets another descriptor, which the caller serves, wake this rank.
+  void wake_for(int descriptor_number) const noexcept {
+    waiter_.add(descriptor_number, waiter::source::foreign, 0, false);
+  }
   [[nodiscard]] int arm() {
-    armed_ = true;
-    if (!up_.empty()) {
-      waiter_.wake_at(next_question());
+    is_armed_ = true;
+    if (!connected_peers_.empty()) {
+      waiter_.wake_at(next_silence_check());
     }
-    for (rank_type const peer : up_) {
+    for (rank_type const peer : connected_peers_) {
       watch(peer);
     }
     return waiter_.fd();
   }
   void disarm() {
-    armed_ = false;
-    for (rank_type const peer : up_) {
-      connection& l = *connections_[peer];
-      if (l.watched) {
-        l.watched = false;
-        waiter_.change(l.fd(), waiter::what::connection, peer, false);
+    is_armed_ = false;
+    for (rank_type const peer : connected_peers_) {
+      connection& link = *connections_[peer];
+      if (link.write_watched) {
+        link.write_watched = false;
+        waiter_.change(link.fd(), waiter::source::connection, peer, false);
       }
     }
   }
 
-  /// The first fault takes precedence. Every member is told: peers over their connections, and by the rank that found
-  /// the fault also those that it has no connection to.
+  /// Adopts a fault, unless there is one, and sends it to every member: over connections, and by broadcast connections
+  /// to the others.
   ///
-  /// A rank that leaves finds no more faults: that peers close their connections to it, because it has gone, is
-  /// not for the others to hear.
-  void revoke(tutti::fault const& why) {
-    if (!leaving_) {
-      tutti::fault reason;  // nvcc 13 cannot hand a choice between two of them on to g++
-      if (why.kind == failure::peer_lost) {
-        reason = reason_of(why.culprit);
+  /// Ignored while this rank leaves: peers that close their connections then are no fault.
+  void revoke(tutti::fault const& cause) {
+    if (!is_leaving_) {
+      tutti::fault reason;  // nvcc 13 cannot pass a conditional expression of two faults to g++
+      if (cause.kind == failure::peer_lost) {
+        reason = leave_reason_of(cause.culprit);
       }
-      adopt(reason ? reason : why, true);
+      adopt_fault(reason ? reason : cause, true);
     }
   }
-  /// Notes the fault because of which this rank is about to leave.
-  void excuse(tutti::fault const& why) noexcept { reason_ = why; }
+  /// Notes the fault that makes this rank leave.
+  void excuse(tutti::fault const& cause) noexcept { leave_reason_ = cause; }
 
-  /// A peer is gone, or cannot be reached. The reason may be a fault that another one tells of: that comes first,
-  /// wherever it lies. A rank that leaves because of a fault has told all of its peers before, so if nothing is found,
-  /// this peer is at fault.
+  /// Reports that a peer is gone or unreachable. A fault that another rank has told takes precedence: it is looked for
+  /// on all connections first. A rank that leaves because of a fault tells all peers before, so without one this peer
+  /// is at fault.
   TUTTI_DECL void lose(rank_type peer, failure kind = failure::peer_lost, int code = 0) override;
 
-  /// "10.0.0.2:41234", and for how long no connection to it has come about if this rank has tried.
+  /// The address "10.0.0.2:41234", and the time for which connecting to it has failed.
   [[nodiscard]] std::string place_of(rank_type peer) const { return connector_.place_of(peer); }
 
  private:
-  /// The first fault is told to those that are connected to this rank, or are about to be, for it may leave
-  /// and be missed by them; or to all.
-  void adopt(tutti::fault const& why, bool to_all);
+  /// Adopts the first fault, and sends it to all ranks, or only to those connected to this one or about to be, which
+  /// could miss the fault when it leaves.
+  void adopt_fault(tutti::fault const& cause, bool to_all);
 
-  // What the connector finds out, besides lose and fault.
-  [[nodiscard]] bool connected(rank_type peer) const noexcept override { return connections_[peer] != nullptr; }
-  void hear(tutti::fault const& why) override { adopt(fault_broadcast::heard(why, size()), false); }
-  TUTTI_DECL void hear_excuse(rank_type peer, tutti::fault const& why) override;
-  /// The fault because of which a peer has left; none if that is not known.
-  [[nodiscard]] TUTTI_DECL tutti::fault reason_of(rank_type peer) const noexcept;
-  TUTTI_DECL void established(rank_type peer, descriptor socket, hello const& theirs) override;
+  // Overrides of connector::observer.
+  [[nodiscard]] bool is_connected(rank_type peer) const noexcept override { return connections_[peer] != nullptr; }
+  void receive_fault(tutti::fault const& cause) override {
+    adopt_fault(fault_broadcast::sanitize(cause, size()), false);
+  }
+  TUTTI_DECL void receive_excuse(rank_type peer, tutti::fault const& cause) override;
+  /// The fault that made a peer leave, or an empty one.
+  [[nodiscard]] TUTTI_DECL tutti::fault leave_reason_of(rank_type peer) const noexcept;
+  TUTTI_DECL void add_connection(rank_type peer, descriptor socket, hello const& peer_hello) override;
 
-  [[noreturn]] void starve(rank_type peer);
+  [[noreturn]] void throw_starved(rank_type peer);
 
-  void close(connection& l) noexcept;
+  void close(connection& link) noexcept;
 
-  /// When those that say nothing are asked again.
-  [[nodiscard]] time_point next_question() const noexcept { return last_asked_ + options_.silence / 8; }
+  /// The time of the next probe of silent hosts.
+  [[nodiscard]] time_point next_silence_check() const noexcept { return last_silence_check_ + options_.silence / 8; }
 
   void service(rank_type peer) {
-    connection& l = *connections_[peer];
-    if (!l.over) {
-      l.flush();
-      l.pump();
-      attend(peer);
+    connection& link = *connections_[peer];
+    if (!link.is_closed) {
+      link.flush();
+      link.pump();
+      handle_events(peer);
     }
   }
 
-  void keep_calling(bool all) {
-    connector_.keep_calling(all);
+  void continue_connecting(bool retry_all) {
+    connector_.continue_connecting(retry_all);
     broadcast_.advance();
   }
-  void spread(rank_type peer);
-  void relay(rank_type peer);
+  void send_fault(rank_type peer);
+  void relay_fault(rank_type peer);
   void open_broadcast_connection(rank_type peer);
 
-  /// Says goodbye, and stays until what was accepted has been handed over.
+  /// Sends a bye on each connection, and the reason to all other ranks if there is one. Then waits until everything
+  /// accepted is delivered or `linger` has passed.
   void leave();
 
   tcp_options options_;
@@ -285,15 +296,15 @@ class mesh final : private connector::owner {
   connector connector_;
   fragment_pool pool_;
   std::vector<owned<connection>> connections_;
-  std::vector<rank_type> up_;     ///< those with a connection
-  wait_report said_[lane_count];  ///< by this rank
+  std::vector<rank_type> connected_peers_;
+  wait_report own_reports_[lane_count];  ///< last reports, by lane
   fault_broadcast broadcast_;
-  std::vector<tutti::fault> excuses_;  ///< of peers that told theirs by a connection of its own; empty: none has
-  tutti::fault reason_{};              ///< because of which this rank leaves
-  time_point last_asked_{};
-  bool armed_ = false;
-  bool asking_around_ = false;
-  bool leaving_ = false;
+  std::vector<tutti::fault> excuses_;  ///< reasons that leaving peers without a connection have sent; empty: none
+  tutti::fault leave_reason_{};        ///< the fault that makes this rank leave
+  time_point last_silence_check_{};
+  bool is_armed_ = false;
+  bool is_collecting_faults_ = false;
+  bool is_leaving_ = false;
 };
 
 }  // namespace tutti::detail::tcp

@@ -12,76 +12,76 @@ namespace tutti::inline v0_1_0::detail::tcp {
 
 TUTTI_DECL void mesh::look() {
   connector_.accept_connections();
-  keep_calling(true);
+  continue_connecting(true);
   time_point const now = steady_now();
-  bool const ask = now >= next_question();
-  last_asked_ = ask ? now : last_asked_;
-  for (std::size_t i = 0; i < up_.size(); ++i) {
-    rank_type const peer = up_[i];
+  bool const checks_silence = now >= next_silence_check();
+  last_silence_check_ = checks_silence ? now : last_silence_check_;
+  for (std::size_t i = 0; i < connected_peers_.size(); ++i) {
+    rank_type const peer = connected_peers_[i];
     service(peer);
-    if (ask && !connections_[peer]->over && connections_[peer]->silent(options_.silence)) {
+    if (checks_silence && !connections_[peer]->is_closed && connections_[peer]->is_silent(options_.silence)) {
       lose(peer, failure::peer_lost, ETIMEDOUT);
     }
   }
 }
 
 TUTTI_DECL void mesh::inquire(rank_type peer, flow s) {
-  connection* const l = fault() || s.lane == transfer_lane ? nullptr : reach(peer);
-  if (l == nullptr) {
+  connection* const link = fault() || s.lane == transfer_lane ? nullptr : reach(peer);
+  if (link == nullptr) {
     return;
   }
   try {
-    l->in.calls.check_answer(s, calls[s.lane].what);
+    link->reader.call_checks.check_reply(s, calls[s.lane].description);
   } catch (error const&) {
     revoke({failure::mismatch, peer, rank_});
     throw;
   }
-  if (l->in.calls.ask(s.lane)) {
-    l->out.tell({.kind = frame_kind::inquiry, .lane = static_cast<std::uint8_t>(s.lane)});
-    l->flush();
+  if (link->reader.call_checks.begin_query(s.lane)) {
+    link->writer.queue_control_frame({.kind = frame_kind::call_query, .lane = static_cast<std::uint8_t>(s.lane)});
+    link->flush();
     watch(peer);
   }
 }
 
-TUTTI_DECL bool mesh::delivered() const noexcept {
-  for (rank_type const peer : up_) {
-    connection const& l = *connections_[peer];
-    if (!l.over && !l.relayed && !l.delivered()) {
+TUTTI_DECL bool mesh::is_delivered() const noexcept {
+  for (rank_type const peer : connected_peers_) {
+    connection const& link = *connections_[peer];
+    if (!link.is_closed && !link.fault_relayed && !link.is_delivered()) {
       return false;
     }
   }
-  return broadcast_.spread();
+  return broadcast_.is_complete();
 }
 
 TUTTI_DECL void mesh::lose(rank_type peer, failure kind, int code) {
-  if (asking_around_) {
-    return;  // whether a fault is being told is not known before all have been heard
+  if (is_collecting_faults_) {
+    return;  // first all connections must be read
   }
   if (!fault()) {
-    asking_around_ = true;
+    is_collecting_faults_ = true;
     connector_.accept_all_connections();
-    for (std::size_t i = 0; i < up_.size(); ++i) {
-      if (connection& l = *connections_[up_[i]]; !l.over) {
-        l.dig();
-        attend(up_[i]);
+    for (std::size_t i = 0; i < connected_peers_.size(); ++i) {
+      if (connection& link = *connections_[connected_peers_[i]]; !link.is_closed) {
+        link.drain_control_frames();
+        handle_events(connected_peers_[i]);
       }
     }
-    asking_around_ = false;
+    is_collecting_faults_ = false;
   }
   revoke({.kind = kind, .culprit = peer, .reporter = rank_, .code = code});
 }
 
-TUTTI_DECL void mesh::hear_excuse(rank_type peer, tutti::fault const& why) {
+TUTTI_DECL void mesh::receive_excuse(rank_type peer, tutti::fault const& cause) {
   excuses_.resize(size());
-  excuses_[peer] = fault_broadcast::heard(why, size());
+  excuses_[peer] = fault_broadcast::sanitize(cause, size());
 }
 
-TUTTI_DECL tutti::fault mesh::reason_of(rank_type peer) const noexcept {
+TUTTI_DECL tutti::fault mesh::leave_reason_of(rank_type peer) const noexcept {
   if (peer >= size()) {
     return {};
   }
-  if (connections_[peer] != nullptr && connections_[peer]->in.reason()) {
-    return fault_broadcast::heard(connections_[peer]->in.reason(), size());
+  if (connections_[peer] != nullptr && connections_[peer]->reader.leave_reason()) {
+    return fault_broadcast::sanitize(connections_[peer]->reader.leave_reason(), size());
   }
   if (excuses_.empty()) {
     return {};
@@ -89,31 +89,31 @@ TUTTI_DECL tutti::fault mesh::reason_of(rank_type peer) const noexcept {
   return excuses_[peer];
 }
 
-TUTTI_DECL void mesh::adopt(tutti::fault const& why, bool to_all) {
-  if (!broadcast_.adopt(why)) {
+TUTTI_DECL void mesh::adopt_fault(tutti::fault const& cause, bool to_all) {
+  if (!broadcast_.adopt(cause)) {
     return;
   }
   for (rank_type r = 0; r < size(); ++r) {
-    bool const gone = why.kind == failure::peer_lost && why.culprit == r;
+    bool const is_gone = cause.kind == failure::peer_lost && cause.culprit == r;
     if (connections_[r] != nullptr) {
-      spread(r);
-    } else if (r != rank_ && !gone && (to_all || connector_.calls(r))) {
+      send_fault(r);
+    } else if (r != rank_ && !is_gone && (to_all || connector_.is_connecting(r))) {
       open_broadcast_connection(r);
     }
   }
 }
 
-TUTTI_DECL void mesh::established(rank_type peer, descriptor socket, hello const& theirs) {
-  waiter_.add(socket.get(), waiter::what::connection, peer, false);
-  connections_[peer] = owned<connection>(new connection(std::move(socket), theirs, options_, pool_));
-  up_.push_back(peer);
+TUTTI_DECL void mesh::add_connection(rank_type peer, descriptor socket, hello const& peer_hello) {
+  waiter_.add(socket.get(), waiter::source::connection, peer, false);
+  connections_[peer] = owned<connection>(new connection(std::move(socket), peer_hello, options_, pool_));
+  connected_peers_.push_back(peer);
   if (fault()) {
-    spread(peer);
+    send_fault(peer);
   }
 }
 
-TUTTI_DECL void mesh::starve(rank_type peer) {
-  int const code = connector_.starved();
+TUTTI_DECL void mesh::throw_starved(rank_type peer) {
+  int const code = connector_.resource_error();
   revoke({.kind = failure::cancelled, .culprit = rank_, .reporter = rank_, .code = code});
   throw error(failure::join, "no connection to rank " + std::to_string(peer) +
                                  " can be made: " + advise_on_errno(code) +
@@ -122,68 +122,69 @@ TUTTI_DECL void mesh::starve(rank_type peer) {
       .between(rank_, {rank_});
 }
 
-TUTTI_DECL void mesh::close(connection& l) noexcept {
-  l.over = true;
-  l.watched = false;
-  waiter_.remove(l.fd());
+TUTTI_DECL void mesh::close(connection& link) noexcept {
+  link.is_closed = true;
+  link.write_watched = false;
+  waiter_.remove(link.fd());
 }
 
-TUTTI_DECL void mesh::spread(rank_type peer) {
-  if (!broadcast_.tell(*connections_[peer])) {
-    relay(peer);
+TUTTI_DECL void mesh::send_fault(rank_type peer) {
+  if (!broadcast_.send(*connections_[peer])) {
+    relay_fault(peer);
   }
 }
 
-TUTTI_DECL void mesh::relay(rank_type peer) {
-  connections_[peer]->relayed = true;
+TUTTI_DECL void mesh::relay_fault(rank_type peer) {
+  connections_[peer]->fault_relayed = true;
   open_broadcast_connection(peer);
 }
 
 TUTTI_DECL void mesh::open_broadcast_connection(rank_type peer) {
-  hello greeting = connector_.greet(fault() ? greeting::revoke : greeting::excuse, peer);
-  greeting.fault = fault() ? greeting.fault : reason_.pack();
-  broadcast_.connect(waiter_, connector_.of(peer), greeting, options_);
+  hello greeting = connector_.make_hello(fault() ? greeting::revoke : greeting::excuse, peer);
+  greeting.fault = fault() ? greeting.fault : leave_reason_.pack();
+  broadcast_.connect(waiter_, connector_.address_of(peer), greeting, options_);
 }
 
 TUTTI_DECL void mesh::leave() {
-  constexpr duration moment = std::chrono::milliseconds(20);  // telling the fault takes that if nothing is in the way
-  leaving_ = true;
+  constexpr duration usual_delay = std::chrono::milliseconds(20);  // usual time to deliver a fault
+  is_leaving_ = true;
   if (!fault()) {
-    for (rank_type const peer : up_) {
-      if (!connections_[peer]->out.torn()) {
-        connections_[peer]->out.tell({.kind = frame_kind::bye, .bytes = reason_.pack()});
+    for (rank_type const peer : connected_peers_) {
+      if (!connections_[peer]->writer.is_mid_piece()) {
+        connections_[peer]->writer.queue_control_frame({.kind = frame_kind::bye, .bytes = leave_reason_.pack()});
       }
     }
-    for (rank_type r = 0; reason_ && r < size(); ++r) {
-      if (r != rank_ && r != reason_.culprit && connections_[r] == nullptr) {
+    for (rank_type r = 0; leave_reason_ && r < size(); ++r) {
+      if (r != rank_ && r != leave_reason_.culprit && connections_[r] == nullptr) {
         open_broadcast_connection(r);
       }
     }
   }
-  // After a fault no rank waits for data, only for the fault: what is still in the way of it soon will be for longer,
-  // so a broadcast connection takes it.
-  duration const patience = fault() ? (std::min<duration>)(options_.linger, std::chrono::seconds(1)) : options_.linger;
+  // After a fault ranks wait only for the fault. Bytes before it on a connection may never be read, so a broadcast
+  // connection carries it.
+  duration const limit = fault() ? (std::min<duration>)(options_.linger, std::chrono::seconds(1)) : options_.linger;
   time_point const begin = steady_now();
   for (;;) {
-    duration const waited = steady_now() - begin;
-    keep_calling(true);
+    duration const wait_time = steady_now() - begin;
+    continue_connecting(true);
     if (fault()) {
       connector_.accept_connections();
     }
-    bool delivered = true;
-    for (std::size_t i = 0; i < up_.size(); ++i) {  // there may come to be more
-      rank_type const peer = up_[i];
+    bool all_delivered = true;
+    for (std::size_t i = 0; i < connected_peers_.size(); ++i) {  // service() may add connections
+      rank_type const peer = connected_peers_[i];
       service(peer);
-      connection const& l = *connections_[peer];
-      bool const tells = fault() || reason_;
-      bool const hopeless = l.out.torn() || fault();  // what is in the way is never read
-      bool const done = l.over || l.delivered() || (hopeless && (l.relayed || !tells));
-      if (!done && !l.relayed && tells && waited > moment) {
-        relay(peer);
+      connection const& link = *connections_[peer];
+      bool const has_fault_to_tell = fault() || leave_reason_;
+      bool const is_unreadable = link.writer.is_mid_piece() || fault();  // the peer may never read what is queued
+      bool const is_done =
+          link.is_closed || link.is_delivered() || (is_unreadable && (link.fault_relayed || !has_fault_to_tell));
+      if (!is_done && !link.fault_relayed && has_fault_to_tell && wait_time > usual_delay) {
+        relay_fault(peer);
       }
-      delivered = delivered && done;
+      all_delivered = all_delivered && is_done;
     }
-    if ((delivered && broadcast_.spread()) || waited > patience) {
+    if ((all_delivered && broadcast_.is_complete()) || wait_time > limit) {
       return;
     }
     pollfd handle{arm(), POLLIN, 0};

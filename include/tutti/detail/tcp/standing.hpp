@@ -6,58 +6,58 @@
 
 namespace tutti::inline v0_1_0::detail::tcp {
 
-/// Which rank waits for which: what the two ends of a connection have asked each other, and answered.
+/// Wait states: the queries and replies of both ends of a connection about which rank waits for which.
 class standing {
  public:
-  void hear(frame const& f) noexcept {
-    if (f.kind == frame_kind::question) {
-      asked_ = f.number;
-      told_ = told_blocking_ = 0;
+  void receive(frame const& header) noexcept {
+    if (header.kind == frame_kind::wait_query) {
+      peer_query_ = header.number;
+      replied_lanes_ = replied_blocking_ = 0;
     } else {
-      said_[f.lane] = f;
+      replies_[header.lane] = header;
     }
   }
 
-  /// Asks the peer once more which rank it waits for.
-  [[nodiscard]] frame ask() noexcept { return {.kind = frame_kind::question, .number = ++question_}; }
+  /// Makes a new query for the rank that the peer waits for.
+  [[nodiscard]] frame make_query() noexcept { return {.kind = frame_kind::wait_query, .number = ++own_query_}; }
 
-  /// Whether the peer has asked, and not been told of this.
-  [[nodiscard]] bool owes(wait_report const& w) const noexcept {
-    return asked_ != 0 && ((w.blocks ? told_blocking_ : told_) >> w.on.lane & 1U) == 0;
+  /// True if the peer's last query has no reply yet for this lane.
+  [[nodiscard]] bool needs_reply(wait_report const& report) const noexcept {
+    return peer_query_ != 0 && ((report.blocks ? replied_blocking_ : replied_lanes_) >> report.on.lane & 1U) == 0;
   }
-  /// The answer that it is owed.
-  [[nodiscard]] frame answer(wait_report const& w) noexcept {
-    told_ |= 1U << w.on.lane;
-    told_blocking_ |= w.blocks ? 1U << w.on.lane : 0U;
-    return {.kind = frame_kind::answer,
-            .lane = static_cast<std::uint8_t>(w.on.lane),
-            .blocks = w.blocks,
-            .number = w.on.number,
-            .part = w.peer,
-            .bytes = std::uint64_t{w.moved} << 32 | asked_,
-            .what = w.what};
+  /// Makes the reply to the peer's last query.
+  [[nodiscard]] frame make_reply(wait_report const& report) noexcept {
+    replied_lanes_ |= 1U << report.on.lane;
+    replied_blocking_ |= report.blocks ? 1U << report.on.lane : 0U;
+    return {.kind = frame_kind::wait_reply,
+            .lane = static_cast<std::uint8_t>(report.on.lane),
+            .blocks = report.blocks,
+            .number = report.on.number,
+            .part = report.peer,
+            .bytes = std::uint64_t{report.moved} << 32 | peer_query_,
+            .sender_call = report.what};
   }
 
-  /// What the peer has said last about a lane.
-  [[nodiscard]] wait_report said(std::uint32_t lane) const noexcept {
-    frame const& f = said_[lane];
-    if (f.kind != frame_kind::answer) {
+  /// The last report of the peer about a lane.
+  [[nodiscard]] wait_report last_report(std::uint32_t lane) const noexcept {
+    frame const& header = replies_[lane];
+    if (header.kind != frame_kind::wait_reply) {
       return {};
     }
-    return {.peer = f.part,
-            .on = {lane, f.number},
-            .moved = static_cast<std::uint32_t>(f.bytes >> 32),
-            .blocks = f.blocks != 0,
-            .fresh = static_cast<std::uint32_t>(f.bytes) == question_,
-            .what = f.what};
+    return {.peer = header.part,
+            .on = {lane, header.number},
+            .moved = static_cast<std::uint32_t>(header.bytes >> 32),
+            .blocks = header.blocks != 0,
+            .fresh = static_cast<std::uint32_t>(header.bytes) == own_query_,
+            .what = header.sender_call};
   }
 
  private:
-  std::uint32_t asked_ = 0;          ///< the number of the peer's last question
-  std::uint32_t told_ = 0;           ///< the lanes that it has been told about since, as bits
-  std::uint32_t told_blocking_ = 0;  ///< and that its program waits there
-  std::uint32_t question_ = 0;       ///< the last one to the peer
-  frame said_[lane_count];
+  std::uint32_t peer_query_ = 0;        ///< number of the peer's last query
+  std::uint32_t replied_lanes_ = 0;     ///< lanes with a reply to it, as bits
+  std::uint32_t replied_blocking_ = 0;  ///< lanes with a reply that the program blocks, as bits
+  std::uint32_t own_query_ = 0;         ///< number of the last query to the peer
+  frame replies_[lane_count];
 };
 
 }  // namespace tutti::detail::tcp

@@ -8,32 +8,31 @@
 
 namespace tutti::inline v0_1_0::detail::tcp {
 
-/// Returns the options with times that may be added to others.
+/// Returns the options with times that can be added to others.
 /// @throws precondition_error if one is negative
-[[nodiscard]] inline tcp_options with_finite_times(tcp_options o) {
-  for (duration* const d : {&o.handshake, &o.connect, &o.silence, &o.linger}) {
-    *d = finite_patience(*d);
+[[nodiscard]] inline tcp_options with_finite_times(tcp_options options) {
+  for (duration* const time : {&options.handshake, &options.connect, &options.silence, &options.linger}) {
+    *time = finite_patience(*time);
   }
-  return o;
+  return options;
 }
 
-/// Makes a socket notice that the other host has vanished while nothing is under way.
+/// Enables keep-alive probes, so that a vanished host is noticed on an idle connection.
 TUTTI_DECL void keep_alive(int fd, duration silence) noexcept;
 
-/// Whether the host at the other end of a connection has answered nothing for `limit`, repeated asking included. A peer
-/// that is merely slow is not silent, for its system answers; TCP_USER_TIMEOUT takes one for the other.
-[[nodiscard]] TUTTI_DECL bool silent(int fd, duration limit) noexcept;
+/// True if the peer's host has answered nothing for `limit`, repeated probes included. A slow peer is not silent, for
+/// its system answers; TCP_USER_TIMEOUT does not distinguish the two.
+[[nodiscard]] TUTTI_DECL bool is_silent(int fd, duration limit) noexcept;
 
-/// Sets the sizes of a socket's buffers, if the options name any.
-TUTTI_DECL void size_buffers(int fd, tcp_options const& o) noexcept;
+/// Sets the sizes of a socket's buffers, if the options give any.
+TUTTI_DECL void size_buffers(int fd, tcp_options const& options) noexcept;
 
-/// Prepares a connection within one host, where there is nothing to congest and no distance.
+/// Prepares a connection within one host, which needs no congestion control.
 ///
-/// Systems that pace what they send (BBR) leave such connections waiting for their own clock, and what
-/// they hold back is then sent by the processor that reads, out of order. And a window that grows only as
-/// it is used lets the first long messages wait for acknowledgements. `SO_RCVLOWAT` makes the window larger
-/// and, unlike SO_RCVBUF, leaves the system free to make it larger still.
-TUTTI_DECL void suit_one_host(int fd, tcp_options const& o) noexcept;
+/// Pacing (BBR) delays such a connection by the sender's clock, and the delayed packets are then sent by the reader's
+/// processor, out of order. A window that grows with use makes the first long messages wait for acknowledgements:
+/// `SO_RCVLOWAT` enlarges it and, unlike SO_RCVBUF, lets the system enlarge it further.
+TUTTI_DECL void suit_one_host(int fd, tcp_options const& options) noexcept;
 
 }  // namespace tutti::detail::tcp
 

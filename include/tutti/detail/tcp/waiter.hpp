@@ -11,11 +11,11 @@
 
 namespace tutti::inline v0_1_0::detail::tcp {
 
-/// Wakes for many descriptors at once, and says by a kind and a rank (of pending connections the descriptor) which one
-/// it was; and at a time.
+/// Waits for many descriptors and one time. Tags each descriptor with its source and a rank (a pending connection: with
+/// its descriptor).
 class waiter {
  public:
-  enum class what : std::uint32_t { listener, pending_connection, connect_attempt, connection, clock, guest };
+  enum class source : std::uint32_t { listener, pending_connection, connect_attempt, connection, clock, foreign };
 
   waiter()
       : epoll_([] { return ::epoll_create1(EPOLL_CLOEXEC); }),
@@ -24,58 +24,58 @@ class waiter {
       throw error(failure::join,
                   "cannot create the epoll and timer descriptors of a tcp transport: " + advise_on_errno(errno));
     }
-    add(clock_.get(), what::clock, 0, false);
+    add(clock_.get(), source::clock, 0, false);
   }
   [[nodiscard]] int fd() const noexcept { return epoll_.get(); }
 
-  void add(int fd, what kind, rank_type rank, bool writable) const noexcept {
+  void add(int fd, source kind, rank_type rank, bool writable) const noexcept {
     control(EPOLL_CTL_ADD, fd, kind, rank, writable);
   }
-  void change(int fd, what kind, rank_type rank, bool writable) const noexcept {
+  void change(int fd, source kind, rank_type rank, bool writable) const noexcept {
     control(EPOLL_CTL_MOD, fd, kind, rank, writable);
   }
-  /// Before a descriptor is closed, or given another meaning.
+  /// Must precede closing a descriptor or giving it another source.
   void remove(int fd) const noexcept { ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr); }
 
-  /// Wakes also at `due`. Kept is the earliest; a caller that was woken and is early asks again.
-  void wake_at(time_point due) noexcept {
-    if (due < due_ || due_ == time_point::zero()) {
-      due_ = due;
-      auto const s = std::chrono::duration_cast<std::chrono::seconds>(due);
-      itimerspec when{};
-      when.it_value.tv_sec = integer_cast<decltype(when.it_value.tv_sec)>(s.count());
-      when.it_value.tv_nsec = integer_cast<decltype(when.it_value.tv_nsec)>((due - s).count());
-      ::timerfd_settime(clock_.get(), TFD_TIMER_ABSTIME, &when, nullptr);
+  /// Wakes at `time`, too. Only the earliest time is kept; a caller that wakes early asks again.
+  void wake_at(time_point time) noexcept {
+    if (time < wake_time_ || wake_time_ == time_point::zero()) {
+      wake_time_ = time;
+      auto const s = std::chrono::duration_cast<std::chrono::seconds>(time);
+      itimerspec setting{};
+      setting.it_value.tv_sec = integer_cast<decltype(setting.it_value.tv_sec)>(s.count());
+      setting.it_value.tv_nsec = integer_cast<decltype(setting.it_value.tv_nsec)>((time - s).count());
+      ::timerfd_settime(clock_.get(), TFD_TIMER_ABSTIME, &setting, nullptr);
     }
   }
-  /// To be called when the clock has woken a rank.
-  void silence_clock() noexcept {
+  /// Clears the clock after it woke a rank.
+  void clear_clock() noexcept {
     std::uint64_t count = 0;
-    [[maybe_unused]] auto const got = ::read(clock_.get(), &count, sizeof count);
-    due_ = time_point::zero();
+    [[maybe_unused]] auto const result = ::read(clock_.get(), &count, sizeof count);
+    wake_time_ = time_point::zero();
   }
 
-  /// Calls f(what, rank) for what is ready now.
+  /// Calls f(source, rank) for each descriptor that is ready.
   template <class F>
   void poll(F f) const {
     epoll_event events[32];
     int const n = ::epoll_wait(epoll_.get(), events, 32, 0);
     for (int i = 0; i < n; ++i) {
-      f(static_cast<what>(events[i].data.u64 >> 32), static_cast<rank_type>(events[i].data.u64));
+      f(static_cast<source>(events[i].data.u64 >> 32), static_cast<rank_type>(events[i].data.u64));
     }
   }
 
  private:
-  void control(int how, int fd, what kind, rank_type rank, bool writable) const noexcept {
+  void control(int operation, int fd, source kind, rank_type rank, bool writable) const noexcept {
     epoll_event e{};
     e.events = EPOLLIN | (writable ? EPOLLOUT : 0U);
     e.data.u64 = static_cast<std::uint64_t>(kind) << 32 | rank;
-    ::epoll_ctl(epoll_.get(), how, fd, &e);
+    ::epoll_ctl(epoll_.get(), operation, fd, &e);
   }
 
   descriptor epoll_;
   descriptor clock_;
-  time_point due_{};  ///< zero: not set
+  time_point wake_time_{};  ///< zero: not set
 };
 
 }  // namespace tutti::detail::tcp

@@ -57,12 +57,12 @@ class edges {
     c.first_packet = first_packet_;
     c.calls = reinterpret_cast<std::uintptr_t>(calls_.get());
     c.calls_key = calls_memory_.remote_key();
-    return c.text() + '\n' + tcp::card::mine(mesh_.where(), {}).text();
+    return c.text() + '\n' + tcp::endpoint_info::local(mesh_.listening_address(), {}).text();
   }
   /// Connects to the neighbours.
   /// @throws error(failure::join) that names one that does not answer
   void meet(addresses all) {
-    mesh_.meet(tcp::directions_of(all.sockets, mesh_.where()));
+    mesh_.meet(tcp::directions_of(all.sockets, mesh_.listening_address()));
     cards_ = std::move(all.cards);
     rank_type const next = (rank_ + 1) % size();
     rank_type const previous = (rank_ + size() - 1) % size();
@@ -99,13 +99,13 @@ class edges {
   void begin(flow s, call const& what) noexcept {
     current& c = current_[s.lane];
     c.check = s.lane == transfer_lane ? s.number : check_of(what, s.number);
-    calls_[s.lane].records[c.opened++ % call_board::kept].write(what, s.number);
+    calls_[s.lane].records[c.opened++ % call_board::record_count].write(what, s.number);
     mesh_.calls[s.lane] = {true, s.number, what};
   }
   [[nodiscard]] std::uint32_t current_check(flow s) const noexcept {
     return s.lane == transfer_lane ? s.number : current_[s.lane].check;
   }
-  [[nodiscard]] call const& call_of(flow s) const noexcept { return mesh_.calls[s.lane].what; }
+  [[nodiscard]] call const& call_of(flow s) const noexcept { return mesh_.calls[s.lane].description; }
 
   void poll() {
     take_completions();
@@ -262,7 +262,7 @@ class edges {
     for (rank_type const r : mesh_.peers()) {
       tcp::connection& c = *mesh_.find(r);
       try {
-        while (c.in.keeps(of_notes.lane)) {
+        while (c.reader.has_whole_message(of_notes.lane)) {
           hear_note(r, c);
         }
       } catch (error& e) {
@@ -270,7 +270,7 @@ class edges {
       }
       if (edge* const e = by_peer_[r].get()) {
         tell(*e, r, c);
-        busy_ = busy_ || (!e->ready() && !e->left() && !c.over);
+        busy_ = busy_ || (!e->ready() && !e->left() && !c.is_closed);
       }
     }
   }
@@ -310,7 +310,7 @@ class edges {
       take_completions();
       poll_mesh();
       ::sched_yield();
-    } while (!mesh_.delivered() && steady_now() < end);
+    } while (!mesh_.is_delivered() && steady_now() < end);
   }
 
   /// Ends all edges and takes memory back.
