@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-// In virtual time it is known what is true: the parameters of the network, and what each schedule takes.
+// Virtual time has a known truth to compare with: the parameters of the network, and the time of each schedule.
 
 using namespace tutti;
 using namespace tutti::detail;
@@ -21,7 +21,7 @@ using std::chrono::nanoseconds;
 
 namespace {
 
-/// LogGP with whole messages: what one switch is.
+/// LogGP with whole messages: the model of one switch.
 struct loggp_network {
   loggp nic;
   picoseconds per_byte;
@@ -53,7 +53,7 @@ constexpr loggp fast{microseconds(1), nanoseconds(300), nanoseconds(0), at_gigab
 constexpr loggp slow{microseconds(50), microseconds(2), nanoseconds(0), at_gigabits(1)};
 constexpr std::array<rank_type, 6> some_sizes{2, 3, 4, 7, 8, 13};
 
-/// Allreduces and broadcasts of this many bytes, in all ways, as the simulator sees them: the least time.
+/// The shortest simulated time of an allreduce or broadcast of this many bytes, over all schedules.
 template <class Op>
 double least_simulated(simulated_network const& net, Op op, rank_type n, std::size_t bytes,
                        std::vector<prediction> const& all, double& mean_error, prediction const& pick, double& picked) {
@@ -70,7 +70,7 @@ double least_simulated(simulated_network const& net, Op op, rank_type n, std::si
   return least;
 }
 
-/// A link whose times are drawn: any that a measurement may have given.
+/// A link with random times, as a measurement may give them.
 network_profile::link drawn_link(std::mt19937& random) {
   auto const up_to = [&](std::int64_t most) { return std::uniform_int_distribution<std::int64_t>(0, most)(random); };
   network_profile::link link{.latency = up_to(2'000'000), .burst = up_to(1) * up_to(100'000'000)};
@@ -121,8 +121,8 @@ BOOST_AUTO_TEST_CASE(the_model_tells_what_the_simulator_tells) {
   }
 }
 
-// A link that saves up a burst is never slower for it, and never faster than what it carries; what is used by turns,
-// and fits into the burst, takes no time on the wire.
+// A burst allowance never makes a link slower, and never faster than the bytes that it carries. Traffic in turns that
+// fits into the burst takes no time on the wire.
 BOOST_AUTO_TEST_CASE(bursts_pass_at_once_and_are_paid_back) {
   constexpr std::size_t bytes = 64 << 10;
   std::int64_t const wire = slow.per_byte.count() * static_cast<std::int64_t>(bytes);

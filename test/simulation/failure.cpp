@@ -20,7 +20,7 @@ using tutti::failure;
 using tutti::picoseconds;
 using tutti::rank_type;
 
-/// "" if the rank failed as it should: by an error of this kind that blames this rank, in words too.
+/// Returns "" if the rank failed with this kind of error, which blames `culprit` in its list and its text.
 template <class Outcome>
 std::string failed_as(Outcome const& o, failure kind, rank_type culprit) {
   if (o) {
@@ -32,7 +32,7 @@ std::string failed_as(Outcome const& o, failure kind, rank_type culprit) {
   return why.kind == kind && blames && says ? "" : "it failed otherwise: " + why.text;
 }
 
-/// Sums again and again.
+/// Sums repeatedly.
 auto summing(auto topology, std::size_t count, int times) {
   return [=](auto& world) {
     tutti::allreduce sum{world, topology, tutti::sum<float>{}};
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(a_death_is_an_error_on_all_survivors_in_bounded_time) {
 BOOST_AUTO_TEST_CASE(a_rank_that_leaves_because_of_a_fault_elsewhere_is_not_named) {
   auto const all = tutti::simulate(one_switch(3, fast), 3, [](auto& world) {
     auto part = tutti::dup(world);
-    world.transport().spend(seconds(1));  // all have theirs
+    world.transport().spend(seconds(1));  // lets all ranks make their part first
     std::vector<float> v(1000, 1);
     tutti::allreduce sum{world, tutti::ring{}, tutti::sum<float>{}};
     if (world.rank() == 2) {
@@ -188,7 +188,7 @@ BOOST_AUTO_TEST_CASE(calls_that_differ_are_told) {
     BOOST_TEST(texts.find("x 101") != texts.npos);
   };
   told(tutti::ring{});
-  told(tutti::in_network{});  // found where the contributions meet
+  told(tutti::in_network{});  // the aggregator detects the mismatch
 }
 
 BOOST_AUTO_TEST_CASE(calls_that_never_exchange_a_message_are_told) {
@@ -220,7 +220,7 @@ BOOST_AUTO_TEST_CASE(a_dropped_request_is_named) {
   BOOST_TEST(failed_as(all.results[2], failure::cancelled, 1) == "");
 }
 
-// Whichever rank is late, whatever the way from it to the others: they all find out that it is that one.
+// Every rank that is late is named by all others, for every topology.
 BOOST_AUTO_TEST_CASE(a_late_rank_is_named_by_all_whichever_rank_they_wait_for) {
   auto const complaint = laws::all_topologies_helped::each([](auto topology) -> std::string {
     for (rank_type n = 3; n <= 8; ++n) {
@@ -264,7 +264,7 @@ BOOST_AUTO_TEST_CASE(ranks_that_wait_for_each_other_are_named_with_their_calls) 
   }
 }
 
-// A circle is told by a bit for each of its ranks, where all have one.
+// A deadlock's cycle is sent as a bit for each of its ranks, if all ranks fit.
 BOOST_AUTO_TEST_CASE(a_circle_that_cannot_be_told_in_full_is_told_by_one_of_its_ranks) {
   rank_type const n = 49;
   auto const all = tutti::simulate(one_switch(n, fast), n, [&](auto& world) {

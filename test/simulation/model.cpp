@@ -9,7 +9,7 @@
 #include <tutti/simulation/simulation_options.hpp>
 #include <tutti/topology/cost.hpp>
 
-// What things take in virtual time.
+// Times of operations in virtual time.
 
 namespace {
 
@@ -23,7 +23,7 @@ using tutti::op::allreduce;
 constexpr std::int64_t latency = 1'000'000;
 constexpr std::int64_t gap = 80;
 
-/// Simulated and priced, in picoseconds, on one switch.
+/// Simulated and modelled time of an operation, in picoseconds, on one switch.
 template <class Topology, class Op>
 std::pair<std::int64_t, std::int64_t> both(Topology topology, Op op, rank_type n, std::size_t bytes) {
   auto const report = simulate_schedule(one_switch(n, fast), topology, op, n, {bytes, 1});
@@ -32,10 +32,10 @@ std::pair<std::int64_t, std::int64_t> both(Topology topology, Op op, rank_type n
                                                  static_cast<std::uint64_t>(gap)))};
 }
 
-/// An interface deals with the message that comes first; the cost model, which has no common clock, lets it deal
-/// with the one that its rank wants first. Where messages of different steps meet at one interface that makes
-/// a difference: at the roots of binomial trees, in double_tree where the trees meet, where a butterfly folds the ranks
-/// above a power of two away, where `direct` leaves ranks without a partner for a step, so that they run ahead.
+/// True for schedules in which messages of different steps meet at one interface: there, the simulated interface
+/// serves the first arrival, and the cost model, which has no common clock, serves the message that its rank wants
+/// first. Examples are the roots of binomial trees, `double_tree` where its trees meet, a butterfly that folds the
+/// ranks above a power of two, and `direct` with ranks that have no partner in a step and run ahead.
 template <class Topology, class Op>
 constexpr bool steps_meet = false;
 template <>
@@ -57,7 +57,7 @@ constexpr bool steps_meet<tutti::direct, tutti::op::broadcast> = true;
 template <>
 constexpr bool steps_meet<tutti::direct, tutti::op::alltoall> = true;
 
-/// To the picosecond, or, where steps meet, within these bounds.
+/// Compares simulation and model: equal to the picosecond, or within bounds where steps meet.
 template <class Topology, class Op>
 std::string agrees(Topology topology, Op op, char const* what) {
   if constexpr (tutti::offers<Topology, Op>) {
@@ -76,7 +76,7 @@ std::string agrees(Topology topology, Op op, char const* what) {
   return {};
 }
 
-/// What two ranks do, and when each has done it.
+/// End times of the ranks.
 template <class F>
 std::vector<picoseconds> times(tutti::simulated_network const& net, rank_type n, F f,
                                simulation_options const& o = {}) {
@@ -87,7 +87,7 @@ std::vector<picoseconds> times(tutti::simulated_network const& net, rank_type n,
   return all.report.ended;
 }
 
-/// Rank 0 sends a number of messages of one length to rank 1.
+/// Rank 0 sends messages of one length to rank 1.
 auto sending(int messages, std::size_t bytes) {
   return [=](auto& world) {
     std::vector<std::byte> v(bytes);
@@ -107,9 +107,9 @@ BOOST_AUTO_TEST_CASE(a_message_takes_what_loggp_says) {
   BOOST_TEST((one[0] == nanoseconds(100)));                    // o
   BOOST_TEST((one[1] == nanoseconds(100 + 1000 + 50 + 100)));  // o + L + bG + o
   auto const three = times(tutti::one_switch(2, nic), 2, sending(3, 5000));
-  BOOST_TEST((three[1] == nanoseconds(100 + 2 * 700 + 1000 + 50 + 100)));  // a gap apart
+  BOOST_TEST((three[1] == nanoseconds(100 + 2 * 700 + 1000 + 50 + 100)));  // starts one gap apart
   auto const long_ones = times(tutti::one_switch(2, nic), 2, sending(3, 500'000));
-  BOOST_TEST((long_ones[1] == nanoseconds(100 + 3 * 5000 + 1000 + 100)));  // a transfer apart
+  BOOST_TEST((long_ones[1] == nanoseconds(100 + 3 * 5000 + 1000 + 100)));  // starts one transfer apart
 }
 
 BOOST_AUTO_TEST_CASE(neighbours_on_a_host_do_not_use_the_interface) {
@@ -219,7 +219,8 @@ BOOST_AUTO_TEST_CASE(placement_decides_what_a_trunk_costs) {
   constexpr rank_type n = 16;
   constexpr std::size_t bytes = 1'600'000;
   auto const flat = one_switch(n, fast);
-  auto const two = tutti::two_switches(n / 2, fast, {picoseconds(0), fast.per_byte});  // a trunk as fast as one host
+  // the trunk is as fast as one host
+  auto const two = tutti::two_switches(n / 2, fast, {picoseconds(0), fast.per_byte});
   simulation_options good;
   good.place = in_order(two, n);
   simulation_options bad;
@@ -229,20 +230,20 @@ BOOST_AUTO_TEST_CASE(placement_decides_what_a_trunk_costs) {
   };
   auto const waited = [](tutti::simulated_report const& r) { return r.uplinks[1].out.waited + r.uplinks[1].in.waited; };
 
-  // A ring has one message a step on the trunk each way: it does not notice it at all.
+  // A ring sends one message a step over the trunk each way, and is not slowed down.
   auto const ring_flat = run(tutti::ring{}, flat, {});
   auto const ring_good = run(tutti::ring{}, two, good);
   BOOST_TEST((ring_good.time() == ring_flat.time()));
   BOOST_TEST((waited(ring_good) == picoseconds(0)));
 
-  // Dealt to the switches, all of its messages cross, and eight share what was one's.
+  // With dealt ranks, all messages of the ring cross the trunk, and eight share one host's rate.
   auto const ring_bad = run(tutti::ring{}, two, bad);
   BOOST_TEST((waited(ring_bad) > picoseconds(0)));
   BOOST_TEST((ring_bad.time() > 6 * ring_flat.time() && ring_bad.time() < 8 * ring_flat.time()));
   BOOST_TEST(ring_bad.uplinks[1].out.messages == ring_bad.messages / 2);
 
-  // A butterfly has steps in which the partner of each rank is on the other side, wherever it is: in order, those
-  // that exchange the smallest blocks; dealt, those that exchange half of the vector.
+  // A butterfly always has steps whose partners are on the other side: those with the smallest blocks if ranks are in
+  // order, those with half of the vector if they are dealt.
   auto const butterfly_flat = run(tutti::butterfly{}, flat, {});
   auto const butterfly_good = run(tutti::butterfly{}, two, good);
   auto const butterfly_bad = run(tutti::butterfly{}, two, bad);
@@ -251,7 +252,7 @@ BOOST_AUTO_TEST_CASE(placement_decides_what_a_trunk_costs) {
   BOOST_TEST((butterfly_good.time() > ring_good.time()));
   BOOST_TEST((butterfly_good.time() > butterfly_flat.time() && butterfly_bad.time() > 3 * butterfly_good.time()));
 
-  // A trunk that is as fast as all hosts together is no trunk.
+  // A trunk as fast as all hosts together does not slow anything down.
   auto const wide = tutti::two_switches(n / 2, fast, {picoseconds(0), fast.per_byte / (n / 2)});
   BOOST_TEST((run(tutti::ring{}, wide, good).time() == ring_flat.time()));
   BOOST_TEST((run(tutti::butterfly{}, wide, bad).time() < butterfly_bad.time()));
@@ -260,7 +261,7 @@ BOOST_AUTO_TEST_CASE(placement_decides_what_a_trunk_costs) {
 BOOST_AUTO_TEST_CASE(slow_links_pass_on_what_they_can) {
   auto const net = tutti::leaves_and_spine(3, 1, fast, {nanoseconds(300), 10 * fast.per_byte});
   auto const all = tutti::simulate(net, 3, sending(2, 1000));
-  // head: two links and the latency; then two messages at the pace of the uplink
+  // the head takes two links and the latency; then two messages follow at the rate of the uplink
   BOOST_TEST((all.report.ended[1] == nanoseconds(300 + 300 + 1000 + 2 * 800)));
   BOOST_TEST(all.report.uplinks[1].out.bytes == 2000U);
   BOOST_TEST(all.report.uplinks[2].in.bytes == 2000U);

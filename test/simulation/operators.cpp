@@ -31,7 +31,7 @@ BOOST_AUTO_TEST_CASE(accumulators_need_not_be_elements) {
   }
 }
 
-// Ranks lift what a switch adds.
+// Ranks lift the values that a switch adds.
 BOOST_AUTO_TEST_CASE(a_switch_adds_fixed_point_numbers) {
   for (tutti::rank_type const n : {1U, 2U, 5U, 8U}) {
     support::agree_in_virtual_time(n, [](auto& world) -> std::string {
