@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain may_skip (what it needs is in a guest)
 //
-// Hosts of two processes each, which talk through shared memory on a host and by RDMA between hosts.
+// Hosts of two processes each: shared memory within a host, RDMA between hosts.
 #include <laws/moving_operators.hpp>
 #include <laws/reducing_operators.hpp>
 #include <laws/transport_failure.hpp>
@@ -35,7 +35,7 @@ BOOST_AUTO_TEST_CASE(faults) {
   tutti::laws::a_dead_process_is_found<bare>(4, 3);
 }
 
-/// Peers of other hosts read a long message where it is, too, so no step may overwrite it before.
+/// Peers on other hosts also read a long message in place, so no step may overwrite it before they have.
 BOOST_AUTO_TEST_CASE(all_peers_share) {
   tutti::laws::check_all(bare::run(4, [](auto& t) -> verdict {
     flow const s{0, 1};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain may_skip (what it needs is in a guest)
 //
-// Which queue pairs are made, what becomes of them, and what is said where one cannot be.
-// `verbs_edges -- 1000` opens so many worlds.
+// Queue pairs: when they are made and freed, and the errors if one cannot be made.
+// `verbs_edges -- 1000` opens 1000 worlds.
 #include <support/process_ranks.hpp>
 #include <support/rdma_device.hpp>
 #include <support/traffic.hpp>
@@ -33,7 +33,7 @@ void check_all(std::vector<verdict> const& verdicts) {
   }
 }
 
-/// "" if a sum over all ranks is right.
+/// Returns "" if a sum over all ranks is right.
 template <class Topology>
 verdict sum_once(world& w, Topology topology) {
   tutti::allreduce sum{w, topology, tutti::sum<float>{}};
@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_CASE(as_many_as_the_schedule_needs) {
     }
     verdict bad = sum_once(w, tutti::ring{});
     std::size_t const of_ring = w.transport().connections();
-    meet.exchange("");  // a rank that goes on would have its next peer make an edge
+    meet.exchange("");  // a rank that runs ahead would make its next peer connect
     bad += sum_once(w, tutti::doubling{});
     std::size_t const of_both = w.transport().connections();
     return of_ring == 2 && of_both == 4
@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(as_many_as_the_schedule_needs) {
   }));
 }
 
-/// What is open: descriptors of this process, and the queue pairs of all.
+/// Counts the open descriptors of this process, and the queue pairs of all processes.
 std::string open_now() {
   std::filesystem::directory_iterator const all("/proc/self/fd");
   std::string text = std::to_string(std::distance(begin(all), end(all))) + " descriptors";
@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(worlds_leave_nothing_behind) {
       }
       half[turn * 2 / worlds] += tutti::steady_now() - begin;
       if (turn == 0) {
-        meet.exchange("");  // both are closed
+        meet.exchange("");  // both worlds are closed
         before = open_now();
         meet.exchange("");
       }
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(worlds_leave_nothing_behind) {
   }));
 }
 
-/// A rank takes an address that the other one does not reach: both ends are shown.
+/// A rank chooses an address that the other one cannot reach: the error shows both ends.
 BOOST_AUTO_TEST_CASE(addresses_that_do_not_reach_each_other) {
   auto const said = process_ranks::run(2, [](auto& meet) -> verdict {
     tutti::world_options<verbs> o;
@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(addresses_that_do_not_reach_each_other) {
   }
 }
 
-/// Zero is "for ever" to a device.
+/// Some devices take a timeout of zero for "for ever".
 BOOST_AUTO_TEST_CASE(options_that_mean_nothing) {
   check_all(process_ranks::run(1, [](auto& meet) -> verdict {
     std::string said;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain may_skip (what it needs is in a guest)
 //
-// A goodbye takes another way than messages, and may be heard before the last one is looked for.
+// A goodbye uses a control socket and may overtake the last message.
 #include <laws/transport.hpp>
 #include <support/process_ranks.hpp>
 #include <support/rdma_device.hpp>
@@ -18,7 +18,7 @@
 
 namespace {
 
-/// How far the two ranks are. It lies in memory that both have.
+/// Progress of the two ranks, in memory that both share.
 enum class stage : int { before, receiver_polls_sockets, sender_has_left };
 std::atomic<stage>* now = nullptr;
 bool waits_for_goodbye = false;
@@ -34,7 +34,8 @@ void reach(stage s) {
 
 }  // namespace
 
-/// Goes before that of the C library: by it a rank looks at its sockets, after it has looked for messages.
+/// Replaces the function of the C library, which a rank calls to look at its sockets, after it has looked for
+/// messages.
 extern "C" int epoll_wait(int descriptor, epoll_event* events, int most, int timeout) {
   static auto* const next = reinterpret_cast<decltype(&epoll_wait)>(::dlsym(RTLD_NEXT, "epoll_wait"));
   if (waits_for_goodbye) {
@@ -69,10 +70,10 @@ BOOST_AUTO_TEST_CASE(takes_nothing_away) {
     std::optional<verbs> t(std::in_place, meet);
     tutti::rank_type const peer = 1 - t->rank();
     t->begin(on, tutti::laws::a_call(1));
-    verdict bad = give(*t, peer);  // makes the edge
+    verdict bad = give(*t, peer);  // makes the connection
     bad = bad.empty() ? take(*t, peer) : bad;
     if (!bad.empty()) {
-      reach(stage::sender_has_left);  // so that the other one does not wait
+      reach(stage::sender_has_left);  // the peer must not wait
       return bad;
     }
     if (meet.rank() == 1) {

@@ -28,7 +28,7 @@ verdict send_all(verbs& t, std::span<std::byte const> from) {
   return !bad.empty() ? bad : tutti::support::until(t, [&] { return t.released(1, on, s.until); });
 }
 
-/// Whether what comes is all of this value, and comes to its place, if there is one.
+/// Returns "" if all received bytes have this value, and arrive at `place` if it is not null.
 verdict receive_all(verbs& t, std::byte value, std::byte* place = nullptr) {
   for (std::size_t got = 0; got != bytes;) {
     tutti::chunk c;
@@ -50,7 +50,7 @@ verdict receive_all(verbs& t, std::byte value, std::byte* place = nullptr) {
   return "";
 }
 
-/// What was known of an address holds no longer when other memory is mapped there.
+/// A registration does not survive that other memory is mapped at its address.
 BOOST_AUTO_TEST_CASE(memory_is_mapped_anew) {
   tutti::laws::check_all(world::run(2, [&](verbs& t) -> verdict {
     t.begin(on, tutti::laws::a_call(1));
@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE(memory_is_mapped_anew) {
   }));
 }
 
-/// A message from one place to another in each round; "" if all of them are right.
+/// Sends a message in each round; returns "" if all are right.
 verdict repeat(verbs& t, std::byte* memory, int rounds) {
   verdict bad;
   for (int round = 0; round < rounds && bad.empty(); ++round) {
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(provided_memory_is_registered_once) {
   tutti::laws::check_all(world::run(2, [&](verbs& t) -> verdict {
     t.begin(on, tutti::laws::a_call(1));
     std::vector<std::byte> ordinary(2 * bytes);
-    verdict bad = repeat(t, ordinary.data(), rounds);  // and with it makes the edge
+    verdict bad = repeat(t, ordinary.data(), rounds);  // also makes the connection
     int const before = registrations;
     bad = bad.empty() ? repeat(t, ordinary.data(), rounds) : bad;
     int const of_ordinary = registrations - before;
@@ -107,13 +107,13 @@ BOOST_AUTO_TEST_CASE(provided_memory_is_registered_once) {
   }));
 }
 
-/// Its source gives more and more, and all of it is registered.
+/// A growing source is registered as a whole each time.
 BOOST_AUTO_TEST_CASE(provided_memory_grows) {
   tutti::laws::check_all(world::run(2, [&](verbs& t) -> verdict {
     t.begin(on, tutti::laws::a_call(1));
     std::vector<std::byte*> all;
     verdict bad;
-    for (std::size_t i = 0; i < 9 && bad.empty(); ++i) {  // together more than a window
+    for (std::size_t i = 0; i < 9 && bad.empty(); ++i) {  // together larger than a window
       all.push_back(static_cast<std::byte*>(t.memory()->take(2 * bytes * (i + 1))));
       bad = repeat(t, all[i] + 2 * bytes * i, 2);
       int const before = registrations;
@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(provided_memory_grows) {
   }));
 }
 
-/// Buffers may be used, and given back, when their world is no more; and in another one.
+/// Buffers may be used and freed after the end of their world, and in another world.
 BOOST_AUTO_TEST_CASE(provided_memory_outlives_the_transport) {
   tutti::laws::check_all(tutti::support::process_ranks::run(2, [](auto& meet) -> verdict {
     tutti::detail::counted<tutti::memory_source> source;
@@ -146,7 +146,7 @@ BOOST_AUTO_TEST_CASE(provided_memory_outlives_the_transport) {
   }));
 }
 
-/// Where not so much may be locked, it is registered for each message, as ordinary memory is.
+/// If the limit of locked memory is too low for a source, each of its messages is registered, as in ordinary memory.
 BOOST_AUTO_TEST_CASE(provided_memory_may_not_be_locked) {
   tutti::laws::check_all(tutti::support::process_ranks::run(2, [](auto& meet) -> verdict {
     rlimit const little{std::size_t{3} << 20, std::size_t{3} << 20};
@@ -163,7 +163,7 @@ BOOST_AUTO_TEST_CASE(provided_memory_may_not_be_locked) {
   }));
 }
 
-/// What may not be written may be sent.
+/// Read-only memory may be sent.
 BOOST_AUTO_TEST_CASE(memory_is_read_only) {
   tutti::laws::check_all(world::run(2, [&](verbs& t) -> verdict {
     t.begin(on, tutti::laws::a_call(1));
@@ -175,7 +175,7 @@ BOOST_AUTO_TEST_CASE(memory_is_read_only) {
   }));
 }
 
-/// Where the limit of locked memory is too low, the error on every rank says so, and names the limit.
+/// If the limit of locked memory is too low to join, the error on every rank names the limit.
 BOOST_AUTO_TEST_CASE(memory_may_not_be_locked) {
   tutti::laws::check_all(tutti::support::process_ranks::run(3, [](auto& meet) -> verdict {
     rlimit const little{std::size_t{64} << 10, std::size_t{64} << 10};

@@ -8,8 +8,8 @@
 
 namespace {
 
-/// A prepared operation asks for no memory and takes no lock, in memory of the transport's: to register other memory
-/// takes some of the heap.
+/// Complains if a prepared operation allocates or locks. Buffers are the transport's own: registering other memory
+/// allocates.
 template <class World>
 std::string asks_for_anything(World& world, std::size_t count) {
   auto const buffer = [&] {
@@ -24,7 +24,7 @@ std::string asks_for_anything(World& world, std::size_t count) {
   };
   tutti::allreduce doubled{world, tutti::doubling{}, tutti::sum<float>{}};
   law("allreduce in place", [&] { doubled(output); });
-  tutti::allreduce mean{world, tutti::ring{}, laws::wide_mean{}};  // by way of memory of the engine's
+  tutti::allreduce mean{world, tutti::ring{}, laws::wide_mean{}};  // accumulators are in the engine's memory
   law("allreduce with accumulators that are no elements", [&] { mean(input, output); });
   tutti::send give{world};
   tutti::recv take{world};

@@ -118,7 +118,7 @@ class simulated_world {
 
   simulated_edges edges;
   std::map<helped_flow_key, helped_flow> helped_flows;
-  fault first_fault{};     
+  fault first_fault{};
   picoseconds fault_time{};  ///< time at which the other members learn of the first fault
 
   [[nodiscard]] bool has_left(rank_type r) const noexcept { return departures_[r]; }
