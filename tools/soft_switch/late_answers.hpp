@@ -19,7 +19,7 @@ class late_answers {
     tutti::time_point when{};
     tutti::detail::udp::endpoint to{};
     tutti::detail::udp::header head{};
-    std::array<std::byte, tutti::detail::udp::most_payload> bytes{};
+    std::array<std::byte, tutti::detail::udp::max_payload> bytes{};
 
     [[nodiscard]] std::span<std::byte const> payload() const noexcept { return std::span(bytes).first(head.length); }
   };

@@ -34,7 +34,7 @@ work do_work(std::uint64_t seed, std::uint64_t frames, unsigned least, unsigned 
   std::vector<std::uint32_t> sequences;
   for (unsigned j = 0; j < b.built().jobs; ++j) {
     auto const members = static_cast<std::uint8_t>(least + below(most - least + 1));
-    bool const in_order = members <= nic::most_workers_in_order && below(2) == 0;
+    bool const in_order = members <= nic::max_workers_in_order && below(2) == 0;
     bool const updates = b.built().weights != 0 && below(2) == 0;
     unsigned const all_slots = in_order ? b.built().slots_in_order : b.built().slots;
     unsigned const slots = updates ? std::min(all_slots, b.built().weights) : all_slots;

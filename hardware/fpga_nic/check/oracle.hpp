@@ -133,7 +133,7 @@ class oracle {
 
   void expect(std::uint64_t number, sender const& to, tutti::detail::udp::header const& h,
               std::span<std::byte const> payload) {
-    std::array<std::byte, tutti::detail::udp::most_packet> packet;
+    std::array<std::byte, tutti::detail::udp::max_packet> packet;
     tutti::detail::udp::write(h, packet.data());
     std::ranges::copy(payload, packet.begin() + tutti::detail::udp::header_bytes);
     auto& a = expected_.emplace_back(std::vector<std::byte>(frame::most), number);

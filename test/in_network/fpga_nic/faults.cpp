@@ -172,7 +172,7 @@ class device_without_knowledge final : public tutti::detail::fpga_nic::in_proces
     }
     h.kind = joins ? udp::kind::joined : udp::kind::missing;
     h.length = joins ? h.length : std::uint16_t{0};
-    std::array<std::byte, udp::most_packet> answer;
+    std::array<std::byte, udp::max_packet> answer;
     net.answer(from, std::span(answer).first(udp::seal().write(h, p.payload.first(h.length), answer.data())));
   }
   void settle(tutti::detail::udp::in_process_medium&) override {}

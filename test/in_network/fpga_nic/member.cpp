@@ -27,7 +27,7 @@ constexpr std::uint32_t slots = 64;
 constexpr std::uint32_t nonce = 9;
 
 [[nodiscard]] std::vector<float> packets_of(std::uint32_t pieces, float of) {
-  return std::vector<float>(pieces * fpga::most_payload / sizeof(float), of);
+  return std::vector<float>(pieces * fpga::max_payload / sizeof(float), of);
 }
 
 /// Begins a sum of two ranks that both give and get it.

@@ -239,7 +239,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_result_has_the_bits_of_the_fold, Operation, oper
   std::uint32_t sequence = 0;
   for (unsigned const workers : {1U, 2U, 3U, 5U, 8U, 9U, 64U, 255U}) {
     for (bool const in_rank_order : {false, true}) {
-      if (in_rank_order && workers > nic::most_workers_in_order) {
+      if (in_rank_order && workers > nic::max_workers_in_order) {
         continue;
       }
       std::vector<std::vector<T>> all;
@@ -274,7 +274,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(contributions_of_racks_are_added_rack_by_rack, Ope
     unsigned blocks = 0;
     for (unsigned rack = 0; rack != sizes.size(); ++rack) {
       racks.insert(racks.end(), sizes[rack], static_cast<std::uint8_t>(rack));
-      blocks += sizes[rack] > nic::most_workers_in_order ? 1 : sizes[rack];
+      blocks += sizes[rack] > nic::max_workers_in_order ? 1 : sizes[rack];
     }
     std::ranges::shuffle(racks, random);
     BOOST_TEST(nic::rack_places(racks).blocks() == blocks);
@@ -300,7 +300,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(contributions_of_racks_are_added_rack_by_rack, Ope
       for (unsigned rack = 0; rack != sizes.size(); ++rack) {
         std::vector<unsigned> order;
         std::ranges::copy_if(arrival, std::back_inserter(order), [&](unsigned w) { return racks[w] == rack; });
-        if (sizes[rack] <= nic::most_workers_in_order) {
+        if (sizes[rack] <= nic::max_workers_in_order) {
           std::ranges::sort(order);
         }
         of_racks.push_back(folded<R>(all, order));

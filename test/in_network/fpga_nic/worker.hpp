@@ -23,7 +23,7 @@ namespace nic = tutti::detail::fpga_nic;
 template <nic::port Port>
 class worker {
  public:
-  static constexpr std::size_t elements = nic::most_payload / sizeof(float);
+  static constexpr std::size_t elements = nic::max_payload / sizeof(float);
   static constexpr std::uint16_t window = 16;
 
   worker(Port& port, typename Port::address device, unsigned number, unsigned workers, std::uint32_t count,
@@ -106,7 +106,7 @@ class worker {
         for (std::size_t i = 0; i < elements; ++i) {
           x[i] = has_[q] ? result_[q * elements + i] : value(first_ + number_, q * elements + i);
         }
-        h.length = nic::most_payload;
+        h.length = nic::max_payload;
         port_->send(device_, h, std::as_bytes(std::span(x)));
       }
     }
@@ -123,7 +123,7 @@ class worker {
       joins_ += slots_ == 0 ? 1 : 0;
       slots_ = std::min(window, nic::read_terms(p.payload).slot_count);
     } else if (h.kind == nic::kind::result && h.sequence < has_.size() && !has_[h.sequence]) {
-      failed_ = failed_ || h.worker != number_ || h.length != nic::most_payload;
+      failed_ = failed_ || h.worker != number_ || h.length != nic::max_payload;
       std::memcpy(result_.data() + h.sequence * elements, p.payload.data(), p.payload.size());
       has_[h.sequence] = true;
     } else if (h.kind == nic::kind::refuse) {

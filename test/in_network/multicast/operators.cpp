@@ -561,9 +561,9 @@ struct members {
     m.begin({0, 0}, fingerprint);
     m.take_part({0, 0}, {.helper = 1000, .workers = workers, .worker = r, .bytes = bytes});
     if (r == 0) {
-      m.give(0, places[r].data(), now);
+      m.send_message(0, places[r].data(), now);
     } else {
-      m.want(0, places[r].data());
+      m.set_target(0, places[r].data());
     }
   }
   void advance(rank_type r) { ranks[r].advance(now); }

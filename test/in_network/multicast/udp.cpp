@@ -71,7 +71,7 @@ std::vector<std::uint32_t> receive(udp::udp_port& at, std::size_t count) {
 }
 
 void send(udp::udp_port& from, udp::endpoint const& to, std::uint32_t sequence) {
-  static constexpr std::array<std::byte, udp::most_payload> payload{};
+  static constexpr std::array<std::byte, udp::max_payload> payload{};
   BOOST_TEST(from.send(to,
                        {.kind = udp::kind::result,
                         .operation = tutti::network_operation::copy,

@@ -81,7 +81,7 @@ std::span<std::byte const> draw::packet() {
     nic::write(nic::update_terms{h.sequence % blocks, version() - step, 0x3dcccccd, 0},
                payload_.data() + nic::block_bytes);
   }
-  bytes_.resize(nic::most_packet);
+  bytes_.resize(nic::max_packet);
   bytes_.resize(seal_.write(h, payload_, bytes_.data()));
   if (one_in(3)) {
     mutate();

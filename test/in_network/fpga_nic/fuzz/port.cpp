@@ -41,7 +41,7 @@ class thrower {
       }
       port_.drain([&](nic::endpoint const& from, std::span<std::byte const> bytes, bool congested) {
         // One that is longer than any packet may come cut, but not so short that it could be one.
-        bool const is_cut = got < sent_.size() && bytes.size() > nic::most_packet && bytes.size() < sent_[got].size();
+        bool const is_cut = got < sent_.size() && bytes.size() > nic::max_packet && bytes.size() < sent_[got].size();
         if (got == sent_.size() ||
             !std::ranges::equal(bytes, std::span(sent_[got]).first(is_cut ? bytes.size() : sent_[got].size()))) {
           throw broken("datagram " + std::to_string(count_ + got) + " of seed " + std::to_string(seed_) +

@@ -55,7 +55,7 @@ class thrower {
   static constexpr std::uint32_t racks = 2;
 
   [[nodiscard]] std::vector<std::byte> written(nic::header const& h, std::span<std::byte const> payload) const {
-    std::vector<std::byte> bytes(nic::most_packet);
+    std::vector<std::byte> bytes(nic::max_packet);
     bytes.resize(seal_.write(h, payload, bytes.data()));
     return bytes;
   }
@@ -136,9 +136,9 @@ class thrower {
     }
   }
   void check_answer(nic::header const& h, std::span<std::byte const> payload) {
-    std::array<std::byte, nic::most_packet> bytes;
+    std::array<std::byte, nic::max_packet> bytes;
     nic::packet p;
-    check(h.length == payload.size() && payload.size() <= nic::most_payload,
+    check(h.length == payload.size() && payload.size() <= nic::max_payload,
           "was answered with another length than said");
     check(seal_.read({bytes.data(), seal_.write(h, payload, bytes.data())}, p) == nic::reading::good,
           "got a malformed answer");

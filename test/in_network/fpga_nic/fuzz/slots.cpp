@@ -85,7 +85,7 @@ void throw_at_slots(std::uint64_t packets, std::uint64_t seed) {
       continue;
     }
     auto const& a = slots.at(p.head);
-    if (!a.is(p.head.sequence) || a.length > nic::most_payload || a.count > a.workers ||
+    if (!a.is(p.head.sequence) || a.length > nic::max_payload || a.count > a.workers ||
         (v.what == nic::outcome::completed) != (a.stands == nic::aggregate::state::complete)) {
       throw broken(which + " has left a slot that cannot be");
     }

@@ -79,9 +79,9 @@ class thrower {
     return device_.counted().of(nic::refusal::unknown) != before.of(nic::refusal::unknown);
   }
   void check_answer(nic::header const& h, std::span<std::byte const> payload) {
-    std::array<std::byte, nic::most_packet> bytes;
+    std::array<std::byte, nic::max_packet> bytes;
     nic::packet p;
-    check(h.length == payload.size() && payload.size() <= nic::most_payload,
+    check(h.length == payload.size() && payload.size() <= nic::max_payload,
           "was answered with another length than said");
     check(seal_.read({bytes.data(), seal_.write(h, payload, bytes.data())}, p) == nic::reading::good,
           "got a malformed answer");

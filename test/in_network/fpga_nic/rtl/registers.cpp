@@ -30,7 +30,7 @@ struct fixture {
 
   void give(nic::header const& h, std::span<std::byte const> payload, frame::place const& to = own,
             frame::place const& from = host) {
-    std::array<std::byte, nic::most_packet> packet;
+    std::array<std::byte, nic::max_packet> packet;
     std::array<std::byte, frame::most> bytes;
     std::size_t const length = nic::seal().write(h, payload, packet.data());
     model.give(std::span(bytes).first(

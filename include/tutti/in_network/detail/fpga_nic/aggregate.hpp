@@ -23,13 +23,13 @@ struct aggregate {
   std::uint16_t length = 0;  ///< of the elements, in bytes; 0: none yet
   std::uint32_t sequence = 0;
   std::uint32_t fingerprint = 0;
-  update_terms terms{};                             ///< of an update that a worker has contributed to
-  bool has_completed = false;                       ///< a sequence before this one
-  std::uint32_t completed = 0;                      ///< which one
-  worker_set arrived{};                             ///< the workers that have contributed
-  worker_set gave{};                                ///< those of them that gave elements
-  worker_set wants_no_data{};                       ///< and those that want no elements
-  std::array<std::uint8_t, most_workers> member{};  ///< the one that is worker w, of those of `arrived`
+  update_terms terms{};                            ///< of an update that a worker has contributed to
+  bool has_completed = false;                      ///< a sequence before this one
+  std::uint32_t completed = 0;                     ///< which one
+  worker_set arrived{};                            ///< the workers that have contributed
+  worker_set gave{};                               ///< those of them that gave elements
+  worker_set wants_no_data{};                      ///< and those that want no elements
+  std::array<std::uint8_t, max_workers> member{};  ///< the one that is worker w, of those of `arrived`
 
   [[nodiscard]] bool is(std::uint32_t q) const noexcept { return stands != state::empty && sequence == q; }
 

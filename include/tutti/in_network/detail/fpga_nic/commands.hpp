@@ -13,8 +13,8 @@ namespace tutti::inline v0_1_0::detail::fpga_nic {
 /// The device speaks in the packets of the room udp.
 using namespace udp;
 
-inline constexpr unsigned most_workers_in_order = 8;  ///< whose contributions are added in rank order
-inline constexpr unsigned most_racks = most_workers_in_order;
+inline constexpr unsigned max_workers_in_order = 8;  ///< whose contributions are added in rank order
+inline constexpr unsigned max_racks = max_workers_in_order;
 
 enum class refusal : std::uint8_t {
   mismatch = 1,     ///< another worker, named in the header, has said something else

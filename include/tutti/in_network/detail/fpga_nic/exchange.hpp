@@ -41,7 +41,7 @@ class exchange {
   /// A result.
   struct kept {
     header head{};  ///< `none` as its operation: nothing
-    std::array<std::byte, most_payload> bytes{};
+    std::array<std::byte, max_payload> bytes{};
 
     [[nodiscard]] std::span<std::byte const> data() const noexcept { return std::span(bytes).first(head.length); }
   };
@@ -66,7 +66,7 @@ class exchange {
     part_ = part;
     count_racks();
     base_ = next_;
-    count_ = static_cast<std::uint32_t>((part.bytes + most_payload - 1) / most_payload);
+    count_ = static_cast<std::uint32_t>((part.bytes + max_payload - 1) / max_payload);
     next_ += count_;
     front_ = sent_ = highest_ = 0;
     taken_ = held_ = 0;
@@ -105,7 +105,7 @@ class exchange {
   }
   /// What may be taken of the result now, of whole granules.
   [[nodiscard]] chunk view(std::size_t granule) noexcept {
-    std::size_t there = (std::min)(std::size_t{front_} * most_payload, part_.bytes);
+    std::size_t there = (std::min)(std::size_t{front_} * max_payload, part_.bytes);
     there -= there == part_.bytes ? 0 : there % granule;
     if (there <= taken_) {
       return {};
@@ -297,7 +297,7 @@ class exchange {
     std::size_t const workers = by_rack ? rack_workers_ : part_.workers.size();
     h.worker = static_cast<std::uint8_t>(by_rack ? rack_worker_ : part_.worker);
     h.workers = static_cast<std::uint8_t>(workers);
-    bool const few = workers <= most_workers_in_order || (racks_ != nullptr && !by_rack);
+    bool const few = workers <= max_workers_in_order || (racks_ != nullptr && !by_rack);
     h.flags = static_cast<std::uint16_t>((h.flags & ~flag::in_rank_order) |
                                          (combines(part_.operation) && few ? flag::in_rank_order : 0));
   }
@@ -317,11 +317,11 @@ class exchange {
   }
 
   [[nodiscard]] std::size_t length(std::uint32_t i) const noexcept {
-    return (std::min)(most_payload, part_.bytes - offset(i));
+    return (std::min)(max_payload, part_.bytes - offset(i));
   }
   [[nodiscard]] helper_worker const& mine() const noexcept { return part_.workers[part_.worker]; }
   [[nodiscard]] bool copies() const noexcept { return part_.operation == network_operation::copy; }
-  [[nodiscard]] static std::size_t offset(std::uint32_t i) noexcept { return std::size_t{i} * most_payload; }
+  [[nodiscard]] static std::size_t offset(std::uint32_t i) noexcept { return std::size_t{i} * max_payload; }
 
   /// Copies a result that is kept to where it is wanted.
   void put(std::uint32_t i) noexcept {

@@ -21,7 +21,7 @@ class in_process_switch final : public in_process_device {
 
   void take(std::uint32_t from, std::span<std::byte const> packet, in_process_medium& net) override {
     switch_.take(from, packet, false, steady_now(), [&](std::uint32_t to, header const& h, auto payload) {
-      std::array<std::byte, most_packet> bytes;
+      std::array<std::byte, max_packet> bytes;
       net.answer(to, std::span(bytes).first(seal_.write(h, payload, bytes.data())));
     });
   }

@@ -56,7 +56,7 @@ class job {
   [[nodiscard]] fpga_nic::slot_table& slot_table() noexcept { return slots_; }
   [[nodiscard]] fpga_nic::slot_table const& slot_table() const noexcept { return slots_; }
 
-  /// The number of the member at this address, or `most_workers`. `likely` is looked at first.
+  /// The number of the member at this address, or `max_workers`. `likely` is looked at first.
   [[nodiscard]] std::uint8_t find(Address const& at, std::uint8_t likely) const noexcept {
     auto const is = [&](member const& m) { return m.is_present && m.at == at; };
     if (likely < members_.size() && is(members_[likely])) {
@@ -67,17 +67,17 @@ class job {
         return static_cast<std::uint8_t>(i);
       }
     }
-    return most_workers;
+    return max_workers;
   }
 
-  /// Any member; `most_workers` if there is none.
+  /// Any member; `max_workers` if there is none.
   [[nodiscard]] std::uint8_t any() const noexcept {
     for (std::size_t i = 0; i < members_.size(); ++i) {
       if (members_[i].is_present) {
         return static_cast<std::uint8_t>(i);
       }
     }
-    return most_workers;
+    return max_workers;
   }
   /// Whether it has no member whose lease runs.
   [[nodiscard]] bool is_abandoned(time_point now) const noexcept {
@@ -92,7 +92,7 @@ class job {
   friend bool operator==(job const&, job const&) = default;
 
  private:
-  [[nodiscard]] static constexpr unsigned in_order(bool wanted) noexcept { return wanted ? most_workers_in_order : 0; }
+  [[nodiscard]] static constexpr unsigned in_order(bool wanted) noexcept { return wanted ? max_workers_in_order : 0; }
 
   std::uint32_t nonce_;
   Address by_;

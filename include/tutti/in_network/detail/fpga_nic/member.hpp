@@ -36,9 +36,9 @@ class member {
         terms_(terms),
         servers_(at, terms_, me, all, device),
         roll_call_(at, terms.nonce, all),
-        requests_(servers_, weights_, pace_, me, all.size()),
-        lanes_(servers_, terms_, me, pace_, weights_, counted_) {
-    pace_.limit(2 * terms.slot_count);
+        requests_(servers_, weights_, rate_, me, all.size()),
+        lanes_(servers_, terms_, me, rate_, weights_, counted_) {
+    rate_.limit(2 * terms.slot_count);
     if (me == 0) {
       std::vector<std::uint8_t> racks;
       for (rank_type r = 0; terms_.has_racks() && r != all.size(); ++r) {
@@ -204,7 +204,7 @@ class member {
     }
     servers_.at(by).hear(now);
     if (p.head.has(flag::congested) || congested) {
-      pace_.congested(now);
+      rate_.note_congestion(now);
     }
     bool const is_unknown = p.head.kind == kind::refuse && read_refusal(p.payload) == refusal::unknown;
     if (is_unknown && asks_for_proof(p.head, refusal::unknown)) {
@@ -293,7 +293,7 @@ class member {
   seal seal_;
   job_terms terms_;
   time_point looked_{};
-  pace pace_;
+  rate_control rate_;
   fpga_nic_counters counted_;
   weight_exchange weights_;
   member_servers<Port> servers_;

@@ -28,9 +28,9 @@ template <port Port>
 class member_lanes {
  public:
   /// @pre the terms outlive this
-  member_lanes(member_servers<Port>& to, job_terms const& terms, rank_type me, pace& by, weight_exchange& weights,
-               fpga_nic_counters& counted)
-      : to_(to), terms_(terms), me_(me), pace_(by), weights_(weights), counted_(counted) {
+  member_lanes(member_servers<Port>& to, job_terms const& terms, rank_type me, rate_control& by,
+               weight_exchange& weights, fpga_nic_counters& counted)
+      : to_(to), terms_(terms), me_(me), rate_(by), weights_(weights), counted_(counted) {
     for (exchange& x : lanes_) {
       x.open(terms, me);
     }
@@ -101,7 +101,7 @@ class member_lanes {
       return;
     }
     // The oldest piece of a lane does not wait for the window: what others fill it with may wait for that very piece.
-    for (std::uint32_t i = x.sent(); (under_way_ < pace_.window() || i == x.front()) && x.may_send(i); ++i) {
+    for (std::uint32_t i = x.sent(); (under_way_ < rate_.window() || i == x.front()) && x.may_send(i); ++i) {
       if (!give(lane, i, choose(x, i), now)) {
         break;
       }
@@ -129,7 +129,7 @@ class member_lanes {
   /// question goes first, which is short.
   void repair(std::uint32_t lane, time_point now) {
     exchange& x = lanes_[lane];
-    duration const patience = pace_.patience();
+    duration const patience = rate_.repair_delay();
     for (std::uint32_t i = x.front(); x.ready() && i < x.sent(); ++i) {
       exchange::piece& p = x.at(i);
       if (p.done || p.at == given_to::none || p.sent >= x.overtaken() || now - p.sent <= patience) {
@@ -156,7 +156,7 @@ class member_lanes {
   }
   /// Asks about that piece.
   void ask_again(std::uint32_t lane, time_point now) {
-    pace_.silence();
+    rate_.note_silence();
     question(lane, lanes_[lane].front(), now);
   }
 
@@ -172,10 +172,10 @@ class member_lanes {
       return;
     }
     if (!x.at(i).repeated) {  // else it is not known which one was answered
-      pace_.answered(now - x.at(i).sent);
+      rate_.note_round_trip(now - x.at(i).sent);
       x.overtake(x.at(i).sent);
     }
-    pace_.result();
+    rate_.note_result();
     --under_way_;
     ++counted_.results;
     counted_.by_stand_in += by == given_to::stand_in ? 1 : 0;
@@ -205,7 +205,7 @@ class member_lanes {
     bool const takes_part = by == given_to::stand_in || x.at(i).at == by;
     if (takes_part && !present.has(static_cast<unsigned>(x.part().worker))) {
       if (x.at(i).at == by) {
-        pace_.lost(now);
+        rate_.note_loss(now);
       }
       if (x.at(i).asked) {
         ask_about_earlier(lane, x.at(i).sent, by, now);
@@ -341,7 +341,7 @@ class member_lanes {
   }
   /// Where others are waited for, too, questions come ever less often; until one has been answered, they do not.
   [[nodiscard]] duration patience_with(exchange const& x) const noexcept {
-    return x.owes(x.front()) ? (std::min)(pace_.retry_after(), terms_.silence / 10) : pace_.retry_after();
+    return x.owes(x.front()) ? (std::min)(rate_.retry_after(), terms_.silence / 10) : rate_.retry_after();
   }
 
   void supply(exchange::kept const& k, time_point now) {
@@ -358,7 +358,7 @@ class member_lanes {
   member_servers<Port>& to_;
   job_terms const& terms_;
   rank_type me_;
-  pace& pace_;
+  rate_control& rate_;
   weight_exchange& weights_;
   fpga_nic_counters& counted_;
   std::uint32_t under_way_ = 0;  ///< pieces that have been given, and whose result is not there

@@ -16,11 +16,11 @@ namespace tutti::inline v0_1_0::detail::fpga_nic {
 class rack_places {
  public:
   rack_places() = default;
-  /// @param racks by member, below `most_racks`; empty: there are none
+  /// @param racks by member, below `max_racks`; empty: there are none
   explicit rack_places(std::vector<std::uint8_t> const& racks) {
-    std::vector<std::uint8_t> first(most_racks, none);
+    std::vector<std::uint8_t> first(max_racks, none);
     for (std::uint8_t const rack : racks) {
-      bool const shares = std::ranges::count(racks, rack) > std::ptrdiff_t{most_workers_in_order};
+      bool const shares = std::ranges::count(racks, rack) > std::ptrdiff_t{max_workers_in_order};
       if (!shares || first[rack] == none) {
         first[rack] = blocks_++;
       }

@@ -39,7 +39,7 @@ class rack_switch {
   [[nodiscard]] bool knows(Address const& from, header const& h) const noexcept {
     bool const is_from_above = is_rack_ && from == above_;
     return std::ranges::any_of(jobs(), [&](job<Address> const& j) {
-      return j.nonce() == h.job && (is_from_above || j.find(from, h.worker) != most_workers);
+      return j.nonce() == h.job && (is_from_above || j.find(from, h.worker) != max_workers);
     });
   }
 
@@ -76,8 +76,8 @@ class rack_switch {
     }
     if (p.head.has(flag::keyed) || p.head.operation == network_operation::update) {  // weights are held by one device
       job<Address>* const j = below_.find(c->nonce);
-      std::uint8_t const m = j == nullptr ? most_workers : j->find(from, p.head.worker);
-      return m == most_workers ? below_.count_malformed() : below_.refuse_unsupported(*j, m, p.head, emitter);
+      std::uint8_t const m = j == nullptr ? max_workers : j->find(from, p.head.worker);
+      return m == max_workers ? below_.count_malformed() : below_.refuse_unsupported(*j, m, p.head, emitter);
     }
     bool const waits = hand_down(from, bytes, congested, now, emitter);
     if (below_.find(c->nonce) == nullptr) {
@@ -173,7 +173,7 @@ class rack_switch {
     leave_the_gone(emitter);
     climb* c = find(p.head.job);
     bool const is_other = c == nullptr ? below_.find(p.head.job) != nullptr : c->place != place;
-    if (is_other || place.racks < 2 || place.racks > most_racks || place.rack >= place.racks) {
+    if (is_other || place.racks < 2 || place.racks > max_racks || place.rack >= place.racks) {
       return below_.count_malformed();
     }
     header plain = p.head;
@@ -192,7 +192,7 @@ class rack_switch {
       }
       c->asking.add(h.worker);
     };
-    std::array<std::byte, most_packet> again;
+    std::array<std::byte, max_packet> again;
     below_.take(from, std::span(again).first(seal_.write(plain, p.payload.first(terms::bytes), again.data())),
                 congested, now, keep);
     if (has_joined) {

@@ -166,7 +166,7 @@ class slot_table {
 
  private:
   [[nodiscard]] static constexpr unsigned most_in_order(unsigned wanted) noexcept {
-    return wanted < most_workers_in_order ? wanted : most_workers_in_order;
+    return wanted < max_workers_in_order ? wanted : max_workers_in_order;
   }
   /// The blocks that are kept of a version.
   [[nodiscard]] static unsigned kept(unsigned in_order, rack_places const& racks) noexcept {
@@ -334,7 +334,7 @@ class slot_table {
   void add_by_rack(std::size_t i) noexcept {
     aggregate const& a = aggregates_[i];
     bool is_first_rack = true;
-    for (unsigned rack = 0; rack != most_racks; ++rack) {
+    for (unsigned rack = 0; rack != max_racks; ++rack) {
       block of_rack;
       bool is_first = true;
       a.gave.each([&](std::uint8_t w) {

@@ -112,7 +112,7 @@ class stand_in {
     return std::size_t{h.slot} * 2 + (h.has(flag::phase) ? 1 : 0);
   }
   [[nodiscard]] bool has_joined(Address const& from, std::uint8_t likely) const noexcept {
-    return !switch_.jobs().empty() && switch_.jobs().front().find(from, likely) != most_workers;
+    return !switch_.jobs().empty() && switch_.jobs().front().find(from, likely) != max_workers;
   }
   [[nodiscard]] aggregate const* find(header const& h) const noexcept {
     return switch_.jobs().empty() || h.slot >= switch_.jobs().front().slot_table().size()
@@ -132,7 +132,7 @@ class stand_in {
   /// Tells the members that have not contributed; each knows which worker it is.
   template <class Emit>
   void ask(aggregate const& a, header h, Emit& emitter) {
-    std::array<std::byte, bitmap_bytes(most_workers)> bitmap;
+    std::array<std::byte, bitmap_bytes(max_workers)> bitmap;
     std::span<std::byte> const payload(bitmap.data(), bitmap_bytes(h.workers));
     a.arrived.write(payload);
     h.kind = kind::missing;

@@ -75,8 +75,8 @@ class summing_switch {
         break;
     }
     job<Address>* const j = find(h.job);
-    std::uint8_t const m = j == nullptr ? most_workers : j->find(from, h.worker);
-    if (m == most_workers) {
+    std::uint8_t const m = j == nullptr ? max_workers : j->find(from, h.worker);
+    if (m == max_workers) {
       return refuse_unknown(from, h, refusal::unknown, now, emitter);
     }
     auto& sender = (*j)[m];
@@ -98,7 +98,7 @@ class summing_switch {
       case kind::leave:
         ++counters_.leaves;
         sender = {};
-        return end_if(j, j->any() == most_workers);
+        return end_if(j, j->any() == max_workers);
       default:  // kind::end
         if (m != 0) {
           return refuse_member(*j, m, h, refusal::mismatch, {0, j->size()}, emitter);
@@ -192,13 +192,13 @@ class summing_switch {
       return refuse_unknown(from, with(h, {j->any(), j->size()}), refusal::mismatch, now, emitter);
     }
     std::uint8_t const known = j->find(from, h.worker);
-    bool const is_other = known != most_workers && known != h.worker && now < (*j)[known].until;
+    bool const is_other = known != max_workers && known != h.worker && now < (*j)[known].until;
     auto& member = (*j)[h.worker];
     bool const is_taken = member.is_present && !(member.at == from) && now < member.until;
     if (is_other || is_taken) {
       return refuse_unknown(from, with(h, {is_other ? known : h.worker, j->size()}), refusal::mismatch, now, emitter);
     }
-    if (known != most_workers && known != h.worker) {
+    if (known != max_workers && known != h.worker) {
       (*j)[known] = {};
     }
     duration const lease = std::chrono::milliseconds(wanted.lease_ms);
@@ -372,7 +372,7 @@ class summing_switch {
       return emit_result(j, m, h, h.worker, h.has(flag::no_data), emitter);
     }
     aggregate const& a = j.slot_table().at(h);
-    std::array<std::byte, bitmap_bytes(most_workers)> bitmap;
+    std::array<std::byte, bitmap_bytes(max_workers)> bitmap;
     std::span<std::byte> const payload(bitmap.data(), a.is(h.sequence) ? bitmap_bytes(h.workers) : 0);
     a.arrived.write(payload);
     header r = h;

@@ -15,7 +15,7 @@ namespace tutti::inline v0_1_0::detail::fpga_nic {
 /// What a device gives to all jobs, and to each.
 struct switch_limits {
   unsigned jobs = 16;
-  unsigned members = most_workers;            ///< of a job
+  unsigned members = max_workers;             ///< of a job
   std::uint16_t slot_count = UINT16_MAX;      ///< of a job
   std::uint16_t slots_in_order = UINT16_MAX;  ///< of a job that adds in rank order
   std::uint32_t keys = UINT32_MAX;            ///< of a job: blocks of weights

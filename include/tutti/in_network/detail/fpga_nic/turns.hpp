@@ -75,7 +75,7 @@ class turns {
     std::size_t next = none;  ///< in its line, or of those that are free
     std::size_t size = 0;
     bool congested = false;
-    std::array<std::byte, udp::most_packet + 1> bytes;
+    std::array<std::byte, udp::max_packet + 1> bytes;
   };
   struct line {
     std::uint32_t job = 0;

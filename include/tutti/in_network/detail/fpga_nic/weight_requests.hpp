@@ -15,8 +15,9 @@ namespace tutti::inline v0_1_0::detail::fpga_nic {
 template <port Port>
 class weight_requests {
  public:
-  weight_requests(member_servers<Port>& to, weight_exchange& of, pace const& by, rank_type me, std::size_t members)
-      : to_(to), of_(of), pace_(by), me_(me), members_(members) {}
+  weight_requests(member_servers<Port>& to, weight_exchange& of, rate_control const& by, rank_type me,
+                  std::size_t members)
+      : to_(to), of_(of), rate_(by), me_(me), members_(members) {}
 
   /// Rank 0 is to store the weights that the device lacks.
   void begin_stores() {
@@ -37,14 +38,14 @@ class weight_requests {
     if (stored_to_ != to_.device_life()) {
       begin_stores();
     }
-    of_.requests.push(now, pace_.retry_after(), [&](std::uint32_t k, std::uint32_t) {
+    of_.requests.push(now, rate_.retry_after(), [&](std::uint32_t k, std::uint32_t) {
       device.question(now);
       return device.send(about(kind::supply, k), of_.own.block(k));
     });
   }
   /// Asks the device and the stand-in in turns for what is to come.
   void push_pulls(time_point now) {
-    of_.requests.push(now, pace_.retry_after(), [&](std::uint32_t k, std::uint32_t tries) {
+    of_.requests.push(now, rate_.retry_after(), [&](std::uint32_t k, std::uint32_t tries) {
       bool const by_device = to_.device().joined() && !to_.has_no_device() && tries % 2 == 0;
       server<Port>& from = by_device ? to_.device() : to_.stand_in();
       if (!from.joined()) {
@@ -91,7 +92,7 @@ class weight_requests {
 
   member_servers<Port>& to_;
   weight_exchange& of_;
-  pace const& pace_;
+  rate_control const& rate_;
   rank_type me_;
   std::size_t members_;
   std::uint8_t stored_to_ = 0;  ///< the life of the device that is to have the weights

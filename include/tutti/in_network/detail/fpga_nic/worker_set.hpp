@@ -17,7 +17,7 @@ class worker_set {
   [[nodiscard]] constexpr bool has(unsigned w) const noexcept { return (words_[w / 64] >> (w % 64) & 1U) != 0; }
   constexpr void add(unsigned w) noexcept { words_[w / 64] |= std::uint64_t{1} << (w % 64); }
 
-  /// The first that is `from` or later; `udp::most_workers` or more if there is none.
+  /// The first that is `from` or later; `udp::max_workers` or more if there is none.
   [[nodiscard]] constexpr unsigned next(unsigned from) const noexcept {
     for (unsigned i = from / 64; i < words_.size(); ++i) {
       std::uint64_t const left = i == from / 64 ? words_[i] >> (from % 64) << (from % 64) : words_[i];
@@ -25,12 +25,12 @@ class worker_set {
         return i * 64 + static_cast<unsigned>(std::countr_zero(left));
       }
     }
-    return udp::most_workers;
+    return udp::max_workers;
   }
   /// Calls f for each, in order.
   template <class F>
   constexpr void each(F const& f) const {
-    for (unsigned w = next(0); w < udp::most_workers; w = next(w + 1)) {
+    for (unsigned w = next(0); w < udp::max_workers; w = next(w + 1)) {
       f(static_cast<std::uint8_t>(w));
     }
   }
