@@ -32,7 +32,7 @@ class soft_switch {
         random_(static_cast<std::mt19937::result_type>(o.seed)),
         waiting_(o.limits.jobs, 2 * enough, enough / 8),
         next_report_(tutti::steady_now() + o.report) {
-    std::printf("soft_switch: listening at %s\n", port_.local().as(o.at.family()).text().c_str());
+    std::printf("soft_switch: listening at %s\n", port_.local().for_family(o.at.family()).text().c_str());
     std::fflush(stdout);
     constexpr int enough_kept = 4 << 20;
     if (int const kept = nic::receive_buffer(port_.descriptor()); kept < enough_kept) {
@@ -203,17 +203,17 @@ class soft_switch {
     line("congested", c.congested);
     line("malformed", c.malformed);
     line("badly tagged", c.badly_tagged);
-    line("mismatch", c.of(nic::refusal::mismatch));
-    line("unknown", c.of(nic::refusal::unknown));
-    line("no slots", c.of(nic::refusal::no_slots));
-    line("late", c.of(nic::refusal::late));
-    line("unsupported", c.of(nic::refusal::unsupported));
-    line("no weights", c.of(nic::refusal::no_weights));
+    line("mismatch", c.refusals_for(nic::refusal::mismatch));
+    line("unknown", c.refusals_for(nic::refusal::unknown));
+    line("no slots", c.refusals_for(nic::refusal::no_slots));
+    line("late", c.refusals_for(nic::refusal::late));
+    line("unsupported", c.refusals_for(nic::refusal::unsupported));
+    line("no weights", c.refusals_for(nic::refusal::no_weights));
     line("unanswered", c.unanswered);
     if (options_.above) {
-      line("sent up", device_.climbed().sent);
-      line("repeated up", device_.climbed().repeated);
-      line("came down", device_.climbed().results);
+      line("sent up", device_.uplink_counted().sent);
+      line("repeated up", device_.uplink_counted().repeated);
+      line("came down", device_.uplink_counted().results);
     }
     line("sent", p.sent);
     line("writes", p.writes);
@@ -235,7 +235,7 @@ class soft_switch {
   nic::udp_port port_;
   nic::rack_switch<nic::endpoint> device_;
   std::mt19937 random_;
-  nic::turns<nic::endpoint> waiting_;
+  nic::fair_queue<nic::endpoint> waiting_;
   late_answers late_;
   double credit_ = 0;
   tutti::time_point credited_{};

@@ -174,7 +174,7 @@ inline void print(counter_values const& v) {
   for (std::size_t why = 1; why != 6; ++why) {
     c.refused[why] = v[17 + why];
   }
-  c.of(tutti::detail::fpga_nic::refusal::no_weights) = v[27];
+  c.refusals_for(tutti::detail::fpga_nic::refusal::no_weights) = v[27];
   c.stores = v[28];
   c.pulls = v[29];
   c.updates = v[30];

@@ -135,7 +135,7 @@ class fpga_nic : public detail::udp::with_helper<fpga_nic<Host, Network>, Host, 
   /// @throws precondition_error if other ranks take part than in earlier operations
   void take_part(flow s, helper_part const& part) {
     expect_same_workers(part);
-    member_->lanes().on(s.lane).take_part(part);
+    member_->lanes().lane_at(s.lane).take_part(part);
   }
   /// A rank whose contribution the aggregator still waits for, or no_rank if this rank knows of none.
   [[nodiscard]] rank_type missing(rank_type, flow s) const { return member_->lanes().missing(s.lane); }
@@ -148,9 +148,9 @@ class fpga_nic : public detail::udp::with_helper<fpga_nic<Host, Network>, Host, 
   /// All ranks that the aggregator waits for, for errors.
   [[nodiscard]] helper_report waits_for() const {
     for (std::uint32_t lane = 0; lane != collective_lanes; ++lane) {
-      auto lacking = member_->lanes().lacks(lane);
+      auto lacking = member_->lanes().lacking_ranks(lane);
       if (!lacking.ranks.empty()) {
-        bool const by_device = lacking.server == detail::fpga_nic::given_to::device;
+        bool const by_device = lacking.server == detail::fpga_nic::server_kind::device;
         return {by_device ? "the device at " + device_ : "rank 0, in place of a device,", std::move(lacking.ranks)};
       }
     }
@@ -189,40 +189,40 @@ class fpga_nic : public detail::udp::with_helper<fpga_nic<Host, Network>, Host, 
   [[nodiscard]] static constexpr bool is_member() noexcept { return true; }
   [[nodiscard]] auto& lanes() noexcept { return member_->lanes(); }
   [[nodiscard]] sent give(flow s, std::span<std::byte const> bytes, std::size_t) {
-    auto& x = lanes().on(s.lane);
+    auto& x = lanes().lane_at(s.lane);
     expects(x.part().operation != network_operation::update || member_->weights().are_pushed(bytes),
             "fpga_nic: an update takes whole blocks of 256 gradients from the memory that push() was given, not these ",
             bytes.size(), " bytes");
-    x.give(bytes.data());
+    x.set_source(bytes.data());
     lanes().push(s.lane, now());
     bool const gets = x.part().workers[x.part().worker].gets;
-    return {true, bytes.size(), gets || x.over() ? ticket{} : ticket{1}};
+    return {true, bytes.size(), gets || x.is_complete() ? ticket{} : ticket{1}};
   }
   [[nodiscard]] bool is_given(flow s) {
-    auto& x = lanes().on(s.lane);
-    if (!x.over() && !host_.fault()) {
+    auto& x = lanes().lane_at(s.lane);
+    if (!x.is_complete() && !host_.fault()) {
       member_->advance(now());
     }
-    return x.over() || host_.fault();
+    return x.is_complete() || host_.fault();
   }
   [[nodiscard]] chunk take(flow s, wanted const& w) {
-    auto& x = lanes().on(s.lane);
+    auto& x = lanes().lane_at(s.lane);
     if (x.part().bytes == 0) {
       return base::empty_chunk();
     }
-    if (x.place() == nullptr) {
-      x.want(place_for(s, x, w));
+    if (x.target() == nullptr) {
+      x.set_target(place_for(s, x, w));
       lanes().push(s.lane, now());
     }
     chunk c = x.view(w.granule);
     if (!c) {
       member_->advance(now());
-      this->expect_agreement(s, lanes().differs(s.lane));
+      this->expect_agreement(s, lanes().differing_rank(s.lane));
       c = x.view(w.granule);
     }
     return c;
   }
-  void end_take(flow s) { lanes().on(s.lane).release(); }
+  void end_take(flow s) { lanes().lane_at(s.lane).release(); }
   void look_for_ranks(std::uint32_t lane) { this->look_for(lane, {lanes().serving(lane), lanes().contributing(lane)}); }
 
   /// Removes the first word of a text that a rank has published.
@@ -303,7 +303,7 @@ class fpga_nic : public detail::udp::with_helper<fpga_nic<Host, Network>, Host, 
   /// Place of the whole result; a result that is combined on arrival goes to a buffer.
   [[nodiscard]] std::byte* place_for(flow s, detail::fpga_nic::exchange const& x, wanted const& w) {
     if (w.place != nullptr) {
-      return w.place - x.taken();
+      return w.place - x.consumed_bytes();
     }
     auto& buffer = buffers_[s.lane];
     if (buffer.size() < x.part().bytes) {

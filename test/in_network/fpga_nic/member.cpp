@@ -39,7 +39,7 @@ void begin_sum(fpga::exchange& x, tutti::rank_type worker, std::span<float const
                .worker = worker,
                .operation = tutti::network_operation::sum_float32,
                .bytes = given.size_bytes()});
-  x.give(std::as_bytes(given).data());
+  x.set_source(std::as_bytes(given).data());
 }
 
 void say(fpga::in_process_port& by, network::address to, fpga::header h, std::span<std::byte const> payload) {
@@ -71,8 +71,8 @@ BOOST_AUTO_TEST_CASE(what_the_stand_in_waits_for_is_given_to_it_at_once) {
   auto const given = packets_of(pieces, 1);
   auto result = packets_of(pieces, 0);
   rank_1.lanes().begin({0, 0}, 7);
-  begin_sum(rank_1.lanes().on(0), 1, given);
-  rank_1.lanes().on(0).want(std::as_writable_bytes(std::span(result)).data());
+  begin_sum(rank_1.lanes().lane_at(0), 1, given);
+  rank_1.lanes().lane_at(0).set_target(std::as_writable_bytes(std::span(result)).data());
 
   fpga::exchange of_rank_0;  // which says what rank 0 sends
   fpga::job_terms const terms_of_rank_0{.slot_count = slots};
@@ -82,19 +82,19 @@ BOOST_AUTO_TEST_CASE(what_the_stand_in_waits_for_is_given_to_it_at_once) {
   join.flags = fpga::flag::in_rank_order;
   say(at_0, network::device, join, granted());
   std::byte const rank_0_is_there{1};
-  auto of_stand_in = of_rank_0.head_of(fpga::kind::missing, waited_for, 0, fpga::given_to::stand_in);
+  auto of_stand_in = of_rank_0.head_of(fpga::kind::missing, waited_for, 0, fpga::server_kind::stand_in);
   of_stand_in.worker = 1;
   say(at_0, 2, of_stand_in, {&rank_0_is_there, 1});
 
   tutti::time_point now = tutti::steady_now();
   rank_1.join(now);
   std::uint32_t at_stand_in = 0;
-  for (std::uint32_t i = 0; !rank_1.lanes().on(0).over() && i < 10 * pieces; ++i) {
+  for (std::uint32_t i = 0; !rank_1.lanes().lane_at(0).is_complete() && i < 10 * pieces; ++i) {
     now += std::chrono::nanoseconds(100);
     rank_1.advance(now);
     rank_1.lanes().push(0, now);
     if (i < pieces && i != waited_for) {
-      say(at_0, network::device, of_rank_0.head_of(fpga::kind::contribute, i, 0, fpga::given_to::stand_in),
+      say(at_0, network::device, of_rank_0.head_of(fpga::kind::contribute, i, 0, fpga::server_kind::stand_in),
           of_rank_0.content(i));
     }
     at_0.drain([&](auto, std::span<std::byte const> bytes, bool) {
@@ -130,8 +130,8 @@ BOOST_AUTO_TEST_CASE(what_was_lost_together_is_sent_again_together) {
                                              std::optional(device));
   auto const given = packets_of(pieces, 1);
   auto result = packets_of(pieces, 0);
-  begin_sum(rank_1.lanes().on(0), 1, given);
-  rank_1.lanes().on(0).want(std::as_writable_bytes(std::span(result)).data());
+  begin_sum(rank_1.lanes().lane_at(0), 1, given);
+  rank_1.lanes().lane_at(0).set_target(std::as_writable_bytes(std::span(result)).data());
 
   std::uint32_t contributions = 0;
   std::vector<fpga::header> questions;

@@ -401,7 +401,7 @@ BOOST_AUTO_TEST_CASE(a_member_that_goes_on_has_its_result_from_elsewhere) {
   nic::slot_table slots(1, 8);
   std::ignore = worker(0, 7, 3).to(slots);
   BOOST_TEST((worker(0, 9, 3).to(slots).what == outcome::stored));
-  BOOST_TEST((slots.at(worker(0, 9).h).is(9)));
+  BOOST_TEST((slots.at(worker(0, 9).h).has_sequence(9)));
 }
 
 BOOST_AUTO_TEST_CASE(sequences_wrap) {
@@ -481,11 +481,11 @@ BOOST_AUTO_TEST_CASE(a_query_is_answered_by_what_is_known) {
   nic::slot_table slots(1, 8);
   nic::header const h = worker(0, 0, 3).h;
   BOOST_TEST((slots.query(h).what == outcome::stored));
-  BOOST_TEST(!slots.at(h).is(0));
+  BOOST_TEST(!slots.at(h).has_sequence(0));
   std::ignore = worker(0, 0, 3).to(slots);
   std::ignore = worker(2, 0, 3).to(slots);
   BOOST_TEST((slots.query(h).what == outcome::stored));
-  BOOST_TEST((slots.at(h).is(0) && slots.at(h).arrived.has(0) && !slots.at(h).arrived.has(1)));
+  BOOST_TEST((slots.at(h).has_sequence(0) && slots.at(h).arrived.has(0) && !slots.at(h).arrived.has(1)));
   nic::header other = h;
   other.fingerprint ^= 1;
   BOOST_TEST((slots.query(other).what == outcome::mismatch));

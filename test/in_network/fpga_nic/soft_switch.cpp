@@ -315,7 +315,7 @@ BOOST_AUTO_TEST_CASE(unknown_senders_change_nothing_and_get_little) {
     BOOST_TEST(b.take(666, of_kind(k, 0, 1)).empty());  // any answer would be longer
   }
   BOOST_TEST((b.device.jobs() == before));
-  BOOST_TEST(b.device.counted().of(nic::refusal::unknown) == 7U);
+  BOOST_TEST(b.device.counted().refusals_for(nic::refusal::unknown) == 7U);
   BOOST_TEST(b.device.counted().unanswered == 5U);
 }
 
@@ -444,7 +444,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 // A job with 16 packets under way is served as often as one with 500, whose answers are followed by more at once.
 BOOST_AUTO_TEST_CASE(jobs_are_served_in_turns_whatever_their_windows) {
-  nic::turns<unsigned> waiting(3, 1000, 10);
+  nic::fair_queue<unsigned> waiting(3, 1000, 10);
   auto const send = [&](std::uint32_t job, std::size_t count) {
     nic::header h = contribution(0, 1, 0, 8);
     h.job = job;
@@ -474,7 +474,7 @@ BOOST_AUTO_TEST_CASE(jobs_are_served_in_turns_whatever_their_windows) {
 
 // Unknown senders have one line, and little of the room, whatever they call their jobs.
 BOOST_AUTO_TEST_CASE(unknown_senders_share_a_line_that_is_short) {
-  nic::turns<unsigned> waiting(2, 7, 3);
+  nic::fair_queue<unsigned> waiting(2, 7, 3);
   auto const add = [&](unsigned from, std::uint32_t job, bool is_known) {
     nic::header h = contribution(0, 1, 0, 8);
     h.job = job;
@@ -571,7 +571,7 @@ BOOST_AUTO_TEST_CASE(and_so_they_do_over_ipv6) {
   // A port at all addresses speaks both.
   nic::udp_port both(nic::any_address(0));
   nic::udp_port four(net::resolve("127.0.0.1", 0).front());
-  auto const at = net::resolve("127.0.0.1", both.local().as(AF_INET6).port()).front();
+  auto const at = net::resolve("127.0.0.1", both.local().for_family(AF_INET6).port()).front();
   nic::header const h = contribution(0, 1, 0, 0);
   four.send(nic::endpoint(at), h, {});
   four.flush();
@@ -647,7 +647,7 @@ BOOST_AUTO_TEST_CASE(more_destinations_than_bursts_are_served_in_turn) {
 
 BOOST_AUTO_TEST_CASE(datagrams_of_others_come_as_they_are_and_congestion_is_seen) {
   nic::udp_port port(net::resolve("127.0.0.1", 0).front());
-  auto const at = port.local().as(AF_INET);
+  auto const at = port.local().for_family(AF_INET);
   tutti::detail::descriptor const other([] { return ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0); });
   std::vector<std::byte> const bytes(5000, std::byte{7});
   for (auto const& [size, tos] : {std::pair{std::size_t{0}, 0}, {5000, 0}, {21, 1}, {22, 2}, {23, 3}}) {
@@ -922,7 +922,7 @@ BOOST_AUTO_TEST_CASE(the_program_serves_jobs_when_unknown_senders_have_claimed_i
 BOOST_AUTO_TEST_CASE(programs_of_racks_sum_through_one_above_them) {
   using member = worker<nic::udp_port>;
   program spine({});
-  std::string const up = spine.address.as(AF_INET).text();
+  std::string const up = spine.address.for_family(AF_INET).text();
   program racks[] = {program({"--up", up}), program({"--up", up})};
   constexpr std::uint32_t count = 300;
   std::deque<nic::udp_port> ports;

@@ -438,7 +438,7 @@ BOOST_AUTO_TEST_CASE(weights_are_offered_to_a_switch_of_a_rack_once) {
   });
   expect_none(results, "weights");
   for (unsigned const rack : {0U, 1U}) {
-    BOOST_TEST(net.counted(net.rack(rack)).of(nic::refusal::unsupported) == (rack == 0 ? blocks : 0));
+    BOOST_TEST(net.counted(net.rack(rack)).refusals_for(nic::refusal::unsupported) == (rack == 0 ? blocks : 0));
   }
 }
 

@@ -319,9 +319,9 @@ BOOST_AUTO_TEST_CASE(a_block_that_a_device_has_no_room_for_is_offered_once_to_it
     return ks;
   };
   BOOST_TEST((offered() == std::vector<std::uint32_t>{0, 1, 2, 3}));
-  exchanged.know_no_room(2);
+  exchanged.note_no_room(2);
   for (std::uint32_t const k : {0U, 1U, 3U}) {
-    exchanged.know(k, exchanged.own.version() + 1);
+    exchanged.note_version(k, exchanged.own.version() + 1);
   }
   exchanged.forget(1);
   exchanged.forget(2);

@@ -288,7 +288,7 @@ BOOST_AUTO_TEST_CASE(packets_that_are_none_of_the_job_s_do_no_harm) {
     udp::in_process_port port(net, 4);
     udp::header heard{.kind = kind::share, .operation = tutti::network_operation::copy, .workers = 3};
     network::datagrams forged;
-    forged.room.resize(1);
+    forged.storage.resize(1);
     auto const say = [&](std::uint32_t as, std::uint32_t to, udp::header const& h, std::span<std::byte const> payload) {
       auto& one = *forged.next();
       one.at = to;

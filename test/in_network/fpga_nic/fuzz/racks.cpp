@@ -47,7 +47,7 @@ class thrower {
   }
 
   [[nodiscard]] nic::counters const& counted() const { return device_.counted(); }
-  [[nodiscard]] auto const& climbed() const { return device_.climbed(); }
+  [[nodiscard]] auto const& uplink_counted() const { return device_.uplink_counted(); }
 
  private:
   static constexpr std::uint32_t senders = 4;  // addresses, of which some never join
@@ -96,7 +96,7 @@ class thrower {
   void give(std::uint32_t from, std::span<std::byte const> bytes) {
     nic::packet p;
     bool const is_read = seal_.read(bytes, p) == nic::reading::good;
-    auto const unknown = counted().of(nic::refusal::unknown);
+    auto const unknown = counted().refusals_for(nic::refusal::unknown);
     unsigned to_members = 0;
     device_.take(from, bytes, next_.one_in(100), now_,
                  [&](std::uint32_t to, nic::header const& h, std::span<std::byte const> payload) {
@@ -109,7 +109,7 @@ class thrower {
                    ++to_members;
                    bool const to_all = h.kind == nic::kind::result && !h.has(nic::flag::keyed);
                    check(to == from || from == spine || to_all, "was answered to another address");
-                   check(counted().of(nic::refusal::unknown) == unknown || payload.size() <= p.payload.size(),
+                   check(counted().refusals_for(nic::refusal::unknown) == unknown || payload.size() <= p.payload.size(),
                          "of an unknown sender got an answer that is longer");
                  });
     check(counted().packets == counted().accounted(), "is counted in none or in several ways");
@@ -164,12 +164,15 @@ void throw_at_racks(std::uint64_t packets, std::uint64_t seed) {
     for (std::uint64_t i = 0; i < packets / 2; ++i) {
       t.throw_one();
     }
-    std::printf(
-        "racks: %llu packets, %llu completed, %llu sent up, %llu again, %llu came down, %llu ignored\n",
-        static_cast<unsigned long long>(t.counted().packets), static_cast<unsigned long long>(t.counted().completed),
-        static_cast<unsigned long long>(t.climbed().sent), static_cast<unsigned long long>(t.climbed().repeated),
-        static_cast<unsigned long long>(t.climbed().results), static_cast<unsigned long long>(t.climbed().ignored));
-    if (packets >= 100'000 && (t.climbed().repeated == 0 || t.climbed().results == 0 || t.climbed().ignored == 0)) {
+    std::printf("racks: %llu packets, %llu completed, %llu sent up, %llu again, %llu came down, %llu ignored\n",
+                static_cast<unsigned long long>(t.counted().packets),
+                static_cast<unsigned long long>(t.counted().completed),
+                static_cast<unsigned long long>(t.uplink_counted().sent),
+                static_cast<unsigned long long>(t.uplink_counted().repeated),
+                static_cast<unsigned long long>(t.uplink_counted().results),
+                static_cast<unsigned long long>(t.uplink_counted().ignored));
+    if (packets >= 100'000 &&
+        (t.uplink_counted().repeated == 0 || t.uplink_counted().results == 0 || t.uplink_counted().ignored == 0)) {
       throw broken("nothing was sent up again, or came down, or was ignored: packets are drawn too narrowly");
     }
   }

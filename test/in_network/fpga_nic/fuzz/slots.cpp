@@ -85,8 +85,8 @@ void throw_at_slots(std::uint64_t packets, std::uint64_t seed) {
       continue;
     }
     auto const& a = slots.at(p.head);
-    if (!a.is(p.head.sequence) || a.length > nic::max_payload || a.count > a.workers ||
-        (v.what == nic::outcome::completed) != (a.stands == nic::aggregate::state::complete)) {
+    if (!a.has_sequence(p.head.sequence) || a.length > nic::max_payload || a.count > a.workers ||
+        (v.what == nic::outcome::completed) != (a.progress == nic::aggregate::state::complete)) {
       throw broken(which + " has left a slot that cannot be");
     }
     bool const updates = v.what == nic::outcome::completed && nic::has_terms(p.head);

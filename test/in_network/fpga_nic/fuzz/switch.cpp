@@ -76,7 +76,7 @@ class thrower {
   }
   /// Whether the packet that is under way was counted as one of an unknown sender.
   [[nodiscard]] bool is_unknown(nic::counters const& before) const {
-    return device_.counted().of(nic::refusal::unknown) != before.of(nic::refusal::unknown);
+    return device_.counted().refusals_for(nic::refusal::unknown) != before.refusals_for(nic::refusal::unknown);
   }
   void check_answer(nic::header const& h, std::span<std::byte const> payload) {
     std::array<std::byte, nic::max_packet> bytes;
@@ -91,9 +91,10 @@ class thrower {
   void compare(nic::counters const& before, nic::counters const& after) {
     bool const took =
         after.stored != before.stored || after.completed != before.completed || after.stores != before.stores;
-    bool const job_came_or_went = device_.jobs().size() != slots_.size() || after.joins != before.joins ||
-                                  after.ends != before.ends || after.leaves != before.leaves ||
-                                  after.of(nic::refusal::no_slots) != before.of(nic::refusal::no_slots);
+    bool const job_came_or_went =
+        device_.jobs().size() != slots_.size() || after.joins != before.joins || after.ends != before.ends ||
+        after.leaves != before.leaves ||
+        after.refusals_for(nic::refusal::no_slots) != before.refusals_for(nic::refusal::no_slots);
     if (took || job_came_or_went) {
       slots_ = slots_of(device_);
       return;
@@ -135,8 +136,8 @@ void throw_at_switch(std::uint64_t packets, std::uint64_t seed) {
                                     {nic::refusal::late, "late"},
                                     {nic::refusal::unsupported, "unsupported"},
                                     {nic::refusal::no_weights, "no weights"}}) {
-      std::printf(", %llu %s", static_cast<unsigned long long>(c.of(why)), name);
-      if (c.of(why) == 0 && packets >= 100'000) {
+      std::printf(", %llu %s", static_cast<unsigned long long>(c.refusals_for(why)), name);
+      if (c.refusals_for(why) == 0 && packets >= 100'000) {
         throw broken(std::string("no packet was refused as ") + name + ": they are drawn too narrowly");
       }
     }

@@ -148,7 +148,7 @@ BOOST_FIXTURE_TEST_CASE(frames_are_counted_by_what_becomes_of_them, fixture) {
   auto const c = device::as_of_switch(device::counted(registers));
   BOOST_TEST(c.packets == 2);
   BOOST_TEST(c.joins == 1);
-  BOOST_TEST(c.of(nic::refusal::unknown) == 1);
+  BOOST_TEST(c.refusals_for(nic::refusal::unknown) == 1);
   BOOST_TEST(c.unanswered == 1);
   BOOST_TEST(c.accounted() == c.packets);
   BOOST_TEST(device::counted(registers)[26] == 1, "frames were sent");
@@ -184,8 +184,8 @@ BOOST_FIXTURE_TEST_CASE(a_job_can_be_ended_among_its_packets, fixture) {
   model.settle();
   auto const c = device::as_of_switch(device::counted(registers));
   BOOST_TEST(c.queries != 0U);
-  BOOST_TEST(c.of(nic::refusal::unknown) != 0U);
-  BOOST_TEST(c.queries + c.of(nic::refusal::unknown) == 40U);
+  BOOST_TEST(c.refusals_for(nic::refusal::unknown) != 0U);
+  BOOST_TEST(c.queries + c.refusals_for(nic::refusal::unknown) == 40U);
   join(8);
   BOOST_TEST(device::job_at(registers, 0).nonce == 8);
 }

@@ -10,13 +10,13 @@
 
 namespace tutti::inline v0_1_0::detail::fpga_nic {
 
-/// Room for the elements of a packet, aligned for them. (A payload lies behind 22 bytes, where no float may lie.)
+/// Elements of a packet, aligned. (In a packet they follow 22 bytes, so floats there are misaligned.)
 struct alignas(64) block {
   std::array<std::byte, udp::max_payload> bytes{};
 
-  void copy(std::span<std::byte const> from) noexcept {
-    if (!from.empty()) {
-      std::memcpy(bytes.data(), from.data(), from.size());
+  void copy(std::span<std::byte const> source) noexcept {
+    if (!source.empty()) {
+      std::memcpy(bytes.data(), source.data(), source.size());
     }
   }
 

@@ -13,16 +13,16 @@
 
 namespace tutti::inline v0_1_0::detail::fpga_nic {
 
-/// A device as a program.
+/// A device in software.
 class in_process_switch final : public in_process_device {
  public:
   explicit in_process_switch(in_process_options const& o, std::optional<std::uint32_t> above = {})
       : seal_(o.packets.seal), switch_(o.limits, o.packets.seal, above) {}
 
   void take(std::uint32_t from, std::span<std::byte const> packet, in_process_medium& net) override {
-    switch_.take(from, packet, false, steady_now(), [&](std::uint32_t to, header const& h, auto payload) {
+    switch_.take(from, packet, false, steady_now(), [&](std::uint32_t destination, header const& h, auto payload) {
       std::array<std::byte, max_packet> bytes;
-      net.answer(to, std::span(bytes).first(seal_.write(h, payload, bytes.data())));
+      net.answer(destination, std::span(bytes).first(seal_.write(h, payload, bytes.data())));
     });
   }
   void settle(in_process_medium&) override {}
@@ -59,8 +59,8 @@ TUTTI_DECL void in_process_network::restart(address which) {
 
 TUTTI_DECL counters in_process_network::counted(address which) {
   held const lock(monitor_);
-  auto* const one = static_cast<in_process_device*>(device_at(which).get());
-  return one != nullptr ? one->counted() : counters{};
+  auto* const found_device = static_cast<in_process_device*>(device_at(which).get());
+  return found_device != nullptr ? found_device->counted() : counters{};
 }
 
 }  // namespace tutti::detail::fpga_nic

@@ -12,10 +12,10 @@
 
 namespace tutti::inline v0_1_0::detail::fpga_nic {
 
-// A device without a key can find out two things of a sender: its address, and that it receives there.
+// Facts that a device without a key can establish about a sender: its address, and that it receives there.
 
-/// The proof that a sender at this address receives what is sent to it about this job: a number, never 0, that it can
-/// only know from an answer. The device keeps nothing for it.
+/// Proof that a sender at this address receives packets about this job: a number, never 0, that only an answer to
+/// this address reveals. The device stores nothing for it.
 template <class Address>
 [[nodiscard]] std::uint32_t proof_of(udp::key const& k, Address const& from, std::uint32_t job) noexcept {
   std::array<std::byte, 32> text{};
@@ -28,7 +28,7 @@ template <class Address>
   return static_cast<std::uint32_t>(udp::siphash(k, text)) | 1U;
 }
 
-/// True if two addresses are of one host, as far as they tell.
+/// True if two addresses are on one host, as far as the addresses tell.
 template <class Address>
 [[nodiscard]] bool are_on_one_host(Address const& a, Address const& b) noexcept {
   if constexpr (requires { a.is_on_host_of(b); }) {

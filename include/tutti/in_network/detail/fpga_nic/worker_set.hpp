@@ -17,7 +17,7 @@ class worker_set {
   [[nodiscard]] constexpr bool has(unsigned w) const noexcept { return (words_[w / 64] >> (w % 64) & 1U) != 0; }
   constexpr void add(unsigned w) noexcept { words_[w / 64] |= std::uint64_t{1} << (w % 64); }
 
-  /// The first that is `from` or later; `udp::max_workers` or more if there is none.
+  /// The first worker not below `from`, or at least `udp::max_workers` if there is none.
   [[nodiscard]] constexpr unsigned next(unsigned from) const noexcept {
     for (unsigned i = from / 64; i < words_.size(); ++i) {
       std::uint64_t const left = i == from / 64 ? words_[i] >> (from % 64) << (from % 64) : words_[i];
@@ -27,7 +27,7 @@ class worker_set {
     }
     return udp::max_workers;
   }
-  /// Calls f for each, in order.
+  /// Calls f for each worker, in order.
   template <class F>
   constexpr void each(F const& f) const {
     for (unsigned w = next(0); w < udp::max_workers; w = next(w + 1)) {
@@ -35,13 +35,13 @@ class worker_set {
     }
   }
 
-  /// The first bits as bytes.
+  /// Writes the first bits as bytes.
   constexpr void write(std::span<std::byte> to) const noexcept {
     for (std::size_t i = 0; i < to.size(); ++i) {
       to[i] = static_cast<std::byte>(words_[i / 8] >> (i % 8 * 8));
     }
   }
-  /// @pre at most 32 bytes; bits of workers that do not exist are left out
+  /// @pre at most 32 bytes; bits of workers that do not exist are ignored
   [[nodiscard]] static constexpr worker_set read(std::span<std::byte const> from, unsigned workers) noexcept {
     worker_set all;
     for (unsigned w = 0; w < workers && w / 8 < from.size(); ++w) {

@@ -17,12 +17,12 @@ namespace tutti::inline v0_1_0::detail::multicast {
 /// A lost packet:
 ///
 ///   - A receiver that gets packet i + 1 before i reports at once: the number of packets that it has without a gap,
-/// and a bitmap of the missing ones.
+///     and a bitmap of the missing ones.
 ///   - The sender repeats a missing packet to the group; if it has been repeated before, to that rank alone. A packet
-/// that was sent less than `repair_delay` ago is not repeated, because other ranks report the same loss.
+///     that was sent less than `repair_delay` ago is not repeated, because other ranks report the same loss.
 ///   - A lost last packet leaves no gap, and a report may be lost, too. So receivers report again every 2 ms while
-/// they know that packets are missing, and the sender queries a rank that has been silent for `retry_after`. The rank
-/// answers with a report.
+///     they know that packets are missing, and the sender queries a rank that has been silent for `retry_after`. The
+///     rank answers with a report.
 ///   - Receivers ignore duplicates.
 ///   - The end of a message is confirmed over Host, which loses nothing.
 ///
