@@ -70,17 +70,17 @@ class fpga_nic : public detail::udp::with_helper<fpga_nic<Host, Network>, Host, 
                                      std::to_string(size()) + "; start fewer");
     }
     // Rank 0 distributes the job's number and the device's address.
-    std::string published = meet.exchange(rank() == 0 ? std::to_string(detail::udp::draw_job()) + " " +
-                                                            network_.device() + " " + place_of(network_.device())
-                                                      : std::string())[0];
-    std::string const nonce = take_word(published);
-    device_ = take_word(published);
+    std::string publication = meet.exchange(rank() == 0 ? std::to_string(detail::udp::draw_job()) + " " +
+                                                              network_.device() + " " + place_of(network_.device())
+                                                        : std::string())[0];
+    std::string const nonce = take_word(publication);
+    device_ = take_word(publication);
     if (!network_.rack().empty()) {
       device_ = network_.rack();
-      published = place_of(device_);
+      publication = place_of(device_);
     }
     std::vector<std::string> cards =
-        meet.exchange(network_.card() + " " + std::to_string(network_.seal().fingerprint()) + " " + published);
+        meet.exchange(network_.card() + " " + std::to_string(network_.seal().fingerprint()) + " " + publication);
     std::vector<typename network_type::port::address> addresses;
     std::string key;  // key of rank 0
     for (std::string& card : cards) {
@@ -130,7 +130,9 @@ class fpga_nic : public detail::udp::with_helper<fpga_nic<Host, Network>, Host, 
   // --- the aggregator, a "helper" in names
 
   /// True if the aggregator can perform this operation.
-  [[nodiscard]] static constexpr bool does(network_operation what) noexcept { return what != network_operation::none; }
+  [[nodiscard]] static constexpr bool does(network_operation operation) noexcept {
+    return operation != network_operation::none;
+  }
   /// Registers this rank's part of a flow.
   /// @throws precondition_error if other ranks take part than in earlier operations
   void take_part(flow s, helper_part const& part) {
@@ -159,8 +161,8 @@ class fpga_nic : public detail::udp::with_helper<fpga_nic<Host, Network>, Host, 
 
   // --- weights that the device holds
 
-  /// Declares the weights of all ranks; every rank calls this. Rank 0 stores those that the device lacks, and returns
-  /// when the device has them or does not accept them.
+  /// Declares the weights of all ranks; every rank calls this. Rank 0 stores the blocks that the device lacks, and
+  /// returns when the device has them or does not accept them.
   /// @pre whole blocks of 256; the memory is not modified until the next call or `let_go`
   void hold(std::span<float const> weights) {
     expect_blocks(weights.size());
@@ -176,7 +178,7 @@ class fpga_nic : public detail::udp::with_helper<fpga_nic<Host, Network>, Host, 
     wait_while(0, [&] { return member_->pulls(now()); });
   }
   /// Sets the gradients of later updates, in memory that is overwritten by the new weights.
-  /// @pre as many as there are weights; equal rate and decay on all ranks
+  /// @pre one gradient for each weight; equal rate and decay on all ranks
   void push(std::span<float const> gradients, float rate, float decay) {
     member_->weights().push(std::as_bytes(gradients), rate, decay);
   }
@@ -275,8 +277,8 @@ class fpga_nic : public detail::udp::with_helper<fpga_nic<Host, Network>, Host, 
     for (std::size_t left = SIZE_MAX; !host_.fault() && more();) {
       host_.poll();
       host_.look();
-      std::size_t const before = std::exchange(left, member_->requested());
-      this->look_for(base::other_wait, {left == before ? source : no_rank});
+      std::size_t const open_before = std::exchange(left, member_->open_requests());
+      this->look_for(base::other_wait, {left == open_before ? source : no_rank});
       pollfd entry{network_.open().descriptor(), POLLIN, 0};
       ::poll(&entry, 1, 1);
     }
@@ -296,7 +298,7 @@ class fpga_nic : public detail::udp::with_helper<fpga_nic<Host, Network>, Host, 
       all_workers_ = part.workers.size() == size();
     }
     expects(workers_ == set_hash, "fpga_nic: ", part.workers.size(),
-            " ranks take part in this operation, and they are not those that took part in earlier ones; give it a "
+            " ranks take part in this operation, and they are not the ranks of earlier operations; give it a "
             "communicator of its own (tutti::dup)");
   }
 

@@ -89,7 +89,9 @@ class udp_multicast
   // --- the aggregator, a "helper" in names: here, the group
 
   /// True if the group can perform this operation.
-  [[nodiscard]] static constexpr bool does(network_operation what) noexcept { return what == network_operation::copy; }
+  [[nodiscard]] static constexpr bool does(network_operation operation) noexcept {
+    return operation == network_operation::copy;
+  }
   /// Registers this rank's part of a flow, before any message to or from the group.
   void take_part(flow s, helper_part const& part) {
     fan_outs_[s.lane].begin(part);
@@ -187,7 +189,7 @@ class udp_multicast
   }
   /// Takes the confirmations that have arrived, rank by rank.
   void take_confirmations(flow s) {
-    for (rank_type r; (r = member_->unfinished(s.lane)) != no_rank && host_.view(r, s, {1, 1, nullptr});) {
+    for (rank_type r; (r = member_->unfinished_rank(s.lane)) != no_rank && host_.view(r, s, {1, 1, nullptr});) {
       host_.release(r, s);
       member_->finish(s.lane, r);
     }
@@ -210,20 +212,20 @@ class udp_multicast
       return;
     }
     std::uint32_t const nonce = detail::udp::draw_job();
-    std::vector<std::string> const published =
+    std::vector<std::string> const publications =
         meet.exchange(detail::message({(std::min)(o.window, (std::max)(network_.room(), 4U)), " ", nonce, " ",
                                        network_.card(), " ", network_.choose_group(nonce)}));
     typename member_type::terms terms{.window = o.window};
     std::vector<std::string> cards;
     std::vector<typename network_type::port::address> all;
-    for (std::string const& one : published) {
-      detail::word_reader in(one);
-      terms.window = (std::min)(terms.window, in.number<std::uint32_t>());
-      auto const job = in.number<std::uint32_t>();
-      all.push_back(network_.address_of(cards.emplace_back(in.word())));
+    for (std::string const& one : publications) {
+      detail::word_reader reader(one);
+      terms.window = (std::min)(terms.window, reader.number<std::uint32_t>());
+      auto const job = reader.number<std::uint32_t>();
+      all.push_back(network_.address_of(cards.emplace_back(reader.word())));
       if (all.size() == 1) {
         terms.nonce = job;
-        group_ = in.word();
+        group_ = reader.word();
       }
     }
     no_group_reason_ =
@@ -273,8 +275,8 @@ class udp_multicast
     }
     auto const all = meet.exchange(report);
     for (rank_type r = 0; r != size(); ++r) {
-      for (detail::word_reader in(all[r]); !in.empty();) {
-        unheard_pairs_.push_back({r, in.number<rank_type>()});
+      for (detail::word_reader reader(all[r]); !reader.empty();) {
+        unheard_pairs_.push_back({r, reader.number<rank_type>()});
       }
     }
     return describe_unheard("the group at " + group_);
@@ -283,17 +285,18 @@ class udp_multicast
     if (unheard_pairs_.empty()) {
       return {};
     }
-    return "packets of rank " + std::to_string(unheard_pairs_[0].sender) + " to " + group + " did not come to rank " +
+    return "packets of rank " + std::to_string(unheard_pairs_[0].sender) + " to " + group + " did not reach rank " +
            std::to_string(unheard_pairs_[0].rank) +
            (unheard_pairs_.size() == 1
                 ? ""
-                : ", nor did those of " + std::to_string(unheard_pairs_.size() - 1) + " more pairs of ranks") +
+                : ", nor did packets of " + std::to_string(unheard_pairs_.size() - 1) + " more pairs of ranks") +
            "; does the network carry IP multicast between them?";
   }
   /// The first rank's reason for having no group.
-  [[nodiscard]] static std::string first_reason(std::vector<std::string> const& published) {
-    auto const it = std::ranges::find_if(published, [](std::string const& one) { return !one.empty(); });
-    return it == published.end() ? std::string() : "rank " + std::to_string(it - published.begin()) + " " + *it;
+  [[nodiscard]] static std::string first_reason(std::vector<std::string> const& publications) {
+    auto const match = std::ranges::find_if(publications, [](std::string const& one) { return !one.empty(); });
+    return match == publications.end() ? std::string()
+                                       : "rank " + std::to_string(match - publications.begin()) + " " + *match;
   }
   /// Probes the group until all ranks report that they hear all. Some may begin to hear late, because a switch takes
   /// its time. Probes may be lost, so the last one is repeated.
@@ -302,16 +305,16 @@ class udp_multicast
     constexpr int last = 8;
     time_point const deadline = now() + time_limit;
     time_point next = now();
-    bool published = false;
+    bool was_hearing = false;
     while (!member_->reachability().all_hear()) {
       bool const hears = member_->reachability().hears_all();
       if (now() >= deadline) {
         return hears;
       }
-      if (now() >= next || hears != published) {
+      if (now() >= next || hears != was_hearing) {
         member_->reachability().send_probe();
         next = now() + probe_interval;
-        published = hears;
+        was_hearing = hears;
       }
       pollfd one{network_.open().descriptor(), POLLIN, 0};
       ::poll(&one, 1, static_cast<int>(probe_interval / std::chrono::milliseconds(1)));

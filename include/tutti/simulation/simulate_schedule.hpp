@@ -111,10 +111,10 @@ template <class Topology, class Op>
   struct participant {
     participant(detail::simulator& sim, detail::simulated_world& world, rank_type r, work_type const& work)
         : self(sim, world, r),
-          operation(self, what, number, work.template schedule<tutti::extent<dynamic>>(),
+          operation(self, call_record, number, work.template schedule<tutti::extent<dynamic>>(),
                     detail::payload(work.elements_, self.extent())) {}
     detail::simulated_rank self;
-    call what;
+    call call_record;
     operation_number number;
     detail::segments<detail::simulated_rank, false> operation;
     bool ended = false;
@@ -138,7 +138,7 @@ template <class Topology, class Op>
   detail::memories const memory{.input = at, .work = at + bytes, .output = at + 2 * bytes};
   work_type work(topology, {vector.element_bytes});
   work.op_ = op;
-  call const what = make_call(operation_kind::none, "", "", Topology::name);
+  call const call_record = make_call(operation_kind::none, "", "", Topology::name);
 
   simulated_report report;
   report.ended.resize(n);
@@ -166,7 +166,7 @@ template <class Topology, class Op>
   };
   for (rank_type r = 0; r < n; ++r) {
     ranks.emplace_back(sim, world, r, work);
-    ranks[r].what = what;
+    ranks[r].call_record = call_record;
     ranks[r].operation.set_schedule(topology.steps(op, n, r), topology.blocks(op, n), false);
     ranks[r].operation.set_helpers(std::span(shares).subspan(r * helpers.size(), helpers.size()));
     ranks[r].operation.prepare(vector.segment_bytes, memory, vector.count);

@@ -226,14 +226,14 @@ class simulated {
     }
   }
   /// Announces a fault to every member; the first fault of a world wins.
-  void revoke(tutti::fault const& why) {
-    if (why && !processors().is_dead(place())) {
+  void revoke(tutti::fault const& reason) {
+    if (reason && !processors().is_dead(place())) {
       found_fault_ = true;
-      simulation_->revoke(*world_, rank_, why);
+      simulation_->revoke(*world_, rank_, reason);
     }
   }
   /// Tells the other ranks why this one leaves: a fault in another communicator of its world.
-  void excuse(tutti::fault const& why) { world_->excuse(rank_, why); }
+  void excuse(tutti::fault const& reason) { world_->excuse(rank_, reason); }
   /// Returns when nobody accesses this rank's memory any more; called after a fault.
   void quiesce() noexcept {}
 
@@ -255,12 +255,12 @@ class simulated {
 
   /// Copies contents to the place that the receiver asked for. Without contents, returns that place unchanged.
   [[nodiscard]] std::byte const* place_of(detail::simulator::arrival const& arrival, wanted const& w) const noexcept {
-    static constexpr std::byte nothing{};
+    static constexpr std::byte empty_place{};
     if (!simulation_->carries()) {
-      return w.place != nullptr ? w.place : &nothing;
+      return w.place != nullptr ? w.place : &empty_place;
     }
     if (w.place == nullptr || arrival.bytes > w.bytes || arrival.bytes == 0) {
-      return arrival.data != nullptr ? arrival.data : &nothing;
+      return arrival.data != nullptr ? arrival.data : &empty_place;
     }
     std::memcpy(w.place, arrival.data, arrival.bytes);
     return w.place;

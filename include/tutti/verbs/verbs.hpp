@@ -78,7 +78,7 @@ class verbs {
   [[nodiscard]] std::string local_host() const { return edges_->mesh().where().host(); }
 
   /// Opens a flow for a call; at most one is open on a lane.
-  void begin(flow s, call const& what) noexcept { edges_->begin(s, what); }
+  void begin(flow s, call const& call_info) noexcept { edges_->begin(s, call_info); }
   /// Closes a flow; all its messages have been released.
   void end(flow) noexcept {}
 
@@ -175,9 +175,9 @@ class verbs {
   /// Probes silent peers, at most ten times a second.
   void look() { edges_->look(); }
   /// Announces a fault to every member; the first fault of a world wins.
-  void revoke(tutti::fault const& why) { edges_->revoke(why); }
+  void revoke(tutti::fault const& reason) { edges_->revoke(reason); }
   /// Tells the other ranks why this one leaves: a fault in another communicator of its world.
-  void excuse(tutti::fault const& why) { edges_->excuse(why); }
+  void excuse(tutti::fault const& reason) { edges_->excuse(reason); }
   /// The address of a peer, for errors; empty if there is none.
   [[nodiscard]] std::string place_of(rank_type peer) const { return edges_->mesh().place_of(peer); }
   /// Returns when neither peers nor the device access this rank's memory any more, after a second at most.

@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(worker_sets_are_bitmaps) {
     s.add(w);
   }
   std::vector<unsigned> seen;
-  s.each([&](unsigned w) { seen.push_back(w); });
+  s.for_each([&](unsigned w) { seen.push_back(w); });
   BOOST_TEST(seen == workers, boost::test_tools::per_element());
   std::vector<std::byte> bytes(nic::bitmap_bytes(255));
   s.write(bytes);
@@ -255,7 +255,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_result_has_the_bits_of_the_fold, Operation, oper
       for (unsigned const w : arrival) {
         h.worker = static_cast<std::uint8_t>(w);
         auto const v = slots.contribute(h.worker, h, std::as_bytes(std::span(all[w])));
-        BOOST_TEST((v.what == (w == arrival.back() ? outcome::completed : outcome::stored)));
+        BOOST_TEST((v.result == (w == arrival.back() ? outcome::completed : outcome::stored)));
       }
       auto const wanted = folded<R>(all, in_rank_order ? ranks : arrival);
       BOOST_TEST(std::ranges::equal(slots.data(h), std::as_bytes(std::span(wanted))),
@@ -292,7 +292,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(contributions_of_racks_are_added_rack_by_rack, Ope
       h.flags = nic::flag::in_rank_order;
       for (unsigned const w : arrival) {
         h.worker = static_cast<std::uint8_t>(w);
-        auto const give = [&] { return slots.contribute(h.worker, h, std::as_bytes(std::span(all[w]))).what; };
+        auto const give = [&] { return slots.contribute(h.worker, h, std::as_bytes(std::span(all[w]))).result; };
         BOOST_TEST((give() == (w == arrival.back() ? outcome::completed : outcome::stored)));
         BOOST_TEST((give() == (w == arrival.back() ? outcome::accepted : outcome::duplicate)));
       }
@@ -363,12 +363,12 @@ BOOST_AUTO_TEST_CASE(a_duplicate_changes_nothing_and_is_answered_once_there_is_a
   nic::slot_table slots(1, 8);
   std::ignore = worker(0, 0).to(slots);
   auto const before = slots;
-  BOOST_TEST((worker(0, 0).to(slots).what == outcome::duplicate));
+  BOOST_TEST((worker(0, 0).to(slots).result == outcome::duplicate));
   BOOST_TEST((slots == before));
-  BOOST_TEST((worker(1, 0).to(slots).what == outcome::completed));
+  BOOST_TEST((worker(1, 0).to(slots).result == outcome::completed));
   auto const complete = slots;
-  BOOST_TEST((worker(0, 0).to(slots).what == outcome::accepted));
-  BOOST_TEST((worker(1, 0).to(slots).what == outcome::accepted));
+  BOOST_TEST((worker(0, 0).to(slots).result == outcome::accepted));
+  BOOST_TEST((worker(1, 0).to(slots).result == outcome::accepted));
   BOOST_TEST((slots == complete));
 }
 
@@ -376,41 +376,41 @@ BOOST_AUTO_TEST_CASE(a_later_sequence_replaces_what_is_complete_and_waits_for_wh
   nic::slot_table slots(1, 8);
   std::ignore = worker(0, 5).to(slots);
   auto const open = slots;
-  BOOST_TEST((worker(1, 6).to(slots).what == outcome::busy));
+  BOOST_TEST((worker(1, 6).to(slots).result == outcome::busy));
   BOOST_TEST((slots == open));
   std::ignore = worker(1, 5).to(slots);
-  BOOST_TEST((worker(1, 6).to(slots).what == outcome::stored));
+  BOOST_TEST((worker(1, 6).to(slots).result == outcome::stored));
   auto const next = slots;
-  BOOST_TEST((worker(0, 5).to(slots).what == outcome::late));
-  BOOST_TEST((slots.query(worker(0, 5).h).what == outcome::late));
+  BOOST_TEST((worker(0, 5).to(slots).result == outcome::late));
+  BOOST_TEST((slots.query(worker(0, 5).h).result == outcome::late));
   BOOST_TEST((slots == next));
 }
 
 BOOST_AUTO_TEST_CASE(a_member_that_is_ahead_does_not_keep_others_from_an_earlier_sequence) {
   nic::slot_table slots(1, 8);
   std::ignore = worker(2, 9, 3).to(slots);  // not a member of what follows
-  BOOST_TEST((slots.query(worker(0, 7).h).what == outcome::stored));
-  BOOST_TEST((worker(0, 7).to(slots).what == outcome::stored));
-  BOOST_TEST((worker(2, 9, 3).to(slots).what == outcome::busy));
-  BOOST_TEST((worker(1, 7).to(slots).what == outcome::completed));
-  BOOST_TEST((worker(2, 9, 3).to(slots).what == outcome::stored));
-  BOOST_TEST((worker(0, 7).to(slots).what == outcome::late));
+  BOOST_TEST((slots.query(worker(0, 7).h).result == outcome::stored));
+  BOOST_TEST((worker(0, 7).to(slots).result == outcome::stored));
+  BOOST_TEST((worker(2, 9, 3).to(slots).result == outcome::busy));
+  BOOST_TEST((worker(1, 7).to(slots).result == outcome::completed));
+  BOOST_TEST((worker(2, 9, 3).to(slots).result == outcome::stored));
+  BOOST_TEST((worker(0, 7).to(slots).result == outcome::late));
 }
 
 BOOST_AUTO_TEST_CASE(a_member_that_goes_on_has_its_result_from_elsewhere) {
   nic::slot_table slots(1, 8);
   std::ignore = worker(0, 7, 3).to(slots);
-  BOOST_TEST((worker(0, 9, 3).to(slots).what == outcome::stored));
+  BOOST_TEST((worker(0, 9, 3).to(slots).result == outcome::stored));
   BOOST_TEST((slots.at(worker(0, 9).h).has_sequence(9)));
 }
 
 BOOST_AUTO_TEST_CASE(sequences_wrap) {
   nic::slot_table slots(1, 8);
   for (std::uint32_t const q : {UINT32_MAX, 0U}) {
-    BOOST_TEST((worker(0, q).to(slots).what == outcome::stored));
-    BOOST_TEST((worker(1, q).to(slots).what == outcome::completed));
+    BOOST_TEST((worker(0, q).to(slots).result == outcome::stored));
+    BOOST_TEST((worker(1, q).to(slots).result == outcome::completed));
   }
-  BOOST_TEST((worker(0, UINT32_MAX).to(slots).what == outcome::late));
+  BOOST_TEST((worker(0, UINT32_MAX).to(slots).result == outcome::late));
 }
 
 BOOST_AUTO_TEST_CASE(phases_and_slots_know_nothing_of_each_other) {
@@ -421,7 +421,7 @@ BOOST_AUTO_TEST_CASE(phases_and_slots_know_nothing_of_each_other) {
       g.h.slot = static_cast<std::uint16_t>(slot);
       g.h.flags = static_cast<std::uint16_t>(phase);
       g.x += static_cast<float>(10 * slot + 100 * phase);
-      BOOST_TEST((g.to(slots).what == (w == 0 ? outcome::stored : outcome::completed)));
+      BOOST_TEST((g.to(slots).result == (w == 0 ? outcome::stored : outcome::completed)));
       if (w == 1) {
         float sum = 0;
         std::memcpy(&sum, slots.data(g.h).data(), sizeof sum);
@@ -464,33 +464,33 @@ BOOST_AUTO_TEST_CASE(what_is_not_done_here_is_refused_and_changes_nothing) {
   auto const before = slots;
   given g = worker(0, 0, 3);
   g.h.flags = nic::flag::in_rank_order;
-  BOOST_TEST((g.to(slots).what == outcome::unsupported));
+  BOOST_TEST((g.to(slots).result == outcome::unsupported));
   for (int const o : {0, 6, 255}) {
     g = worker(0, 0);
     g.h.operation = static_cast<network_operation>(o);
-    BOOST_TEST((g.to(slots).what == outcome::unsupported));
+    BOOST_TEST((g.to(slots).result == outcome::unsupported));
   }
   g = worker(0, 0);
   g.h.slot = 1;
-  BOOST_TEST((g.to(slots).what == outcome::no_slot));
-  BOOST_TEST((slots.query(g.h).what == outcome::no_slot));
+  BOOST_TEST((g.to(slots).result == outcome::no_slot));
+  BOOST_TEST((slots.query(g.h).result == outcome::no_slot));
   BOOST_TEST((slots == before));
 }
 
 BOOST_AUTO_TEST_CASE(a_query_is_answered_by_what_is_known) {
   nic::slot_table slots(1, 8);
   nic::header const h = worker(0, 0, 3).h;
-  BOOST_TEST((slots.query(h).what == outcome::stored));
+  BOOST_TEST((slots.query(h).result == outcome::stored));
   BOOST_TEST(!slots.at(h).has_sequence(0));
   std::ignore = worker(0, 0, 3).to(slots);
   std::ignore = worker(2, 0, 3).to(slots);
-  BOOST_TEST((slots.query(h).what == outcome::stored));
+  BOOST_TEST((slots.query(h).result == outcome::stored));
   BOOST_TEST((slots.at(h).has_sequence(0) && slots.at(h).arrived.has(0) && !slots.at(h).arrived.has(1)));
   nic::header other = h;
   other.fingerprint ^= 1;
-  BOOST_TEST((slots.query(other).what == outcome::mismatch));
+  BOOST_TEST((slots.query(other).result == outcome::mismatch));
   std::ignore = worker(1, 0, 3).to(slots);
-  BOOST_TEST((slots.query(h).what == outcome::accepted));
+  BOOST_TEST((slots.query(h).result == outcome::accepted));
 }
 
 BOOST_AUTO_TEST_CASE(a_supplied_result_completes_a_slot_unless_it_is_complete) {
@@ -505,15 +505,15 @@ BOOST_AUTO_TEST_CASE(a_supplied_result_completes_a_slot_unless_it_is_complete) {
       std::ignore = worker(w, 0, 3).to(slots);
     }
     BOOST_TEST(
-        (slots.supply(1, supplied, bytes(result)).what == (there == 3 ? outcome::accepted : outcome::completed)));
-    BOOST_TEST((slots.supply(1, supplied, bytes(other)).what == outcome::accepted));
-    BOOST_TEST((worker(2, 0, 3).to(slots).what == outcome::accepted));
+        (slots.supply(1, supplied, bytes(result)).result == (there == 3 ? outcome::accepted : outcome::completed)));
+    BOOST_TEST((slots.supply(1, supplied, bytes(other)).result == outcome::accepted));
+    BOOST_TEST((worker(2, 0, 3).to(slots).result == outcome::accepted));
     float got = 0;
     std::memcpy(&got, slots.data(supplied).data(), sizeof got);
     BOOST_TEST(got == (there == 3 ? 6 : result));
     given wrong = worker(0, 0, 3);
     wrong.h.fingerprint ^= 1;
-    BOOST_TEST((wrong.to(slots).what == outcome::mismatch));
+    BOOST_TEST((wrong.to(slots).result == outcome::mismatch));
   }
 }
 
@@ -594,24 +594,24 @@ class bad_network {
     unsigned const sender = members_[q][h.worker];
     auto const before = slots_;
     auto const v = slots_.contribute(static_cast<std::uint8_t>(sender), h, std::as_bytes(std::span(&x, 1)));
-    bool const taken = v.what == outcome::stored || v.what == outcome::completed;
+    bool const taken = v.result == outcome::stored || v.result == outcome::completed;
     BOOST_TEST_REQUIRE((taken || slots_ == before));
-    BOOST_TEST_REQUIRE((v.what != outcome::mismatch && v.what != outcome::unsupported));
+    BOOST_TEST_REQUIRE((v.result != outcome::mismatch && v.result != outcome::unsupported));
     if (taken) {
       if (slots_.at(h).count == 1) {
         order_[q].clear();  // it began, perhaps not for the first time
       }
       order_[q].push_back(sender);
     }
-    if (v.what == outcome::completed || v.what == outcome::accepted) {
+    if (v.result == outcome::completed || v.result == outcome::accepted) {
       float result = 0;
       std::memcpy(&result, slots_.data(h).data(), sizeof result);
       for (unsigned const to : members_[q]) {
-        if (v.what == outcome::completed || to == sender) {
+        if (v.result == outcome::completed || to == sender) {
           answer(to, q, result);
         }
       }
-    } else if (v.what == outcome::late && !got_[sender][q]) {
+    } else if (v.result == outcome::late && !got_[sender][q]) {
       // Another worker has it, or none, and they do without the device.
       auto const has = std::ranges::find_if(members_[q], [&](unsigned w) { return got_[w][q].has_value(); });
       if (has == members_[q].end()) {

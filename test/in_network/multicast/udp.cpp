@@ -46,7 +46,7 @@ std::deque<udp::udp_port> ports_in(udp::udp_group const& group, std::size_t coun
   std::deque<udp::udp_port> all;
   try {
     for (std::size_t i = 0; i < count; ++i) {
-      all.emplace_back(group.by, options).join(group);
+      all.emplace_back(group.interface_address, options).join(group);
     }
     return all;
   } catch (tutti::error const& e) {
@@ -122,8 +122,8 @@ BOOST_AUTO_TEST_CASE(what_is_sent_to_another_group_is_not_heard) {
 
 BOOST_AUTO_TEST_CASE(a_group_at_an_address_of_no_interface_is_refused) {
   udp::udp_group group = any_group("127.0.0.1", "239.192.7.7");
-  udp::udp_port port(group.by);
-  group.by = net::resolve("192.0.2.1", 0).front();
+  udp::udp_port port(group.interface_address);
+  group.interface_address = net::resolve("192.0.2.1", 0).front();
   BOOST_CHECK_EXCEPTION(port.join(group), tutti::error, [](tutti::error const& e) {
     return std::string(e.what()).find("the interface of 192.0.2.1: there is none") != std::string::npos;
   });

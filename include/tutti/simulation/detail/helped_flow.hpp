@@ -62,7 +62,7 @@ struct helped_flow {
 
   struct waiter {
     rank_type rank;
-    picoseconds since;
+    picoseconds arrival_time;
   };
 
   simulated_world* world;

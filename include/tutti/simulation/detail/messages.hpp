@@ -37,8 +37,8 @@ struct simulated_message {
   std::uint32_t attempts = 0;
   progress stage = progress::under_way;
   simulated_opening opening{};
-  helped_flow* contributes_to = nullptr;  ///< the flow that a message to an aggregator contributes to
-  rank_type worker = no_rank;             ///< place of the sender among the workers of that flow
+  helped_flow* contributes_to = nullptr;  ///< the flow of a message to an aggregator
+  rank_type worker = no_rank;             ///< number of the sender among the workers of that flow
   picoseconds tail{};                     ///< arrival time of the last byte at `at_switch`
   std::size_t bytes = 0;
   std::size_t capacity = 0;  ///< size of `contents`, which is reused
@@ -62,7 +62,7 @@ class simulated_messages {
   [[nodiscard]] simulated_message const& operator[](std::uint32_t id) const noexcept { return messages_[id]; }
 
   [[nodiscard]] std::uint32_t make() {
-    if (free_list_ == none) {
+    if (free_list_ == no_message) {
       messages_.emplace_back();
       return static_cast<std::uint32_t>(messages_.size() - 1);
     }
@@ -79,10 +79,10 @@ class simulated_messages {
   }
 
  private:
-  static constexpr std::uint32_t none = UINT32_MAX;
+  static constexpr std::uint32_t no_message = UINT32_MAX;
 
   std::vector<simulated_message> messages_;
-  std::uint32_t free_list_ = none;
+  std::uint32_t free_list_ = no_message;
 };
 
 }  // namespace tutti::detail::simulation

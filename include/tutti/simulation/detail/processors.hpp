@@ -18,7 +18,7 @@ struct simulated_event {
   std::uint32_t subject;
 
   [[nodiscard]] kind event_kind() const noexcept { return static_cast<kind>(order & 15U); }
-  [[nodiscard]] bool before(simulated_event const& other) const noexcept {
+  [[nodiscard]] bool precedes(simulated_event const& other) const noexcept {
     return time != other.time ? time < other.time : order < other.order;
   }
 };
@@ -36,7 +36,7 @@ class simulated_events {
     simulated_event const e{time, number_++ << 4 | static_cast<std::uint64_t>(kind), subject};
     std::size_t at = heap_.size();
     heap_.push_back(e);
-    for (; at != 0 && e.before(heap_[(at - 1) / 4]); at = (at - 1) / 4) {
+    for (; at != 0 && e.precedes(heap_[(at - 1) / 4]); at = (at - 1) / 4) {
       heap_[at] = heap_[(at - 1) / 4];
     }
     heap_[at] = e;
@@ -57,9 +57,9 @@ class simulated_events {
       std::size_t const end = child + 4 < size ? child + 4 : size;
       std::size_t least = child;
       for (std::size_t other = child + 1; other < end; ++other) {
-        least = heap_[other].before(heap_[least]) ? other : least;
+        least = heap_[other].precedes(heap_[least]) ? other : least;
       }
-      if (!heap_[least].before(last)) {
+      if (!heap_[least].precedes(last)) {
         break;
       }
       heap_[at] = heap_[least];

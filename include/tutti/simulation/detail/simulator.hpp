@@ -75,8 +75,8 @@ class simulator {
     yield_ = yield;
   }
   [[nodiscard]] bool can_wait() const noexcept { return yield_ != nullptr; }
-  void wait(rank_type r, picoseconds until) {
-    processors_.rest(r, until);
+  void wait(rank_type r, picoseconds deadline) {
+    processors_.rest(r, deadline);
     yield_(driver_, r);
   }
 
@@ -119,9 +119,9 @@ class simulator {
     std::size_t bytes;
   };
   /// The first message of an edge, if it has arrived. Contents are null in a simulation without contents.
-  [[nodiscard]] bool peek(simulated_edges::edge const& e, arrival& found) const noexcept {
+  [[nodiscard]] bool peek(simulated_edges::edge const& e, arrival& result) const noexcept {
     message const& m = messages_[e.first];
-    found = {m.opening, m.contents.get(), m.bytes};
+    result = {m.opening, m.contents.get(), m.bytes};
     return m.stage == progress::arrived;
   }
   /// True if the first message of an edge will never arrive: its sender died before it left.
@@ -139,7 +139,8 @@ class simulator {
     if (--e.length == 0) {
       w.edges.erase(e);
     }
-    processors_.spend(messages_[id].receiver, wires_.between(messages_[id].receiver, messages_[id].sender).overhead);
+    processors_.spend(messages_[id].receiver,
+                      wires_.interface_of(messages_[id].receiver, messages_[id].sender).overhead);
     messages_.drop(id);
   }
 
@@ -261,7 +262,7 @@ class simulator {
   /// Spends the sender's overhead, after which the message leaves its processor.
   void submit(std::uint32_t id) {
     message const& m = messages_[id];
-    processors_.spend(m.sender, wires_.between(m.sender, m.receiver).overhead);
+    processors_.spend(m.sender, wires_.interface_of(m.sender, m.receiver).overhead);
     if (processors_.is_busy(m.sender)) {
       events_.push(processors_.time_of(m.sender), kind::inject, id);
     } else {
@@ -291,7 +292,7 @@ class simulator {
     if (m.contributes_to != nullptr) {
       m.contributes_to->sent_contributions.set(m.worker);
     }
-    loggp const& nic = wires_.between(m.sender, m.receiver);
+    loggp const& nic = wires_.interface_of(m.sender, m.receiver);
     picoseconds const head = wires_.way_out(m.sender, m.receiver).take(events_.now(), occupation(nic, m), m.bytes);
     m.tail = head + transfer(nic.per_byte, m);
     if (m.attempts++ == 0) {
@@ -339,7 +340,7 @@ class simulator {
       reach_aggregator(*m.contributes_to, id);
       return;
     }
-    loggp const& nic = wires_.between(m.receiver, m.sender);
+    loggp const& nic = wires_.interface_of(m.receiver, m.sender);
     picoseconds const head = wires_.way_in(m.sender, m.receiver).take(events_.now(), occupation(nic, m), m.bytes);
     picoseconds const whole = head + transfer(nic.per_byte, m);
     picoseconds const tail = m.tail + wires_.latency(m.sender, m.receiver);
@@ -352,7 +353,7 @@ class simulator {
     message const& m = messages_[id];
     std::size_t const packet = m.bytes < helper_packet ? m.bytes : helper_packet;
     picoseconds const head =
-        events_.now() + wires_.between(m.sender, no_rank).per_byte * static_cast<std::int64_t>(packet);
+        events_.now() + wires_.interface_of(m.sender, no_rank).per_byte * static_cast<std::int64_t>(packet);
     picoseconds const tail = m.tail + wires_.latency(m.sender, m.receiver);
     f.head = f.head < head ? head : f.head;
     f.tail = f.tail < tail ? tail : f.tail;

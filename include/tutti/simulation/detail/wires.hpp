@@ -56,14 +56,14 @@ class simulated_wires {
   }
 
   /// The interface of `member` that faces `other`. @pre `member` is a rank
-  [[nodiscard]] loggp const& between(rank_type member, rank_type other) const noexcept {
+  [[nodiscard]] loggp const& interface_of(rank_type member, rank_type other) const noexcept {
     return same_host(member, other) ? net_.memory : net_.hosts[place_[member]].nic;
   }
   [[nodiscard]] simulated_wire& way_out(rank_type sender, rank_type receiver) noexcept {
-    return same_host(sender, receiver) ? ports_[sender].out : nics_[place_[sender]].out;
+    return same_host(sender, receiver) ? ports_[sender].egress : nics_[place_[sender]].egress;
   }
   [[nodiscard]] simulated_wire& way_in(rank_type sender, rank_type receiver) noexcept {
-    return same_host(sender, receiver) ? ports_[receiver].in : nics_[place_[receiver]].in;
+    return same_host(sender, receiver) ? ports_[receiver].ingress : nics_[place_[receiver]].ingress;
   }
 
   /// Latency from interface to interface, without links between switches; the longer one of two that differ.
@@ -72,8 +72,8 @@ class simulated_wires {
     picoseconds lag{};
     for (auto const& [member, other] : {std::pair{sender, receiver}, std::pair{receiver, sender}}) {
       if (member != no_rank) {
-        picoseconds const own = between(member, other).latency;
-        longest = longest < own ? own : longest;
+        picoseconds const own_latency = interface_of(member, other).latency;
+        longest = longest < own_latency ? own_latency : longest;
         lag += lags_[place_[member]];
       }
     }
@@ -102,27 +102,27 @@ class simulated_wires {
   };
   /// @pre at != switch_of(receiver)
   [[nodiscard]] hop next(std::uint32_t at, rank_type receiver) noexcept {
-    for (std::uint32_t below = switch_of(receiver); below != simulated_network::none;
-         below = net_.switches[below].parent) {
-      if (net_.switches[below].parent == at) {
-        return {&links_[below].in, &net_.switches[below].up, below};
+    for (std::uint32_t subtree = switch_of(receiver); subtree != simulated_network::none;
+         subtree = net_.switches[subtree].parent) {
+      if (net_.switches[subtree].parent == at) {
+        return {&links_[subtree].ingress, &net_.switches[subtree].up, subtree};
       }
     }
-    return {&links_[at].out, &net_.switches[at].up, net_.switches[at].parent};
+    return {&links_[at].egress, &net_.switches[at].up, net_.switches[at].parent};
   }
 
   void write_usage(simulated_report& report) const {
     for (auto const& [wires, usage] : {std::pair{&nics_, &report.nics}, std::pair{&links_, &report.uplinks}}) {
       for (two_way const& w : *wires) {
-        usage->push_back({w.out.use(), w.in.use()});
+        usage->push_back({w.egress.use(), w.ingress.use()});
       }
     }
   }
 
  private:
   struct two_way {
-    simulated_wire out;
-    simulated_wire in;
+    simulated_wire egress;
+    simulated_wire ingress;
   };
 
   simulated_network const& net_;

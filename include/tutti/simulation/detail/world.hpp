@@ -21,12 +21,12 @@ namespace tutti::inline v0_1_0::detail::inline simulation {
 /// on removal, so it never needs a clean-up.
 class simulated_edges {
  public:
-  static constexpr std::uint32_t none = UINT32_MAX;
+  static constexpr std::uint32_t no_message = UINT32_MAX;
 
   struct edge {
     std::uint64_t key;  ///< `vacant`: the entry holds no queue
-    std::uint32_t first = none;
-    std::uint32_t last = none;
+    std::uint32_t first = no_message;
+    std::uint32_t last = no_message;
     std::uint32_t length = 0;
     bool refused = false;  ///< the sender has found the queue full
   };
@@ -46,8 +46,8 @@ class simulated_edges {
 
   /// Finds a queue, or makes an empty one.
   [[nodiscard]] edge& at(rank_type sender, rank_type receiver, std::uint32_t lane) {
-    if (edge* const found = find(sender, receiver, lane)) {
-      return *found;
+    if (edge* const existing = find(sender, receiver, lane)) {
+      return *existing;
     }
     if (edge_count_ * 2 >= edges_.size()) {
       grow();
@@ -145,10 +145,10 @@ class simulated_world {
   }
 
   /// True if rank r has opened this flow with another call than `own`; `peer_opening` is then that call.
-  [[nodiscard]] bool has_opened_otherwise(rank_type r, flow s, simulated_opening own,
+  [[nodiscard]] bool has_opened_otherwise(rank_type r, flow s, simulated_opening expected,
                                           simulated_opening& peer_opening) const noexcept {
     for (simulated_opening const& opening : lanes_[std::size_t{r} * lane_count + s.lane].openings) {
-      if (opening.call != UINT32_MAX && opening.number == own.number && opening.call != own.call) {
+      if (opening.call != UINT32_MAX && opening.number == expected.number && opening.call != expected.call) {
         peer_opening = opening;
         return true;
       }

@@ -22,8 +22,8 @@ struct simulated_usage {
 struct simulated_report {
   /// Both directions of an interface or a link.
   struct two_way {
-    simulated_usage out;  ///< of a switch: up
-    simulated_usage in;   ///< of a switch: down
+    simulated_usage out;  ///< outgoing; of a switch, upward
+    simulated_usage in;   ///< incoming; of a switch, downward
 
     friend bool operator==(two_way const&, two_way const&) = default;
   };
@@ -53,20 +53,20 @@ struct simulated_report {
   };
   /// The interface or link that was busy for the longest time.
   [[nodiscard]] place busiest() const {
-    place most{"nothing", {}};
+    place longest{"nothing", {}};
     auto const look = [&](std::vector<two_way> const& places, char const* kind, char const* out, char const* in) {
       for (std::size_t i = 0; i < places.size(); ++i) {
         for (bool const outward : {true, false}) {
           simulated_usage const& use = outward ? places[i].out : places[i].in;
-          if (most.use.busy < use.busy) {
-            most = {std::string(kind) + ' ' + std::to_string(i) + ", " + (outward ? out : in), use};
+          if (longest.use.busy < use.busy) {
+            longest = {std::string(kind) + ' ' + std::to_string(i) + ", " + (outward ? out : in), use};
           }
         }
       }
     };
     look(uplinks, "switch", "up", "down");
     look(nics, "host", "out", "in");
-    return most;
+    return longest;
   }
 
   friend bool operator==(simulated_report const&, simulated_report const&) = default;

@@ -23,7 +23,7 @@ struct endpoint_info {
   std::string refusal_reason;  ///< the reason why the rank cannot take part, or empty
 
   /// Text that a rank publishes if it cannot take part.
-  [[nodiscard]] static std::string refusal(std::string const& why) { return "!" + why; }
+  [[nodiscard]] static std::string refusal(std::string const& reason) { return "!" + reason; }
   [[nodiscard]] std::string text() const {
     std::string info_text = message({address.device, " ", address.port, " ", address.index});
     for (std::uint8_t const b : address.gid.raw) {

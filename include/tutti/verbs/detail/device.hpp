@@ -112,9 +112,9 @@ struct device {
 
 /// Preference among addresses: first the requested one, then RoCE version 2, which can be routed, then one that is
 /// not link-local.
-[[nodiscard]] inline int merit(ibv_gid_entry const& e, ibv_gid const& wanted) noexcept {
+[[nodiscard]] inline int merit(ibv_gid_entry const& e, ibv_gid const& host_gid) noexcept {
   bool const link_local = e.gid.raw[0] == 0xfe && e.gid.raw[1] == 0x80;
-  return (std::memcmp(e.gid.raw, wanted.raw, sizeof wanted.raw) == 0 ? 4 : 0) +
+  return (std::memcmp(e.gid.raw, host_gid.raw, sizeof host_gid.raw) == 0 ? 4 : 0) +
          (e.gid_type == IBV_GID_TYPE_ROCE_V2 ? 2 : 0) + (link_local ? 0 : 1);
 }
 
@@ -140,8 +140,8 @@ inline void keep_mappings_from_children() noexcept {
 }
 
 /// An error that names the failed action; on exhausted locked memory, also the remedy.
-[[nodiscard]] inline error device_error(port_address const& at, std::string_view what, int code) {
-  std::string text = message({what, " of ", at.text(), ": ", describe_errno(code)});
+[[nodiscard]] inline error device_error(port_address const& at, std::string_view action, int code) {
+  std::string text = message({action, " of ", at.text(), ": ", describe_errno(code)});
   rlimit limit{};
   if (code == ENOMEM && ::getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
     append(text, {"; this process may lock ", limit.rlim_cur / 1024,
@@ -158,7 +158,7 @@ inline void keep_mappings_from_children() noexcept {
     ibv_fork_init();
   }
   device_choice const choice(o);
-  ibv_gid const wanted = gid_of(host);
+  ibv_gid const host_gid = gid_of(host);
   int count = 0;
   ibv_device** const list = ibv_get_device_list(&count);
   device best;
@@ -173,11 +173,11 @@ inline void keep_mappings_from_children() noexcept {
     if (!context || ibv_query_device(context.get(), &limits) != 0) {
       continue;
     }
-    device found{std::move(context), {}, limits, {}, {}};
+    device candidate{std::move(context), {}, limits, {}, {}};
     int merit_of_found = -1;
     for (std::uint8_t p = 1; p <= limits.phys_port_cnt; ++p) {
       ibv_port_attr port{};
-      if ((choice.port != 0 && choice.port != p) || ibv_query_port(found.context.get(), p, &port) != 0 ||
+      if ((choice.port != 0 && choice.port != p) || ibv_query_port(candidate.context.get(), p, &port) != 0 ||
           port.state != IBV_PORT_ACTIVE) {
         continue;
       }
@@ -185,13 +185,13 @@ inline void keep_mappings_from_children() noexcept {
         ibv_gid_entry entry{};
         bool const is_candidate = choice.index == verbs_options::any_gid || choice.index == index;
         if (!is_candidate ||
-            ibv_query_gid_ex(found.context.get(), p, static_cast<std::uint32_t>(index), &entry, 0) != 0) {
+            ibv_query_gid_ex(candidate.context.get(), p, static_cast<std::uint32_t>(index), &entry, 0) != 0) {
           continue;
         }
-        if (int const m = merit(entry, wanted); m > merit_of_found) {
+        if (int const m = merit(entry, host_gid); m > merit_of_found) {
           merit_of_found = m;
-          found.port = port;
-          found.address = {name, p, static_cast<std::uint8_t>(index), entry.gid};
+          candidate.port = port;
+          candidate.address = {name, p, static_cast<std::uint8_t>(index), entry.gid};
         }
       }
     }
@@ -200,7 +200,7 @@ inline void keep_mappings_from_children() noexcept {
     }
     append(candidates, {candidates.empty() ? "" : " and ", name});
     if (merit_of_found > merit_of_best) {
-      best = std::move(found);
+      best = std::move(candidate);
       merit_of_best = merit_of_found;
     }
   }

@@ -120,7 +120,7 @@ class edge {
     }
     return_buffer& r = outgoing_[s.lane].expected_result;
     r = {back, bytes.size(), check, registrar_->lease_for(back, bytes.size(), access::remote_write)};
-    return_place const at{reinterpret_cast<std::uintptr_t>(back), r.registered->remote_key()};
+    return_place const at{reinterpret_cast<std::uintptr_t>(back), r.memory_lease->remote_key()};
     sent const result = send_place(h, bytes, std::as_bytes(std::span(&at, 1)));
     if (!result.accepted) {
       r = {};
@@ -200,8 +200,8 @@ class edge {
     if (i.count == 0) {
       return;
     }
-    bool const pulled = i.reader.is_active();
-    if (pulled && !i.reader.release(pool)) {
+    bool const was_rendezvous = i.reader.is_active();
+    if (was_rendezvous && !i.reader.release(pool)) {
       i.reader.request(queue_, lane);
       return;
     }
@@ -214,7 +214,7 @@ class edge {
     ++i.first;
     --i.count;
     ++i.released;
-    if (pulled || is_result || i.released - i.credited >= slot_count / 2) {
+    if (was_rendezvous || is_result || i.released - i.credited >= slot_count / 2) {
       return_credit(lane);
     }
   }
@@ -378,7 +378,7 @@ class edge {
   queue_pair queue_;
   outgoing outgoing_[lane_count];
   incoming incoming_[lane_count];
-  std::size_t max_message_ = 0;  ///< of a work request, in bytes
+  std::size_t max_message_ = 0;  ///< longest message of a work request, in bytes
   std::size_t piece_ = 0;
   peer_calls calls_;
   bool credits_pending_ = false;

@@ -99,7 +99,7 @@ class edges {
   void begin(flow s, call const& call_info) noexcept {
     open_flow& c = open_flows_[s.lane];
     c.check = s.lane == transfer_lane ? s.number : check_of(call_info, s.number);
-    calls_[s.lane].records[c.opened++ % call_board::kept].write(call_info, s.number);
+    calls_[s.lane].records[c.open_count++ % call_board::kept].write(call_info, s.number);
     mesh_.calls[s.lane] = {true, s.number, call_info};
   }
   [[nodiscard]] std::uint32_t current_check(flow s) const noexcept {
@@ -188,7 +188,7 @@ class edges {
 
   struct open_flow {
     std::uint32_t check = 0;
-    std::uint32_t opened = 0;
+    std::uint32_t open_count = 0;
   };
 
   void take_completions() {

@@ -15,7 +15,7 @@ struct return_buffer {
   std::byte* place = nullptr;
   std::size_t bytes = 0;
   std::uint32_t check = 0;
-  lease registered{};
+  lease memory_lease{};
 };
 
 /// A place in the peer's memory that may be written once.

@@ -11,8 +11,8 @@ namespace tutti::inline v0_1_0::detail::verbs {
 
 enum class head_kind : std::uint8_t {
   message = 1,   ///< eager: the bytes follow
-  long_message,  ///< rendezvous: a `message_place` follows, to READ the bytes from
-  lent_message,  ///< a loan: a `message_place` and a `return_place` follow
+  long_message,  ///< rendezvous: a `message_place` follows, the source of READs
+  lent_message,  ///< loan: a `message_place` and a `return_place` follow
   released       ///< credits alone
 };
 

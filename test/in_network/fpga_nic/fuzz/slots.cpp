@@ -17,7 +17,7 @@ void throw_weights(nic::slot_table& slots, nic::slot_table const& before, nic::p
                    std::string const& which) {
   auto const k = p.head.sequence;
   auto const v = p.head.kind == nic::kind::supply ? slots.store(p.head, p.payload) : slots.recall(p.head);
-  if (v.what != nic::outcome::stored) {
+  if (v.result != nic::outcome::stored) {
     if (!(slots == before)) {
       throw broken(which + " was not taken, and has changed something");
     }
@@ -75,9 +75,9 @@ void throw_at_slots(std::uint64_t packets, std::uint64_t seed) {
       default:
         v = slots.query(p.head);
     }
-    ++outcomes[static_cast<std::size_t>(v.what)];
+    ++outcomes[static_cast<std::size_t>(v.result)];
     bool const is_query = p.head.kind != nic::kind::contribute && p.head.kind != nic::kind::supply;
-    bool const may_change = !is_query && (v.what == nic::outcome::stored || v.what == nic::outcome::completed);
+    bool const may_change = !is_query && (v.result == nic::outcome::stored || v.result == nic::outcome::completed);
     if (!may_change) {
       if (!(slots == before)) {
         throw broken(which + " was not taken, and has changed a slot");
@@ -86,10 +86,10 @@ void throw_at_slots(std::uint64_t packets, std::uint64_t seed) {
     }
     auto const& a = slots.at(p.head);
     if (!a.has_sequence(p.head.sequence) || a.length > nic::max_payload || a.count > a.workers ||
-        (v.what == nic::outcome::completed) != (a.progress == nic::aggregate::state::complete)) {
+        (v.result == nic::outcome::completed) != (a.progress == nic::aggregate::state::complete)) {
       throw broken(which + " has left a slot that cannot be");
     }
-    bool const updates = v.what == nic::outcome::completed && nic::has_terms(p.head);
+    bool const updates = v.result == nic::outcome::completed && nic::has_terms(p.head);
     if (updates == (slots.weights() == before.weights())) {
       throw broken(which + (updates ? " has updated nothing" : " has changed weights"));
     }

@@ -23,9 +23,9 @@ struct aggregate {
   std::uint16_t length = 0;  ///< bytes of the elements; 0: none yet
   std::uint32_t sequence = 0;
   std::uint32_t fingerprint = 0;
-  update_terms terms{};                            ///< of an update; set by each contribution
+  update_terms terms{};                            ///< terms of an update; set by each contribution
   bool has_completed = false;                      ///< an earlier sequence was completed in this version
-  std::uint32_t completed = 0;                     ///< that sequence
+  std::uint32_t completed = 0;                     ///< the sequence of that result
   worker_set arrived{};                            ///< workers that have contributed
   worker_set givers{};                             ///< workers that have contributed elements
   worker_set wants_no_data{};                      ///< workers that have contributed and want no elements

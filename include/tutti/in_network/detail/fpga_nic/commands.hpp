@@ -37,7 +37,7 @@ struct terms {
   static constexpr std::size_t bytes = terms_bytes;
 
   std::uint32_t lease_ms = 0;    ///< a worker that sends nothing for this long is forgotten
-  std::uint16_t slot_count = 0;  ///< of the whole job
+  std::uint16_t slot_count = 0;  ///< number for the whole job
 
   friend constexpr bool operator==(terms const&, terms const&) = default;
 };
@@ -57,8 +57,8 @@ struct rack_place {
 struct update_terms {
   static constexpr std::size_t bytes = update_terms_bytes;
 
-  std::uint32_t key = 0;      ///< of the block
-  std::uint32_t version = 0;  ///< of the block before the update
+  std::uint32_t key = 0;      ///< key of the block
+  std::uint32_t version = 0;  ///< version of the block before the update
   std::uint32_t rate = 0;     ///< the bits of a float
   std::uint32_t decay = 0;    ///< the bits of a float
 

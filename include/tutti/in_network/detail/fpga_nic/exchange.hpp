@@ -19,7 +19,7 @@ namespace tutti::inline v0_1_0::detail::fpga_nic {
 
 /// The server that has a piece of a message. A member that has moved a piece to the stand-in ignores the device's
 /// result for it.
-enum class server_kind : std::uint8_t { none, device, stand_in };
+enum class server_kind : std::uint8_t { unassigned, device, stand_in };
 
 /// State of one lane of a member: one flow, divided into pieces of a packet each, and the last results.
 ///
@@ -37,7 +37,7 @@ class exchange {
   struct piece {
     time_point sent{};
     time_point query_time{};  ///< first query of its server since that was last heard on this lane
-    server_kind at = server_kind::none;
+    server_kind at = server_kind::unassigned;
     std::uint8_t device_life = 0;  ///< `member_servers::device_life` of the device that has it
     bool is_complete = false;
     bool repeated = false;        ///< sent more than once
@@ -124,7 +124,7 @@ class exchange {
     viewed_bytes_ = 0;
   }
 
-  [[nodiscard]] flow on() const noexcept { return flow_; }
+  [[nodiscard]] flow current_flow() const noexcept { return flow_; }
   [[nodiscard]] helper_part const& part() const noexcept { return part_; }
   [[nodiscard]] std::size_t consumed_bytes() const noexcept { return consumed_bytes_; }
   [[nodiscard]] std::byte* target() const noexcept { return target_; }
@@ -215,12 +215,12 @@ class exchange {
   [[nodiscard]] std::size_t result_bytes(std::uint32_t i) const noexcept {
     return own_worker().gives && copies() ? 0 : length(i);
   }
-  /// The piece of a sequence if it is in flight, or `none`.
+  /// The piece of a sequence if it is in flight, or `no_piece`.
   [[nodiscard]] std::uint32_t piece_of(std::uint32_t sequence) const noexcept {
     std::uint32_t const i = sequence - first_sequence_;
-    return active_ && i < count_ && i >= front_ && i < sent_count_ ? i : none;
+    return active_ && i < count_ && i >= front_ && i < sent_count_ ? i : no_piece;
   }
-  static constexpr std::uint32_t none = UINT32_MAX;
+  static constexpr std::uint32_t no_piece = UINT32_MAX;
 
   /// Takes the result of a piece. @pre the piece is in flight
   void finish(std::uint32_t i, header const& h, std::span<std::byte const> data) {
@@ -256,7 +256,7 @@ class exchange {
     at(i).query_time = is_answer_due(i) ? at(i).query_time : now;
   }
   /// True if the server of a piece owes an answer on this lane. Other lanes do not count: the server may be a rack's
-  /// switch, which answers some pieces by itself, and none of those that need the device above it.
+  /// switch, which answers some pieces by itself, and no pieces that need the device above it.
   [[nodiscard]] bool is_answer_due(std::uint32_t i) const noexcept {
     return at(i).query_time > heard_times_[static_cast<std::size_t>(at(i).at)];
   }
@@ -309,23 +309,23 @@ class exchange {
     std::size_t const workers = by_rack ? rack_workers_ : part_.workers.size();
     h.worker = static_cast<std::uint8_t>(by_rack ? rack_worker_ : part_.worker);
     h.workers = static_cast<std::uint8_t>(workers);
-    bool const few = workers <= max_workers_in_order || (racks_ != nullptr && !by_rack);
+    bool const adds_in_order = workers <= max_workers_in_order || (racks_ != nullptr && !by_rack);
     h.flags = static_cast<std::uint16_t>((h.flags & ~flag::in_rank_order) |
-                                         (combines(part_.operation) && few ? flag::in_rank_order : 0));
+                                         (combines(part_.operation) && adds_in_order ? flag::in_rank_order : 0));
   }
   void count_racks() noexcept {
     if (racks_ == nullptr) {
       return;
     }
-    std::uint32_t filled = 0;
+    std::uint32_t filled_racks = 0;
     rack_workers_ = rack_worker_ = 0;
     for (rank_type w = 0; w != part_.workers.size(); ++w) {
       rank_type const rack = racks_->host(part_.workers[w].rank);
-      filled |= 1U << rack;
+      filled_racks |= 1U << rack;
       rack_worker_ += rack == rack_ && w < part_.worker ? 1U : 0U;
       rack_workers_ += rack == rack_ ? 1U : 0U;
     }
-    fills_racks_ = filled + 1 == 1U << racks_->hosts();
+    fills_racks_ = filled_racks + 1 == 1U << racks_->hosts();
   }
 
   [[nodiscard]] std::size_t length(std::uint32_t i) const noexcept {
@@ -344,7 +344,7 @@ class exchange {
 
   std::uint32_t slots_ = 0;
   host_map const* racks_ = nullptr;  ///< null: there is one device
-  rank_type rack_ = 0;               ///< of this member
+  rank_type rack_ = 0;               ///< rack of this member
   rank_type rack_worker_ = 0;        ///< index of this member among the workers of its rack
   rank_type rack_workers_ = 0;
   bool fills_racks_ = false;  ///< every rack has a worker

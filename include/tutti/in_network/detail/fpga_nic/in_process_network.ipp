@@ -19,8 +19,8 @@ class in_process_switch final : public in_process_device {
   explicit in_process_switch(in_process_options const& o, std::optional<std::uint32_t> above = {})
       : seal_(o.packets.seal), switch_(o.limits, o.packets.seal, above) {}
 
-  void take(std::uint32_t from, std::span<std::byte const> packet, in_process_medium& net) override {
-    switch_.take(from, packet, false, steady_now(), [&](std::uint32_t destination, header const& h, auto payload) {
+  void take(std::uint32_t source, std::span<std::byte const> packet, in_process_medium& net) override {
+    switch_.take(source, packet, false, steady_now(), [&](std::uint32_t destination, header const& h, auto payload) {
       std::array<std::byte, max_packet> bytes;
       net.answer(destination, std::span(bytes).first(seal_.write(h, payload, bytes.data())));
     });
@@ -41,25 +41,25 @@ TUTTI_DECL in_process_network::in_process_network(unsigned ports, in_process_opt
   }
 }
 
-TUTTI_DECL void in_process_network::kill(address which) {
+TUTTI_DECL void in_process_network::kill(address device_at_address) {
   held const lock(monitor_);
-  device_at(which).reset();
+  device_at(device_at_address).reset();
 }
 
-TUTTI_DECL void in_process_network::restart(address which) {
+TUTTI_DECL void in_process_network::restart(address device_at_address) {
   held const lock(monitor_);
-  if (which != device) {
-    device_at(which) = std::make_unique<in_process_switch>(options_, device);
+  if (device_at_address != device) {
+    device_at(device_at_address) = std::make_unique<in_process_switch>(options_, device);
   } else if (options_.device != nullptr) {
-    device_at(which) = options_.device(options_);
+    device_at(device_at_address) = options_.device(options_);
   } else {
-    device_at(which) = std::make_unique<in_process_switch>(options_);
+    device_at(device_at_address) = std::make_unique<in_process_switch>(options_);
   }
 }
 
-TUTTI_DECL counters in_process_network::counted(address which) {
+TUTTI_DECL counters in_process_network::counted(address device_at_address) {
   held const lock(monitor_);
-  auto* const found_device = static_cast<in_process_device*>(device_at(which).get());
+  auto* const found_device = static_cast<in_process_device*>(device_at(device_at_address).get());
   return found_device != nullptr ? found_device->counted() : counters{};
 }
 

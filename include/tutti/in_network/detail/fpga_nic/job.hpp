@@ -19,7 +19,7 @@ class job {
   struct member {
     Address at{};
     duration lease{};
-    time_point until{};  ///< end of its lease
+    time_point lease_end{};  ///< end of its lease
     bool is_present = false;
     bool congested = false;  ///< its packets came with ECN marks, which it has not been told
 
@@ -28,10 +28,10 @@ class job {
 
   /// `racks`: see slot_table. `creator`: address of the first join, at the time `begun`.
   job(std::uint32_t nonce, std::uint8_t members, bool in_rank_order, std::uint16_t slot_count, bool awaits_weights,
-      rack_places const& racks, Address const& creator, time_point begun)
+      rack_places const& racks, Address const& creator, time_point start)
       : nonce_(nonce),
         creator_(creator),
-        start_(begun),
+        start_(start),
         in_rank_order_(in_rank_order),
         members_(members),
         slots_(slot_count, in_order(in_rank_order), awaits_weights, racks) {}
@@ -45,7 +45,7 @@ class job {
   [[nodiscard]] std::uint32_t nonce() const noexcept { return nonce_; }
   /// The address that sent the first join.
   [[nodiscard]] Address const& begun_by() const noexcept { return creator_; }
-  [[nodiscard]] time_point begun() const noexcept { return start_; }
+  [[nodiscard]] time_point start() const noexcept { return start_; }
   /// True for a mere claim: no operation of several workers has been completed yet.
   [[nodiscard]] bool is_claim() const noexcept { return is_claim_; }
   /// Marks the job as used.
@@ -82,7 +82,7 @@ class job {
   /// True if no member's lease is running.
   [[nodiscard]] bool is_abandoned(time_point now) const noexcept {
     for (member const& m : members_) {
-      if (m.is_present && now < m.until) {
+      if (m.is_present && now < m.lease_end) {
         return false;
       }
     }
@@ -92,7 +92,9 @@ class job {
   friend bool operator==(job const&, job const&) = default;
 
  private:
-  [[nodiscard]] static constexpr unsigned in_order(bool wanted) noexcept { return wanted ? max_workers_in_order : 0; }
+  [[nodiscard]] static constexpr unsigned in_order(bool is_enabled) noexcept {
+    return is_enabled ? max_workers_in_order : 0;
+  }
 
   std::uint32_t nonce_;
   Address creator_;

@@ -11,7 +11,7 @@ namespace tutti::inline v0_1_0::detail::fpga_nic {
 /// Settings of a member; equal on all members.
 struct job_terms {
   std::uint32_t nonce = 0;
-  std::uint32_t slot_count = 256;  ///< of a lane, a power of two
+  std::uint32_t slot_count = 256;  ///< number for a lane, a power of two
   duration lease = std::chrono::seconds(60);
   /// Time without an answer after which the device is given up for the stand-in.
   duration silence = std::chrono::milliseconds(200);

@@ -72,16 +72,16 @@ class member {
   [[nodiscard]] member_lanes<Port> const& lanes() const noexcept { return lanes_; }
   [[nodiscard]] fpga_nic_counters const& counted() const noexcept { return counted_; }
   /// True if the device answers; false without one.
-  [[nodiscard]] bool device_answers() const noexcept { return servers_.device().joined(); }
+  [[nodiscard]] bool device_answers() const noexcept { return servers_.device().has_joined(); }
   /// True if members may still need the stand-in: some have not left, and the last was heard a short time ago.
   [[nodiscard]] bool is_needed(time_point now) const noexcept { return serving_ && serving_->is_needed(now); }
 
   // --- weights, in the user's memory
 
-  [[nodiscard]] own_weights& weights() noexcept { return weights_.own; }
-  /// Declares the weights of all ranks; rank 0 starts to store those that the device lacks.
+  [[nodiscard]] own_weights& weights() noexcept { return weights_.rank_weights; }
+  /// Declares the weights of all ranks; rank 0 starts to store the blocks that the device lacks.
   void hold(std::span<std::byte const> weights) {
-    weights_.own.hold(weights);
+    weights_.rank_weights.hold(weights);
     requests_.begin_stores();
   }
   /// Makes progress on stores. False if none remains, or no device accepts them.
@@ -102,7 +102,7 @@ class member {
     return are_under_way(now);
   }
   /// Number of unanswered requests about blocks.
-  [[nodiscard]] std::size_t requested() const noexcept { return weights_.requests.open_count(); }
+  [[nodiscard]] std::size_t open_requests() const noexcept { return weights_.requests.open_count(); }
   void end_requests() noexcept { weights_.end(); }
 
   // --- progress
@@ -128,7 +128,7 @@ class member {
       server_kind const late_server = lanes_.is_late(lane, now);
       if (late_server == server_kind::device && lanes_.is_silent(lane, now)) {
         give_up_device(now);
-      } else if (late_server != server_kind::none) {
+      } else if (late_server != server_kind::unassigned) {
         lanes_.query_again(lane, now);
       }
       lanes_.push(lane, now);
@@ -141,7 +141,7 @@ class member {
 
   /// True if requests about weights remain. Gives up a silent device: the stand-in takes its place.
   [[nodiscard]] bool are_under_way(time_point now) {
-    if (servers_.device().joined() && servers_.device_is_silent(now)) {
+    if (servers_.device().has_joined() && servers_.device_is_silent(now)) {
       give_up_device(now);
     }
     port_.flush();
@@ -152,8 +152,8 @@ class member {
 
   void take_all(time_point now) {
     std::size_t received_count = 0;
-    while ((received_count = port_.drain([&](address const& from, std::span<std::byte const> bytes, bool congested) {
-             take(from, bytes, congested, now);
+    while ((received_count = port_.drain([&](address const& source, std::span<std::byte const> bytes, bool congested) {
+             take(source, bytes, congested, now);
            })) != 0) {
       for (std::uint32_t lane = 0; lane != collective_lanes; ++lane) {
         lanes_.repair(lane, now);
@@ -161,7 +161,7 @@ class member {
       }
     }
   }
-  void take(address const& from, std::span<std::byte const> bytes, bool congested, time_point now) {
+  void take(address const& source, std::span<std::byte const> bytes, bool congested, time_point now) {
     packet p;
     if (seal_.read(bytes, p) != reading::good || p.head.job != terms_.nonce) {
       ++counted_.ignored;
@@ -176,7 +176,7 @@ class member {
       case kind::end:
         if (serving_) {
           provide_weights(p);
-          serving_->take(from, bytes, congested, now, emitter());
+          serving_->take(source, bytes, congested, now, emitter());
         }
         return;
       case kind::share:
@@ -184,22 +184,22 @@ class member {
         return;
       case kind::progress:
       case kind::ask:
-        return take_peer_packet(from, p.head);
+        return take_peer_packet(source, p.head);
       default:
-        take_answer(from, p, congested, now);
+        take_answer(source, p, congested, now);
     }
   }
   /// Handles queries among ranks in racks.
-  void take_peer_packet(address const& from, header const& h) {
+  void take_peer_packet(address const& source, header const& h) {
     std::uint32_t const lane = h.slot / terms_.slot_count;
     bool const is_used =
-        lane < collective_lanes && (h.kind == kind::ask ? presence_query_.answer(lanes_.lane_at(lane), from, h)
-                                                        : presence_query_.take(lanes_.lane_at(lane), from, h));
+        lane < collective_lanes && (h.kind == kind::ask ? presence_query_.answer(lanes_.lane_at(lane), source, h)
+                                                        : presence_query_.take(lanes_.lane_at(lane), source, h));
     counted_.ignored += is_used ? 0 : 1;
   }
-  void take_answer(address const& from, packet const& p, bool congested, time_point now) {
-    server_kind const server = servers_.kind_of(from);
-    if (server == server_kind::none) {
+  void take_answer(address const& source, packet const& p, bool congested, time_point now) {
+    server_kind const server = servers_.kind_of(source);
+    if (server == server_kind::unassigned) {
       ++counted_.ignored;
       return;
     }
@@ -209,7 +209,7 @@ class member {
     }
     bool const is_unknown = p.head.kind == kind::refuse && read_refusal(p.payload) == refusal::unknown;
     if (is_unknown && asks_for_proof(p.head, refusal::unknown)) {
-      if (!servers_.at(server).joined()) {
+      if (!servers_.at(server).has_joined()) {
         servers_.at(server).prove(p.head, now);
       }
       return;
@@ -255,7 +255,7 @@ class member {
 
   /// Handles the answer of a server that does not know this member: joins again.
   void take_unknown(server_kind server, time_point now) {
-    if (server == server_kind::device && servers_.device().joined()) {
+    if (server == server_kind::device && servers_.device().has_joined()) {
       return lose_device(now);
     }
     servers_.at(server).forget();
@@ -286,8 +286,8 @@ class member {
       return;
     }
     std::uint32_t const k = is_asked ? p.head.sequence : read_update_terms(p.payload).key;
-    if (k < weights_.own.blocks()) {
-      serving_->store(terms_.nonce, k, weights_.own.version(), weights_.own.block(k));
+    if (k < weights_.rank_weights.blocks()) {
+      serving_->store(terms_.nonce, k, weights_.rank_weights.version(), weights_.rank_weights.block(k));
     }
   }
 

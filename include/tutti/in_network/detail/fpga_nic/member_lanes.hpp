@@ -66,7 +66,7 @@ class member_lanes {
   void end(flow s) noexcept {
     exchange& x = lanes_[s.lane];
     for (std::uint32_t i = x.front(); i < x.sent_count(); ++i) {  // pieces of an operation that was abandoned
-      in_flight_ -= x.at(i).at != server_kind::none && !x.at(i).is_complete ? 1U : 0U;
+      in_flight_ -= x.at(i).at != server_kind::unassigned && !x.at(i).is_complete ? 1U : 0U;
     }
     x.drop();
   }
@@ -101,7 +101,7 @@ class member_lanes {
   }
   /// Ranks that the oldest piece of a lane lacks, according to its server.
   struct lacking {
-    server_kind server = server_kind::none;
+    server_kind server = server_kind::unassigned;
     std::vector<rank_type> ranks{};
   };
   [[nodiscard]] lacking lacking_ranks(std::uint32_t lane) const {
@@ -154,7 +154,7 @@ class member_lanes {
     duration const delay = rate_.repair_delay();
     for (std::uint32_t i = x.front(); x.is_ready() && i < x.sent_count(); ++i) {
       exchange::piece& p = x.at(i);
-      if (p.is_complete || p.at == server_kind::none || p.sent >= x.overtake_time() || now - p.sent <= delay) {
+      if (p.is_complete || p.at == server_kind::unassigned || p.sent >= x.overtake_time() || now - p.sent <= delay) {
         continue;
       }
       if (!(x.part().workers.size() <= few_workers ? send(lane, i, p.at, now) : query(lane, i, now))) {
@@ -166,10 +166,12 @@ class member_lanes {
   [[nodiscard]] server_kind is_late(std::uint32_t lane, time_point now) noexcept {
     exchange const& x = lanes_[lane];
     if (!x.is_ready() || x.front() == x.sent_count()) {
-      return server_kind::none;
+      return server_kind::unassigned;
     }
     exchange::piece const& p = x.at(x.front());
-    return p.is_complete || p.at == server_kind::none || now - p.sent < query_interval(x) ? server_kind::none : p.at;
+    return p.is_complete || p.at == server_kind::unassigned || now - p.sent < query_interval(x)
+               ? server_kind::unassigned
+               : p.at;
   }
   /// True if that server has not answered queries on this lane for so long that it must be given up. @pre `is_late`
   [[nodiscard]] bool is_silent(std::uint32_t lane, time_point now) const noexcept {
@@ -190,7 +192,8 @@ class member_lanes {
   void take_result(std::uint32_t lane, server_kind server, packet const& p, time_point now) {
     exchange& x = lanes_[lane];
     std::uint32_t const i = x.piece_of(p.head.sequence);
-    if (i == exchange::none || x.at(i).is_complete || x.at(i).at != server || p.payload.size() != x.result_bytes(i)) {
+    if (i == exchange::no_piece || x.at(i).is_complete || x.at(i).at != server ||
+        p.payload.size() != x.result_bytes(i)) {
       ++counters_.ignored;
       return;
     }
@@ -203,7 +206,7 @@ class member_lanes {
     ++counters_.results;
     counters_.by_stand_in += server == server_kind::stand_in ? 1 : 0;
     if (p.head.operation == network_operation::update && server == server_kind::device) {
-      update_terms const t = weights_.own.terms_of(x.content(i).data());
+      update_terms const t = weights_.rank_weights.terms_of(x.content(i).data());
       weights_.is_updated(t.key, t.version + 1);
     }
     x.finish(i, p.head, p.payload);
@@ -213,7 +216,7 @@ class member_lanes {
     exchange& x = lanes_[lane];
     std::uint32_t const i = x.piece_of(p.head.sequence);
     exchange::saved_result const* const k = x.find_kept(p.head.sequence);
-    if (i == exchange::none || x.at(i).is_complete) {
+    if (i == exchange::no_piece || x.at(i).is_complete) {
       if (k != nullptr && server == server_kind::stand_in && k->head.length != 0) {
         supply_result(*k, now);
       } else if (server == server_kind::stand_in) {
@@ -243,17 +246,17 @@ class member_lanes {
     refusal const reason = read_refusal(p.payload);
     // A join is refused with this reason, too, if another program has this number in the job.
     if (reason == refusal::mismatch && p.head.operation != network_operation::none) {
-      if (i != exchange::none && p.head.worker < x.part().workers.size()) {
+      if (i != exchange::no_piece && p.head.worker < x.part().workers.size()) {
         differing_ranks_[lane] = x.named_rank(p.head, server);
       }
       return;
     }
-    if (!servers_.at(server).joined()) {
+    if (!servers_.at(server).has_joined()) {
       return servers_.take_refused_join(server);
     }
-    if (server == server_kind::device && i != exchange::none && !x.at(i).is_complete && x.at(i).at == server) {
+    if (server == server_kind::device && i != exchange::no_piece && !x.at(i).is_complete && x.at(i).at == server) {
       if (reason == refusal::no_weights) {
-        std::uint32_t const k = weights_.own.terms_of(x.content(i).data()).key;
+        std::uint32_t const k = weights_.rank_weights.terms_of(x.content(i).data()).key;
         weights_.forget(k);
         // Rank 0, which has stored all blocks it could, moves to the stand-in.
         if (me_ != 0 && weights_.is_refused(k)) {
@@ -280,8 +283,8 @@ class member_lanes {
 
   /// The server of the oldest incomplete piece, or the one it will get. @pre there is such a piece
   [[nodiscard]] server_kind server_of_front(exchange const& x) const noexcept {
-    server_kind const server = x.front() == x.sent_count() ? server_kind::none : x.at(x.front()).at;
-    return server == server_kind::none ? choose_server(x, x.front()) : server;
+    server_kind const server = x.front() == x.sent_count() ? server_kind::unassigned : x.at(x.front()).at;
+    return server == server_kind::unassigned ? choose_server(x, x.front()) : server;
   }
 
   /// Sends a piece to a server, for the first time or again. False if the port is full.
@@ -289,16 +292,16 @@ class member_lanes {
     exchange& x = lanes_[lane];
     exchange::piece& p = x.at(i);
     server<Port>& s = servers_.at(target_server);
-    if (!s.joined()) {
+    if (!s.has_joined()) {
       s.join(now);
-      if (p.at == server_kind::none) {
+      if (p.at == server_kind::unassigned) {
         return false;
       }
     } else if (!contribute(s, x.head_of(kind::contribute, i, lane, target_server), x.content(i))) {
       return false;
     }
     ++counters_.sent;
-    if (p.at == server_kind::none) {
+    if (p.at == server_kind::unassigned) {
       ++in_flight_;
     } else {
       ++counters_.repeated;
@@ -323,7 +326,7 @@ class member_lanes {
     }
     std::array<std::byte, block_bytes + update_terms::bytes> payload;
     std::memcpy(payload.data(), content.data(), block_bytes);
-    write(weights_.own.terms_of(content.data()), payload.data() + block_bytes);
+    write(weights_.rank_weights.terms_of(content.data()), payload.data() + block_bytes);
     return receiver.send(h, payload);
   }
   template <class F>
@@ -342,7 +345,7 @@ class member_lanes {
     exchange& x = lanes_[lane];
     exchange::piece& p = x.at(i);
     server<Port>& s = servers_.at(p.at);
-    if (!s.joined()) {
+    if (!s.has_joined()) {
       s.join(now);
       return false;
     }
@@ -371,7 +374,7 @@ class member_lanes {
   }
 
   void supply_result(exchange::saved_result const& k, time_point now) {
-    if (!servers_.stand_in().joined()) {
+    if (!servers_.stand_in().has_joined()) {
       return servers_.stand_in().join(now);  // the stand-in will ask again
     }
     header h = k.head;

@@ -39,7 +39,7 @@ class member_servers {
   [[nodiscard]] server_kind kind_of(address const& source) const noexcept {
     return device_.has_address(source)     ? server_kind::device
            : stand_in_.has_address(source) ? server_kind::stand_in
-                                           : server_kind::none;
+                                           : server_kind::unassigned;
   }
   /// True if no device can be used now.
   [[nodiscard]] bool has_no_device() const noexcept { return !device_.exists() || device_given_up_; }
@@ -54,10 +54,10 @@ class member_servers {
     device_given_up_ = device_given_up_ || device_.answers_no_join(now, silence_);
   }
   /// Handles the answer to a join. True if this member has joined by it.
-  bool take_joined(server_kind server, fpga_nic::terms const& granted) noexcept {
-    bool const is_new = at(server).grant(granted);
+  bool take_joined(server_kind server, fpga_nic::terms const& granted_terms) noexcept {
+    bool const is_new = at(server).grant(granted_terms);
     if (server == server_kind::device) {
-      device_given_up_ = !device_.joined();
+      device_given_up_ = !device_.has_joined();
     }
     return is_new;
   }
@@ -74,7 +74,7 @@ class member_servers {
   /// Stops using the device until it answers again.
   void give_up_device() noexcept { device_given_up_ = true; }
   void leave() {
-    if (device_.joined()) {
+    if (device_.has_joined()) {
       device_.leave();
     }
     stand_in_.leave();

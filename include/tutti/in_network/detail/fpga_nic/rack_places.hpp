@@ -18,10 +18,10 @@ class rack_places {
   rack_places() = default;
   /// @param racks by member, below `max_racks`; empty: no racks
   explicit rack_places(std::vector<std::uint8_t> const& racks) {
-    std::vector<std::uint8_t> first_block(max_racks, none);
+    std::vector<std::uint8_t> first_block(max_racks, unset);
     for (std::uint8_t const rack : racks) {
       bool const shares = std::ranges::count(racks, rack) > std::ptrdiff_t{max_workers_in_order};
-      if (!shares || first_block[rack] == none) {
+      if (!shares || first_block[rack] == unset) {
         first_block[rack] = blocks_++;
       }
       members_.push_back({rack, first_block[rack], shares});
@@ -40,7 +40,7 @@ class rack_places {
   friend bool operator==(rack_places const&, rack_places const&) = default;
 
  private:
-  static constexpr std::uint8_t none = UINT8_MAX;
+  static constexpr std::uint8_t unset = UINT8_MAX;
 
   struct place {
     std::uint8_t rack;

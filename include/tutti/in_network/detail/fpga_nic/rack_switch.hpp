@@ -42,10 +42,10 @@ class rack_switch {
   [[nodiscard]] std::vector<job<Address>> const& jobs() const noexcept { return members_switch_.jobs(); }
 
   /// True for a packet of a member of an existing job, or of the device above about such a job.
-  [[nodiscard]] bool knows(Address const& from, header const& h) const noexcept {
-    bool const is_from_above = has_device_above_ && from == device_above_;
+  [[nodiscard]] bool knows(Address const& source, header const& h) const noexcept {
+    bool const is_from_above = has_device_above_ && source == device_above_;
     return std::ranges::any_of(jobs(), [&](job<Address> const& j) {
-      return j.nonce() == h.job && (is_from_above || j.find(from, h.worker) != max_workers);
+      return j.nonce() == h.job && (is_from_above || j.find(source, h.worker) != max_workers);
     });
   }
 
@@ -61,21 +61,21 @@ class rack_switch {
   /// Handles a packet; `congested` if it had an ECN mark. Answers and packets for the device above go to `emitter(to,
   /// header, payload)`.
   template <class Emit>
-  void take(Address const& from, std::span<std::byte const> bytes, bool congested, time_point now, Emit&& emitter) {
+  void take(Address const& source, std::span<std::byte const> bytes, bool congested, time_point now, Emit&& emitter) {
     packet p;
-    bool const is_from_above = has_device_above_ && from == device_above_;
+    bool const is_from_above = has_device_above_ && source == device_above_;
     if (!has_device_above_ || seal_.read(bytes, p) != reading::good) {
-      return members_switch_.take(from, bytes, congested, now, emitter);
+      return members_switch_.take(source, bytes, congested, now, emitter);
     }
     if (is_from_above) {
       return take_from_above(p, congested, emitter);
     }
     if (p.head.has(flag::of_racks)) {
-      return p.head.kind == kind::join ? join(from, p, congested, now, emitter) : members_switch_.count_malformed();
+      return p.head.kind == kind::join ? join(source, p, congested, now, emitter) : members_switch_.count_malformed();
     }
     uplink* const c = find(p.head.job);
     if (c == nullptr) {
-      return members_switch_.take(from, bytes, congested, now, emitter);
+      return members_switch_.take(source, bytes, congested, now, emitter);
     }
     if (p.head.kind == kind::join) {  // not from a rack's member
       return members_switch_.count_malformed();
@@ -83,16 +83,16 @@ class rack_switch {
     // Only the device of a world without racks holds weights.
     if (p.head.has(flag::keyed) || p.head.operation == network_operation::update) {
       job<Address>* const j = members_switch_.find(c->nonce);
-      std::uint8_t const m = j == nullptr ? max_workers : j->find(from, p.head.worker);
+      std::uint8_t const m = j == nullptr ? max_workers : j->find(source, p.head.worker);
       return m == max_workers ? members_switch_.count_malformed()
                               : members_switch_.refuse_unsupported(*j, m, p.head, emitter);
     }
-    bool const waits = serve_member(from, bytes, congested, now, emitter);
+    bool const waits = serve_member(source, bytes, congested, now, emitter);
     if (members_switch_.find(c->nonce) == nullptr) {
       return leave(*c, emitter);
     }
     if (p.head.kind != kind::supply && waits) {
-      send_up(*c, from, p.head, now, emitter);
+      send_up(*c, source, p.head, now, emitter);
     } else if (p.head.kind == kind::supply && (waits || is_supplied(*c, p.head))) {
       finish(*c, p.head, p.payload, false, emitter);
     }
@@ -119,10 +119,10 @@ class rack_switch {
   struct uplink {
     std::uint32_t nonce = 0;
     rack_place place{};
-    bool joined = false;
+    bool is_member = false;
     worker_set joiners{};     ///< members that have joined, and wait for the device above to confirm
-    terms requested{};        ///< terms requested of the device above
-    terms granted{};          ///< terms that it granted
+    terms requested_terms{};  ///< terms requested of the device above
+    terms granted_terms{};    ///< terms that it granted
     std::uint32_t proof = 0;  ///< proof of address that the device above demanded, or 0
     std::vector<version> versions{};
   };
@@ -159,7 +159,7 @@ class rack_switch {
 
   /// Lets the members' switch handle a packet. True if it completed a sum, which is not the result yet.
   template <class Emit>
-  bool serve_member(Address const& from, std::span<std::byte const> bytes, bool congested, time_point now,
+  bool serve_member(Address const& source, std::span<std::byte const> bytes, bool congested, time_point now,
                     Emit& emitter) {
     bool waits = false;
     auto keep_sums = [&](Address const& destination, header const& h, std::span<std::byte const> payload) {
@@ -172,12 +172,12 @@ class rack_switch {
       auto& member = j[j.slot_table().at(h).member[h.worker]];
       member.congested = member.congested || h.has(flag::congested);  // the member has not been told yet
     };
-    members_switch_.take(from, bytes, congested, now, keep_sums);
+    members_switch_.take(source, bytes, congested, now, keep_sums);
     return waits;
   }
 
   template <class Emit>
-  void join(Address const& from, packet const& p, bool congested, time_point now, Emit& emitter) {
+  void join(Address const& source, packet const& p, bool congested, time_point now, Emit& emitter) {
     rack_place const place = read_place(p.payload);
     leave_ended_jobs(emitter);
     uplink* c = find(p.head.job);
@@ -203,11 +203,11 @@ class rack_switch {
     };
     std::array<std::byte, max_packet> rewritten;
     members_switch_.take(
-        from, std::span(rewritten).first(seal_.write(plain, p.payload.first(terms::bytes), rewritten.data())),
+        source, std::span(rewritten).first(seal_.write(plain, p.payload.first(terms::bytes), rewritten.data())),
         congested, now, keep);
     if (has_joined) {
-      c->requested = read_terms(p.payload);
-      c->joined ? probe_membership(*c, emitter) : ask_to_join(*c, emitter);
+      c->requested_terms = read_terms(p.payload);
+      c->is_member ? probe_membership(*c, emitter) : ask_to_join(*c, emitter);
     }
   }
   template <class Emit>
@@ -216,7 +216,7 @@ class rack_switch {
     h.fingerprint = c.proof;
     h.flags = flag::in_rank_order;
     std::array<std::byte, terms::bytes> payload;
-    write(c.requested, payload.data());
+    write(c.requested_terms, payload.data());
     h.length = terms::bytes;
     emitter(std::as_const(device_above_), std::as_const(h), std::span<std::byte const>(payload));
   }
@@ -233,7 +233,7 @@ class rack_switch {
 
   /// Sends the members' sum to the device above, for the first time or again; forwards a member's query.
   template <class Emit>
-  void send_up(uplink& c, Address const& from, header const& h, time_point now, Emit& emitter) {
+  void send_up(uplink& c, Address const& source, header const& h, time_point now, Emit& emitter) {
     job<Address> const& j = *members_switch_.find(c.nonce);
     version& v = at(c, h);
     bool const is_repeat = v.progress == version::state::sent && v.sequence == h.sequence;
@@ -241,7 +241,7 @@ class rack_switch {
       v = {.progress = version::state::sent, .sequence = h.sequence};
     }
     if (h.kind == kind::query) {
-      v.queriers.add(j.find(from, h.worker));
+      v.queriers.add(j.find(source, h.worker));
     }
     if (is_repeat && now - v.sent < repeat_interval) {
       return;
@@ -299,8 +299,8 @@ class rack_switch {
     bool const is_congested = congested || h.has(flag::congested);
     switch (h.kind) {
       case kind::joined:
-        c->joined = true;
-        c->granted = read_terms(p.payload);
+        c->is_member = true;
+        c->granted_terms = read_terms(p.payload);
         return answer_joins(*c, *j, emitter);
       case kind::result:
         return finish(*c, h, p.payload, is_congested, emitter);
@@ -320,7 +320,7 @@ class rack_switch {
     refusal const reason = read_refusal(p.payload);
     if (asks_for_proof(h, reason)) {
       // A second demand for the same proof means that the proof was wrong. Members join again soon, and repeat it.
-      if (!c.joined && std::exchange(c.proof, h.fingerprint) != h.fingerprint) {
+      if (!c.is_member && std::exchange(c.proof, h.fingerprint) != h.fingerprint) {
         ask_to_join(c, emitter);
       }
     } else if (reason == refusal::unknown) {
@@ -345,7 +345,8 @@ class rack_switch {
     each_joiner(c, j, [&](std::uint8_t m) {
       auto const lease = static_cast<std::uint32_t>(j[m].lease / std::chrono::milliseconds(1));
       std::array<std::byte, terms::bytes> payload;
-      write(terms{(std::min)(lease, c.granted.lease_ms), (std::min)(j.slot_table().size(), c.granted.slot_count)},
+      write(terms{(std::min)(lease, c.granted_terms.lease_ms),
+                  (std::min)(j.slot_table().size(), c.granted_terms.slot_count)},
             payload.data());
       header r{.kind = kind::joined, .job = c.nonce, .worker = m, .workers = j.size()};
       r.flags = j.in_rank_order() ? flag::in_rank_order : 0;
@@ -354,7 +355,7 @@ class rack_switch {
   }
   template <class F>
   static void each_joiner(uplink& c, job<Address>& j, F f) {
-    std::exchange(c.joiners, {}).each([&](std::uint8_t m) {
+    std::exchange(c.joiners, {}).for_each([&](std::uint8_t m) {
       if (m < j.size() && j[m].is_present) {
         f(m);
       }
@@ -372,7 +373,7 @@ class rack_switch {
     ++counters_.results;
     at(c, h) = {version::state::final, h.sequence, {}};
     aggregate const& a = j.slot_table().at(h);
-    a.arrived.each([&](std::uint8_t w) { j[a.member[w]].congested = j[a.member[w]].congested || congested; });
+    a.arrived.for_each([&](std::uint8_t w) { j[a.member[w]].congested = j[a.member[w]].congested || congested; });
     j.serve();
     header r = h;
     r.workers = a.workers;
@@ -393,7 +394,7 @@ class rack_switch {
     worker_set const queriers = std::exchange(at(c, h).queriers, {});
     header r = h;
     r.flags = static_cast<std::uint16_t>((h.flags & (flag::phase | flag::in_rank_order)) | flags);
-    a.arrived.each([&](std::uint8_t w) {
+    a.arrived.for_each([&](std::uint8_t w) {
       if (j[a.member[w]].is_present && (h.kind != kind::missing || queriers.has(a.member[w]))) {
         members_switch_.send_to(j, a.member[w], r, payload, emitter);
       }

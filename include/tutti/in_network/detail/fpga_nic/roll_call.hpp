@@ -41,10 +41,10 @@ class presence_query {
     rotation_ = first + max_at_once;
   }
   /// Answers a query. False if this rank has not contributed, or the sender is no worker.
-  bool answer(exchange const& x, address const& from, header h) {
-    rank_type const asker = worker_at(x, from, h);
+  bool answer(exchange const& x, address const& source, header h) {
+    rank_type const asker = worker_at(x, source, h);
     std::uint32_t const i = x.piece_of(h.sequence);
-    bool const is_given = i != exchange::none && x.at(i).at != server_kind::none;
+    bool const is_given = i != exchange::no_piece && x.at(i).at != server_kind::unassigned;
     if (asker == no_rank || x.part().worker == no_rank || !(is_given || x.find_kept(h.sequence) != nullptr)) {
       return false;
     }
@@ -54,8 +54,8 @@ class presence_query {
     return true;
   }
   /// Handles an answer. False if it is none, or about another piece.
-  bool take(exchange& x, address const& from, header const& h) const {
-    if (x.piece_of(h.sequence) != x.front() || worker_at(x, from, h) == no_rank) {
+  bool take(exchange& x, address const& source, header const& h) const {
+    if (x.piece_of(h.sequence) != x.front() || worker_at(x, source, h) == no_rank) {
       return false;
     }
     x.confirm(h.worker);
@@ -66,10 +66,10 @@ class presence_query {
   static constexpr std::size_t max_at_once = 4;
 
   /// The rank of a packet's sender if it is the worker that the header names, or no_rank.
-  [[nodiscard]] rank_type worker_at(exchange const& x, address const& from, header const& h) const noexcept {
+  [[nodiscard]] rank_type worker_at(exchange const& x, address const& source, header const& h) const noexcept {
     auto const& workers = x.part().workers;
     bool const is_one =
-        h.workers == workers.size() && h.worker < workers.size() && addresses_[workers[h.worker].rank] == from;
+        h.workers == workers.size() && h.worker < workers.size() && addresses_[workers[h.worker].rank] == source;
     return is_one ? workers[h.worker].rank : no_rank;
   }
   void send(rank_type destination, header h) {

@@ -38,7 +38,7 @@ class server {
   }
 
   [[nodiscard]] bool exists() const noexcept { return exists_; }
-  [[nodiscard]] bool joined() const noexcept { return joined_; }
+  [[nodiscard]] bool has_joined() const noexcept { return joined_; }
   [[nodiscard]] bool has_address(address const& source) const noexcept { return exists_ && source == address_; }
 
   /// False if the port is full.
@@ -77,8 +77,8 @@ class server {
     join(now);
   }
   /// Handles granted terms. True if this member has joined by them. A server that grants too few slots is not used.
-  bool grant(fpga_nic::terms const& granted) noexcept {
-    bool const was_joined = std::exchange(joined_, granted.slot_count >= requested_.slot_count);
+  bool grant(fpga_nic::terms const& granted_terms) noexcept {
+    bool const was_joined = std::exchange(joined_, granted_terms.slot_count >= requested_.slot_count);
     joining_ = !joined_;
     return joined_ && !was_joined;
   }

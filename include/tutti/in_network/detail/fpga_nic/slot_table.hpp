@@ -64,14 +64,14 @@ class slot_table {
     update_terms const terms = has_terms(h) ? read_update_terms(payload) : update_terms{};
     std::span<std::byte const> const elements =
         payload.first(payload.size() - (has_terms(h) ? update_terms::bytes : 0));
-    if (verdict const v = admits(member, h); v.what != outcome::stored) {
+    if (verdict const v = admits(member, h); v.result != outcome::stored) {
       return v;
     }
     std::size_t const i = index(h);
     aggregate& a = aggregates_[i];
     if (a.has_sequence(h.sequence)) {
       if (verdict const v = agrees(a, member, h, elements.size(), terms);
-          v.what == outcome::mismatch || a.progress == aggregate::state::complete) {
+          v.result == outcome::mismatch || a.progress == aggregate::state::complete) {
         return v;
       }
     }
@@ -93,13 +93,14 @@ class slot_table {
 
   /// Handles a `supply` of a member: the result. Workers that have contributed and have not been answered get it.
   [[nodiscard]] verdict supply(std::uint8_t member, header const& h, std::span<std::byte const> result) noexcept {
-    if (verdict const v = admits(member, h); v.what != outcome::stored) {
+    if (verdict const v = admits(member, h); v.result != outcome::stored) {
       return v;
     }
     std::size_t const i = index(h);
     aggregate& a = aggregates_[i];
     if (a.has_sequence(h.sequence)) {
-      if (verdict const v = same_call(a, h); v.what == outcome::mismatch || a.progress == aggregate::state::complete) {
+      if (verdict const v = same_call(a, h);
+          v.result == outcome::mismatch || a.progress == aggregate::state::complete) {
         return v;
       }
     } else {
@@ -171,8 +172,8 @@ class slot_table {
   friend bool operator==(slot_table const&, slot_table const&) = default;
 
  private:
-  [[nodiscard]] static constexpr unsigned max_in_order(unsigned requested) noexcept {
-    return requested < max_workers_in_order ? requested : max_workers_in_order;
+  [[nodiscard]] static constexpr unsigned max_in_order(unsigned worker_count) noexcept {
+    return worker_count < max_workers_in_order ? worker_count : max_workers_in_order;
   }
   /// Blocks of contributions that a version stores.
   [[nodiscard]] static unsigned stored_blocks(unsigned in_order, rack_places const& racks) noexcept {
@@ -193,9 +194,9 @@ class slot_table {
     return a.has_completed && !precedes(a.completed, h.sequence);
   }
   [[nodiscard]] static bool has_contributed(aggregate const& a, std::uint8_t member) noexcept {
-    bool found = false;
-    a.arrived.each([&](unsigned w) { found = found || a.member[w] == member; });
-    return found;
+    bool is_found = false;
+    a.arrived.for_each([&](unsigned w) { is_found = is_found || a.member[w] == member; });
+    return is_found;
   }
 
   /// Decides if a slot may take a packet of this member: `stored`, or the reason why not.
@@ -236,7 +237,7 @@ class slot_table {
   [[nodiscard]] static verdict agrees(aggregate const& a, std::uint8_t member, header const& h, std::size_t length,
                                       update_terms const& terms) noexcept {
     verdict const v = same_call(a, h);
-    if (v.what == outcome::mismatch) {
+    if (v.result == outcome::mismatch) {
       return v;
     }
     if (a.arrived.has(h.worker)) {
@@ -310,11 +311,12 @@ class slot_table {
   }
   /// True if the block already has a contribution of another worker.
   [[nodiscard]] bool has_begun(aggregate const& a, std::uint8_t member) const noexcept {
-    bool found = false;
+    bool is_found = false;
     if (!racks_.empty() && racks_.shares(member)) {
-      a.givers.each([&](std::uint8_t w) { found = found || racks_.block(a.member[w]) == racks_.block(member); });
+      a.givers.for_each(
+          [&](std::uint8_t w) { is_found = is_found || racks_.block(a.member[w]) == racks_.block(member); });
     }
-    return found;
+    return is_found;
   }
 
   void finish(std::size_t i) noexcept {
@@ -335,7 +337,7 @@ class slot_table {
   }
   void add_all(std::size_t i) noexcept {
     bool is_first = true;
-    aggregates_[i].givers.each([&](unsigned w) { add(i, data_[i], stored_[i * blocks_ + w], is_first); });
+    aggregates_[i].givers.for_each([&](unsigned w) { add(i, data_[i], stored_[i * blocks_ + w], is_first); });
   }
   void add_by_rack(std::size_t i) noexcept {
     aggregate const& a = aggregates_[i];
@@ -343,7 +345,7 @@ class slot_table {
     for (unsigned rack = 0; rack != max_racks; ++rack) {
       block rack_sum;
       bool is_first = true;
-      a.givers.each([&](std::uint8_t w) {
+      a.givers.for_each([&](std::uint8_t w) {
         std::uint8_t const m = a.member[w];
         if (racks_.rack(m) == rack && (is_first || !racks_.shares(m))) {
           add(i, rack_sum, stored_[i * blocks_ + racks_.block(m)], is_first);

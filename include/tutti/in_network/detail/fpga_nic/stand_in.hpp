@@ -37,21 +37,21 @@ class stand_in {
   /// Handles a packet; answers go to `emitter(to, header, payload)`. Joins are accepted from the members' own
   /// addresses only.
   template <class Emit>
-  void take(Address const& from, std::span<std::byte const> bytes, bool congested, time_point now, Emit&& emitter) {
+  void take(Address const& source, std::span<std::byte const> bytes, bool congested, time_point now, Emit&& emitter) {
     packet p;
     if (seal_.read(bytes, p) != reading::good) {
       return;
     }
     header const& h = p.head;
-    bool const is_its_number = h.worker < members_.size() && members_[h.worker] == from;
+    bool const is_its_number = h.worker < members_.size() && members_[h.worker] == source;
     if (h.kind == kind::join && !(is_its_number && h.workers == members_.size())) {
       return;
     }
-    switch_.take(from, bytes, congested, now, emitter);
+    switch_.take(source, bytes, congested, now, emitter);
     if (h.kind == kind::leave && is_its_number) {
       last_heard_ = now;
       has_left_[h.worker] = true;
-    } else if (has_joined(from, h.worker)) {
+    } else if (has_joined(source, h.worker)) {
       last_heard_ = now;
       if (h.kind == kind::contribute) {
         list_open(h, now);
@@ -112,8 +112,8 @@ class stand_in {
   [[nodiscard]] static std::size_t place(header const& h) noexcept {
     return std::size_t{h.slot} * 2 + (h.has(flag::phase) ? 1 : 0);
   }
-  [[nodiscard]] bool has_joined(Address const& from, std::uint8_t likely) const noexcept {
-    return !switch_.jobs().empty() && switch_.jobs().front().find(from, likely) != max_workers;
+  [[nodiscard]] bool has_joined(Address const& source, std::uint8_t likely) const noexcept {
+    return !switch_.jobs().empty() && switch_.jobs().front().find(source, likely) != max_workers;
   }
   [[nodiscard]] aggregate const* find(header const& h) const noexcept {
     return switch_.jobs().empty() || h.slot >= switch_.jobs().front().slot_table().size()
@@ -141,7 +141,7 @@ class stand_in {
     h.length = static_cast<std::uint16_t>(payload.size());
     h.flags &= flag::phase | flag::in_rank_order;
     worker_set contributors;
-    a.arrived.each([&](std::uint8_t w) { contributors.add(a.member[w]); });
+    a.arrived.for_each([&](std::uint8_t w) { contributors.add(a.member[w]); });
     for (std::size_t m = 0; m != members_.size(); ++m) {
       if (!contributors.has(static_cast<unsigned>(m))) {
         emitter(members_[m], std::as_const(h), std::span<std::byte const>(payload));

@@ -40,7 +40,7 @@ class summing_switch {
 
   /// Handles a packet; `congested` if it had an ECN mark.
   template <class Emit>
-  void take(Address const& from, std::span<std::byte const> bytes, bool congested, time_point now, Emit&& emitter) {
+  void take(Address const& source, std::span<std::byte const> bytes, bool congested, time_point now, Emit&& emitter) {
     ++counters_.packets;
     counters_.congested += congested ? 1 : 0;
     packet p;
@@ -61,7 +61,7 @@ class summing_switch {
     }
     switch (h.kind) {
       case kind::join:
-        return join(from, p, now, emitter);
+        return join(source, p, now, emitter);
       case kind::joined:
       case kind::result:
       case kind::missing:
@@ -75,12 +75,12 @@ class summing_switch {
         break;
     }
     job<Address>* const j = find(h.job);
-    std::uint8_t const m = j == nullptr ? max_workers : j->find(from, h.worker);
+    std::uint8_t const m = j == nullptr ? max_workers : j->find(source, h.worker);
     if (m == max_workers) {
-      return refuse_unknown(from, h, refusal::unknown, now, emitter);
+      return refuse_unknown(source, h, refusal::unknown, now, emitter);
     }
     auto& sender = (*j)[m];
-    sender.until = now + sender.lease;
+    sender.lease_end = now + sender.lease;
     sender.congested = sender.congested || congested;
     if (h.workers > j->size() && (h.kind == kind::contribute || h.kind == kind::supply)) {
       return refuse_member(*j, m, h, refusal::unsupported, {h.worker, h.workers}, emitter);
@@ -153,7 +153,7 @@ class summing_switch {
     if (a.workers > 1) {
       j.serve();
     }
-    a.arrived.each([&](std::uint8_t w) {
+    a.arrived.for_each([&](std::uint8_t w) {
       if (j[a.member[w]].is_present) {
         emit_result(j, a.member[w], h, w, a.wants_no_data.has(w), emitter);
       }
@@ -174,78 +174,80 @@ class summing_switch {
   }
 
   template <class Emit>
-  void join(Address const& from, packet const& p, time_point now, Emit& emitter) {
+  void join(Address const& source, packet const& p, time_point now, Emit& emitter) {
     header const& h = p.head;
-    terms const requested = read_terms(p.payload);
+    terms const requested_terms = read_terms(p.payload);
     bool const in_rank_order = h.has(flag::in_rank_order);
     job<Address>* j = find(h.job);
-    if (j == nullptr && limits_.guard && h.fingerprint != proof_of(*limits_.guard, from, h.job)) {
-      return ask_for_proof(from, h, now, emitter);
+    if (j == nullptr && limits_.guard && h.fingerprint != proof_of(*limits_.guard, source, h.job)) {
+      return ask_for_proof(source, h, now, emitter);
     }
     if (j == nullptr) {
-      j = begin(from, h, requested.slot_count, now);
+      j = begin(source, h, requested_terms.slot_count, now);
       if (j == nullptr) {
-        return refuse_unknown(from, h, refusal::no_slots, now, emitter);
+        return refuse_unknown(source, h, refusal::no_slots, now, emitter);
       }
     }
     if (j->size() != h.workers || j->in_rank_order() != in_rank_order) {
-      return refuse_unknown(from, with_worker(h, {j->first_member(), j->size()}), refusal::mismatch, now, emitter);
+      return refuse_unknown(source, with_worker(h, {j->first_member(), j->size()}), refusal::mismatch, now, emitter);
     }
-    std::uint8_t const known = j->find(from, h.worker);
-    bool const is_other = known != max_workers && known != h.worker && now < (*j)[known].until;
+    std::uint8_t const current_number = j->find(source, h.worker);
+    bool const is_other =
+        current_number != max_workers && current_number != h.worker && now < (*j)[current_number].lease_end;
     auto& member = (*j)[h.worker];
-    bool const is_taken = member.is_present && !(member.at == from) && now < member.until;
+    bool const is_taken = member.is_present && !(member.at == source) && now < member.lease_end;
     if (is_other || is_taken) {
-      return refuse_unknown(from, with_worker(h, {is_other ? known : h.worker, j->size()}), refusal::mismatch, now,
-                            emitter);
+      return refuse_unknown(source, with_worker(h, {is_other ? current_number : h.worker, j->size()}),
+                            refusal::mismatch, now, emitter);
     }
-    if (known != max_workers && known != h.worker) {
-      (*j)[known] = {};
+    if (current_number != max_workers && current_number != h.worker) {
+      (*j)[current_number] = {};
     }
-    duration const lease = std::chrono::milliseconds(requested.lease_ms);
-    member.at = from;
+    duration const lease = std::chrono::milliseconds(requested_terms.lease_ms);
+    member.at = source;
     member.is_present = true;
     member.lease = lease < limits_.lease ? lease : limits_.lease;
-    member.until = now + member.lease;
+    member.lease_end = now + member.lease;
     ++counters_.joins;
 
-    terms const granted{static_cast<std::uint32_t>(member.lease / std::chrono::milliseconds(1)),
-                        j->slot_table().size()};
+    terms const granted_terms{static_cast<std::uint32_t>(member.lease / std::chrono::milliseconds(1)),
+                              j->slot_table().size()};
     std::array<std::byte, terms::bytes> payload;
-    write(granted, payload.data());
+    write(granted_terms, payload.data());
     header r = h;
     r.kind = kind::joined;
     emit_to(member, r, payload, emitter);
   }
 
   /// Begins a job, if room_before is memory for it with at least one slot; otherwise null.
-  [[nodiscard]] job<Address>* begin(Address const& from, header const& h, std::uint16_t requested, time_point now) {
+  [[nodiscard]] job<Address>* begin(Address const& source, header const& h, std::uint16_t requested_terms,
+                                    time_point now) {
     free_abandoned(now);
     if (h.workers > limits_.members) {
       return nullptr;
     }
     bool const in_rank_order = h.has(flag::in_rank_order);
     std::uint16_t const limit = in_rank_order ? limits_.slots_in_order : limits_.slot_count;
-    std::uint16_t const limit_of_slots = requested < limit ? requested : limit;
-    evict_for(from, h.job, job<Address>::bytes(limit_of_slots, in_rank_order, limits_.racks), 1, now);
+    std::uint16_t const limit_of_slots = requested_terms < limit ? requested_terms : limit;
+    evict_for(source, h.job, job<Address>::bytes(limit_of_slots, in_rank_order, limits_.racks), 1, now);
     if (jobs_.size() == limits_.jobs) {
       return nullptr;
     }
     std::size_t const affordable = memory_left() / job<Address>::bytes(1, in_rank_order, limits_.racks);
-    auto const granted = static_cast<std::uint16_t>(limit_of_slots < affordable ? limit_of_slots : affordable);
-    if (granted == 0) {
+    auto const granted_terms = static_cast<std::uint16_t>(limit_of_slots < affordable ? limit_of_slots : affordable);
+    if (granted_terms == 0) {
       return nullptr;
     }
-    return &jobs_.emplace_back(h.job, h.workers, in_rank_order, granted, limits_.awaits_weights, limits_.racks, from,
-                               now);
+    return &jobs_.emplace_back(h.job, h.workers, in_rank_order, granted_terms, limits_.awaits_weights, limits_.racks,
+                               source, now);
   }
 
   /// Evicts other jobs, as far as a guard allows, until room_before are `bytes` for the sender's job, and `places` for
   /// more jobs.
-  void evict_for(Address const& from, std::uint32_t nonce, std::size_t bytes, std::size_t places, time_point now) {
+  void evict_for(Address const& source, std::uint32_t nonce, std::size_t bytes, std::size_t places, time_point now) {
     while (limits_.guard && bytes <= limits_.memory &&
            (memory_left() < bytes || jobs_.size() + places > limits_.jobs)) {
-      std::size_t const victim = find_victim(from, nonce, now);
+      std::size_t const victim = find_victim(source, nonce, now);
       if (victim == jobs_.size()) {
         return;
       }
@@ -256,27 +258,27 @@ class summing_switch {
   /// host's only one if it takes at most a quarter of the memory and is less than a second old. Then go jobs of a host
   /// that has begun at least two more than the sender's. Among equals, the oldest job of the host with the most jobs
   /// goes. Members of an evicted job join again.
-  [[nodiscard]] std::size_t find_victim(Address const& from, std::uint32_t nonce, time_point now) const {
+  [[nodiscard]] std::size_t find_victim(Address const& source, std::uint32_t nonce, time_point now) const {
     auto const begun_by_host_of = [&](Address const& a, bool only_claims) {
       return std::count_if(jobs_.begin(), jobs_.end(), [&](job<Address> const& j) {
         return (j.is_claim() || !only_claims) && are_on_one_host(j.begun_by(), a);
       });
     };
-    auto const jobs_of_sender = begun_by_host_of(from, false);
-    std::size_t found = jobs_.size();
+    auto const jobs_of_sender = begun_by_host_of(source, false);
+    std::size_t victim = jobs_.size();
     std::pair<bool, std::ptrdiff_t> highest_rank{};
     for (std::size_t i = 0; i != jobs_.size(); ++i) {
       job<Address> const& j = jobs_[i];
       std::pair<bool, std::ptrdiff_t> const rank{j.is_claim(), begun_by_host_of(j.begun_by(), j.is_claim())};
       bool const is_fresh =
-          rank.second == 1 && bytes_of(j) <= limits_.memory / 4 && now - j.begun() < std::chrono::seconds(1);
+          rank.second == 1 && bytes_of(j) <= limits_.memory / 4 && now - j.start() < std::chrono::seconds(1);
       bool const may_end = rank.first ? !is_fresh : rank.second > jobs_of_sender + 1;
       if (j.nonce() != nonce && may_end && rank > highest_rank) {
-        found = i;
+        victim = i;
         highest_rank = rank;
       }
     }
-    return found;
+    return victim;
   }
   [[nodiscard]] std::size_t bytes_of(job<Address> const& j) const noexcept {
     return job<Address>::bytes(j.slot_table().size(), j.in_rank_order(), limits_.racks) +
@@ -323,7 +325,7 @@ class summing_switch {
   }
   template <class Emit>
   void answer_weights(job<Address>& j, std::uint8_t m, header const& h, Emit& emitter) {
-    if (verdict const v = j.slot_table().recall(h); v.what != outcome::accepted) {
+    if (verdict const v = j.slot_table().recall(h); v.result != outcome::accepted) {
       return refuse_verdict(j, m, h, v, emitter);
     }
     ++counters_.pulls;
@@ -331,16 +333,16 @@ class summing_switch {
   }
   template <class Emit>
   void emit_weights(job<Address>& j, std::uint8_t m, header const& h, bool no_data, Emit& emitter) {
-    auto const& all = j.slot_table().weights();
+    auto const& held = j.slot_table().weights();
     header r = h;
     r.kind = kind::result;
-    r.fingerprint = all.version(h.sequence);
-    emit_to(j[m], r, all.data(h.sequence).first(no_data ? 0 : block_bytes), emitter);
+    r.fingerprint = held.version(h.sequence);
+    emit_to(j[m], r, held.data(h.sequence).first(no_data ? 0 : block_bytes), emitter);
   }
 
   template <class Emit>
   void answer(job<Address>& j, std::uint8_t m, header const& h, verdict const& v, Emit& emitter) {
-    switch (v.what) {
+    switch (v.result) {
       case outcome::stored:
         ++counters_.stored;
         return;
@@ -365,11 +367,11 @@ class summing_switch {
   template <class Emit>
   void answer_query(job<Address>& j, std::uint8_t m, header const& h, Emit& emitter) {
     verdict const v = j.slot_table().query(h);
-    if (v.what != outcome::stored && v.what != outcome::accepted) {
+    if (v.result != outcome::stored && v.result != outcome::accepted) {
       return refuse_verdict(j, m, h, v, emitter);
     }
     ++counters_.queries;
-    if (v.what == outcome::accepted) {
+    if (v.result == outcome::accepted) {
       return emit_result(j, m, h, h.worker, h.has(flag::no_data), emitter);
     }
     aggregate const& a = j.slot_table().at(h);
@@ -393,7 +395,7 @@ class summing_switch {
 
   template <class Emit>
   void refuse_verdict(job<Address>& j, std::uint8_t m, header const& h, verdict const& v, Emit& emitter) {
-    switch (v.what) {
+    switch (v.result) {
       case outcome::late:
         return refuse_member(j, m, h, refusal::late, {h.worker, h.workers}, emitter);
       case outcome::mismatch:
@@ -417,7 +419,7 @@ class summing_switch {
   }
   /// Sends a refusal that is not longer than the refused packet, and at most every 100 us: the address may be forged.
   template <class Emit>
-  void refuse_unknown(Address const& from, header const& h, refusal reason, time_point now, Emit& emitter) {
+  void refuse_unknown(Address const& source, header const& h, refusal reason, time_point now, Emit& emitter) {
     ++counters_.refusals_for(reason);
     if (h.length == 0 || now < next_refusal_) {
       ++counters_.unanswered;
@@ -429,11 +431,11 @@ class summing_switch {
     r.kind = kind::refuse;
     r.length = 1;
     r.flags &= flag::phase | flag::in_rank_order | flag::keyed;
-    emitter(from, std::as_const(r), std::span<std::byte const>(&code, 1));
+    emitter(source, std::as_const(r), std::span<std::byte const>(&code, 1));
   }
   /// Refuses the join of a new job, until it carries the proof that this refusal contains.
   template <class Emit>
-  void ask_for_proof(Address const& from, header h, time_point now, Emit& emitter) {
+  void ask_for_proof(Address const& source, header h, time_point now, Emit& emitter) {
     ++counters_.refusals_for(refusal::unknown);
     if (now - proofs_since_ >= std::chrono::milliseconds(1)) {
       proofs_since_ = now;
@@ -446,10 +448,10 @@ class summing_switch {
     ++proofs_;
     std::byte const code{static_cast<std::uint8_t>(refusal::unknown)};
     h.kind = kind::refuse;
-    h.fingerprint = proof_of(*limits_.guard, from, h.job);
+    h.fingerprint = proof_of(*limits_.guard, source, h.job);
     h.length = 1;
     h.flags &= flag::in_rank_order;
-    emitter(from, std::as_const(h), std::span<std::byte const>(&code, 1));
+    emitter(source, std::as_const(h), std::span<std::byte const>(&code, 1));
   }
   [[nodiscard]] static header with_worker(header h, mismatch_with const& o) noexcept {
     h.worker = o.worker;

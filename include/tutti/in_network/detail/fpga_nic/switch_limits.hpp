@@ -15,10 +15,10 @@ namespace tutti::inline v0_1_0::detail::fpga_nic {
 /// Limits of a device, in total and for each job.
 struct switch_limits {
   unsigned jobs = 16;
-  unsigned members = max_workers;             ///< of a job
-  std::uint16_t slot_count = UINT16_MAX;      ///< of a job
-  std::uint16_t slots_in_order = UINT16_MAX;  ///< of a job that adds in rank order
-  std::uint32_t keys = UINT32_MAX;            ///< of a job: blocks of weights
+  unsigned members = max_workers;             ///< maximum of a job
+  std::uint16_t slot_count = UINT16_MAX;      ///< maximum of a job
+  std::uint16_t slots_in_order = UINT16_MAX;  ///< maximum of a job that adds in rank order
+  std::uint32_t keys = UINT32_MAX;            ///< maximum of a job: blocks of weights
   std::size_t memory = std::size_t{256} << 20;
   duration lease = std::chrono::seconds(60);  ///< the longest
   bool awaits_weights = false;                ///< accepts contributions to updates before the weights are there

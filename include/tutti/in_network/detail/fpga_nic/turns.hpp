@@ -36,7 +36,7 @@ class fair_queue {
     }
     std::size_t const at = allocate_entry();
     packet_entry& w = packets_[at];
-    w.next = none;
+    w.next = end_of_list;
     w.source = source;
     w.size = (std::min)(bytes.size(), w.bytes.size());  // one byte more reveals a packet that is too long
     w.congested = congested;
@@ -69,11 +69,11 @@ class fair_queue {
   }
 
  private:
-  static constexpr std::size_t none = SIZE_MAX;
+  static constexpr std::size_t end_of_list = SIZE_MAX;
 
   struct packet_entry {
     Address source{};
-    std::size_t next = none;  ///< the next packet in its line, or in the free list
+    std::size_t next = end_of_list;  ///< the next packet in its line, or in the free list
     std::size_t size = 0;
     bool congested = false;
     std::array<std::byte, udp::max_packet + 1> bytes;
@@ -81,8 +81,8 @@ class fair_queue {
   struct line {
     std::uint32_t job = 0;
     std::size_t count = 0;
-    std::size_t first = none;
-    std::size_t last = none;
+    std::size_t first = end_of_list;
+    std::size_t last = end_of_list;
   };
 
   /// The line of a job; it keeps the line while packets wait there.
@@ -103,7 +103,7 @@ class fair_queue {
   }
   /// @pre size_ < room_
   [[nodiscard]] std::size_t allocate_entry() {
-    if (free_list_ == none) {
+    if (free_list_ == end_of_list) {
       std::size_t const size_before = packets_.size();
       packets_.resize(std::clamp<std::size_t>(2 * size_before, std::min<std::size_t>(64, room_), room_));
       for (std::size_t i = packets_.size(); i-- > size_before; free_list_ = i) {
@@ -119,7 +119,7 @@ class fair_queue {
   std::size_t room_;
   std::size_t max_unknown_;
   std::vector<packet_entry> packets_;
-  std::size_t free_list_ = none;
+  std::size_t free_list_ = end_of_list;
   std::size_t size_ = 0;
   std::size_t current_line_ = 0;
 };

@@ -22,7 +22,7 @@ enum class outcome : std::uint8_t {
 };
 
 struct verdict {
-  outcome what = outcome::stored;
+  outcome result = outcome::stored;
   std::uint8_t differs = 0;  ///< for a mismatch: a worker that made another call
 
   friend bool operator==(verdict const&, verdict const&) = default;

@@ -18,15 +18,15 @@ namespace tutti::inline v0_1_0::detail::fpga_nic {
 /// device lacks, and other ranks pull blocks.
 class weight_exchange {
  public:
-  own_weights own;
+  own_weights rank_weights;
   block_requests requests;
 
   /// Starts stores of the blocks that the device is not known to have; rank 0 only.
   void begin_stores() {
-    device_versions_.resize((std::max)(device_versions_.size(), own.blocks()), unknown);
-    requests.begin(own.blocks());
-    for (std::uint32_t k = 0; k != own.blocks(); ++k) {
-      if (device_versions_[k] == own.version() || device_versions_[k] == no_room) {
+    device_versions_.resize((std::max)(device_versions_.size(), rank_weights.blocks()), unknown);
+    requests.begin(rank_weights.blocks());
+    for (std::uint32_t k = 0; k != rank_weights.blocks(); ++k) {
+      if (device_versions_[k] == rank_weights.version() || device_versions_[k] == no_room) {
         requests.finish(k);
       }
     }
@@ -34,8 +34,8 @@ class weight_exchange {
   /// Starts pulls of all weights. @pre whole blocks
   void begin_pulls(std::span<std::byte> target) {
     target_ = target;
-    own.hold(target);
-    requests.begin(own.blocks());
+    rank_weights.hold(target);
+    requests.begin(rank_weights.blocks());
   }
 
   /// Records that the device has this version of block k; rank 0 only.
@@ -58,7 +58,7 @@ class weight_exchange {
   /// Rank 0 may just be storing the block, which looks old to ranks that are ahead. A block that is refused
   /// repeatedly does not fit.
   [[nodiscard]] bool is_refused(std::uint32_t k) {
-    refusals_.resize((std::max)(refusals_.size(), own.blocks()));
+    refusals_.resize((std::max)(refusals_.size(), rank_weights.blocks()));
     if (k >= refusals_.size() || refusals_[k] == max_refusals) {
       return false;
     }
@@ -74,7 +74,7 @@ class weight_exchange {
 
   /// Handles a pulled block.
   void take(std::uint32_t k, std::uint32_t version, std::span<std::byte const> weights) noexcept {
-    if (version == own.version() && std::size_t{k} < target_.size() / block_bytes) {
+    if (version == rank_weights.version() && std::size_t{k} < target_.size() / block_bytes) {
       std::memcpy(target_.data() + std::size_t{k} * block_bytes, weights.data(), block_bytes);
       requests.finish(k);
     }

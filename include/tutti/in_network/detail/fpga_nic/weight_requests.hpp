@@ -31,7 +31,7 @@ class weight_requests {
   /// @pre can_store
   void push_stores(time_point now) {
     server<Port>& device = servers_.device();
-    if (!device.joined()) {
+    if (!device.has_joined()) {
       device.join(now);
       return;
     }
@@ -40,15 +40,15 @@ class weight_requests {
     }
     exchange_.requests.push(now, rate_.retry_after(), [&](std::uint32_t k, std::uint32_t) {
       device.note_query(now);
-      return device.send(header_for(kind::supply, k), exchange_.own.block(k));
+      return device.send(header_for(kind::supply, k), exchange_.rank_weights.block(k));
     });
   }
   /// Queries the device and the stand-in in turn for pulled blocks.
   void push_pulls(time_point now) {
     exchange_.requests.push(now, rate_.retry_after(), [&](std::uint32_t k, std::uint32_t tries) {
-      bool const by_device = servers_.device().joined() && !servers_.has_no_device() && tries % 2 == 0;
+      bool const by_device = servers_.device().has_joined() && !servers_.has_no_device() && tries % 2 == 0;
       server<Port>& source = by_device ? servers_.device() : servers_.stand_in();
-      if (!source.joined()) {
+      if (!source.has_joined()) {
         source.join(now);
         return true;
       }
@@ -73,7 +73,7 @@ class weight_requests {
  private:
   void take_result(server_kind server, packet const& p) {
     std::uint32_t const k = p.head.sequence;
-    bool const is_earlier_store = static_cast<std::int32_t>(p.head.fingerprint - exchange_.own.version()) < 0;
+    bool const is_earlier_store = static_cast<std::int32_t>(p.head.fingerprint - exchange_.rank_weights.version()) < 0;
     if (!p.payload.empty()) {
       exchange_.take(k, p.head.fingerprint, p.payload);
     } else if (server == server_kind::device && !is_earlier_store) {
@@ -84,7 +84,7 @@ class weight_requests {
   [[nodiscard]] header header_for(kind packet_kind, std::uint32_t k) const noexcept {
     return {.kind = packet_kind,
             .sequence = k,
-            .fingerprint = exchange_.own.version(),
+            .fingerprint = exchange_.rank_weights.version(),
             .worker = static_cast<std::uint8_t>(me_),
             .workers = static_cast<std::uint8_t>(members_),
             .flags = flag::keyed};

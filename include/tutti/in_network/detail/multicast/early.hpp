@@ -34,7 +34,7 @@ class early_packets {
   }
   /// Empties the buffer and calls f(packet) for each packet; f may add some again.
   template <class F>
-  void each(F f) {
+  void for_each(F f) {
     std::size_t const count = count_;
     count_ = 0;
     for (std::size_t i = 0; i != count; ++i) {

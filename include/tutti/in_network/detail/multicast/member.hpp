@@ -69,8 +69,8 @@ class member {
       receiving_.begin(l, part.bytes);
     }
   }
-  void send_message(std::uint32_t lane, std::byte const* from, time_point now) {
-    lanes_[lane].outgoing_message.set_source(from);
+  void send_message(std::uint32_t lane, std::byte const* source, time_point now) {
+    lanes_[lane].outgoing_message.set_source(source);
     sending_.push(lanes_[lane], lane, now);
     group_view_.port.flush();
   }
@@ -90,10 +90,10 @@ class member {
     return lanes_[lane].is_receiver() && lanes_[lane].incoming_message.is_complete();
   }
   /// A rank that has not yet acknowledged a message that this rank has sent completely, or no_rank.
-  [[nodiscard]] rank_type unfinished(std::uint32_t lane) const noexcept {
+  [[nodiscard]] rank_type unfinished_rank(std::uint32_t lane) const noexcept {
     lane_state const& l = lanes_[lane];
     return l.is_sender() && l.outgoing_message.is_sent() && !l.outgoing_message.is_complete()
-               ? l.outgoing_message.unfinished()
+               ? l.outgoing_message.unfinished_rank()
                : no_rank;
   }
   /// Handles a rank's acknowledgement of the whole message.
@@ -145,8 +145,8 @@ class member {
   void advance(time_point now) {
     // The bound ends the loop if others send as fast as this rank reads.
     for (int rounds = 16; rounds != 0; --rounds) {
-      if (group_view_.port.drain([&](address const& from, std::span<std::byte const> bytes, bool congested) {
-            take(from, bytes, congested, now);
+      if (group_view_.port.drain([&](address const& source, std::span<std::byte const> bytes, bool congested) {
+            take(source, bytes, congested, now);
           }) == 0) {
         break;
       }
@@ -177,12 +177,12 @@ class member {
  private:
   static constexpr duration look_interval = std::chrono::milliseconds(2);
 
-  void take(address const& from, std::span<std::byte const> bytes, bool congested, time_point now) {
+  void take(address const& source, std::span<std::byte const> bytes, bool congested, time_point now) {
     udp::packet p;
     header const& h = p.head;
     if (seal_.read(bytes, p) != udp::reading::good || h.job != group_view_.nonce ||
         h.workers != group_view_.addresses.size() || h.slot > multicast::reachability<Port>::slot ||
-        !(from == group_view_.addresses[h.worker])) {
+        !(source == group_view_.addresses[h.worker])) {
       ++group_view_.counted.ignored;
       return;
     }

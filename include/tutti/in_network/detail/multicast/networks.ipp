@@ -67,10 +67,12 @@ TUTTI_DECL std::string udp_network::join(std::string const& group, std::span<std
     return "talks through " + interface_.host() + ", which is of another version of IP than " + group;
   }
   try {
-    port_.join(
-        {.at = group_endpoint.through(link_), .by = interface_, .hops = options_.hops, .is_shared = ranks_here > 1});
+    port_.join({.at = group_endpoint.through(link_),
+                .interface_address = interface_,
+                .hops = options_.hops,
+                .is_shared = ranks_here > 1});
     return {};
-  } catch (error const& e) {  // then no rank uses the group
+  } catch (error const& e) {  // the group is not used by any rank then
     return e.what();
   }
 }

@@ -20,7 +20,7 @@ class outgoing {
  public:
   /// Destination of a repair.
   enum class repair {
-    none,   ///< not yet: the packet was sent a moment ago
+    wait,   ///< not yet: the packet was sent a moment ago
     group,  ///< to the group: others are likely to lack the packet, too
     rank,   ///< to the rank that lacks it: the group has had it twice
   };
@@ -91,7 +91,7 @@ class outgoing {
   [[nodiscard]] repair choose_repair(std::uint32_t i, time_point now, duration delay) noexcept {
     packet& p = at(i);
     if (now - p.sent < delay) {
-      return repair::none;
+      return repair::wait;
     }
     bool const was_repeated = p.repeated;
     p.sent = now;
@@ -109,7 +109,7 @@ class outgoing {
     }
   }
   /// The first rank that has not acknowledged. @pre not complete
-  [[nodiscard]] rank_type unfinished() const noexcept {
+  [[nodiscard]] rank_type unfinished_rank() const noexcept {
     auto const has_not = [this](std::uint32_t front) { return front != layout_.count(); };
     return static_cast<rank_type>(std::ranges::find_if(fronts_, has_not) - fronts_.begin());
   }

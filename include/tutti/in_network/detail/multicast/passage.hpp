@@ -15,7 +15,7 @@ namespace tutti::inline v0_1_0::detail::multicast {
 /// One lane of a member: its message under way, which this rank sends, receives, or ignores. Packets are numbered
 /// from one message to the next, with equal numbers on all ranks.
 struct lane_state {
-  enum class role : std::uint8_t { none, sender, receiver };
+  enum class role : std::uint8_t { idle, sender, receiver };
 
   /// Starts shortly before wrap-around, so every program exercises it.
   static constexpr std::uint32_t first_packet = 0U - 100U;
@@ -29,7 +29,7 @@ struct lane_state {
   std::uint32_t fingerprint = 0;
   rank_type root = no_rank;
   rank_type differing_rank = no_rank;
-  role current_role = role::none;
+  role current_role = role::idle;
   // --- state of a receiver
   std::uint32_t unreported = 0;  ///< packets received since the last report
   bool has_news = false;         ///< packets have arrived since the last report
@@ -55,10 +55,10 @@ struct lane_state {
     for (helper_worker const& w : part.workers) {
       root = w.gives ? w.rank : root;
     }
-    current_role = part.worker == no_rank || part.bytes == 0 ? role::none : root == me ? role::sender : role::receiver;
+    current_role = part.worker == no_rank || part.bytes == 0 ? role::idle : root == me ? role::sender : role::receiver;
   }
   void end() noexcept {
-    current_role = role::none;
+    current_role = role::idle;
     first_number = next_number;
   }
   [[nodiscard]] bool is_sender() const noexcept { return current_role == role::sender; }

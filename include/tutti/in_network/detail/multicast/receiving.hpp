@@ -27,7 +27,7 @@ class receiving {
   void set_target(lane_state& l, std::uint32_t lane, std::byte* target) {
     l.incoming_message.set_target(target);
     if (lane_state::is_after(l.known_number, l.first_number)) {  // packets arrived before their target was known
-      l.early_packets.each([&](udp::packet const& p) { take_share(l, p); });
+      l.early_packets.for_each([&](udp::packet const& p) { take_share(l, p); });
       l.incoming_message.learn_sent_count(l.known_number - l.first_number);
       l.gap = l.incoming_message.is_missing_packets();
       report_if_due(l, lane);
@@ -101,7 +101,7 @@ class receiving {
 
   /// True if a packet of the sender belongs to the message that this rank receives; records a mismatch.
   [[nodiscard]] static bool is_current(lane_state& l, header const& h) noexcept {
-    if (l.current_role != lane_state::role::none && h.fingerprint != l.fingerprint) {
+    if (l.current_role != lane_state::role::idle && h.fingerprint != l.fingerprint) {
       l.differing_rank = h.worker;
     }
     return l.is_receiver() && h.worker == l.root && h.fingerprint == l.fingerprint;

@@ -138,7 +138,7 @@ class sending {
         continue;
       }
       switch (l.outgoing_message.choose_repair(i, now, rate_.repair_delay())) {
-        case outgoing::repair::none:
+        case outgoing::repair::wait:
           break;
         case outgoing::repair::group:
           ++lost_count;

@@ -28,7 +28,7 @@ class reachability {
     group_.port.flush();
   }
   void take(header const& h) noexcept {
-    states_[h.worker] = h.has(group_view<Port>::note) ? hears_every_rank : (std::max)(states_[h.worker], heard);
+    states_[h.worker] = h.has(group_view<Port>::note) ? hears_every_rank : (std::max)(states_[h.worker], audible);
   }
   /// True if a probe of the rank has arrived.
   [[nodiscard]] bool hears(rank_type r) const noexcept { return states_[r] != silent; }
@@ -43,7 +43,7 @@ class reachability {
 
  private:
   static constexpr std::uint8_t silent = 0;            ///< no probe of a rank has arrived
-  static constexpr std::uint8_t heard = 1;             ///< the rank is heard
+  static constexpr std::uint8_t audible = 1;           ///< the rank is heard
   static constexpr std::uint8_t hears_every_rank = 2;  ///< the rank is heard, and hears all
 
   group_view<Port>& group_;

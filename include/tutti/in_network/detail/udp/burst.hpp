@@ -47,13 +47,13 @@ class burst {
 
   enum class send_state {
     complete,
-    blocked,  ///< the socket buffer is full; unsent packets remain in the burst
-    failed,   ///< unsent packets are dropped
+    would_block,  ///< the socket buffer is full; unsent packets remain in the burst
+    failed,       ///< unsent packets are dropped
   };
   struct progress {
     send_state state;
     std::size_t sent;
-    std::size_t dropped;
+    std::size_t dropped_count;
     std::size_t calls;
   };
 
@@ -65,7 +65,7 @@ class burst {
         return finish(send_state::complete, count_, 1);
       }
       if (is_full(errno)) {
-        return {send_state::blocked, 0, 0, 1};
+        return {send_state::would_block, 0, 0, 1};
       }
       if (errno != EIO && errno != EINVAL && errno != EOPNOTSUPP) {
         return finish(send_state::failed, 0, 1);
@@ -79,10 +79,10 @@ class burst {
   [[nodiscard]] static bool is_full(int code) noexcept { return code == EAGAIN; }
 
   progress finish(send_state state, std::size_t sent, std::size_t calls) noexcept {
-    std::size_t const dropped = count_ - sent;
+    std::size_t const dropped_count = count_ - sent;
     count_ = 0;
     bytes_used_ = 0;
-    return {state, sent, dropped, calls};
+    return {state, sent, dropped_count, calls};
   }
 
   [[nodiscard]] bool send_whole(int fd) noexcept {
@@ -119,7 +119,7 @@ class burst {
         count_ -= sent;
         bytes_used_ -= sent * segment_;
         std::memmove(bytes_.data(), bytes_.data() + sent * segment_, bytes_used_);
-        return {send_state::blocked, sent, 0, calls};
+        return {send_state::would_block, sent, 0, calls};
       } else {
         return finish(send_state::failed, sent, calls);
       }

@@ -29,7 +29,7 @@ class medium_device {
   virtual ~medium_device() = default;
 
   /// Handles a packet. Answers go to `net.answer`, now or in `settle`.
-  virtual void take(std::uint32_t from, std::span<std::byte const> packet, in_process_medium& net) = 0;
+  virtual void take(std::uint32_t source, std::span<std::byte const> packet, in_process_medium& net) = 0;
   /// Completes the work of the device: no packet follows for now.
   virtual void settle(in_process_medium& net) = 0;
 };
@@ -88,11 +88,11 @@ class in_process_medium {
   [[nodiscard]] std::size_t inbox() const noexcept { return inbox_; }
 
   /// Transmits the packets of a port, and empties `all`.
-  TUTTI_DECL void carry(address from, datagrams& batch);
+  TUTTI_DECL void carry(address source, datagrams& batch);
   /// Transmits an answer of the device that is being called.
-  TUTTI_DECL void answer(address to, std::span<std::byte const> packet);
+  TUTTI_DECL void answer(address destination, std::span<std::byte const> packet);
   /// Takes the packets of a port, by exchange for `empty`, which has equal storage.
-  TUTTI_DECL void collect(address to, datagrams& empty);
+  TUTTI_DECL void collect(address destination, datagrams& empty);
   /// A descriptor that is readable when packets wait at a port.
   [[nodiscard]] int descriptor(address port) const noexcept { return port_inboxes_[port].event.get(); }
 
@@ -116,9 +116,9 @@ class in_process_medium {
 
   [[nodiscard]] bool draw(double share) noexcept { return static_cast<double>(random_()) < share * 4294967296.0; }
   [[nodiscard]] bool is_device(address at) const noexcept { return at == device || at >= port_inboxes_.size(); }
-  TUTTI_DECL void route(address from, address to, std::span<std::byte const> packet);
+  TUTTI_DECL void route(address source, address destination, std::span<std::byte const> packet);
   TUTTI_DECL void route_between_devices();
-  TUTTI_DECL void deliver(address from, address to, std::span<std::byte const> packet);
+  TUTTI_DECL void deliver(address source, address destination, std::span<std::byte const> packet);
 
   medium_options options_;
   std::size_t inbox_;
@@ -127,7 +127,7 @@ class in_process_medium {
   std::vector<std::unique_ptr<medium_device>> devices_;  ///< the device at address 0, and further ones
   address active_device_ = device;                       ///< the device that is being called
   struct device_packet {
-    address from;
+    address source;
     datagram packet;
   };
   std::deque<device_packet> between_devices_;

@@ -39,7 +39,7 @@ TUTTI_DECL std::uint64_t in_process_medium::lost() {
   return lost_;
 }
 
-TUTTI_DECL void in_process_medium::carry(address from, datagrams& batch) {
+TUTTI_DECL void in_process_medium::carry(address source, datagrams& batch) {
   held const lock(monitor_);
   for (std::size_t i = 0; i < batch.count; ++i) {
     if (i + 1 < batch.count && draw(options_.reordering)) {
@@ -51,7 +51,7 @@ TUTTI_DECL void in_process_medium::carry(address from, datagrams& batch) {
       continue;
     }
     for (int copies = draw(options_.duplication) ? 2 : 1; copies > 0; --copies) {
-      route(from, p.at, p.content());
+      route(source, p.at, p.content());
     }
   }
   batch.count = 0;
@@ -63,21 +63,21 @@ TUTTI_DECL void in_process_medium::carry(address from, datagrams& batch) {
 }
 
 /// @pre this thread holds the monitor, also for the two functions below
-TUTTI_DECL void in_process_medium::route(address from, address to, std::span<std::byte const> packet) {
-  if (to == group) {
+TUTTI_DECL void in_process_medium::route(address source, address destination, std::span<std::byte const> packet) {
+  if (destination == group) {
     for (address one = 1; one < port_inboxes_.size(); ++one) {
       // each path of the group loses packets of its own
-      bool const lost = one != from && (!has_group_ || draw(options_.loss));
+      bool const lost = one != source && (!has_group_ || draw(options_.loss));
       lost_ += lost ? 1 : 0;
-      if (one != from && !lost) {
-        deliver(from, one, packet);
+      if (one != source && !lost) {
+        deliver(source, one, packet);
       }
     }
-  } else if (!is_device(to)) {
-    deliver(from, to, packet);
-  } else if (auto const& one = device_at(to)) {
-    active_device_ = to;
-    one->take(from, packet, *this);
+  } else if (!is_device(destination)) {
+    deliver(source, destination, packet);
+  } else if (auto const& one = device_at(destination)) {
+    active_device_ = destination;
+    one->take(source, packet, *this);
   } else {
     ++lost_;
   }
@@ -87,39 +87,39 @@ TUTTI_DECL void in_process_medium::route(address from, address to, std::span<std
 TUTTI_DECL void in_process_medium::route_between_devices() {
   for (; !between_devices_.empty(); between_devices_.pop_front()) {
     device_packet const& c = between_devices_.front();
-    route(c.from, c.packet.at, c.packet.content());
+    route(c.source, c.packet.at, c.packet.content());
   }
 }
 
-TUTTI_DECL void in_process_medium::answer(address to, std::span<std::byte const> packet) {
+TUTTI_DECL void in_process_medium::answer(address destination, std::span<std::byte const> packet) {
   if (draw(options_.loss)) {
     ++lost_;
     return;
   }
   for (int copies = draw(options_.duplication) ? 2 : 1; copies > 0; --copies) {
-    if (is_device(to)) {
+    if (is_device(destination)) {
       device_packet& c = between_devices_.emplace_back();
-      c.from = active_device_;
-      c.packet.at = to;
+      c.source = active_device_;
+      c.packet.at = destination;
       c.packet.size = static_cast<std::uint16_t>(packet.size());
       std::ranges::copy(packet, c.packet.bytes.begin());
     } else {
-      deliver(active_device_, to, packet);
+      deliver(active_device_, destination, packet);
     }
   }
 }
 
-TUTTI_DECL void in_process_medium::deliver(address from, address to, std::span<std::byte const> packet) {
-  bool const fits = to < port_inboxes_.size() && packet.size() <= max_packet;
-  datagram* const p = fits ? port_inboxes_[to].packets.next() : nullptr;
+TUTTI_DECL void in_process_medium::deliver(address source, address destination, std::span<std::byte const> packet) {
+  bool const fits = destination < port_inboxes_.size() && packet.size() <= max_packet;
+  datagram* const p = fits ? port_inboxes_[destination].packets.next() : nullptr;
   if (p == nullptr) {
     ++lost_;
     return;
   }
-  p->at = from;
+  p->at = source;
   p->size = static_cast<std::uint16_t>(packet.size());
   std::ranges::copy(packet, p->bytes.begin());
-  port_inbox& b = port_inboxes_[to];
+  port_inbox& b = port_inboxes_[destination];
   if (b.packets.count > 1 && draw(options_.reordering)) {
     std::swap(*p, b.packets.storage[b.packets.count - 2]);
   }
@@ -129,9 +129,9 @@ TUTTI_DECL void in_process_medium::deliver(address from, address to, std::span<s
   }
 }
 
-TUTTI_DECL void in_process_medium::collect(address to, datagrams& empty) {
+TUTTI_DECL void in_process_medium::collect(address destination, datagrams& empty) {
   held const lock(monitor_);
-  port_inbox& b = port_inboxes_[to];
+  port_inbox& b = port_inboxes_[destination];
   if (b.packets.count != 0) {
     std::swap(b.packets, empty);
     std::uint64_t count = 0;

@@ -37,8 +37,8 @@ enum class kind : std::uint8_t {
   refuse = 10,     ///< payload: a `refusal`
   // Kinds between ranks, of a group (docs/hardware/udp-multicast.md) or of racks; no device handles them:
   share = 13,     ///< payload: elements, to the group
-  progress = 14,  ///< payload: a bitmap of packets that the sender lacks, from `sequence` on
-  ask = 15,       ///< queries the receiver's progress; answered by `progress`
+  progress = 14,  ///< payload: a bitmap of packets that the sender lacks; bit 0 is `sequence`
+  ask = 15,       ///< a query of the receiver's progress; the answer is `progress`
 };
 
 namespace flag {
@@ -51,7 +51,7 @@ inline constexpr std::uint16_t congested = 1U << 4;  ///< packets from the recei
 inline constexpr std::uint16_t keyed =
     1U << 5;  ///< about a block of weights: sequence is its key, fingerprint its version
 inline constexpr std::uint16_t of_racks = 1U << 6;  ///< a join of a rack's member; in answers: workers are racks
-inline constexpr std::uint16_t all = (1U << 7) - 1;
+inline constexpr std::uint16_t known = (1U << 7) - 1;
 }  // namespace flag
 
 struct header {
@@ -85,10 +85,10 @@ constexpr void put(std::byte* target, T value) noexcept {
   }
 }
 template <std::unsigned_integral T>
-[[nodiscard]] constexpr T get(std::byte const* from) noexcept {
+[[nodiscard]] constexpr T get(std::byte const* source) noexcept {
   T value = 0;
   for (std::size_t i = 0; i < sizeof(T); ++i) {
-    value = static_cast<T>(value | static_cast<T>(static_cast<T>(from[i]) << (8 * i)));
+    value = static_cast<T>(value | static_cast<T>(static_cast<T>(source[i]) << (8 * i)));
   }
   return value;
 }
@@ -175,7 +175,7 @@ constexpr void write(header const& h, std::byte* target) noexcept {
   h.workers = get<std::uint8_t>(at + 19);
   h.flags = get<std::uint16_t>(at + 20);
   std::size_t const tag = h.has(flag::tagged) ? tag_bytes : 0;
-  if (first >> 4 != protocol_version || (h.flags & ~flag::all) != 0 || h.worker >= h.workers || !fits(h) ||
+  if (first >> 4 != protocol_version || (h.flags & ~flag::known) != 0 || h.worker >= h.workers || !fits(h) ||
       bytes.size() != header_bytes + h.length + tag) {
     return false;
   }

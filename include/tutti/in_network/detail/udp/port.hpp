@@ -13,7 +13,7 @@ namespace tutti::inline v0_1_0::detail::udp {
 /// The callable that `drain` takes: source, bytes of a packet, and true if the packet had an ECN mark.
 struct packet_sink {
   template <class Address>
-  void operator()(Address const& from, std::span<std::byte const> bytes, bool congested) const noexcept;
+  void operator()(Address const& source, std::span<std::byte const> bytes, bool congested) const noexcept;
 };
 
 /// Transmission of packets. A port carries packets to addresses, and may lose, repeat and reorder them.
@@ -25,15 +25,15 @@ struct packet_sink {
 ///
 /// A port allocates nothing per packet. One thread at a time uses it.
 template <class P>
-concept port =
-    std::equality_comparable<typename P::address> && std::copyable<typename P::address> &&
-    requires(P p, P const c, typename P::address const to, header const h, std::span<std::byte const> payload) {
-      { p.send(to, h, payload) } -> std::same_as<bool>;
-      { p.flush() } -> std::same_as<bool>;
-      { p.drain(packet_sink{}) } -> std::same_as<std::size_t>;
-      { c.descriptor() } -> std::same_as<int>;
-      { c.local() } -> std::same_as<typename P::address>;
-    };
+concept port = std::equality_comparable<typename P::address> && std::copyable<typename P::address> &&
+               requires(P p, P const c, typename P::address const destination, header const h,
+                        std::span<std::byte const> payload) {
+                 { p.send(destination, h, payload) } -> std::same_as<bool>;
+                 { p.flush() } -> std::same_as<bool>;
+                 { p.drain(packet_sink{}) } -> std::same_as<std::size_t>;
+                 { c.descriptor() } -> std::same_as<int>;
+                 { c.local() } -> std::same_as<typename P::address>;
+               };
 
 /// Counters of a port.
 struct port_counters {

@@ -46,8 +46,8 @@ class seal {
 
   /// A number that is equal for equal keys and reveals nothing else of them; 0 without a key.
   [[nodiscard]] std::uint64_t fingerprint() const noexcept {
-    static constexpr std::array<std::byte, 1> any{};
-    return key_ ? siphash(*key_, any) | 1 : 0;
+    static constexpr std::array<std::byte, 1> constant{};
+    return key_ ? siphash(*key_, constant) | 1 : 0;
   }
 
   [[nodiscard]] reading read(std::span<std::byte const> bytes, packet& target) const noexcept {

@@ -76,23 +76,23 @@ class udp_inbox {
   [[nodiscard]] static ancillary_data read_ancillary_data(msghdr& m, std::size_t size) noexcept {
     constexpr unsigned ecn = 3;
     constexpr unsigned ce = 3;  // "congestion experienced", RFC 3168
-    ancillary_data parsed{size, false};
+    ancillary_data result{size, false};
     for (cmsghdr* c = CMSG_FIRSTHDR(&m); c != nullptr; c = CMSG_NXTHDR(&m, c)) {
       if (c->cmsg_level == IPPROTO_UDP && c->cmsg_type == UDP_GRO) {
         int segment = 0;
         std::memcpy(&segment, CMSG_DATA(c), sizeof segment);
-        parsed.segment = static_cast<std::size_t>(segment);
+        result.segment = static_cast<std::size_t>(segment);
       } else if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_TOS) {
         std::uint8_t tos = 0;
         std::memcpy(&tos, CMSG_DATA(c), sizeof tos);
-        parsed.congested = (tos & ecn) == ce;
+        result.congested = (tos & ecn) == ce;
       } else if (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_TCLASS) {
         unsigned traffic_class = 0;
         std::memcpy(&traffic_class, CMSG_DATA(c), sizeof traffic_class);
-        parsed.congested = (traffic_class & ecn) == ce;
+        result.congested = (traffic_class & ecn) == ce;
       }
     }
-    return parsed;
+    return result;
   }
 
   struct control {

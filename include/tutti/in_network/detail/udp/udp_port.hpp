@@ -40,7 +40,7 @@ class udp_port {
     tutti::detail::descriptor group_receiver = group_socket(group, options_);
     if (!send_to_group(socket_.get(), group)) {
       throw error(failure::join, "cannot send to the group " + group.at.text() + " through the interface of " +
-                                     group.by.host() + ": " + describe_errno(errno) +
+                                     group.interface_address.host() + ": " + describe_errno(errno) +
                                      "; name another one (TUTTI_INTERFACE)");
     }
     epoll_ = either_socket(socket_.get(), group_receiver.get());
@@ -117,9 +117,9 @@ class udp_port {
     }
     auto const p = b.send(socket_.get(), offload_);
     counters_.sent += p.sent;
-    counters_.failed += p.dropped;
+    counters_.failed += p.dropped_count;
     counters_.writes += p.calls;
-    return p.state != burst::send_state::blocked;
+    return p.state != burst::send_state::would_block;
   }
 
   udp_options options_;

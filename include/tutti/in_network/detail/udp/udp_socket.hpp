@@ -15,14 +15,14 @@ namespace tutti::inline v0_1_0::detail::udp {
 
 /// A multicast group, IPv4 or IPv6.
 struct udp_group {
-  net::address at;        ///< address and port of the group
-  net::address by;        ///< address of the interface for its packets
-  int hops = 1;           ///< 1: packets cross no router
-  bool is_shared = true;  ///< other sockets on this host receive this socket's packets
+  net::address at;                 ///< address and port of the group
+  net::address interface_address;  ///< address of the interface for its packets
+  int hops = 1;                    ///< 1: packets cross no router
+  bool is_shared = true;           ///< other sockets on this host receive this socket's packets
 };
 
 /// The index of the interface with this address, or 0.
-[[nodiscard]] TUTTI_DECL unsigned interface_number(net::address const& by);
+[[nodiscard]] TUTTI_DECL unsigned interface_number(net::address const& interface_address);
 
 /// Sets the interface for multicast packets of a socket. False if the system refuses.
 [[nodiscard]] TUTTI_DECL bool send_to_group(int fd, udp_group const& group);

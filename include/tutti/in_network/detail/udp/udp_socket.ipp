@@ -53,16 +53,16 @@ TUTTI_DECL descriptor udp_socket(net::address const& at, udp_options const& opti
   return bound_socket(at, options, false);
 }
 
-TUTTI_DECL unsigned interface_number(net::address const& by) {
+TUTTI_DECL unsigned interface_number(net::address const& interface_address) {
   auto const interfaces = net::interfaces();
-  auto const it =
-      std::ranges::find_if(interfaces, [&](net::network_interface const& i) { return i.at.host() == by.host(); });
+  auto const match = std::ranges::find_if(
+      interfaces, [&](net::network_interface const& i) { return i.at.host() == interface_address.host(); });
   standard_numbers const occupied;
-  return it == interfaces.end() ? 0 : ::if_nametoindex(it->name.c_str());
+  return match == interfaces.end() ? 0 : ::if_nametoindex(match->name.c_str());
 }
 
 TUTTI_DECL bool send_to_group(int fd, udp_group const& group) {
-  unsigned const number = interface_number(group.by);
+  unsigned const number = interface_number(group.interface_address);
   if (group.at.family() == AF_INET) {
     ip_mreqn interface_request{};
     interface_request.imr_ifindex = static_cast<int>(number);
@@ -79,13 +79,14 @@ TUTTI_DECL bool send_to_group(int fd, udp_group const& group) {
 TUTTI_DECL descriptor group_socket(udp_group const& group, udp_options const& options) {
   descriptor socket_descriptor = bound_socket(group.at, options, true);
   group_req membership{};
-  membership.gr_interface = interface_number(group.by);
+  membership.gr_interface = interface_number(group.interface_address);
   std::memcpy(&membership.gr_group, group.at.data(), group.at.size());
   int const level = group.at.family() == AF_INET ? IPPROTO_IP : IPPROTO_IPV6;
   if (membership.gr_interface == 0 ||
       ::setsockopt(socket_descriptor.get(), level, MCAST_JOIN_GROUP, &membership, sizeof membership) != 0) {
-    throw error(failure::join, "cannot join the group " + group.at.text() + " at the interface of " + group.by.host() +
-                                   ": " + (membership.gr_interface == 0 ? "there is none" : describe_errno(errno)) +
+    throw error(failure::join, "cannot join the group " + group.at.text() + " at the interface of " +
+                                   group.interface_address.host() + ": " +
+                                   (membership.gr_interface == 0 ? "there is none" : describe_errno(errno)) +
                                    "; name another one (TUTTI_INTERFACE)");
   }
   return socket_descriptor;
@@ -111,13 +112,13 @@ TUTTI_DECL int receive_buffer(int fd) noexcept {
 }
 
 TUTTI_DECL bool receive_bursts(int fd) noexcept {
-  int const on = 1;
-  return ::setsockopt(fd, IPPROTO_UDP, UDP_GRO, &on, sizeof on) == 0;
+  int const enabled = 1;
+  return ::setsockopt(fd, IPPROTO_UDP, UDP_GRO, &enabled, sizeof enabled) == 0;
 }
 
 TUTTI_DECL bool sends_bursts(int fd) noexcept {
-  int const none = 0;
-  return ::setsockopt(fd, IPPROTO_UDP, UDP_SEGMENT, &none, sizeof none) == 0;
+  int const zero = 0;
+  return ::setsockopt(fd, IPPROTO_UDP, UDP_SEGMENT, &zero, sizeof zero) == 0;
 }
 
 TUTTI_DECL net::address any_address(std::uint16_t port) noexcept {

@@ -109,8 +109,8 @@ class with_helper : public over_host<Host> {
 
   /// The chunk of a message without bytes.
   [[nodiscard]] static chunk empty_chunk() noexcept {
-    static constexpr std::byte nothing{};
-    return {&nothing, 0};
+    static constexpr std::byte empty_place{};
+    return {&empty_place, 0};
   }
 
   network_type network_;
