@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-/// Answers that are sent later, each after the same time. Their number is what it has to be; their room is kept.
+/// Answers that are sent later, all after one delay. The queue grows as needed and is reused.
 class late_answers {
  public:
   struct answer {

@@ -12,7 +12,7 @@
 
 namespace {
 
-/// What is under way to the device, in no order.
+/// Packets under way to the device, unordered.
 struct under_way {
   std::vector<std::byte> frame;
   bool bad;
@@ -44,7 +44,7 @@ work do_work(std::uint64_t seed, std::uint64_t frames, unsigned least, unsigned 
                           .first_worker = static_cast<std::uint8_t>(members > 2 ? below(2) : 0),
                           .in_rank_order = in_order,
                           .slots = static_cast<std::uint16_t>(1 + below(slots)),
-                          .begin = below(2) == 0 ? 0 : 0U - 20U,  // so that they wrap
+                          .begin = below(2) == 0 ? 0 : 0U - 20U,  // near wrap-around in half of the cases
                           .sequences = static_cast<std::uint32_t>(1 + frames / (4U * members * b.built().jobs)),
                           .is_short = below(3) == 0,
                           .updates = updates};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How many clocks the device takes for a packet when they come without a gap.
+// Measures the clocks that the device takes for a packet when packets come without a gap.
 #include "../model/nic_model.hpp"
 #include "../registers/device.hpp"
 #include "../registers/model.hpp"
@@ -49,7 +49,7 @@ std::size_t frames_sent(nic_model& model) {
 
 constexpr std::uint32_t sequences = 256;
 
-/// The device is given as many blocks of weights as there will be updates.
+/// Stores a block of weights for each update.
 void store_weights(nic_model& model, unsigned workers) {
   std::vector<std::byte> const block(nic::block_bytes, std::byte{0x3f});
   for (std::uint32_t key = 0; key != sequences; ++key) {
