@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(the_header_lies_in_22_bytes_as_the_page_says) {
   BOOST_TEST(seen == wanted, boost::test_tools::per_element());
 }
 
-/// One of each kind.
+/// One header of each kind.
 std::vector<nic::header> all_kinds() {
   std::vector<nic::header> all;
   for (auto const& [kind, length] : std::initializer_list<std::pair<nic::kind, int>>{{nic::kind::join, 6},
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(a_header_that_says_what_cannot_be_is_malformed) {
     std::size_t at;
     unsigned to;
   };
-  // Another version, no kind, eleven kinds, 6 bytes of floats, a worker of none, no workers, an unknown flag.
+  // Wrong version, kind 0, kind 11, 6 bytes of floats, a worker beyond the last, no workers, an unknown flag.
   for (change const c : {change{0, 0x25}, {0, 0x10}, {0, 0x1b}, {16, 6}, {18, 9}, {19, 0}, {20, 0x20}, {21, 1}}) {
     auto bytes = good;
     bytes[c.at] = static_cast<std::byte>(c.to);
@@ -117,8 +117,8 @@ BOOST_AUTO_TEST_CASE(a_header_that_says_what_cannot_be_is_malformed) {
   }
   nic::packet p;
   BOOST_TEST(!nic::parse(written(contribution(0, 1, 0, 1028), std::vector<std::byte>(1028)), p));
-  // An update of no whole block, or without terms; half a block of weights; what no slot and no weights have to do
-  // with.
+  // Updates with a partial block, or without terms; half a block of weights; keyed packets of kinds that concern
+  // neither slots nor weights.
   std::vector<nic::header> wrong;
   for (std::size_t const length : {0U, 16U, 1024U, 1036U}) {
     wrong.push_back(contribution(0, 1, 0, length, network_operation::update));
@@ -184,7 +184,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(combining)
 
-constexpr std::size_t elements = 65;  // more than one block of the kernels, and a rest
+constexpr std::size_t elements = 65;  // more than one block of the kernels, with a remainder
 
 struct sum {
   static constexpr auto operation = network_operation::sum_float32;
@@ -200,7 +200,7 @@ struct saturating {
 };
 using operations = std::tuple<sum, max, saturating>;
 
-/// Elements with all corners of their type.
+/// Elements with all special values of their type.
 template <class T>
 std::vector<T> drawn(std::mt19937& random) {
   using limits = std::numeric_limits<T>;
@@ -217,7 +217,7 @@ std::vector<T> drawn(std::mt19937& random) {
   return x;
 }
 
-/// What ranks make of contributions in that order, one after the other.
+/// Folds contributions in this order.
 template <class R>
 std::vector<typename R::value_type> folded(std::vector<std::vector<typename R::value_type>> const& all,
                                            std::vector<unsigned> const& order) {
@@ -264,7 +264,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_result_has_the_bits_of_the_fold, Operation, oper
   }
 }
 
-// Rank 0 in place of switches of racks: in rank order within a rack, unless that is large, and then rack by rack.
+// The stand-in for switches of racks adds in rank order within a small rack, and then rack by rack.
 BOOST_AUTO_TEST_CASE_TEMPLATE(contributions_of_racks_are_added_rack_by_rack, Operation, operations) {
   using R = typename Operation::reduction;
   using T = typename R::value_type;
@@ -346,7 +346,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(sequences)
 
-/// A header of a worker, and one element.
+/// A worker's header, and one element.
 struct given {
   nic::header h;
   float x = 1;
@@ -388,7 +388,7 @@ BOOST_AUTO_TEST_CASE(a_later_sequence_replaces_what_is_complete_and_waits_for_wh
 
 BOOST_AUTO_TEST_CASE(a_member_that_is_ahead_does_not_keep_others_from_an_earlier_sequence) {
   nic::slot_table slots(1, 8);
-  std::ignore = worker(2, 9, 3).to(slots);  // not a member of what follows
+  std::ignore = worker(2, 9, 3).to(slots);  // no member of the later sequences
   BOOST_TEST((slots.query(worker(0, 7).h).result == outcome::stored));
   BOOST_TEST((worker(0, 7).to(slots).result == outcome::stored));
   BOOST_TEST((worker(2, 9, 3).to(slots).result == outcome::busy));
@@ -447,10 +447,10 @@ BOOST_AUTO_TEST_CASE(whoever_says_something_else_is_refused_and_changes_nothing)
     BOOST_TEST((v == nic::verdict{outcome::mismatch, 1}));
     BOOST_TEST((slots == before));
   }
-  // Another member in the same place.
+  // Another member with the same worker number.
   BOOST_TEST((slots.contribute(7, worker(1, 0, 3).h, std::as_bytes(std::span(two)).first(4)) ==
               nic::verdict{outcome::mismatch, 1}));
-  // Two that give what only one can.
+  // Two contributions to a copy, which takes one.
   nic::header copy = contribution(0, 2, 1, 4, network_operation::copy);
   nic::slot_table copies(1, 8);
   std::ignore = copies.contribute(0, copy, std::as_bytes(std::span(two)).first(4));
@@ -517,8 +517,8 @@ BOOST_AUTO_TEST_CASE(a_supplied_result_completes_a_slot_unless_it_is_complete) {
   }
 }
 
-/// Workers over a network that loses, repeats and reorders, and drops answers. Each worker sends what it has no result
-/// of again and again, and goes on in a slot when it has the result before. Of each sequence some workers are members.
+/// Workers over a network that loses, repeats and reorders packets, and drops answers. A worker repeats contributions
+/// without a result, and reuses a slot once it has the previous result. Each sequence has some of the workers.
 class bad_network {
  public:
   bad_network(unsigned seed, bool in_rank_order) : random_(seed), in_rank_order_(in_rank_order) {
@@ -599,7 +599,7 @@ class bad_network {
     BOOST_TEST_REQUIRE((v.result != outcome::mismatch && v.result != outcome::unsupported));
     if (taken) {
       if (slots_.at(h).count == 1) {
-        order_[q].clear();  // it began, perhaps not for the first time
+        order_[q].clear();  // the sequence began, perhaps again
       }
       order_[q].push_back(sender);
     }
@@ -612,7 +612,7 @@ class bad_network {
         }
       }
     } else if (v.result == outcome::late && !got_[sender][q]) {
-      // Another worker has it, or none, and they do without the device.
+      // Another worker has the result; or no worker has, and all leave the device.
       auto const has = std::ranges::find_if(members_[q], [&](unsigned w) { return got_[w][q].has_value(); });
       if (has == members_[q].end()) {
         order_[q] = members_[q];
@@ -631,7 +631,7 @@ class bad_network {
   bool in_rank_order_;
   nic::slot_table slots_{slots_in_use, 8};
   std::vector<std::vector<unsigned>> members_{sequences};
-  std::vector<std::vector<unsigned>> order_{sequences};  ///< in which contributions have arrived
+  std::vector<std::vector<unsigned>> order_{sequences};  ///< order of arrival of the contributions
   std::vector<std::vector<std::optional<float>>> got_{workers, std::vector<std::optional<float>>(sequences)};
   std::vector<std::pair<nic::header, float>> under_way_;
   std::size_t left_ = 0;

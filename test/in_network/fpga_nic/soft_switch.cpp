@@ -41,7 +41,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// A switch whose members are numbers, and what it has answered.
+/// A switch whose members are numbers, and its answers.
 struct bench {
   struct answer {
     unsigned to;
@@ -55,7 +55,7 @@ struct bench {
 
   explicit bench(nic::switch_limits const& limits = {}, nic::seal const& s = {}) : device(limits, s) {}
 
-  /// What the switch answers to these bytes.
+  /// Returns the switch's answers to these bytes.
   std::vector<answer> const& take(unsigned from, std::span<std::byte const> bytes, bool congested = false) {
     answers.clear();
     device.take(from, bytes, congested, now,
@@ -82,13 +82,13 @@ struct bench {
     BOOST_TEST_REQUIRE(got.size() == 1U);
     return got[0];
   }
-  /// Joins a guarded switch, with the proof that it asks for.
+  /// Joins a guarded switch, with the proof that it demands.
   answer join_with_proof(unsigned from, unsigned worker, unsigned workers, std::uint16_t slots, std::uint32_t job) {
     answer const asked = join(from, worker, workers, slots, job, 60'000, 0);
     return asked.h.kind == nic::kind::joined ? asked
                                              : join(from, worker, workers, slots, job, 60'000, asked.h.fingerprint);
   }
-  /// True if two members, at these addresses, join a job with this number of slots, and have a sum of it.
+  /// True if two members, at these addresses, can join a job with this number of slots, and sum in it.
   bool sums(unsigned first, unsigned second, std::uint16_t slots, std::uint32_t job) {
     for (unsigned w = 0; w != 2; ++w) {
       now += 1ms;
@@ -108,7 +108,7 @@ struct bench {
   }
 };
 
-/// A guarded switch with room for this number of jobs of ten slots.
+/// A guarded switch with memory for this number of jobs of ten slots.
 bench guarded(std::size_t jobs) {
   return bench({.memory = jobs * 10 * nic::slot_table::bytes(1, 0), .guard = nic::key{}});
 }
@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(a_member_gets_what_is_left_when_it_joins) {
   BOOST_TEST((nic::read_terms(b.join(101, 1, 2, 1, 1, 1500).payload) == nic::terms{1500, 10}));
   BOOST_TEST((nic::read_terms(b.join(100, 0, 1, 20, 2).payload) == nic::terms{1000, 5}));
   BOOST_TEST(is_refusal(b.join(100, 0, 1, 1, 3), nic::refusal::no_slots));
-  b.now += 3s;  // the leases run out
+  b.now += 3s;  // the leases expire
   BOOST_TEST((b.join(100, 0, 1, 1, 3).h.kind == nic::kind::joined));
   BOOST_TEST(b.device.jobs().size() == 1U);
   for (std::uint32_t const job : {4U, 5U}) {
@@ -183,7 +183,7 @@ BOOST_AUTO_TEST_CASE(joining_again_changes_nothing_and_a_number_is_one_members) 
   std::ignore = b.join(101, 1, 2);
   BOOST_TEST((b.device.jobs() == before));
   b.now += 900ms;
-  b.take(100, of_kind(nic::kind::query, 0, 2));  // renews its lease, as any packet
+  b.take(100, of_kind(nic::kind::query, 0, 2));  // renews the lease, as any packet does
   b.now += 900ms;
   BOOST_TEST(is_refusal(b.join(102, 0, 2), nic::refusal::mismatch));
   BOOST_TEST((b.join(102, 1, 2).h.kind == nic::kind::joined));
@@ -197,7 +197,7 @@ BOOST_AUTO_TEST_CASE(a_member_has_one_number_at_a_time) {
   std::ignore = b.join(100, 0, 3);
   auto const a = b.join(100, 2, 3);
   BOOST_TEST((is_refusal(a, nic::refusal::mismatch) && a.h.worker == 0 && a.h.workers == 3));
-  b.now += 2s;  // its lease has run out
+  b.now += 2s;  // the lease has expired
   BOOST_TEST((b.join(100, 2, 3).h.kind == nic::kind::joined));
   BOOST_TEST((b.join(101, 0, 3).h.kind == nic::kind::joined));
 }
@@ -206,7 +206,7 @@ BOOST_AUTO_TEST_CASE(a_job_begins_when_its_sender_has_proven_its_address) {
   bench b = guarded(1);
   auto const asked = b.join(100, 0, 2, 10, 1, 1000, 0);
   BOOST_TEST((asked.to == 100 && is_refusal(asked, nic::refusal::unknown) && asked.h.fingerprint != 0));
-  BOOST_TEST(asked.payload.size() < nic::terms::bytes);  // it is no help to those that flood others
+  BOOST_TEST(asked.payload.size() < nic::terms::bytes);  // useless to amplify a flood
   BOOST_TEST(nic::asks_for_proof(asked.h, nic::refusal::unknown));
   std::uint32_t const proof = asked.h.fingerprint;
   for (auto const& [from, job, said] : {std::tuple{101U, 1U, proof}, {100U, 2U, proof}, {100U, 1U, proof ^ 2}}) {
@@ -214,7 +214,7 @@ BOOST_AUTO_TEST_CASE(a_job_begins_when_its_sender_has_proven_its_address) {
   }
   BOOST_TEST(b.device.jobs().empty());
   BOOST_TEST((b.join(100, 0, 2, 10, 1, 1000, proof).h.kind == nic::kind::joined));
-  BOOST_TEST((b.join(101, 1, 2, 10, 1, 1000, 0).h.kind == nic::kind::joined));  // who knows of the job
+  BOOST_TEST((b.join(101, 1, 2, 10, 1, 1000, 0).h.kind == nic::kind::joined));  // the job is known already
   b.now += 1ms;
   unsigned answered = 0;
   for (std::uint32_t job = 2; job != 102; ++job) {
@@ -224,10 +224,10 @@ BOOST_AUTO_TEST_CASE(a_job_begins_when_its_sender_has_proven_its_address) {
     h.length = nic::terms::bytes;
     answered += static_cast<unsigned>(b.take(102, h).size());
   }
-  BOOST_TEST(answered == 10U);  // in a millisecond
+  BOOST_TEST(answered == 10U);  // limit for a millisecond
 }
 
-// Claims that nothing has come of cost others nothing, whatever they ask for.
+// Claims of unused jobs do not displace others, however much memory they request.
 BOOST_AUTO_TEST_CASE(claims_make_way) {
   for (std::uint16_t const slots : std::initializer_list<std::uint16_t>{10, 1, 60'000}) {
     bench b = guarded(3);
@@ -265,7 +265,7 @@ BOOST_AUTO_TEST_CASE(a_claim_with_weights_makes_way_for_those_of_others) {
   BOOST_TEST(!b.has(100));
 }
 
-// One that has begun many makes way for one that has few, but not for its equals.
+// A host that has begun many jobs makes way for one with few, but not for its equals.
 BOOST_AUTO_TEST_CASE(hosts_share_a_switch) {
   bench b = guarded(3);
   for (std::uint32_t job = 1; job != 4; ++job) {
@@ -307,7 +307,7 @@ BOOST_AUTO_TEST_CASE(unknown_senders_change_nothing_and_get_little) {
     auto const& got = b.take(h.job == 99 ? 100 : 666, h);
     BOOST_TEST_REQUIRE(got.size() == 1U);
     BOOST_TEST(is_refusal(got[0], nic::refusal::unknown));
-    b.take(666, h);  // at once
+    b.take(666, h);  // no time passes in between
     BOOST_TEST(b.answers.empty());
   }
   b.now += 1ms;
@@ -351,10 +351,11 @@ BOOST_AUTO_TEST_CASE(each_worker_gets_the_result_or_only_word_of_it) {
   BOOST_TEST((got[1].to == 101 && got[1].h.worker == 1 && got[1].payload.size() == 8));
   BOOST_TEST((got[1].h.kind == nic::kind::result && got[1].h.sequence == 5 && got[1].h.job == 0x1234));
   b.take(103, contribution(0, 2, 7, 8));
-  BOOST_TEST((b.take(101, contribution(1, 2, 7, 8)).at(0).payload.size() == 8));  // it is asked anew each time
+  // the flag is evaluated for each contribution
+  BOOST_TEST((b.take(101, contribution(1, 2, 7, 8)).at(0).payload.size() == 8));
   b.take(101, contribution(1, 2, 9, 8));
   b.take(103, contribution(0, 2, 9, 8));
-  // And again, when it asks or contributes again.
+  // The repeated result follows the flag of the repeated packet.
   for (auto const k : {nic::kind::query, nic::kind::contribute}) {
     nic::header again = contribution(1, 2, 9, k == nic::kind::query ? 0 : 8);
     again.kind = k;
@@ -472,7 +473,7 @@ BOOST_AUTO_TEST_CASE(jobs_are_served_in_turns_whatever_their_windows) {
   BOOST_TEST(waiting.size() == 532U);
 }
 
-// Unknown senders have one line, and little of the room, whatever they call their jobs.
+// Unknown senders share one short line, whichever jobs they name.
 BOOST_AUTO_TEST_CASE(unknown_senders_share_a_line_that_is_short) {
   nic::fair_queue<unsigned> waiting(2, 7, 3);
   auto const add = [&](unsigned from, std::uint32_t job, bool is_known) {
@@ -524,7 +525,7 @@ bool something_comes(Port const& p) {
   return ::poll(&on, 1, 10'000) == 1;
 }
 
-/// Packets of all sizes, in bursts of one size and changing, arrive as they were sent, in both directions.
+/// Packets of all sizes, in bursts of equal and of changing sizes, arrive as they were sent, in both directions.
 template <class Port>
 void carries(Port& from, Port& to) {
   std::vector<std::vector<std::byte>> wanted;
@@ -568,7 +569,7 @@ BOOST_AUTO_TEST_CASE(and_so_they_do_over_ipv6) {
   }
   udp<true> m("::1");
   carries(m.a, m.b);
-  // A port at all addresses speaks both.
+  // A port at the wildcard address serves both IP versions.
   nic::udp_port both(nic::any_address(0));
   nic::udp_port four(net::resolve("127.0.0.1", 0).front());
   auto const at = net::resolve("127.0.0.1", both.local().for_family(AF_INET6).port()).front();
@@ -660,7 +661,7 @@ BOOST_AUTO_TEST_CASE(datagrams_of_others_come_as_they_are_and_congestion_is_seen
     BOOST_TEST_REQUIRE(got.size() == 1U);
     BOOST_TEST((got[0].first == size && got[0].second == (tos == 3)));
   }
-  // The last was a packet alone; a burst has more to tell.
+  // The previous packet came alone; a burst has more ancillary data.
   int const segment = 100;
   if (::setsockopt(other.get(), IPPROTO_UDP, UDP_SEGMENT, &segment, sizeof segment) == 0) {
     BOOST_TEST(::sendto(other.get(), bytes.data(), bytes.size(), 0, at.data(), at.size()) == 5000);
@@ -799,7 +800,7 @@ class program {
     }
   }
 
-  /// Sends it a signal, and returns a count of what it then prints.
+  /// Sends the program a signal, and returns a counter from its output.
   unsigned long long count_after(int signal, std::string const& name) {
     ::kill(child_, signal);
     for (std::string line = next_line(); !line.empty(); line = next_line()) {
@@ -809,7 +810,7 @@ class program {
     }
     return 0;
   }
-  /// How it ended.
+  /// Waits for the program, and returns its exit status.
   int status() {
     int s = -1;
     ::waitpid(child_, &s, 0);
@@ -833,7 +834,7 @@ class program {
   std::unique_ptr<FILE, closes> said_;
 };
 
-/// Workers over UDP, in one thread.
+/// Runs workers over UDP, in one thread.
 void sum_by(program& p, nic::seal const& seal, unsigned workers, std::uint32_t count, std::uint32_t job) {
   using member = worker<nic::udp_port>;
   std::deque<nic::udp_port> ports;
@@ -856,7 +857,7 @@ BOOST_AUTO_TEST_CASE(the_program_sums_for_several_jobs) {
   BOOST_TEST(p.status() == 0);
 }
 
-// Unknown senders say that they are of ever other jobs.
+// Unknown senders name ever other jobs.
 BOOST_AUTO_TEST_CASE(the_program_serves_jobs_while_unknown_senders_flood_it) {
   using member = worker<nic::udp_port>;
   program p({"--rate", "1000"});
@@ -878,7 +879,7 @@ BOOST_AUTO_TEST_CASE(the_program_serves_jobs_while_unknown_senders_flood_it) {
   BOOST_TEST(std::ranges::all_of(all, [&](member const& w) { return !w.failed() && w.result() == wanted; }));
 }
 
-// They ask for all memory, and prove their address if they are asked to.
+// Unknown senders claim all memory, with or without the proof of their address.
 BOOST_AUTO_TEST_CASE(the_program_serves_jobs_when_unknown_senders_have_claimed_it) {
   for (bool const proves : {false, true}) {
     program p({"--memory", "16M"});
@@ -893,7 +894,7 @@ BOOST_AUTO_TEST_CASE(the_program_serves_jobs_when_unknown_senders_have_claimed_i
       h.job = job;
       h.fingerprint = proof;
       pollfd one{unknown.descriptor(), POLLIN, 0};
-      for (int tries = 0; tries != 1000 && one.revents == 0; ++tries) {  // it answers a few in a millisecond
+      for (int tries = 0; tries != 1000 && one.revents == 0; ++tries) {  // the switch answers a few in a millisecond
         unknown.send(p.address, h, terms);
         unknown.flush();
         ::poll(&one, 1, 20);

@@ -33,7 +33,7 @@
 #include <tuple>
 #include <vector>
 
-// Each rack has a switch, and those have one above them.
+// Two levels of switches: one in each rack, and one above them.
 
 namespace {
 
@@ -77,7 +77,7 @@ void expect_none(Results const& results, std::string const& where) {
   }
 }
 
-/// Sums of which bits depend on the order.
+/// Elements whose sum has bits that depend on the order.
 std::vector<float> numbers(std::size_t count, rank_type rank) {
   std::vector<float> v(count);
   for (std::size_t i = 0; i < count; ++i) {
@@ -93,7 +93,7 @@ bool same_bits(std::vector<T> const& a, std::vector<T> const& b) {
 
 std::vector<racks> const shapes{{0, 1}, {0, 0, 1}, {0, 0, 1, 1, 1}, {0, 1, 0, 2, 1, 0}, {0, 0, 0, 0, 0, 1, 2, 2}};
 
-/// What a strategy asks a device for that holds weights.
+/// The reduction of a strategy with weights on the device.
 struct pushed_gradients : tutti::sum<float> {
   static constexpr tutti::network_operation in_network = tutti::network_operation::update;
 };
@@ -125,7 +125,7 @@ std::vector<std::byte> join_payload(nic::terms const& wanted, nic::rack_place pl
   return bytes;
 }
 
-/// The switch of a rack, and all that it sends. Members are numbers.
+/// The switch of a rack with numbers as members, and all its packets.
 struct rack_bench {
   static constexpr unsigned above = 7;
   static constexpr nic::rack_place place{1, 3};
@@ -151,7 +151,7 @@ struct rack_bench {
     h.flags |= nic::flag::of_racks;
     return take(from, h, join_payload(wanted, at));
   }
-  /// The device above says something to the rack.
+  /// Sends the rack a packet of the device above.
   std::vector<answer> const& say(nic::header h, std::span<std::byte const> payload) {
     h.worker = place.rack;
     h.workers = place.racks;
@@ -161,7 +161,7 @@ struct rack_bench {
   std::vector<answer> const& grant(nic::terms const& what) {
     return say(of_kind(nic::kind::joined, 0, 1), join_payload(what));
   }
-  /// Members 0 to n - 1 join from addresses from 100 on, and are granted 8 slots.
+  /// Joins members 0 to n - 1 from addresses 100 and up, and grants them 8 slots.
   void join_all(unsigned n) {
     for (unsigned w = 0; w != n; ++w) {
       join(100 + w, w, n, {1000, 8});
@@ -249,7 +249,7 @@ BOOST_AUTO_TEST_CASE(racks_have_the_bits_of_hierarchical_star_star) {
   }
 }
 
-// More than 8 ranks of a rack are added as they come.
+// More than 8 ranks of a rack are added in order of arrival.
 BOOST_AUTO_TEST_CASE(large_racks_have_equal_bits_everywhere) {
   racks const of{0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1};
   network net = network_of(of, 0.01);
@@ -275,7 +275,8 @@ BOOST_AUTO_TEST_CASE(a_switch_has_one_place_however_it_is_named) {
   BOOST_TEST(place("[fe80::9%lo]:7171") == place("[fe80::9]:7171"));  // the link has another number on each host
   BOOST_TEST(place("10.0.1.9:7171") != place("10.0.1.9:7172"));
   BOOST_TEST(place("10.0.1.9:7171") == "10.0.1.9:7171");
-  BOOST_TEST(place("127.0.0.1:7171") == "127.0.0.1:7171 " + tutti::detail::node_identity());  // each host has one
+  // each host has its own loopback
+  BOOST_TEST(place("127.0.0.1:7171") == "127.0.0.1:7171 " + tutti::detail::node_identity());
   BOOST_CHECK_EXCEPTION(place("10.0.1.9"), tutti::error, [](tutti::error const& e) {
     return std::string(e.what()).find("not \"10.0.1.9\"") != std::string::npos;
   });
@@ -297,7 +298,7 @@ BOOST_AUTO_TEST_CASE(all_ranks_hear_of_a_switch_that_has_no_address) {
   }
 }
 
-// However often it joins.
+// A member may join any number of times.
 BOOST_AUTO_TEST_CASE(a_member_is_granted_what_both_devices_have) {
   rack_bench b;
   BOOST_TEST_REQUIRE(b.join(100, 0, 2, {1000, 20}).size() == 1U);
@@ -314,7 +315,8 @@ BOOST_AUTO_TEST_CASE(a_member_is_granted_what_both_devices_have) {
   }
 }
 
-// A sum is of all members of the rack. What one of them supplies in its place has those of other racks in it.
+// The rack sends up sums of all its members. A result that a member supplies contains those of other racks, and is
+// never sent up.
 BOOST_AUTO_TEST_CASE(a_result_that_a_member_supplies_is_never_sent_up) {
   for (unsigned const contributions : {0U, 1U, 2U}) {
     rack_bench b;
@@ -333,14 +335,14 @@ BOOST_AUTO_TEST_CASE(a_result_that_a_member_supplies_is_never_sent_up) {
       BOOST_TEST_REQUIRE(b.answers.size() == 1U);
       BOOST_TEST((b.answers[0].is(100 + w, nic::kind::result) && b.answers[0].payload == result));
     }
-    b.contribute(0, 21);  // the next one in that version is the rack's again
+    b.contribute(0, 21);  // the next sequence in that version is a sum again
     b.contribute(1, 21);
     BOOST_TEST_REQUIRE(b.answers.size() == 1U);
     BOOST_TEST(b.answers[0].is(b.above, nic::kind::contribute));
   }
 }
 
-// Many may ask about a rack that is late.
+// Many members may query a sequence that another rack is late for.
 BOOST_AUTO_TEST_CASE(what_the_device_above_lacks_is_told_to_members_that_have_asked) {
   rack_bench b;
   b.join_all(3);
@@ -353,7 +355,7 @@ BOOST_AUTO_TEST_CASE(what_the_device_above_lacks_is_told_to_members_that_have_as
     h.kind = nic::kind::query;
     h.length = 0;
     b.now += 1ms;
-    BOOST_TEST(b.take(100 + w, h, {}).size() == 2U);  // the sum again, and the question
+    BOOST_TEST(b.take(100 + w, h, {}).size() == 2U);  // the repeated sum, and the query
   };
   auto const lacks_others = [&] {
     nic::header h = sum;
@@ -377,7 +379,7 @@ BOOST_AUTO_TEST_CASE(what_the_device_above_lacks_is_told_to_members_that_have_as
   ask(1, 5);
   nic::header other = sum;
   other.operation = tutti::network_operation::max_float32;
-  BOOST_TEST(b.refuse(other, nic::refusal::mismatch).size() == 3U);  // which concerns all
+  BOOST_TEST(b.refuse(other, nic::refusal::mismatch).size() == 3U);  // a mismatch concerns all members
 }
 
 BOOST_AUTO_TEST_CASE(a_stand_in_serves_the_members_that_it_knows) {
@@ -414,7 +416,7 @@ BOOST_AUTO_TEST_CASE(a_stand_in_serves_the_members_that_it_knows) {
   }
 }
 
-// It refuses each block once, and what moves blocks goes to rank 0.
+// The rack's switch refuses each block once, and updates go to rank 0.
 BOOST_AUTO_TEST_CASE(weights_are_offered_to_a_switch_of_a_rack_once) {
   racks const of{0, 1, 1};
   network net = network_of(of);
@@ -442,7 +444,7 @@ BOOST_AUTO_TEST_CASE(weights_are_offered_to_a_switch_of_a_rack_once) {
   }
 }
 
-// A link carries the vector once each way, of a rank and of a rack.
+// A link carries the vector once each way, for a rank and for a rack.
 BOOST_AUTO_TEST_CASE(a_rack_sends_up_what_one_rank_sends) {
   racks const of{0, 0, 0, 1, 1};
   network net = network_of(of);
@@ -462,7 +464,7 @@ BOOST_AUTO_TEST_CASE(a_rack_sends_up_what_one_rank_sends) {
   }
 }
 
-// Some switch dies in the middle of sums, and comes back.
+// A switch of either level dies in the middle of sums, and restarts.
 BOOST_AUTO_TEST_CASE(a_switch_of_either_level_that_dies_and_comes_back_changes_nothing) {
   racks const of{0, 0, 1, 1, 1};
   tutti::host_map const map(of);
@@ -536,7 +538,7 @@ BOOST_AUTO_TEST_CASE(a_rank_that_calls_something_else_or_is_late_is_named) {
         net, of,
         [&](auto& world) {
           while (world.rank() == late && !world.transport().fault()) {
-            world.poll();  // until all others have given up
+            world.poll();  // until all other ranks have given up
             std::this_thread::yield();
           }
           tutti::allreduce sum{world, in_network{}, tutti::sum<float>{}};
@@ -550,7 +552,7 @@ BOOST_AUTO_TEST_CASE(a_rank_that_calls_something_else_or_is_late_is_named) {
   }
 }
 
-// A rack's switch does not know which ranks of another rack are missing: those that are there say so.
+// A rack's switch does not know the missing ranks of another rack: present ranks report themselves.
 BOOST_AUTO_TEST_CASE(late_ranks_of_another_rack_are_all_named_and_no_others) {
   racks const of{0, 0, 1, 1, 1, 1, 1, 1};
   network net = network_of(of);
@@ -578,8 +580,8 @@ BOOST_AUTO_TEST_CASE(late_ranks_of_another_rack_are_all_named_and_no_others) {
   }
 }
 
-// The switch of a rack answers for an operation that a rank of the rack is late for. What is complete in the rack, and
-// needs the switch above, it does not answer for.
+// The rack's switch answers queries about sequences that a rank of the rack is late for, and not about those that
+// need the switch above.
 BOOST_AUTO_TEST_CASE(a_dead_switch_above_is_noticed_though_that_of_the_rack_answers) {
   racks const of{0, 0, 1, 1};
   network net = network_of(of);

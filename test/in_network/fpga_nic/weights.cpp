@@ -71,7 +71,7 @@ bool same_bits(weights const& a, weights const& b) {
   return std::memcmp(a.data(), b.data(), nic::block_bytes) == 0;
 }
 
-/// With small and large numbers, and such that are no numbers, but for -0, which no training has as a weight.
+/// Random weights: small, large and NaN ones, but not -0, which no training produces.
 weights drawn(std::mt19937& random) {
   using limits = std::numeric_limits<float>;
   constexpr std::array corners{
@@ -84,7 +84,7 @@ weights drawn(std::mt19937& random) {
   }
   return w;
 }
-/// What a rank's optimizer makes of the sum in rank order.
+/// The result of a rank's optimizer for the sum in rank order.
 weights moved(weights w, std::vector<weights> const& gradients, float rate, float decay) {
   weights sum = gradients.front();
   for (std::size_t r = 1; r < gradients.size(); ++r) {
@@ -150,13 +150,13 @@ BOOST_AUTO_TEST_CASE(only_the_version_that_workers_have_is_updated) {
     bool const is = push(slots, 0, 2, 0, {number, version}).result == outcome::no_weights;
     return is && slots == before;
   };
-  BOOST_TEST(refused(0, 0));  // there is none
+  BOOST_TEST(refused(0, 0));  // the block does not exist
   (void)store(slots, 0, 3, weights(numbers, 1.0F));
   BOOST_TEST(refused(0, 2));
   BOOST_TEST(refused(0, 4));
-  BOOST_TEST(refused(1, 3));  // nor is there room
+  BOOST_TEST(refused(1, 3));  // the table has no room for the block
   BOOST_TEST((push(slots, 0, 2, 0, {0, 3}).result == outcome::stored));
-  // Later weights in the midst: the others do without the device, too.
+  // Later weights arrive during an update: its other workers leave the device, too.
   (void)store(slots, 0, 4, weights(numbers, 2.0F));
   auto const before = slots;
   BOOST_TEST((push(slots, 1, 2, 0, {0, 3}).result == outcome::no_weights));
@@ -174,7 +174,7 @@ BOOST_AUTO_TEST_CASE(weights_are_not_replaced_by_earlier_ones) {
   BOOST_TEST(same_bits(held(slots, 0), one));
   BOOST_TEST((store(slots, 0, UINT32_MAX, two).result == outcome::stored));
   BOOST_TEST(same_bits(held(slots, 0), two));
-  BOOST_TEST((store(slots, 0, 1, one).result == outcome::stored));  // versions wrap
+  BOOST_TEST((store(slots, 0, 1, one).result == outcome::stored));  // versions wrap around
   BOOST_TEST(same_bits(held(slots, 0), one));
   BOOST_TEST((store(slots, 1, 1, two).result == outcome::no_slot));
   BOOST_TEST((slots.recall(about_weights(nic::kind::query, 0, 0, 0)).result == outcome::accepted));
@@ -204,7 +204,7 @@ BOOST_AUTO_TEST_CASE(a_stand_in_needs_the_weights_for_the_last_contribution) {
   slots.make_room(1);
   (void)store(slots, 0, 9, weights(numbers, 4.0F));
   BOOST_TEST((push(slots, 1, 2, 0, {.number = 0, .version = 9, .rate = 0.1F}).result == outcome::completed));
-  // Or a result, which moves no weights.
+  // A supplied result does not update the weights.
   BOOST_TEST((push(slots, 0, 2, 1, {0, 9}).result == outcome::stored));
   nic::header h = pushed(1, 2, 1);
   h.kind = nic::kind::supply;
@@ -215,7 +215,7 @@ BOOST_AUTO_TEST_CASE(a_stand_in_needs_the_weights_for_the_last_contribution) {
   BOOST_TEST(slots.weights().version(0) == 10U);
 }
 
-/// A switch, and the last answer that it gave.
+/// A switch, and its last answer.
 class device {
  public:
   explicit device(nic::switch_limits const& limits) : switch_(limits) {
@@ -303,7 +303,7 @@ BOOST_AUTO_TEST_CASE(a_device_refuses_weights_that_do_not_fit) {
   BOOST_TEST((small.pull(4).kind == nic::kind::result));
 }
 
-// Updates of such a block are refused in each step, and it is not offered in each.
+// Updates of a block without memory are refused in each step, but the block is offered once.
 BOOST_AUTO_TEST_CASE(a_block_that_a_device_has_no_room_for_is_offered_once_to_it) {
   constexpr std::uint32_t blocks = 4;
   std::vector<std::byte> const all(blocks * nic::block_bytes);
@@ -326,7 +326,7 @@ BOOST_AUTO_TEST_CASE(a_block_that_a_device_has_no_room_for_is_offered_once_to_it
   exchanged.forget(1);
   exchanged.forget(2);
   BOOST_TEST((offered() == std::vector<std::uint32_t>{1}));
-  exchanged.forget_all();  // another device may have more
+  exchanged.forget_all();  // another device may have more memory
   BOOST_TEST((offered() == std::vector<std::uint32_t>{0, 1, 2, 3}));
 }
 

@@ -18,8 +18,8 @@ namespace packets {
 
 namespace nic = tutti::detail::fpga_nic;
 
-/// A member of a job, as simple as can be: it sums a vector with the others, in rank order, through a device. What is
-/// not answered it sends again; when the device has forgotten it, it joins again and supplies the results that it has.
+/// A minimal member of a job: sums a vector with the others, in rank order, through a device. It repeats packets
+/// without an answer. If the device has forgotten it, it joins again and supplies the results that it has.
 template <nic::port Port>
 class worker {
  public:
@@ -42,7 +42,7 @@ class worker {
         has_(count),
         result_(count * elements) {}
 
-  /// What a worker gives.
+  /// Element i of worker w's contribution.
   static float value(unsigned w, std::size_t i) { return 1.F / static_cast<float>(w + 2) + static_cast<float>(i % 97); }
   /// The sum over all workers in rank order.
   static std::vector<float> expected(unsigned workers, std::uint32_t count) {
@@ -62,7 +62,7 @@ class worker {
   [[nodiscard]] unsigned joins() const { return joins_; }
   [[nodiscard]] bool failed() const { return failed_; }
 
-  /// Takes what has come, and sends what is due.
+  /// Handles received packets, and sends due ones.
   void step() {
     while (port_->drain([&](auto const&, std::span<std::byte const> bytes, bool) { take(bytes); }) != 0) {
     }
@@ -159,11 +159,11 @@ class worker {
   std::uint32_t nonce_;
   tutti::duration patience_;
   nic::rack_place place_;
-  unsigned first_;  ///< of its rack, among all
+  unsigned first_;  ///< first worker of its rack
   nic::seal seal_;
-  std::uint16_t slots_ = 0;  ///< 0: it has not joined
+  std::uint16_t slots_ = 0;  ///< 0: not joined
   unsigned joins_ = 0;
-  std::uint32_t proof_ = 0;  ///< what the device has asked for in a join
+  std::uint32_t proof_ = 0;  ///< proof that the device demanded in a join
   bool failed_ = false;
   tutti::time_point asked_{};
   std::vector<tutti::time_point> sent_;
@@ -171,7 +171,7 @@ class worker {
   std::vector<float> result_;
 };
 
-/// Lets workers of one thread take turns until all are done. False: they are not, after 20 seconds.
+/// Runs workers of one thread in turn until all have finished. False after 20 seconds.
 template <class Workers, class Between>
 [[nodiscard]] bool finish(Workers&& all, Between between) {
   auto const until = tutti::steady_now() + std::chrono::seconds(20);

@@ -19,7 +19,7 @@ namespace net = tutti::detail::net;
 
 namespace {
 
-/// Hashes of datagrams, in the order in which they are sent: of one sender over loopback it is kept.
+/// Sends datagrams to a port and compares hashes, in sending order: one sender over loopback is not reordered.
 class thrower {
  public:
   thrower(std::uint64_t seed, bool offload)
@@ -40,7 +40,7 @@ class thrower {
                      " are missing");
       }
       port_.drain([&](nic::endpoint const& from, std::span<std::byte const> bytes, bool congested) {
-        // One that is longer than any packet may come cut, but not so short that it could be one.
+        // A datagram longer than any packet may be truncated, but not to the length of a packet.
         bool const is_cut = got < sent_.size() && bytes.size() > nic::max_packet && bytes.size() < sent_[got].size();
         if (got == sent_.size() ||
             !std::ranges::equal(bytes, std::span(sent_[got]).first(is_cut ? bytes.size() : sent_[got].size()))) {
@@ -54,7 +54,7 @@ class thrower {
       port_.flush();
     }
     count_ += got;
-    // Answers, which nothing looks at.
+    // Drains answers, which are not checked.
     std::byte answer[2048];
     while (::recv(thrower_.get(), answer, sizeof answer, MSG_DONTWAIT) > 0) {
     }
@@ -68,7 +68,7 @@ class thrower {
 
  private:
   void throw_one(std::span<std::byte const> packet) {
-    // Some of them several times, in one burst that the system cuts, and perhaps not at a packet's end.
+    // Sends some packets several times, in one burst that the system segments, perhaps not at a packet's end.
     std::size_t const copies = packet.empty() ? 1 : 1 + (next_.one_in(4) ? next_.below(8) : 0);
     std::vector<std::byte> all;
     for (std::size_t i = 0; i < copies; ++i) {

@@ -16,7 +16,7 @@ namespace nic = tutti::detail::fpga_nic;
 
 namespace {
 
-/// A rack's switch, the one above it, and another rack that says there what this one says.
+/// A rack's switch, the switch above it, and another rack that repeats this rack's packets to the switch above.
 class thrower {
  public:
   thrower(std::uint64_t seed, nic::seal const& seal)
@@ -50,7 +50,7 @@ class thrower {
   [[nodiscard]] auto const& uplink_counted() const { return device_.uplink_counted(); }
 
  private:
-  static constexpr std::uint32_t senders = 4;  // addresses, of which some never join
+  static constexpr std::uint32_t senders = 4;  // addresses; some of them never join
   static constexpr std::uint32_t spine = 4;
   static constexpr std::uint32_t racks = 2;
 
@@ -59,7 +59,7 @@ class thrower {
     bytes.resize(seal_.write(h, payload, bytes.data()));
     return bytes;
   }
-  /// A join, as of a member of the rack.
+  /// A join of a member of the rack.
   [[nodiscard]] std::vector<std::byte> of_rack(nic::packet const& p) {
     nic::header h = p.head;
     std::vector<std::byte> payload(nic::terms::bytes + nic::rack_place::bytes);
@@ -73,7 +73,7 @@ class thrower {
     h.flags = nic::flag::of_racks | nic::flag::in_rank_order;
     return written(h, payload);
   }
-  /// Of the device above, which never sent it.
+  /// A forged answer of the device above.
   [[nodiscard]] std::vector<std::byte> as_an_answer(nic::packet const& p) {
     nic::header h = p.head;
     std::vector<std::byte> payload(p.payload.begin(), p.payload.end());
@@ -115,7 +115,7 @@ class thrower {
     check(counted().packets == counted().accounted(), "is counted in none or in several ways");
     check(to_members <= draw::workers || from == spine, "was answered more than once to a member");
   }
-  /// The device above hears it, mostly, and the same of the other rack.
+  /// Delivers a packet to the device above, mostly, and a copy from the other rack.
   void say_above(nic::header h, std::span<std::byte const> payload) {
     for (std::uint8_t const rack : {std::uint8_t{0}, std::uint8_t{1}}) {
       h.worker = rack;

@@ -12,7 +12,7 @@ namespace nic = tutti::detail::fpga_nic;
 
 namespace {
 
-/// A packet about a block: it changes no slot, and no block to an earlier version.
+/// Throws a packet about a block: it changes no slot, and no block to an earlier version.
 void throw_weights(nic::slot_table& slots, nic::slot_table const& before, nic::packet const& p,
                    std::string const& which) {
   auto const k = p.head.sequence;
@@ -47,7 +47,7 @@ void throw_at_slots(std::uint64_t packets, std::uint64_t seed) {
   std::uint64_t malformed = 0;
   std::array<std::uint64_t, 10> outcomes{};
   for (std::uint64_t i = 0; i < packets; ++i) {
-    if (i % 400 == 0) {  // a sequence that was drawn far ahead makes all others late
+    if (i % 400 == 0) {  // a sequence far ahead makes all others late
       slots = nic::slot_table(draw::slots, 4);
       slots.make_room(draw::blocks);
       before = slots;

@@ -14,7 +14,7 @@ namespace nic = tutti::detail::fpga_nic;
 
 namespace {
 
-constexpr std::uint32_t addresses = 4;  // of which some never join
+constexpr std::uint32_t addresses = 4;  // some of them never join
 
 /// The slots of all jobs.
 std::map<std::uint32_t, nic::slot_table> slots_of(nic::summing_switch<std::uint32_t> const& device) {
@@ -40,7 +40,7 @@ class thrower {
     auto const bytes = next_.packet();
     nic::packet p;
     bool const is_read = seal_.read(bytes, p) == nic::reading::good;
-    // A member at the address of its number, mostly.
+    // Mostly a member at the address of its number.
     auto const from =
         static_cast<std::uint32_t>(next_.one_in(20) || !is_read ? next_.below(addresses) : p.head.worker % addresses);
 
@@ -74,7 +74,7 @@ class thrower {
       throw broken("packet " + std::to_string(thrown_) + " of seed " + std::to_string(seed_) + " " + what);
     }
   }
-  /// Whether the packet that is under way was counted as one of an unknown sender.
+  /// True if the current packet was counted as one of an unknown sender.
   [[nodiscard]] bool is_unknown(nic::counters const& before) const {
     return device_.counted().refusals_for(nic::refusal::unknown) != before.refusals_for(nic::refusal::unknown);
   }
@@ -87,7 +87,7 @@ class thrower {
           "got a malformed answer");
     refused_ = refused_ || h.kind == nic::kind::refuse;
   }
-  /// What the packet has changed.
+  /// Compares the slots before and after the packet.
   void compare(nic::counters const& before, nic::counters const& after) {
     bool const took =
         after.stored != before.stored || after.completed != before.completed || after.stores != before.stores;

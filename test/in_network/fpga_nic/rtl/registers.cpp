@@ -15,8 +15,8 @@
 #include <string>
 #include <unistd.h>
 
-// Registers, behind the same four functions: those of the Verilated device over its AXI-Lite, and those of a card,
-// whose place a file takes.
+// Registers behind one interface of four functions: the Verilated device's over AXI-Lite, and those of a card, which
+// a file replaces.
 
 namespace {
 
@@ -56,7 +56,7 @@ frame::place station(unsigned number) {
   return p;
 }
 
-/// Clocks for a sequence of queries of `workers`, the first of which is the member of this number.
+/// Clocks for queries of `workers` members, beginning with `first_member`.
 std::uint64_t clocks_of_queries(unsigned first_member, unsigned workers) {
   fixture f;
   device::enable(f.registers, own);
@@ -81,7 +81,7 @@ std::uint64_t clocks_of_queries(unsigned first_member, unsigned workers) {
   return f.model.clocks() - before;
 }
 
-/// A file of one page, in the place of a card's registers.
+/// A file of one page that replaces a card's registers.
 class page {
  public:
   page() {
