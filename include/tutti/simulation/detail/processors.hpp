@@ -87,7 +87,6 @@ class simulated_processors {
 
   [[nodiscard]] rank_type size() const noexcept { return static_cast<rank_type>(processors_.size()); }
 
-  /// The time on a rank's own clock.
   [[nodiscard]] picoseconds time_of(rank_type r) const noexcept {
     return processors_[r].busy_until < events_.now() ? events_.now() : processors_[r].busy_until;
   }
@@ -117,7 +116,6 @@ class simulated_processors {
   }
   /// Records an event that a busy rank did not see.
   void note_missed(rank_type r) noexcept { processors_[r].missed = true; }
-  /// Wakes rank r at the present time.
   void wake(rank_type r) { events_.push(events_.now(), simulated_event::kind::wake, r); }
 
   /// Returns rank r if an event that reached it lets it run now, otherwise no_rank.

@@ -90,7 +90,6 @@ class queue_pair {
   [[nodiscard]] bool has_outstanding() const noexcept { return signalled_ != 0; }
   /// True if the peer's device has not acknowledged the requests before a flush yet.
   [[nodiscard]] bool is_flushing() const noexcept { return flushing_ && !broken_; }
-  /// Number of messages sent.
   [[nodiscard]] std::uint32_t sent() const noexcept { return sent_; }
   /// True if the device may still write to this rank's memory.
   [[nodiscard]] bool has_reads() const noexcept { return reading_ != 0; }

@@ -18,14 +18,12 @@ class block_requests {
     front_ = 0;
     open_count_ = blocks;
   }
-  /// Ends the request of block k.
   void finish(std::uint32_t k) noexcept {
     if (k < requests_.size() && !requests_[k].is_over) {
       requests_[k].is_over = true;
       --open_count_;
     }
   }
-  /// Number of open requests.
   [[nodiscard]] std::size_t open_count() const noexcept { return open_count_; }
   /// Makes `push` repeat the request of block k at once.
   void repeat(std::uint32_t k) noexcept {

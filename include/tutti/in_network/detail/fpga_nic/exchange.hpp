@@ -157,7 +157,6 @@ class exchange {
     }
   }
 
-  /// Header of a packet about piece i for a server.
   [[nodiscard]] header head_of(kind k, std::uint32_t i, std::uint32_t lane, server_kind server) const noexcept {
     std::uint32_t const q = first_sequence_ + i;
     header h{.kind = k,
@@ -170,7 +169,6 @@ class exchange {
     number(h, server);
     return h;
   }
-  /// The sequence of piece i.
   [[nodiscard]] std::uint32_t sequence_of(std::uint32_t i) const noexcept { return first_sequence_ + i; }
   /// True if devices can perform this operation. Devices of racks need a worker in each rack, and hold no weights.
   [[nodiscard]] bool is_for_devices() const noexcept {
@@ -243,7 +241,6 @@ class exchange {
       has_bitmap_ = false;
     }
   }
-  /// A saved result, or null.
   [[nodiscard]] saved_result const* find_kept(std::uint32_t sequence) const noexcept {
     saved_result const& k = saved_results_[sequence & (slots_ - 1)];
     return k.head.operation != network_operation::none && k.head.sequence == sequence ? &k : nullptr;
@@ -335,7 +332,6 @@ class exchange {
   [[nodiscard]] bool copies() const noexcept { return part_.operation == network_operation::copy; }
   [[nodiscard]] static std::size_t offset(std::uint32_t i) noexcept { return std::size_t{i} * max_payload; }
 
-  /// Copies a saved result to its target.
   void copy_saved(std::uint32_t i) noexcept {
     if (saved_result const* const k = find_kept(first_sequence_ + i)) {
       std::memcpy(target_ + offset(i), k->bytes.data(), k->head.length);

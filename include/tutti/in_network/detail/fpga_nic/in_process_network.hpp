@@ -16,7 +16,6 @@ struct in_process_options;
 /// A device at one address of an in-process network, with counters.
 class in_process_device : public medium_device {
  public:
-  /// Counters of packets.
   [[nodiscard]] virtual counters counted() = 0;
 };
 
@@ -38,7 +37,6 @@ class in_process_network : public in_process_medium {
   TUTTI_DECL explicit in_process_network(unsigned ports, in_process_options const& options = {},
                                          std::size_t inbox = 1024);
 
-  /// The address of a rack's switch.
   [[nodiscard]] address rack(unsigned number) const noexcept { return device_address(number + 1); }
 
   /// Kills a device: it answers nothing, and loses its state.

@@ -101,7 +101,6 @@ class member {
     requests_.push_pulls(now);
     return are_under_way(now);
   }
-  /// Number of unanswered requests about blocks.
   [[nodiscard]] std::size_t open_requests() const noexcept { return weights_.requests.open_count(); }
   void end_requests() noexcept { weights_.end(); }
 

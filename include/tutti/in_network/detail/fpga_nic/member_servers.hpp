@@ -35,7 +35,6 @@ class member_servers {
   [[nodiscard]] server<Port>& at(server_kind kind) noexcept {
     return kind == server_kind::device ? device_ : stand_in_;
   }
-  /// The server at this address, or none.
   [[nodiscard]] server_kind kind_of(address const& source) const noexcept {
     return device_.has_address(source)     ? server_kind::device
            : stand_in_.has_address(source) ? server_kind::stand_in

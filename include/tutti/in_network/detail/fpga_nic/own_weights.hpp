@@ -25,7 +25,6 @@ class own_weights {
     gradients_ = gradients;
     terms_ = {0, version_, std::bit_cast<std::uint32_t>(rate), std::bit_cast<std::uint32_t>(decay)};
   }
-  /// Releases all memory.
   void let_go() noexcept { weights_ = gradients_ = {}; }
 
   [[nodiscard]] std::size_t blocks() const noexcept { return weights_.size() / block_bytes; }

@@ -30,7 +30,6 @@ class rack_places {
 
   [[nodiscard]] bool empty() const noexcept { return members_.empty(); }
   [[nodiscard]] std::size_t members() const noexcept { return members_.size(); }
-  /// Number of blocks.
   [[nodiscard]] unsigned blocks() const noexcept { return blocks_; }
   [[nodiscard]] unsigned rack(std::uint8_t member) const noexcept { return members_[member].rack; }
   [[nodiscard]] unsigned block(std::uint8_t member) const noexcept { return members_[member].block; }

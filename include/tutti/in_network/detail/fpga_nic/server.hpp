@@ -62,7 +62,6 @@ class server {
     write(place_, payload.data() + fpga_nic::terms::bytes);
     send(join_, std::span(payload).first(fpga_nic::terms::bytes + (place_.exists() ? rack_place::bytes : 0)));
   }
-  /// Repeats a join that was not answered.
   void repeat_join(time_point now) {
     if (exists_ && !joined_ && joining_) {
       join(now);
@@ -83,7 +82,6 @@ class server {
     return joined_ && !was_joined;
   }
   void forget() noexcept { joined_ = false; }
-  /// Sends a leave; nothing is sent afterwards.
   void leave() {
     header h = join_;
     h.kind = kind::leave;

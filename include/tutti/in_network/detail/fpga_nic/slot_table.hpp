@@ -50,7 +50,6 @@ class slot_table {
         data_(aggregates_.size()),
         stored_(aggregates_.size() * blocks_) {}
 
-  /// Memory of a table.
   [[nodiscard]] static std::size_t bytes(std::uint16_t count, unsigned in_order,
                                          rack_places const& racks = {}) noexcept {
     return std::size_t{count} * 2 *

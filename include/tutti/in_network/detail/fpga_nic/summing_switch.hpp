@@ -35,7 +35,6 @@ class summing_switch {
   }
 
   [[nodiscard]] counters const& counted() const noexcept { return counters_; }
-  /// All jobs.
   [[nodiscard]] std::vector<job<Address>> const& jobs() const noexcept { return jobs_; }
 
   /// Handles a packet; `congested` if it had an ECN mark.
@@ -141,7 +140,6 @@ class summing_switch {
     ++counters_.packets;
     refuse_member(j, m, h, refusal::unsupported, {h.worker, h.workers}, emitter);
   }
-  /// Sends a packet to a member.
   template <class Emit>
   void send_to(job<Address>& j, std::uint8_t m, header const& h, std::span<std::byte const> payload, Emit& emitter) {
     emit_to(j[m], h, payload, emitter);

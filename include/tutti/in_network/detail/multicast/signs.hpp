@@ -20,7 +20,6 @@ class reachability {
     states_[group.me] = hears_every_rank;
   }
 
-  /// Sends a probe to the group.
   void send_probe() {
     header h = group_.head(kind::ask, slot);
     h.flags = hears_all() ? group_view<Port>::note : group_view<Port>::no_flags;
@@ -30,7 +29,6 @@ class reachability {
   void take(header const& h) noexcept {
     states_[h.worker] = h.has(group_view<Port>::note) ? hears_every_rank : (std::max)(states_[h.worker], audible);
   }
-  /// True if a probe of the rank has arrived.
   [[nodiscard]] bool hears(rank_type r) const noexcept { return states_[r] != silent; }
   /// True if probes of all ranks have arrived.
   [[nodiscard]] bool hears_all() const noexcept {

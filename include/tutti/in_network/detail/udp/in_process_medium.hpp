@@ -53,7 +53,6 @@ class in_process_medium {
   static constexpr address device = 0;
   static constexpr address group = UINT32_MAX;  ///< all ports but the sender's
 
-  /// A packet under way.
   struct datagram {
     address at = 0;  ///< source or destination
     std::uint16_t size = 0;
