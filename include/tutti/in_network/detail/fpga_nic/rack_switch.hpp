@@ -147,11 +147,11 @@ class rack_switch {
   }
   /// True if a version holds a result that a member supplied, instead of a sum of all contributions.
   [[nodiscard]] bool is_supplied(uplink& c, header const& h) noexcept {
-    slot_table const& slots = members_switch_.find(c.nonce)->slot_table();
-    if (h.slot >= slots.size() || is_final(c, h)) {
+    slot_table const& table = members_switch_.find(c.nonce)->slot_table();
+    if (h.slot >= table.size() || is_final(c, h)) {
       return false;
     }
-    aggregate const& a = slots.at(h);
+    aggregate const& a = table.at(h);
     return a.has_sequence(h.sequence) && a.progress == aggregate::state::complete && a.count < a.workers;
   }
 
