@@ -39,7 +39,7 @@ verdict receive_all(verbs& t, std::byte value, std::byte* place = nullptr) {
       return bad;
     }
     if (place != nullptr && c.data != place + got) {
-      return "a message came to another place";
+      return "a message arrived at another place";
     }
     if (std::any_of(c.data, c.data + c.bytes, [&](std::byte b) { return b != value; })) {
       return "bytes are wrong";

@@ -95,15 +95,15 @@ class udp_multicast
   /// Registers this rank's part of a flow, before any message to or from the group.
   void take_part(flow s, helper_part const& part) {
     fan_outs_[s.lane].begin(part);
-    confirmed_[s.lane] = false;
+    has_confirmed_[s.lane] = false;
     if (member_) {
       member_->take_part(s, part);
     }
   }
   /// A rank whose part is still missing, or no_rank if this rank knows of none.
   [[nodiscard]] rank_type missing(rank_type, flow s) const {
-    detail::fan_out const& one = fan_outs_[s.lane];
-    return member_ ? member_->missing(s.lane) : one.root() == rank() ? one.waits_for() : one.root();
+    detail::fan_out const& fan_out = fan_outs_[s.lane];
+    return member_ ? member_->missing(s.lane) : fan_out.root() == rank() ? fan_out.waits_for() : fan_out.root();
   }
   /// True if there is a group whose packets reach all ranks.
   [[nodiscard]] bool has_helper() const noexcept { return member_.has_value(); }
@@ -179,13 +179,13 @@ class udp_multicast
   /// may then leave, or wait for a later action of the root. False if Host did not accept the message yet.
   bool confirm(flow s) {
     static constexpr std::byte has_all{1};
-    if (!confirmed_[s.lane]) {
+    if (!has_confirmed_[s.lane]) {
       if constexpr (repeats<Host>) {
         host_.next_message(s, false);
       }
-      confirmed_[s.lane] = host_.send(fan_outs_[s.lane].root(), s, {&has_all, 1}, 1).accepted;
+      has_confirmed_[s.lane] = host_.send(fan_outs_[s.lane].root(), s, {&has_all, 1}, 1).accepted;
     }
-    return confirmed_[s.lane];
+    return has_confirmed_[s.lane];
   }
   /// Takes the confirmations that have arrived, rank by rank.
   void take_confirmations(flow s) {
@@ -217,13 +217,13 @@ class udp_multicast
                                        network_.card(), " ", network_.choose_group(nonce)}));
     typename member_type::terms terms{.window = o.window};
     std::vector<std::string> cards;
-    std::vector<typename network_type::port::address> all;
-    for (std::string const& one : publications) {
-      detail::word_reader reader(one);
+    std::vector<typename network_type::port::address> addresses;
+    for (std::string const& publication : publications) {
+      detail::word_reader reader(publication);
       terms.window = (std::min)(terms.window, reader.number<std::uint32_t>());
       auto const job = reader.number<std::uint32_t>();
-      all.push_back(network_.address_of(cards.emplace_back(reader.word())));
-      if (all.size() == 1) {
+      addresses.push_back(network_.address_of(cards.emplace_back(reader.word())));
+      if (addresses.size() == 1) {
         terms.nonce = job;
         group_ = reader.word();
       }
@@ -237,7 +237,7 @@ class udp_multicast
       no_group_reason_ = first_reason(meet.exchange(network_.join(group_, cards)));
     }
     if (no_group_reason_.empty()) {
-      member_.emplace(network_.open(), terms, rank(), std::move(all), network_.address_of(group_));
+      member_.emplace(network_.open(), terms, rank(), std::move(addresses), network_.address_of(group_));
       no_group_reason_ = probe_group(meet, o.patience);
     }
     if (!no_group_reason_.empty()) {
@@ -256,8 +256,9 @@ class udp_multicast
       auto const number = [&](rank_type r) {
         return static_cast<rank_type>(std::ranges::find(ranks, r) - ranks.begin());
       };
-      for (unheard_pair const& one : meet.transport().unheard_pairs_) {
-        if (unheard_pair const pair{number(one.rank), number(one.sender)}; pair.rank < size() && pair.sender < size()) {
+      for (unheard_pair const& parent_pair : meet.transport().unheard_pairs_) {
+        if (unheard_pair const pair{number(parent_pair.rank), number(parent_pair.sender)};
+            pair.rank < size() && pair.sender < size()) {
           unheard_pairs_.push_back(pair);
         }
       }
@@ -330,7 +331,7 @@ class udp_multicast
   std::string no_group_reason_;
   std::vector<unheard_pair> unheard_pairs_;                 ///< equal on all ranks
   std::array<detail::fan_out, collective_lanes> fan_outs_;  ///< state of a message, and its path without a group
-  std::array<bool, collective_lanes> confirmed_{};          ///< this rank has confirmed the message
+  std::array<bool, collective_lanes> has_confirmed_{};      ///< this rank has confirmed the message
 };
 
 }  // namespace tutti

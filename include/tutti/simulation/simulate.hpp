@@ -103,7 +103,7 @@ class simulated_program {
 
   [[nodiscard]] fiber& body() noexcept { return body_; }
   [[nodiscard]] outcome<result>& end() noexcept { return outcome_; }
-  [[nodiscard]] picoseconds ended() const noexcept { return end_time_; }
+  [[nodiscard]] picoseconds end_time() const noexcept { return end_time_; }
 
  private:
   void run() {
@@ -155,7 +155,7 @@ template <class F>
   simulated_outcome<typename program::result> world_outcome{{}, sim.report()};
   for (auto const& r : ranks) {
     world_outcome.results.push_back(std::move(r->end()));
-    world_outcome.report.ended.push_back(r->ended());
+    world_outcome.report.ended.push_back(r->end_time());
   }
   return world_outcome;
 }

@@ -580,8 +580,8 @@ BOOST_AUTO_TEST_CASE(late_ranks_of_another_rack_are_all_named_and_no_others) {
   }
 }
 
-// The rack's switch answers queries about sequences that a rank of the rack is late for, and not about those that
-// need the switch above.
+// The rack's switch answers queries about sequences that a rank of the rack is late for, and no queries about
+// sequences that need the switch above.
 BOOST_AUTO_TEST_CASE(a_dead_switch_above_is_noticed_though_that_of_the_rack_answers) {
   racks const of{0, 0, 1, 1};
   network net = network_of(of);

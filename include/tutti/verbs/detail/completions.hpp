@@ -79,7 +79,7 @@ class completions {
       throw device_error(d.address, message({"cannot make a completion queue of ", next, " entries"}), code);
     }
     capacity_ = next;
-    armed_ = armed_ && ibv_req_notify_cq(queue_.get(), 0) == 0;
+    is_armed_ = is_armed_ && ibv_req_notify_cq(queue_.get(), 0) == 0;
   }
 
   completions(completions const&) = delete;
@@ -113,8 +113,8 @@ class completions {
   /// Makes the descriptor readable from the next completion on. Call `drain` afterwards: earlier completions do not
   /// signal.
   void arm() noexcept {
-    if (!armed_) {
-      armed_ = ibv_req_notify_cq(queue_.get(), 0) == 0;
+    if (!is_armed_) {
+      is_armed_ = ibv_req_notify_cq(queue_.get(), 0) == 0;
     }
   }
   /// Returns true if a completion has signalled.
@@ -125,7 +125,7 @@ class completions {
       return false;
     }
     ++unacknowledged_events_;
-    armed_ = false;
+    is_armed_ = false;
     return true;
   }
 
@@ -135,7 +135,7 @@ class completions {
   std::uint64_t capacity_ = 0;
   std::uint32_t unacknowledged_events_ =
       0;  ///< events not yet acknowledged; one call acknowledges all, because it takes a lock
-  bool armed_ = false;
+  bool is_armed_ = false;
 };
 
 }  // namespace tutti::detail::verbs

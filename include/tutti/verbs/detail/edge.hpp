@@ -49,8 +49,8 @@ class edge {
 
   [[nodiscard]] edge_note note() const noexcept {
     return {.queue_pair = queue_.number(),
-            .sent = queue_.sent(),
-            .ready = static_cast<std::uint16_t>(connected_),
+            .sent = queue_.sent_count(),
+            .ready = static_cast<std::uint16_t>(is_connected_),
             .left = static_cast<std::uint16_t>(leaving_)};
   }
   /// True if a change has not been sent to the peer yet.
@@ -60,16 +60,16 @@ class edge {
   /// @throws error(failure::join) that names both ends
   void receive_note(edge_note const& n, endpoint_info const& own_info, endpoint_info const& peer_info,
                     verbs_options const& o) {
-    if (!connected_ && n.left == 0) {
+    if (!is_connected_ && n.left == 0) {
       queue_.connect(registrar_->rdma_device(), own_info, peer_info, n.queue_pair, o);
       calls_.set_source(peer_info);
       max_message_ = (std::min)(own_info.max_message, peer_info.max_message);
       piece_ = std::min<std::size_t>(o.piece, max_message_);
-      connected_ = note_pending_ = true;
+      is_connected_ = note_pending_ = true;
     }
-    ready_ = ready_ || (connected_ && n.ready != 0);
+    ready_ = ready_ || (is_connected_ && n.ready != 0);
     peer_left_ = n.left != 0;
-    expected_ = n.sent;
+    expected_count_ = n.sent;
   }
   /// Announces that this rank sends nothing more.
   void leave() noexcept { leaving_ = note_pending_ = true; }
@@ -80,7 +80,7 @@ class edge {
   [[nodiscard]] bool peer_has_left() const noexcept { return peer_left_; }
   /// True if nothing more arrives.
   [[nodiscard]] bool is_finished() const noexcept {
-    return queue_.is_broken() || (peer_left_ && received_ == expected_);
+    return queue_.is_broken() || (peer_left_ && received_count_ == expected_count_);
   }
 
   [[nodiscard]] queue_pair& queue() noexcept { return queue_; }
@@ -155,7 +155,7 @@ class edge {
       memory.reset();
       return {};
     }
-    incoming_lane.credited = incoming_lane.released;
+    incoming_lane.returned_credits = incoming_lane.released;
     incoming_lane.peer_loan = {};
     o.last_long = ++o.number;
     return {true, bytes.size(), o.number};
@@ -180,7 +180,7 @@ class edge {
     auto const h = read_at<message_head>(head_at(a.slot));
     message_place const place =
         h.kind == head_kind::message ? message_place{a.bytes, 0, 0} : read_at<message_place>(body_at(a.slot));
-    if (h.check != check || place.bytes - i.reader.consumed() > w.bytes) [[unlikely]] {
+    if (h.check != check || place.bytes - i.reader.consumed_bytes() > w.bytes) [[unlikely]] {
       return report_mismatch(s, w, h.check, place.bytes, check, own_call);
     }
     if (h.kind == head_kind::message) {
@@ -214,7 +214,7 @@ class edge {
     ++i.first;
     --i.count;
     ++i.released;
-    if (was_rendezvous || is_result || i.released - i.credited >= slot_count / 2) {
+    if (was_rendezvous || is_result || i.released - i.returned_credits >= slot_count / 2) {
       return_credit(lane);
     }
   }
@@ -237,7 +237,7 @@ class edge {
     bool const good = c.status == IBV_WC_SUCCESS;
     if (id.kind == work::receive) {
       if (good) {
-        ++received_;
+        ++received_count_;
         c.opcode == IBV_WC_RECV_RDMA_WITH_IMM ? accept_result(id.number, return_note::unpack(ntohl(c.imm_data)))
                                               : accept_message(id.number, c.byte_len);
       } else {
@@ -319,7 +319,7 @@ class edge {
     if (!queue_.post(w, work::send, h.lane)) {
       return false;
     }
-    back.credited = back.released;
+    back.returned_credits = back.released;
     return true;
   }
   void return_credit(std::uint32_t lane) noexcept {
@@ -383,13 +383,13 @@ class edge {
   peer_calls calls_;
   bool credits_pending_ = false;
   bool protocol_violated_ = false;
-  bool connected_ = false;
+  bool is_connected_ = false;
   bool ready_ = false;
   bool leaving_ = false;
   bool peer_left_ = false;
   bool note_pending_ = true;
-  std::uint32_t received_ = 0;  ///< messages received
-  std::uint32_t expected_ = 0;  ///< messages that the peer had sent when it left
+  std::uint32_t received_count_ = 0;  ///< messages received
+  std::uint32_t expected_count_ = 0;  ///< messages that the peer had sent when it left
 };
 
 }  // namespace tutti::detail::verbs

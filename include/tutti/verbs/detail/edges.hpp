@@ -163,9 +163,9 @@ class edges {
       return;
     }
     poll_mesh();
-    bool const failed = e->queue().is_broken() && !e->peer_has_left() && !mesh_.has_left(peer);
+    bool const has_failed = e->queue().is_broken() && !e->peer_has_left() && !mesh_.has_left(peer);
     mesh_.lose(peer);
-    if (failed && fault() == tutti::fault{failure::peer_lost, peer, rank_}) {
+    if (has_failed && fault() == tutti::fault{failure::peer_lost, peer, rank_}) {
       throw error(failure::peer_lost, e->queue().failure_text()).between(rank_, {peer});
     }
   }
@@ -173,7 +173,7 @@ class edges {
   /// Returns when the fault has been announced, and neither peers nor the device access this rank's memory any more;
   /// takes a second at most.
   void quiesce() {
-    if (fault() && !stopped_) {
+    if (fault() && !is_stopped_) {
       flush_control(leave_timeout);
       stop();
     }
@@ -278,19 +278,19 @@ class edges {
   }
   void receive_note(rank_type peer, tcp::connection& c) {
     edge_note n;
-    chunk const received = c.view(note_flow, {sizeof n, 1, nullptr}, {});
-    std::memcpy(&n, received.data, sizeof n);
+    chunk const bytes = c.view(note_flow, {sizeof n, 1, nullptr}, {});
+    std::memcpy(&n, bytes.data, sizeof n);
     c.release(note_flow);
     if (!edges_[peer] && n.left == 0 && !leaving_ && !fault()) {
       make(peer);
     }
-    if (edges_[peer] && !stopped_) {
+    if (edges_[peer] && !is_stopped_) {
       edges_[peer]->receive_note(n, infos_[rank_], infos_[peer], options_);
     }
   }
   void send_note(edge& e, rank_type peer, tcp::connection& c) {
     edge_note const n = e.note();
-    if (e.has_pending_note() && !stopped_ &&
+    if (e.has_pending_note() && !is_stopped_ &&
         c.send(note_flow, std::as_bytes(std::span(&n, 1)), sizeof n, {}).accepted) {
       e.mark_note_sent();
       mesh_.watch(peer);
@@ -318,7 +318,7 @@ class edges {
 
   /// Ends all connections and registrations.
   void stop() noexcept {
-    stopped_ = true;
+    is_stopped_ = true;
     for (rank_type const r : peers_) {
       edges_[r]->queue().stop();
     }
@@ -363,7 +363,7 @@ class edges {
         edges_[r]->leave();
       }
     }
-    if (!stopped_) {
+    if (!is_stopped_) {
       flush_control(leave_timeout);
       stop();
     }
@@ -397,7 +397,7 @@ class edges {
   bool expects_control_ = false;  ///< control messages are expected
   bool credits_pending_ = false;
   bool leaving_ = false;
-  bool stopped_ = false;
+  bool is_stopped_ = false;
 };
 
 }  // namespace tutti::detail::verbs

@@ -67,7 +67,7 @@ struct incoming {
   std::uint32_t first = 0;
   std::uint32_t count = 0;
   std::uint32_t released = 0;
-  std::uint32_t credited = 0;
+  std::uint32_t returned_credits = 0;
   bool credit_pending = false;
   loan peer_loan;
   pull reader;

@@ -20,14 +20,14 @@ class piece_pool {
         return last;
       }
     }
-    free_buffers_.reserve(++allocated_);  // `put` cannot fail
+    free_buffers_.reserve(++allocated_count_);  // `put` cannot fail
     return registered_memory(d, bytes);
   }
   void put(registered_memory m) noexcept { free_buffers_.push_back(std::move(m)); }
 
  private:
   std::vector<registered_memory> free_buffers_;
-  std::size_t allocated_ = 0;
+  std::size_t allocated_count_ = 0;
 };
 
 /// A long message that is being read from the sender's memory: directly to its target if it is only moved, otherwise
@@ -37,13 +37,13 @@ class pull {
   static constexpr std::size_t max_reads = 4;
 
   [[nodiscard]] bool is_active() const noexcept { return active_; }
-  [[nodiscard]] std::size_t consumed() const noexcept { return active_ ? consumed_ : 0; }
+  [[nodiscard]] std::size_t consumed_bytes() const noexcept { return active_ ? consumed_bytes_ : 0; }
 
   void begin(registrar& r, piece_pool& pool, message_place const& source, wanted const& w, std::size_t usual_piece) {
     remote_address_ = source.address;
     key_ = source.key;
     total_ = source.bytes;
-    requested_ = arrived_ = consumed_ = 0;
+    requested_bytes_ = arrived_bytes_ = consumed_bytes_ = 0;
     target_ = w.place;
     piece_ = usual_piece < w.granule ? w.granule : usual_piece / w.granule * w.granule;
     if (target_ != nullptr) {
@@ -57,32 +57,32 @@ class pull {
 
   /// Posts READs for all pieces that have room.
   void request(queue_pair& q, std::uint32_t lane) noexcept {
-    while (requested_ < total_ && requested_ < consumed_ + max_reads * piece_) {
-      std::size_t const n = length(requested_);
-      ibv_sge local_part{reinterpret_cast<std::uintptr_t>(target_at(requested_)), static_cast<std::uint32_t>(n),
+    while (requested_bytes_ < total_ && requested_bytes_ < consumed_bytes_ + max_reads * piece_) {
+      std::size_t const n = length(requested_bytes_);
+      ibv_sge local_part{reinterpret_cast<std::uintptr_t>(target_at(requested_bytes_)), static_cast<std::uint32_t>(n),
                          target_ != nullptr ? target_lease_->local_key() : buffer_.key()};
       ibv_send_wr w{};
       w.opcode = IBV_WR_RDMA_READ;
       w.sg_list = &local_part;
       w.num_sge = 1;
-      w.wr.rdma.remote_addr = remote_address_ + requested_;
+      w.wr.rdma.remote_addr = remote_address_ + requested_bytes_;
       w.wr.rdma.rkey = key_;
       if (!q.post(w, work::read, lane)) {
         return;
       }
-      requested_ += n;
+      requested_bytes_ += n;
     }
   }
   /// Handles the arrival of the oldest requested piece.
-  void arrive() noexcept { arrived_ += length(arrived_); }
+  void arrive() noexcept { arrived_bytes_ += length(arrived_bytes_); }
 
   [[nodiscard]] chunk next() const noexcept {
-    return arrived_ > consumed_ ? chunk{target_at(consumed_), length(consumed_)} : chunk{};
+    return arrived_bytes_ > consumed_bytes_ ? chunk{target_at(consumed_bytes_), length(consumed_bytes_)} : chunk{};
   }
   /// Frees the piece that `next` returned. True at the end of the message.
   bool release(piece_pool& pool) noexcept {
-    consumed_ += length(consumed_);
-    if (consumed_ == total_) {
+    consumed_bytes_ += length(consumed_bytes_);
+    if (consumed_bytes_ == total_) {
       end(pool);
     }
     return !active_;
@@ -112,9 +112,9 @@ class pull {
   std::uint32_t key_ = 0;
   std::size_t total_ = 0;
   std::size_t piece_ = 0;
-  std::size_t requested_ = 0;
-  std::size_t arrived_ = 0;
-  std::size_t consumed_ = 0;
+  std::size_t requested_bytes_ = 0;
+  std::size_t arrived_bytes_ = 0;
+  std::size_t consumed_bytes_ = 0;
   lease target_lease_;
   registered_memory buffer_;
 };

@@ -85,35 +85,35 @@ class queue_pair {
   /// Size up to which `post` copies a message.
   [[nodiscard]] std::uint32_t inline_limit() const noexcept { return inline_limit_; }
   /// True after the first error; a broken queue pair does nothing more.
-  [[nodiscard]] bool is_broken() const noexcept { return broken_; }
+  [[nodiscard]] bool is_broken() const noexcept { return is_broken_; }
   /// True if a completion is outstanding, good or bad.
-  [[nodiscard]] bool has_outstanding() const noexcept { return signalled_ != 0; }
+  [[nodiscard]] bool has_outstanding() const noexcept { return signalled_count_ != 0; }
   /// True if the peer's device has not acknowledged the requests before a flush yet.
-  [[nodiscard]] bool is_flushing() const noexcept { return flushing_ && !broken_; }
-  [[nodiscard]] std::uint32_t sent() const noexcept { return sent_; }
+  [[nodiscard]] bool is_flushing() const noexcept { return flushing_ && !is_broken_; }
+  [[nodiscard]] std::uint32_t sent_count() const noexcept { return sent_count_; }
   /// True if the device may still write to this rank's memory.
   [[nodiscard]] bool has_reads() const noexcept { return reading_ != 0; }
 
   /// Posts a request. False if the queue has no room, or the queue pair is broken.
   bool post(ibv_send_wr& w, work kind, std::uint32_t lane = 0) noexcept {
     std::uint32_t const limit = kind == work::flush ? depth : depth - reserved;
-    if (broken_ || posted_ - completed_ >= limit) {
+    if (is_broken_ || posted_count_ - completed_count_ >= limit) {
       return false;
     }
-    if (kind != work::send || ++unsignalled_ >= depth / 16) {
+    if (kind != work::send || ++unsignalled_count_ >= depth / 16) {
       w.send_flags |= IBV_SEND_SIGNALED;
     }
-    w.wr_id = work_id{kind, peer_, lane, posted_ + 1}.pack();
+    w.wr_id = work_id{kind, peer_, lane, posted_count_ + 1}.pack();
     ibv_send_wr* bad = nullptr;
     if (ibv_post_send(qp_.get(), &w, &bad) != 0) {
       return false;
     }
-    ++posted_;
+    ++posted_count_;
     reading_ += is_read(kind) ? 1U : 0U;
-    sent_ += w.opcode == IBV_WR_SEND || w.opcode == IBV_WR_RDMA_WRITE_WITH_IMM ? 1U : 0U;
+    sent_count_ += w.opcode == IBV_WR_SEND || w.opcode == IBV_WR_RDMA_WRITE_WITH_IMM ? 1U : 0U;
     if ((w.send_flags & IBV_SEND_SIGNALED) != 0) {
-      unsignalled_ = 0;
-      ++signalled_;
+      unsignalled_count_ = 0;
+      ++signalled_count_;
     }
     return true;
   }
@@ -124,7 +124,7 @@ class queue_pair {
     w.sg_list = &buffer;
     w.num_sge = 1;
     ibv_recv_wr* bad = nullptr;
-    return !broken_ && ibv_post_recv(qp_.get(), &w, &bad) == 0;
+    return !is_broken_ && ibv_post_recv(qp_.get(), &w, &bad) == 0;
   }
   /// Probes the peer, unless a completion is outstanding anyway.
   void probe() noexcept {
@@ -138,20 +138,20 @@ class queue_pair {
   /// Accounts for a completion of any request but a receive. The first bad one breaks the queue pair; all requests
   /// under way then complete as flushed.
   void complete(work_id const& id, ibv_wc_status status) noexcept {
-    completed_ = id.number;
+    completed_count_ = id.number;
     reading_ -= is_read(id.kind) ? 1U : 0U;
     flushing_ = flushing_ && id.kind != work::flush;
     if (status == IBV_WC_SUCCESS) {
-      signalled_ -= broken_ ? 0U : 1U;
+      signalled_count_ -= is_broken_ ? 0U : 1U;
     } else {
       fail(status);
     }
   }
   void fail(ibv_wc_status status) noexcept {
     // a flushed request is a consequence; the cause comes with another completion
-    failure_status_ = broken_ && failure_status_ != IBV_WC_WR_FLUSH_ERR ? failure_status_ : status;
-    broken_ = true;
-    signalled_ = 0;
+    failure_status_ = is_broken_ && failure_status_ != IBV_WC_WR_FLUSH_ERR ? failure_status_ : status;
+    is_broken_ = true;
+    signalled_count_ = 0;
   }
   /// Text: "the queue pair of rxe0, port 1, ..., to rank 2 at rxe0, port 1, ..., has failed: transport retry counter
   /// exceeded".
@@ -197,14 +197,14 @@ class queue_pair {
   handle<ibv_qp, ibv_destroy_qp> qp_;
   rank_type peer_ = 0;
   std::uint32_t inline_limit_ = 0;
-  std::uint32_t posted_ = 0;
-  std::uint32_t completed_ = 0;
-  std::uint32_t signalled_ = 0;  ///< signalled requests under way
+  std::uint32_t posted_count_ = 0;
+  std::uint32_t completed_count_ = 0;
+  std::uint32_t signalled_count_ = 0;  ///< signalled requests under way
   std::uint32_t reading_ = 0;
-  std::uint32_t sent_ = 0;
-  std::uint32_t unsignalled_ = 0;  ///< unsignalled requests since the last signalled one
+  std::uint32_t sent_count_ = 0;
+  std::uint32_t unsignalled_count_ = 0;  ///< unsignalled requests since the last signalled one
   bool flushing_ = false;
-  bool broken_ = false;
+  bool is_broken_ = false;
   ibv_wc_status failure_status_ = IBV_WC_SUCCESS;  ///< status of the completion that broke it
   std::string endpoints_;                          ///< both addresses, for errors
 };

@@ -28,7 +28,7 @@ class block_requests {
   /// Makes `push` repeat the request of block k at once.
   void repeat(std::uint32_t k) noexcept {
     if (k < requests_.size()) {
-      requests_[k].sent = {};
+      requests_[k].send_time = {};
     }
   }
   [[nodiscard]] bool are_complete() noexcept {
@@ -44,13 +44,13 @@ class block_requests {
     (void)are_complete();
     for (std::size_t i = front_; i < requests_.size() && i < front_ + max_in_flight; ++i) {
       request& x = requests_[i];
-      if (x.is_over || now - x.sent < delay) {
+      if (x.is_over || now - x.send_time < delay) {
         continue;
       }
       if (!send(static_cast<std::uint32_t>(i), x.tries)) {
         return;
       }
-      x.sent = now;
+      x.send_time = now;
       ++x.tries;
     }
   }
@@ -59,7 +59,7 @@ class block_requests {
   static constexpr std::size_t max_in_flight = 64;  ///< requests in flight
 
   struct request {
-    time_point sent{};
+    time_point send_time{};
     std::uint32_t tries = 0;
     bool is_over = false;
   };

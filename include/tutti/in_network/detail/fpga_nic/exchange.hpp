@@ -35,12 +35,12 @@ class exchange {
  public:
   /// One packet's worth of a message.
   struct piece {
-    time_point sent{};
+    time_point send_time{};
     time_point query_time{};  ///< first query of its server since that was last heard on this lane
     server_kind at = server_kind::unassigned;
     std::uint8_t device_life = 0;  ///< `member_servers::device_life` of the device that has it
     bool is_complete = false;
-    bool repeated = false;        ///< sent more than once
+    bool was_repeated = false;    ///< sent more than once
     bool was_queried = false;     ///< the last packet sent was a query
     bool stand_in_waits = false;  ///< the stand-in waits for this piece, so it must not go to a device first
   };
@@ -263,7 +263,7 @@ class exchange {
   }
 
   /// Records that a piece sent at this time has its result: pieces sent before are late.
-  void note_overtaking(time_point sent) noexcept { overtake_time_ = (std::max)(overtake_time_, sent); }
+  void note_overtaking(time_point send_time) noexcept { overtake_time_ = (std::max)(overtake_time_, send_time); }
   [[nodiscard]] time_point overtake_time() const noexcept { return overtake_time_; }
 
   // --- missing workers
@@ -271,18 +271,18 @@ class exchange {
   /// Records the workers that have contributed to the oldest piece, according to a server.
   void note_present(worker_set const& present) noexcept {
     contributors_ = present;
-    confirmed_ = has_bitmap_ ? confirmed_ : worker_set{};
+    confirmations_ = has_bitmap_ ? confirmations_ : worker_set{};
     has_bitmap_ = true;
   }
   /// Forgets them: another server has the oldest piece now.
   void forget_present() noexcept { has_bitmap_ = false; }
   /// Records that a worker has confirmed its contribution to the oldest piece.
-  void confirm(unsigned w) noexcept { confirmed_.add(w); }
+  void confirm(unsigned w) noexcept { confirmations_.add(w); }
   /// Calls f(rank) for the other workers whose contributions are missing, if known.
   template <class F>
   void each_missing(F f) const {
     for (std::size_t w = 0; has_bitmap_ && w != part_.workers.size(); ++w) {
-      bool const is_there = contributors_.has(static_cast<unsigned>(w)) || confirmed_.has(static_cast<unsigned>(w));
+      bool const is_there = contributors_.has(static_cast<unsigned>(w)) || confirmations_.has(static_cast<unsigned>(w));
       if (w != part_.worker && !is_there) {
         f(part_.workers[w].rank);
       }
@@ -361,7 +361,7 @@ class exchange {
   std::size_t consumed_bytes_ = 0;
   std::size_t viewed_bytes_ = 0;
   worker_set contributors_{};
-  worker_set confirmed_{};
+  worker_set confirmations_{};
   bool has_bitmap_ = false;
   std::vector<piece> pieces_;  ///< pieces from `front_` on
   std::vector<saved_result> saved_results_;

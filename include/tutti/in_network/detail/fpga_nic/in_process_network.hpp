@@ -40,12 +40,12 @@ class in_process_network : public in_process_medium {
   [[nodiscard]] address rack(unsigned number) const noexcept { return device_address(number + 1); }
 
   /// Kills a device: it answers nothing, and loses its state.
-  TUTTI_DECL void kill(address which = device);
+  TUTTI_DECL void kill(address device_number = device);
   /// Restarts a device, without its earlier state.
-  TUTTI_DECL void restart(address which = device);
+  TUTTI_DECL void restart(address device_number = device);
 
   /// Counters of a device since its start; zero for a dead one.
-  [[nodiscard]] TUTTI_DECL counters counted(address which = device);
+  [[nodiscard]] TUTTI_DECL counters counted(address device_number = device);
 
  private:
   in_process_options options_;

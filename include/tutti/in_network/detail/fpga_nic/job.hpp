@@ -21,7 +21,7 @@ class job {
     duration lease{};
     time_point lease_end{};  ///< end of its lease
     bool is_present = false;
-    bool congested = false;  ///< its packets came with ECN marks, which it has not been told
+    bool has_ecn_mark = false;  ///< its packets came with ECN marks, which it has not been told
 
     friend bool operator==(member const&, member const&) = default;
   };

@@ -151,16 +151,15 @@ class member {
 
   void take_all(time_point now) {
     std::size_t received_count = 0;
-    while ((received_count = port_.drain([&](address const& source, std::span<std::byte const> bytes, bool congested) {
-             take(source, bytes, congested, now);
-           })) != 0) {
+    while ((received_count = port_.drain([&](address const& source, std::span<std::byte const> bytes,
+                                             bool has_ecn_mark) { take(source, bytes, has_ecn_mark, now); })) != 0) {
       for (std::uint32_t lane = 0; lane != collective_lanes; ++lane) {
         lanes_.repair(lane, now);
         lanes_.push(lane, now);
       }
     }
   }
-  void take(address const& source, std::span<std::byte const> bytes, bool congested, time_point now) {
+  void take(address const& source, std::span<std::byte const> bytes, bool has_ecn_mark, time_point now) {
     packet p;
     if (seal_.read(bytes, p) != reading::good || p.head.job != terms_.nonce) {
       ++counted_.ignored;
@@ -175,7 +174,7 @@ class member {
       case kind::end:
         if (serving_) {
           provide_weights(p);
-          serving_->take(source, bytes, congested, now, emitter());
+          serving_->take(source, bytes, has_ecn_mark, now, emitter());
         }
         return;
       case kind::share:
@@ -185,7 +184,7 @@ class member {
       case kind::ask:
         return take_peer_packet(source, p.head);
       default:
-        take_answer(source, p, congested, now);
+        take_answer(source, p, has_ecn_mark, now);
     }
   }
   /// Handles queries among ranks in racks.
@@ -196,14 +195,14 @@ class member {
                                                         : presence_query_.take(lanes_.lane_at(lane), source, h));
     counted_.ignored += is_used ? 0 : 1;
   }
-  void take_answer(address const& source, packet const& p, bool congested, time_point now) {
+  void take_answer(address const& source, packet const& p, bool has_ecn_mark, time_point now) {
     server_kind const server = servers_.kind_of(source);
     if (server == server_kind::unassigned) {
       ++counted_.ignored;
       return;
     }
     servers_.at(server).note_heard(now);
-    if (p.head.has(flag::congested) || congested) {
+    if (p.head.has(flag::congested) || has_ecn_mark) {
       rate_.note_congestion(now);
     }
     bool const is_unknown = p.head.kind == kind::refuse && read_refusal(p.payload) == refusal::unknown;

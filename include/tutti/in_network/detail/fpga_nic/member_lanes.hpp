@@ -154,7 +154,8 @@ class member_lanes {
     duration const delay = rate_.repair_delay();
     for (std::uint32_t i = x.front(); x.is_ready() && i < x.sent_count(); ++i) {
       exchange::piece& p = x.at(i);
-      if (p.is_complete || p.at == server_kind::unassigned || p.sent >= x.overtake_time() || now - p.sent <= delay) {
+      if (p.is_complete || p.at == server_kind::unassigned || p.send_time >= x.overtake_time() ||
+          now - p.send_time <= delay) {
         continue;
       }
       if (!(x.part().workers.size() <= few_workers ? send(lane, i, p.at, now) : query(lane, i, now))) {
@@ -169,7 +170,7 @@ class member_lanes {
       return server_kind::unassigned;
     }
     exchange::piece const& p = x.at(x.front());
-    return p.is_complete || p.at == server_kind::unassigned || now - p.sent < query_interval(x)
+    return p.is_complete || p.at == server_kind::unassigned || now - p.send_time < query_interval(x)
                ? server_kind::unassigned
                : p.at;
   }
@@ -197,9 +198,9 @@ class member_lanes {
       ++counters_.ignored;
       return;
     }
-    if (!x.at(i).repeated) {  // otherwise it is unknown which copy was answered
-      rate_.note_round_trip(now - x.at(i).sent);
-      x.note_overtaking(x.at(i).sent);
+    if (!x.at(i).was_repeated) {  // otherwise it is unknown which copy was answered
+      rate_.note_round_trip(now - x.at(i).send_time);
+      x.note_overtaking(x.at(i).send_time);
     }
     rate_.note_result();
     --in_flight_;
@@ -234,7 +235,7 @@ class member_lanes {
         rate_.note_loss(now);
       }
       if (x.at(i).was_queried) {
-        query_earlier(lane, x.at(i).sent, server, now);
+        query_earlier(lane, x.at(i).send_time, server, now);
       }
       send(lane, i, server, now);
     }
@@ -260,7 +261,7 @@ class member_lanes {
         weights_.forget(k);
         // Rank 0, which has stored all blocks it could, moves to the stand-in.
         if (me_ != 0 && weights_.is_refused(k)) {
-          x.at(i).sent = now;
+          x.at(i).send_time = now;
           return;
         }
       }
@@ -305,7 +306,7 @@ class member_lanes {
       ++in_flight_;
     } else {
       ++counters_.repeated;
-      p.repeated = true;
+      p.was_repeated = true;
     }
     if (p.at != target_server) {
       p.query_time = {};
@@ -315,7 +316,7 @@ class member_lanes {
     }
     p.at = target_server;
     p.device_life = servers_.device_life();
-    p.sent = now;
+    p.send_time = now;
     p.was_queried = false;
     x.count_sent(i);
     return true;
@@ -349,8 +350,8 @@ class member_lanes {
       s.join(now);
       return false;
     }
-    p.sent = now;
-    p.repeated = p.was_queried = true;
+    p.send_time = now;
+    p.was_repeated = p.was_queried = true;
     ++counters_.queries;
     x.note_query(i, now);
     return s.send(x.head_of(kind::query, i, lane, p.at), {});
@@ -361,7 +362,7 @@ class member_lanes {
     exchange& x = lanes_[lane];
     for (std::uint32_t i = x.front(); i < x.sent_count(); ++i) {
       exchange::piece const& p = x.at(i);
-      if (!p.is_complete && p.at == server && p.sent >= x.overtake_time() && p.sent < query_time &&
+      if (!p.is_complete && p.at == server && p.send_time >= x.overtake_time() && p.send_time < query_time &&
           !query(lane, i, now)) {
         return;
       }

@@ -61,21 +61,23 @@ class rack_switch {
   /// Handles a packet; `congested` if it had an ECN mark. Answers and packets for the device above go to `emitter(to,
   /// header, payload)`.
   template <class Emit>
-  void take(Address const& source, std::span<std::byte const> bytes, bool congested, time_point now, Emit&& emitter) {
+  void take(Address const& source, std::span<std::byte const> bytes, bool has_ecn_mark, time_point now,
+            Emit&& emitter) {
     packet p;
     bool const is_from_above = has_device_above_ && source == device_above_;
     if (!has_device_above_ || seal_.read(bytes, p) != reading::good) {
-      return members_switch_.take(source, bytes, congested, now, emitter);
+      return members_switch_.take(source, bytes, has_ecn_mark, now, emitter);
     }
     if (is_from_above) {
-      return take_from_above(p, congested, emitter);
+      return take_from_above(p, has_ecn_mark, emitter);
     }
     if (p.head.has(flag::of_racks)) {
-      return p.head.kind == kind::join ? join(source, p, congested, now, emitter) : members_switch_.count_malformed();
+      return p.head.kind == kind::join ? join(source, p, has_ecn_mark, now, emitter)
+                                       : members_switch_.count_malformed();
     }
     uplink* const c = find(p.head.job);
     if (c == nullptr) {
-      return members_switch_.take(source, bytes, congested, now, emitter);
+      return members_switch_.take(source, bytes, has_ecn_mark, now, emitter);
     }
     if (p.head.kind == kind::join) {  // not from a rack's member
       return members_switch_.count_malformed();
@@ -87,7 +89,7 @@ class rack_switch {
       return m == max_workers ? members_switch_.count_malformed()
                               : members_switch_.refuse_unsupported(*j, m, p.head, emitter);
     }
-    bool const waits = serve_member(source, bytes, congested, now, emitter);
+    bool const waits = serve_member(source, bytes, has_ecn_mark, now, emitter);
     if (members_switch_.find(c->nonce) == nullptr) {
       return leave(*c, emitter);
     }
@@ -108,11 +110,11 @@ class rack_switch {
  private:
   /// State of one version of a slot with the device above.
   struct version {
-    enum class state : std::uint8_t { none, sent, final };
+    enum class state : std::uint8_t { idle, waiting, final };
 
-    version::state progress = state::none;
+    version::state progress = state::idle;
     std::uint32_t sequence = 0;
-    time_point sent{};
+    time_point send_time{};
     worker_set queriers{};  ///< members that have queried this sequence, and wait for the answer from above
   };
   /// A job's membership in the device above.
@@ -159,7 +161,7 @@ class rack_switch {
 
   /// Lets the members' switch handle a packet. True if it completed a sum, which is not the result yet.
   template <class Emit>
-  bool serve_member(Address const& source, std::span<std::byte const> bytes, bool congested, time_point now,
+  bool serve_member(Address const& source, std::span<std::byte const> bytes, bool has_ecn_mark, time_point now,
                     Emit& emitter) {
     bool waits = false;
     auto keep_sums = [&](Address const& destination, header const& h, std::span<std::byte const> payload) {
@@ -170,14 +172,14 @@ class rack_switch {
       waits = true;
       job<Address>& j = *members_switch_.find(h.job);
       auto& member = j[j.slot_table().at(h).member[h.worker]];
-      member.congested = member.congested || h.has(flag::congested);  // the member has not been told yet
+      member.has_ecn_mark = member.has_ecn_mark || h.has(flag::congested);  // the member has not been told yet
     };
-    members_switch_.take(source, bytes, congested, now, keep_sums);
+    members_switch_.take(source, bytes, has_ecn_mark, now, keep_sums);
     return waits;
   }
 
   template <class Emit>
-  void join(Address const& source, packet const& p, bool congested, time_point now, Emit& emitter) {
+  void join(Address const& source, packet const& p, bool has_ecn_mark, time_point now, Emit& emitter) {
     rack_place const place = read_place(p.payload);
     leave_ended_jobs(emitter);
     uplink* c = find(p.head.job);
@@ -204,7 +206,7 @@ class rack_switch {
     std::array<std::byte, max_packet> rewritten;
     members_switch_.take(
         source, std::span(rewritten).first(seal_.write(plain, p.payload.first(terms::bytes), rewritten.data())),
-        congested, now, keep);
+        has_ecn_mark, now, keep);
     if (has_joined) {
       c->requested_terms = read_terms(p.payload);
       c->is_member ? probe_membership(*c, emitter) : ask_to_join(*c, emitter);
@@ -236,17 +238,17 @@ class rack_switch {
   void send_up(uplink& c, Address const& source, header const& h, time_point now, Emit& emitter) {
     job<Address> const& j = *members_switch_.find(c.nonce);
     version& v = at(c, h);
-    bool const is_repeat = v.progress == version::state::sent && v.sequence == h.sequence;
+    bool const is_repeat = v.progress == version::state::waiting && v.sequence == h.sequence;
     if (!is_repeat) {
-      v = {.progress = version::state::sent, .sequence = h.sequence};
+      v = {.progress = version::state::waiting, .sequence = h.sequence};
     }
     if (h.kind == kind::query) {
       v.queriers.add(j.find(source, h.worker));
     }
-    if (is_repeat && now - v.sent < repeat_interval) {
+    if (is_repeat && now - v.send_time < repeat_interval) {
       return;
     }
-    v.sent = now;
+    v.send_time = now;
     ++counters_.sent;
     counters_.repeated += is_repeat ? 1 : 0;
     std::span<std::byte const> const sum = j.slot_table().data(h);
@@ -288,7 +290,7 @@ class rack_switch {
   // --- packets of the device above
 
   template <class Emit>
-  void take_from_above(packet const& p, bool congested, Emit& emitter) {
+  void take_from_above(packet const& p, bool has_ecn_mark, Emit& emitter) {
     header const& h = p.head;
     uplink* const c = find(h.job);
     job<Address>* const j = members_switch_.find(h.job);
@@ -296,7 +298,7 @@ class rack_switch {
       ++counters_.ignored;
       return;
     }
-    bool const is_congested = congested || h.has(flag::congested);
+    bool const is_congested = has_ecn_mark || h.has(flag::congested);
     switch (h.kind) {
       case kind::joined:
         c->is_member = true;
@@ -364,7 +366,7 @@ class rack_switch {
 
   /// Handles the result of a version that waits for it.
   template <class Emit>
-  void finish(uplink& c, header const& h, std::span<std::byte const> result, bool congested, Emit& emitter) {
+  void finish(uplink& c, header const& h, std::span<std::byte const> result, bool has_ecn_mark, Emit& emitter) {
     job<Address>& j = *members_switch_.find(c.nonce);
     if (h.slot >= j.slot_table().size() || is_final(c, h) || !j.slot_table().replace(h, result)) {
       ++counters_.ignored;
@@ -373,7 +375,8 @@ class rack_switch {
     ++counters_.results;
     at(c, h) = {version::state::final, h.sequence, {}};
     aggregate const& a = j.slot_table().at(h);
-    a.arrived.for_each([&](std::uint8_t w) { j[a.member[w]].congested = j[a.member[w]].congested || congested; });
+    a.arrived.for_each(
+        [&](std::uint8_t w) { j[a.member[w]].has_ecn_mark = j[a.member[w]].has_ecn_mark || has_ecn_mark; });
     j.serve();
     header r = h;
     r.workers = a.workers;
@@ -385,7 +388,7 @@ class rack_switch {
   template <class Emit>
   void pass_down(uplink& c, job<Address>& j, header const& h, std::span<std::byte const> payload, std::uint16_t flags,
                  Emit& emitter) {
-    bool const waits = h.slot < j.slot_table().size() && at(c, h).progress == version::state::sent;
+    bool const waits = h.slot < j.slot_table().size() && at(c, h).progress == version::state::waiting;
     if (!waits || at(c, h).sequence != h.sequence || !j.slot_table().at(h).has_sequence(h.sequence)) {
       ++counters_.ignored;
       return;

@@ -33,12 +33,12 @@ class server {
              .worker = static_cast<std::uint8_t>(me),
              .workers = static_cast<std::uint8_t>(members)};
     join_.flags = static_cast<std::uint16_t>(flag::in_rank_order | (place.exists() ? flag::of_racks : 0));
-    requested_ = {static_cast<std::uint32_t>(terms.lease / std::chrono::milliseconds(1)),
-                  static_cast<std::uint16_t>(terms.slot_count * collective_lanes)};
+    requested_terms_ = {static_cast<std::uint32_t>(terms.lease / std::chrono::milliseconds(1)),
+                        static_cast<std::uint16_t>(terms.slot_count * collective_lanes)};
   }
 
   [[nodiscard]] bool exists() const noexcept { return exists_; }
-  [[nodiscard]] bool has_joined() const noexcept { return joined_; }
+  [[nodiscard]] bool has_joined() const noexcept { return has_joined_; }
   [[nodiscard]] bool has_address(address const& source) const noexcept { return exists_ && source == address_; }
 
   /// False if the port is full.
@@ -58,12 +58,12 @@ class server {
     }
     last_join_ = now;
     std::array<std::byte, fpga_nic::terms::bytes + rack_place::bytes> payload;
-    write(requested_, payload.data());
+    write(requested_terms_, payload.data());
     write(place_, payload.data() + fpga_nic::terms::bytes);
     send(join_, std::span(payload).first(fpga_nic::terms::bytes + (place_.exists() ? rack_place::bytes : 0)));
   }
   void repeat_join(time_point now) {
-    if (exists_ && !joined_ && joining_) {
+    if (exists_ && !has_joined_ && joining_) {
       join(now);
     }
   }
@@ -77,17 +77,17 @@ class server {
   }
   /// Handles granted terms. True if this member has joined by them. A server that grants too few slots is not used.
   bool grant(fpga_nic::terms const& granted_terms) noexcept {
-    bool const was_joined = std::exchange(joined_, granted_terms.slot_count >= requested_.slot_count);
-    joining_ = !joined_;
-    return joined_ && !was_joined;
+    bool const was_joined = std::exchange(has_joined_, granted_terms.slot_count >= requested_terms_.slot_count);
+    joining_ = !has_joined_;
+    return has_joined_ && !was_joined;
   }
-  void forget() noexcept { joined_ = false; }
+  void forget() noexcept { has_joined_ = false; }
   void leave() {
     header h = join_;
     h.kind = kind::leave;
     h.flags = 0;
     send(h, {});
-    joined_ = joining_ = false;
+    has_joined_ = joining_ = false;
   }
 
   void note_heard(time_point now) noexcept { heard_time_ = now; }
@@ -97,7 +97,7 @@ class server {
     return query_time_ > heard_time_ && now - query_time_ >= limit;
   }
   [[nodiscard]] bool answers_no_join(time_point now, duration limit) const noexcept {
-    return exists_ && !joined_ && joining_ && now - joining_since_ >= limit;
+    return exists_ && !has_joined_ && joining_ && now - joining_since_ >= limit;
   }
 
  private:
@@ -107,9 +107,9 @@ class server {
   address address_;
   rack_place place_;
   header join_{};
-  fpga_nic::terms requested_{};
+  fpga_nic::terms requested_terms_{};
   bool exists_;
-  bool joined_ = false;
+  bool has_joined_ = false;
   bool joining_ = false;        ///< a join is under way
   time_point joining_since_{};  ///< start of the joins
   time_point last_join_{};      ///< last join

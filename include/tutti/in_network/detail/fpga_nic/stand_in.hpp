@@ -37,7 +37,8 @@ class stand_in {
   /// Handles a packet; answers go to `emitter(to, header, payload)`. Joins are accepted from the members' own
   /// addresses only.
   template <class Emit>
-  void take(Address const& source, std::span<std::byte const> bytes, bool congested, time_point now, Emit&& emitter) {
+  void take(Address const& source, std::span<std::byte const> bytes, bool has_ecn_mark, time_point now,
+            Emit&& emitter) {
     packet p;
     if (seal_.read(bytes, p) != reading::good) {
       return;
@@ -47,7 +48,7 @@ class stand_in {
     if (h.kind == kind::join && !(is_its_number && h.workers == members_.size())) {
       return;
     }
-    switch_.take(source, bytes, congested, now, emitter);
+    switch_.take(source, bytes, has_ecn_mark, now, emitter);
     if (h.kind == kind::leave && is_its_number) {
       last_heard_ = now;
       has_left_[h.worker] = true;

@@ -39,9 +39,10 @@ class summing_switch {
 
   /// Handles a packet; `congested` if it had an ECN mark.
   template <class Emit>
-  void take(Address const& source, std::span<std::byte const> bytes, bool congested, time_point now, Emit&& emitter) {
+  void take(Address const& source, std::span<std::byte const> bytes, bool has_ecn_mark, time_point now,
+            Emit&& emitter) {
     ++counters_.packets;
-    counters_.congested += congested ? 1 : 0;
+    counters_.congested += has_ecn_mark ? 1 : 0;
     packet p;
     switch (seal_.read(bytes, p)) {
       case reading::good:
@@ -80,7 +81,7 @@ class summing_switch {
     }
     auto& sender = (*j)[m];
     sender.lease_end = now + sender.lease;
-    sender.congested = sender.congested || congested;
+    sender.has_ecn_mark = sender.has_ecn_mark || has_ecn_mark;
     if (h.workers > j->size() && (h.kind == kind::contribute || h.kind == kind::supply)) {
       return refuse_member(*j, m, h, refusal::unsupported, {h.worker, h.workers}, emitter);
     }
@@ -331,11 +332,11 @@ class summing_switch {
   }
   template <class Emit>
   void emit_weights(job<Address>& j, std::uint8_t m, header const& h, bool no_data, Emit& emitter) {
-    auto const& held = j.slot_table().weights();
+    auto const& weights = j.slot_table().weights();
     header r = h;
     r.kind = kind::result;
-    r.fingerprint = held.version(h.sequence);
-    emit_to(j[m], r, held.data(h.sequence).first(no_data ? 0 : block_bytes), emitter);
+    r.fingerprint = weights.version(h.sequence);
+    emit_to(j[m], r, weights.data(h.sequence).first(no_data ? 0 : block_bytes), emitter);
   }
 
   template <class Emit>
@@ -462,8 +463,8 @@ class summing_switch {
     r.length = static_cast<std::uint16_t>(payload.size());
     r.flags = static_cast<std::uint16_t>(
         (r.flags & (flag::phase | flag::in_rank_order | flag::no_data | flag::keyed | flag::of_racks)) |
-        (m.congested ? flag::congested : 0));
-    m.congested = false;
+        (m.has_ecn_mark ? flag::congested : 0));
+    m.has_ecn_mark = false;
     emitter(std::as_const(m.at), std::as_const(r), payload);
   }
 

@@ -29,7 +29,8 @@ class fair_queue {
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
 
   /// `job`: the job of a known member. False: there is no room, and the packet is lost.
-  bool add(Address const& source, std::span<std::byte const> bytes, bool congested, std::optional<std::uint32_t> job) {
+  bool add(Address const& source, std::span<std::byte const> bytes, bool has_ecn_mark,
+           std::optional<std::uint32_t> job) {
     line& l = line_of(job);
     if (size_ == room_ || (&l == lines_.data() && l.count == max_unknown_)) {
       return false;
@@ -39,7 +40,7 @@ class fair_queue {
     w.next = end_of_list;
     w.source = source;
     w.size = (std::min)(bytes.size(), w.bytes.size());  // one byte more reveals a packet that is too long
-    w.congested = congested;
+    w.has_ecn_mark = has_ecn_mark;
     std::copy_n(bytes.begin(), w.size, w.bytes.begin());
     (l.count == 0 ? l.first : packets_[l.last].next) = at;
     l.last = at;
@@ -58,7 +59,7 @@ class fair_queue {
       }
       std::size_t const at = l.first;
       packet_entry& w = packets_[at];
-      f(w.source, std::span<std::byte const>(w.bytes).first(w.size), w.congested);
+      f(w.source, std::span<std::byte const>(w.bytes).first(w.size), w.has_ecn_mark);
       l.first = w.next;
       w.next = free_list_;
       free_list_ = at;
@@ -75,7 +76,7 @@ class fair_queue {
     Address source{};
     std::size_t next = end_of_list;  ///< the next packet in its line, or in the free list
     std::size_t size = 0;
-    bool congested = false;
+    bool has_ecn_mark = false;
     std::array<std::byte, udp::max_packet + 1> bytes;
   };
   struct line {
@@ -87,19 +88,19 @@ class fair_queue {
 
   /// The line of a job; it keeps the line while packets wait there.
   [[nodiscard]] line& line_of(std::optional<std::uint32_t> job) noexcept {
-    line* unused = nullptr;
+    line* free_line = nullptr;
     for (std::size_t i = 1; job && i != lines_.size(); ++i) {
       line& l = lines_[i];
       if (l.count != 0 && l.job == *job) {
         return l;
       }
-      unused = unused == nullptr && l.count == 0 ? &l : unused;
+      free_line = free_line == nullptr && l.count == 0 ? &l : free_line;
     }
-    if (unused == nullptr) {
+    if (free_line == nullptr) {
       return lines_[0];
     }
-    unused->job = *job;
-    return *unused;
+    free_line->job = *job;
+    return *free_line;
   }
   /// @pre size_ < room_
   [[nodiscard]] std::size_t allocate_entry() {

@@ -145,8 +145,8 @@ class member {
   void advance(time_point now) {
     // The bound ends the loop if others send as fast as this rank reads.
     for (int rounds = 16; rounds != 0; --rounds) {
-      if (group_view_.port.drain([&](address const& source, std::span<std::byte const> bytes, bool congested) {
-            take(source, bytes, congested, now);
+      if (group_view_.port.drain([&](address const& source, std::span<std::byte const> bytes, bool has_ecn_mark) {
+            take(source, bytes, has_ecn_mark, now);
           }) == 0) {
         break;
       }
@@ -177,7 +177,7 @@ class member {
  private:
   static constexpr duration look_interval = std::chrono::milliseconds(2);
 
-  void take(address const& source, std::span<std::byte const> bytes, bool congested, time_point now) {
+  void take(address const& source, std::span<std::byte const> bytes, bool has_ecn_mark, time_point now) {
     udp::packet p;
     header const& h = p.head;
     if (seal_.read(bytes, p) != udp::reading::good || h.job != group_view_.nonce ||
@@ -196,7 +196,7 @@ class member {
     bool is_used = false;
     switch (h.kind) {
       case kind::share:
-        l.congested = l.congested || congested;
+        l.has_ecn_mark = l.has_ecn_mark || has_ecn_mark;
         is_used = receiving_.take_share(l, p);
         break;
       case kind::progress:

@@ -84,18 +84,18 @@ class outgoing {
   /// leave
   [[nodiscard]] time_point sent_once_at(std::uint32_t i) const noexcept {
     packet const& p = packets_[i & (packets_.size() - 1)];
-    return p.repeated ? time_point{} : p.sent;
+    return p.was_repeated ? time_point{} : p.send_time;
   }
 
   /// Chooses the repair for packet i, which a rank lacks. @pre it is in flight
   [[nodiscard]] repair choose_repair(std::uint32_t i, time_point now, duration delay) noexcept {
     packet& p = at(i);
-    if (now - p.sent < delay) {
+    if (now - p.send_time < delay) {
       return repair::wait;
     }
-    bool const was_repeated = p.repeated;
-    p.sent = now;
-    p.repeated = true;
+    bool const was_repeated = p.was_repeated;
+    p.send_time = now;
+    p.was_repeated = true;
     return was_repeated ? repair::rank : repair::group;
   }
 
@@ -122,8 +122,8 @@ class outgoing {
  private:
   struct packet {
     time_point first_sent{};
-    time_point sent{};      ///< last time
-    bool repeated = false;  ///< sent more than once
+    time_point send_time{};     ///< last time
+    bool was_repeated = false;  ///< sent more than once
   };
   [[nodiscard]] packet& at(std::uint32_t i) noexcept { return packets_[i & (packets_.size() - 1)]; }
 

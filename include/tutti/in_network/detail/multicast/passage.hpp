@@ -31,11 +31,11 @@ struct lane_state {
   rank_type differing_rank = no_rank;
   role current_role = role::idle;
   // --- state of a receiver
-  std::uint32_t unreported = 0;  ///< packets received since the last report
-  bool has_news = false;         ///< packets have arrived since the last report
-  bool gap = false;              ///< a packet arrived before one that was sent earlier
-  bool congested = false;        ///< a packet was marked by ECN
-  bool report_due = false;       ///< the sender wants a report now
+  std::uint32_t unreported_count = 0;  ///< packets received since the last report
+  bool has_news = false;               ///< packets have arrived since the last report
+  bool gap = false;                    ///< a packet arrived before one that was sent earlier
+  bool has_ecn_mark = false;           ///< a packet was marked by ECN
+  bool report_due = false;             ///< the sender wants a report now
 
   /// Compares packet numbers, which wrap around.
   [[nodiscard]] static bool is_after(std::uint32_t a, std::uint32_t b) noexcept {
@@ -50,7 +50,7 @@ struct lane_state {
     first_number = next_number;
     next_number += packetization{part.bytes}.count();
     learn_number(first_number);
-    has_news = congested = report_due = false;
+    has_news = has_ecn_mark = report_due = false;
     root = no_rank;
     for (helper_worker const& w : part.workers) {
       root = w.gives ? w.rank : root;

@@ -21,7 +21,7 @@ class receiving {
 
   void begin(lane_state& l, std::size_t bytes) {
     l.incoming_message.begin(bytes);
-    l.unreported = (group_.me * 5) % group_.report_every();  // ranks must not report at one time
+    l.unreported_count = (group_.me * 5) % group_.report_every();  // ranks must not report at one time
     l.gap = false;
   }
   void set_target(lane_state& l, std::uint32_t lane, std::byte* target) {
@@ -55,7 +55,7 @@ class receiving {
     }
     l.gap = l.gap || stored == incoming::put_result::beyond_gap;
     l.has_news = true;
-    ++l.unreported;
+    ++l.unreported_count;
     return true;
   }
   /// Handles a query of the sender. False if it is about nothing under way.
@@ -83,7 +83,7 @@ class receiving {
   void report_if_due(lane_state& l, std::uint32_t lane) {
     if (l.incoming_message.has_target() && l.is_incomplete()) {
       l.gap = l.gap && l.incoming_message.is_missing_packets();  // otherwise packets have only been reordered
-      if (l.gap || l.report_due || l.unreported >= group_.report_every()) {
+      if (l.gap || l.report_due || l.unreported_count >= group_.report_every()) {
         report(l, lane, group_view<Port>::no_flags);
       }
     }
@@ -111,11 +111,11 @@ class receiving {
     std::array<std::byte, udp::max_payload> bitmap;
     std::size_t const size = l.incoming_message.write_missing(bitmap);
     header h = group_.head(kind::progress, lane, l.first_number + l.incoming_message.front(), l.fingerprint);
-    h.flags = static_cast<std::uint16_t>(flags | (l.congested ? udp::flag::congested : 0));
+    h.flags = static_cast<std::uint16_t>(flags | (l.has_ecn_mark ? udp::flag::congested : 0));
     group_.send(group_.addresses[l.root], h, std::span(bitmap).first(size));
     ++group_.counted.reports;
-    l.unreported = 0;
-    l.has_news = l.gap = l.congested = l.report_due = false;
+    l.unreported_count = 0;
+    l.has_news = l.gap = l.has_ecn_mark = l.report_due = false;
   }
 
   group_view<Port>& group_;

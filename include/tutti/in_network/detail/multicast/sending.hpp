@@ -67,8 +67,8 @@ class sending {
     l.outgoing_message.contact(h.worker, now);
     if (known_count != 0 && known_count < received_count &&
         !h.has(note)) {  // otherwise the rank may have begun only now
-      if (time_point const sent = l.outgoing_message.sent_once_at(received_count - 1); sent != time_point{}) {
-        rate_.note_round_trip(now - sent);
+      if (time_point const send_time = l.outgoing_message.sent_once_at(received_count - 1); send_time != time_point{}) {
+        rate_.note_round_trip(now - send_time);
       }
     }
     std::uint32_t const in_flight_before = l.outgoing_message.in_flight();

@@ -130,7 +130,7 @@ class in_process_medium {
     datagram packet;
   };
   std::deque<device_packet> between_devices_;
-  std::uint64_t lost_ = 0;
+  std::uint64_t lost_count_ = 0;
   bool has_group_ = true;
 };
 

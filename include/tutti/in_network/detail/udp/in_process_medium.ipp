@@ -36,7 +36,7 @@ TUTTI_DECL void in_process_medium::close_group() {
 
 TUTTI_DECL std::uint64_t in_process_medium::lost() {
   held const lock(monitor_);
-  return lost_;
+  return lost_count_;
 }
 
 TUTTI_DECL void in_process_medium::carry(address source, datagrams& batch) {
@@ -47,7 +47,7 @@ TUTTI_DECL void in_process_medium::carry(address source, datagrams& batch) {
     }
     datagram const& p = batch.storage[i];
     if (draw(options_.loss)) {
-      ++lost_;
+      ++lost_count_;
       continue;
     }
     for (int copies = draw(options_.duplication) ? 2 : 1; copies > 0; --copies) {
@@ -65,21 +65,21 @@ TUTTI_DECL void in_process_medium::carry(address source, datagrams& batch) {
 /// @pre this thread holds the monitor, also for the two functions below
 TUTTI_DECL void in_process_medium::route(address source, address destination, std::span<std::byte const> packet) {
   if (destination == group) {
-    for (address one = 1; one < port_inboxes_.size(); ++one) {
-      // each path of the group loses packets of its own
-      bool const lost = one != source && (!has_group_ || draw(options_.loss));
-      lost_ += lost ? 1 : 0;
-      if (one != source && !lost) {
-        deliver(source, one, packet);
+    for (address port = 1; port < port_inboxes_.size(); ++port) {
+      // Each path of the group loses packets of its own.
+      bool const is_lost = port != source && (!has_group_ || draw(options_.loss));
+      lost_count_ += is_lost ? 1 : 0;
+      if (port != source && !is_lost) {
+        deliver(source, port, packet);
       }
     }
   } else if (!is_device(destination)) {
     deliver(source, destination, packet);
-  } else if (auto const& one = device_at(destination)) {
+  } else if (auto const& receiver = device_at(destination)) {
     active_device_ = destination;
-    one->take(source, packet, *this);
+    receiver->take(source, packet, *this);
   } else {
-    ++lost_;
+    ++lost_count_;
   }
 }
 
@@ -93,7 +93,7 @@ TUTTI_DECL void in_process_medium::route_between_devices() {
 
 TUTTI_DECL void in_process_medium::answer(address destination, std::span<std::byte const> packet) {
   if (draw(options_.loss)) {
-    ++lost_;
+    ++lost_count_;
     return;
   }
   for (int copies = draw(options_.duplication) ? 2 : 1; copies > 0; --copies) {
@@ -113,7 +113,7 @@ TUTTI_DECL void in_process_medium::deliver(address source, address destination, 
   bool const fits = destination < port_inboxes_.size() && packet.size() <= max_packet;
   datagram* const p = fits ? port_inboxes_[destination].packets.next() : nullptr;
   if (p == nullptr) {
-    ++lost_;
+    ++lost_count_;
     return;
   }
   p->at = source;
@@ -124,8 +124,8 @@ TUTTI_DECL void in_process_medium::deliver(address source, address destination, 
     std::swap(*p, b.packets.storage[b.packets.count - 2]);
   }
   if (b.packets.count == 1) {
-    std::uint64_t const one = 1;
-    std::ignore = ::write(b.event.get(), &one, sizeof one);
+    std::uint64_t const increment = 1;
+    std::ignore = ::write(b.event.get(), &increment, sizeof increment);
   }
 }
 

@@ -13,7 +13,7 @@ namespace tutti::inline v0_1_0::detail::udp {
 /// The callable that `drain` takes: source, bytes of a packet, and true if the packet had an ECN mark.
 struct packet_sink {
   template <class Address>
-  void operator()(Address const& source, std::span<std::byte const> bytes, bool congested) const noexcept;
+  void operator()(Address const& source, std::span<std::byte const> bytes, bool has_ecn_mark) const noexcept;
 };
 
 /// Transmission of packets. A port carries packets to addresses, and may lose, repeat and reorder them.

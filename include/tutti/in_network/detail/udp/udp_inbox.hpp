@@ -47,11 +47,11 @@ class udp_inbox {
     for (std::size_t i = 0; n > 0 && i < static_cast<std::size_t>(n); ++i) {
       std::size_t const size = messages_[i].msg_len;
       std::span<std::byte const> const bytes(bytes_.data() + i * buffer_bytes_, size);
-      auto const [segment, congested] = read_ancillary_data(messages_[i].msg_hdr, size);
+      auto const [segment, has_ecn_mark] = read_ancillary_data(messages_[i].msg_hdr, size);
       endpoint const source(reinterpret_cast<sockaddr const*>(&sources_[i]));
       for (std::size_t at = 0; at == 0 || at < size; at += segment) {  // an empty datagram is one packet
         ++packets;
-        f(source, bytes.subspan(at, size - at < segment ? size - at : segment), congested);
+        f(source, bytes.subspan(at, size - at < segment ? size - at : segment), has_ecn_mark);
         if (segment == 0) {
           break;
         }
@@ -71,7 +71,7 @@ class udp_inbox {
 
   struct ancillary_data {
     std::size_t segment;  ///< length of each packet but the last
-    bool congested;
+    bool has_ecn_mark;
   };
   [[nodiscard]] static ancillary_data read_ancillary_data(msghdr& m, std::size_t size) noexcept {
     constexpr unsigned ecn = 3;
@@ -85,11 +85,11 @@ class udp_inbox {
       } else if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_TOS) {
         std::uint8_t tos = 0;
         std::memcpy(&tos, CMSG_DATA(c), sizeof tos);
-        result.congested = (tos & ecn) == ce;
+        result.has_ecn_mark = (tos & ecn) == ce;
       } else if (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_TCLASS) {
         unsigned traffic_class = 0;
         std::memcpy(&traffic_class, CMSG_DATA(c), sizeof traffic_class);
-        result.congested = (traffic_class & ecn) == ce;
+        result.has_ecn_mark = (traffic_class & ecn) == ce;
       }
     }
     return result;
