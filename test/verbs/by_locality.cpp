@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(shared_memory_is_registered_once) {
     std::vector<float> ordinary(values.size());
     tutti::allreduce sum{world, tutti::ring{}, tutti::sum<float>{}};
     sum(values);
-    int const before = registrations;
+    int const count_before = registrations;
     for (int i = 0; i < 10; ++i) {
       std::fill(values.begin(), values.end(), 1.0F);
       sum(values);
@@ -76,9 +76,9 @@ BOOST_AUTO_TEST_CASE(shared_memory_is_registered_once) {
         return "a sum is wrong";
       }
     }
-    int const of_shared = registrations - before;
+    int const of_shared = registrations - count_before;
     sum(ordinary);
-    int const of_ordinary = registrations - before - of_shared;
+    int const of_ordinary = registrations - count_before - of_shared;
     return of_shared == 0 && of_ordinary != 0 ? "" : std::to_string(of_shared) + " registrations";
   });
 }

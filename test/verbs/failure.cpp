@@ -41,7 +41,7 @@ void deaths_are_noticed_soon() {
   for (bool const sending : {true, false}) {
     std::vector<verdict> const verdicts = World::run(3, [&](verbs& t, auto& meet) -> verdict {
       tutti::flow const s{0, 0};
-      std::byte const one{};
+      std::byte const content{};
       t.begin(s, a_call(0));
       meet.exchange("");
       if (t.rank() == victim) {
@@ -51,7 +51,7 @@ void deaths_are_noticed_soon() {
       std::ignore = tutti::support::until(t, [&] {
         for (tutti::rank_type const peer : {victim, 2 - t.rank()}) {
           if (sending) {
-            std::ignore = t.send(peer, s, {&one, 1}, 1);
+            std::ignore = t.send(peer, s, {&content, 1}, 1);
           }
           if (peer != victim && t.view(peer, s, {1, 1, nullptr})) {
             t.release(peer, s);
@@ -77,10 +77,10 @@ BOOST_AUTO_TEST_CASE(deaths_of_ranks_without_an_edge_and_of_peers) {
 BOOST_AUTO_TEST_CASE(long_stops) {
   check_all(world::run(2, [&](verbs& t, auto& meet) -> verdict {
     tutti::flow const s{0, 0};
-    std::byte const one{};
+    std::byte const content{};
     t.begin(s, a_call(0));
     auto const process = static_cast<pid_t>(std::stol(meet.exchange(std::to_string(::getpid()))[1]));
-    auto const send = [&] { return t.send(1 - t.rank(), s, {&one, 1}, 1).accepted; };
+    auto const send = [&] { return t.send(1 - t.rank(), s, {&content, 1}, 1).accepted; };
     auto const receive = [&] { return static_cast<bool>(t.view(1 - t.rank(), s, {1, 1, nullptr})); };
     if (t.rank() == 1) {
       verdict const bad = tutti::support::until(t, receive);

@@ -19,7 +19,7 @@
 namespace {
 
 /// Progress of the two ranks, in memory that both share.
-enum class stage : int { before, receiver_polls_sockets, sender_has_left };
+enum class stage : int { started, receiver_polls_sockets, sender_has_left };
 std::atomic<stage>* now = nullptr;
 bool waits_for_goodbye = false;
 
@@ -36,14 +36,14 @@ void reach(stage s) {
 
 /// Replaces the function of the C library, which a rank calls to look at its sockets, after it has looked for
 /// messages.
-extern "C" int epoll_wait(int descriptor, epoll_event* events, int most, int timeout) {
+extern "C" int epoll_wait(int descriptor, epoll_event* events, int max_events, int timeout) {
   static auto* const next = reinterpret_cast<decltype(&epoll_wait)>(::dlsym(RTLD_NEXT, "epoll_wait"));
   if (waits_for_goodbye) {
     waits_for_goodbye = false;
     reach(stage::receiver_polls_sockets);
     await(stage::sender_has_left);
   }
-  return next(descriptor, events, most, timeout);
+  return next(descriptor, events, max_events, timeout);
 }
 
 namespace {
@@ -51,25 +51,25 @@ namespace {
 using tutti::verbs;
 using tutti::support::verdict;
 
-constexpr tutti::flow on{0, 0};
+constexpr tutti::flow first_flow{0, 0};
 
 verdict give(verbs& t, tutti::rank_type peer) {
-  std::byte const one{1};
-  return tutti::support::until(t, [&] { return t.send(peer, on, {&one, 1}, 1).accepted; });
+  std::byte const content{1};
+  return tutti::support::until(t, [&] { return t.send(peer, first_flow, {&content, 1}, 1).accepted; });
 }
 verdict take(verbs& t, tutti::rank_type peer) {
-  verdict bad = tutti::support::until(t, [&] { return static_cast<bool>(t.view(peer, on, {1, 1, nullptr})); });
-  t.release(peer, on);
+  verdict bad = tutti::support::until(t, [&] { return static_cast<bool>(t.view(peer, first_flow, {1, 1, nullptr})); });
+  t.release(peer, first_flow);
   return bad;
 }
 
 BOOST_AUTO_TEST_CASE(takes_nothing_away) {
   now = new (::mmap(nullptr, sizeof *now, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))
-      std::atomic<stage>(stage::before);
+      std::atomic<stage>(stage::started);
   tutti::laws::check_all(tutti::support::process_ranks::run(2, [](auto& meet) -> verdict {
     std::optional<verbs> t(std::in_place, meet);
     tutti::rank_type const peer = 1 - t->rank();
-    t->begin(on, tutti::laws::a_call(1));
+    t->begin(first_flow, tutti::laws::a_call(1));
     verdict bad = give(*t, peer);  // makes the connection
     bad = bad.empty() ? take(*t, peer) : bad;
     if (!bad.empty()) {

@@ -66,19 +66,19 @@ long sent_again(std::string const& device) {
 
 /// The error of rank 0 in a world whose ranks choose these devices.
 std::string error_of(options const& first, options const& second) {
-  std::vector<verdict> const all =
+  std::vector<verdict> const verdicts =
       tutti::support::process_ranks::run(2, [&](tutti::detail::process_rendezvous& meet) -> verdict {
         try {
-          options mine = meet.rank() == 0 ? first : second;
-          mine.transport.timeout = 12;
-          tutti::communicator<tutti::verbs> world(meet, mine);
+          options own_options = meet.rank() == 0 ? first : second;
+          own_options.transport.timeout = 12;
+          tutti::communicator<tutti::verbs> world(meet, own_options);
           tutti::barrier{world, tutti::ring{}}();
         } catch (tutti::error const& e) {
           return e.what();
         }
         return "";
       });
-  return all[0];
+  return verdicts[0];
 }
 /// The MTU of the ports are 4096 and 1024: no packet may be larger than 1024 bytes.
 BOOST_AUTO_TEST_CASE(paths) {
@@ -105,11 +105,11 @@ BOOST_AUTO_TEST_CASE(paths_that_are_none) {
 
 /// The cable loses one packet in fifty.
 BOOST_AUTO_TEST_CASE(losses) {
-  long const before = sent_again("left") + sent_again("right");
+  long const count_before = sent_again("left") + sent_again("right");
   tutti::laws::check_all(tutti::support::process_ranks::run(4, [](auto& meet) {
     return sums(meet, {1, 1000, 100'003, 1 << 18});
   }));
-  BOOST_TEST(sent_again("left") + sent_again("right") > before);
+  BOOST_TEST(sent_again("left") + sent_again("right") > count_before);
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ namespace tutti::inline v0_1_0::detail::fpga_nic {
 /// A lost packet. Contributions and results are UDP packets; any of them may be lost, repeated or reordered.
 ///
 ///     member                                      server: the device, or the stand-in
-///     contribute q  ------------------------>     slot q % slots, version q / slots % 2: adds it, once a worker
+///     contribute q  ------------------------>     slot q % slots, version q / slots % 2, which adds each worker once
 ///                   <------------------------     result q, to every worker, when the last worker has contributed
 ///     query q       ------------------------>     if the piece is late
 ///                   <------------------------     result q, or missing q with a bitmap of the contributors
@@ -36,8 +36,9 @@ namespace tutti::inline v0_1_0::detail::fpga_nic {
 ///     overtook it and `retry_after` has: 2 to 100 ms, from measured round trips, doubled at each query.
 ///   - Retransmission. An overtaken piece is contributed again if there are up to 8 workers; with more, and for the
 ///     oldest piece whose timer expires, the member sends a query first.
-///   - Duplicates. The server adds each worker once. A repeated contribution to a complete sequence is answered by
-///     the result, which repairs a lost result; to an incomplete one, by nothing. A member ignores a second result.
+///   - Duplicates. A repeated contribution to a complete sequence is answered by the result, which repairs a lost
+///     result; to an incomplete one, or to a slot that waits for an earlier sequence, by nothing: the member's timer
+///     repeats it. A member ignores a second result.
 ///   - No answer. A device that answers no query on a lane for `job_terms::silence` is given up, and one that answers
 ///     `refuse` (it restarted, or the slot has moved on) has lost the piece. Either way the piece goes to the
 ///     stand-in, at rank 0. The stand-in asks the members that it lacks: each one sends its contribution, or the
