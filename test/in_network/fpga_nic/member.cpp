@@ -42,10 +42,10 @@ void begin_sum(fpga::exchange& x, tutti::rank_type worker, std::span<float const
   x.set_source(std::as_bytes(given).data());
 }
 
-void say(fpga::in_process_port& by, network::address to, fpga::header h, std::span<std::byte const> payload) {
+void say(fpga::in_process_port& by, network::address destination, fpga::header h, std::span<std::byte const> payload) {
   h.job = nonce;
   h.length = static_cast<std::uint16_t>(payload.size());
-  by.send(to, h, payload);
+  by.send(destination, h, payload);
   by.flush();
 }
 
@@ -183,10 +183,10 @@ BOOST_AUTO_TEST_CASE(the_stand_in_asks_about_a_slot_that_was_used_just_before) {
   constexpr std::uint16_t one_slot = 1;
   constexpr std::uint32_t next_of_its_phase = 2;
   fpga::stand_in<unsigned> rank_0(one_slot, {100, 101}, {}, {});
-  std::vector<unsigned> asked;
-  auto const emit = [&](unsigned to, fpga::header const& h, std::span<std::byte const>) {
+  std::vector<unsigned> queried;
+  auto const emit = [&](unsigned destination, fpga::header const& h, std::span<std::byte const>) {
     if (h.kind == fpga::kind::missing) {
-      asked.push_back(to);
+      queried.push_back(destination);
     }
   };
   tutti::time_point now = tutti::steady_now();
@@ -204,7 +204,7 @@ BOOST_AUTO_TEST_CASE(the_stand_in_asks_about_a_slot_that_was_used_just_before) {
   }
   give(0, next_of_its_phase);
   rank_0.look(now += 1ms, emit);
-  BOOST_TEST(asked.empty());
+  BOOST_TEST(queried.empty());
   rank_0.look(now += 10ms, emit);
-  BOOST_TEST(asked == std::vector<unsigned>{101}, boost::test_tools::per_element());
+  BOOST_TEST(queried == std::vector<unsigned>{101}, boost::test_tools::per_element());
 }

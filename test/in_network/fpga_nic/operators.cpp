@@ -186,15 +186,15 @@ BOOST_AUTO_TEST_CASE(other_operations_are_right_where_packets_are_lost) {
       tutti::reduce largest_by_star{world, tutti::star{}, tutti::max<float>{}};
       constexpr std::size_t count = 5000;
       for (rank_type root = 0; root != world.size(); ++root) {
-        auto const mine = numbers(count, world.rank());
+        auto const own_values = numbers(count, world.rank());
         std::vector<float> a(count);
         std::vector<float> b(count);
-        largest(mine, a, root);
-        largest_by_star(mine, b, root);
-        auto shared = mine;
+        largest(own_values, a, root);
+        largest_by_star(own_values, b, root);
+        auto shared = own_values;
         share(shared, root);
-        auto c = mine;
-        auto d = mine;
+        auto c = own_values;
+        auto d = own_values;
         mean(c);
         mean_by_star(d);
         std::vector<std::int32_t> whole(count, INT32_MAX / 4 * (world.rank() == root ? -1 : 1));
@@ -218,31 +218,31 @@ BOOST_AUTO_TEST_CASE(a_device_adds_fixed_point_numbers) {
         continue;
       }
       agree(n, t, [&](auto& world) -> std::string {
-        tutti::fixed_point_sum const how{1e6F, world.size()};
-        tutti::allreduce sum{world, in_network{}, how};
-        tutti::allreduce deep{world, tutti::hierarchical{tutti::binary_tree{}, in_network{}, 1}, how};
-        tutti::reduce total{world, in_network{}, how};
-        tutti::allreduce reference{world, tutti::ring{}, how};
+        tutti::fixed_point_sum const reduction{1e6F, world.size()};
+        tutti::allreduce sum{world, in_network{}, reduction};
+        tutti::allreduce deep{world, tutti::hierarchical{tutti::binary_tree{}, in_network{}, 1}, reduction};
+        tutti::reduce total{world, in_network{}, reduction};
+        tutti::allreduce reference{world, tutti::ring{}, reduction};
         static_assert(tutti::has_helpers<std::remove_cvref_t<decltype(sum.topology())>, tutti::op::allreduce>);
-        auto const mine = [&] {
+        auto const own_values = [&] {
           auto v = numbers(20'000, world.rank());
           v[17] = world.rank() == 1 ? 1e9F : -1e9F;
           v[18] = world.rank() == 0 ? std::nanf("") : 1.0F;
           return v;
         }();
-        auto expected = mine;
+        auto expected = own_values;
         reference(expected);
         for (std::size_t const segment : {std::size_t{0}, std::size_t{10'000}}) {
           sum.segment(segment);
-          auto in_place = mine;
-          std::vector<float> apart(mine.size());
+          auto in_place = own_values;
+          std::vector<float> apart(own_values.size());
           sum(in_place);
-          deep(mine, apart);
-          std::vector<float> at_root = mine;
+          deep(own_values, apart);
+          std::vector<float> at_root = own_values;
           total(at_root, world.size() - 1);
           bool const root = world.rank() == world.size() - 1;
           if (!same_bits(in_place, expected) || !same_bits(apart, expected) ||
-              !same_bits(at_root, root ? expected : mine)) {
+              !same_bits(at_root, root ? expected : own_values)) {
             return "other bits, segments of " + std::to_string(segment);
           }
         }

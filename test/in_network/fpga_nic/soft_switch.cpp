@@ -44,7 +44,7 @@ namespace {
 /// A switch whose members are numbers, and its answers.
 struct bench {
   struct answer {
-    unsigned to;
+    unsigned destination;
     nic::header h;
     std::vector<std::byte> payload;
   };
@@ -56,20 +56,20 @@ struct bench {
   explicit bench(nic::switch_limits const& limits = {}, nic::seal const& s = {}) : device(limits, s) {}
 
   /// Returns the switch's answers to these bytes.
-  std::vector<answer> const& take(unsigned from, std::span<std::byte const> bytes, bool congested = false) {
+  std::vector<answer> const& take(unsigned source, std::span<std::byte const> bytes, bool congested = false) {
     answers.clear();
-    device.take(from, bytes, congested, now,
-                [&](unsigned to, nic::header const& h, std::span<std::byte const> payload) {
-                  answers.push_back({to, h, {payload.begin(), payload.end()}});
+    device.take(source, bytes, congested, now,
+                [&](unsigned destination, nic::header const& h, std::span<std::byte const> payload) {
+                  answers.push_back({destination, h, {payload.begin(), payload.end()}});
                 });
     BOOST_TEST(device.counted().packets == device.counted().accounted());
     return answers;
   }
-  std::vector<answer> const& take(unsigned from, nic::header const& h, bool congested = false) {
-    return take(from, written(h, std::vector<std::byte>(h.length)), congested);
+  std::vector<answer> const& take(unsigned source, nic::header const& h, bool congested = false) {
+    return take(source, written(h, std::vector<std::byte>(h.length)), congested);
   }
   /// Joins job `job` from address `from`.
-  answer join(unsigned from, unsigned worker, unsigned workers, std::uint16_t slots = 4, std::uint32_t job = 0x1234,
+  answer join(unsigned source, unsigned worker, unsigned workers, std::uint16_t slots = 4, std::uint32_t job = 0x1234,
               std::uint32_t lease_ms = 1000, std::uint32_t proof = 7) {
     nic::header h = contribution(worker, workers, 0, nic::terms::bytes);
     h.kind = nic::kind::join;
@@ -78,15 +78,15 @@ struct bench {
     h.fingerprint = proof;
     std::vector<std::byte> terms(nic::terms::bytes);
     nic::write(nic::terms{lease_ms, slots}, terms.data());
-    auto const& got = take(from, written(h, terms));
+    auto const& got = take(source, written(h, terms));
     BOOST_TEST_REQUIRE(got.size() == 1U);
     return got[0];
   }
   /// Joins a guarded switch, with the proof that it demands.
-  answer join_with_proof(unsigned from, unsigned worker, unsigned workers, std::uint16_t slots, std::uint32_t job) {
-    answer const asked = join(from, worker, workers, slots, job, 60'000, 0);
+  answer join_with_proof(unsigned source, unsigned worker, unsigned workers, std::uint16_t slots, std::uint32_t job) {
+    answer const asked = join(source, worker, workers, slots, job, 60'000, 0);
     return asked.h.kind == nic::kind::joined ? asked
-                                             : join(from, worker, workers, slots, job, 60'000, asked.h.fingerprint);
+                                             : join(source, worker, workers, slots, job, 60'000, asked.h.fingerprint);
   }
   /// True if two members, at these addresses, can join a job with this number of slots, and sum in it.
   bool sums(unsigned first, unsigned second, std::uint16_t slots, std::uint32_t job) {
@@ -113,8 +113,8 @@ bench guarded(std::size_t jobs) {
   return bench({.memory = jobs * 10 * nic::slot_table::bytes(1, 0), .guard = nic::key{}});
 }
 
-bool is_refusal(bench::answer const& a, nic::refusal why) {
-  return a.h.kind == nic::kind::refuse && nic::read_refusal(a.payload) == why;
+bool is_refusal(bench::answer const& a, nic::refusal reason) {
+  return a.h.kind == nic::kind::refuse && nic::read_refusal(a.payload) == reason;
 }
 nic::header of_kind(nic::kind k, unsigned worker, unsigned workers, std::uint32_t sequence = 0) {
   nic::header h = contribution(worker, workers, sequence, 0);
@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(a_member_gets_what_is_left_when_it_joins) {
   std::size_t const of_slot = nic::slot_table::bytes(1, 0);
   bench b({.jobs = 3, .slot_count = 10, .memory = 15 * of_slot, .lease = 2s});
   auto const a = b.join(100, 0, 2, 20, 1, 5000);
-  BOOST_TEST((a.to == 100 && a.h.kind == nic::kind::joined && a.h.job == 1));
+  BOOST_TEST((a.destination == 100 && a.h.kind == nic::kind::joined && a.h.job == 1));
   BOOST_TEST((nic::read_terms(a.payload) == nic::terms{2000, 10}));
   BOOST_TEST((nic::read_terms(b.join(101, 1, 2, 1, 1, 1500).payload) == nic::terms{1500, 10}));
   BOOST_TEST((nic::read_terms(b.join(100, 0, 1, 20, 2).payload) == nic::terms{1000, 5}));
@@ -173,10 +173,10 @@ BOOST_AUTO_TEST_CASE(joining_again_changes_nothing_and_a_number_is_one_members) 
   b.take(100, contribution(0, 2, 0, 8));
   auto const before = b.device.jobs();
   BOOST_TEST((b.join(100, 0, 2).h.kind == nic::kind::joined));
-  for (auto const& [from, worker, workers, taken] :
+  for (auto const& [source, worker, workers, taken] :
        {std::tuple{102U, 1U, 2U, 1U}, {100U, 1U, 2U, 0U}, {100U, 0U, 3U, 0U}}) {
     b.now += 1ms;
-    auto const a = b.join(from, worker, workers);
+    auto const a = b.join(source, worker, workers);
     BOOST_TEST((is_refusal(a, nic::refusal::mismatch) && a.h.worker == taken && a.h.workers == 2));
   }
   b.now -= 3ms;
@@ -205,12 +205,12 @@ BOOST_AUTO_TEST_CASE(a_member_has_one_number_at_a_time) {
 BOOST_AUTO_TEST_CASE(a_job_begins_when_its_sender_has_proven_its_address) {
   bench b = guarded(1);
   auto const asked = b.join(100, 0, 2, 10, 1, 1000, 0);
-  BOOST_TEST((asked.to == 100 && is_refusal(asked, nic::refusal::unknown) && asked.h.fingerprint != 0));
+  BOOST_TEST((asked.destination == 100 && is_refusal(asked, nic::refusal::unknown) && asked.h.fingerprint != 0));
   BOOST_TEST(asked.payload.size() < nic::terms::bytes);  // useless to amplify a flood
   BOOST_TEST(nic::asks_for_proof(asked.h, nic::refusal::unknown));
   std::uint32_t const proof = asked.h.fingerprint;
-  for (auto const& [from, job, said] : {std::tuple{101U, 1U, proof}, {100U, 2U, proof}, {100U, 1U, proof ^ 2}}) {
-    BOOST_TEST(is_refusal(b.join(from, 0, 2, 10, job, 1000, said), nic::refusal::unknown));
+  for (auto const& [source, job, output] : {std::tuple{101U, 1U, proof}, {100U, 2U, proof}, {100U, 1U, proof ^ 2}}) {
+    BOOST_TEST(is_refusal(b.join(source, 0, 2, 10, job, 1000, output), nic::refusal::unknown));
   }
   BOOST_TEST(b.device.jobs().empty());
   BOOST_TEST((b.join(100, 0, 2, 10, 1, 1000, proof).h.kind == nic::kind::joined));
@@ -250,12 +250,12 @@ BOOST_AUTO_TEST_CASE(claims_make_way) {
 
 BOOST_AUTO_TEST_CASE(a_claim_with_weights_makes_way_for_those_of_others) {
   bench b = guarded(3);
-  auto const store = [&](unsigned from, std::uint32_t job, std::uint32_t k) {
+  auto const store = [&](unsigned source, std::uint32_t job, std::uint32_t k) {
     nic::header h = of_kind(nic::kind::supply, 0, 2, k);
     h.job = job;
     h.flags = nic::flag::keyed;
     h.length = nic::block_bytes;
-    return b.take(from, h).front().h.kind == nic::kind::result;
+    return b.take(source, h).front().h.kind == nic::kind::result;
   };
   BOOST_TEST(b.sums(1, 2, 10, 1));
   std::ignore = b.join_with_proof(66, 0, 2, 10, 100);
@@ -347,8 +347,9 @@ BOOST_AUTO_TEST_CASE(each_worker_gets_the_result_or_only_word_of_it) {
   BOOST_TEST(b.take(103, h).empty());
   auto const got = b.take(101, contribution(1, 2, 5, 8));
   BOOST_TEST_REQUIRE(got.size() == 2U);
-  BOOST_TEST((got[0].to == 103 && got[0].h.worker == 0 && got[0].payload.empty() && got[0].h.has(nic::flag::no_data)));
-  BOOST_TEST((got[1].to == 101 && got[1].h.worker == 1 && got[1].payload.size() == 8));
+  BOOST_TEST((got[0].destination == 103 && got[0].h.worker == 0 && got[0].payload.empty() &&
+              got[0].h.has(nic::flag::no_data)));
+  BOOST_TEST((got[1].destination == 101 && got[1].h.worker == 1 && got[1].payload.size() == 8));
   BOOST_TEST((got[1].h.kind == nic::kind::result && got[1].h.sequence == 5 && got[1].h.job == 0x1234));
   b.take(103, contribution(0, 2, 7, 8));
   // the flag is evaluated for each contribution
@@ -372,7 +373,8 @@ BOOST_AUTO_TEST_CASE(a_query_gets_a_bitmap_of_what_is_there) {
   b.take(100, contribution(0, 10, 0, 8));
   b.take(109, contribution(9, 10, 0, 8));
   auto const a = b.take(103, of_kind(nic::kind::query, 3, 10)).at(0);
-  BOOST_TEST((a.h.kind == nic::kind::missing && a.to == 103 && a.payload == std::vector{std::byte{1}, std::byte{2}}));
+  BOOST_TEST(
+      (a.h.kind == nic::kind::missing && a.destination == 103 && a.payload == std::vector{std::byte{1}, std::byte{2}}));
 }
 
 BOOST_AUTO_TEST_CASE(a_mismatch_names_the_other_worker) {
@@ -382,7 +384,7 @@ BOOST_AUTO_TEST_CASE(a_mismatch_names_the_other_worker) {
   b.take(102, contribution(2, 3, 0, 8));
   nic::header other = contribution(0, 1, 0, 8);
   auto const a = b.take(100, other).at(0);
-  BOOST_TEST((is_refusal(a, nic::refusal::mismatch) && a.to == 100 && a.h.worker == 2 && a.h.workers == 3));
+  BOOST_TEST((is_refusal(a, nic::refusal::mismatch) && a.destination == 100 && a.h.worker == 2 && a.h.workers == 3));
 }
 
 BOOST_AUTO_TEST_CASE(a_job_ends_with_its_last_member_or_by_its_first) {
@@ -411,7 +413,7 @@ BOOST_AUTO_TEST_CASE(a_member_that_has_left_gets_no_result) {
   b.take(100, contribution(0, 2, 0, 8));
   b.take(100, of_kind(nic::kind::leave, 0, 2));
   auto const& got = b.take(101, contribution(1, 2, 0, 8));
-  BOOST_TEST((got.size() == 1 && got[0].to == 101));
+  BOOST_TEST((got.size() == 1 && got[0].destination == 101));
 }
 
 BOOST_AUTO_TEST_CASE(congestion_is_told_once_to_the_member_that_met_it) {
@@ -459,11 +461,11 @@ BOOST_AUTO_TEST_CASE(jobs_are_served_in_turns_whatever_their_windows) {
   }
   for (int round = 0; round < 1000; ++round) {
     std::vector<unsigned> again;
-    waiting.serve(10, [&](unsigned from, std::span<std::byte const> bytes, bool) {
+    waiting.serve(10, [&](unsigned source, std::span<std::byte const> bytes, bool) {
       nic::packet p;
-      BOOST_TEST_REQUIRE((nic::parse(bytes, p) && p.head.job == from));
-      ++served[from];
-      again.push_back(from);
+      BOOST_TEST_REQUIRE((nic::parse(bytes, p) && p.head.job == source));
+      ++served[source];
+      again.push_back(source);
     });
     for (unsigned const job : again) {
       send(job, 1);
@@ -476,10 +478,10 @@ BOOST_AUTO_TEST_CASE(jobs_are_served_in_turns_whatever_their_windows) {
 // Unknown senders share one short line, whichever jobs they name.
 BOOST_AUTO_TEST_CASE(unknown_senders_share_a_line_that_is_short) {
   nic::fair_queue<unsigned> waiting(2, 7, 3);
-  auto const add = [&](unsigned from, std::uint32_t job, bool is_known) {
+  auto const add = [&](unsigned source, std::uint32_t job, bool is_known) {
     nic::header h = contribution(0, 1, 0, 8);
     h.job = job;
-    return waiting.add(from, written(h, std::vector<std::byte>(8)), false,
+    return waiting.add(source, written(h, std::vector<std::byte>(8)), false,
                        is_known ? std::optional(job) : std::nullopt);
   };
   for (int round = 0; round < 3; ++round) {
@@ -491,10 +493,10 @@ BOOST_AUTO_TEST_CASE(unknown_senders_share_a_line_that_is_short) {
     BOOST_TEST(!add(2, 2, true));  // the room is used up
     BOOST_TEST(waiting.size() == 7U);
     std::string order;
-    waiting.serve(3, [&](unsigned from, auto, bool) { order += std::to_string(from); });
+    waiting.serve(3, [&](unsigned source, auto, bool) { order += std::to_string(source); });
     std::ranges::sort(order);
     BOOST_TEST(order == "129");
-    waiting.serve(100, [&](unsigned from, auto, bool) { order += std::to_string(from); });
+    waiting.serve(100, [&](unsigned source, auto, bool) { order += std::to_string(source); });
     std::ranges::sort(order);
     BOOST_TEST((order == "1112999" && waiting.empty()));
   }
@@ -527,7 +529,7 @@ bool something_comes(Port const& p) {
 
 /// Packets of all sizes, in bursts of equal and of changing sizes, arrive as they were sent, in both directions.
 template <class Port>
-void carries(Port& from, Port& to) {
+void carries(Port& source, Port& destination) {
   std::vector<std::vector<std::byte>> wanted;
   std::vector<std::vector<std::byte>> got;
   for (unsigned i = 0; i < 600; ++i) {
@@ -535,13 +537,13 @@ void carries(Port& from, Port& to) {
     nic::header const h = contribution(1, 2, i, length);
     std::vector<std::byte> const payload(length, static_cast<std::byte>(i));
     wanted.push_back(written(h, payload));
-    BOOST_TEST_REQUIRE(from.send(to.local(), h, payload));
+    BOOST_TEST_REQUIRE(source.send(destination.local(), h, payload));
     if (i % 50 == 49) {
-      BOOST_TEST_REQUIRE(from.flush());
+      BOOST_TEST_REQUIRE(source.flush());
       while (got.size() < wanted.size()) {
-        BOOST_TEST_REQUIRE(something_comes(to));
-        to.drain([&](auto const& sender, std::span<std::byte const> bytes, bool congested) {
-          BOOST_TEST((sender == from.local()));
+        BOOST_TEST_REQUIRE(something_comes(destination));
+        destination.drain([&](auto const& sender, std::span<std::byte const> bytes, bool congested) {
+          BOOST_TEST((sender == source.local()));
           BOOST_TEST(!congested);
           got.emplace_back(bytes.begin(), bytes.end());
         });
@@ -549,8 +551,8 @@ void carries(Port& from, Port& to) {
     }
   }
   BOOST_TEST((got == wanted));
-  BOOST_TEST(to.drain([](auto const&...) {}) == 0U);
-  pollfd on{to.descriptor(), POLLIN, 0};
+  BOOST_TEST(destination.drain([](auto const&...) {}) == 0U);
+  pollfd on{destination.descriptor(), POLLIN, 0};
   BOOST_TEST(::poll(&on, 1, 0) == 0);
 }
 
@@ -577,7 +579,7 @@ BOOST_AUTO_TEST_CASE(and_so_they_do_over_ipv6) {
   four.send(nic::endpoint(at), h, {});
   four.flush();
   BOOST_TEST_REQUIRE(something_comes(both));
-  both.drain([&](nic::endpoint const& from, auto, bool) { both.send(from, h, {}); });
+  both.drain([&](nic::endpoint const& source, auto, bool) { both.send(source, h, {}); });
   both.flush();
   BOOST_TEST(something_comes(four));
 }
@@ -623,18 +625,18 @@ BOOST_AUTO_TEST_CASE(bursts_cost_few_system_calls) {
 }
 
 BOOST_AUTO_TEST_CASE(more_destinations_than_bursts_are_served_in_turn) {
-  nic::udp_port from(net::resolve("127.0.0.1", 0).front(), {.destinations = 2});
-  std::deque<nic::udp_port> to;
+  nic::udp_port source(net::resolve("127.0.0.1", 0).front(), {.destinations = 2});
+  std::deque<nic::udp_port> destination;
   for (int i = 0; i < 5; ++i) {
-    to.emplace_back(net::resolve("127.0.0.1", 0).front());
+    destination.emplace_back(net::resolve("127.0.0.1", 0).front());
   }
   for (std::uint32_t q = 0; q < 10; ++q) {
-    for (auto& p : to) {
-      BOOST_TEST(from.send(p.local(), contribution(0, 1, q, 0), {}));
+    for (auto& p : destination) {
+      BOOST_TEST(source.send(p.local(), contribution(0, 1, q, 0), {}));
     }
   }
-  from.flush();
-  for (auto& p : to) {
+  source.flush();
+  for (auto& p : destination) {
     std::uint32_t next = 0;
     while (next < 10 && something_comes(p)) {
       p.drain([&](auto const&, std::span<std::byte const> bytes, bool) {
@@ -784,7 +786,7 @@ class program {
     BOOST_TEST_REQUIRE(::posix_spawn(&child_, words[0], &actions, nullptr, words.data(), environ) == 0);
     ::posix_spawn_file_actions_destroy(&actions);
     ::close(ends[1]);
-    said_.reset(::fdopen(ends[0], "r"));
+    output_.reset(::fdopen(ends[0], "r"));
     std::string const line = next_line();
     std::string const begin = "soft_switch: listening at ";
     BOOST_TEST_REQUIRE(line.starts_with(begin));
@@ -823,7 +825,7 @@ class program {
  private:
   std::string next_line() {
     char text[200];
-    std::string const line = std::fgets(text, sizeof text, said_.get()) == nullptr ? "" : text;
+    std::string const line = std::fgets(text, sizeof text, output_.get()) == nullptr ? "" : text;
     return line.substr(0, line.find('\n'));
   }
 
@@ -831,7 +833,7 @@ class program {
     void operator()(FILE* f) const { std::fclose(f); }
   };
   pid_t child_ = -1;
-  std::unique_ptr<FILE, closes> said_;
+  std::unique_ptr<FILE, closes> output_;
 };
 
 /// Runs workers over UDP, in one thread.
@@ -971,10 +973,10 @@ BOOST_AUTO_TEST_CASE(the_program_says_what_is_wrong_with_its_options) {
            {"--loss 2", "--loss: Value 2 not in range"}}) {
     std::string const command = TUTTI_SOFT_SWITCH " " + options + " 2>&1";
     FILE* const f = ::popen(command.c_str(), "r");
-    std::string said(1000, '\0');
-    said.resize(std::fread(said.data(), 1, said.size(), f));
+    std::string output(1000, '\0');
+    output.resize(std::fread(output.data(), 1, output.size(), f));
     BOOST_TEST(::pclose(f) != 0);
-    BOOST_TEST(said.find(words) != said.npos, said);
+    BOOST_TEST(output.find(words) != output.npos, output);
   }
 }
 

@@ -127,12 +127,12 @@ class worker {
       std::memcpy(result_.data() + h.sequence * elements, p.payload.data(), p.payload.size());
       has_[h.sequence] = true;
     } else if (h.kind == nic::kind::refuse) {
-      auto const why = nic::read_refusal(p.payload);
-      failed_ = failed_ || (why != nic::refusal::unknown && why != nic::refusal::late);
-      if (nic::asks_for_proof(h, why)) {
+      auto const reason = nic::read_refusal(p.payload);
+      failed_ = failed_ || (reason != nic::refusal::unknown && reason != nic::refusal::late);
+      if (nic::asks_for_proof(h, reason)) {
         asked_ = proof_ == h.fingerprint ? asked_ : tutti::time_point{};
         proof_ = h.fingerprint;
-      } else if (why == nic::refusal::unknown) {
+      } else if (reason == nic::refusal::unknown) {
         slots_ = 0;
       }
     }
@@ -173,13 +173,13 @@ class worker {
 
 /// Runs workers of one thread in turn until all have finished. False after 20 seconds.
 template <class Workers, class Between>
-[[nodiscard]] bool finish(Workers&& all, Between between) {
-  auto const until = tutti::steady_now() + std::chrono::seconds(20);
-  while (!std::ranges::all_of(all, [](auto const& w) { return w.done(); })) {
-    if (tutti::steady_now() > until) {
+[[nodiscard]] bool finish(Workers&& workers, Between between) {
+  auto const deadline = tutti::steady_now() + std::chrono::seconds(20);
+  while (!std::ranges::all_of(workers, [](auto const& w) { return w.done(); })) {
+    if (tutti::steady_now() > deadline) {
       return false;
     }
-    for (auto& w : all) {
+    for (auto& w : workers) {
       w.step();
     }
     between();

@@ -86,15 +86,15 @@ struct partial_link : tutti::detail::multicast::in_process_link {
   struct port : base::port {
     port(options const& o, rank_type r) : base::port(*o.network, r + 1), of(o), rank(r) {}
 
-    bool send(address to, tutti::detail::udp::header const& h, std::span<std::byte const> payload) {
-      return (of.says != nullptr && !of.says(rank, {h, payload})) || base::port::send(to, h, payload);
+    bool send(address destination, tutti::detail::udp::header const& h, std::span<std::byte const> payload) {
+      return (of.says != nullptr && !of.says(rank, {h, payload})) || base::port::send(destination, h, payload);
     }
     template <class F>
     std::size_t drain(F f) {
-      return base::port::drain([&](address from, std::span<std::byte const> bytes, bool congested) {
+      return base::port::drain([&](address source, std::span<std::byte const> bytes, bool congested) {
         packet p;
         if (of.hears == nullptr || (tutti::detail::udp::parse(bytes, p) && of.hears(rank, p))) {
-          f(from, bytes, congested);
+          f(source, bytes, congested);
         }
       });
     }
@@ -226,8 +226,8 @@ BOOST_AUTO_TEST_CASE(without_a_group_that_all_hear_ranks_talk_through_the_host) 
       if (world.transport().has_helper() || !world.transport().group().empty()) {
         return "there is a group";
       }
-      char const* const why = deaf ? "rank 3 is told to hear no group" : "packets of rank 1 to the group at";
-      return world.transport().why_no_group().starts_with(why) ? bad : world.transport().why_no_group();
+      char const* const reason = deaf ? "rank 3 is told to hear no group" : "packets of rank 1 to the group at";
+      return world.transport().why_no_group().starts_with(reason) ? bad : world.transport().why_no_group();
     }));
   }
 }
@@ -289,11 +289,12 @@ BOOST_AUTO_TEST_CASE(packets_that_are_none_of_the_job_s_do_no_harm) {
     udp::header heard{.kind = kind::share, .operation = tutti::network_operation::copy, .workers = 3};
     network::datagrams forged;
     forged.storage.resize(1);
-    auto const say = [&](std::uint32_t as, std::uint32_t to, udp::header const& h, std::span<std::byte const> payload) {
+    auto const say = [&](std::uint32_t sender, std::uint32_t destination, udp::header const& h,
+                         std::span<std::byte const> payload) {
       auto& one = *forged.next();
-      one.at = to;
+      one.at = destination;
       one.size = static_cast<std::uint16_t>(net.seal().write(h, payload, one.bytes.data()));
-      net.carry(as, forged);
+      net.carry(sender, forged);
     };
     std::uint32_t k = 0;
     while (!done) {

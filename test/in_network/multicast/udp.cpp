@@ -36,9 +36,9 @@ namespace {
 
 /// A group that other programs are unlikely to use, at a free port.
 udp::udp_group any_group(std::string const& host, std::string const& group) {
-  auto const here = net::resolve(host, 0).front();
-  udp::udp_port const probe(here);
-  return {net::resolve(group, net::local_address(probe.descriptor()).port()).front(), here};
+  auto const host_address = net::resolve(host, 0).front();
+  udp::udp_port const probe(host_address);
+  return {net::resolve(group, net::local_address(probe.descriptor()).port()).front(), host_address};
 }
 
 /// Ports in a group, or none if the system does not support it.
@@ -70,15 +70,15 @@ std::vector<std::uint32_t> receive(udp::udp_port& at, std::size_t count) {
   return got;
 }
 
-void send(udp::udp_port& from, udp::endpoint const& to, std::uint32_t sequence) {
+void send(udp::udp_port& source, udp::endpoint const& destination, std::uint32_t sequence) {
   static constexpr std::array<std::byte, udp::max_payload> payload{};
-  BOOST_TEST(from.send(to,
-                       {.kind = udp::kind::result,
-                        .operation = tutti::network_operation::copy,
-                        .sequence = sequence,
-                        .length = payload.size(),
-                        .workers = 1},
-                       payload));
+  BOOST_TEST(source.send(destination,
+                         {.kind = udp::kind::result,
+                          .operation = tutti::network_operation::copy,
+                          .sequence = sequence,
+                          .length = payload.size(),
+                          .workers = 1},
+                         payload));
 }
 
 }  // namespace
@@ -108,15 +108,15 @@ BOOST_AUTO_TEST_CASE(what_is_sent_to_another_group_is_not_heard) {
   udp::udp_group const group = any_group("127.0.0.1", "239.192.7.7");
   udp::udp_group other = group;
   other.at = net::resolve("239.192.7.8", group.at.port()).front();
-  auto ours = ports_in(group, 2, {});
-  auto theirs = ports_in(other, 1, {});
-  if (!ours.empty() && !theirs.empty()) {
-    send(theirs[0], udp::endpoint(other.at), 1);
-    BOOST_TEST(theirs[0].flush());
-    BOOST_TEST(receive(theirs[0], 1).size() == 1U);  // after this packet, the other one would have arrived, too
-    send(ours[0], udp::endpoint(group.at), 2);
-    BOOST_TEST(ours[0].flush());
-    BOOST_TEST(receive(ours[1], 1) == std::vector<std::uint32_t>{2}, boost::test_tools::per_element());
+  auto own_ports = ports_in(group, 2, {});
+  auto other_ports = ports_in(other, 1, {});
+  if (!own_ports.empty() && !other_ports.empty()) {
+    send(other_ports[0], udp::endpoint(other.at), 1);
+    BOOST_TEST(other_ports[0].flush());
+    BOOST_TEST(receive(other_ports[0], 1).size() == 1U);  // after this packet, the other one would have arrived, too
+    send(own_ports[0], udp::endpoint(group.at), 2);
+    BOOST_TEST(own_ports[0].flush());
+    BOOST_TEST(receive(own_ports[1], 1) == std::vector<std::uint32_t>{2}, boost::test_tools::per_element());
   }
 }
 
@@ -222,12 +222,12 @@ BOOST_AUTO_TEST_CASE(addresses_that_hold_for_one_link_are_told_without_it) {
       continue;
     }
     found = true;
-    tutti::detail::multicast::udp_network here(i.at.host(), {});
-    BOOST_TEST(here.card().find('%') == std::string::npos);
-    BOOST_TEST((here.address_of(here.card()) == here.open().local()));
-    std::string const one[] = {here.card()};
+    tutti::detail::multicast::udp_network host_address(i.at.host(), {});
+    BOOST_TEST(host_address.card().find('%') == std::string::npos);
+    BOOST_TEST((host_address.address_of(host_address.card()) == host_address.open().local()));
+    std::string const one[] = {host_address.card()};
     for (char const* const group : {"[ff15::7:7]:17170", "[ff12::7:7]:17171"}) {
-      BOOST_TEST(here.join(group, one) == "");
+      BOOST_TEST(host_address.join(group, one) == "");
     }
   }
   if (!found) {

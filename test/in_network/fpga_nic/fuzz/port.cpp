@@ -33,27 +33,29 @@ class thrower {
     for (std::size_t n = 1 + next_.below(20); n > 0; --n) {
       throw_one(next_.packet());
     }
-    std::size_t got = 0;
-    while (got < sent_.size()) {
+    std::size_t received_count = 0;
+    while (received_count < sent_.size()) {
       if (!tutti::detail::wait_ready(port_.descriptor(), POLLIN, tutti::steady_now() + std::chrono::seconds(10))) {
-        throw broken(std::to_string(sent_.size() - got) + " datagrams of seed " + std::to_string(seed_) +
+        throw broken(std::to_string(sent_.size() - received_count) + " datagrams of seed " + std::to_string(seed_) +
                      " are missing");
       }
-      port_.drain([&](nic::endpoint const& from, std::span<std::byte const> bytes, bool congested) {
+      port_.drain([&](nic::endpoint const& source, std::span<std::byte const> bytes, bool congested) {
         // A datagram longer than any packet may be truncated, but not to the length of a packet.
-        bool const is_cut = got < sent_.size() && bytes.size() > nic::max_packet && bytes.size() < sent_[got].size();
-        if (got == sent_.size() ||
-            !std::ranges::equal(bytes, std::span(sent_[got]).first(is_cut ? bytes.size() : sent_[got].size()))) {
-          throw broken("datagram " + std::to_string(count_ + got) + " of seed " + std::to_string(seed_) +
+        bool const is_cut = received_count < sent_.size() && bytes.size() > nic::max_packet &&
+                            bytes.size() < sent_[received_count].size();
+        if (received_count == sent_.size() ||
+            !std::ranges::equal(
+                bytes, std::span(sent_[received_count]).first(is_cut ? bytes.size() : sent_[received_count].size()))) {
+          throw broken("datagram " + std::to_string(count_ + received_count) + " of seed " + std::to_string(seed_) +
                        " came as another one");
         }
-        ++got;
-        device_.take(from, bytes, congested, tutti::steady_now(),
+        ++received_count;
+        device_.take(source, bytes, congested, tutti::steady_now(),
                      [&](auto const& to, nic::header const& h, auto payload) { port_.send(to, h, payload); });
       });
       port_.flush();
     }
-    count_ += got;
+    count_ += received_count;
     // Drains answers, which are not checked.
     std::byte answer[2048];
     while (::recv(thrower_.get(), answer, sizeof answer, MSG_DONTWAIT) > 0) {

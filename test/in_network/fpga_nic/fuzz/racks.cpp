@@ -41,9 +41,9 @@ class thrower {
     if (next_.one_in(20)) {
       return give(spine, is_read ? as_an_answer(p) : bytes);
     }
-    auto const from =
+    auto const source =
         static_cast<std::uint32_t>(next_.one_in(20) || !is_read ? next_.below(senders) : p.head.worker % senders);
-    give(from, is_read && p.head.kind == nic::kind::join && !next_.one_in(20) ? of_rack(p) : bytes);
+    give(source, is_read && p.head.kind == nic::kind::join && !next_.one_in(20) ? of_rack(p) : bytes);
   }
 
   [[nodiscard]] nic::counters const& counted() const { return device_.counted(); }
@@ -93,27 +93,27 @@ class thrower {
     return written(h, payload);
   }
 
-  void give(std::uint32_t from, std::span<std::byte const> bytes) {
+  void give(std::uint32_t source, std::span<std::byte const> bytes) {
     nic::packet p;
     bool const is_read = seal_.read(bytes, p) == nic::reading::good;
     auto const unknown = counted().refusals_for(nic::refusal::unknown);
     unsigned to_members = 0;
-    device_.take(from, bytes, next_.one_in(100), now_,
-                 [&](std::uint32_t to, nic::header const& h, std::span<std::byte const> payload) {
+    device_.take(source, bytes, next_.one_in(100), now_,
+                 [&](std::uint32_t destination, nic::header const& h, std::span<std::byte const> payload) {
                    check_answer(h, payload);
                    check(is_read, "is malformed, and was answered");
-                   check(to <= spine, "was answered to an address that no sender has");
-                   if (to == spine) {
+                   check(destination <= spine, "was answered to an address that no sender has");
+                   if (destination == spine) {
                      return say_above(h, payload);
                    }
                    ++to_members;
                    bool const to_all = h.kind == nic::kind::result && !h.has(nic::flag::keyed);
-                   check(to == from || from == spine || to_all, "was answered to another address");
+                   check(destination == source || source == spine || to_all, "was answered to another address");
                    check(counted().refusals_for(nic::refusal::unknown) == unknown || payload.size() <= p.payload.size(),
                          "of an unknown sender got an answer that is longer");
                  });
     check(counted().packets == counted().accounted(), "is counted in none or in several ways");
-    check(to_members <= draw::workers || from == spine, "was answered more than once to a member");
+    check(to_members <= draw::workers || source == spine, "was answered more than once to a member");
   }
   /// Delivers a packet to the device above, mostly, and a copy from the other rack.
   void say_above(nic::header h, std::span<std::byte const> payload) {
@@ -123,8 +123,8 @@ class thrower {
         continue;
       }
       spine_.take(rack, written(h, payload), false, now_,
-                  [&](std::uint32_t to, nic::header const& r, std::span<std::byte const> what) {
-                    if (to == 0 && !next_.one_in(10)) {
+                  [&](std::uint32_t destination, nic::header const& r, std::span<std::byte const> what) {
+                    if (destination == 0 && !next_.one_in(10)) {
                       from_spine_.push_back(written(r, what));
                     }
                   });
