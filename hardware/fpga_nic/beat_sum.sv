@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The sum of the words of 16 bits, big-endian, of a beat, as Internet checksums need it. Two stages.
+// The sum of a beat's big-endian words of 16 bits, for Internet checksums. Two stages.
 module beat_sum (
     input  wire          clk,
     input  wire  [511:0] data,
     output logic [ 20:0] sum
 );
 
-  // Of eight words.
+  // Sums eight words.
   function automatic [18:0] sum_of(input [127:0] words);
     integer i;
     begin

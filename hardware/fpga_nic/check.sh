@@ -49,7 +49,7 @@ for tool in verilator make; do
   command -v $tool > /dev/null || { echo "SKIP: there is no $tool (Debian: $tool)" && exit 77; }
 done
 cxx=${CXX:-c++}
-launcher=${OBJCACHE:-}  # of compilers; the makefiles of Verilator know this name, too
+launcher=${OBJCACHE:-}  # prefix of compiler calls, under the name that Verilator's makefiles use
 echo '#include <CLI/CLI.hpp>' | $cxx -std=c++20 -fsyntax-only -x c++ - 2> /dev/null ||
   { echo "SKIP: there is no CLI11 (Debian: libcli11-dev)" && exit 77; }
 include=$(verilator --getenv VERILATOR_ROOT)/include
@@ -61,7 +61,7 @@ esac
 ln -sfn "$here" "$build/verilog"
 cd "$build"  # from here the Verilog has names without blanks, too
 
-# What the bench must know of the device, too.
+# Parameters of the device that the bench also needs.
 tick=64 lease=15
 late=$(((1 << 40) - 300))  # the time at which one of them begins: what takes 40 bits for it wraps soon
 # Two devices: one that makes the network wait, and one that drops.
@@ -82,7 +82,7 @@ compile() {
   shift 3
   make -s -j "$jobs" -C "$folder" -f "V$top.mk" OPT_FAST=-O2 CXX="$cxx" OBJCACHE="$launcher" "V$top"__ALL.a verilated.o \
     verilated_threads.o > "$folder/make.log" 2>&1 || { cat "$folder/make.log" && return 1; }
-  for source in "$@"; do  # which becomes a list of objects
+  for source in "$@"; do  # turned into a list of objects
     object=$folder/check_$(basename "$source" .cpp).o
     # Those of a mutant are those of the device: it has the same ports.
     if [ -n "$of" ] && cmp -s "$of/V$top.h" "$folder/V$top.h"; then
@@ -97,7 +97,7 @@ compile() {
   $cxx "$@" "$folder/V${top}__ALL.a" "$folder/verilated.o" "$folder/verilated_threads.o" -lpthread -latomic \
     -o "$folder/run"
 }
-# Signals that begin as they like begin as noise, drawn from a seed, and so do those that have no value.
+# Signals without an initial value begin as noise, drawn from a seed, and so do undefined ones.
 warnings=-Wall
 verilate() { verilator --cc -O3 $warnings --x-assign unique --x-initial unique "$@"; }
 
@@ -136,7 +136,7 @@ lint() {
     echo "lint: Verilator finds nothing; what Yosys checks is left out, there is none (Debian: yosys)"
   fi
 }
-# What the device cannot be built with is refused, by name.
+# Invalid parameters are refused by name.
 parameters_are_checked() {
   for wrong in SLOTS=8 SLOTS=48 SLOTS=65536 WORKERS=4 WORKERS=24 WORKERS=64 JOBS=3 JOBS=32 WEIGHTS=1 WEIGHTS=12 \
     BUFFER_BEATS=32 BUFFER_BEATS=96 LEASE_MS=0 LEASE_MS=65536 TICK_CYCLES=0 DROP_WHEN_FULL=2; do
@@ -159,7 +159,7 @@ netlist() {
     opt; wreduce; peepopt; opt_clean; alumacc; share; opt; memory -nomap; opt_clean; opt -fast -full; techmap; opt -fast;
     abc -fast -lut 6; opt_clean; rename -top summing_nic" verilog/*.sv > /dev/null 2>&1 ||
     { tail -n 20 netlist/yosys.log && echo "netlist: Yosys failed" && return 1; }
-  # Of what Yosys writes no lint is asked.
+  # The output of Yosys need not pass the lint.
   warnings="-Wno-lint -Wno-fatal"
   verilate --output-split 20000 --Mdir netlist --top-module summing_nic \
     netlist/netlist.v 2> netlist/verilator.log

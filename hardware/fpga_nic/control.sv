@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Takes packets one at a time: knows jobs and their members, decides by the rules of slots, tells the vector unit what
-// to do with elements, and orders the frames that answer.
+// Handles packets one at a time: finds jobs and members, applies the rules of slots, commands the vector unit, and
+// orders the frames of the answers.
 module control #(
     parameter SLOTS = 512,
     parameter WORKERS = 32,
@@ -66,9 +66,9 @@ module control #(
              UNKNOWN = 5'd14, ABANDON = 5'd15, BEGIN = 5'd16, CLEAR = 5'd17, COMPARE = 5'd18, TARGET = 5'd19,
              ENTER = 5'd20, BEHIND = 5'd21, DECAY = 5'd22, SLOPE = 5'd23, RATE = 5'd24, STEP = 5'd25, KEEP = 5'd26,
              PULL = 5'd27;
-  logic [4:0] state, after;  // after: what follows once the payload is discarded, or the result handed out
+  logic [4:0] state, after;  // after: the next state once the payload is discarded, or the result handed out
 
-  // The packet in hand.
+  // The current packet.
   logic [PACKET_BITS-1:0] p;
   wire [3:0] kind = p[3:0];
   wire [7:0] operation = p[15:8];
@@ -85,12 +85,12 @@ module control #(
   wire is_keyed = p[165];
   wire congested = p[176];
   wire [47:0] mac = p[224:177];
-  wire [47:0] address = p[272:225];  // IP and port: what a member is known by
+  wire [47:0] address = p[272:225];  // IP and port: the identity of a member
   wire [47:0] now = p[320:273];
   wire [31:0] wanted_lease = p[352:321];
   wire [15:0] wanted_slots = p[368:353];
   wire [WORKER_BITS-1:0] as_worker = worker[WORKER_BITS-1:0];
-  // A contribution to an update: key, version, rate and decay are behind its elements.
+  // Terms of an update (key, version, rate, decay) follow the elements of a contribution.
   wire has_terms = kind == CONTRIBUTE && operation == UPDATE;
   wire [10:0] elements = has_terms ? 11'd1024 : length;
   wire [127:0] terms;
@@ -100,12 +100,12 @@ module control #(
   endgenerate
 
   // Jobs.
-  logic [JOBS-1:0] valid, keeps;  // keeps: there is room for the contributions of 8 workers
+  logic [JOBS-1:0] valid, keeps;  // keeps: there is memory for the contributions of 8 workers
   logic [31:0] nonces [0:JOBS-1];
   logic [7:0] sizes [0:JOBS-1];
   logic [15:0] granted [0:JOBS-1];
   logic [JOBS*WORKERS-1:0] present;
-  logic [JOBS*WORKERS-1:0] marked;  // members whose packets came marked as congested, and have not been told
+  logic [JOBS*WORKERS-1:0] marked;  // members with ECN-marked packets that have not been told yet
 
   logic is_known, has_room;
   logic [JOB_BITS-1:0] known_job, free_job;
@@ -135,11 +135,11 @@ module control #(
     end
   endfunction
 
-  // Members. A record is IP, port and MAC, the lease, and when it ends, in units of 100 us.
-  logic [JOB_BITS-1:0] job;      // of the packet
-  logic [WORKER_BITS-1:0] look;  // the member that is looked at: the sender, once it is found
+  // Members. A record holds IP, port and MAC, the lease, and its end, in units of 100 us.
+  logic [JOB_BITS-1:0] job;      // the packet's
+  logic [WORKER_BITS-1:0] look;  // the member under test: the sender, once it is found
   logic scanning;
-  // The member that last sent as each worker: where its next packet is looked up first.
+  // The member that last sent as each worker: the first candidate for its next packet.
   logic [WORKER_BITS-1:0] senders [0:JOBS*WORKERS-1];
   wire [JOB_BITS+WORKER_BITS-1:0] known_job_and_worker = {known_job, as_worker};
   wire [JOB_BITS+WORKER_BITS-1:0] job_and_worker = {job, as_worker};
@@ -173,7 +173,7 @@ module control #(
   localparam [31:0] LAST_WEIGHTS = WEIGHTS - 1;
   wire [16:0] clears_until = WEIGHTS != 0 && LAST_WEIGHTS[16:0] > last_version ? LAST_WEIGHTS[16:0] : last_version;
 
-  // Weights: whether there are some of a key, and their version.
+  // Weights: presence and version of each key.
   wire [31:0] key = is_keyed ? sequence_number : terms[31:0];
   wire has_place = WEIGHTS != 0 && key <= LAST_WEIGHTS;
   wire [JOB_BITS+16:0] job_and_key;
@@ -181,8 +181,8 @@ module control #(
   wire has_weights;
   wire [31:0] weights_version;
   wire is_earlier = $signed(fingerprint - weights_version) < 0;
-  wire takes_weights = !has_weights || !is_earlier;  // of a packet that brings some
-  logic [31:0] version_now;                          // what the sender is told
+  wire takes_weights = !has_weights || !is_earlier;  // for a packet that brings some
+  logic [31:0] version_now;                          // the version that the sender is told
   localparam KEYS_OF_JOB = WEIGHTS > 1 ? $clog2(WEIGHTS) : 0;
   generate
     if (WEIGHTS != 0) begin : weights
@@ -232,7 +232,7 @@ module control #(
   wire [WORKERS-1:0] arrived, gave, want_none;
   wire [WORKERS*WORKER_BITS-1:0] members;
 
-  // What a version becomes by a packet that is taken. (What it holds stands still from RULE on.)
+  // The version after a packet that is taken. (Its state is stable from RULE on.)
   logic begins;
   logic [3:0] verdict;
   logic [WORKER_BITS-1:0] differs, sender;
@@ -332,7 +332,7 @@ module control #(
       .differs(differs_now)
   );
 
-  // Elements. Block 0 of a version holds the result; where contributions are kept, there are 8 blocks, one for each.
+  // Elements. Block 0 of a version holds the result; with stored contributions there are 8 blocks, one for each.
   wire is_sum = operation == SUM_FLOAT32 || operation == UPDATE;
   wire is_float = is_sum || operation == MAX_FLOAT32;
   wire [2:0] copying = is_float ? 3'd1 : 3'd0;
@@ -344,11 +344,11 @@ module control #(
     kept = {block[INDEX_BITS-1:3], number};
   endfunction
 
-  logic [WORKERS-1:0] left;          // workers that are to be folded, or to be answered
-  logic is_first;                    // of those that are folded
+  logic [WORKERS-1:0] left;          // workers to be folded, or to be answered
+  logic is_first;                    // the first contribution to be folded
   logic emitted;                     // a result has been handed out
   logic [10:0] result_length;
-  logic [WORKER_BITS-1:0] answered;  // as which worker
+  logic [WORKER_BITS-1:0] answered;  // worker number of the receiver
   wire [WORKER_BITS-1:0] next = first_of(left);
   wire [WORKERS-1:0] rest = left & (left - 1'b1);
 
@@ -404,7 +404,7 @@ module control #(
         command_put = 1'b1;
         c_length = 11'd16;
       end
-      // Decay times the weights; with the sum of gradients; that times the rate; the weights without it.
+      // decay x weights; plus the sum of gradients; times the rate; weights minus that
       DECAY: begin
         command_put = 1'b1;
         c_op = 3'd5;
@@ -590,7 +590,7 @@ module control #(
         end else state <= LOOK;
       end
 
-      // The sender: the worker's number is a guess of which member it is.
+      // Finds the sender: its worker number is a guess of its member number.
       LOOK: begin
         if (is_sender) begin
           known_elsewhere <= look != as_worker;
@@ -757,7 +757,7 @@ module control #(
         end
       end
 
-      // All that have contributed, in turn.
+      // Visits all contributors in turn.
       WALK: begin
         answered <= next;
         look <= new_members[next*WORKER_BITS+:WORKER_BITS];
@@ -800,7 +800,7 @@ module control #(
         state <= IDLE;
       end
 
-      // A join to a job that is not there. First of all, jobs are freed whose leases have all run out.
+      // Handles a join to a new job. First, jobs are freed whose leases have all expired.
       ABANDON: begin
         alive <= alive_now;
         look <= look + 1'b1;

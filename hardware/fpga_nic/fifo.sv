@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A queue of a few words. `front` is the next one to be taken, if `valid`. Nothing is put in when it is full.
+// A queue of a few words. `front` is the next one, if `valid`. Writes to a full queue are ignored.
 module fifo #(
     parameter WIDTH = 8,
     parameter DEPTH_BITS = 4

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// a + b as a processor adds float32: subnormals, to nearest, ties to even, -0 kept. All NaNs are 0x7fc00000. Five
-// stages, one pair a cycle.
+// a + b in float32, with a processor's result: subnormals, round to nearest, ties to even, -0 preserved. All NaNs are
+// 0x7fc00000. Five stages, one pair a cycle.
 module float32_add (
     input  wire         clk,
     input  wire  [31:0] a,
@@ -9,7 +9,7 @@ module float32_add (
     output logic [31:0] sum
 );
 
-  // 27 if there is no one.
+  // Returns 27 if there is no one.
   function automatic [4:0] leading_zeros(input [26:0] bits);
     integer i;
     begin
@@ -18,7 +18,7 @@ module float32_add (
     end
   endfunction
 
-  // 1: the larger magnitude first. An exponent of 0 counts as 1, without the hidden bit.
+  // 1: orders by magnitude. An exponent of 0 counts as 1, without the hidden bit.
   wire a_is_normal = a[30:23] != 8'd0;
   wire b_is_normal = b[30:23] != 8'd0;
   wire [7:0] a_exponent = {a[30:24], a[23] || !a_is_normal};
@@ -43,8 +43,8 @@ module float32_add (
     is_infinite1 <= a_is_special || b_is_special;
   end
 
-  // 2: the smaller one is aligned, step by step, with a guard bit, a round bit, and one for all that is lost. At a
-  // distance of 32 or more it changes nothing.
+  // 2: aligns the smaller one, step by step, with a guard, a round and a sticky bit. A distance of 32 or more shifts
+  // it out.
   wire [26:0] by0 = {small1, 3'b000};
   wire [26:0] by16 = distance1[4] ? {16'd0, by0[26:17], by0[16:0] != 17'd0} : by0;
   wire [26:0] by8 = distance1[3] ? {8'd0, by16[26:9], by16[8:0] != 9'd0} : by16;
@@ -66,7 +66,7 @@ module float32_add (
     small2 <= distance1[7:5] != 3'd0 ? 27'd0 : by1;
   end
 
-  // 3: the sum of the magnitudes, or their difference; and how far left a leading one may go: until the exponent is 1.
+  // 3: the sum or difference of magnitudes; and the limit of the left shift, at which the exponent is 1.
   logic        sign3, subtracts3, is_nan3, is_infinite3;
   logic [ 7:0] exponent3;
   logic [27:0] magnitude3;
@@ -81,7 +81,7 @@ module float32_add (
     stop3 <= exponent2 > 8'd27 ? 27'd0 : 27'h4000000 >> (exponent2[4:0] - 5'd1);
   end
 
-  // 4: the leading one where it belongs, or as far as it may go. It is in bit 26 if the exponent stays.
+  // 4: normalises, as far as the limit allows. The leading one is in bit 26 if the exponent stays.
   wire [4:0] left = leading_zeros(magnitude3[26:0] | stop3);
 
   logic        sign4, is_nan4, is_infinite4;
@@ -101,7 +101,7 @@ module float32_add (
     end
   end
 
-  // 5: rounded. A carry out of the fraction goes into the exponent, and makes an infinity of the largest one.
+  // 5: rounds. A carry out of the fraction increments the exponent, and turns the largest one into infinity.
   wire [7:0] field = magnitude4[26] ? exponent4 : 8'd0;
   wire up = magnitude4[2] && (magnitude4[1] || magnitude4[0] || magnitude4[3]);
   wire [30:0] rounded = {field, magnitude4[25:3]} + {30'd0, up};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// a * b as a processor multiplies float32: subnormals, to nearest, ties to even. All NaNs are 0x7fc00000. Five stages,
-// one pair a cycle.
+// a * b in float32, with a processor's result: subnormals, round to nearest, ties to even. All NaNs are 0x7fc00000.
+// Five stages, one pair a cycle.
 module float32_multiply (
     input  wire         clk,
     input  wire  [31:0] a,
@@ -9,7 +9,7 @@ module float32_multiply (
     output logic [31:0] product
 );
 
-  // 48 if there is no one.
+  // Returns 48 if there is no one.
   function automatic [5:0] leading_zeros(input [47:0] bits);
     integer i;
     begin
@@ -19,7 +19,7 @@ module float32_multiply (
   endfunction
 
   // 1: significands. An exponent of 0 counts as 1, without the hidden bit. The exponent is that of a product whose
-  // leading one is in the highest bit: from -124 on.
+  // leading one is in the highest bit, from -124 on.
   wire a_is_normal = a[30:23] != 8'd0;
   wire b_is_normal = b[30:23] != 8'd0;
   wire [7:0] a_exponent = {a[30:24], a[23] || !a_is_normal};
@@ -41,7 +41,7 @@ module float32_multiply (
     exponent1 <= {2'd0, a_exponent} + {2'd0, b_exponent} - 10'd126;
   end
 
-  // 2: their product, exactly.
+  // 2: the exact product.
   logic        sign2, is_nan2, is_infinite2;
   logic [ 9:0] exponent2;
   logic [47:0] product2;
@@ -53,7 +53,7 @@ module float32_multiply (
     product2 <= {24'd0, a1} * {24'd0, b1};
   end
 
-  // 3: how far left the leading one may go: until the exponent is 1. Below that, the product goes right.
+  // 3: the limit of the left shift, at which the exponent is 1. Below that, the product shifts right.
   wire is_below2 = exponent2[9] || exponent2 == 10'd0;
   wire [9:0] room2 = exponent2 - 10'd1;
   wire [9:0] below2 = 10'd1 - exponent2;
@@ -70,7 +70,7 @@ module float32_multiply (
     is_below3 <= is_below2;
     product3 <= product2;
     if (is_below2) begin
-      shift3 <= below2 > 10'd32 ? 6'd32 : below2[5:0];  // so far right nothing is left but that it was not 0
+      shift3 <= below2 > 10'd32 ? 6'd32 : below2[5:0];  // a larger shift leaves only the sticky bit
       exponent3 <= 10'd1;
     end else if (room2 < {4'd0, zeros2}) begin
       shift3 <= room2[5:0];
@@ -81,7 +81,7 @@ module float32_multiply (
     end
   end
 
-  // 4: the leading one in the highest bit, or as far as it may go; 24 bits, a guard bit, and one for all that is lost.
+  // 4: normalises as far as the limit allows; 24 bits, a guard and a sticky bit.
   wire [47:0] left3 = product3 << shift3;
   wire [79:0] right3 = {product3, 32'd0} >> shift3;
   wire [79:0] placed3 = is_below3 ? right3 : {left3, 32'd0};
@@ -97,7 +97,7 @@ module float32_multiply (
     magnitude4 <= {placed3[79:55], placed3[54:0] != 55'd0};
   end
 
-  // 5: rounded. A carry out of the fraction goes into the exponent, and makes an infinity of the largest one.
+  // 5: rounds. A carry out of the fraction increments the exponent, and turns the largest one into infinity.
   wire [7:0] field = magnitude4[25] ? exponent4 : 8'd0;
   wire up = magnitude4[1] && (magnitude4[0] || magnitude4[2]);
   wire [30:0] rounded = {field, magnitude4[24:2]} + {30'd0, up};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whether the first 64 bytes of a frame are those of a UDP datagram to this device.
+// Checks the first 64 bytes of a frame: a UDP datagram to this device.
 module frame_check (
     input  wire [511:0] data,
     input  wire         enabled,
@@ -10,12 +10,12 @@ module frame_check (
     output wire [ 47:0] mac,          // the sender's
     output wire [ 31:0] ip,
     output wire [ 15:0] port,
-    output wire [ 15:0] total_length, // of IPv4
+    output wire [ 15:0] total_length, // IPv4's
     output wire [ 15:0] udp_length,
     output wire         has_udp_sum,
     output wire         congested,
-    output wire         addressed,    // to this device, if the frame is long enough to say so
-    output wire         plain         // neither options nor a fragment, and the lengths agree
+    output wire         addressed,    // to this device, valid if the frame is long enough
+    output wire         plain         // no options, no fragment, and consistent lengths
 );
 
   function automatic [15:0] word(input [15:0] bytes);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One element of 32 bits: what a device makes of x, which it has, and y, which comes. Five stages.
+// One element of 32 bits: combines x, in the device, with y, which arrives. Five stages.
 module lane #(
     parameter MULTIPLIES = 0
 ) (
     input  wire         clk,
-    input  wire  [ 2:0] op,       // 0: y, 1: y, NaN as canonical, 2: the sum, 3: the larger one, 4: the saturating sum;
-                                  // if it multiplies 5: x by the factor, 6: x - y, 7: x
+    // 0: y, 1: y with canonical NaN, 2: sum, 3: maximum, 4: saturating sum;
+    // with MULTIPLIES 5: x times factor, 6: x - y, 7: x
+    input  wire  [ 2:0] op,
     input  wire  [ 2:0] op5,      // op of five cycles ago
     input  wire  [31:0] x,
     input  wire  [31:0] y,

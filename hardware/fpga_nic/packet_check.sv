@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whether the header of a packet is well formed (docs/hardware/fpga-nic-protocol.md), and what hardware makes of it.
+// Checks the header of a packet (docs/hardware/fpga-nic-protocol.md), and decodes it for the device.
 module packet_check (
     input  wire [175:0] head,        // 22 bytes, the first one in bits 0 to 7
     input  wire [ 15:0] udp_length,
-    output wire         malformed,   // or one that only programs take
-    output wire         has_tag      // well formed but for that
+    output wire         malformed,   // also for a packet that only programs handle
+    output wire         has_tag      // otherwise well formed
 );
 
   wire [3:0] kind = head[3:0];

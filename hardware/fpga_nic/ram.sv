@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A block memory: one port writes, the other reads. What is read comes two cycles after its address, and moves on only
-// where `read` is set.
+// A block memory with one write port and one read port. Data follows its address by two cycles, and advances only
+// while `read` is set.
 module ram #(
     parameter WIDTH = 512,
     parameter DEPTH_BITS = 9

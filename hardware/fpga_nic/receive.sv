@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Takes frames apart. A frame is held until all of it has come and has been checked - frame, addresses, checksums,
-// lengths -, and leaves no trace if one of these is wrong. What is left are packets: their headers wait in a queue,
-// and their payloads in a ring of beats, from which the reader takes as many beats as the length says.
+// Parses frames. A frame is held until all of it has arrived and its addresses, lengths and checksums are verified; a
+// bad one leaves no trace. Headers of packets wait in a queue, and payloads in a ring of beats, from which the reader
+// takes the beats that the length implies.
 module receive #(
     parameter RING_BITS = 9,
     parameter DROP_WHEN_FULL = 1,
@@ -40,7 +40,8 @@ module receive #(
     output wire                 idle
 );
 
-  // Beats that may still come when a frame is let in: 17 of its own, as many of the one before, and some in stages.
+  // Beats that may still arrive when a frame is admitted: 17 of its own, as many of the previous one, and some in
+  // stages.
   localparam ROOM = 40;
 
   function automatic [6:0] count_of(input [63:0] keep);
@@ -50,12 +51,12 @@ module receive #(
       for (i = 0; i < 64; i = i + 1) count_of = count_of + {6'd0, keep[i]};
     end
   endfunction
-  // The first so many bytes.
+  // Masks the first `count` bytes.
   function automatic [63:0] first_bytes(input [15:0] count);
     first_bytes = count >= 16'd64 ? {64{1'b1}} : ~({64{1'b1}} << count[5:0]);
   endfunction
 
-  // 0: in.
+  // 0: input.
   logic in_frame, has_room, was_dropped;
   wire accepts = s_axis_tvalid && s_axis_tready;
   wire drops = in_frame ? was_dropped : !has_room;
@@ -80,9 +81,9 @@ module receive #(
     if (accepts) was_dropped <= drops;
   end
 
-  // 1: which bytes of the beat each checksum covers.
-  logic [15:0] left1;  // bytes of the datagram in the beats that follow the one before
-  logic [5:0] index1;  // of the beat in its frame; 63: or later
+  // 1: bytes of the beat that each checksum covers.
+  logic [15:0] left1;  // bytes of the datagram in later beats
+  logic [5:0] index1;  // number of the beat in its frame; 63: or later
   wire [15:0] udp_length1 = {data1[311:304], data1[319:312]};
   wire [15:0] covered1 = first1 ? udp_length1 + 16'd34 : left1;
   wire [63:0] udp_mask1 = first1 ? {{38{1'b1}}, 26'd0} : first_bytes(left1);
@@ -135,7 +136,7 @@ module receive #(
     data3 <= data2;
   end
 
-  // 3: what the first beat says, and sums that go on.
+  // 3: fields of the first beat, and running sums.
   wire [47:0] mac3;
   wire [31:0] ip3;
   wire [15:0] port3, total_length3, udp_length3;
@@ -162,7 +163,7 @@ module receive #(
       .malformed(malformed3),
       .has_tag(tagged3)
   );
-  // A sum of words is right if it is 0xffff once carries are added to it.
+  // A sum of words is right if it is 0xffff after its carries are added.
   function automatic is_right(input [31:0] sum);
     logic [16:0] once;
     begin
@@ -212,9 +213,9 @@ module receive #(
   end
 
   // 4: the verdict, at the last beat.
-  logic [47:0] start;  // of the payload: its first bytes, of an earlier beat
+  logic [47:0] start;  // first bytes of the payload, from an earlier beat
   wire [47:0] start4 = number4 == 6'd1 ? data4[47:0] : start;
-  logic [127:0] behind;  // the same of what is behind elements
+  logic [127:0] behind;  // bytes that follow the elements, from an earlier beat
   wire [127:0] behind4 = number4 == 6'd17 ? data4[127:0] : behind;
   wire ends4 = valid4 && last4;
   wire is_here = ends4 && !dropped4 && !bad4 && addressed4;
@@ -225,7 +226,7 @@ module receive #(
   wire is_malformed = is_short4 || malformed4;
   wire is_good = is_packet && !is_malformed && !tagged4;
 
-  logic [RING_BITS:0] base;  // where the payload of the frame under way begins
+  logic [RING_BITS:0] base;  // start of the current frame's payload
   wire [10:0] length4 = head4[138:128];
   wire [4:0] beats4 = length4[10:6] + {4'd0, length4[5:0] != 6'd0};
   wire [RING_BITS:0] next_base = base + {{(RING_BITS - 4) {1'b0}}, beats4};
@@ -258,7 +259,7 @@ module receive #(
     if (valid4 && number4 == 6'd17) behind <= data4[127:0];
     if (rst) base <= 0;
     else if (is_good) base <= next_base;
-    // Packets in the stages after this one and in this cycle take a place each, too.
+    // Packets in later stages and in this cycle need a place each, too.
     has_room <= !rst && waiting < 7'd48 && used <= (1 << RING_BITS) - ROOM;
     events[0] <= ends4;
     events[1] <= ends4 && !dropped4 && bad4;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a host sees of the device, and sets: AXI-Lite. The table of registers is in README.md.
+// Registers of the device for a host: AXI-Lite. README.md has their table.
 module registers #(
     parameter SLOTS = 512,
     parameter WORKERS = 32,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What becomes of a packet at a version of a slot (docs/hardware/fpga-nic-protocol.md). No memory, no clock.
+// Decides the outcome of a packet at a version of a slot (docs/hardware/fpga-nic-protocol.md). No memory, no clock.
 module slot_rules #(
     parameter WORKERS = 32,
     parameter WORKER_BITS = 5,
@@ -14,20 +14,20 @@ module slot_rules #(
     input  wire  [                   31:0] sequence_number,
     input  wire  [                   31:0] fingerprint,
     input  wire  [                   15:0] slot,
-    input  wire  [                   10:0] length,         // of its elements
+    input  wire  [                   10:0] length,         // its elements' length
     input  wire  [                    7:0] worker,
     input  wire  [                    7:0] workers,
     input  wire                            in_rank_order,
     input  wire                            is_keyed,
     input  wire                            has_terms,
     input  wire  [                  127:0] terms,
-    // Its job, and the weights of its key.
+    // The packet's job, and the weights of its key.
     input  wire  [                    7:0] members_of_job,
     input  wire  [                   15:0] slots,
-    input  wire                            keeps,          // room for the contributions of 8 workers
-    input  wire                            has_place,      // for the weights of this key
+    input  wire                            keeps,          // memory for the contributions of 8 workers
+    input  wire                            has_place,      // memory for the weights of this key
     input  wire                            has_weights,
-    input  wire                            has_version,    // of the terms
+    input  wire                            has_version,    // the version in the terms
     // The version.
     input  wire                            is_open,
     input  wire                            is_complete,
@@ -44,17 +44,17 @@ module slot_rules #(
     input  wire  [                   31:0] completed,
     input  wire  [            WORKERS-1:0] arrived,
     input  wire  [            WORKERS-1:0] gave,
-    input  wire  [WORKERS*WORKER_BITS-1:0] members,        // the one that is worker w
+    input  wire  [WORKERS*WORKER_BITS-1:0] members,        // by worker: its member number
 
-    output wire                            begins,         // if it is taken: as the first of its sequence
+    output wire                            begins,         // if the packet is taken, it is the first of its sequence
     output logic [                    3:0] verdict,
-    output logic [        WORKER_BITS-1:0] differs         // from this worker, if it is a mismatch
+    output logic [        WORKER_BITS-1:0] differs         // for a mismatch: the other worker
 );
 
   localparam STORED = 4'd0, COMPLETED = 4'd1, ACCEPTED = 4'd2, DUPLICATE = 4'd3, BUSY = 4'd4, LATE = 4'd5,
              MISMATCH = 4'd6, UNSUPPORTED = 4'd7, NO_SLOT = 4'd8, NO_WEIGHTS = 4'd9, KEPT = 4'd10, PULLED = 4'd11;
 
-  // Sequences wrap.
+  // Sequences wrap around.
   function automatic precedes(input [31:0] a, input [31:0] b);
     precedes = $signed(a - b) < 0;
   endfunction

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The device that sums in the network: frames in, frames out. What it does with them is in
-// docs/hardware/fpga-nic-protocol.md; ports, parameters and registers are in README.md beside this file.
+// The device that sums in the network: frames in, frames out. docs/hardware/fpga-nic-protocol.md specifies it; ports,
+// parameters and registers are in README.md beside this file.
 module summing_nic #(
-    parameter SLOTS          = 512,    // of a job, a power of two from 16 on; an eighth of them in rank order
-    parameter WORKERS        = 32,     // most members of a job: 8, 16 or 32
+    parameter SLOTS          = 512,    // for a job, a power of two from 16 on; an eighth of them in rank order
+    parameter WORKERS        = 32,     // maximum of a job's members: 8, 16 or 32
     parameter JOBS           = 1,      // a power of two, at most 16
-    parameter WEIGHTS        = 0,      // of a job, blocks of 1 KiB: 0, or a power of two from 2 to 65536
-    parameter BUFFER_BEATS   = 512,    // payloads that wait, in units of 64 bytes: a power of two from 64 on
+    parameter WEIGHTS        = 0,      // for a job, blocks of 1 KiB: 0, or a power of two from 2 to 65536
+    parameter BUFFER_BEATS   = 512,    // payloads that wait, in units of 64 bytes: a power of two, at least 64
     parameter LEASE_MS       = 60000,  // the longest lease, at most 65535
     parameter TICK_CYCLES    = 25000,  // cycles of clk in 100 us
     parameter DROP_WHEN_FULL = 1,      // s_axis_tready is always high, and frames without room are dropped
@@ -24,7 +24,7 @@ module summing_nic #(
     input  wire         s_axis_tlast,
     input  wire         s_axis_tuser,   // with tlast: the frame is bad
     output wire         overflow,       // for one cycle: there was no room for a frame
-    output wire         idle,           // nothing is inside, and nothing waits to go out
+    output wire         idle,           // the device is empty, and nothing waits to leave
 
     // Frames to the network.
     output wire [511:0] m_axis_tdata,

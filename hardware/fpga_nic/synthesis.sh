@@ -110,7 +110,7 @@ echo "| module | family | LUT | FF | memory in LUTs, cells | carry cells | block
 echo "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
 for module in $modules; do
   others=""
-  [ "$module" = summing_nic ] || others=ecp5  # none of which has memory enough for the device
+  [ "$module" = summing_nic ] || others=ecp5  # its chips lack the memory for the device
   for family in ${families:-xc7 xcup $others}; do
     synthesise "$module" "$family"
     row_of "$module" "$family"

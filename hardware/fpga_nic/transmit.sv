@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Makes frames of orders. An order that goes to many comes once for each; they share a result, which the order to
-// release it frees.
+// Makes frames from orders. A result for many receivers is ordered once for each; the order to release it frees it.
 module transmit (
     input  wire          clk,
     input  wire          rst,
@@ -42,7 +41,7 @@ module transmit (
   function automatic [47:0] three_words(input [47:0] number);
     three_words = {word(number[15:0]), word(number[31:16]), word(number[47:32])};
   endfunction
-  // A sum of words with its carries added, twice, as that may carry again.
+  // Adds the carries of a sum of words, twice, because the first addition may carry.
   function automatic [15:0] folded(input [25:0] sum);
     logic [16:0] once;
     begin
@@ -145,7 +144,7 @@ module transmit (
   );
 
   // Out.
-  logic [4:0] beat;  // that is next: 0 is the first one, of headers
+  logic [4:0] beat;  // the next beat; 0 is the first one, of headers
   wire [4:0] beats = frame_length[10:6] + {4'd0, frame_length[5:0] != 6'd0};
   wire [4:0] payload_beat = beat - 5'd1;
   wire is_last = beat == beats;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Elements: the memory of all slots, 16 lanes, and results on their way out. Commands are done in order, a beat a
-// cycle; a beat waits where it would read what an earlier one has not yet written.
+// Elements: the memory of all slots, 16 lanes, and results on their way out. Commands execute in order, a beat a
+// cycle; a beat waits if it would read data that an earlier one has not written yet.
 module vector_unit #(
     parameter INDEX_BITS = 10,  // log2 of the blocks of 1 KiB
     parameter RING_BITS = 9,
@@ -26,11 +26,11 @@ module vector_unit #(
     output logic [       RING_BITS:0] ring_taken,
 
     // Results: a ring of four, each with its sum for the checksum.
-    input  wire  [               1:0] result,          // that is read
+    input  wire  [               1:0] result,          // the result to read
     input  wire  [               3:0] result_beat,
     output wire  [             511:0] result_data,
     output wire                       result_valid,    // the oldest is complete
-    output wire  [              24:0] result_sum,      // of the oldest
+    output wire  [              24:0] result_sum,      // checksum of the oldest
     input  wire                       sum_taken,
     input  wire                       result_freed,
 
@@ -69,8 +69,8 @@ module vector_unit #(
     else assign {factor, key, stores} = 0;
   endgenerate
 
-  // Issue. A beat reads in the cycle in which it is issued, and has written 8 cycles later. Commands on weights have 16
-  // beats, so none waits for another one.
+  // Issue. A beat reads in the cycle in which it is issued, and has written 8 cycles later. Commands on weights have
+  // 16 beats, so they never wait for each other.
   localparam STAGES = 8;
   localparam A_BLOCK = 2'd1, PARTIAL = 2'd2, SOME_WEIGHTS = 2'd3;
   logic [3:0] beat;
@@ -85,7 +85,7 @@ module vector_unit #(
   logic [31:0] factor1, factor2;
   logic s_emits [1:STAGES];
   logic s_last [1:STAGES];
-  logic [5:0] s_bytes [1:STAGES];  // of the last beat; 0: all
+  logic [5:0] s_bytes [1:STAGES];  // in the last beat; 0: all
   logic [INDEX_BITS-1:0] s_into [1:STAGES];
   logic [3:0] s_beat [1:STAGES];
 
@@ -149,7 +149,7 @@ module vector_unit #(
     s_beat[1] <= beat;
   end
 
-  // 2: operands. 3 to 7: lanes. 8: what they made is written.
+  // 2: operands. 3 to 7: lanes. 8: results are written.
   wire [511:0] block_data, made;
   logic [511:0] made8;
   logic [511:0] partial [0:15];
@@ -206,7 +206,7 @@ module vector_unit #(
     if (s_valid[8] && s_to[8] == PARTIAL) partial[s_beat[8]] <= made8;
   end
 
-  // 9: what is handed out, without what is behind its end.
+  // 9: output, with zeros behind its end.
   logic [511:0] out [0:63];
   logic [511:0] out9;
   logic valid9, last9, valid10, last10, valid11, last11;

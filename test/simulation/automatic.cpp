@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-// In virtual time it is known what is true: the parameters of the network, and what each schedule takes.
+// Virtual time has a known truth to compare with: the parameters of the network, and the time of each schedule.
 
 using namespace tutti;
 using namespace tutti::detail;
@@ -21,7 +21,7 @@ using std::chrono::nanoseconds;
 
 namespace {
 
-/// LogGP with whole messages: what one switch is.
+/// LogGP with whole messages: the model of one switch.
 struct loggp_network {
   loggp nic;
   picoseconds per_byte;
@@ -38,14 +38,14 @@ struct loggp_network {
   [[nodiscard]] std::int64_t start() const { return 0; }
 };
 
-simulated_network switched(rank_type n, loggp nic) {
+simulated_network network_with_switch(rank_type n, loggp nic) {
   auto net = one_switch(n, nic);
   net.combine = picoseconds(50);
   net.sums = true;
   return net;
 }
 
-double off(double a, double b) {
+double relative_error(double a, double b) {
   return std::abs(a - b) / b;
 }
 
@@ -53,26 +53,27 @@ constexpr loggp fast{microseconds(1), nanoseconds(300), nanoseconds(0), at_gigab
 constexpr loggp slow{microseconds(50), microseconds(2), nanoseconds(0), at_gigabits(1)};
 constexpr std::array<rank_type, 6> some_sizes{2, 3, 4, 7, 8, 13};
 
-/// Allreduces and broadcasts of this many bytes, in all ways, as the simulator sees them: the least time.
+/// The shortest simulated time of an allreduce or broadcast of this many bytes, over all schedules.
 template <class Op>
 double least_simulated(simulated_network const& net, Op op, rank_type n, std::size_t bytes,
-                       std::vector<prediction> const& all, double& mean_error, prediction const& pick, double& picked) {
+                       std::vector<prediction> const& predictions, double& mean_error, prediction const& pick,
+                       double& picked_time) {
   double least = INFINITY;
-  for (prediction const& p : all) {
+  for (prediction const& p : predictions) {
     auto const time = static_cast<double>(
         simulate_schedule(net, p.way.topology, op, n, {bytes / 4, 4, p.way.segment_bytes}).time().count());
-    mean_error += off(static_cast<double>(p.time), time) / static_cast<double>(all.size());
+    mean_error += relative_error(static_cast<double>(p.time), time) / static_cast<double>(predictions.size());
     least = std::min(least, time);
     if (p.way.topology.kind() == pick.way.topology.kind() && p.way.segment_bytes == pick.way.segment_bytes) {
-      picked = time;
+      picked_time = time;
     }
   }
   return least;
 }
 
-/// A link whose times are drawn: any that a measurement may have given.
+/// A link with random times, as a measurement may give them.
 network_profile::link drawn_link(std::mt19937& random) {
-  auto const up_to = [&](std::int64_t most) { return std::uniform_int_distribution<std::int64_t>(0, most)(random); };
+  auto const up_to = [&](std::int64_t limit) { return std::uniform_int_distribution<std::int64_t>(0, limit)(random); };
   network_profile::link link{.latency = up_to(2'000'000), .burst = up_to(1) * up_to(100'000'000)};
   for (std::size_t const bytes : {4U, 2048U, 65536U, 1048576U}) {
     auto const scale = static_cast<std::int64_t>(bytes) * 50 + 200'000;
@@ -101,10 +102,10 @@ BOOST_AUTO_TEST_CASE(the_model_tells_what_the_simulator_tells) {
             auto const model =
                 timed_schedule(topology, op::allreduce{}, n).time(loggp_network{nic, picoseconds(50)}, bytes, segment);
             auto const simulated =
-                simulate_schedule(switched(n, nic), topology, op::allreduce{}, n, {bytes / 4, 4, segment})
+                simulate_schedule(network_with_switch(n, nic), topology, op::allreduce{}, n, {bytes / 4, 4, segment})
                     .time()
                     .count();
-            BOOST_TEST(off(static_cast<double>(model), static_cast<double>(simulated)) <= tolerance,
+            BOOST_TEST(relative_error(static_cast<double>(model), static_cast<double>(simulated)) <= tolerance,
                        T::name << ", n " << n << ", " << bytes << " bytes in segments of " << segment << ": " << model
                                << " and " << simulated);
           };
@@ -121,8 +122,8 @@ BOOST_AUTO_TEST_CASE(the_model_tells_what_the_simulator_tells) {
   }
 }
 
-// A link that saves up a burst is never slower for it, and never faster than what it carries; what is used by turns,
-// and fits into the burst, takes no time on the wire.
+// A burst allowance never makes a link slower, and never faster than the bytes that it carries. Traffic in turns that
+// fits into the burst takes no time on the wire.
 BOOST_AUTO_TEST_CASE(bursts_pass_at_once_and_are_paid_back) {
   constexpr std::size_t bytes = 64 << 10;
   std::int64_t const wire = slow.per_byte.count() * static_cast<std::int64_t>(bytes);
@@ -154,8 +155,8 @@ BOOST_AUTO_TEST_CASE(what_is_measured_predicts_the_simulator_and_picks_its_best)
   int good = 0;
   for (rank_type const n : some_sizes) {
     for (loggp const& nic : {fast, slow}) {
-      auto const net = switched(n, nic);
-      auto const all = tutti::simulate(net, n, [](auto& world) { return automatic(world).profile(); });
+      auto const net = network_with_switch(n, nic);
+      auto const world_outcome = tutti::simulate(net, n, [](auto& world) { return automatic(world).profile(); });
       host_map const hosts([&] {
         std::vector<rank_type> labels(n);
         for (rank_type r = 0; r < n; ++r) {
@@ -163,10 +164,10 @@ BOOST_AUTO_TEST_CASE(what_is_measured_predicts_the_simulator_and_picks_its_best)
         }
         return labels;
       }());
-      for (auto const& rank : all.results) {
-        BOOST_TEST((rank.value() == all.results.front().value()));
+      for (auto const& rank : world_outcome.results) {
+        BOOST_TEST((rank.value() == world_outcome.results.front().value()));
       }
-      network_profile p = all.results.front().value();
+      network_profile p = world_outcome.results.front().value();
       BOOST_TEST(!p.helper.points.empty());
       BOOST_TEST(p.within_host.moves.empty(), "n " << n << ": processors were seen to move what a wire moves");
       p.hosts = n;
@@ -176,15 +177,15 @@ BOOST_AUTO_TEST_CASE(what_is_measured_predicts_the_simulator_and_picks_its_best)
         auto const check = [&](auto op) {
           auto const ways = t.predict(op, bytes, {.helped = true});
           double error = 0;
-          double picked = INFINITY;
-          double const least = least_simulated(net, op, n, bytes, ways, error, ways.front(), picked);
+          double picked_time = INFINITY;
+          double const least = least_simulated(net, op, n, bytes, ways, error, ways.front(), picked_time);
           BOOST_TEST(error < 0.1, name(verify::kind_of<decltype(op)>)
                                       << ", n " << n << ", " << bytes << " bytes: off by " << error);
           ++cells;
-          good += picked <= least * 1.1 ? 1 : 0;
-          BOOST_TEST(picked <= least * 1.25, "n " << n << ", " << bytes << " bytes: " << picked << " for "
-                                                  << ways.front().way.topology.topology_name() << ", the best takes "
-                                                  << least);
+          good += picked_time <= least * 1.1 ? 1 : 0;
+          BOOST_TEST(picked_time <= least * 1.25, "n " << n << ", " << bytes << " bytes: " << picked_time << " for "
+                                                       << ways.front().way.topology.topology_name()
+                                                       << ", the best takes " << least);
         };
         check(op::allreduce{});
         check(op::broadcast{0});

@@ -9,7 +9,7 @@
 #include <tutti/simulation/simulation_options.hpp>
 #include <tutti/topology/cost.hpp>
 
-// What things take in virtual time.
+// Times of operations in virtual time.
 
 namespace {
 
@@ -23,19 +23,19 @@ using tutti::op::allreduce;
 constexpr std::int64_t latency = 1'000'000;
 constexpr std::int64_t gap = 80;
 
-/// Simulated and priced, in picoseconds, on one switch.
+/// Simulated and modelled time of an operation, in picoseconds, on one switch.
 template <class Topology, class Op>
-std::pair<std::int64_t, std::int64_t> both(Topology topology, Op op, rank_type n, std::size_t bytes) {
+std::pair<std::int64_t, std::int64_t> simulated_and_modelled(Topology topology, Op op, rank_type n, std::size_t bytes) {
   auto const report = simulate_schedule(one_switch(n, fast), topology, op, n, {bytes, 1});
   return {report.time().count(),
           static_cast<std::int64_t>(tutti::price(topology, op, n, bytes, static_cast<std::uint64_t>(latency),
                                                  static_cast<std::uint64_t>(gap)))};
 }
 
-/// An interface deals with the message that comes first; the cost model, which has no common clock, lets it deal
-/// with the one that its rank wants first. Where messages of different steps meet at one interface that makes
-/// a difference: at the roots of binomial trees, in double_tree where the trees meet, where a butterfly folds the ranks
-/// above a power of two away, where `direct` leaves ranks without a partner for a step, so that they run ahead.
+/// True for schedules in which messages of different steps meet at one interface: there, the simulated interface
+/// serves the first arrival, and the cost model, which has no common clock, serves the message that its rank wants
+/// first. Examples are the roots of binomial trees, `double_tree` where its trees meet, a butterfly that folds the
+/// ranks above a power of two, and `direct` with ranks that have no partner in a step and run ahead.
 template <class Topology, class Op>
 constexpr bool steps_meet = false;
 template <>
@@ -57,18 +57,19 @@ constexpr bool steps_meet<tutti::direct, tutti::op::broadcast> = true;
 template <>
 constexpr bool steps_meet<tutti::direct, tutti::op::alltoall> = true;
 
-/// To the picosecond, or, where steps meet, within these bounds.
+/// Compares simulation and model: equal to the picosecond, or within bounds where steps meet.
 template <class Topology, class Op>
-std::string agrees(Topology topology, Op op, char const* what) {
+std::string agrees(Topology topology, Op op, char const* op_name) {
   if constexpr (tutti::offers<Topology, Op>) {
     for (rank_type const n : {1U, 2U, 3U, 4U, 5U, 7U, 8U, 11U, 16U, 17U, 32U, 100U, 128U}) {
       for (std::size_t bytes : {0U, 1U, 1000U, 1'000'003U}) {
         bytes *= std::same_as<Op, tutti::op::alltoall> ? n : 1U;
-        auto const [simulated, priced] = both(topology, op, n, bytes);
-        bool const within = simulated * 100 >= priced * 85 && simulated * 100 <= priced * 150;
-        if (steps_meet<Topology, Op> ? !within : simulated != priced) {
-          return std::string(Topology::name) + " " + what + ", n " + std::to_string(n) + ", bytes " +
-                 std::to_string(bytes) + ": " + std::to_string(simulated) + " is not " + std::to_string(priced);
+        auto const [simulated_time, modelled_time] = simulated_and_modelled(topology, op, n, bytes);
+        bool const is_close = simulated_time * 100 >= modelled_time * 85 && simulated_time * 100 <= modelled_time * 150;
+        if (steps_meet<Topology, Op> ? !is_close : simulated_time != modelled_time) {
+          return std::string(Topology::name) + " " + op_name + ", n " + std::to_string(n) + ", bytes " +
+                 std::to_string(bytes) + ": " + std::to_string(simulated_time) + " is not " +
+                 std::to_string(modelled_time);
         }
       }
     }
@@ -76,18 +77,18 @@ std::string agrees(Topology topology, Op op, char const* what) {
   return {};
 }
 
-/// What two ranks do, and when each has done it.
+/// End times of the ranks.
 template <class F>
 std::vector<picoseconds> times(tutti::simulated_network const& net, rank_type n, F f,
                                simulation_options const& o = {}) {
-  auto const all = tutti::simulate(net, n, f, o);
-  for (auto const& r : all.results) {
+  auto const world_outcome = tutti::simulate(net, n, f, o);
+  for (auto const& r : world_outcome.results) {
     BOOST_TEST(r.has_value(), r.failure().text);
   }
-  return all.report.ended;
+  return world_outcome.report.ended;
 }
 
-/// Rank 0 sends a number of messages of one length to rank 1.
+/// Rank 0 sends messages of one length to rank 1.
 auto sending(int messages, std::size_t bytes) {
   return [=](auto& world) {
     std::vector<std::byte> v(bytes);
@@ -107,32 +108,32 @@ BOOST_AUTO_TEST_CASE(a_message_takes_what_loggp_says) {
   BOOST_TEST((one[0] == nanoseconds(100)));                    // o
   BOOST_TEST((one[1] == nanoseconds(100 + 1000 + 50 + 100)));  // o + L + bG + o
   auto const three = times(tutti::one_switch(2, nic), 2, sending(3, 5000));
-  BOOST_TEST((three[1] == nanoseconds(100 + 2 * 700 + 1000 + 50 + 100)));  // a gap apart
+  BOOST_TEST((three[1] == nanoseconds(100 + 2 * 700 + 1000 + 50 + 100)));  // starts one gap apart
   auto const long_ones = times(tutti::one_switch(2, nic), 2, sending(3, 500'000));
-  BOOST_TEST((long_ones[1] == nanoseconds(100 + 3 * 5000 + 1000 + 100)));  // a transfer apart
+  BOOST_TEST((long_ones[1] == nanoseconds(100 + 3 * 5000 + 1000 + 100)));  // starts one transfer apart
 }
 
 BOOST_AUTO_TEST_CASE(neighbours_on_a_host_do_not_use_the_interface) {
   tutti::simulated_network net = tutti::one_switch(1, fast);
   net.memory = {nanoseconds(10), nanoseconds(0), nanoseconds(0), picoseconds(1)};
-  auto const all = tutti::simulate(net, 2, sending(1, 1000));
-  BOOST_TEST((all.report.ended[1] == nanoseconds(11)));
-  BOOST_TEST(all.report.nics[0].out.messages == 0U);
+  auto const world_outcome = tutti::simulate(net, 2, sending(1, 1000));
+  BOOST_TEST((world_outcome.report.ended[1] == nanoseconds(11)));
+  BOOST_TEST(world_outcome.report.nics[0].out.messages == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(ranks_of_a_host_share_its_interface) {
   auto const net = tutti::one_switch(2, fast);
   simulation_options o;
   o.place = {0, 0, 1, 1};
-  auto const all = times(
+  auto const end_times = times(
       net, 4,
       [](auto& world) {
         std::vector<std::byte> v(100'000);
         world.rank() < 2 ? tutti::send{world}(v, world.rank() + 2) : tutti::recv{world}(v, world.rank() - 2);
       },
       o);
-  BOOST_TEST((all[2] == microseconds(1 + 8)));
-  BOOST_TEST((all[3] == microseconds(1 + 16)));
+  BOOST_TEST((end_times[2] == microseconds(1 + 8)));
+  BOOST_TEST((end_times[3] == microseconds(1 + 16)));
 }
 
 BOOST_AUTO_TEST_CASE(arithmetic_takes_time) {
@@ -161,7 +162,7 @@ BOOST_AUTO_TEST_CASE(computing_hides_what_has_been_started) {
 BOOST_AUTO_TEST_CASE(simulator_and_cost_model_agree) {
   auto const complaint = laws::all_topologies_helped::each([](auto topology) -> std::string {
     std::string bad;
-    auto const check = [&](auto op, char const* what) { bad = bad.empty() ? agrees(topology, op, what) : bad; };
+    auto const check = [&](auto op, char const* op_name) { bad = bad.empty() ? agrees(topology, op, op_name) : bad; };
     check(allreduce{}, "allreduce");
     check(tutti::op::reduce{0}, "reduce");
     check(tutti::op::broadcast{0}, "broadcast");
@@ -174,8 +175,8 @@ BOOST_AUTO_TEST_CASE(simulator_and_cost_model_agree) {
   });
   BOOST_TEST(complaint == "");
   for (rank_type const n : {1U, 2U, 4U, 8U, 16U, 64U, 256U}) {
-    auto const [simulated, priced] = both(tutti::butterfly{}, allreduce{}, n, 1'000'003);
-    BOOST_TEST(simulated == priced);
+    auto const [simulated_time, modelled_time] = simulated_and_modelled(tutti::butterfly{}, allreduce{}, n, 1'000'003);
+    BOOST_TEST(simulated_time == modelled_time);
   }
 }
 
@@ -219,7 +220,8 @@ BOOST_AUTO_TEST_CASE(placement_decides_what_a_trunk_costs) {
   constexpr rank_type n = 16;
   constexpr std::size_t bytes = 1'600'000;
   auto const flat = one_switch(n, fast);
-  auto const two = tutti::two_switches(n / 2, fast, {picoseconds(0), fast.per_byte});  // a trunk as fast as one host
+  // the trunk is as fast as one host
+  auto const two = tutti::two_switches(n / 2, fast, {picoseconds(0), fast.per_byte});
   simulation_options good;
   good.place = in_order(two, n);
   simulation_options bad;
@@ -227,31 +229,33 @@ BOOST_AUTO_TEST_CASE(placement_decides_what_a_trunk_costs) {
   auto const run = [&](auto topology, auto const& net, simulation_options const& o) {
     return simulate_schedule(net, topology, allreduce{}, n, {bytes, 1}, o);
   };
-  auto const waited = [](tutti::simulated_report const& r) { return r.uplinks[1].out.waited + r.uplinks[1].in.waited; };
+  auto const trunk_contention = [](tutti::simulated_report const& r) {
+    return r.uplinks[1].out.waited + r.uplinks[1].in.waited;
+  };
 
-  // A ring has one message a step on the trunk each way: it does not notice it at all.
+  // A ring sends one message a step over the trunk each way, and is not slowed down.
   auto const ring_flat = run(tutti::ring{}, flat, {});
   auto const ring_good = run(tutti::ring{}, two, good);
   BOOST_TEST((ring_good.time() == ring_flat.time()));
-  BOOST_TEST((waited(ring_good) == picoseconds(0)));
+  BOOST_TEST((trunk_contention(ring_good) == picoseconds(0)));
 
-  // Dealt to the switches, all of its messages cross, and eight share what was one's.
+  // With dealt ranks, all messages of the ring cross the trunk, and eight share one host's rate.
   auto const ring_bad = run(tutti::ring{}, two, bad);
-  BOOST_TEST((waited(ring_bad) > picoseconds(0)));
+  BOOST_TEST((trunk_contention(ring_bad) > picoseconds(0)));
   BOOST_TEST((ring_bad.time() > 6 * ring_flat.time() && ring_bad.time() < 8 * ring_flat.time()));
   BOOST_TEST(ring_bad.uplinks[1].out.messages == ring_bad.messages / 2);
 
-  // A butterfly has steps in which the partner of each rank is on the other side, wherever it is: in order, those
-  // that exchange the smallest blocks; dealt, those that exchange half of the vector.
+  // A butterfly always has steps whose partners are on the other side: those with the smallest blocks if ranks are in
+  // order, those with half of the vector if they are dealt.
   auto const butterfly_flat = run(tutti::butterfly{}, flat, {});
   auto const butterfly_good = run(tutti::butterfly{}, two, good);
   auto const butterfly_bad = run(tutti::butterfly{}, two, bad);
-  BOOST_TEST((waited(butterfly_good) > picoseconds(0)));
-  BOOST_TEST((waited(butterfly_bad) > picoseconds(0)));
+  BOOST_TEST((trunk_contention(butterfly_good) > picoseconds(0)));
+  BOOST_TEST((trunk_contention(butterfly_bad) > picoseconds(0)));
   BOOST_TEST((butterfly_good.time() > ring_good.time()));
   BOOST_TEST((butterfly_good.time() > butterfly_flat.time() && butterfly_bad.time() > 3 * butterfly_good.time()));
 
-  // A trunk that is as fast as all hosts together is no trunk.
+  // A trunk as fast as all hosts together does not slow anything down.
   auto const wide = tutti::two_switches(n / 2, fast, {picoseconds(0), fast.per_byte / (n / 2)});
   BOOST_TEST((run(tutti::ring{}, wide, good).time() == ring_flat.time()));
   BOOST_TEST((run(tutti::butterfly{}, wide, bad).time() < butterfly_bad.time()));
@@ -259,12 +263,12 @@ BOOST_AUTO_TEST_CASE(placement_decides_what_a_trunk_costs) {
 
 BOOST_AUTO_TEST_CASE(slow_links_pass_on_what_they_can) {
   auto const net = tutti::leaves_and_spine(3, 1, fast, {nanoseconds(300), 10 * fast.per_byte});
-  auto const all = tutti::simulate(net, 3, sending(2, 1000));
-  // head: two links and the latency; then two messages at the pace of the uplink
-  BOOST_TEST((all.report.ended[1] == nanoseconds(300 + 300 + 1000 + 2 * 800)));
-  BOOST_TEST(all.report.uplinks[1].out.bytes == 2000U);
-  BOOST_TEST(all.report.uplinks[2].in.bytes == 2000U);
-  BOOST_TEST(all.report.uplinks[3].in.bytes == 0U);
+  auto const world_outcome = tutti::simulate(net, 3, sending(2, 1000));
+  // the head takes two links and the latency; then two messages follow at the rate of the uplink
+  BOOST_TEST((world_outcome.report.ended[1] == nanoseconds(300 + 300 + 1000 + 2 * 800)));
+  BOOST_TEST(world_outcome.report.uplinks[1].out.bytes == 2000U);
+  BOOST_TEST(world_outcome.report.uplinks[2].in.bytes == 2000U);
+  BOOST_TEST(world_outcome.report.uplinks[3].in.bytes == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(segments_hide_hops) {
@@ -273,8 +277,9 @@ BOOST_AUTO_TEST_CASE(segments_hide_hops) {
   for (std::size_t const segments : {1U, 4U, 8U, 50U}) {
     auto const report = simulate_schedule(one_switch(n, fast), tutti::chain{}, tutti::op::broadcast{0}, n,
                                           {bytes, 1, segments == 1 ? 0 : bytes / segments});
-    std::int64_t const each = static_cast<std::int64_t>(bytes / segments) * gap;
-    std::int64_t const pipeline = (n - 1) * (latency + each) + static_cast<std::int64_t>(segments - 1) * each;
+    std::int64_t const segment_time = static_cast<std::int64_t>(bytes / segments) * gap;
+    std::int64_t const pipeline =
+        (n - 1) * (latency + segment_time) + static_cast<std::int64_t>(segments - 1) * segment_time;
     BOOST_TEST(report.time().count() == pipeline);
   }
 }
@@ -283,20 +288,20 @@ BOOST_AUTO_TEST_CASE(slowness_pauses_and_lags_cost_what_they_say) {
   tutti::loggp const nic{nanoseconds(1000), nanoseconds(100), nanoseconds(0), picoseconds(10)};
   auto const net = tutti::one_switch(3, nic);
   auto const end = [&](simulation_options const& o) { return times(net, 3, sending(1, 1000), o)[1]; };
-  picoseconds const alone = nanoseconds(100 + 1000 + 10 + 100);
+  picoseconds const undisturbed_time = nanoseconds(100 + 1000 + 10 + 100);
   simulation_options o;
-  BOOST_TEST((end(o) == alone));
+  BOOST_TEST((end(o) == undisturbed_time));
   o.faults.slow = {{0, 3}};
-  BOOST_TEST((end(o) == alone + nanoseconds(200)));
+  BOOST_TEST((end(o) == undisturbed_time + nanoseconds(200)));
   o.faults = {};
   o.faults.lags = {{1, nanoseconds(50)}};
-  BOOST_TEST((end(o) == alone + nanoseconds(50)));
+  BOOST_TEST((end(o) == undisturbed_time + nanoseconds(50)));
   o.faults = {};
   o.faults.pauses = {{1, nanoseconds(500), nanoseconds(2000)}};
   BOOST_TEST((end(o) == nanoseconds(2500 + 100)));
   o.faults = {};
   o.faults.pauses = {{2, nanoseconds(1), nanoseconds(2000)}};
-  BOOST_TEST((end(o) == alone));
+  BOOST_TEST((end(o) == undisturbed_time));
 }
 
 BOOST_AUTO_TEST_CASE(losses_cost_a_resend_each_and_hold_up_those_behind) {
@@ -304,13 +309,13 @@ BOOST_AUTO_TEST_CASE(losses_cost_a_resend_each_and_hold_up_those_behind) {
   simulation_options o;
   o.faults.loss = 0.1;
   o.faults.resend = microseconds(100);
-  auto const all = tutti::simulate(one_switch(2, fast), 2, sending(messages, 100), o);
-  BOOST_TEST(all.results[1].has_value());
-  BOOST_TEST(all.report.messages == 200U);
-  BOOST_TEST((all.report.lost > 5U && all.report.lost < 50U));
-  BOOST_TEST(all.report.nics[0].out.messages == messages + all.report.lost);
-  BOOST_TEST(all.report.nics[1].in.messages == 200U);
-  BOOST_TEST((all.report.time() >= microseconds(100)));
+  auto const world_outcome = tutti::simulate(one_switch(2, fast), 2, sending(messages, 100), o);
+  BOOST_TEST(world_outcome.results[1].has_value());
+  BOOST_TEST(world_outcome.report.messages == 200U);
+  BOOST_TEST((world_outcome.report.lost > 5U && world_outcome.report.lost < 50U));
+  BOOST_TEST(world_outcome.report.nics[0].out.messages == messages + world_outcome.report.lost);
+  BOOST_TEST(world_outcome.report.nics[1].in.messages == 200U);
+  BOOST_TEST((world_outcome.report.time() >= microseconds(100)));
 }
 
 BOOST_AUTO_TEST_CASE(the_same_happens_each_time) {

@@ -31,13 +31,13 @@ BOOST_AUTO_TEST_CASE(accumulators_need_not_be_elements) {
   }
 }
 
-// Ranks lift what a switch adds.
+// Ranks lift the values that a switch adds.
 BOOST_AUTO_TEST_CASE(a_switch_adds_fixed_point_numbers) {
   for (tutti::rank_type const n : {1U, 2U, 5U, 8U}) {
     support::agree_in_virtual_time(n, [](auto& world) -> std::string {
-      tutti::fixed_point_sum const how{1000, world.size()};
-      tutti::allreduce sum{world, tutti::in_network{}, how};
-      tutti::allreduce reference{world, tutti::ring{}, how};
+      tutti::fixed_point_sum const reduction{1000, world.size()};
+      tutti::allreduce sum{world, tutti::in_network{}, reduction};
+      tutti::allreduce reference{world, tutti::ring{}, reduction};
       static_assert(tutti::has_helpers<std::remove_cvref_t<decltype(sum.topology())>, tutti::op::allreduce>);
       std::vector<float> v(1023);
       for (std::size_t i = 0; i != v.size(); ++i) {

@@ -39,8 +39,8 @@ BOOST_AUTO_TEST_CASE(it_tells_its_name) {
 }
 
 BOOST_AUTO_TEST_CASE(it_is_made_by_simulate) {
-  tutti::detail::simulator in(tutti::one_switch(1, {}), 1, {}, true);
-  tutti::detail::simulated_meeting meeting(in);
+  tutti::detail::simulator sim(tutti::one_switch(1, {}), 1, {}, true);
+  tutti::detail::simulated_meeting meeting(sim);
   tutti::detail::simulated_rendezvous meet(meeting, 0);
   BOOST_CHECK_THROW(tutti::simulated(meet, tutti::simulated::options{}), tutti::precondition_error);
 }

@@ -8,7 +8,7 @@
 
 BOOST_AUTO_TEST_CASE(a_ring_that_waits_for_sends_is_right) {
   for (tutti::rank_type n = 1; n != 18; ++n) {
-    auto const found = tutti::verify(bench::waited_ring{}, tutti::op::allreduce{}, n);
-    BOOST_TEST(found.reason == "", n << " ranks");
+    auto const verdict = tutti::verify(bench::waited_ring{}, tutti::op::allreduce{}, n);
+    BOOST_TEST(verdict.reason == "", n << " ranks");
   }
 }

@@ -8,7 +8,8 @@
 
 namespace {
 
-/// The sums of all lengths, which are whole numbers below 2^24, over one topology: "" if they are right on every rank.
+/// Returns "" if the sums over one topology are right on every rank, for all lengths; the sums are integers below
+/// 2^24.
 template <class Topology>
 std::string sums(tutti::rank_type n, Topology topology) {
   auto const results = tutti::spawn<tutti::verbs>(n, [&](auto& world) -> std::string {
@@ -46,7 +47,7 @@ BOOST_AUTO_TEST_CASE(doubling) {
   }
 }
 
-/// What is split from a world finds its device as the world did.
+/// A split world finds its device as its parent did.
 BOOST_AUTO_TEST_CASE(parts) {
   auto const results = tutti::spawn<tutti::verbs>(4, [](auto& world) {
     auto half = tutti::split(world, world.rank() % 2);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain may_skip (what it needs is in a guest)
 //
-// Hosts of two processes each, which talk through shared memory on a host and by RDMA between hosts.
+// Hosts of two processes each: shared memory within a host, RDMA between hosts.
 #include <laws/moving_operators.hpp>
 #include <laws/reducing_operators.hpp>
 #include <laws/transport_failure.hpp>
@@ -35,7 +35,7 @@ BOOST_AUTO_TEST_CASE(faults) {
   tutti::laws::a_dead_process_is_found<bare>(4, 3);
 }
 
-/// Peers of other hosts read a long message where it is, too, so no step may overwrite it before.
+/// Peers on other hosts also read a long message in place, so no step may overwrite it before they have.
 BOOST_AUTO_TEST_CASE(all_peers_share) {
   tutti::laws::check_all(bare::run(4, [](auto& t) -> verdict {
     flow const s{0, 1};
@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(shared_memory_is_registered_once) {
     std::vector<float> ordinary(values.size());
     tutti::allreduce sum{world, tutti::ring{}, tutti::sum<float>{}};
     sum(values);
-    int const before = registrations;
+    int const count_before = registrations;
     for (int i = 0; i < 10; ++i) {
       std::fill(values.begin(), values.end(), 1.0F);
       sum(values);
@@ -76,9 +76,9 @@ BOOST_AUTO_TEST_CASE(shared_memory_is_registered_once) {
         return "a sum is wrong";
       }
     }
-    int const of_shared = registrations - before;
+    int const of_shared = registrations - count_before;
     sum(ordinary);
-    int const of_ordinary = registrations - before - of_shared;
+    int const of_ordinary = registrations - count_before - of_shared;
     return of_shared == 0 && of_ordinary != 0 ? "" : std::to_string(of_shared) + " registrations";
   });
 }

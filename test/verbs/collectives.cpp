@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain may_skip (what it needs is in a guest)
 //
-// What operators promise, in messages of one slot, of less, and such as are read. Buffers are spoiled as soon as they
-// have been given back.
+// The laws of operators, with messages of one slot, shorter ones, and rendezvous. Buffers are overwritten as soon as
+// they have been released.
 #include <laws/moving_operators.hpp>
 #include <laws/reducing_operators.hpp>
 #include <support/rdma_device.hpp>
@@ -16,7 +16,7 @@ namespace {
 
 using topologies = laws::topologies<tutti::ring, tutti::binary_tree, tutti::butterfly>;
 
-/// The first complaint of check(world, topology, count, segment).
+/// Returns the first complaint of check(world, topology, count, segment).
 template <class Check>
 void over_some_topologies(Check check) {
   for (tutti::rank_type const n : {2U, 3U}) {

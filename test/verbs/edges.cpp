@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain may_skip (what it needs is in a guest)
 //
-// Which queue pairs are made, what becomes of them, and what is said where one cannot be.
-// `verbs_edges -- 1000` opens so many worlds.
+// Queue pairs: when they are made and freed, and the errors if one cannot be made.
+// `verbs_edges -- 1000` opens 1000 worlds.
 #include <support/process_ranks.hpp>
 #include <support/rdma_device.hpp>
 #include <support/traffic.hpp>
@@ -33,7 +33,7 @@ void check_all(std::vector<verdict> const& verdicts) {
   }
 }
 
-/// "" if a sum over all ranks is right.
+/// Returns "" if a sum over all ranks is right.
 template <class Topology>
 verdict sum_once(world& w, Topology topology) {
   tutti::allreduce sum{w, topology, tutti::sum<float>{}};
@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_CASE(as_many_as_the_schedule_needs) {
     }
     verdict bad = sum_once(w, tutti::ring{});
     std::size_t const of_ring = w.transport().connections();
-    meet.exchange("");  // a rank that goes on would have its next peer make an edge
+    meet.exchange("");  // a rank that runs ahead would make its next peer connect
     bad += sum_once(w, tutti::doubling{});
     std::size_t const of_both = w.transport().connections();
     return of_ring == 2 && of_both == 4
@@ -59,17 +59,17 @@ BOOST_AUTO_TEST_CASE(as_many_as_the_schedule_needs) {
   }));
 }
 
-/// What is open: descriptors of this process, and the queue pairs of all.
+/// Counts the open descriptors of this process, and the queue pairs of all processes.
 std::string open_now() {
-  std::filesystem::directory_iterator const all("/proc/self/fd");
-  std::string text = std::to_string(std::distance(begin(all), end(all))) + " descriptors";
-  std::FILE* const told = ::popen("rdma resource show", "r");
+  std::filesystem::directory_iterator const descriptors("/proc/self/fd");
+  std::string text = std::to_string(std::distance(begin(descriptors), end(descriptors))) + " descriptors";
+  std::FILE* const report = ::popen("rdma resource show", "r");
   char line[256];
-  while (told != nullptr && std::fgets(line, sizeof line, told) != nullptr) {
+  while (report != nullptr && std::fgets(line, sizeof line, report) != nullptr) {
     text += std::string("; ") + line;
   }
-  if (told != nullptr) {
-    ::pclose(told);
+  if (report != nullptr) {
+    ::pclose(report);
   }
   return text;
 }
@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(worlds_leave_nothing_behind) {
   int const worlds = arguments.argc > 1 ? std::atoi(arguments.argv[1]) : 50;
   check_all(process_ranks::run(2, [&](auto& meet) -> verdict {
     tutti::duration half[2] = {};
-    std::string before;
+    std::string count_before;
     for (int turn = 0; turn < worlds; ++turn) {
       tutti::time_point const begin = tutti::steady_now();
       {
@@ -90,26 +90,26 @@ BOOST_AUTO_TEST_CASE(worlds_leave_nothing_behind) {
       }
       half[turn * 2 / worlds] += tutti::steady_now() - begin;
       if (turn == 0) {
-        meet.exchange("");  // both are closed
-        before = open_now();
+        meet.exchange("");  // both worlds are closed
+        count_before = open_now();
         meet.exchange("");
       }
     }
     meet.exchange("");
-    std::string const after = open_now();
+    std::string const count_after = open_now();
     if (worlds >= 1000) {
       std::printf("rank %u: %.3f ms a world in the first half, %.3f ms in the second\n", meet.rank(),
                   static_cast<double>(half[0].count()) / worlds / 5e5,
                   static_cast<double>(half[1].count()) / worlds / 5e5);
       std::fflush(stdout);
     }
-    return before == after ? "" : "there were " + before + ", now " + after;
+    return count_before == count_after ? "" : "there were " + count_before + ", now " + count_after;
   }));
 }
 
-/// A rank takes an address that the other one does not reach: both ends are shown.
+/// A rank chooses an address that the other one cannot reach: the error shows both ends.
 BOOST_AUTO_TEST_CASE(addresses_that_do_not_reach_each_other) {
-  auto const said = process_ranks::run(2, [](auto& meet) -> verdict {
+  auto const errors = process_ranks::run(2, [](auto& meet) -> verdict {
     tutti::world_options<verbs> o;
     o.transport.timeout = 12;
     o.transport.gid_index = meet.rank() == 0 ? 0 : 1;
@@ -120,37 +120,37 @@ BOOST_AUTO_TEST_CASE(addresses_that_do_not_reach_each_other) {
       return e.what();
     }
   });
-  std::string const all = said[0] + said[1];
-  BOOST_TEST(all.find("GID 0 (") != all.npos, all);
-  BOOST_TEST(all.find("GID 1 (") != all.npos, all);
-  BOOST_TEST(all.find("TUTTI_VERBS_GID") != all.npos, all);
-  for (verdict const& one : said) {
-    BOOST_TEST(one.find("it worked") == one.npos);
+  std::string const text = errors[0] + errors[1];
+  BOOST_TEST(text.find("GID 0 (") != text.npos, text);
+  BOOST_TEST(text.find("GID 1 (") != text.npos, text);
+  BOOST_TEST(text.find("TUTTI_VERBS_GID") != text.npos, text);
+  for (verdict const& error_text : errors) {
+    BOOST_TEST(error_text.find("it worked") == error_text.npos);
   }
 }
 
-/// Zero is "for ever" to a device.
+/// Some devices take a timeout of zero for "for ever".
 BOOST_AUTO_TEST_CASE(options_that_mean_nothing) {
   check_all(process_ranks::run(1, [](auto& meet) -> verdict {
-    std::string said;
+    std::string errors;
     tutti::verbs_options never;
     tutti::verbs_options late;
-    tutti::verbs_options nothing;
+    tutti::verbs_options no_piece;
     never.timeout = 0;
     late.timeout = 32;
-    nothing.piece = 0;
-    for (tutti::verbs_options const& o : {never, late, nothing}) {
+    no_piece.piece = 0;
+    for (tutti::verbs_options const& o : {never, late, no_piece}) {
       try {
         verbs const t(meet, o);
         return "it was opened";
       } catch (tutti::precondition_error const& e) {
-        said += e.what();
+        errors += e.what();
       }
     }
-    bool const useful = said.find("timeout must be 1 to 31, not 0") != said.npos &&
-                        said.find("timeout must be 1 to 31, not 32") != said.npos &&
-                        said.find("piece must be 1 byte or more, not 0") != said.npos;
-    return useful ? "" : said;
+    bool const useful = errors.find("timeout must be 1 to 31, not 0") != errors.npos &&
+                        errors.find("timeout must be 1 to 31, not 32") != errors.npos &&
+                        errors.find("piece must be 1 byte or more, not 0") != errors.npos;
+    return useful ? "" : errors;
   }));
 }
 

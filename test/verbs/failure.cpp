@@ -11,7 +11,7 @@ using tutti::verbs;
 using namespace tutti::laws;
 using world = tutti::laws::world<verbs, tutti::support::process_ranks>;
 
-/// A world whose edges there are already, and which retries for longer.
+/// A world whose connections exist before the test, and which retries for longer.
 struct connected_world {
   using transport = verbs;
 
@@ -33,15 +33,15 @@ using test_cases = transport_cases<world, amounts, connected_world>;
 support::cases const failing = test_cases::failing();
 support::cases const dying = test_cases::dying();
 
-/// Whether ranks send to each other, or wait for messages that do not come, and whether they have met before: the
-/// killed one is named by all others within a second, though the retries would take half a minute.
+/// All survivors name the killed rank within a second, though the retries would take half a minute: while ranks send,
+/// while they wait for messages, connected or not.
 template <class World>
 void deaths_are_noticed_soon() {
   constexpr tutti::rank_type victim = 1;
   for (bool const sending : {true, false}) {
     std::vector<verdict> const verdicts = World::run(3, [&](verbs& t, auto& meet) -> verdict {
       tutti::flow const s{0, 0};
-      std::byte const one{};
+      std::byte const content{};
       t.begin(s, a_call(0));
       meet.exchange("");
       if (t.rank() == victim) {
@@ -51,7 +51,7 @@ void deaths_are_noticed_soon() {
       std::ignore = tutti::support::until(t, [&] {
         for (tutti::rank_type const peer : {victim, 2 - t.rank()}) {
           if (sending) {
-            std::ignore = t.send(peer, s, {&one, 1}, 1);
+            std::ignore = t.send(peer, s, {&content, 1}, 1);
           }
           if (peer != victim && t.view(peer, s, {1, 1, nullptr})) {
             t.release(peer, s);
@@ -73,14 +73,14 @@ BOOST_AUTO_TEST_CASE(deaths_of_ranks_without_an_edge_and_of_peers) {
   deaths_are_noticed_soon<world>();
   deaths_are_noticed_soon<connected_world>();
 }
-/// For longer than all retries would take.
+/// Stops a rank for longer than all retries take.
 BOOST_AUTO_TEST_CASE(long_stops) {
   check_all(world::run(2, [&](verbs& t, auto& meet) -> verdict {
     tutti::flow const s{0, 0};
-    std::byte const one{};
+    std::byte const content{};
     t.begin(s, a_call(0));
     auto const process = static_cast<pid_t>(std::stol(meet.exchange(std::to_string(::getpid()))[1]));
-    auto const send = [&] { return t.send(1 - t.rank(), s, {&one, 1}, 1).accepted; };
+    auto const send = [&] { return t.send(1 - t.rank(), s, {&content, 1}, 1).accepted; };
     auto const receive = [&] { return static_cast<bool>(t.view(1 - t.rank(), s, {1, 1, nullptr})); };
     if (t.rank() == 1) {
       verdict const bad = tutti::support::until(t, receive);

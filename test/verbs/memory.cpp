@@ -19,41 +19,42 @@ using tutti::support::registrations;
 using tutti::support::verdict;
 
 constexpr std::size_t bytes = std::size_t{256} << 10;
-constexpr tutti::flow on{0, 0};
+constexpr tutti::flow first_flow{0, 0};
 constexpr uid_t any_user = 65534;
 
-verdict send_all(verbs& t, std::span<std::byte const> from) {
+verdict send_all(verbs& t, std::span<std::byte const> source) {
   tutti::sent s;
-  verdict const bad = tutti::support::until(t, [&] { return (s = t.send(1, on, from, 1)).accepted; });
-  return !bad.empty() ? bad : tutti::support::until(t, [&] { return t.released(1, on, s.until); });
+  verdict const bad = tutti::support::until(t, [&] { return (s = t.send(1, first_flow, source, 1)).accepted; });
+  return !bad.empty() ? bad : tutti::support::until(t, [&] { return t.released(1, first_flow, s.until); });
 }
 
-/// Whether what comes is all of this value, and comes to its place, if there is one.
+/// Returns "" if all received bytes have this value, and arrive at `place` if it is not null.
 verdict receive_all(verbs& t, std::byte value, std::byte* place = nullptr) {
-  for (std::size_t got = 0; got != bytes;) {
+  for (std::size_t received_bytes = 0; received_bytes != bytes;) {
     tutti::chunk c;
     verdict const bad = tutti::support::until(t, [&] {
-      return static_cast<bool>(c = t.view(0, on, {bytes - got, 1, place != nullptr ? place + got : nullptr}));
+      return static_cast<bool>(
+          c = t.view(0, first_flow, {bytes - received_bytes, 1, place != nullptr ? place + received_bytes : nullptr}));
     });
     if (!bad.empty()) {
       return bad;
     }
-    if (place != nullptr && c.data != place + got) {
-      return "a message came to another place";
+    if (place != nullptr && c.data != place + received_bytes) {
+      return "a message arrived at another place";
     }
     if (std::any_of(c.data, c.data + c.bytes, [&](std::byte b) { return b != value; })) {
       return "bytes are wrong";
     }
-    got += c.bytes;
-    t.release(0, on);
+    received_bytes += c.bytes;
+    t.release(0, first_flow);
   }
   return "";
 }
 
-/// What was known of an address holds no longer when other memory is mapped there.
+/// A registration does not survive that other memory is mapped at its address.
 BOOST_AUTO_TEST_CASE(memory_is_mapped_anew) {
   tutti::laws::check_all(world::run(2, [&](verbs& t) -> verdict {
-    t.begin(on, tutti::laws::a_call(1));
+    t.begin(first_flow, tutti::laws::a_call(1));
     void* at = nullptr;
     verdict bad;
     for (int round = 0; round < 100 && bad.empty(); ++round) {
@@ -62,28 +63,28 @@ BOOST_AUTO_TEST_CASE(memory_is_mapped_anew) {
         bad = receive_all(t, value);
         continue;
       }
-      void* const here = ::mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-      if (here == MAP_FAILED || (at != nullptr && here != at)) {
+      void* const place_now = ::mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      if (place_now == MAP_FAILED || (at != nullptr && place_now != at)) {
         return "the memory cannot be mapped where it was";
       }
-      at = here;
-      std::span const all(static_cast<std::byte*>(at), bytes);
-      std::fill(all.begin(), all.end(), value);
-      bad = send_all(t, all);
+      at = place_now;
+      std::span const content(static_cast<std::byte*>(at), bytes);
+      std::fill(content.begin(), content.end(), value);
+      bad = send_all(t, content);
       ::munmap(at, bytes);
     }
     return bad;
   }));
 }
 
-/// A message from one place to another in each round; "" if all of them are right.
+/// Sends a message in each round; returns "" if all are right.
 verdict repeat(verbs& t, std::byte* memory, int rounds) {
   verdict bad;
   for (int round = 0; round < rounds && bad.empty(); ++round) {
     auto const value = static_cast<std::byte>(round + 1);
-    std::byte* const here = memory + (round % 2 == 0 ? 0 : bytes);
-    std::fill_n(here, bytes, t.rank() == 0 ? value : std::byte{});
-    bad = t.rank() == 0 ? send_all(t, {here, bytes}) : receive_all(t, value, here);
+    std::byte* const place_now = memory + (round % 2 == 0 ? 0 : bytes);
+    std::fill_n(place_now, bytes, t.rank() == 0 ? value : std::byte{});
+    bad = t.rank() == 0 ? send_all(t, {place_now, bytes}) : receive_all(t, value, place_now);
   }
   return bad;
 }
@@ -91,43 +92,43 @@ constexpr int rounds = 50;
 
 BOOST_AUTO_TEST_CASE(provided_memory_is_registered_once) {
   tutti::laws::check_all(world::run(2, [&](verbs& t) -> verdict {
-    t.begin(on, tutti::laws::a_call(1));
+    t.begin(first_flow, tutti::laws::a_call(1));
     std::vector<std::byte> ordinary(2 * bytes);
-    verdict bad = repeat(t, ordinary.data(), rounds);  // and with it makes the edge
-    int const before = registrations;
+    verdict bad = repeat(t, ordinary.data(), rounds);  // also makes the connection
+    int const count_before = registrations;
     bad = bad.empty() ? repeat(t, ordinary.data(), rounds) : bad;
-    int const of_ordinary = registrations - before;
-    auto* const given = static_cast<std::byte*>(t.memory()->take(2 * bytes));
-    bad = bad.empty() ? repeat(t, given, rounds) : bad;
-    int const of_given = registrations - before - of_ordinary;
-    t.memory()->give(given, 2 * bytes);
+    int const of_ordinary = registrations - count_before;
+    auto* const provided = static_cast<std::byte*>(t.memory()->take(2 * bytes));
+    bad = bad.empty() ? repeat(t, provided, rounds) : bad;
+    int const of_given = registrations - count_before - of_ordinary;
+    t.memory()->give(provided, 2 * bytes);
     return !bad.empty() || (of_ordinary == rounds && of_given == 1)
                ? bad
                : std::to_string(of_ordinary) + " and " + std::to_string(of_given) + " registrations";
   }));
 }
 
-/// Its source gives more and more, and all of it is registered.
+/// A growing source is registered as a whole each time.
 BOOST_AUTO_TEST_CASE(provided_memory_grows) {
   tutti::laws::check_all(world::run(2, [&](verbs& t) -> verdict {
-    t.begin(on, tutti::laws::a_call(1));
-    std::vector<std::byte*> all;
+    t.begin(first_flow, tutti::laws::a_call(1));
+    std::vector<std::byte*> buffers;
     verdict bad;
-    for (std::size_t i = 0; i < 9 && bad.empty(); ++i) {  // together more than a window
-      all.push_back(static_cast<std::byte*>(t.memory()->take(2 * bytes * (i + 1))));
-      bad = repeat(t, all[i] + 2 * bytes * i, 2);
-      int const before = registrations;
-      bad = bad.empty() ? repeat(t, all[i], 2) : bad;
-      bad = bad.empty() && registrations != before ? "it was registered again" : bad;
+    for (std::size_t i = 0; i < 9 && bad.empty(); ++i) {  // together larger than a window
+      buffers.push_back(static_cast<std::byte*>(t.memory()->take(2 * bytes * (i + 1))));
+      bad = repeat(t, buffers[i] + 2 * bytes * i, 2);
+      int const count_before = registrations;
+      bad = bad.empty() ? repeat(t, buffers[i], 2) : bad;
+      bad = bad.empty() && registrations != count_before ? "it was registered again" : bad;
     }
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      t.memory()->give(all[i], 2 * bytes * (i + 1));
+    for (std::size_t i = 0; i < buffers.size(); ++i) {
+      t.memory()->give(buffers[i], 2 * bytes * (i + 1));
     }
     return bad;
   }));
 }
 
-/// Buffers may be used, and given back, when their world is no more; and in another one.
+/// Buffers may be used and freed after the end of their world, and in another world.
 BOOST_AUTO_TEST_CASE(provided_memory_outlives_the_transport) {
   tutti::laws::check_all(tutti::support::process_ranks::run(2, [](auto& meet) -> verdict {
     tutti::counted<tutti::memory_source> source;
@@ -135,7 +136,7 @@ BOOST_AUTO_TEST_CASE(provided_memory_outlives_the_transport) {
     verdict bad;
     for (int worlds = 0; worlds < 2 && bad.empty(); ++worlds) {
       verbs t(meet);
-      t.begin(on, tutti::laws::a_call(1));
+      t.begin(first_flow, tutti::laws::a_call(1));
       source = memory == nullptr ? t.memory() : source;
       memory = memory == nullptr ? static_cast<std::byte*>(source->take(2 * bytes)) : memory;
       bad = repeat(t, memory, 4);
@@ -146,7 +147,7 @@ BOOST_AUTO_TEST_CASE(provided_memory_outlives_the_transport) {
   }));
 }
 
-/// Where not so much may be locked, it is registered for each message, as ordinary memory is.
+/// If the limit of locked memory is too low for a source, each of its messages is registered, as in ordinary memory.
 BOOST_AUTO_TEST_CASE(provided_memory_may_not_be_locked) {
   tutti::laws::check_all(tutti::support::process_ranks::run(2, [](auto& meet) -> verdict {
     rlimit const little{std::size_t{3} << 20, std::size_t{3} << 20};
@@ -154,19 +155,19 @@ BOOST_AUTO_TEST_CASE(provided_memory_may_not_be_locked) {
       return "only root can try this";
     }
     verbs t(meet);
-    t.begin(on, tutti::laws::a_call(1));
-    constexpr std::size_t much = std::size_t{8} << 20;
-    auto* const memory = static_cast<std::byte*>(t.memory()->take(much));
+    t.begin(first_flow, tutti::laws::a_call(1));
+    constexpr std::size_t large_size = std::size_t{8} << 20;
+    auto* const memory = static_cast<std::byte*>(t.memory()->take(large_size));
     verdict const bad = repeat(t, memory, 4);
-    t.memory()->give(memory, much);
+    t.memory()->give(memory, large_size);
     return bad;
   }));
 }
 
-/// What may not be written may be sent.
+/// Read-only memory may be sent.
 BOOST_AUTO_TEST_CASE(memory_is_read_only) {
   tutti::laws::check_all(world::run(2, [&](verbs& t) -> verdict {
-    t.begin(on, tutti::laws::a_call(1));
+    t.begin(first_flow, tutti::laws::a_call(1));
     if (t.rank() == 1) {
       return receive_all(t, std::byte{0});
     }
@@ -175,7 +176,7 @@ BOOST_AUTO_TEST_CASE(memory_is_read_only) {
   }));
 }
 
-/// Where the limit of locked memory is too low, the error on every rank says so, and names the limit.
+/// If the limit of locked memory is too low to join, the error on every rank names the limit.
 BOOST_AUTO_TEST_CASE(memory_may_not_be_locked) {
   tutti::laws::check_all(tutti::support::process_ranks::run(3, [](auto& meet) -> verdict {
     rlimit const little{std::size_t{64} << 10, std::size_t{64} << 10};
@@ -185,10 +186,10 @@ BOOST_AUTO_TEST_CASE(memory_may_not_be_locked) {
     try {
       verbs const t(meet);
     } catch (tutti::error const& e) {
-      std::string const what = e.what();
-      bool const useful = what.find("may lock 64 KiB") != what.npos && what.find("ulimit -l") != what.npos;
-      bool const named = e.at_fault() == std::vector<tutti::rank_type>{1};
-      return e.kind() == tutti::failure::join && useful && named ? "" : "not a useful error: " + what;
+      std::string const text = e.what();
+      bool const useful = text.find("may lock 64 KiB") != text.npos && text.find("ulimit -l") != text.npos;
+      bool const names_rank = e.at_fault() == std::vector<tutti::rank_type>{1};
+      return e.kind() == tutti::failure::join && useful && names_rank ? "" : "not a useful error: " + text;
     }
     return "no error";
   }));

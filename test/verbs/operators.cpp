@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain may_skip (what it needs is in a guest)
 //
-// Operators when something goes wrong: ranks that leave, are killed, late, or call different things.
+// Operators with faults: ranks that leave, are killed or late, or make different calls.
 #include <laws/failure.hpp>
 #include <laws/late.hpp>
 #include <support/rdma_device.hpp>

@@ -8,8 +8,8 @@
 
 namespace {
 
-/// A prepared operation asks for no memory and takes no lock, in memory of the transport's: to register other memory
-/// takes some of the heap.
+/// Complains if a prepared operation allocates or locks. Buffers are the transport's own: registering other memory
+/// allocates.
 template <class World>
 std::string asks_for_anything(World& world, std::size_t count) {
   auto const buffer = [&] {
@@ -19,12 +19,13 @@ std::string asks_for_anything(World& world, std::size_t count) {
   auto output = buffer();
   std::string complaint;
   auto const law = [&](std::string const& name, auto operate) {
-    std::string const found = laws::asks_for(world, 1, operate);
-    complaint += found.empty() ? "" : name + " of " + std::to_string(count) + " floats: " + found + "; ";
+    std::string const complaint_found = laws::asks_for(world, 1, operate);
+    complaint +=
+        complaint_found.empty() ? "" : name + " of " + std::to_string(count) + " floats: " + complaint_found + "; ";
   };
-  tutti::allreduce doubled{world, tutti::doubling{}, tutti::sum<float>{}};
-  law("allreduce in place", [&] { doubled(output); });
-  tutti::allreduce mean{world, tutti::ring{}, laws::wide_mean{}};  // by way of memory of the engine's
+  tutti::allreduce doubling_sum{world, tutti::doubling{}, tutti::sum<float>{}};
+  law("allreduce in place", [&] { doubling_sum(output); });
+  tutti::allreduce mean{world, tutti::ring{}, laws::wide_mean{}};  // accumulators are in the engine's memory
   law("allreduce with accumulators that are no elements", [&] { mean(input, output); });
   tutti::send give{world};
   tutti::recv take{world};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain may_skip (what it needs is in a guest)
 //
-// Ranks at two devices, left and right, which test/verbs/softroce/two_devices.sh makes: what differs between them, and
-// what is lost on the way.
+// Ranks at two devices, left and right, made by test/verbs/softroce/two_devices.sh: devices that differ, and lost
+// packets.
 #include <laws/complaints.hpp>
 #include <laws/transport.hpp>
 #include <support/process_ranks.hpp>
@@ -38,7 +38,7 @@ options at(std::string device, int gid_index = 1) {
   return o;
 }
 
-/// The sums of 4 ranks, neighbours in the ring at different devices: "" if all are right.
+/// Returns "" if all sums of 4 ranks are right; neighbours in the ring are at different devices.
 verdict sums(tutti::detail::process_rendezvous& meet, std::initializer_list<std::size_t> counts) {
   tutti::communicator<tutti::verbs> world(meet, at(meet.rank() % 2 == 0 ? "left" : "right"));
   tutti::allreduce sum{world, tutti::ring{}, tutti::sum<float>{}};
@@ -57,30 +57,30 @@ verdict sums(tutti::detail::process_rendezvous& meet, std::initializer_list<std:
   return "";
 }
 
-/// How often a device has sent again.
+/// Number of packets that a device has sent again.
 long sent_again(std::string const& device) {
   long count = 0;
   std::ifstream(devices / device / "ports/1/hw_counters/completer_retry_err") >> count;
   return count;
 }
 
-/// What comes of a world whose ranks take these devices: the error of rank 0.
+/// The error of rank 0 in a world whose ranks choose these devices.
 std::string error_of(options const& first, options const& second) {
-  std::vector<verdict> const all =
+  std::vector<verdict> const verdicts =
       tutti::support::process_ranks::run(2, [&](tutti::detail::process_rendezvous& meet) -> verdict {
         try {
-          options mine = meet.rank() == 0 ? first : second;
-          mine.transport.timeout = 12;
-          tutti::communicator<tutti::verbs> world(meet, mine);
+          options own_options = meet.rank() == 0 ? first : second;
+          own_options.transport.timeout = 12;
+          tutti::communicator<tutti::verbs> world(meet, own_options);
           tutti::barrier{world, tutti::ring{}}();
         } catch (tutti::error const& e) {
           return e.what();
         }
         return "";
       });
-  return all[0];
+  return verdicts[0];
 }
-/// The MTU of their ports are 4096 and 1024: no packet may be larger than 1024 bytes.
+/// The MTU of the ports are 4096 and 1024: no packet may be larger than 1024 bytes.
 BOOST_AUTO_TEST_CASE(paths) {
   tutti::laws::check_all(tutti::support::process_ranks::run(4, [](auto& meet) { return sums(meet, {7, 100'003}); }));
 }
@@ -103,13 +103,13 @@ BOOST_AUTO_TEST_CASE(paths_that_are_none) {
   BOOST_TEST(has(no_way, "right, port 1, GID 2 (::ffff:10.98.0.3)"), no_way);
 }
 
-/// One packet in fifty does not arrive.
+/// The cable loses one packet in fifty.
 BOOST_AUTO_TEST_CASE(losses) {
-  long const before = sent_again("left") + sent_again("right");
+  long const count_before = sent_again("left") + sent_again("right");
   tutti::laws::check_all(tutti::support::process_ranks::run(4, [](auto& meet) {
     return sums(meet, {1, 1000, 100'003, 1 << 18});
   }));
-  BOOST_TEST(sent_again("left") + sent_again("right") > before);
+  BOOST_TEST(sent_again("left") + sent_again("right") > count_before);
 }
 
 }  // namespace

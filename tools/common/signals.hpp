@@ -9,8 +9,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-/// The signals that a program which serves acts upon, as a descriptor: SIGINT and SIGTERM end it, SIGUSR1 asks for a
-/// report.
+/// The signals of a program that serves, as a descriptor: SIGINT and SIGTERM end it, SIGUSR1 requests a report.
 class signals {
  public:
   signals() {
@@ -28,7 +27,7 @@ class signals {
 
   [[nodiscard]] int descriptor() const noexcept { return come_.get(); }
 
-  /// Acts upon those that have come. False: the program is to end.
+  /// Handles pending signals. False if the program must end.
   template <class Report>
   [[nodiscard]] bool go_on(Report&& report) {
     bool go = true;

@@ -5,8 +5,8 @@
 
 #include <string>
 
-/// The check of an option that is a real number: it must lie from `low` to `high`, so it is neither NaN nor infinite.
-/// CLI::Range takes NaN, which is neither below nor above a bound; it is for whole numbers.
+/// Validator of an option that is a real number: it must be from `low` to `high`, so it is neither NaN nor infinite.
+/// CLI::Range accepts NaN, which is neither below nor above a bound; it is for integers.
 inline CLI::Validator within(double low, double high) {
   auto const range = CLI::Range(low, high);
   return CLI::Validator(

@@ -12,14 +12,14 @@
 #include <utility>
 #include <vector>
 
-/// Answers that are sent later, each after the same time. Their number is what it has to be; their room is kept.
+/// Answers that are sent later, all after one delay. The queue grows as needed and is reused.
 class late_answers {
  public:
   struct answer {
     tutti::time_point when{};
     tutti::detail::udp::endpoint to{};
     tutti::detail::udp::header head{};
-    std::array<std::byte, tutti::detail::udp::most_payload> bytes{};
+    std::array<std::byte, tutti::detail::udp::max_payload> bytes{};
 
     [[nodiscard]] std::span<std::byte const> payload() const noexcept { return std::span(bytes).first(head.length); }
   };

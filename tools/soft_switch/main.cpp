@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A switch that adds, as a program. See docs/hardware/fpga-nic-protocol.md.
+// A summing switch as a program. See docs/hardware/fpga-nic-protocol.md.
 #include "../common/signals.hpp"
 #include "late_answers.hpp"
 #include "options.hpp"
@@ -32,7 +32,7 @@ class soft_switch {
         random_(static_cast<std::mt19937::result_type>(o.seed)),
         waiting_(o.limits.jobs, 2 * enough, enough / 8),
         next_report_(tutti::steady_now() + o.report) {
-    std::printf("soft_switch: listening at %s\n", port_.local().as(o.at.family()).text().c_str());
+    std::printf("soft_switch: listening at %s\n", port_.local().for_family(o.at.family()).text().c_str());
     std::fflush(stdout);
     constexpr int enough_kept = 4 << 20;
     if (int const kept = nic::receive_buffer(port_.descriptor()); kept < enough_kept) {
@@ -66,9 +66,9 @@ class soft_switch {
   }
 
  private:
-  static constexpr int drains = 16;            ///< before signals and the time are looked at
-  static constexpr std::size_t enough = 4096;  ///< packets that wait; the others wait with the system
-  static constexpr std::size_t turn = 128;     ///< packets that are served before more are fetched
+  static constexpr int drains = 16;            ///< before signals and the time are checked
+  static constexpr std::size_t enough = 4096;  ///< packets that wait here; more wait in the socket buffer
+  static constexpr std::size_t turn = 128;     ///< packets served before more are fetched
 
   [[nodiscard]] static std::optional<nic::endpoint> above(options const& o) {
     return o.above ? std::optional(nic::endpoint(*o.above)) : std::nullopt;
@@ -79,8 +79,8 @@ class soft_switch {
     return is;
   }
 
-  /// Takes what has come. Whether there may be more. Where there are several jobs, more is fetched at once than is
-  /// served, so that they are served in turns.
+  /// Fetches packets. True if there may be more. With several jobs, more are fetched at once than served, so that
+  /// jobs are served in turn.
   bool take(tutti::time_point now) {
     auto const serve = [&](nic::endpoint const& from, std::span<std::byte const> bytes, bool congested) {
       device_.take(from, bytes, congested, now, [&](auto const&... answer) { send(now, answer...); });
@@ -116,13 +116,13 @@ class soft_switch {
     }
     return true;
   }
-  /// The job of a packet that is one of its members', and has the seal.
+  /// The job of an authentic packet of one of its members.
   [[nodiscard]] std::optional<std::uint32_t> job_of(nic::endpoint const& from, std::span<std::byte const> bytes) const {
     nic::packet p;
     bool const is_known = options_.seal.read(bytes, p) == nic::reading::good && device_.knows(from, p.head);
     return is_known ? std::optional(p.head.job) : std::nullopt;
   }
-  /// Packets that may be served now. With a rate, credit of at most a turn gathers for them.
+  /// Number of packets that may be served now. With a rate limit, credit accumulates, at most a turn's.
   [[nodiscard]] std::size_t allowed(tutti::time_point now) noexcept {
     auto const most = static_cast<double>(turn);
     double const grown = std::chrono::duration<double>(now - credited_).count() * options_.rate;
@@ -138,7 +138,7 @@ class soft_switch {
     if (options_.delay.count() != 0) {
       late_.add(now + options_.delay, to, h, payload);
     } else {
-      port_.send(to, h, payload);  // what the system takes no more of is lost, as in any switch
+      port_.send(to, h, payload);  // the system drops excess packets, as any switch does
     }
   }
   void send_late(tutti::time_point now) {
@@ -148,7 +148,7 @@ class soft_switch {
     }
   }
 
-  /// When something is to be done, whatever comes.
+  /// The time of the next action that does not depend on packets.
   [[nodiscard]] tutti::time_point next_time(tutti::time_point now) const {
     auto next = now + std::chrono::hours(1);
     if (options_.report.count() != 0) {
@@ -170,7 +170,7 @@ class soft_switch {
     }
   }
 
-  /// Of this process, in microseconds, what the system does for it included.
+  /// Processor time of this process, kernel included, in microseconds.
   [[nodiscard]] static std::uint64_t processor_time() {
     rusage used{};
     getrusage(RUSAGE_SELF, &used);
@@ -203,17 +203,17 @@ class soft_switch {
     line("congested", c.congested);
     line("malformed", c.malformed);
     line("badly tagged", c.badly_tagged);
-    line("mismatch", c.of(nic::refusal::mismatch));
-    line("unknown", c.of(nic::refusal::unknown));
-    line("no slots", c.of(nic::refusal::no_slots));
-    line("late", c.of(nic::refusal::late));
-    line("unsupported", c.of(nic::refusal::unsupported));
-    line("no weights", c.of(nic::refusal::no_weights));
+    line("mismatch", c.refusals_for(nic::refusal::mismatch));
+    line("unknown", c.refusals_for(nic::refusal::unknown));
+    line("no slots", c.refusals_for(nic::refusal::no_slots));
+    line("late", c.refusals_for(nic::refusal::late));
+    line("unsupported", c.refusals_for(nic::refusal::unsupported));
+    line("no weights", c.refusals_for(nic::refusal::no_weights));
     line("unanswered", c.unanswered);
     if (options_.above) {
-      line("sent up", device_.climbed().sent);
-      line("repeated up", device_.climbed().repeated);
-      line("came down", device_.climbed().results);
+      line("sent up", device_.uplink_counted().sent);
+      line("repeated up", device_.uplink_counted().repeated);
+      line("came down", device_.uplink_counted().results);
     }
     line("sent", p.sent);
     line("writes", p.writes);
@@ -223,7 +223,7 @@ class soft_switch {
     line("failed", p.failed);
     line("not queued", no_room_);
     line("lost", lost_);
-    line("bytes in", bytes_in_);  // in UDP, of what was not lost on purpose
+    line("bytes in", bytes_in_);  // in UDP, without packets lost on purpose
     line("bytes out", bytes_out_);
     line("cpu us", processor_time());
     line("us", static_cast<std::uint64_t>((tutti::steady_now() - began_) / std::chrono::microseconds(1)));
@@ -235,7 +235,7 @@ class soft_switch {
   nic::udp_port port_;
   nic::rack_switch<nic::endpoint> device_;
   std::mt19937 random_;
-  nic::turns<nic::endpoint> waiting_;
+  nic::fair_queue<nic::endpoint> waiting_;
   late_answers late_;
   double credit_ = 0;
   tutti::time_point credited_{};

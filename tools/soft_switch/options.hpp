@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <optional>
 
-/// What the command line says.
+/// Options of the command line.
 struct options {
   tutti::detail::net::address at{};
   std::optional<tutti::detail::net::address> above{};
@@ -18,7 +18,7 @@ struct options {
   bool offload = true;
   double loss = 0;
   std::chrono::nanoseconds delay{};
-  double rate = 0;  ///< packets a second that are served; 0: as many as come
+  double rate = 0;  ///< packets served a second; 0: no limit
   std::uint64_t seed = 1;
   std::chrono::seconds report{};  ///< 0: at the end, and on SIGUSR1
 };

@@ -20,7 +20,7 @@
 #include <string>
 #include <vector>
 
-/// What the device was verilated with; check.sh says it to both.
+/// Parameters that the device was verilated with; check.sh defines them for both.
 inline constexpr std::uint64_t tick_clocks = CHECK_TICK_CYCLES;
 inline constexpr unsigned most_lease_ms = CHECK_LEASE_MS;
 inline constexpr bool drops_when_full = CHECK_DROP_WHEN_FULL != 0;
@@ -29,11 +29,12 @@ inline constexpr std::uint64_t time_at_reset = CHECK_TIME_AT_RESET;
 
 inline constexpr frame::place own_place{{0x02, 0x74, 0x75, 0x74, 0x74, 0x69}, 0x0a4d0001, 7171};
 
-/// The device and what it must be like, given the same frames at the same time: each frame that it sends is compared,
-/// and in the end all that it has counted.
+/// The device and its model, given equal frames at equal times. Compares each frame that the device sends, and in the
+/// end all counters.
 class bench {
  public:
-  /// `pause`: how often the network pauses, on both sides. `holds`: now and then it takes nothing for long.
+  /// `pause`: share of clocks in which the network pauses, on both sides. `holds`: the network sometimes accepts
+  /// nothing for a long time.
   bench(double pause, bool holds, std::uint64_t seed) : model_(pause, seed, true), holds_(holds), random_(seed) {
     registers_.open({model_});
     build_ = device::identify(registers_);
@@ -42,7 +43,7 @@ class bench {
 
   [[nodiscard]] device::build const& built() const noexcept { return build_; }
   [[nodiscard]] std::uint64_t given() const noexcept { return given_; }
-  /// Frames that are on their way to the device.
+  /// Number of frames on their way to the device.
   [[nodiscard]] std::size_t waiting() const noexcept { return waiting_.size(); }
 
   void give(std::vector<std::byte> bytes, bool bad = false) {
@@ -51,14 +52,14 @@ class bench {
     ++given_;
   }
 
-  /// A host lets the device take frames, or none, while they come. Done some clocks later.
+  /// Enables or disables the device while frames arrive. Takes effect some clocks later.
   void enable(bool on) {
     if (!model_.host().busy()) {
       access({.write = register_access::written{device::at::control, on ? 1U : 0U}, .read = any_counter()});
     }
   }
   [[nodiscard]] bool is_enabled() const noexcept { return switches_.empty() ? enabled_ : switches_.back().on; }
-  /// Resets the device, whatever is in it, and gives it its address again.
+  /// Resets the device, whatever it contains, and sets its address again.
   void reset() {
     while (model_.host().busy()) {
       step();
@@ -70,7 +71,7 @@ class bench {
     begin();
   }
 
-  /// One clock. `got` is called with each frame that the device has sent.
+  /// Runs one clock. Calls `got` with each frame that the device has sent.
   template <class Got>
   void step(Got const& got) {
     if (holds_ && --until_hold_ == 0) {
@@ -90,7 +91,7 @@ class bench {
       throw std::runtime_error("the device takes no frame any more");
     }
     if (model_.began() != began) {
-      may_lack_room_ = room_.may_lack() || model_.since_reset() == 1;  // there is none in the first clock
+      may_lack_room_ = room_.may_lack() || model_.since_reset() == 1;  // the first clock after a reset has no room
     }
     if (model_.taken() != taken) {
       arrive();
@@ -116,7 +117,7 @@ class bench {
     step([](std::span<std::byte const>) {});
   }
 
-  /// Lets all come out, and compares what is counted.
+  /// Drains the device, and compares its counters.
   device::counter_values finish() {
     holds_ = false;
     model_.hold(false);
@@ -145,7 +146,7 @@ class bench {
     std::vector<std::byte> bytes;
     bool bad;
   };
-  /// A frame that has come, and is looked at by the model some clocks later: until then it may become foreign.
+  /// A received frame that the model handles some clocks later; until then the device may be disabled.
   struct arrived {
     item what;
     oracle::arrival how;
@@ -155,7 +156,7 @@ class bench {
     std::uint64_t clock;
     bool on;
   };
-  /// The registers, where frames go on while they are reached.
+  /// Register access that runs the clock meanwhile.
   class stepping_registers {
    public:
     struct place {
@@ -181,7 +182,7 @@ class bench {
     }
   }
 
-  /// The clocks between the one in which a frame's first beat is taken and the look at its address.
+  /// Clocks between the first beat of a frame and the check of its address.
   static constexpr std::uint64_t until_look = 3;
 
   void begin() {
@@ -236,7 +237,7 @@ class bench {
   [[nodiscard]] std::uint32_t any_counter() {
     return device::at::counters + 4 * static_cast<std::uint32_t>(random_() % (2 * device::counter_names.size()));
   }
-  /// What is read while frames come is between what was read before and what is right.
+  /// Checks that a counter read while frames arrive is between its last value and the right one.
   void look_at_access() {
     if (!reads_ || (*reads_ - device::at::counters) % 8 != 0) {
       return;
@@ -278,15 +279,15 @@ class bench {
   nic_model model_;
   model_registers registers_;
   device::build build_;
-  std::optional<oracle> oracle_;  // once the registers have been read
+  std::optional<oracle> oracle_;  // empty until the registers have been read
   std::deque<item> waiting_;
   std::deque<arrived> arrived_;
   room room_{buffer_beats};
-  bool may_lack_room_ = false;             // when the frame that is coming began
-  std::uint64_t taken_ = 0;                // frames that the model has looked at
-  bool enabled_ = true;                    // as of the frame that it looks at next
-  std::deque<being_switched> switches_{};  // later than that
-  std::optional<std::uint32_t> reads_;     // by an access that is under way
+  bool may_lack_room_ = false;             // at the start of the current frame
+  std::uint64_t taken_ = 0;                // frames that the model has handled
+  bool enabled_ = true;                    // for the next frame of the model
+  std::deque<being_switched> switches_{};  // later switches
+  std::optional<std::uint32_t> reads_;     // value of a read access under way
   std::optional<register_access::written> writes_;
   device::counter_values seen_{};
   bool holds_;
@@ -294,6 +295,6 @@ class bench {
   std::uint64_t until_hold_ = 3000;
   std::mt19937_64 random_;
   std::uint64_t given_ = 0;
-  std::uint64_t since_progress_ = 0;  // clocks
+  std::uint64_t since_progress_ = 0;  // in clocks
   std::uint64_t compared_ = 0;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The device, as Verilator has translated it, against its model: `summing_switch`.
+// The Verilated device against its model, `summing_switch`.
 #include "../registers/device.hpp"
 
 #include "../../../tools/common/within.hpp"
@@ -18,7 +18,7 @@
 
 namespace {
 
-/// @throws std::runtime_error that says which seed it was
+/// @throws std::runtime_error that names the seed
 template <class F>
 auto of_seed(char const* what, std::uint64_t seed, F const& f) {
   try {
@@ -72,7 +72,7 @@ int main(int argc, char** argv) {
                 static_cast<unsigned long long>(thrown), static_cast<unsigned long long>(done.frames),
                 static_cast<unsigned long long>(done.sequences));
     device::print(all);
-    // Frames without room come only where they are dropped, and weights only where there is room for some.
+    // Frames without room only occur with DROP_WHEN_FULL, and weights only with memory for them.
     auto const may_come = [](std::string_view name) {
       bool const is_of_weights = name == "stores" || name == "pulls" || name == "updates";
       return name == "no room" ? CHECK_DROP_WHEN_FULL != 0 : CHECK_WEIGHTS != 0 || !is_of_weights;

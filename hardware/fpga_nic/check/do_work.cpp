@@ -12,7 +12,7 @@
 
 namespace {
 
-/// What is under way to the device, in no order.
+/// Packets under way to the device, unordered.
 struct under_way {
   std::vector<std::byte> frame;
   bool bad;
@@ -34,7 +34,7 @@ work do_work(std::uint64_t seed, std::uint64_t frames, unsigned least, unsigned 
   std::vector<std::uint32_t> sequences;
   for (unsigned j = 0; j < b.built().jobs; ++j) {
     auto const members = static_cast<std::uint8_t>(least + below(most - least + 1));
-    bool const in_order = members <= nic::most_workers_in_order && below(2) == 0;
+    bool const in_order = members <= nic::max_workers_in_order && below(2) == 0;
     bool const updates = b.built().weights != 0 && below(2) == 0;
     unsigned const all_slots = in_order ? b.built().slots_in_order : b.built().slots;
     unsigned const slots = updates ? std::min(all_slots, b.built().weights) : all_slots;
@@ -44,7 +44,7 @@ work do_work(std::uint64_t seed, std::uint64_t frames, unsigned least, unsigned 
                           .first_worker = static_cast<std::uint8_t>(members > 2 ? below(2) : 0),
                           .in_rank_order = in_order,
                           .slots = static_cast<std::uint16_t>(1 + below(slots)),
-                          .begin = below(2) == 0 ? 0 : 0U - 20U,  // so that they wrap
+                          .begin = below(2) == 0 ? 0 : 0U - 20U,  // near wrap-around in half of the cases
                           .sequences = static_cast<std::uint32_t>(1 + frames / (4U * members * b.built().jobs)),
                           .is_short = below(3) == 0,
                           .updates = updates};

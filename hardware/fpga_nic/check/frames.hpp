@@ -10,10 +10,10 @@
 #include <span>
 #include <vector>
 
-/// Frames to the device, and what the way makes of them.
+/// Frames to the device, and damage to them.
 namespace frames {
 
-/// The station with this number.
+/// The addresses of the station with this number.
 [[nodiscard]] inline frame::place station(std::uint32_t number) {
   auto const low = static_cast<std::uint8_t>(number);
   auto const high = static_cast<std::uint8_t>(number >> 8);
@@ -27,8 +27,8 @@ namespace frames {
   return bytes;
 }
 
-/// Makes something of it that is refused before it is read, or is as good as before. Whether it is bad: the station
-/// says so.
+/// Damages a frame so that it is refused before its packet is read, or is equivalent. Returns true if the receiving
+/// station marks it bad.
 [[nodiscard]] inline bool spoil(std::vector<std::byte>& f, std::mt19937_64& random) {
   auto const below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
   auto const correct_header = [&] {
@@ -40,22 +40,22 @@ namespace frames {
   switch (below(14)) {
     case 0:
       return true;
-    case 1:  // a bit of what checksums cover; they find any one
+    case 1:  // a bit that checksums cover; they detect any single one
       f[14 + below(f.size() - 14)] ^= static_cast<std::byte>(1U << below(8));
       return false;
-    case 2:  // to another station
+    case 2:  // another station
       f[below(6)] ^= static_cast<std::byte>(1U << below(8));
       return false;
     case 3:
       f.resize(1 + below(f.size() - 1));
       return false;
-    case 4:  // more than IPv4 says
+    case 4:  // longer than the IPv4 length
       f.resize(f.size() + 1 + below(200), std::byte{0xa5});
       return false;
     case 5:
       frame::put(f.data() + 12, frame::type_arp);
       return false;
-    case 6:  // with options
+    case 6:  // IPv4 options
       f[14] = std::byte{0x46};
       correct_header();
       return false;
@@ -67,17 +67,17 @@ namespace frames {
       f[23] = std::byte{6};
       correct_header();
       return false;
-    case 9:  // to another host
+    case 9:  // another host
       f[30 + below(4)] ^= static_cast<std::byte>(1U << below(8));
       correct_header();
       return false;
-    case 10:  // to another port
+    case 10:  // another port
       f[36 + below(2)] ^= static_cast<std::byte>(1U << below(8));
       return false;
     case 11:  // UDP without a checksum
       frame::put<std::uint16_t>(f.data() + 40, 0);
       return false;
-    case 12:  // lengths that do not agree
+    case 12:  // inconsistent lengths
       frame::put(f.data() + 16, static_cast<std::uint16_t>(below(2000)));
       correct_header();
       return false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// 16 lanes, as Verilator has translated them, against what reductions make of the same words on this host.
+// 16 Verilated lanes against the library's reductions of the same words on this host.
 #include "../../../tools/common/within.hpp"
 #include "operands.hpp"
 #include <tutti/detail/reduction/number.hpp>
@@ -33,7 +33,7 @@ template <class R>
 [[nodiscard]] std::uint32_t of_numbers(float made) {
   return std::bit_cast<std::uint32_t>(tutti::detail::canonical(made));
 }
-/// What reductions make of them, or updates of weights.
+/// The result of the reduction, or of the weight update.
 [[nodiscard]] std::uint32_t expected(operation o, std::uint32_t x, std::uint32_t y) {
   switch (o) {
     case pass:
@@ -58,7 +58,7 @@ template <class R>
 
 class bench {
  public:
-  /// Gives each lane what `pair_of(lane)` says, and compares what comes of the pairs of five clocks before.
+  /// Gives each lane `pair_of(lane)`, and compares the results of the pairs of five clocks ago.
   template <class PairOf>
   void step(operation o, PairOf const& pair_of) {
     beat& now = under_way_[clock_ % under_way_.size()];
@@ -77,7 +77,7 @@ class bench {
     ++clock_;
     compare(under_way_[(clock_ - stages) % under_way_.size()]);
   }
-  /// So that the last pairs are compared, too.
+  /// Flushes the last pairs.
   void finish() {
     for (std::size_t i = 0; i != stages; ++i) {
       step(pass, [](std::size_t) { return operands::pair{}; });
@@ -113,11 +113,11 @@ class bench {
   std::unique_ptr<VerilatedContext> context_ = std::make_unique<VerilatedContext>();
   std::unique_ptr<Vlanes_16> top_ = std::make_unique<Vlanes_16>(context_.get());
   std::array<beat, stages + 1> under_way_{};
-  std::uint64_t clock_ = stages;  // so that no index is below 0
+  std::uint64_t clock_ = stages;  // keeps indices above 0
   std::uint64_t compared_ = 0;
 };
 
-/// All pairs of words of any sign, any exponent, and a fraction that is the least, the largest or the middle.
+/// All pairs of words of any sign, any exponent, and the smallest, largest or middle fraction.
 void exhaust_corners(bench& b) {
   constexpr std::array<std::uint32_t, 5> fractions{0, 1, 0x3fffff, 0x400000, 0x7fffff};
   constexpr std::size_t words = 512 * fractions.size();
@@ -134,7 +134,7 @@ void exhaust_corners(bench& b) {
   }
 }
 
-/// A third of the beats are sums, a third are products.
+/// A third of the beats are sums, a third products.
 void draw_pairs(bench& b, std::uint64_t sums, std::uint64_t seed) {
   constexpr std::array order{sum, pass,    product,    sum, max,  product, sum, pass_canonical, product,
                              sum, product, difference, sum, keep, product, sum, product,        saturating_sum};

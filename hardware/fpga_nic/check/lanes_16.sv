@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// 16 lanes, for the check of lane.sv: a pair of operands each a cycle, as the vector unit gives them.
+// 16 lanes for the check of lane.sv: a pair of operands each a cycle, as in the vector unit.
 module lanes_16 (
     input  wire         clk,
     input  wire [  2:0] op,

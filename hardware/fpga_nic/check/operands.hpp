@@ -7,7 +7,7 @@
 #include <random>
 #include <utility>
 
-/// Pairs of words of 32 bits that a lane may get wrong, drawn from a seed.
+/// Random pairs of words of 32 bits that are hard for a lane.
 class operands {
  public:
   using pair = std::pair<std::uint32_t, std::uint32_t>;
@@ -23,15 +23,15 @@ class operands {
     auto const b = static_cast<std::uint32_t>(r >> 32);
     std::uint64_t const s = random_();
     switch (k) {
-      case kind::near:  // exponents that the fractions of both reach
+      case kind::near:  // exponents with overlapping fractions
         return {a, with_exponent(b, exponent(a) + static_cast<std::uint32_t>(s % 57) - 28)};
       case kind::subnormal:
         return {with_exponent(a, s % 3), with_exponent(b, s / 3 % 26)};
-      case kind::cancelling: {  // of nearly the same magnitude
+      case kind::cancelling: {  // nearly equal magnitudes
         std::uint32_t const few = static_cast<std::uint32_t>(s) >> (s >> 32) % 32;
         return {a, (a ^ 0x80000000U) + (s >> 63 == 0 ? few : 0U - few)};
       }
-      case kind::tie: {  // the smaller one is half of the last place of the other, and a little or nothing
+      case kind::tie: {  // the smaller one is half of the other's last place, plus a little or nothing
         auto const e = static_cast<std::uint32_t>(24 + s % 230);
         std::uint32_t const little = (s >> 8) % 4 == 0 ? 0 : 1U << (s >> 10) % 23;
         return {with_exponent(a, e), with_exponent((b & 0x80000000U) | (s >> 20 & 1U ? little : 0), e - 24)};
@@ -42,7 +42,7 @@ class operands {
         return {sparse(a, s), sparse(b, s >> 32)};
       case kind::overflow:
         return {with_exponent(a, 250 + s % 6), with_exponent(b, 226 + s / 6 % 30)};
-      case kind::product: {  // the product is near the least or the largest number; few bits, so that it may be a tie
+      case kind::product: {  // a product near the smallest or largest number; few bits, so it may be a tie
         auto const e = static_cast<std::uint32_t>(1 + s % 254);
         auto const of_both = static_cast<std::uint32_t>(s >> 40 & 1U ? 101 + (s >> 41) % 30 : 377 + (s >> 41) % 8);
         std::uint32_t const f = of_both > e ? of_both - e : 0;
@@ -55,7 +55,7 @@ class operands {
     }
   }
 
-  /// Zeros, the least and largest of each class, infinities, NaNs, ones, the ends of integers.
+  /// Zeros, the smallest and largest of each class, infinities, NaNs, ones, limits of integers.
   static constexpr std::array<std::uint32_t, 24> specials{
       0x00000000, 0x80000000, 0x00000001, 0x80000001, 0x007fffff, 0x807fffff, 0x00800000, 0x80800000,
       0x00800001, 0x7f7fffff, 0xff7fffff, 0x7f800000, 0xff800000, 0x7f800001, 0xff800001, 0x7fc00000,

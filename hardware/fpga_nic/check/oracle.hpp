@@ -17,10 +17,10 @@
 #include <span>
 #include <vector>
 
-/// What the device must answer to frames, and how it must count them: `summing_switch`, behind the checks of frames.
+/// The expected answers and counters of the device: `summing_switch`, behind the checks of frames.
 class oracle {
  public:
-  /// `members`, `slots` and so on: as the device was built. Time is in units of 100 us.
+  /// `b`: parameters of the device. Time is in units of 100 us.
   oracle(device::build const& b, frame::place const& own, unsigned lease_ms)
       : own_(own),
         switch_({.jobs = b.jobs,
@@ -30,22 +30,22 @@ class oracle {
                  .keys = b.weights,
                  .lease = std::chrono::milliseconds(lease_ms)}) {}
 
-  /// How a frame comes.
+  /// Circumstances of a received frame.
   struct arrival {
-    bool bad = false;      ///< the station says so
+    bool bad = false;      ///< marked bad by the station
     bool dropped = false;  ///< there was no room for it
-    bool enabled = true;   ///< as the device was when it began
+    bool enabled = true;   ///< the device was enabled at its start
     std::uint64_t now = 0;
   };
 
   /// A frame that the device must send.
   struct answer {
     std::vector<std::byte> bytes;
-    std::uint64_t to = 0;  ///< the number of the frame that it answers
+    std::uint64_t to = 0;  ///< number of the frame that it answers
     bool has_elements = false;
   };
 
-  /// The frame with this number has come. Returns the length of its payload if it is a packet that is kept.
+  /// Handles a received frame. Returns the length of its payload if it is a packet that the device stores.
   std::optional<std::size_t> take(std::uint64_t number, std::span<std::byte const> bytes, arrival const& how) {
     ++frames_[count_frames];
     fate const f = how.dropped ? fate::no_room : how.bad ? fate::bad : !how.enabled ? fate::foreign : look(bytes);
@@ -86,11 +86,11 @@ class oracle {
   }
 
  private:
-  /// The numbers are those of counters.
+  /// Numbers are those of the counters.
   enum class fate : std::uint8_t { bad = 1, no_room = 2, foreign = 3, bad_header = 4, bad_checksum = 5, packet = 6 };
   static constexpr std::size_t count_frames = 0;
 
-  /// A member is known by IP and port; what it gets goes where its `join` came from.
+  /// Identity of a member: IP and port. Its results go to the MAC address of its `join`.
   struct sender {
     frame::place at;
 
@@ -133,7 +133,7 @@ class oracle {
 
   void expect(std::uint64_t number, sender const& to, tutti::detail::udp::header const& h,
               std::span<std::byte const> payload) {
-    std::array<std::byte, tutti::detail::udp::most_packet> packet;
+    std::array<std::byte, tutti::detail::udp::max_packet> packet;
     tutti::detail::udp::write(h, packet.data());
     std::ranges::copy(payload, packet.begin() + tutti::detail::udp::header_bytes);
     auto& a = expected_.emplace_back(std::vector<std::byte>(frame::most), number);

@@ -5,22 +5,22 @@
 #include <cstdint>
 #include <deque>
 
-/// What may wait in the device, by what has come and what has been seen to leave: at least what does wait. So it says
-/// when the device had room for certain, whatever it says itself.
+/// Upper bound of the packets that wait in the device, from the frames received and sent. So it tells when the device
+/// had room for certain, whatever the device says.
 class room {
  public:
-  /// `beats`: payloads that the device has memory for.
+  /// `beats`: payload memory of the device.
   explicit room(std::size_t beats) : most_beats_(beats - margin) {}
 
-  /// A packet that is kept has come.
+  /// Adds a packet that the device stores.
   void came(std::uint64_t number, std::size_t payload_bytes) {
     std::size_t const beats = (payload_bytes + 63) / 64;
     packets_.push_back(number);
     payloads_.push_back({number, beats});
     beats_ += beats;
   }
-  /// An answer to a packet has left: all packets until that one have been looked at. If it carries elements, payloads
-  /// until then have been taken, too: both are done in order.
+  /// Handles an answer to a packet: all earlier packets have been handled. If it carries elements, all earlier
+  /// payloads have been read, because both happen in order.
   void answered(std::uint64_t number, bool with_elements) {
     for (; !packets_.empty() && packets_.front() <= number; packets_.pop_front()) {
     }
@@ -28,18 +28,18 @@ class room {
       beats_ -= payloads_.front().beats;
     }
   }
-  /// Nothing is inside any more.
+  /// Empties the account.
   void clear() {
     packets_.clear();
     payloads_.clear();
     beats_ = 0;
   }
-  /// Whether a frame that begins now may be without room.
+  /// True if a frame that begins now may find no room.
   [[nodiscard]] bool may_lack() const noexcept { return beats_ > most_beats_ || packets_.size() >= most_packets; }
 
  private:
-  static constexpr std::size_t margin = 40;        ///< beats that are kept free, for frames that have begun
-  static constexpr std::size_t most_packets = 48;  ///< that wait
+  static constexpr std::size_t margin = 40;        ///< beats reserved for frames that have begun
+  static constexpr std::size_t most_packets = 48;  ///< maximum of waiting packets
 
   struct payload {
     std::uint64_t number;

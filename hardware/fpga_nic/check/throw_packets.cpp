@@ -14,7 +14,7 @@ device::counter_values throw_packets(std::uint64_t seed, std::uint64_t frames) {
   std::mt19937_64 random(seed);
   nic::key key{};
   key[5] = std::byte{7};
-  // The device knows no tags. With a key all that is drawn has one.
+  // The device supports no tags. With a key, all packets have one.
   nic::seal const seal = random() % 8 == 0 ? nic::seal(key) : nic::seal();
   draw next(seed, seal);
   bench b(random() % 2 == 0 ? 0 : 0.3, random() % 2 == 0, seed);
@@ -33,7 +33,7 @@ device::counter_values throw_packets(std::uint64_t seed, std::uint64_t frames) {
     } else if (!b.is_enabled() && next.one_in(10)) {
       b.enable(true);
     }
-    // Some come one after the other, others into an idle device.
+    // Sends some packets back to back, others to an idle device.
     for (std::size_t i = next.one_in(3) ? next.below(400) : 0; i != 0 || b.waiting() > 8; i -= i != 0 ? 1 : 0) {
       b.step();
     }

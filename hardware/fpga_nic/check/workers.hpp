@@ -18,8 +18,8 @@
 
 namespace nic = tutti::detail::fpga_nic;
 
-/// A job and its members, each of which contributes to sequence after sequence until it has all results. They know
-/// nothing of time: what is sent, and when, is up to the caller, and any packet may be sent at any time.
+/// A job and its members. Each member contributes to sequence after sequence until it has all results. The workers
+/// have no notion of time: the caller decides which packet is sent, and when.
 class workers {
  public:
   using packet = std::vector<std::byte>;
@@ -28,13 +28,13 @@ class workers {
     std::uint32_t nonce = 0;
     std::uint32_t first_station = 0;
     std::uint8_t members = 2;
-    std::uint8_t first_worker = 0;  ///< members before it take part in nothing
+    std::uint8_t first_worker = 0;  ///< members below it take part in nothing
     bool in_rank_order = false;
     std::uint16_t slots = 2;
     std::uint32_t begin = 0;      ///< the first sequence
-    std::uint32_t sequences = 0;  ///< in all
-    bool is_short = false;        ///< payloads of a beat or two
-    bool updates = false;         ///< in each slot a block of weights is updated, sequence after sequence
+    std::uint32_t sequences = 0;  ///< total number
+    bool is_short = false;        ///< payloads of one or two beats
+    bool updates = false;         ///< each slot updates a block of weights, sequence after sequence
   };
 
   workers(plan const& p, std::uint64_t seed) : plan_(p), random_(seed), members_(p.members) {
@@ -64,13 +64,13 @@ class workers {
     return true;
   }
 
-  /// Something that a member might send now.
+  /// A packet that a member might send now.
   [[nodiscard]] packet next_of(std::uint8_t m) {
     member& self = members_[m];
     if (!self.has_joined || random_() % 200 == 0) {
       return join(m);
     }
-    if (m < plan_.first_worker) {  // it only stays a member
+    if (m < plan_.first_worker) {  // the member only keeps its membership
       return of_kind(nic::kind::query, m, static_cast<std::uint32_t>(random_() % (plan_.sequences + 1)), {});
     }
     std::uint32_t q = self.next[random_() % plan_.slots];
@@ -78,7 +78,7 @@ class workers {
       if (q < plan_.slots) {  // there are fewer sequences than slots
         return of_kind(nic::kind::query, m, q, {});
       }
-      q -= plan_.slots;  // of what is over, again
+      q -= plan_.slots;  // repeats a sequence that is over
     }
     if (plan_.updates && random_() % 8 == 0) {
       return random_() % 2 == 0 ? pull(m, q) : push(m, q);
@@ -108,7 +108,7 @@ class workers {
     return contribution(m, q);
   }
 
-  /// Something that a member gets. @throws std::runtime_error if it is not what others have got
+  /// Handles a packet of a member. @throws std::runtime_error if its result differs from another member's
   void take(std::uint8_t m, nic::packet const& p) {
     member& self = members_[m];
     if (p.head.job != plan_.nonce) {
@@ -127,7 +127,7 @@ class workers {
           self.has_joined = false;
         } else if (nic::read_refusal(p.payload) == nic::refusal::late && m >= plan_.first_worker &&
                    self.next[q % plan_.slots] == q) {
-          throw std::runtime_error("a slot has gone on without a worker that awaits its result");
+          throw std::runtime_error("a slot has moved on without a worker that awaits its result");
         }
         return;
       case nic::kind::result: {
@@ -151,10 +151,10 @@ class workers {
  private:
   struct member {
     bool has_joined = false;
-    std::vector<std::uint32_t> next{};  ///< of each slot: the sequence whose result it awaits
+    std::vector<std::uint32_t> next{};  ///< by slot: the sequence whose result it awaits
   };
 
-  /// What is alike in all packets of a sequence.
+  /// The common part of a sequence's packets.
   [[nodiscard]] nic::header head(nic::kind k, std::uint8_t m, std::uint32_t q) const {
     std::uint64_t const drawn = mixed(q);
     nic::header h;
@@ -184,10 +184,10 @@ class workers {
     return r();
   }
 
-  // --- weights: those of a slot are updated by its sequences, so that is what has happened before each
+  // --- weights: each sequence of a slot updates the slot's block, so its version counts earlier sequences
 
   [[nodiscard]] std::uint32_t version(std::uint32_t q) const { return plan_.begin + q / plan_.slots; }
-  /// The weights before a sequence; nothing if no member has them.
+  /// The weights before a sequence, or null if no member has them.
   [[nodiscard]] packet const* weights(std::uint32_t q) {
     if (q >= plan_.slots) {
       auto const r = results_.find(q - plan_.slots);
@@ -215,7 +215,7 @@ class workers {
     packet const* const w = weights(q);
     return w == nullptr ? pull(m, q) : written(keyed(nic::kind::supply, m, q), *w);
   }
-  /// @throws std::runtime_error if they are not those that the update before has made
+  /// @throws std::runtime_error if they differ from the result of the previous update
   void take_weights(nic::packet const& p) {
     if (p.head.kind != nic::kind::result || p.payload.empty()) {
       return;
@@ -228,9 +228,10 @@ class workers {
 
   [[nodiscard]] packet contribution(std::uint8_t m, std::uint32_t q) const {
     nic::header h = head(nic::kind::contribute, m, q);
-    std::mt19937_64 r(mixed(q) + m + 1);  // the same whenever it is sent
+    std::mt19937_64 r(mixed(q) + m + 1);  // equal at each repetition
     bool const gives = h.operation == tutti::network_operation::copy ? h.worker == mixed(q) % h.workers
-                                                                     : r() % 8 != 0;  // some take part without elements
+                                                                     // others take part without elements
+                                                                     : r() % 8 != 0;
     if (r() % 8 == 0) {
       h.flags |= nic::flag::no_data;
     }
@@ -251,12 +252,12 @@ class workers {
     for (std::size_t i = 0; i < elements.size(); i += 4) {
       std::uint64_t const drawn = r();
       auto bits = static_cast<std::uint32_t>(drawn);
-      if ((drawn >> 32) % 4 != 0) {  // most have exponents near each other
+      if ((drawn >> 32) % 4 != 0) {  // most have similar exponents
         bits = (bits & 0x807fffffU) | static_cast<std::uint32_t>(118 + (drawn >> 34) % 20) << 23;
       } else if ((drawn >> 34) % 4 == 0) {
         bits &= 0x807fffffU;  // subnormal
       } else if ((drawn >> 34) % 64 == 1) {
-        bits |= 0x7f800000U;  // infinite or no number
+        bits |= 0x7f800000U;  // infinite or NaN
       }
       nic::put(elements.data() + i, bits);
     }

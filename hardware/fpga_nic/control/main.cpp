@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sets a card up, and shows what it has counted. Never run with a card; its functions are tested over a model.
+// Sets up a card, and shows its counters. Never run with a card; its functions are tested with a model.
 #include "../model/place_text.hpp"
 #include "../registers/device.hpp"
 #include "../registers/xdma.hpp"

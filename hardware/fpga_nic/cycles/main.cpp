@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How many clocks the device takes for a packet when they come without a gap.
+// Measures the clocks that the device takes for a packet when packets come without a gap.
 #include "../model/nic_model.hpp"
 #include "../registers/device.hpp"
 #include "../registers/model.hpp"
@@ -32,7 +32,7 @@ void send(nic_model& to, unsigned worker, nic::header h, std::span<std::byte con
   h.job = nonce;
   h.length = static_cast<std::uint16_t>(payload.size());
   h.worker = static_cast<std::uint8_t>(worker);
-  std::array<std::byte, nic::most_packet> packet;
+  std::array<std::byte, nic::max_packet> packet;
   std::array<std::byte, frame::most> bytes;
   std::size_t const length = nic::seal().write(h, payload, packet.data());
   to.give(std::span(bytes).first(
@@ -49,7 +49,7 @@ std::size_t frames_sent(nic_model& model) {
 
 constexpr std::uint32_t sequences = 256;
 
-/// The device is given as many blocks of weights as there will be updates.
+/// Stores a block of weights for each update.
 void store_weights(nic_model& model, unsigned workers) {
   std::vector<std::byte> const block(nic::block_bytes, std::byte{0x3f});
   for (std::uint32_t key = 0; key != sequences; ++key) {
@@ -130,7 +130,7 @@ int main(int argc, char** argv) {
       "gap, results leave at once. A packet of 1024 bytes of elements has 17 beats of 64 bytes each way, one with the\n"
       "terms of an update has 18."};
   std::vector<unsigned> workers{2, 4, 8, 16, 32};
-  std::size_t payload = nic::most_payload;
+  std::size_t payload = nic::max_payload;
   app.option_defaults()->always_capture_default();
   app.add_option("--workers", workers, "How many contribute")->check(CLI::Range(1U, 128U));
   app.add_option("--bytes", payload, "Of elements in a packet")->check(CLI::Range(4U, 1024U));
@@ -143,7 +143,7 @@ int main(int argc, char** argv) {
     std::puts("operation workers order clocks_per_packet");
     auto const print = [&](char const* name, tutti::network_operation what, unsigned w) {
       std::printf("%s %u arrival %.2f\n", name, w, clocks_per_packet(w, false, what, payload / 4 * 4));
-      if (w <= nic::most_workers_in_order) {
+      if (w <= nic::max_workers_in_order) {
         std::printf("%s %u rank %.2f\n", name, w, clocks_per_packet(w, true, what, payload / 4 * 4));
       }
     };

@@ -12,7 +12,7 @@ namespace frame {
 
 using mac_address = std::array<std::uint8_t, 6>;
 
-/// Where a UDP port is, and the next station on the way to it.
+/// The address of a UDP port, and of the next station on the path to it.
 struct place {
   mac_address mac{};
   std::uint32_t ip = 0;  ///< 10.0.0.1 is 0x0a000001
@@ -35,7 +35,7 @@ inline constexpr std::size_t most = 1514;
 inline constexpr std::uint16_t type_ipv4 = 0x0800;
 inline constexpr std::uint16_t type_arp = 0x0806;
 
-/// As networks order them.
+/// Writes and reads network byte order.
 template <class T>
 void put(std::byte* to, T value) noexcept {
   for (std::size_t i = 0; i < sizeof(T); ++i) {
@@ -51,10 +51,10 @@ template <class T>
   return value;
 }
 
-/// A sum of the Internet's checksums, RFC 1071.
+/// A sum for Internet checksums, RFC 1071.
 class checksum {
  public:
-  /// @pre only the last bytes that are added are of an odd number
+  /// @pre only the last call may add an odd number of bytes
   void add(std::span<std::byte const> bytes) noexcept {
     std::size_t i = 0;
     for (; i + 1 < bytes.size(); i += 2) {
@@ -76,7 +76,7 @@ class checksum {
   std::uint64_t sum_ = 0;
 };
 
-/// That of a UDP datagram, with the one that it carries if it is to be checked: then 0 is right.
+/// The checksum of a UDP datagram. If the datagram contains a checksum, a valid one gives 0.
 [[nodiscard]] inline std::uint16_t udp_checksum(std::byte const* ip, std::size_t length) noexcept {
   checksum c;
   c.add(get<std::uint32_t>(ip + 12));
@@ -95,9 +95,9 @@ inline std::size_t write(datagram const& d, std::byte* to) noexcept {
   std::byte* const ip = to + 14;
   std::memset(ip, 0, 28);
   put<std::uint8_t>(ip, 0x45);
-  put<std::uint8_t>(ip + 1, d.congested ? 3 : 2);  // ECT(0): capable of ECN, RFC 3168
+  put<std::uint8_t>(ip + 1, d.congested ? 3 : 2);  // ECT(0): ECN-capable, RFC 3168
   put(ip + 2, static_cast<std::uint16_t>(28 + d.payload.size()));
-  put<std::uint16_t>(ip + 6, 0x4000);  // not to be fragmented
+  put<std::uint16_t>(ip + 6, 0x4000);  // don't fragment
   put<std::uint8_t>(ip + 8, 64);
   put<std::uint8_t>(ip + 9, 17);
   put(ip + 12, d.from.ip);
@@ -123,7 +123,7 @@ inline std::size_t write(datagram const& d, std::byte* to) noexcept {
   return least;
 }
 
-/// Reads a frame. False: it is not one of an IPv4 UDP datagram without options, or something is wrong with it.
+/// Reads a frame. False if it is no valid frame of an IPv4 UDP datagram without options.
 [[nodiscard]] inline bool read(std::span<std::byte const> bytes, datagram& to) noexcept {
   if (bytes.size() < least || get<std::uint16_t>(bytes.data() + 12) != type_ipv4) {
     return false;

@@ -7,16 +7,17 @@
 #include <span>
 #include <vector>
 
-/// Frames in a row. Room that was taken once is kept; there is some from the start.
+/// A queue of frames in storage that is reused.
 class frame_queue {
  public:
   frame_queue() : items_(1024) {}
 
-  static constexpr std::size_t room = 2048;  ///< of a frame; more than `frame::most`, to try frames that are too long
+  /// bytes for a frame; more than `frame::most`, to try frames that are too long
+  static constexpr std::size_t room = 2048;
 
   struct item {
     std::size_t size = 0;
-    bool bad = false;  ///< the station that received it says so
+    bool bad = false;  ///< marked by the receiving station
     std::array<std::byte, room> bytes;
 
     [[nodiscard]] std::span<std::byte const> content() const noexcept { return std::span(bytes).first(size); }
@@ -30,13 +31,13 @@ class frame_queue {
       begin_ = end_ = 0;
     }
   }
-  /// The first one, without its first bytes. @pre not empty(), and it is longer
+  /// Removes the first bytes of the first frame. @pre not empty(), and the frame is longer
   void cut(std::size_t bytes) noexcept {
     item& i = items_[begin_];
     std::copy(i.bytes.begin() + static_cast<std::ptrdiff_t>(bytes), i.bytes.end(), i.bytes.begin());
     i.size -= bytes;
   }
-  /// Room for one more, which is there from now on.
+  /// Appends a frame and returns it.
   [[nodiscard]] item& push() {
     if (end_ == items_.size()) {
       items_.emplace_back();

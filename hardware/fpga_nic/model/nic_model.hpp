@@ -17,12 +17,12 @@
 #include <string>
 #include <verilated.h>
 
-/// The device as Verilator has translated it, and what stands around it: a network that gives frames beat by beat and
-/// takes frames, and a host that reads and writes registers.
+/// The Verilated device and its surroundings: a network that sends and takes frames beat by beat, and a host that
+/// reads and writes registers.
 class nic_model {
  public:
-  /// `pause`: the share of clocks in which the network has no beat, and of those in which it takes none.
-  /// `noise`: what no reset sets is drawn, too; in a large memory that takes time.
+  /// `pause`: share of clocks in which the network offers no beat, and of those in which it takes none. `noise`:
+  /// registers without a reset value begin with random values, which takes time for a large memory.
   explicit nic_model(double pause = 0, std::uint64_t seed = 1, bool noise = false)
       : context_(context(seed, noise)),
         top_(std::make_unique<Vsumming_nic>(context_.get())),
@@ -36,11 +36,11 @@ class nic_model {
   nic_model& operator=(nic_model const&) = delete;
   ~nic_model() { top_->final(); }
 
-  /// Clocks since it began.
+  /// Clocks since the start.
   [[nodiscard]] std::uint64_t clocks() const noexcept { return clocks_; }
   [[nodiscard]] std::uint64_t since_reset() const noexcept { return clocks_ - reset_; }
-  /// Some clocks of reset. A frame that is leaving is cut off; one that is coming goes on after it, as a frame.
-  /// Returns how many bytes of that have been taken before.
+  /// Resets the device for some clocks. A frame that is leaving is cut off; one that is arriving continues afterwards
+  /// as a frame. Returns the number of its bytes that were taken before.
   std::size_t reset() {
     top_->rst = 1;
     for (int i = 0; i < 8; ++i) {
@@ -59,7 +59,7 @@ class nic_model {
 
   // --- network
 
-  /// A frame on its way to the device.
+  /// Queues a frame for the device.
   void give(std::span<std::byte const> frame, bool bad = false) {
     if (frame.empty() || frame.size() > frame_queue::room) {
       throw std::invalid_argument("a frame of " + std::to_string(frame.size()) + " bytes");
@@ -69,21 +69,21 @@ class nic_model {
     i.bad = bad;
     std::ranges::copy(frame, i.bytes.begin());
   }
-  /// How many frames the device has taken from the network.
+  /// Number of frames that the device has taken.
   [[nodiscard]] std::uint64_t taken() const noexcept { return taken_; }
-  /// The clock in which it took the first beat of the frame that it has taken, or is taking.
+  /// The clock of the first beat of the last frame taken, or of the current one.
   [[nodiscard]] std::uint64_t began() const noexcept { return began_; }
-  /// Whether it says, in this clock, that it had no room for the last one.
+  /// True if the device reports in this clock that it had no room for the last frame.
   [[nodiscard]] bool overflows() const noexcept { return top_->overflow != 0; }
-  /// Whether the network takes nothing from it for now.
+  /// Makes the network take nothing from the device while `holds`.
   void hold(bool holds) noexcept { holds_ = holds; }
-  /// What the device has sent.
+  /// Frames that the device has sent.
   [[nodiscard]] frame_queue& sent() noexcept { return sent_; }
-  /// Whether nothing is on its way to, in, or out of the device.
+  /// True if nothing is on its way to, in, or out of the device.
   [[nodiscard]] bool idle() const noexcept { return arriving_.empty() && is_empty(); }
-  /// Whether nothing is in the device, as it says.
+  /// True if the device reports that it is empty.
   [[nodiscard]] bool is_empty() const noexcept { return top_->idle != 0; }
-  /// Clocks until it is idle. @throws std::runtime_error if it is not after this many
+  /// Runs until the device is idle. @throws std::runtime_error if it is not after this many clocks
   void settle(std::uint64_t most = 1'000'000) {
     for (std::uint64_t const end = clocks_ + most; !idle();) {
       if (clocks_ == end) {
@@ -93,7 +93,7 @@ class nic_model {
     }
   }
 
-  /// One clock.
+  /// Runs one clock.
   void step() {
     drive_input();
     host_.drive(*top_);
@@ -130,9 +130,9 @@ class nic_model {
   }
   void write(std::uint32_t at, std::uint32_t value) { finish({.write = register_access::written{at, value}}); }
 
-  /// The host's side of the registers. What it has begun goes on with the clocks.
+  /// The host's side of the registers. Its accesses progress with the clocks.
   [[nodiscard]] register_master& host() noexcept { return host_; }
-  /// Does an access to its end.
+  /// Runs an access to its end.
   void finish(register_access const& a) {
     for (host_.start(a); host_.busy();) {
       step();
@@ -140,7 +140,7 @@ class nic_model {
   }
 
  private:
-  static constexpr std::size_t beat = 64;  ///< bytes
+  static constexpr std::size_t beat = 64;  ///< in bytes
 
   [[nodiscard]] static std::unique_ptr<VerilatedContext> context(std::uint64_t seed, bool noise) {
     auto c = std::make_unique<VerilatedContext>();
@@ -151,7 +151,7 @@ class nic_model {
 
   [[nodiscard]] bool pauses() noexcept { return pause_ != 0 && random_() < pause_; }
 
-  /// A beat that is offered stays until it is taken.
+  /// An offered beat stays until it is taken.
   void drive_input() {
     if (top_->s_axis_tvalid != 0 || arriving_.empty() || top_->rst != 0 || pauses()) {
       return;
@@ -197,7 +197,7 @@ class nic_model {
   register_master host_;
   bool holds_ = false;
   frame_queue arriving_;
-  std::size_t at_ = 0;            ///< in the first of these
+  std::size_t at_ = 0;            ///< position in the first of these frames
   frame_queue::item building_{};  ///< a frame that is leaving
   frame_queue sent_;
 };

@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string>
 
-/// What a host does with registers at once: a write, a read, or both; and how many clocks each channel waits.
+/// A register access of the host: a write, a read, or both; with the clocks that each channel waits.
 struct register_access {
   struct written {
     std::uint32_t at = 0;
@@ -14,13 +14,13 @@ struct register_access {
   };
   std::optional<written> write{};
   std::optional<std::uint32_t> read{};
-  unsigned address_waits = 0;       ///< of a write
-  unsigned data_waits = 0;          ///< of a write
-  unsigned read_address_waits = 0;  ///< of a read
-  unsigned answer_waits = 0;        ///< on both sides, once it is there
+  unsigned address_waits = 0;       ///< for a write
+  unsigned data_waits = 0;          ///< for a write
+  unsigned read_address_waits = 0;  ///< for a read
+  unsigned answer_waits = 0;        ///< on both sides, once the answer is there
 };
 
-/// The host's side of AXI-Lite, one access at a time, clock by clock. It looks whether the device keeps the rules.
+/// The host's side of AXI-Lite, one access at a time, clock by clock. Checks that the device obeys the protocol.
 class register_master {
  public:
   /// @pre !busy()
@@ -31,10 +31,10 @@ class register_master {
     clock_ = answer_shown_ = value_shown_ = 0;
   }
   [[nodiscard]] bool busy() const noexcept { return answer_left_ || value_left_; }
-  /// What has been read.
+  /// The value that was read.
   [[nodiscard]] std::uint32_t value() const noexcept { return value_; }
 
-  /// Before a clock: what the host says.
+  /// Drives the host's signals before a clock.
   template <class Top>
   void drive(Top& t) const {
     t.s_axil_awvalid = address_left_ && clock_ >= access_.address_waits;
@@ -49,7 +49,7 @@ class register_master {
     }
     t.s_axil_araddr = static_cast<std::uint16_t>(access_.read.value_or(0));
   }
-  /// In a clock, before its edge: what the device says. @throws std::runtime_error
+  /// Samples the device's signals in a clock, before its edge. @throws std::runtime_error
   template <class Top>
   void look(Top const& t) {
     bool const asked_write = access_.write && !address_left_ && !data_left_ && answer_left_;
@@ -81,7 +81,7 @@ class register_master {
       fail("does not answer");
     }
   }
-  /// Whether a write has been taken, and not been answered yet.
+  /// True if a write has been taken, and not been answered yet.
   [[nodiscard]] bool has_written() const noexcept { return access_.write && !address_left_ && !data_left_; }
 
  private:
@@ -104,7 +104,7 @@ class register_master {
   bool read_address_left_ = false;
   bool value_left_ = false;
   unsigned clock_ = 0;
-  unsigned answer_shown_ = 0;  ///< clocks
+  unsigned answer_shown_ = 0;  ///< in clocks
   unsigned value_shown_ = 0;
   std::uint32_t value_ = 0;
 };

@@ -15,7 +15,7 @@
 #include <string>
 #include <string_view>
 
-/// What is done with a device's registers, which README.md lists.
+/// Operations on a device's registers, which README.md lists.
 namespace device {
 
 namespace at {
@@ -34,19 +34,19 @@ inline constexpr std::uint32_t jobs = 0x100;
 inline constexpr std::uint32_t counters = 0x200;
 }  // namespace at
 
-/// What the device was built with.
+/// Parameters that the device was built with.
 struct build {
   unsigned lanes = 0;
   unsigned slots = 0;
-  unsigned slots_in_order = 0;  ///< of a job that adds in rank order
+  unsigned slots_in_order = 0;  ///< for a job that adds in rank order
   unsigned workers = 0;
   unsigned jobs = 0;
-  unsigned weights = 0;  ///< of a job, blocks
+  unsigned weights = 0;  ///< blocks, for a job
 
   friend bool operator==(build const&, build const&) = default;
 };
 
-/// @throws std::runtime_error if there is another device, or one of another version
+/// @throws std::runtime_error if the device is another one, or of another version
 template <registers R>
 [[nodiscard]] build identify(R& r) {
   auto const expect = [&](char const* what, std::uint32_t where, std::uint32_t wanted) {
@@ -69,7 +69,7 @@ template <registers R>
           .weights = r.read(at::weights)};
 }
 
-/// Gives it an address, and lets it answer there.
+/// Sets the device's address, and enables it.
 template <registers R>
 void enable(R& r, frame::place const& where) {
   std::byte const* const mac = std::as_bytes(std::span(where.mac)).data();
@@ -80,7 +80,7 @@ void enable(R& r, frame::place const& where) {
   r.write(at::port, where.port);
   r.write(at::control, 1);
 }
-/// From now on all frames are foreign to it.
+/// Disables the device: it treats all frames as foreign.
 template <registers R>
 void disable(R& r) {
   r.write(at::control, 0);
@@ -89,7 +89,7 @@ template <registers R>
 [[nodiscard]] bool is_enabled(R& r) {
   return (r.read(at::control) & 1U) != 0;
 }
-/// The address that it has.
+/// Reads the device's address.
 template <registers R>
 [[nodiscard]] frame::place place_of(R& r) {
   frame::place p;
@@ -101,7 +101,7 @@ template <registers R>
   return p;
 }
 
-/// A job, as the device's table has it.
+/// A job in the device's table.
 struct job {
   std::uint32_t nonce = 0;
   unsigned members = 0;
@@ -121,7 +121,7 @@ template <registers R>
           .in_rank_order = (what >> 8 & 1U) != 0,
           .exists = what >> 31 != 0};
 }
-/// Ends a job, whatever its members say. @throws std::runtime_error if the device does not get to it
+/// Ends a job, against its members if necessary. @throws std::runtime_error if the device does not react
 template <registers R>
 void end_job(R& r, unsigned number) {
   r.write(at::end_job, number);
@@ -144,7 +144,7 @@ template <registers R>
 [[nodiscard]] counter_values counted(R& r) {
   counter_values all;
   for (std::uint32_t k = 0; k != all.size(); ++k) {
-    std::uint64_t const low = r.read(at::counters + 8 * k);  // the device holds the upper half for the next one
+    std::uint64_t const low = r.read(at::counters + 8 * k);  // the device latches the upper half for the next read
     all[k] = std::uint64_t{r.read(at::counters + 8 * k + 4)} << 32 | low;
   }
   return all;
@@ -156,7 +156,7 @@ inline void print(counter_values const& v) {
   }
 }
 
-/// What the soft switch counts, too.
+/// Converts counters to the type of the soft switch.
 [[nodiscard]] inline tutti::detail::fpga_nic::counters as_of_switch(counter_values const& v) noexcept {
   tutti::detail::fpga_nic::counters c;
   c.packets = v[6];
@@ -174,7 +174,7 @@ inline void print(counter_values const& v) {
   for (std::size_t why = 1; why != 6; ++why) {
     c.refused[why] = v[17 + why];
   }
-  c.of(tutti::detail::fpga_nic::refusal::no_weights) = v[27];
+  c.refusals_for(tutti::detail::fpga_nic::refusal::no_weights) = v[27];
   c.stores = v[28];
   c.pulls = v[29];
   c.updates = v[30];

@@ -14,12 +14,12 @@
 #include <unistd.h>
 #include <utility>
 
-/// The registers of a card behind the AXI-Lite master of AMD's XDMA, which its driver maps: /dev/xdma0_user.
+/// The registers of a card behind the AXI-Lite master of AMD's XDMA, mapped from its driver's /dev/xdma0_user.
 ///
-/// Never run with a card: none was at hand. A test reads and writes a file in the card's place.
+/// Never run with a card: none was at hand. A test uses a file in its place.
 class xdma_registers {
  public:
-  /// A device file, and where in it the registers begin, a multiple of 4096.
+  /// A device file, and the offset of the registers in it, a multiple of 4096.
   struct place {
     std::string path = "/dev/xdma0_user";
     std::uint64_t offset = 0;

@@ -9,15 +9,15 @@
 #include <cstring>
 #include <span>
 
-/// Who has an IPv4 address, RFC 826.
+/// Address resolution of IPv4, RFC 826.
 namespace arp {
 
 inline constexpr std::size_t bytes = 42;
 using reply = std::array<std::byte, frame::least>;
 
-/// Answers a frame that asks for the MAC address of `own`. False: it asks for no such thing.
+/// Answers a request for the MAC address of `own`. False if the frame is no such request.
 [[nodiscard]] inline bool answer(std::span<std::byte const> asked, frame::place const& own, reply& to) noexcept {
-  constexpr std::array<std::uint8_t, 8> request{0, 1, 8, 0, 6, 4, 0, 1};  // Ethernet, IPv4, who has?
+  constexpr std::array<std::uint8_t, 8> request{0, 1, 8, 0, 6, 4, 0, 1};  // Ethernet, IPv4, request
   if (asked.size() < bytes || frame::get<std::uint16_t>(asked.data() + 12) != frame::type_arp ||
       std::memcmp(asked.data() + 14, request.data(), request.size()) != 0 ||
       frame::get<std::uint32_t>(asked.data() + 38) != own.ip) {

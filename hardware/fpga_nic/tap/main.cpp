@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The device in hardware behind TAP, as a program.
+// The Verilated device behind a TAP interface, as a program.
 #include "../../../tools/common/signals.hpp"
 #include "../model/nic_model.hpp"
 #include "../model/place_text.hpp"
@@ -47,7 +47,7 @@ class simulated_nic {
   static constexpr int clocks_between_looks = 256;
   static constexpr int frames_between_looks = 16;
 
-  /// Takes some frames from the interface. Whether there were any.
+  /// Takes some frames from the interface. True if there were any.
   bool take() {
     std::array<std::byte, frame_queue::room> room;
     for (int i = 0; i < frames_between_looks; ++i) {
@@ -81,7 +81,7 @@ class simulated_nic {
   tap_interface interface_;
   nic_model model_;
   model_registers registers_;
-  std::uint64_t not_taken_ = 0;  ///< frames, by the system
+  std::uint64_t not_taken_ = 0;  ///< frames that the system refused
 };
 
 }  // namespace

@@ -40,7 +40,7 @@ options read_options(int argc, char** argv) {
   std::uint32_t const mask = o.prefix == 0 ? 0 : ~std::uint32_t{0} << (32 - o.prefix);
   if (o.device.ip == o.host || (o.device.ip & mask) != (o.host & mask)) {
     throw std::runtime_error("--ip " + ip + " is not another address in the network of --host " + host +
-                             ", so nothing that is sent there would come to the device");
+                             ", so packets to it would not reach the device");
   }
   return o;
 }

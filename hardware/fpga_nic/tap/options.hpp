@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <string>
 
-/// What the command line says.
+/// Options of the command line.
 struct options {
-  std::string name = "tutti0";  ///< of the interface
+  std::string name = "tutti0";  ///< interface
   frame::place device{.mac = {2, 0x74, 0x75, 0x74, 0x74, 0x69}, .ip = 0, .port = 7171};
   std::uint32_t host = 0;
   unsigned prefix = 0;

@@ -8,19 +8,18 @@
 #include <span>
 #include <string>
 
-/// A network interface of this host whose frames this program gets and gives. It is gone when the program is.
+/// A network interface of this host whose frames this program receives and sends. It vanishes with the program.
 class tap_interface {
  public:
-  /// `address` and `prefix`: the host's own at this interface. `queue`: frames that wait for this program; what comes
-  /// then is lost.
-  /// @throws std::runtime_error that says why not, and what to do
+  /// `address` and `prefix`: the host's own at this interface. `queue`: frames that wait for this program; more are
+  /// lost.
   tap_interface(std::string const& name, std::uint32_t address, unsigned prefix, unsigned queue);
 
   [[nodiscard]] int descriptor() const noexcept { return device_.get(); }
 
-  /// The next frame, or nothing.
+  /// The next frame, or an empty span.
   [[nodiscard]] std::span<std::byte const> take(std::span<std::byte> room) noexcept;
-  /// False: the system did not take it.
+  /// False if the system refused the frame.
   bool give(std::span<std::byte const> frame) noexcept;
 
  private:

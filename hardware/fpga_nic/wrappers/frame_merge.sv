@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Two streams of frames become one, frame by frame: in turn, if both have one.
+// Merges two streams of frames, frame by frame: in turn, if both have one.
 module frame_merge #(
-    parameter WIDTH = 8  // of a beat with all that belongs to it, but for valid, ready and last
+    parameter WIDTH = 8  // width of a beat with all its signals but valid, ready and last
 ) (
     input  wire             clk,
     input  wire             rst,
@@ -21,7 +21,7 @@ module frame_merge #(
 );
 
   logic held;     // a frame has begun and not ended
-  logic current;  // it is one of b; when none has, b's turn is next
+  logic current;  // the frame is one of b; if there is none, b's turn is next
   wire  b = held ? current : (b_valid && (current || !a_valid));
 
   assign beat    = b ? b_beat : a_beat;
@@ -35,7 +35,7 @@ module frame_merge #(
       held    <= 1'b0;
       current <= 1'b0;
     end else if (valid) begin
-      // From the first beat that is shown on, taken or not: a beat that is shown may not change.
+      // From the first beat shown, taken or not: it may not change.
       held    <= !(ready && last);
       current <= (ready && last) ? !b : b;
     end

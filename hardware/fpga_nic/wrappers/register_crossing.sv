@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// AXI-Lite from one clock to another, one access at a time: it is held still on one side while a bit that changes tells
-// the other one, and changes there when it is done. A synthesis tool must know that paths between the clocks are false,
-// or bound them by a period.
+// AXI-Lite from one clock to another, one access at a time: the access is held stable on one side while a toggling
+// bit signals the other side, and toggles back when it is complete. Synthesis must treat paths between the clocks as
+// false, or bound them by a period.
 module register_crossing #(
     parameter ADDR_WIDTH = 12
 ) (
@@ -45,16 +45,16 @@ module register_crossing #(
     output wire                  m_rready
 );
 
-  // On the side that asks.
-  logic                  asked;      // changes with each access
-  logic                  waiting;    // for its answer
-  logic                  answering;  // it is here, and not taken
+  // Master side.
+  logic                  asked;      // toggles with each access
+  logic                  waiting;    // waits for the answer
+  logic                  answering;  // the answer is here, and not taken
   logic                  writes;
   logic [ADDR_WIDTH-1:0] address;
   logic [          31:0] value;
   wire                   answered_here;
 
-  // On the side that is asked.
+  // Slave side.
   wire                   asked_here;
   logic                  answered;
   logic                  address_left, data_left;  // to be taken

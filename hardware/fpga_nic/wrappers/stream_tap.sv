@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Looks on at a stream: each beat is shown once, in the first clock in which it is offered, whether or not the receiver
-// of the stream takes it then. What looks on must be ready always.
+// Taps a stream: shows each beat once, in the first clock in which it is offered, whether or not the receiver takes
+// it then. The tap's reader must always be ready.
 module stream_tap (
     input  wire clk,
     input  wire rst,
-    input  wire valid,  // of the stream
+    input  wire valid,  // the stream's
     input  wire ready,
     output wire shown
 );

@@ -6,12 +6,12 @@
 // It belongs into mqnic_app_block, a copy of Corundum's template, in place of the assignments of s_axis_sync_* and
 // m_axis_sync_* of the port, and of the RAM behind s_axil_app_ctrl_*. stubs/mqnic_app_block.sv shows how.
 //
-//   - What comes from the network goes to the host as it is, and the device looks on. Frames for the device have its
-//     MAC address, which is not the host's, so the host drops them.
-//   - What the device sends goes out between the host's frames. Its tags have the highest bit set, which those of the
-//     host are taken not to have (they count descriptors); completions with that bit are kept from the host.
-//   - A frame whose tuser says that it is bad (bit 0) reaches the device as bad. By default there is no tready from the
-//     MAC on, so the device must take every beat: it does with DROP_WHEN_FULL = 1.
+//   - Frames from the network go to the host unchanged, and the device taps them. Frames for the device have its MAC
+//     address, which is not the host's, so the host drops them.
+//   - Frames of the device leave between the host's frames. Their tags have the highest bit set, which the host's are
+//     assumed not to have (they count descriptors); completions with that bit are kept from the host.
+//   - A frame that tuser (bit 0) marks as bad reaches the device as bad. By default the MAC's stream has no tready, so
+//     the device must take every beat: it does with DROP_WHEN_FULL = 1.
 module summing_nic_corundum #(
     parameter TX_TAG_WIDTH  = 16,
     parameter PTP_TS_WIDTH  = 96,

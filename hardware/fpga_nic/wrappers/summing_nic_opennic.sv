@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// summing_nic in the 250 MHz user box of OpenNIC, at one port: between the host's queues and the MAC's. Never run on a
-// card.
+// summing_nic in the 250 MHz user box of OpenNIC, at one port: between the host's queues and the MAC's. Never run on
+// a card.
 //
 // It takes the place of p2p_250mhz for one interface (NUM_INTF = 1), with its ports; stubs/box_250mhz.sv shows how.
 //
-//   - What comes from the network goes to the host as it is, and the device looks on. Frames for the device have its
-//     MAC address, which is not the host's, so the host drops them. OpenNIC marks no frame as bad: its MAC has dropped
-//     those.
-//   - What the device sends goes out between the host's frames. tuser_size of a frame is what its IPv4 header says, and
-//     14 bytes more.
+//   - Frames from the network go to the host unchanged, and the device taps them. Frames for the device have its MAC
+//     address, which is not the host's, so the host drops them. OpenNIC marks no frame as bad: its MAC has dropped bad
+//     ones.
+//   - Frames of the device leave between the host's frames. tuser_size of a frame is its IPv4 length plus 14 bytes.
 //   - Registers are in the clock of AXI-Lite, the device in that of the streams.
 module summing_nic_opennic #(
     parameter INTERFACE = 0,  // its number: bit 6 + this of tuser_dst is its port, bit 0 + this its host function
@@ -74,7 +73,7 @@ module summing_nic_opennic #(
     input  wire         axis_aclk
 );
 
-  // Reset, in both clocks: at once on, and off some clocks after.
+  // Reset, in both clocks: asserted at once, released some clocks later.
   (* ASYNC_REG = "TRUE" *) logic [3:0] axil_on, axis_on;
   logic axil_rst, axis_rst, done;
   wire axis_runs;
@@ -105,7 +104,7 @@ module summing_nic_opennic #(
   always_ff @(posedge axil_aclk) done <= axis_runs && !axil_rst;
   assign mod_rst_done = done;
 
-  // From the network: to the host.
+  // From the network to the host.
   localparam logic [15:0] port_bit = 16'd1 << (6 + INTERFACE);
   localparam logic [15:0] host_bit = 16'd1 << INTERFACE;
 
@@ -220,7 +219,7 @@ module summing_nic_opennic #(
   );
   /* verilator lint_on PINCONNECTEMPTY */
 
-  // The first beat has the whole IPv4 header: its total length is bytes 16 and 17 of the frame.
+  // The first beat contains the whole IPv4 header: its total length is in bytes 16 and 17 of the frame.
   logic nic_inside;
   logic [15:0] nic_size_kept;
   wire [15:0] nic_size = nic_inside ? nic_size_kept : {nic_tdata[16*8+:8], nic_tdata[17*8+:8]} + 16'd14;

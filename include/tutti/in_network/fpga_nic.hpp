@@ -21,24 +21,25 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// Ranks talk through `Host`, and with a device in the network that sums what they send it: a soft switch
-/// (tools/soft_switch), or hardware, of which there is none yet. `in_network` uses it; other topologies run
-/// over Host alone.
+/// A transport with an in-network aggregator: ranks exchange messages over `Host`, and a device in the network sums
+/// the packets that they send it. The device is a soft switch (tools/soft_switch) or hardware, which does not exist
+/// yet. The topology `in_network` uses it; other topologies run over Host alone.
 ///
 ///     TUTTI_FPGA_NIC=10.0.0.9:7171 mpirun ...      // or options::network.device
 ///     auto world = tutti::join<tutti::fpga_nic<tutti::tcp>>();
 ///     tutti::allreduce sum{world, tutti::in_network{}, tutti::sum<float>{}};
 ///
-/// Without a device, and while one is silent, rank 0 serves in its place; when the device answers again it goes on.
-/// Sums have the bits of `star` up to 8 ranks; with more they are in order of arrival, and equal on all ranks.
+/// The stand-in: without a device, and while it is silent, rank 0 serves in its place. The device is used again as
+/// soon as it answers. Sums have the bits of `star` up to 8 ranks; with more they are in order of arrival, and equal
+/// on all ranks. detail/fpga_nic/member_lanes.hpp says what happens to a lost packet.
 ///
-/// Cost: as the topology says, and packets of 22 bytes more than 1,024 bytes of elements. 2 MiB of memory for the last
-/// results, which other ranks may have lost; at rank 0 up to 40 MB more once it serves, and with switches of n ranks in
-/// racks up to (n + 1) x 16 x slots KiB, but at most 65 x 16 x slots KiB.
+/// Cost: that of the topology, with 22 bytes of header for each packet of 1,024 bytes. 2 MiB of memory for the last
+/// results, for ranks that lose them. The stand-in takes up to 40 MiB more at rank 0 once it serves, and with
+/// switches of n ranks in racks up to (n + 1) x 16 x slots KiB, but at most 65 x 16 x slots KiB.
 /// Thread safety: one thread at a time; instances are independent.
 /// Protocol: docs/hardware/fpga-nic-protocol.md
 ///
-/// @tparam Network the network in which the device is
+/// @tparam Network the network of the device
 template <transport Host, class Network = device_over_udp>
 class fpga_nic : public detail::udp::with_helper<fpga_nic<Host, Network>, Host, Network, detail::fpga_nic::member> {
   using base = detail::udp::with_helper<fpga_nic, Host, Network, detail::fpga_nic::member>;
@@ -64,38 +65,38 @@ class fpga_nic : public detail::udp::with_helper<fpga_nic<Host, Network>, Host, 
   explicit fpga_nic(M& meet, options const& o = {}) : base(meet, o) {
     expects(std::has_single_bit(o.slot_count) && o.slot_count <= 1024,
             "fpga_nic: slot_count must be a power of two up to 1024, not ", o.slot_count);
-    if (size() > detail::udp::most_workers) {
+    if (size() > detail::udp::max_workers) {
       throw error(failure::join, "fpga_nic: a device serves 255 ranks at most, and there are " +
                                      std::to_string(size()) + "; start fewer");
     }
-    // Rank 0 says where the device is, and names the job.
-    std::string said = meet.exchange(rank() == 0 ? std::to_string(detail::udp::draw_job()) + " " + network_.device() +
-                                                       " " + place_of(network_.device())
-                                                 : std::string())[0];
-    std::string const nonce = take_word(said);
-    device_ = take_word(said);
+    // Rank 0 distributes the job's number and the device's address.
+    std::string publication = meet.exchange(rank() == 0 ? std::to_string(detail::udp::draw_job()) + " " +
+                                                              network_.device() + " " + place_of(network_.device())
+                                                        : std::string())[0];
+    std::string const nonce = take_word(publication);
+    device_ = take_word(publication);
     if (!network_.rack().empty()) {
       device_ = network_.rack();
-      said = place_of(device_);
+      publication = place_of(device_);
     }
     std::vector<std::string> cards =
-        meet.exchange(network_.card() + " " + std::to_string(network_.seal().fingerprint()) + " " + said);
-    std::vector<typename network_type::port::address> all;
-    std::string key;  // rank 0's
+        meet.exchange(network_.card() + " " + std::to_string(network_.seal().fingerprint()) + " " + publication);
+    std::vector<typename network_type::port::address> addresses;
+    std::string key;  // key of rank 0
     for (std::string& card : cards) {
-      all.push_back(network_.address_of(take_word(card)));
-      std::string const its = take_word(card);
-      key = all.size() == 1 ? its : key;
-      if (its != key) {
-        throw error(failure::join, "fpga_nic: rank " + std::to_string(all.size() - 1) +
+      addresses.push_back(network_.address_of(take_word(card)));
+      std::string const rank_key = take_word(card);
+      key = addresses.size() == 1 ? rank_key : key;
+      if (rank_key != key) {
+        throw error(failure::join, "fpga_nic: rank " + std::to_string(addresses.size() - 1) +
                                        " has another key than rank 0; give all ranks the same "
                                        "file (TUTTI_FPGA_NIC_KEY), or none");
       }
     }
     auto const racks = find_racks(cards);
-    std::optional<typename network_type::port::address> at;
+    std::optional<typename network_type::port::address> device_address;
     if (!device_.empty()) {
-      at = network_.address_of(device_);
+      device_address = network_.address_of(device_);
     }
     member_.emplace(network_.open(), network_.seal(),
                     detail::fpga_nic::job_terms{.nonce = detail::word_reader(nonce).number<std::uint32_t>(),
@@ -104,52 +105,55 @@ class fpga_nic : public detail::udp::with_helper<fpga_nic<Host, Network>, Host, 
                                                 .silence = o.silence,
                                                 .stand_in_share = o.stand_in_share,
                                                 .racks = racks},
-                    rank(), std::move(all), at);
+                    rank(), std::move(addresses), device_address);
     member_->join(now());
   }
-  /// Rank 0 stays for as long as others need it in place of a device.
+  /// Leaves the job. Rank 0 stays for up to 5 s while others need the stand-in.
   ~fpga_nic() {
     member_->leave(now());
     time_point const limit = now() + std::chrono::seconds(5);
     member_->advance(now());
     while (!host_.fault() && now() < limit && member_->is_needed(now())) {
       member_->advance(now());
-      pollfd one{network_.open().descriptor(), POLLIN, 0};
-      ::poll(&one, 1, 5);
+      pollfd entry{network_.open().descriptor(), POLLIN, 0};
+      ::poll(&entry, 1, 5);
     }
   }
 
-  /// Where this rank's device is: that of its rack, or as rank 0 has said; empty: there is none.
+  /// The address of this rank's device: that of its rack, or else that of rank 0; empty if there is none.
   [[nodiscard]] std::string const& device() const noexcept { return device_; }
-  /// Whether the device has let this rank join, and answers.
+  /// True if the device has let this rank join, and answers.
   [[nodiscard]] bool device_answers() const noexcept { return member_->device_answers(); }
-  /// What has been sent, and what has come.
+  /// Counters of packets sent and received.
   [[nodiscard]] fpga_nic_counters const& counted() const noexcept { return member_->counted(); }
 
-  // --- helpers
+  // --- the aggregator, a "helper" in names
 
-  /// True if a helper can be asked for this operation.
-  [[nodiscard]] static constexpr bool does(network_operation what) noexcept { return what != network_operation::none; }
+  /// True if the aggregator can perform this operation.
+  [[nodiscard]] static constexpr bool does(network_operation operation) noexcept {
+    return operation != network_operation::none;
+  }
+  /// Registers this rank's part of a flow.
   /// @throws precondition_error if other ranks take part than in earlier operations
   void take_part(flow s, helper_part const& part) {
     expect_same_workers(part);
-    member_->lanes().on(s.lane).take_part(part);
+    member_->lanes().lane_at(s.lane).take_part(part);
   }
-  /// A rank whose part a helper still waits for, as far as it is known here; or no_rank.
+  /// A rank whose contribution the aggregator still waits for, or no_rank if this rank knows of none.
   [[nodiscard]] rank_type missing(rank_type, flow s) const { return member_->lanes().missing(s.lane); }
-  /// Whether there is a device, and no operation has gone through it that only some ranks took part in.
+  /// True if there is a device, and every operation through it had all ranks as workers.
   [[nodiscard]] bool has_helper() const noexcept { return !device_.empty() && (workers_ == 0 || all_workers_); }
-  /// Whether no operation has gone through the device so far.
+  /// True if no operation has used the device so far.
   [[nodiscard]] bool helpers_are_new() const noexcept { return workers_ == 0; }
-  /// As if none had. @pre all ranks have ended all that they have begun with the device
+  /// Resets `helpers_are_new`. @pre all ranks have completed all operations with the device
   void release_helpers() noexcept { workers_ = 0; }
-  /// All ranks that a helper waits for, for errors.
+  /// All ranks that the aggregator waits for, for errors.
   [[nodiscard]] helper_report waits_for() const {
     for (std::uint32_t lane = 0; lane != collective_lanes; ++lane) {
-      auto all = member_->lanes().lacks(lane);
-      if (!all.ranks.empty()) {
-        bool const by_device = all.server == detail::fpga_nic::given_to::device;
-        return {by_device ? "the device at " + device_ : "rank 0, in place of a device,", std::move(all.ranks)};
+      auto lacking = member_->lanes().lacking_ranks(lane);
+      if (!lacking.ranks.empty()) {
+        bool const by_device = lacking.server == detail::fpga_nic::server_kind::device;
+        return {by_device ? "the device at " + device_ : "rank 0, in place of a device,", std::move(lacking.ranks)};
       }
     }
     return {};
@@ -157,27 +161,28 @@ class fpga_nic : public detail::udp::with_helper<fpga_nic<Host, Network>, Host, 
 
   // --- weights that the device holds
 
-  /// These are the weights of all ranks from now on, and the device is given those that it lacks: by rank 0, which
-  /// returns when it has them, or when there is none that takes them. All ranks call this alike.
-  /// @pre whole blocks of 256, which stay as they are until the next call or `let_go`
+  /// Declares the weights of all ranks; every rank calls this. Rank 0 stores the blocks that the device lacks, and
+  /// returns when the device has them or does not accept them.
+  /// @pre whole blocks of 256; the memory is not modified until the next call or `let_go`
   void hold(std::span<float const> weights) {
     expect_blocks(weights.size());
     member_->hold(std::as_bytes(weights));
     wait_while(no_rank, [&] { return member_->stores(now()); });
   }
-  /// On other ranks than 0 in place of `hold`: gets the weights that rank 0 holds, from the device if it has them.
-  /// @pre rank 0 has called `hold`. Without effect if the world has failed.
+  /// Gets the weights that rank 0 holds, from the device if it has them. Ranks other than 0 call this instead of
+  /// `hold`. Has no effect if the world has failed.
+  /// @pre rank 0 has called `hold`
   void pull(std::span<float> weights) {
     expect_blocks(weights.size());
     member_->begin_pulls(std::as_writable_bytes(weights));
     wait_while(0, [&] { return member_->pulls(now()); });
   }
-  /// Updates from now on move the weights by gradients that lie here, where they are replaced by the new weights.
-  /// @pre as many as there are weights; the same rate and decay on all ranks
+  /// Sets the gradients of later updates, in memory that is overwritten by the new weights.
+  /// @pre one gradient for each weight; equal rate and decay on all ranks
   void push(std::span<float const> gradients, float rate, float decay) {
     member_->weights().push(std::as_bytes(gradients), rate, decay);
   }
-  /// The memory of the weights and the gradients is the user's again.
+  /// Releases the memory of weights and gradients.
   void let_go() noexcept { member_->weights().let_go(); }
 
  private:
@@ -186,50 +191,50 @@ class fpga_nic : public detail::udp::with_helper<fpga_nic<Host, Network>, Host, 
   [[nodiscard]] static constexpr bool is_member() noexcept { return true; }
   [[nodiscard]] auto& lanes() noexcept { return member_->lanes(); }
   [[nodiscard]] sent give(flow s, std::span<std::byte const> bytes, std::size_t) {
-    auto& x = lanes().on(s.lane);
+    auto& x = lanes().lane_at(s.lane);
     expects(x.part().operation != network_operation::update || member_->weights().are_pushed(bytes),
             "fpga_nic: an update takes whole blocks of 256 gradients from the memory that push() was given, not these ",
             bytes.size(), " bytes");
-    x.give(bytes.data());
+    x.set_source(bytes.data());
     lanes().push(s.lane, now());
     bool const gets = x.part().workers[x.part().worker].gets;
-    return {true, bytes.size(), gets || x.over() ? ticket{} : ticket{1}};
+    return {true, bytes.size(), gets || x.is_complete() ? ticket{} : ticket{1}};
   }
   [[nodiscard]] bool is_given(flow s) {
-    auto& x = lanes().on(s.lane);
-    if (!x.over() && !host_.fault()) {
+    auto& x = lanes().lane_at(s.lane);
+    if (!x.is_complete() && !host_.fault()) {
       member_->advance(now());
     }
-    return x.over() || host_.fault();
+    return x.is_complete() || host_.fault();
   }
   [[nodiscard]] chunk take(flow s, wanted const& w) {
-    auto& x = lanes().on(s.lane);
+    auto& x = lanes().lane_at(s.lane);
     if (x.part().bytes == 0) {
       return base::empty_chunk();
     }
-    if (x.place() == nullptr) {
-      x.want(place_for(s, x, w));
+    if (x.target() == nullptr) {
+      x.set_target(place_for(s, x, w));
       lanes().push(s.lane, now());
     }
     chunk c = x.view(w.granule);
     if (!c) {
       member_->advance(now());
-      this->expect_agreement(s, lanes().differs(s.lane));
+      this->expect_agreement(s, lanes().differing_rank(s.lane));
       c = x.view(w.granule);
     }
     return c;
   }
-  void end_take(flow s) { lanes().on(s.lane).release(); }
+  void end_take(flow s) { lanes().lane_at(s.lane).release(); }
   void look_for_ranks(std::uint32_t lane) { this->look_for(lane, {lanes().serving(lane), lanes().contributing(lane)}); }
 
-  /// The next word of what a rank has said.
+  /// Removes the first word of a text that a rank has published.
   [[nodiscard]] static std::string take_word(std::string& rest) {
     auto const end = rest.find(' ');
     std::string word = rest.substr(0, end);
     rest.erase(0, end == rest.npos ? end : end + 1);
     return word;
   }
-  /// Where a device is, for all ranks to compare; why that is not known, behind a '?', for all ranks to throw.
+  /// The identity of a device, equal on all ranks; or an error text behind '?', which all ranks then throw.
   [[nodiscard]] static std::string place_of(std::string const& device) {
     try {
       return device.empty() ? std::string() : network_type::place_of(device);
@@ -237,11 +242,11 @@ class fpga_nic : public detail::udp::with_helper<fpga_nic<Host, Network>, Host, 
       return std::string("?") + e.what();
     }
   }
-  /// Ranks with one device are of one rack.
+  /// Groups ranks into racks: ranks with one device are in one rack.
   [[nodiscard]] static host_map find_racks(std::vector<std::string> const& places) {
-    for (std::string const& one : places) {
-      if (one.starts_with('?')) {
-        throw error(failure::join, one.substr(1));
+    for (std::string const& entry : places) {
+      if (entry.starts_with('?')) {
+        throw error(failure::join, entry.substr(1));
       }
     }
     host_map racks(places);
@@ -252,7 +257,7 @@ class fpga_nic : public detail::udp::with_helper<fpga_nic<Host, Network>, Host, 
                                          std::to_string(r) + " has none; give all ranks one (TUTTI_FPGA_NIC_RACK)");
         }
       }
-      if (racks.hosts() > detail::fpga_nic::most_racks) {
+      if (racks.hosts() > detail::fpga_nic::max_racks) {
         throw error(failure::join, "fpga_nic: there are at most 8 racks with devices of their own, not " +
                                        std::to_string(racks.hosts()) + "; name fewer (TUTTI_FPGA_NIC_RACK)");
       }
@@ -265,52 +270,54 @@ class fpga_nic : public detail::udp::with_helper<fpga_nic<Host, Network>, Host, 
     expects(weights % block == 0, "fpga_nic: a device holds blocks of ", block, " weights, and ", weights,
             " are no whole blocks; add some that are 0");
   }
-  /// Waits for requests about weights, until the world fails: it does if `source` has left and no more are answered.
+  /// Makes progress while `more()` returns true. Ends when the world fails; it fails if `source` has left and no more
+  /// blocks are answered.
   template <class More>
   void wait_while(rank_type source, More const& more) {
     for (std::size_t left = SIZE_MAX; !host_.fault() && more();) {
       host_.poll();
       host_.look();
-      std::size_t const before = std::exchange(left, member_->requested());
-      this->look_for(base::other_wait, {left == before ? source : no_rank});
-      pollfd one{network_.open().descriptor(), POLLIN, 0};
-      ::poll(&one, 1, 1);
+      std::size_t const open_before = std::exchange(left, member_->open_requests());
+      this->look_for(base::other_wait, {left == open_before ? source : no_rank});
+      pollfd entry{network_.open().descriptor(), POLLIN, 0};
+      ::poll(&entry, 1, 1);
     }
     member_->end_requests();
   }
 
-  /// A slot is used again when all of its workers have its result, which only holds if they are the same each time.
+  /// Checks the workers. A slot is reused when all of its workers have its result, which only holds if all operations
+  /// have equal workers.
   void expect_same_workers(helper_part const& part) {
-    std::uint64_t print = 0;  // of a set: it depends on no order
+    std::uint64_t set_hash = 0;  // a sum, so the order of the set does not matter
     for (helper_worker const& w : part.workers) {
       std::uint64_t const x = (std::uint64_t{w.rank} + 1) * 0x9e3779b97f4a7c15U;
-      print += (x ^ x >> 29) * 0xbf58476d1ce4e5b9U;
+      set_hash += (x ^ x >> 29) * 0xbf58476d1ce4e5b9U;
     }
     if (workers_ == 0) {
-      workers_ = print;
+      workers_ = set_hash;
       all_workers_ = part.workers.size() == size();
     }
-    expects(workers_ == print, "fpga_nic: ", part.workers.size(),
-            " ranks take part in this operation, and they are not those that took part in earlier ones; give it a "
+    expects(workers_ == set_hash, "fpga_nic: ", part.workers.size(),
+            " ranks take part in this operation, and they are not the ranks of earlier operations; give it a "
             "communicator of its own (tutti::dup)");
   }
 
-  /// Where the whole result goes: what is combined on arrival is kept aside.
+  /// Place of the whole result; a result that is combined on arrival goes to a buffer.
   [[nodiscard]] std::byte* place_for(flow s, detail::fpga_nic::exchange const& x, wanted const& w) {
     if (w.place != nullptr) {
-      return w.place - x.taken();
+      return w.place - x.consumed_bytes();
     }
-    auto& aside = aside_[s.lane];
-    if (aside.size() < x.part().bytes) {
-      aside.resize(x.part().bytes);
+    auto& buffer = buffers_[s.lane];
+    if (buffer.size() < x.part().bytes) {
+      buffer.resize(x.part().bytes);
     }
-    return aside.data();
+    return buffer.data();
   }
 
   std::string device_;
-  std::array<std::vector<std::byte>, collective_lanes> aside_;
-  std::uint64_t workers_ = 0;  ///< the set of ranks that take part
-  bool all_workers_ = false;   ///< which is all
+  std::array<std::vector<std::byte>, collective_lanes> buffers_;
+  std::uint64_t workers_ = 0;  ///< hash of the set of workers
+  bool all_workers_ = false;   ///< the set has all ranks
 };
 
 }  // namespace tutti

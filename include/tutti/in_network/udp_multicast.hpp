@@ -22,19 +22,20 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// Ranks talk through `Host`, and to all at once through a group of IP multicast: what a rank broadcasts leaves it
-/// once, however many ranks there are. `in_network` uses that for broadcast; all else runs over Host alone.
+/// A transport with an IP multicast group: ranks exchange messages over `Host`, and a broadcast leaves its root once,
+/// however many ranks there are. The topology `in_network` uses the group for broadcast; everything else runs over
+/// Host alone.
 ///
 ///     auto world = tutti::join<tutti::udp_multicast<tutti::tcp>>();
 ///     tutti::broadcast share{world, tutti::in_network{}};
 ///
-/// The group is drawn, or TUTTI_MULTICAST or options::network.group say it at rank 0. When a world is opened its ranks
-/// try the group: where packets to it do not come to all, the rank that broadcasts sends to each by Host, and
-/// `has_helper()` is false on all.
+/// The group is random, or given at rank 0 by TUTTI_MULTICAST or options::network.group. Ranks probe the group when a
+/// world is opened. If its packets do not reach every rank, `has_helper()` is false on all, and the root of a
+/// broadcast sends to each rank over Host.
 ///
-/// Cost: S at each link, and packets of 22 bytes more than 1,024 bytes of elements; of each rank that receives, a
-/// packet of 22 bytes for 16 that come. What is lost is sent again. A rank that broadcasts is done when all have
-/// confirmed, by a message of a byte through Host, which loses none.
+/// Cost: S bytes at each link, with 22 bytes of header for each packet of 1,024 bytes; each receiver sends a report
+/// of 22 bytes for 16 packets. Lost packets are repaired (detail/multicast/sending.hpp). A broadcast ends at its root
+/// when all ranks have confirmed it, by a message of one byte over Host, which loses none.
 /// Thread safety: one thread at a time; instances are independent.
 /// Protocol: docs/hardware/udp-multicast.md
 ///
@@ -61,53 +62,56 @@ class udp_multicast
   using base::size;
 
   /// Collective over the members of the rendezvous.
-  /// @throws error(failure::join) if Host cannot be opened, no packet can be received, or the group is none
+  /// @throws error(failure::join) if Host cannot be opened, no packet can be received, or the group's address is
+  /// invalid
   template <rendezvous M>
   explicit udp_multicast(M& meet, options const& o = {}) : base(meet, o) {
     expects(o.window >= 4 && o.window <= 4096, "udp_multicast: window must be 4 to 4096 packets, not ", o.window);
-    for (detail::fan_out& one : alone_) {
+    for (detail::fan_out& one : fan_outs_) {
       one.open(size());
     }
     open(meet, o);
   }
 
-  /// The group, as rank 0 has said; empty: there is none, or packets to it do not come to all ranks.
+  /// The group's address, distributed by rank 0; empty if there is none, or if its packets do not reach all ranks.
   [[nodiscard]] std::string const& group() const noexcept { return group_; }
-  /// Why there is none; empty: there is one, or a single rank.
-  [[nodiscard]] std::string const& why_no_group() const noexcept { return why_none_; }
+  /// The reason for having no group; empty if there is one, or a single rank.
+  [[nodiscard]] std::string const& why_no_group() const noexcept { return no_group_reason_; }
   /// The number by which other hosts reach this one.
   [[nodiscard]] std::string local_host() const
     requires requires(network_type const& n) { n.host(); }
   {
     return network_.host();
   }
-  /// What has been sent to the group, and asked of it. @pre has_helper()
+  /// Counters of packets sent to the group, and of repairs. @pre has_helper()
   [[nodiscard]] udp_multicast_counters const& counted() const noexcept { return member_->counted(); }
 
-  // --- the helper
+  // --- the aggregator, a "helper" in names: here, the group
 
-  /// True if a helper can be asked for this operation.
-  [[nodiscard]] static constexpr bool does(network_operation what) noexcept { return what == network_operation::copy; }
-  /// Tells a helper of a flow this rank's part, before any message to or from it.
+  /// True if the group can perform this operation.
+  [[nodiscard]] static constexpr bool does(network_operation operation) noexcept {
+    return operation == network_operation::copy;
+  }
+  /// Registers this rank's part of a flow, before any message to or from the group.
   void take_part(flow s, helper_part const& part) {
-    alone_[s.lane].begin(part);
-    confirmed_[s.lane] = false;
+    fan_outs_[s.lane].begin(part);
+    has_confirmed_[s.lane] = false;
     if (member_) {
       member_->take_part(s, part);
     }
   }
-  /// A rank whose part a helper still waits for, as far as it is known here; or no_rank.
+  /// A rank whose part is still missing, or no_rank if this rank knows of none.
   [[nodiscard]] rank_type missing(rank_type, flow s) const {
-    detail::fan_out const& one = alone_[s.lane];
-    return member_ ? member_->missing(s.lane) : one.root() == rank() ? one.waits_for() : one.root();
+    detail::fan_out const& fan_out = fan_outs_[s.lane];
+    return member_ ? member_->missing(s.lane) : fan_out.root() == rank() ? fan_out.waits_for() : fan_out.root();
   }
-  /// Whether there is a group, which packets come to all ranks through.
+  /// True if there is a group whose packets reach all ranks.
   [[nodiscard]] bool has_helper() const noexcept { return member_.has_value(); }
-  /// All ranks that a helper waits for, for errors.
+  /// All ranks that lack packets of this rank, for errors.
   [[nodiscard]] helper_report waits_for() const {
     helper_report all;
     if (member_) {
-      member_->each_behind([&](std::uint32_t, rank_type r) {
+      member_->each_lagging([&](std::uint32_t, rank_type r) {
         if (std::ranges::find(all.missing, r) == all.missing.end()) {
           all.missing.push_back(r);
         }
@@ -127,37 +131,37 @@ class udp_multicast
       return {true, 0, 0};
     }
     if (member_) {
-      member_->give(s.lane, bytes.data(), now());
-    } else if (!alone_[s.lane].send(host_, s, bytes, granule)) {
+      member_->send_message(s.lane, bytes.data(), now());
+    } else if (!fan_outs_[s.lane].send(host_, s, bytes, granule)) {
       return {};
     }
     return {true, bytes.size(), is_given(s) ? ticket{} : ticket{1}};
   }
   [[nodiscard]] bool is_given(flow s) {
     if (!member_) {
-      return alone_[s.lane].released(host_, s);
+      return fan_outs_[s.lane].released(host_, s);
     }
-    if (!member_->over(s.lane)) {
+    if (!member_->is_complete(s.lane)) {
       member_->advance(now());
-      this->expect_agreement(s, member_->differs(s.lane));
-      hear_confirmations(s);
+      this->expect_agreement(s, member_->differing_rank(s.lane));
+      take_confirmations(s);
     }
-    return member_->over(s.lane);  // a fault is no confirmation
+    return member_->is_complete(s.lane);  // a fault is no confirmation
   }
   [[nodiscard]] chunk take(flow s, wanted const& w) {
-    if (alone_[s.lane].bytes() == 0) {
+    if (fan_outs_[s.lane].bytes() == 0) {
       return base::empty_chunk();
     }
     if (!member_) {
-      return host_.view(alone_[s.lane].root(), s, w);
+      return host_.view(fan_outs_[s.lane].root(), s, w);
     }
-    if (!member_->is_wanted(s.lane)) {
-      member_->want(s.lane, w.place);
+    if (!member_->has_target(s.lane)) {
+      member_->set_target(s.lane, w.place);
     }
     chunk c = member_->view(s.lane, w.granule);
     if (!c) {
       member_->advance(now());
-      this->expect_agreement(s, member_->differs(s.lane));
+      this->expect_agreement(s, member_->differing_rank(s.lane));
       c = member_->view(s.lane, w.granule);
     }
     return member_->has_all(s.lane) && !confirm(s) ? chunk{} : c;
@@ -165,84 +169,85 @@ class udp_multicast
   void end_take(flow s) {
     if (member_) {
       member_->release(s.lane);
-    } else if (alone_[s.lane].bytes() != 0) {
-      host_.release(alone_[s.lane].root(), s);
+    } else if (fan_outs_[s.lane].bytes() != 0) {
+      host_.release(fan_outs_[s.lane].root(), s);
     }
   }
-  void look_for_ranks(std::uint32_t lane) { this->look_for(lane, {member_->lacks(lane)}); }
+  void look_for_ranks(std::uint32_t lane) { this->look_for(lane, {member_->blocking_rank(lane)}); }
 
-  /// Tells the root that this rank has all, before the operation may end here: afterwards it may leave, or wait for
-  /// something that the root does later. False: not yet.
+  /// Confirms to the root that this rank has the whole message. The operation may only end here afterwards: this rank
+  /// may then leave, or wait for a later action of the root. False if Host did not accept the message yet.
   bool confirm(flow s) {
     static constexpr std::byte has_all{1};
-    if (!confirmed_[s.lane]) {
+    if (!has_confirmed_[s.lane]) {
       if constexpr (repeats<Host>) {
         host_.next_message(s, false);
       }
-      confirmed_[s.lane] = host_.send(alone_[s.lane].root(), s, {&has_all, 1}, 1).accepted;
+      has_confirmed_[s.lane] = host_.send(fan_outs_[s.lane].root(), s, {&has_all, 1}, 1).accepted;
     }
-    return confirmed_[s.lane];
+    return has_confirmed_[s.lane];
   }
-  /// Takes the confirmations that have come, of one rank after the other.
-  void hear_confirmations(flow s) {
-    for (rank_type r; (r = member_->unfinished(s.lane)) != no_rank && host_.view(r, s, {1, 1, nullptr});) {
+  /// Takes the confirmations that have arrived, rank by rank.
+  void take_confirmations(flow s) {
+    for (rank_type r; (r = member_->unfinished_rank(s.lane)) != no_rank && host_.view(r, s, {1, 1, nullptr});) {
       host_.release(r, s);
       member_->finish(s.lane, r);
     }
   }
 
-  /// A rank that no packet of another one came to, when they tried the group.
-  struct deaf {
+  /// A pair of ranks whose probe of the group was not received.
+  struct unheard_pair {
     rank_type rank;
-    rank_type to;
+    rank_type sender;
   };
 
-  /// Finds out whether there is a group that all ranks hear, and then makes this rank a member of it.
+  /// Probes the group, and makes this rank a member if all ranks hear all.
   template <rendezvous M>
   void open(M& meet, options const& o) {
     if (size() == 1) {
       return;
     }
-    if (size() > detail::udp::most_workers) {
-      why_none_ = "a group has at most 255 ranks, and there are " + std::to_string(size());
+    if (size() > detail::udp::max_workers) {
+      no_group_reason_ = "a group has at most 255 ranks, and there are " + std::to_string(size());
       return;
     }
     std::uint32_t const nonce = detail::udp::draw_job();
-    std::vector<std::string> const said =
+    std::vector<std::string> const publications =
         meet.exchange(detail::message({(std::min)(o.window, (std::max)(network_.room(), 4U)), " ", nonce, " ",
                                        network_.card(), " ", network_.choose_group(nonce)}));
     typename member_type::terms terms{.window = o.window};
     std::vector<std::string> cards;
-    std::vector<typename network_type::port::address> all;
-    for (std::string const& one : said) {
-      detail::word_reader in(one);
-      terms.window = (std::min)(terms.window, in.number<std::uint32_t>());
-      auto const job = in.number<std::uint32_t>();
-      all.push_back(network_.address_of(cards.emplace_back(in.word())));
-      if (all.size() == 1) {
+    std::vector<typename network_type::port::address> addresses;
+    for (std::string const& publication : publications) {
+      detail::word_reader reader(publication);
+      terms.window = (std::min)(terms.window, reader.number<std::uint32_t>());
+      auto const job = reader.number<std::uint32_t>();
+      addresses.push_back(network_.address_of(cards.emplace_back(reader.word())));
+      if (addresses.size() == 1) {
         terms.nonce = job;
-        group_ = in.word();
+        group_ = reader.word();
       }
     }
-    why_none_ = group_.empty() ? "rank 0 was told to have none (TUTTI_MULTICAST, or options::network.group)" : "";
-    if (why_none_.empty()) {
-      why_none_ = remembered(meet);
+    no_group_reason_ =
+        group_.empty() ? "rank 0 was told to have none (TUTTI_MULTICAST, or options::network.group)" : "";
+    if (no_group_reason_.empty()) {
+      no_group_reason_ = known_failures(meet);
     }
-    if (why_none_.empty()) {
-      why_none_ = first_of(meet.exchange(network_.join(group_, cards)));
+    if (no_group_reason_.empty()) {
+      no_group_reason_ = first_reason(meet.exchange(network_.join(group_, cards)));
     }
-    if (why_none_.empty()) {
-      member_.emplace(network_.open(), terms, rank(), std::move(all), network_.address_of(group_));
-      why_none_ = try_group(meet, o.patience);
+    if (no_group_reason_.empty()) {
+      member_.emplace(network_.open(), terms, rank(), std::move(addresses), network_.address_of(group_));
+      no_group_reason_ = probe_group(meet, o.patience);
     }
-    if (!why_none_.empty()) {
+    if (!no_group_reason_.empty()) {
       member_.reset();
       group_.clear();
     }
   }
-  /// What is known already of ranks of a part: that packets to a group of the whole did not come to some of them.
+  /// Failures that the parent world found among these ranks: its groups did not reach some of them.
   template <rendezvous M>
-  [[nodiscard]] std::string remembered(M& meet) {
+  [[nodiscard]] std::string known_failures(M& meet) {
     if constexpr (requires {
                     { meet.transport() } -> std::same_as<udp_multicast&>;
                     meet.parent_ranks();
@@ -251,79 +256,82 @@ class udp_multicast
       auto const number = [&](rank_type r) {
         return static_cast<rank_type>(std::ranges::find(ranks, r) - ranks.begin());
       };
-      for (deaf const& one : meet.transport().deaf_) {
-        if (deaf const here{number(one.rank), number(one.to)}; here.rank < size() && here.to < size()) {
-          deaf_.push_back(here);
+      for (unheard_pair const& parent_pair : meet.transport().unheard_pairs_) {
+        if (unheard_pair const pair{number(parent_pair.rank), number(parent_pair.sender)};
+            pair.rank < size() && pair.sender < size()) {
+          unheard_pairs_.push_back(pair);
         }
       }
     }
-    return describe_deaf("a group of ranks that these are a part of");
+    return describe_unheard("a group of ranks that these are a part of");
   }
-  /// Whether packets come to all: why not, if they do not.
+  /// Returns "" if packets reach all ranks, else the reason.
   template <rendezvous M>
-  [[nodiscard]] std::string try_group(M& meet, duration patience) {
-    std::string mine;
-    if (!hears_all(patience)) {
+  [[nodiscard]] std::string probe_group(M& meet, duration time_limit) {
+    std::string report;
+    if (!probe_until_all_hear(time_limit)) {
       for (rank_type r = 0; r != size(); ++r) {
-        mine += member_->signs().hears(r) ? "" : std::to_string(r) + " ";
+        report += member_->reachability().hears(r) ? "" : std::to_string(r) + " ";
       }
     }
-    auto const all = meet.exchange(mine);
+    auto const all = meet.exchange(report);
     for (rank_type r = 0; r != size(); ++r) {
-      for (detail::word_reader in(all[r]); !in.empty();) {
-        deaf_.push_back({r, in.number<rank_type>()});
+      for (detail::word_reader reader(all[r]); !reader.empty();) {
+        unheard_pairs_.push_back({r, reader.number<rank_type>()});
       }
     }
-    return describe_deaf("the group at " + group_);
+    return describe_unheard("the group at " + group_);
   }
-  [[nodiscard]] std::string describe_deaf(std::string const& group) const {
-    if (deaf_.empty()) {
+  [[nodiscard]] std::string describe_unheard(std::string const& group) const {
+    if (unheard_pairs_.empty()) {
       return {};
     }
-    return "packets of rank " + std::to_string(deaf_[0].to) + " to " + group + " did not come to rank " +
-           std::to_string(deaf_[0].rank) +
-           (deaf_.size() == 1 ? ""
-                              : ", nor did those of " + std::to_string(deaf_.size() - 1) + " more pairs of ranks") +
+    return "packets of rank " + std::to_string(unheard_pairs_[0].sender) + " to " + group + " did not reach rank " +
+           std::to_string(unheard_pairs_[0].rank) +
+           (unheard_pairs_.size() == 1
+                ? ""
+                : ", nor did packets of " + std::to_string(unheard_pairs_.size() - 1) + " more pairs of ranks") +
            "; does the network carry IP multicast between them?";
   }
-  /// What is in the way of the first rank that something is.
-  [[nodiscard]] static std::string first_of(std::vector<std::string> const& said) {
-    auto const it = std::ranges::find_if(said, [](std::string const& one) { return !one.empty(); });
-    return it == said.end() ? std::string() : "rank " + std::to_string(it - said.begin()) + " " + *it;
+  /// The first rank's reason for having no group.
+  [[nodiscard]] static std::string first_reason(std::vector<std::string> const& publications) {
+    auto const match = std::ranges::find_if(publications, [](std::string const& one) { return !one.empty(); });
+    return match == publications.end() ? std::string()
+                                       : "rank " + std::to_string(match - publications.begin()) + " " + *match;
   }
-  /// Calls out to the group until signs of all ranks say that they hear all: some may begin to later, where a switch
-  /// takes its time. Signs may be lost, so the last one is repeated.
-  [[nodiscard]] bool hears_all(duration patience) {
-    constexpr duration between = std::chrono::milliseconds(10);
+  /// Probes the group until all ranks report that they hear all. Some may begin to hear late, because a switch takes
+  /// its time. Probes may be lost, so the last one is repeated.
+  [[nodiscard]] bool probe_until_all_hear(duration time_limit) {
+    constexpr duration probe_interval = std::chrono::milliseconds(10);
     constexpr int last = 8;
-    time_point const until = now() + patience;
+    time_point const deadline = now() + time_limit;
     time_point next = now();
-    bool said = false;
-    while (!member_->signs().all_hear()) {
-      bool const hears = member_->signs().hears_all();
-      if (now() >= until) {
+    bool was_hearing = false;
+    while (!member_->reachability().all_hear()) {
+      bool const hears = member_->reachability().hears_all();
+      if (now() >= deadline) {
         return hears;
       }
-      if (now() >= next || hears != said) {
-        member_->signs().call_out();
-        next = now() + between;
-        said = hears;
+      if (now() >= next || hears != was_hearing) {
+        member_->reachability().send_probe();
+        next = now() + probe_interval;
+        was_hearing = hears;
       }
       pollfd one{network_.open().descriptor(), POLLIN, 0};
-      ::poll(&one, 1, static_cast<int>(between / std::chrono::milliseconds(1)));
+      ::poll(&one, 1, static_cast<int>(probe_interval / std::chrono::milliseconds(1)));
       member_->advance(now());
     }
     for (int i = 0; i != last; ++i) {
-      member_->signs().call_out();
+      member_->reachability().send_probe();
     }
     return true;
   }
 
   std::string group_;
-  std::string why_none_;
-  std::vector<deaf> deaf_;                               ///< alike on all ranks
-  std::array<detail::fan_out, collective_lanes> alone_;  ///< what is known of a message, and its way without a group
-  std::array<bool, collective_lanes> confirmed_{};       ///< the root has been told that this rank has all
+  std::string no_group_reason_;
+  std::vector<unheard_pair> unheard_pairs_;                 ///< equal on all ranks
+  std::array<detail::fan_out, collective_lanes> fan_outs_;  ///< state of a message, and its path without a group
+  std::array<bool, collective_lanes> has_confirmed_{};      ///< this rank has confirmed the message
 };
 
 }  // namespace tutti

@@ -22,10 +22,10 @@ namespace tutti::inline v0_1_0 {
 
 namespace detail {
 
-/// Addresses of a vector, without the memory: a write to them is a segmentation fault.
+/// Reserves the addresses of a vector without its memory: a write to them is a segmentation fault.
 class address_space {
  public:
-  /// @throws std::system_error if there are too few addresses
+  /// @throws std::system_error if the process may not reserve as many addresses
   explicit address_space(std::size_t bytes)
       : bytes_(bytes != 0 ? bytes : 1),
         begin_(::mmap(nullptr, bytes_, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {
@@ -46,76 +46,76 @@ class address_space {
   void* begin_;
 };
 
-/// What segments need to know of a communicator, for ranks that do nothing else: a communicator
-/// knows all other members, and 65,536 of those would not fit into any memory.
+/// The parts of a communicator that the engine's segments use. A full communicator knows all other members, and
+/// 65,536 full communicators do not fit into memory.
 class simulated_rank {
  public:
   using transport_type = simulated;
   using trace_type = no_trace;
 
-  simulated_rank(simulator& in, simulated_world& world, rank_type rank)
-      : own_(std::make_unique<state>(in, world, rank)), here_(*own_) {}
+  simulated_rank(simulator& sim, simulated_world& world, rank_type rank)
+      : owned_state_(std::make_unique<state>(sim, world, rank)), state_(*owned_state_) {}
 
-  /// Another name of this rank, which it outlives.
-  [[nodiscard]] simulated_rank alias() const noexcept { return simulated_rank(here_); }
+  /// Returns another name of this rank, which this object must outlive.
+  [[nodiscard]] simulated_rank alias() const noexcept { return simulated_rank(state_); }
 
-  [[nodiscard]] rank_type rank() const noexcept { return here_.transport.rank(); }
+  [[nodiscard]] rank_type rank() const noexcept { return state_.transport.rank(); }
   [[nodiscard]] tutti::extent<dynamic> extent() const noexcept {
-    return tutti::extent<dynamic>(here_.transport.size());
+    return tutti::extent<dynamic>(state_.transport.size());
   }
-  [[nodiscard]] simulated& transport() noexcept { return here_.transport; }
-  [[nodiscard]] no_trace& trace() noexcept { return here_.trace; }
+  [[nodiscard]] simulated& transport() noexcept { return state_.transport; }
+  [[nodiscard]] no_trace& trace() noexcept { return state_.trace; }
 
  private:
   friend access;
 
   struct state {
-    state(simulator& in, simulated_world& world, rank_type rank)
-        : transport(simulated_access::member(in, world, rank)) {}
+    state(simulator& sim, simulated_world& world, rank_type rank)
+        : transport(simulated_access::member(sim, world, rank)) {}
 
     simulated transport;
     [[no_unique_address]] no_trace trace;
     flow_numbers flows;
   };
 
-  explicit simulated_rank(state& here) noexcept : here_(here) {}
+  explicit simulated_rank(state& here) noexcept : state_(here) {}
 
-  [[nodiscard]] state& here() const noexcept { return here_; }
+  [[nodiscard]] state& here() const noexcept { return state_; }
 
-  std::unique_ptr<state> own_;  // of a name given by `alias` nothing
-  state& here_;
+  std::unique_ptr<state> owned_state_;  // empty in a name that `alias` returned
+  state& state_;
 };
 
 }  // namespace detail
 
-/// What a schedule is asked to move.
+/// The vector that a simulated schedule works on.
 struct simulated_vector {
-  std::size_t count;              ///< elements, in all blocks; of alltoall a multiple of n
-  std::size_t element_bytes = 4;  ///< of an element, and of an accumulator
-  std::size_t segment_bytes = 0;  ///< as operator_base::segment
+  std::size_t count;              ///< elements in all blocks; for alltoall a multiple of n
+  std::size_t element_bytes = 4;  ///< size of an element, and of an accumulator
+  std::size_t segment_bytes = 0;  ///< segment size, see operator_base::segment
 };
 
-/// Runs one operation of `n` ranks in virtual time, all of which start at 0, out of place: the engine
-/// and the schedule are real, the elements are not, so tens of thousands of ranks fit into one thread.
+/// Runs one operation of `n` ranks in virtual time, out of place; all ranks start at 0. Engine and schedule are real
+/// and elements are not, so tens of thousands of ranks fit into one thread.
 ///
 ///     auto const report = tutti::simulate_schedule(net, tutti::butterfly{}, tutti::op::allreduce{}, 65536, {1 << 20});
 ///     report.time();
 ///
 /// Cost: 7 KiB a rank; 0.2 to 2.5 us of real time a message (docs/guide/simulation.md).
-/// @throws error if it never ends: a rank has died, or a message was lost for good
-/// @throws precondition_error if network, placement or faults do not fit each other
+/// @throws error if the operation never ends: a rank has died, or a message was lost for good
+/// @throws precondition_error if network, placement and faults do not fit each other
 template <class Topology, class Op>
   requires offers<Topology, Op>
 [[nodiscard]] simulated_report simulate_schedule(simulated_network const& net, Topology topology, Op op, rank_type n,
                                                  simulated_vector vector, simulation_options const& options = {}) {
   using work_type = detail::work<Topology, Op, detail::moving>;
   struct participant {
-    participant(detail::simulator& in, detail::simulated_world& world, rank_type r, work_type const& work)
-        : self(in, world, r),
-          operation(self, what, number, work.template schedule<tutti::extent<dynamic>>(),
+    participant(detail::simulator& sim, detail::simulated_world& world, rank_type r, work_type const& work)
+        : self(sim, world, r),
+          operation(self, call_record, number, work.template schedule<tutti::extent<dynamic>>(),
                     detail::payload(work.elements_, self.extent())) {}
     detail::simulated_rank self;
-    call what;
+    call call_record;
     operation_number number;
     detail::segments<detail::simulated_rank, false> operation;
     bool ended = false;
@@ -126,27 +126,27 @@ template <class Topology, class Op>
             "simulate_schedule: the elements of an alltoall must be a multiple of the ", n, " ranks, not ",
             vector.count);
   }
-  detail::simulator in(net, n, options, /*carries=*/false);
+  detail::simulator sim(net, n, options, /*carries=*/false);
   std::vector<rank_type> all_ranks(n);
   for (rank_type r = 0; r < n; ++r) {
     all_ranks[r] = r;
   }
-  detail::simulated_world& world = in.world(in.add_world(std::move(all_ranks)));
+  detail::simulated_world& world = sim.world(sim.add_world(std::move(all_ranks)));
 
   std::size_t const bytes = vector.count * vector.element_bytes;
-  detail::address_space const addresses(3 * bytes);  // three memories, so that nothing is taken to be in place
+  detail::address_space const addresses(3 * bytes);  // three distinct memories, so the operation counts as out of place
   std::byte* const at = addresses.begin();
   detail::memories const memory{.input = at, .work = at + bytes, .output = at + 2 * bytes};
   work_type work(topology, {vector.element_bytes});
   work.op_ = op;
-  call const what = make_call(operation_kind::none, "", "", Topology::name);
+  call const call_record = make_call(operation_kind::none, "", "", Topology::name);
 
   simulated_report report;
   report.ended.resize(n);
   std::deque<participant> ranks;
   rank_type left = n;
   std::vector<detail::helper_summary> helpers(members(topology, op, n) - n);
-  std::vector<detail::helper_share> shares;  // of each rank, those of all helpers
+  std::vector<detail::helper_share> shares;  // by rank: its shares of all aggregators
   if constexpr (has_helpers<Topology, Op>) {
     shares.resize(std::size_t{n} * helpers.size());
     for (std::size_t i = 0; i != helpers.size(); ++i) {
@@ -159,38 +159,38 @@ template <class Topology, class Op>
   auto const advance = [&](rank_type r) {
     if (ranks[r].operation.advance()) {
       ranks[r].ended = true;
-      report.ended[r] = in.processors().time_of(r);
+      report.ended[r] = sim.processors().time_of(r);
       --left;
     } else {
-      in.processors().rest(r);
+      sim.processors().rest(r);
     }
   };
   for (rank_type r = 0; r < n; ++r) {
-    ranks.emplace_back(in, world, r, work);
-    ranks[r].what = what;
+    ranks.emplace_back(sim, world, r, work);
+    ranks[r].call_record = call_record;
     ranks[r].operation.set_schedule(topology.steps(op, n, r), topology.blocks(op, n), false);
     ranks[r].operation.set_helpers(std::span(shares).subspan(r * helpers.size(), helpers.size()));
     ranks[r].operation.prepare(vector.segment_bytes, memory, vector.count);
     ranks[r].operation.take_place();
-    in.processors().rest(r);
-    in.processors().wake(r);
+    sim.processors().rest(r);
+    sim.processors().wake(r);
   }
   while (left != 0) {
-    rank_type const r = in.next();
-    if (r == no_rank || in.processors().dead(r) || world.wrong) {
-      bool const died = !in.processors().deaths().empty();
+    rank_type const r = sim.next();
+    if (r == no_rank || sim.processors().is_dead(r) || world.first_fault) {
+      bool const died = !sim.processors().deaths().empty();
       throw error(died ? failure::peer_lost : failure::deadline,
                   died ? "the simulated operation cannot end: rank " +
-                             std::to_string(in.processors().deaths().front()) + " has died"
+                             std::to_string(sim.processors().deaths().front()) + " has died"
                        : "the simulated operation cannot end: a message was lost " +
                              std::to_string(options.faults.attempts) +
                              " times; raise simulated_faults::attempts, or lower loss")
-          .between(no_rank, died ? in.processors().deaths() : std::vector<rank_type>{});
+          .between(no_rank, died ? sim.processors().deaths() : std::vector<rank_type>{});
     }
     advance(r);
   }
   auto const ended = std::move(report.ended);
-  report = in.report();
+  report = sim.report();
   report.ended = ended;
   return report;
 }

@@ -19,12 +19,11 @@ struct simulated_access;
 
 }  // namespace detail
 
-/// Ranks are programs of one thread in virtual time: <tutti/simulation/simulate.hpp> runs them. A message takes
-/// what it takes on the simulated network, arithmetic what it takes on the simulated processor; all
-/// else is free. Contents are copied when they are sent.
+/// A transport in virtual time; `simulate` (<tutti/simulation/simulate.hpp>) runs its ranks, all in one thread. A
+/// message takes the time of the simulated network, arithmetic that of the simulated processor, and everything else
+/// is free. `send` copies contents.
 ///
-/// There is no descriptor to sleep on: `arm` is of no use, and neither are event loops and progress
-/// threads.
+/// The transport has no descriptor to sleep on, so event loops and progress threads cannot be used with it.
 ///
 /// Cost: real time, of one thread, for each message and its copy; virtual time as the network says.
 /// Thread safety: the thread that runs the simulation.
@@ -33,8 +32,8 @@ class simulated {
   /// The name of the transport in errors and traces.
   static constexpr std::string_view name = "simulated";
 
-  /// The simulation that a world is opened in, and the number of this rank there. Only tutti::simulate makes options
-  /// that belong to a simulation; the settings of a world hand them on to its parts.
+  /// The simulation that a world is opened in, and the number of this rank there. Only tutti::simulate constructs
+  /// options of a simulation; the settings of a world pass them on to its parts.
   class options {
    public:
     /// Constructs options that belong to no simulation.
@@ -44,17 +43,17 @@ class simulated {
     friend simulated;
     friend detail::simulated_access;
 
-    options(detail::simulator& in, rank_type rank) noexcept : in_(&in), rank_(rank) {}
+    options(detail::simulator& sim, rank_type rank) noexcept : simulation_(&sim), rank_(rank) {}
 
-    detail::simulator* in_ = nullptr;
+    detail::simulator* simulation_ = nullptr;
     rank_type rank_ = no_rank;
   };
 
   /// Collective.
-  /// @pre the simulation outlives this: use tutti::simulate
+  /// @pre the simulation outlives this object: use tutti::simulate
   /// @throws precondition_error if the options belong to no simulation
   template <rendezvous M>
-  explicit simulated(M& meet, options const& o) : simulation_(o.in_), rank_(meet.rank()) {
+  explicit simulated(M& meet, options const& o) : simulation_(o.simulation_), rank_(meet.rank()) {
     expects(simulation_ != nullptr,
             "simulated: its options belong to no simulation; use tutti::simulate, which makes a world in virtual time");
     std::vector<rank_type> members;
@@ -70,7 +69,7 @@ class simulated {
   simulated(simulated const&) = delete;
   simulated& operator=(simulated const&) = delete;
   ~simulated() {
-    if (!processors().dead(place())) {
+    if (!processors().is_dead(place())) {
       world_->leave(rank_);
     }
   }
@@ -80,127 +79,129 @@ class simulated {
   /// The number of ranks.
   [[nodiscard]] rank_type size() const noexcept { return world_->size(); }
 
-  /// Opens a flow, as part of a call; at most one is open on a lane.
-  void begin(flow s, call const& what) {
-    world_->begin(rank_, s, what);
+  /// Opens a flow for a call; at most one is open on a lane.
+  void begin(flow s, call const& call_info) {
+    world_->begin(rank_, s, call_info);
     parts_[s.lane].clear();
   }
-  /// Closes a flow whose messages are all done with.
+  /// Closes a flow; all its messages have been released.
   void end(flow) noexcept {}
 
   /// Offers a message, or the rest of one, and returns how many bytes were accepted; never waits.
   sent send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t) {
-    if (fault() || processors().dead(place())) {
+    if (fault() || processors().is_dead(place())) {
       return {};
     }
     if (peer >= size()) {
-      simulation_->give(*world_, rank_, s, parts_[s.lane][peer - size()], bytes);
+      simulation_->contribute(*world_, rank_, s, parts_[s.lane][peer - size()], bytes);
       return {true, bytes.size(), 0};
     }
     if (!simulation_->send(*world_, rank_, peer, s, bytes)) {
-      if (departed(peer)) {
-        lose(peer);
+      if (has_departed(peer)) {
+        declare_lost(peer);
       }
       return {};
     }
     return {true, bytes.size(), 0};
   }
-  /// True if the buffer of what was sent under this ticket is free.
+  /// True if the buffer sent under this ticket is free.
   [[nodiscard]] bool released(rank_type, flow, ticket) const noexcept { return true; }
 
-  /// The next chunk of a peer's message, of whole granules, or nothing yet; throws error (mismatch) if calls differ.
+  /// Returns the next chunk of a peer's message, in whole granules, or an empty one if nothing has arrived.
+  /// @throws error (mismatch) if the peer made another call
   chunk view(rank_type peer, flow s, wanted w) {
-    if (processors().dead(place()) || fault()) {
+    if (processors().is_dead(place()) || fault()) {
       return {};
     }
     auto const* const edge = world_->edges.find(peer, rank_, s.lane);
-    detail::simulator::arrival m{};
-    if (edge == nullptr || !simulation_->look(*edge, m)) {
-      rank_type const sender = peer < size() ? peer : silent(peer, s);
-      if (sender != no_rank && (edge == nullptr ? departed(sender) : simulation_->gone(*edge))) {
-        lose(sender);
+    detail::simulator::arrival arrival{};
+    if (edge == nullptr || !simulation_->peek(*edge, arrival)) {
+      rank_type const sender = peer < size() ? peer : first_without_contribution(peer, s);
+      if (sender != no_rank && (edge == nullptr ? has_departed(sender) : simulation_->will_never_arrive(*edge))) {
+        declare_lost(sender);
       }
       return {};
     }
-    if (processors().busy(place())) {
-      processors().misses(place());
+    if (processors().is_busy(place())) {
+      processors().note_missed(place());
       return {};
     }
-    if (m.says != world_->current(rank_, s)) {
-      mismatch(peer, s, m.says);
+    if (arrival.opening != world_->current_opening(rank_, s)) {
+      throw_mismatch(peer, s, arrival.opening);
     }
-    return {place_of(m, w), m.bytes};
+    return {place_of(arrival, w), arrival.bytes};
   }
-  /// Gives back what `view` has shown.
+  /// Frees the chunk that `view` returned.
   void release(rank_type peer, flow s) { simulation_->release(*world_, peer, rank_, s); }
 
-  /// A helper is a part of the switch at the root of the network. It does what the ranks would do, in the order of the
-  /// workers.
-  [[nodiscard]] static constexpr bool does(network_operation what) noexcept {
-    return what != network_operation::none && what != network_operation::update;
+  /// The simulated aggregator (a "helper" in names) is a part of the switch at the root of the network. It combines
+  /// contributions in the order of the workers, as the ranks would.
+  [[nodiscard]] static constexpr bool does(network_operation operation) noexcept {
+    return operation != network_operation::none && operation != network_operation::update;
   }
-  /// True if there is a helper to be asked now; alike on all ranks.
+  /// True if the network has an aggregator; every rank gets one answer.
   [[nodiscard]] bool has_helper() const noexcept { return simulation_->network().sums; }
-  /// Tells a helper of a flow this rank's part, before any message to or from it.
+  /// Registers this rank's part of a flow with an aggregator, before any message to or from it.
   void take_part(flow s, helper_part const& part) {
     parts_[s.lane].push_back(part);
-    detail::simulated_opening theirs;
-    if (part.worker != no_rank && !simulation_->come(*world_, rank_, s, part, theirs)) {
-      mismatch(world_->helped.at({part.helper, s.lane, s.number}).workers.front().rank, s, theirs);
+    detail::simulated_opening peer_opening;
+    if (part.worker != no_rank && !simulation_->join_helped_flow(*world_, rank_, s, part, peer_opening)) {
+      throw_mismatch(world_->helped_flows.at({part.helper, s.lane, s.number}).workers.front().rank, s, peer_opening);
     }
   }
-  /// A rank whose part a helper still waits for, as far as it is known here; or no_rank.
+  /// A rank whose contribution the aggregator still waits for, or no_rank if this rank knows of none.
   [[nodiscard]] rank_type missing(rank_type helper, flow s) const {
-    auto const at = world_->helped.find({helper, s.lane, s.number});
-    return at == world_->helped.end() ? no_rank : at->second.missing();
+    auto const at = world_->helped_flows.find({helper, s.lane, s.number});
+    return at == world_->helped_flows.end() ? no_rank : at->second.missing();
   }
 
-  /// Whether the peer is at the same flow with another call, of which no message may ever come here.
+  /// Checks that the peer has not opened this flow with another call: its messages would never arrive.
   /// @throws error(failure::mismatch)
   void inquire(rank_type peer, flow s) {
-    detail::simulated_opening theirs;
-    if (s.lane != transfer_lane && world_->differs(peer, s, world_->current(rank_, s), theirs)) {
-      mismatch(peer, s, theirs);
+    detail::simulated_opening peer_opening;
+    if (s.lane != transfer_lane &&
+        world_->has_opened_otherwise(peer, s, world_->current_opening(rank_, s), peer_opening)) {
+      throw_mismatch(peer, s, peer_opening);
     }
   }
 
-  /// Questions take no time, and answers no more than it takes a rank that waits to give the next one.
+  /// Publishes this rank's wait state. A query takes no virtual time; the answer is as old as the rank's last report.
   void say(wait_report const& w) {
-    if (!world_->wrong) {
-      world_->say(rank_, w, exact_now());
+    if (!world_->first_fault) {
+      world_->record_wait(rank_, w, exact_now());
     }
   }
-  /// Asks a peer what it waits for; false as long as it cannot be reached.
+  /// Queries a peer's wait state; false while the peer cannot be reached.
   bool ask(rank_type peer) {
-    asked_[peer] = exact_now();
+    query_times_[peer] = exact_now();
     return true;
   }
-  /// The last report of a rank, this one included, of what it waits for on a lane.
+  /// The last report of a rank, this one included, of its wait on a lane.
   [[nodiscard]] wait_report said(rank_type r, std::uint32_t lane) const {
-    auto [w, time] = world_->said(r, lane);
-    auto const asked = asked_.find(r);
-    w.fresh = asked != asked_.end() && time >= asked->second;
+    auto [w, time] = world_->last_wait(r, lane);
+    auto const query = query_times_.find(r);
+    w.fresh = query != query_times_.end() && time >= query->second;
     return w;
   }
 
-  /// Takes the time that asking the network takes; others go on meanwhile.
+  /// Spends the time of one query of the network; other ranks run meanwhile.
   void poll() {
     if (simulation_->can_wait()) {
       rest(std::chrono::duration_cast<duration>(simulation_->options().look));
     }
   }
-  /// Until something has happened to this rank, or this time has passed.
+  /// Waits until an event reaches this rank, or `limit` has passed.
   /// @throws error(failure::peer_lost) on a rank that dies meanwhile
   void rest(duration limit) {
-    if (!processors().dead(place())) {
+    if (!processors().is_dead(place())) {
       simulation_->wait(place(), processors().time_of(place()) + limit);
     }
-    if (processors().dead(place())) {
+    if (processors().is_dead(place())) {
       throw error(failure::peer_lost, "this rank has died in the simulation").between(rank_, {rank_});
     }
   }
 
-  /// `f` reads this many bytes: it is run, and takes what they take.
+  /// Runs `f`, which reads this many bytes, and spends their time.
   template <class F>
   void compute(std::size_t bytes, F&& f) {
     if (simulation_->carries()) {
@@ -208,12 +209,12 @@ class simulated {
     }
     simulation_->combine(place(), bytes);
   }
-  /// The program computes for so long.
+  /// Spends computing time of the program.
   void spend(picoseconds time) noexcept { processors().spend(place(), time); }
 
-  /// Returns a descriptor that becomes readable when there may be something to do; poll once more, then sleep.
+  /// Returns -1: no descriptor becomes readable in virtual time.
   [[nodiscard]] int arm() const noexcept { return -1; }
-  /// Ends what `arm` began.
+  /// Counterpart of `arm`; does nothing.
   void disarm() noexcept {}
 
   /// The time by the clock of the transport.
@@ -221,30 +222,31 @@ class simulated {
   /// The virtual time, in picoseconds.
   [[nodiscard]] picoseconds exact_now() const noexcept { return processors().time_of(place()); }
 
-  /// The fault of this world, if there is one; cheap, as it is asked for while waiting.
+  /// The fault of this world, or none. Cheap: waiting ranks call it often.
   [[nodiscard]] tutti::fault fault() const noexcept {
-    return world_->wrong && (noticed_ || world_->told <= exact_now()) ? world_->wrong : tutti::fault{};
+    return world_->first_fault && (found_fault_ || world_->fault_time <= exact_now()) ? world_->first_fault
+                                                                                      : tutti::fault{};
   }
-  /// Finds peers that are gone, by system calls: for every few milliseconds of waiting.
+  /// Looks for peers that have died or left.
   void look() {
     if (!processors().deaths().empty()) {
       for (rank_type r = 0; r < size(); ++r) {
-        if (processors().found_dead(world_->members()[r])) {
-          lose(r);
+        if (processors().is_known_dead(world_->members()[r])) {
+          declare_lost(r);
         }
       }
     }
   }
-  /// Makes a fault known to every member; the first one takes precedence.
-  void revoke(tutti::fault const& why) {
-    if (why && !processors().dead(place())) {
-      noticed_ = true;
-      simulation_->revoke(*world_, rank_, why);
+  /// Announces a fault to every member; the first fault of a world wins.
+  void revoke(tutti::fault const& reason) {
+    if (reason && !processors().is_dead(place())) {
+      found_fault_ = true;
+      simulation_->revoke(*world_, rank_, reason);
     }
   }
   /// Tells the other ranks why this one leaves: a fault in another communicator of its world.
-  void excuse(tutti::fault const& why) { world_->excuse(rank_, why); }
-  /// Returns when nothing works in this rank's memory any more; called after a fault.
+  void excuse(tutti::fault const& reason) { world_->excuse(rank_, reason); }
+  /// Returns when nobody accesses this rank's memory any more; called after a fault.
   void quiesce() noexcept {}
 
  private:
@@ -256,45 +258,46 @@ class simulated {
   [[nodiscard]] rank_type place() const noexcept { return world_->members()[rank_]; }
   [[nodiscard]] detail::simulated_processors& processors() const noexcept { return simulation_->processors(); }
 
-  [[nodiscard]] rank_type silent(rank_type helper, flow s) const {
-    auto const at = world_->helped.find({helper, s.lane, s.number});
-    return at == world_->helped.end() ? no_rank : at->second.silent();
+  [[nodiscard]] rank_type first_without_contribution(rank_type helper, flow s) const {
+    auto const at = world_->helped_flows.find({helper, s.lane, s.number});
+    return at == world_->helped_flows.end() ? no_rank : at->second.first_without_contribution();
   }
-  [[nodiscard]] bool departed(rank_type peer) const noexcept {
-    return world_->left(peer) || processors().found_dead(world_->members()[peer]);
+  [[nodiscard]] bool has_departed(rank_type peer) const noexcept {
+    return world_->has_left(peer) || processors().is_known_dead(world_->members()[peer]);
   }
-  void lose(rank_type peer) {
+  void declare_lost(rank_type peer) {
     tutti::fault const reason = world_->reason_of(peer);
     revoke(reason ? reason : tutti::fault{failure::peer_lost, peer, rank_});
   }
 
-  /// Contents go straight to where they are wanted; without contents, that is where they are said to be.
-  [[nodiscard]] std::byte const* place_of(detail::simulator::arrival const& m, wanted const& w) const noexcept {
-    static constexpr std::byte nothing{};
+  /// Copies contents to the place that the receiver asked for. Without contents, returns that place unchanged.
+  [[nodiscard]] std::byte const* place_of(detail::simulator::arrival const& arrival, wanted const& w) const noexcept {
+    static constexpr std::byte empty_place{};
     if (!simulation_->carries()) {
-      return w.place != nullptr ? w.place : &nothing;
+      return w.place != nullptr ? w.place : &empty_place;
     }
-    if (w.place == nullptr || m.bytes > w.bytes || m.bytes == 0) {
-      return m.data != nullptr ? m.data : &nothing;
+    if (w.place == nullptr || arrival.bytes > w.bytes || arrival.bytes == 0) {
+      return arrival.data != nullptr ? arrival.data : &empty_place;
     }
-    std::memcpy(w.place, m.data, m.bytes);
+    std::memcpy(w.place, arrival.data, arrival.bytes);
     return w.place;
   }
 
-  [[noreturn]] void mismatch(rank_type peer, flow s, detail::simulated_opening theirs) {
+  [[noreturn]] void throw_mismatch(rank_type peer, flow s, detail::simulated_opening peer_opening) {
     revoke({failure::mismatch, peer, rank_});
     if (s.lane == transfer_lane) {
       throw detail::messages_differ(rank_, peer);
     }
-    throw detail::calls_differ(rank_, world_->describe(world_->current(rank_, s)), peer, world_->describe(theirs));
+    throw detail::calls_differ(rank_, world_->describe(world_->current_opening(rank_, s)), peer,
+                               world_->describe(peer_opening));
   }
 
   detail::simulator* simulation_;
   detail::simulated_world* world_ = nullptr;
   rank_type rank_;
-  std::array<std::vector<helper_part>, lane_count> parts_;  ///< of the helpers, by lane
-  std::map<rank_type, picoseconds> asked_;                  ///< when each was last asked
-  bool noticed_ = false;                                    ///< it has found a fault itself, and need not be told
+  std::array<std::vector<helper_part>, lane_count> parts_;  ///< by lane: this rank's parts of the aggregators
+  std::map<rank_type, picoseconds> query_times_;            ///< by rank: time of the last query
+  bool found_fault_ = false;  ///< this rank found a fault itself, and need not wait for the announcement
 };
 
 namespace detail {

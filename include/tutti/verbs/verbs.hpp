@@ -17,16 +17,16 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// Processes anywhere, over RDMA: InfiniBand and RoCE. Reliable connections are made when they are first needed, so
-/// there are as many as the schedules have edges; faults and questions go through sockets. It is written for hardware,
-/// and has run over Soft-RoCE only.
+/// A transport over RDMA, InfiniBand and RoCE, between processes on any hosts. A reliable connection is made when it
+/// is first needed, so a rank has one for each edge of its schedules. Faults and control messages use TCP sockets. It
+/// has run over Soft-RoCE only, never over an RDMA NIC.
 ///
-/// A short message is sent into a slot that its receiver has posted, and read there. A long one stays where it is: its
-/// receiver's device reads it, straight to its place, or piece by piece if it is combined. The sender needs no turn
-/// meanwhile.
+/// A short message is eager: it is sent into a slot that its receiver has posted. A long message is a rendezvous: its
+/// receiver's device reads it from the sender's memory, directly to its target, or piece by piece if it is combined.
+/// The sender makes no calls meanwhile.
 ///
-/// Cost: 864 KiB of locked memory for each peer with a connection. A long message's buffer is registered with the
-/// device while it is under way; what tutti::allocator gives is once, when it is first sent from or received in.
+/// Cost: 864 KiB of locked memory for each connected peer. A long message's buffer is registered with the device
+/// while it is under way; a buffer of tutti::allocator is registered once, when it is first used.
 /// Thread safety: one thread at a time; instances are independent.
 class verbs {
  public:
@@ -38,8 +38,8 @@ class verbs {
   using options = verbs_options;
 
   /// Collective over the members of the rendezvous.
-  /// @throws error (failure::join) on every rank if one has no device, or the system refuses it memory; and what the
-  ///         rendezvous throws
+  /// @throws error (failure::join) on every rank if one has no device, or may not lock its memory; also the errors of
+  /// the rendezvous
   template <locates_hosts M>
   explicit verbs(M& meet, options const& o = {}) {
     expects(o.timeout >= 1 && o.timeout <= 31, "verbs_options::timeout must be 1 to 31, not ", int{o.timeout});
@@ -48,22 +48,22 @@ class verbs {
     if constexpr (!on_one_host<M>) {
       host = meet.local_host();
     }
-    std::string mine;
+    std::string own_info;
     try {
       edges_ = detail::owned<detail::verbs::edges>(
           new detail::verbs::edges(o, detail::tcp::own_address(meet, {}), host, meet.rank(), meet.size()));
-      mine = edges_->text();
+      own_info = edges_->text();
     } catch (error const& e) {
-      mine = detail::verbs::card::refusal(e.what());
+      own_info = detail::verbs::endpoint_info::refusal(e.what());
     }
-    auto all = detail::verbs::addresses::parse(meet.exchange(mine));
+    auto infos = detail::verbs::addresses::parse(meet.exchange(own_info));
     memory_ = memory_for(meet);
     adopt(memory_);
-    edges_->meet(std::move(all));
+    edges_->meet(std::move(infos));
   }
   verbs(verbs const&) = delete;
   verbs& operator=(verbs const&) = delete;
-  /// Leaves. Peers that still wait for something from this rank get failure::peer_lost.
+  /// Leaves. Peers that still wait for this rank get failure::peer_lost.
   ~verbs() {
     if (edges_ && !edges_->is_own()) {
       std::ignore = edges_.release();
@@ -74,57 +74,60 @@ class verbs {
   [[nodiscard]] rank_type rank() const noexcept { return edges_->rank(); }
   /// The number of ranks.
   [[nodiscard]] rank_type size() const noexcept { return edges_->size(); }
-  /// By which number the other members reach this host, for what is made of a part of this world.
+  /// The number by which other members reach this host; worlds that are split from this one use it.
   [[nodiscard]] std::string local_host() const { return edges_->mesh().listening_address().host(); }
 
-  /// Opens a flow, as part of a call; at most one is open on a lane.
-  void begin(flow s, call const& what) noexcept { edges_->begin(s, what); }
-  /// Closes a flow whose messages are all done with.
+  /// Opens a flow for a call; at most one is open on a lane.
+  void begin(flow s, call const& call_info) noexcept { edges_->begin(s, call_info); }
+  /// Closes a flow; all its messages have been released.
   void end(flow) noexcept {}
 
-  /// Whether the peer would read these bytes where they are.
+  /// True if the peer would read these bytes in place.
   [[nodiscard]] bool shares(rank_type, flow, std::span<std::byte const> bytes) const noexcept {
-    return bytes.size() >= detail::verbs::read_from;
+    return bytes.size() >= detail::verbs::rendezvous_threshold;
   }
 
-  /// Where tutti::allocator takes buffers from that are registered once. A buffer may outlive the transport; its
+  /// The source of tutti::allocator's buffers, which are registered once. A buffer may outlive the transport; its
   /// registration does not.
   [[nodiscard]] counted<memory_source> memory() const noexcept { return memory_; }
-  /// Memory of this source is registered once, too.
+  /// Registers memory of this source once, too.
   void adopt(counted<memory_source> s) { edges_->memory().adopt(std::move(s)); }
 
   /// Offers a message, or the rest of one, and returns how many bytes were accepted; never waits.
   [[nodiscard]] sent send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t) {
-    return hand_over(peer, s, [&](detail::verbs::edge& e) { return e.send(s, edges_->current_check(s), bytes); });
+    return submit(peer, s, [&](detail::verbs::edge& e) { return e.send(s, edges_->current_check(s), bytes); });
   }
-  /// The peer reads a long message where it is, and writes what it makes of it to `back`.
+  /// Sends a long message, whose receiver may write its result to `back`.
   [[nodiscard]] sent lend(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t, std::byte* back) {
-    return hand_over(peer, s, [&](detail::verbs::edge& e) {
+    return submit(peer, s, [&](detail::verbs::edge& e) {
       return e.may_lend(bytes.size()) ? e.lend(s, edges_->current_check(s), bytes, back)
                                       : e.send(s, edges_->current_check(s), bytes);
     });
   }
-  /// Offers bytes that the peer has lent, like `send`; they go to where it wants them, if that can be.
+  /// Sends the result of a message that the peer lent: to the peer's `back` if that is possible, otherwise like
+  /// `send`.
   [[nodiscard]] sent give_back(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t) {
-    return hand_over(peer, s, [&](detail::verbs::edge& e) {
-      return e.holds(s, bytes.size()) ? e.give_back(s, bytes) : e.send(s, edges_->current_check(s), bytes);
+    return submit(peer, s, [&](detail::verbs::edge& e) {
+      return e.has_loan(s, bytes.size()) ? e.give_back(s, bytes) : e.send(s, edges_->current_check(s), bytes);
     });
   }
-  /// Null: a peer's memory is reached by the device alone.
+  /// Returns null: only the device accesses a peer's memory.
   [[nodiscard]] std::byte* home(rank_type, flow) const noexcept { return nullptr; }
-  /// @throws error (failure::peer_lost) that says how the edge to a peer has failed; so do send and view
+  /// True if the buffer sent under this ticket is free.
+  /// @throws error (failure::peer_lost) with the state of the failed connection; send and view throw it, too
   [[nodiscard]] bool released(rank_type peer, flow s, ticket k) {
-    detail::verbs::edge const& e = edges_->of(peer);
+    detail::verbs::edge const& e = edges_->edge_to(peer);
     if (!e.released(s.lane, k)) {
       edges_->poll();
       if (!e.released(s.lane, k)) {
-        edges_->miss_if_gone(peer);
+        edges_->check_peer(peer);
         return false;
       }
     }
     return true;
   }
 
+  /// Returns the next chunk of a peer's message, or an empty one if nothing has arrived.
   /// @throws error (failure::mismatch) that shows both calls
   [[nodiscard]] chunk view(rank_type peer, flow s, wanted const& w) {
     detail::verbs::edge* const e = edges_->reach(peer);
@@ -135,58 +138,58 @@ class verbs {
     if (!c && !fault()) {
       edges_->poll();
       c = next(*e, peer, s, w);
-      if (!c && (e->queue().broken() || !e->has_message(s.lane))) {
-        edges_->miss_if_gone(peer);
+      if (!c && (e->queue().is_broken() || !e->has_message(s.lane))) {
+        edges_->check_peer(peer);
       }
     }
     return c;
   }
-  /// Gives back what `view` has shown.
-  void release(rank_type peer, flow s) noexcept { edges_->of(peer).release(s.lane, edges_->pool()); }
+  /// Frees the chunk that `view` returned.
+  void release(rank_type peer, flow s) noexcept { edges_->edge_to(peer).release(s.lane, edges_->pool()); }
 
-  /// Asks a peer that is waited for in which call it is; a later inquiry has the answer.
-  /// @throws error (failure::mismatch) if it is at the same flow with another call
+  /// Queries a peer's call, to find a mismatch; a later inquiry evaluates the answer.
+  /// @throws error (failure::mismatch) if the peer is at this flow with another call
   void inquire(rank_type peer, flow s) { edges_->mesh().inquire(peer, s); }
   /// True if a peer, from which no message is expected, is known to have left or died.
   [[nodiscard]] bool has_left(rank_type peer) { return edges_->mesh().has_left(peer); }
-  /// Tells ranks that have asked since what this rank waits for.
+  /// Publishes this rank's wait state to ranks that have queried it.
   void say(wait_report const& w) { edges_->mesh().say(w); }
-  /// Asks a peer what it waits for; false as long as it cannot be reached.
+  /// Queries a peer's wait state; false while the peer cannot be reached.
   [[nodiscard]] bool ask(rank_type peer) { return edges_->mesh().ask(peer); }
-  /// The last report of a rank, this one included, of what it waits for on a lane.
+  /// The last report of a rank, this one included, of its wait on a lane.
   [[nodiscard]] wait_report said(rank_type r, std::uint32_t lane) const noexcept {
     return edges_->mesh().said(r, lane);
   }
 
-  /// Advances what is under way; never waits.
+  /// Makes progress; never waits.
   void poll() { edges_->poll(); }
   /// Returns a descriptor that becomes readable when there may be something to do; poll once more, then sleep.
   [[nodiscard]] int arm() { return edges_->arm(); }
-  /// Ends what `arm` began.
+  /// Counterpart of `arm`.
   void disarm() { edges_->disarm(); }
   /// The time by the clock of the transport.
   [[nodiscard]] time_point now() const noexcept { return steady_now(); }
 
-  /// The fault of this world, if there is one; cheap, as it is asked for while waiting.
+  /// The fault of this world, or none. Cheap: waiting ranks call it often.
   [[nodiscard]] tutti::fault fault() const noexcept { return edges_->fault(); }
-  /// Asks peers that say nothing whether they are there, ten times a second at most.
+  /// Probes silent peers, at most ten times a second.
   void look() { edges_->look(); }
-  /// Makes a fault known to every member; the first one takes precedence.
-  void revoke(tutti::fault const& why) { edges_->revoke(why); }
+  /// Announces a fault to every member; the first fault of a world wins.
+  void revoke(tutti::fault const& reason) { edges_->revoke(reason); }
   /// Tells the other ranks why this one leaves: a fault in another communicator of its world.
-  void excuse(tutti::fault const& why) { edges_->excuse(why); }
+  void excuse(tutti::fault const& reason) { edges_->excuse(reason); }
   /// The address of a peer, for errors; empty if there is none.
   [[nodiscard]] std::string place_of(rank_type peer) const { return edges_->mesh().place_of(peer); }
-  /// Takes a second at most.
+  /// Returns when neither peers nor the device access this rank's memory any more, after a second at most.
   void quiesce() { edges_->quiesce(); }
 
-  /// How many peers this rank has a queue pair for.
+  /// Number of peers with a queue pair.
   [[nodiscard]] std::size_t connections() const noexcept { return edges_->count(); }
-  /// What was refused at the sockets for control messages, and other odd events: for reports, at most a few dozen.
+  /// Refused connections of the control sockets, and other unusual events, for reports; at most a few dozen.
   [[nodiscard]] std::vector<std::string> const& incidents() const noexcept { return edges_->mesh().incidents(); }
 
  private:
-  /// A part of a world has its memory.
+  /// Returns the memory source of the world that is split, or a new one.
   template <class M>
   [[nodiscard]] static counted<memory_source> memory_for([[maybe_unused]] M& meet) {
     if constexpr (requires {
@@ -202,7 +205,7 @@ class verbs {
     }
   }
   template <class F>
-  [[nodiscard]] sent hand_over(rank_type peer, flow s, F const& f) {
+  [[nodiscard]] sent submit(rank_type peer, flow s, F const& f) {
     detail::verbs::edge* const e = edges_->reach(peer);
     if (e != nullptr && !e->has_room(s.lane)) {
       edges_->poll();
@@ -219,7 +222,7 @@ class verbs {
     }
     if (!result.accepted) {
       edges_->poll();
-      edges_->miss_if_gone(peer);
+      edges_->check_peer(peer);
     }
     return result;
   }
@@ -229,9 +232,9 @@ class verbs {
     }
     try {
       return e.view(s, w, edges_->current_check(s), edges_->call_of(s), edges_->pool());
-    } catch (error const& wrong) {
-      edges_->revoke(wrong.kind() == failure::mismatch ? tutti::fault{failure::mismatch, peer, rank()}
-                                                       : tutti::fault{failure::cancelled, rank(), rank()});
+    } catch (error const& failure_error) {
+      edges_->revoke(failure_error.kind() == failure::mismatch ? tutti::fault{failure::mismatch, peer, rank()}
+                                                               : tutti::fault{failure::cancelled, rank(), rank()});
       throw;
     }
   }

@@ -5,7 +5,7 @@
 
 #include <memory>
 
-/// Makes the device that the laws of operators run over. It is null, and the device a program, unless something else is
-/// linked to the tests: hardware/fpga_nic does that.
+/// Makes the device for the laws of operators. Null, unless hardware/fpga_nic is linked to the tests; then the device
+/// is a program.
 [[gnu::weak]] std::unique_ptr<tutti::detail::fpga_nic::in_process_device> device_under_test(
     tutti::detail::fpga_nic::in_process_options const& options);

@@ -30,7 +30,7 @@
 #include <unistd.h>
 #include <vector>
 
-// What goes wrong with a device, and with ranks that use one.
+// Faults of a device, and of ranks that use one.
 
 namespace {
 
@@ -50,7 +50,7 @@ auto run(network& net, rank_type n, tutti::duration deadline, F f) {
   return tutti::spawn<nic>(n, f, options);
 }
 
-/// A file, for as long as this lives.
+/// A file that is deleted with this object.
 class temporary_file {
  public:
   explicit temporary_file(std::string const& text)
@@ -69,7 +69,7 @@ class temporary_file {
 
 }  // namespace
 
-// The device dies in the middle of sums, and comes back: bits and steps are as if it had not.
+// A device that dies in the middle of sums, and restarts, changes neither bits nor steps.
 BOOST_AUTO_TEST_CASE(a_device_that_dies_and_comes_back_changes_nothing) {
   constexpr rank_type n = 4;
   constexpr int steps = 60;
@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(a_device_that_dies_and_comes_back_changes_nothing) {
           return "step " + std::to_string(step) + " has other bits";
         }
       }
-      // The device is back: it serves again.
+      // The restarted device serves again.
       std::vector<float> answered(1);
       for (auto const limit = tutti::steady_now() + 20s; answered[0] != static_cast<float>(n);) {
         std::vector<float> v(100, 1);
@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(a_late_rank_is_named_by_all) {
     network net(3);
     auto const results = run(net, 3, 300ms, [&](auto& world) {
       while (world.rank() == late && !world.transport().fault()) {
-        world.poll();  // until all others have given up
+        world.poll();  // until all other ranks have given up
         std::this_thread::yield();
       }
       tutti::allreduce sum{world, in_network{}, tutti::sum<float>{}};
@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(a_late_rank_is_named_by_all) {
 
 namespace {
 
-/// Lets all join, and knows nothing else.
+/// A device that accepts all joins and knows no contribution.
 class device_without_knowledge final : public tutti::detail::fpga_nic::in_process_device {
  public:
   void take(std::uint32_t from, std::span<std::byte const> bytes, tutti::detail::udp::in_process_medium& net) override {
@@ -172,7 +172,7 @@ class device_without_knowledge final : public tutti::detail::fpga_nic::in_proces
     }
     h.kind = joins ? udp::kind::joined : udp::kind::missing;
     h.length = joins ? h.length : std::uint16_t{0};
-    std::array<std::byte, udp::most_packet> answer;
+    std::array<std::byte, udp::max_packet> answer;
     net.answer(from, std::span(answer).first(udp::seal().write(h, p.payload.first(h.length), answer.data())));
   }
   void settle(tutti::detail::udp::in_process_medium&) override {}
@@ -181,7 +181,7 @@ class device_without_knowledge final : public tutti::detail::fpga_nic::in_proces
 
 }  // namespace
 
-// Ranks that answer each other are not late: it is the device, which does not say what it waits for.
+// The device, which does not name missing workers, is at fault; ranks that answer each other are not late.
 BOOST_AUTO_TEST_CASE(no_rank_is_named_for_a_device) {
   network net(2, {.device = [](auto const&) -> std::unique_ptr<tutti::detail::fpga_nic::in_process_device> {
                 return std::make_unique<device_without_knowledge>();
@@ -196,7 +196,7 @@ BOOST_AUTO_TEST_CASE(no_rank_is_named_for_a_device) {
   }
 }
 
-// The device knows all of them, and tells.
+// The device knows all late ranks, and names them.
 BOOST_AUTO_TEST_CASE(several_late_ranks_are_all_named) {
   network net(4);
   auto const results = run(net, 4, 300ms, [&](auto& world) {
@@ -234,13 +234,13 @@ BOOST_AUTO_TEST_CASE(a_rank_that_leaves_is_an_error_of_the_others) {
   }
 }
 
-// --- killed ranks, which every other one names, and soon
+// --- killed ranks, which all others name soon
 
 namespace {
 
 using processes = tutti::fpga_nic<tutti::tcp>;
 
-/// Runs `f(world)` as three processes, of which `killed` ends so in it; f throws on the others, or they count as wrong.
+/// Runs `f(world)` as three processes; `killed` ends in it, and f must throw on the others.
 template <class F>
 void expect_named(rank_type killed, std::string const& device, F f) {
   tutti::world_options<processes> options;
@@ -258,7 +258,7 @@ void expect_named(rank_type killed, std::string const& device, F f) {
 
 }  // namespace
 
-// They may have joined no server by then.
+// The ranks may not have joined any server yet.
 BOOST_AUTO_TEST_CASE(a_rank_that_is_killed_before_its_first_operation_is_named) {
   if (support::without_processes) {
     return;
@@ -273,14 +273,14 @@ BOOST_AUTO_TEST_CASE(a_rank_that_is_killed_before_its_first_operation_is_named) 
         if (world.rank() == killed) {
           ::raise(SIGKILL);
         }
-        share(v, 0);  // which rank 0 may end without the others
+        share(v, 0);  // rank 0 may end this without the others
         sum(v);
       });
     }
   }
 }
 
-// The device has said that it lacks rank 2 when it dies; rank 0, which is to serve in its place, dies with it.
+// The device has named rank 2 as missing when it dies; rank 0, the stand-in, dies with it.
 BOOST_AUTO_TEST_CASE(what_a_lost_device_said_of_a_late_rank_hides_no_killed_one) {
   if (support::without_processes) {
     return;
@@ -325,7 +325,7 @@ BOOST_AUTO_TEST_CASE(a_pull_of_weights_ends_when_the_rank_that_has_them_is_kille
   }
 }
 
-// After a fault nothing is read that is the user's again: operations that were given up send nothing more.
+// Abandoned operations send nothing after a fault: the memory is the user's again.
 BOOST_AUTO_TEST_CASE(operations_that_are_given_up_leave_memory_alone) {
   network net(3, {.packets = {.loss = 0.05, .seed = 3}});
   auto const results = run(net, 3, 20s, [](auto& world) -> std::string {
@@ -358,7 +358,7 @@ BOOST_AUTO_TEST_CASE(operations_that_are_given_up_leave_memory_alone) {
   }
 }
 
-// With a key, packets have a tag; all must have the same key.
+// With a key, packets have a tag; all ranks must have an equal key.
 BOOST_AUTO_TEST_CASE(ranks_and_device_share_a_key) {
   temporary_file const one("000102030405060708090a0b0c0d0e0F\n");
   temporary_file const other("000102030405060708090a0b0c0d0e0e");
@@ -397,7 +397,7 @@ BOOST_AUTO_TEST_CASE(ranks_and_device_share_a_key) {
   BOOST_CHECK_THROW((void)tutti::detail::udp::read_key("/nowhere/at/all"), tutti::error);
 }
 
-// The same with processes, over UDP.
+// A switch that crashes and restarts, with processes, over UDP.
 BOOST_AUTO_TEST_CASE(processes_outlive_a_switch_that_crashes) {
   if (support::without_processes) {
     return;

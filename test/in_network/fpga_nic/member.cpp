@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-// One member of a job, or rank 0 in place of a device, where the test says what the others send.
+// One member of a job, or the stand-in; the test plays the others.
 
 namespace {
 
@@ -27,10 +27,10 @@ constexpr std::uint32_t slots = 64;
 constexpr std::uint32_t nonce = 9;
 
 [[nodiscard]] std::vector<float> packets_of(std::uint32_t pieces, float of) {
-  return std::vector<float>(pieces * fpga::most_payload / sizeof(float), of);
+  return std::vector<float>(pieces * fpga::max_payload / sizeof(float), of);
 }
 
-/// Begins a sum of two ranks that both give and get it.
+/// Begins a sum of two ranks that both contribute and receive.
 void begin_sum(fpga::exchange& x, tutti::rank_type worker, std::span<float const> given) {
   static constexpr tutti::helper_worker workers[] = {{0, true, true}, {1, true, true}};
   x.begin({0, 0}, 7);
@@ -39,17 +39,17 @@ void begin_sum(fpga::exchange& x, tutti::rank_type worker, std::span<float const
                .worker = worker,
                .operation = tutti::network_operation::sum_float32,
                .bytes = given.size_bytes()});
-  x.give(std::as_bytes(given).data());
+  x.set_source(std::as_bytes(given).data());
 }
 
-void say(fpga::in_process_port& by, network::address to, fpga::header h, std::span<std::byte const> payload) {
+void say(fpga::in_process_port& by, network::address destination, fpga::header h, std::span<std::byte const> payload) {
   h.job = nonce;
   h.length = static_cast<std::uint16_t>(payload.size());
-  by.send(to, h, payload);
+  by.send(destination, h, payload);
   by.flush();
 }
 
-/// What a server grants.
+/// The terms that a server grants.
 [[nodiscard]] std::array<std::byte, fpga::terms::bytes> granted() {
   std::array<std::byte, fpga::terms::bytes> terms;
   write(fpga::terms{10'000, slots * tutti::collective_lanes}, terms.data());
@@ -58,8 +58,8 @@ void say(fpga::in_process_port& by, network::address to, fpga::header h, std::sp
 
 }  // namespace
 
-// What rank 0 has given to itself in place of the device, and another rank has not reached yet, that gives there at
-// once: it does not ask the device, which would wait in vain.
+// A piece that the stand-in has from rank 0, and that this rank has not reached yet, goes to the stand-in at once:
+// the device would never complete it.
 BOOST_AUTO_TEST_CASE(what_the_stand_in_waits_for_is_given_to_it_at_once) {
   constexpr std::uint32_t pieces = 200;
   constexpr std::uint32_t waited_for = 100;
@@ -71,10 +71,10 @@ BOOST_AUTO_TEST_CASE(what_the_stand_in_waits_for_is_given_to_it_at_once) {
   auto const given = packets_of(pieces, 1);
   auto result = packets_of(pieces, 0);
   rank_1.lanes().begin({0, 0}, 7);
-  begin_sum(rank_1.lanes().on(0), 1, given);
-  rank_1.lanes().on(0).want(std::as_writable_bytes(std::span(result)).data());
+  begin_sum(rank_1.lanes().lane_at(0), 1, given);
+  rank_1.lanes().lane_at(0).set_target(std::as_writable_bytes(std::span(result)).data());
 
-  fpga::exchange of_rank_0;  // which says what rank 0 sends
+  fpga::exchange of_rank_0;  // computes rank 0's packets
   fpga::job_terms const terms_of_rank_0{.slot_count = slots};
   of_rank_0.open(terms_of_rank_0, 0);
   begin_sum(of_rank_0, 0, given);
@@ -82,19 +82,19 @@ BOOST_AUTO_TEST_CASE(what_the_stand_in_waits_for_is_given_to_it_at_once) {
   join.flags = fpga::flag::in_rank_order;
   say(at_0, network::device, join, granted());
   std::byte const rank_0_is_there{1};
-  auto of_stand_in = of_rank_0.head_of(fpga::kind::missing, waited_for, 0, fpga::given_to::stand_in);
+  auto of_stand_in = of_rank_0.head_of(fpga::kind::missing, waited_for, 0, fpga::server_kind::stand_in);
   of_stand_in.worker = 1;
   say(at_0, 2, of_stand_in, {&rank_0_is_there, 1});
 
   tutti::time_point now = tutti::steady_now();
   rank_1.join(now);
   std::uint32_t at_stand_in = 0;
-  for (std::uint32_t i = 0; !rank_1.lanes().on(0).over() && i < 10 * pieces; ++i) {
+  for (std::uint32_t i = 0; !rank_1.lanes().lane_at(0).is_complete() && i < 10 * pieces; ++i) {
     now += std::chrono::nanoseconds(100);
     rank_1.advance(now);
     rank_1.lanes().push(0, now);
     if (i < pieces && i != waited_for) {
-      say(at_0, network::device, of_rank_0.head_of(fpga::kind::contribute, i, 0, fpga::given_to::stand_in),
+      say(at_0, network::device, of_rank_0.head_of(fpga::kind::contribute, i, 0, fpga::server_kind::stand_in),
           of_rank_0.content(i));
     }
     at_0.drain([&](auto, std::span<std::byte const> bytes, bool) {
@@ -118,8 +118,8 @@ BOOST_AUTO_TEST_CASE(what_the_stand_in_waits_for_is_given_to_it_at_once) {
   BOOST_TEST(rank_1.counted().repeated == 0);
 }
 
-// When the answer to a question says that a piece was lost, all that was sent before the question is asked about, at
-// once: what was lost together is not found piece by piece.
+// When the answer to a query shows that a piece was lost, all pieces sent before the query are queried at once:
+// common losses are not found one by one.
 BOOST_AUTO_TEST_CASE(what_was_lost_together_is_sent_again_together) {
   constexpr network::address device = 3;
   constexpr std::uint32_t pieces = 50;
@@ -130,8 +130,8 @@ BOOST_AUTO_TEST_CASE(what_was_lost_together_is_sent_again_together) {
                                              std::optional(device));
   auto const given = packets_of(pieces, 1);
   auto result = packets_of(pieces, 0);
-  begin_sum(rank_1.lanes().on(0), 1, given);
-  rank_1.lanes().on(0).want(std::as_writable_bytes(std::span(result)).data());
+  begin_sum(rank_1.lanes().lane_at(0), 1, given);
+  rank_1.lanes().lane_at(0).set_target(std::as_writable_bytes(std::span(result)).data());
 
   std::uint32_t contributions = 0;
   std::vector<fpga::header> questions;
@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(what_was_lost_together_is_sent_again_together) {
     take_at_device();
   }
   BOOST_TEST_REQUIRE(questions.size() == 1U);
-  BOOST_TEST(contributions == pieces);  // which are all lost
+  BOOST_TEST(contributions == pieces);  // all of them are lost
 
   auto const answer = [&] {
     std::byte const only_rank_0{1};
@@ -177,16 +177,16 @@ BOOST_AUTO_TEST_CASE(what_was_lost_together_is_sent_again_together) {
   BOOST_TEST(questions.empty());
 }
 
-// A slot may be in use again before the stand-in has looked at what it was used for before. Those that have given
-// nothing to the new use are asked, too.
+// A slot may be reused before the stand-in has checked its previous use. Members that lack the new sequence are
+// asked, too.
 BOOST_AUTO_TEST_CASE(the_stand_in_asks_about_a_slot_that_was_used_just_before) {
   constexpr std::uint16_t one_slot = 1;
   constexpr std::uint32_t next_of_its_phase = 2;
   fpga::stand_in<unsigned> rank_0(one_slot, {100, 101}, {}, {});
-  std::vector<unsigned> asked;
-  auto const emit = [&](unsigned to, fpga::header const& h, std::span<std::byte const>) {
+  std::vector<unsigned> queried;
+  auto const emit = [&](unsigned destination, fpga::header const& h, std::span<std::byte const>) {
     if (h.kind == fpga::kind::missing) {
-      asked.push_back(to);
+      queried.push_back(destination);
     }
   };
   tutti::time_point now = tutti::steady_now();
@@ -204,7 +204,7 @@ BOOST_AUTO_TEST_CASE(the_stand_in_asks_about_a_slot_that_was_used_just_before) {
   }
   give(0, next_of_its_phase);
   rank_0.look(now += 1ms, emit);
-  BOOST_TEST(asked.empty());
+  BOOST_TEST(queried.empty());
   rank_0.look(now += 10ms, emit);
-  BOOST_TEST(asked == std::vector<unsigned>{101}, boost::test_tools::per_element());
+  BOOST_TEST(queried == std::vector<unsigned>{101}, boost::test_tools::per_element());
 }

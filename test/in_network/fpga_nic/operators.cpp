@@ -30,8 +30,8 @@
 #include <string>
 #include <vector>
 
-// The laws of the operators over ranks of one process and a device there, on a network that loses, repeats and
-// reorders packets.
+// The laws of the operators over ranks and a device in one process, on a network that loses, repeats and reorders
+// packets.
 
 namespace {
 
@@ -51,7 +51,7 @@ std::ostream& operator<<(std::ostream& out, trial const& t) {
   return out << "loss " << t.loss << (t.device ? "" : ", no device") << ", share " << t.stand_in_share;
 }
 
-/// Runs check(world) on n ranks; what it returns is a complaint. Returns what the device has counted.
+/// Runs check(world), which returns a complaint, on n ranks. Returns the device's counters.
 template <class Check>
 tutti::detail::fpga_nic::counters agree(rank_type n, trial const& t, Check check) {
   network net(n, {.packets = {.loss = t.loss, .duplication = t.loss, .reordering = t.loss, .seed = n},
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(operators_equal_the_sequential_answer) {
     agree(n, lossless, [](auto& world) -> std::string {
       std::string bad = laws::reducing(world, in_network{}, tutti::sum<float>{}, 1023);
       bad = bad.empty() ? laws::moving<laws::triple>(world, in_network{}, 1023) : bad;
-      return bad.empty() ? laws::reducing(world, in_network{}, laws::composition{}, 48) : bad;  // runs by `star`
+      return bad.empty() ? laws::reducing(world, in_network{}, laws::composition{}, 48) : bad;  // falls back to `star`
     });
     agree(n, lossless, [](auto& world) {
       return laws::allreduces(world, tutti::hierarchical{tutti::binary_tree{}, in_network{}, 3}, tutti::sum<float>{},
@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(a_communicator_has_the_same_workers_always) {
   BOOST_TEST(refused > 0);
 }
 
-// Lanes share a window: what fills it on one rank may wait for what another rank could not send for want of room.
+// Lanes share a window: pieces that fill it on one rank may wait for pieces that another rank's window holds back.
 BOOST_AUTO_TEST_CASE(many_flows_that_begin_in_any_order_end) {
   agree(4, {.loss = 0.01, .slot_count = 256}, [](auto& world) -> std::string {
     tutti::allreduce sum{world, in_network{}, tutti::sum<float>{}};
@@ -186,15 +186,15 @@ BOOST_AUTO_TEST_CASE(other_operations_are_right_where_packets_are_lost) {
       tutti::reduce largest_by_star{world, tutti::star{}, tutti::max<float>{}};
       constexpr std::size_t count = 5000;
       for (rank_type root = 0; root != world.size(); ++root) {
-        auto const mine = numbers(count, world.rank());
+        auto const own_values = numbers(count, world.rank());
         std::vector<float> a(count);
         std::vector<float> b(count);
-        largest(mine, a, root);
-        largest_by_star(mine, b, root);
-        auto shared = mine;
+        largest(own_values, a, root);
+        largest_by_star(own_values, b, root);
+        auto shared = own_values;
         share(shared, root);
-        auto c = mine;
-        auto d = mine;
+        auto c = own_values;
+        auto d = own_values;
         mean(c);
         mean_by_star(d);
         std::vector<std::int32_t> whole(count, INT32_MAX / 4 * (world.rank() == root ? -1 : 1));
@@ -209,7 +209,8 @@ BOOST_AUTO_TEST_CASE(other_operations_are_right_where_packets_are_lost) {
   }
 }
 
-// Ranks lift, the device adds integers and knows of no factor: what has overflowed is seen, and the bits are a ring's.
+// Ranks lift, and the device adds integers without knowing the factor: overflow is detected, and the bits are a
+// ring's.
 BOOST_AUTO_TEST_CASE(a_device_adds_fixed_point_numbers) {
   for (trial const& t : {lossless, lossy, without_device}) {
     for (rank_type const n : {1U, 2U, 5U, 16U}) {
@@ -217,31 +218,31 @@ BOOST_AUTO_TEST_CASE(a_device_adds_fixed_point_numbers) {
         continue;
       }
       agree(n, t, [&](auto& world) -> std::string {
-        tutti::fixed_point_sum const how{1e6F, world.size()};
-        tutti::allreduce sum{world, in_network{}, how};
-        tutti::allreduce deep{world, tutti::hierarchical{tutti::binary_tree{}, in_network{}, 1}, how};
-        tutti::reduce total{world, in_network{}, how};
-        tutti::allreduce reference{world, tutti::ring{}, how};
+        tutti::fixed_point_sum const reduction{1e6F, world.size()};
+        tutti::allreduce sum{world, in_network{}, reduction};
+        tutti::allreduce deep{world, tutti::hierarchical{tutti::binary_tree{}, in_network{}, 1}, reduction};
+        tutti::reduce total{world, in_network{}, reduction};
+        tutti::allreduce reference{world, tutti::ring{}, reduction};
         static_assert(tutti::has_helpers<std::remove_cvref_t<decltype(sum.topology())>, tutti::op::allreduce>);
-        auto const mine = [&] {
+        auto const own_values = [&] {
           auto v = numbers(20'000, world.rank());
           v[17] = world.rank() == 1 ? 1e9F : -1e9F;
           v[18] = world.rank() == 0 ? std::nanf("") : 1.0F;
           return v;
         }();
-        auto expected = mine;
+        auto expected = own_values;
         reference(expected);
         for (std::size_t const segment : {std::size_t{0}, std::size_t{10'000}}) {
           sum.segment(segment);
-          auto in_place = mine;
-          std::vector<float> apart(mine.size());
+          auto in_place = own_values;
+          std::vector<float> apart(own_values.size());
           sum(in_place);
-          deep(mine, apart);
-          std::vector<float> at_root = mine;
+          deep(own_values, apart);
+          std::vector<float> at_root = own_values;
           total(at_root, world.size() - 1);
           bool const root = world.rank() == world.size() - 1;
           if (!same_bits(in_place, expected) || !same_bits(apart, expected) ||
-              !same_bits(at_root, root ? expected : mine)) {
+              !same_bits(at_root, root ? expected : own_values)) {
             return "other bits, segments of " + std::to_string(segment);
           }
         }
@@ -251,10 +252,10 @@ BOOST_AUTO_TEST_CASE(a_device_adds_fixed_point_numbers) {
   }
 }
 
-// What is measured of the device is what `automatic` goes by, for operations that it can do.
+// `automatic` uses measurements of the device for the operations that it supports.
 BOOST_AUTO_TEST_CASE(automatic_knows_the_device_and_what_it_can_do) {
   agree(4, lossless, [](auto& world) -> std::string {
-    // Measuring is no operation of the user's: others than all ranks may take part later, on a communicator of its own.
+    // A measurement is no operation of the user: fewer ranks may take part later, on a communicator of their own.
     auto apart = tutti::dup(world);
     (void)tutti::automatic(apart, {.budget = std::chrono::milliseconds(1), .anew = true});
     tutti::allreduce deep{apart, tutti::hierarchical{tutti::binary_tree{}, in_network{}, 2}, tutti::sum<float>{}};

@@ -29,7 +29,7 @@ namespace udp = tutti::detail::udp;
   return h;
 }
 
-/// What is about a block of weights.
+/// A packet about a block of weights.
 [[nodiscard]] inline udp::header about_weights(udp::kind kind, std::uint32_t number, std::uint32_t version,
                                                std::size_t length) {
   udp::header h = contribution(0, 1, number, length, tutti::network_operation::none);

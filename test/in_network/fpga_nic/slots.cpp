@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(the_header_lies_in_22_bytes_as_the_page_says) {
   BOOST_TEST(seen == wanted, boost::test_tools::per_element());
 }
 
-/// One of each kind.
+/// One header of each kind.
 std::vector<nic::header> all_kinds() {
   std::vector<nic::header> all;
   for (auto const& [kind, length] : std::initializer_list<std::pair<nic::kind, int>>{{nic::kind::join, 6},
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(a_header_that_says_what_cannot_be_is_malformed) {
     std::size_t at;
     unsigned to;
   };
-  // Another version, no kind, eleven kinds, 6 bytes of floats, a worker of none, no workers, an unknown flag.
+  // Wrong version, kind 0, kind 11, 6 bytes of floats, a worker beyond the last, no workers, an unknown flag.
   for (change const c : {change{0, 0x25}, {0, 0x10}, {0, 0x1b}, {16, 6}, {18, 9}, {19, 0}, {20, 0x20}, {21, 1}}) {
     auto bytes = good;
     bytes[c.at] = static_cast<std::byte>(c.to);
@@ -117,8 +117,8 @@ BOOST_AUTO_TEST_CASE(a_header_that_says_what_cannot_be_is_malformed) {
   }
   nic::packet p;
   BOOST_TEST(!nic::parse(written(contribution(0, 1, 0, 1028), std::vector<std::byte>(1028)), p));
-  // An update of no whole block, or without terms; half a block of weights; what no slot and no weights have to do
-  // with.
+  // Updates with a partial block, or without terms; half a block of weights; keyed packets of kinds that concern
+  // neither slots nor weights.
   std::vector<nic::header> wrong;
   for (std::size_t const length : {0U, 16U, 1024U, 1036U}) {
     wrong.push_back(contribution(0, 1, 0, length, network_operation::update));
@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(worker_sets_are_bitmaps) {
     s.add(w);
   }
   std::vector<unsigned> seen;
-  s.each([&](unsigned w) { seen.push_back(w); });
+  s.for_each([&](unsigned w) { seen.push_back(w); });
   BOOST_TEST(seen == workers, boost::test_tools::per_element());
   std::vector<std::byte> bytes(nic::bitmap_bytes(255));
   s.write(bytes);
@@ -184,7 +184,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(combining)
 
-constexpr std::size_t elements = 65;  // more than one block of the kernels, and a rest
+constexpr std::size_t elements = 65;  // more than one block of the kernels, with a remainder
 
 struct sum {
   static constexpr auto operation = network_operation::sum_float32;
@@ -200,7 +200,7 @@ struct saturating {
 };
 using operations = std::tuple<sum, max, saturating>;
 
-/// Elements with all corners of their type.
+/// Elements with all special values of their type.
 template <class T>
 std::vector<T> drawn(std::mt19937& random) {
   using limits = std::numeric_limits<T>;
@@ -217,7 +217,7 @@ std::vector<T> drawn(std::mt19937& random) {
   return x;
 }
 
-/// What ranks make of contributions in that order, one after the other.
+/// Folds contributions in this order.
 template <class R>
 std::vector<typename R::value_type> folded(std::vector<std::vector<typename R::value_type>> const& all,
                                            std::vector<unsigned> const& order) {
@@ -239,7 +239,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_result_has_the_bits_of_the_fold, Operation, oper
   std::uint32_t sequence = 0;
   for (unsigned const workers : {1U, 2U, 3U, 5U, 8U, 9U, 64U, 255U}) {
     for (bool const in_rank_order : {false, true}) {
-      if (in_rank_order && workers > nic::most_workers_in_order) {
+      if (in_rank_order && workers > nic::max_workers_in_order) {
         continue;
       }
       std::vector<std::vector<T>> all;
@@ -255,7 +255,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_result_has_the_bits_of_the_fold, Operation, oper
       for (unsigned const w : arrival) {
         h.worker = static_cast<std::uint8_t>(w);
         auto const v = slots.contribute(h.worker, h, std::as_bytes(std::span(all[w])));
-        BOOST_TEST((v.what == (w == arrival.back() ? outcome::completed : outcome::stored)));
+        BOOST_TEST((v.result == (w == arrival.back() ? outcome::completed : outcome::stored)));
       }
       auto const wanted = folded<R>(all, in_rank_order ? ranks : arrival);
       BOOST_TEST(std::ranges::equal(slots.data(h), std::as_bytes(std::span(wanted))),
@@ -264,7 +264,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_result_has_the_bits_of_the_fold, Operation, oper
   }
 }
 
-// Rank 0 in place of switches of racks: in rank order within a rack, unless that is large, and then rack by rack.
+// The stand-in for switches of racks adds in rank order within a small rack, and then rack by rack.
 BOOST_AUTO_TEST_CASE_TEMPLATE(contributions_of_racks_are_added_rack_by_rack, Operation, operations) {
   using R = typename Operation::reduction;
   using T = typename R::value_type;
@@ -274,7 +274,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(contributions_of_racks_are_added_rack_by_rack, Ope
     unsigned blocks = 0;
     for (unsigned rack = 0; rack != sizes.size(); ++rack) {
       racks.insert(racks.end(), sizes[rack], static_cast<std::uint8_t>(rack));
-      blocks += sizes[rack] > nic::most_workers_in_order ? 1 : sizes[rack];
+      blocks += sizes[rack] > nic::max_workers_in_order ? 1 : sizes[rack];
     }
     std::ranges::shuffle(racks, random);
     BOOST_TEST(nic::rack_places(racks).blocks() == blocks);
@@ -292,7 +292,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(contributions_of_racks_are_added_rack_by_rack, Ope
       h.flags = nic::flag::in_rank_order;
       for (unsigned const w : arrival) {
         h.worker = static_cast<std::uint8_t>(w);
-        auto const give = [&] { return slots.contribute(h.worker, h, std::as_bytes(std::span(all[w]))).what; };
+        auto const give = [&] { return slots.contribute(h.worker, h, std::as_bytes(std::span(all[w]))).result; };
         BOOST_TEST((give() == (w == arrival.back() ? outcome::completed : outcome::stored)));
         BOOST_TEST((give() == (w == arrival.back() ? outcome::accepted : outcome::duplicate)));
       }
@@ -300,7 +300,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(contributions_of_racks_are_added_rack_by_rack, Ope
       for (unsigned rack = 0; rack != sizes.size(); ++rack) {
         std::vector<unsigned> order;
         std::ranges::copy_if(arrival, std::back_inserter(order), [&](unsigned w) { return racks[w] == rack; });
-        if (sizes[rack] <= nic::most_workers_in_order) {
+        if (sizes[rack] <= nic::max_workers_in_order) {
           std::ranges::sort(order);
         }
         of_racks.push_back(folded<R>(all, order));
@@ -346,7 +346,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(sequences)
 
-/// A header of a worker, and one element.
+/// A worker's header, and one element.
 struct given {
   nic::header h;
   float x = 1;
@@ -363,12 +363,12 @@ BOOST_AUTO_TEST_CASE(a_duplicate_changes_nothing_and_is_answered_once_there_is_a
   nic::slot_table slots(1, 8);
   std::ignore = worker(0, 0).to(slots);
   auto const before = slots;
-  BOOST_TEST((worker(0, 0).to(slots).what == outcome::duplicate));
+  BOOST_TEST((worker(0, 0).to(slots).result == outcome::duplicate));
   BOOST_TEST((slots == before));
-  BOOST_TEST((worker(1, 0).to(slots).what == outcome::completed));
+  BOOST_TEST((worker(1, 0).to(slots).result == outcome::completed));
   auto const complete = slots;
-  BOOST_TEST((worker(0, 0).to(slots).what == outcome::accepted));
-  BOOST_TEST((worker(1, 0).to(slots).what == outcome::accepted));
+  BOOST_TEST((worker(0, 0).to(slots).result == outcome::accepted));
+  BOOST_TEST((worker(1, 0).to(slots).result == outcome::accepted));
   BOOST_TEST((slots == complete));
 }
 
@@ -376,41 +376,41 @@ BOOST_AUTO_TEST_CASE(a_later_sequence_replaces_what_is_complete_and_waits_for_wh
   nic::slot_table slots(1, 8);
   std::ignore = worker(0, 5).to(slots);
   auto const open = slots;
-  BOOST_TEST((worker(1, 6).to(slots).what == outcome::busy));
+  BOOST_TEST((worker(1, 6).to(slots).result == outcome::busy));
   BOOST_TEST((slots == open));
   std::ignore = worker(1, 5).to(slots);
-  BOOST_TEST((worker(1, 6).to(slots).what == outcome::stored));
+  BOOST_TEST((worker(1, 6).to(slots).result == outcome::stored));
   auto const next = slots;
-  BOOST_TEST((worker(0, 5).to(slots).what == outcome::late));
-  BOOST_TEST((slots.query(worker(0, 5).h).what == outcome::late));
+  BOOST_TEST((worker(0, 5).to(slots).result == outcome::late));
+  BOOST_TEST((slots.query(worker(0, 5).h).result == outcome::late));
   BOOST_TEST((slots == next));
 }
 
 BOOST_AUTO_TEST_CASE(a_member_that_is_ahead_does_not_keep_others_from_an_earlier_sequence) {
   nic::slot_table slots(1, 8);
-  std::ignore = worker(2, 9, 3).to(slots);  // not a member of what follows
-  BOOST_TEST((slots.query(worker(0, 7).h).what == outcome::stored));
-  BOOST_TEST((worker(0, 7).to(slots).what == outcome::stored));
-  BOOST_TEST((worker(2, 9, 3).to(slots).what == outcome::busy));
-  BOOST_TEST((worker(1, 7).to(slots).what == outcome::completed));
-  BOOST_TEST((worker(2, 9, 3).to(slots).what == outcome::stored));
-  BOOST_TEST((worker(0, 7).to(slots).what == outcome::late));
+  std::ignore = worker(2, 9, 3).to(slots);  // no member of the later sequences
+  BOOST_TEST((slots.query(worker(0, 7).h).result == outcome::stored));
+  BOOST_TEST((worker(0, 7).to(slots).result == outcome::stored));
+  BOOST_TEST((worker(2, 9, 3).to(slots).result == outcome::busy));
+  BOOST_TEST((worker(1, 7).to(slots).result == outcome::completed));
+  BOOST_TEST((worker(2, 9, 3).to(slots).result == outcome::stored));
+  BOOST_TEST((worker(0, 7).to(slots).result == outcome::late));
 }
 
 BOOST_AUTO_TEST_CASE(a_member_that_goes_on_has_its_result_from_elsewhere) {
   nic::slot_table slots(1, 8);
   std::ignore = worker(0, 7, 3).to(slots);
-  BOOST_TEST((worker(0, 9, 3).to(slots).what == outcome::stored));
-  BOOST_TEST((slots.at(worker(0, 9).h).is(9)));
+  BOOST_TEST((worker(0, 9, 3).to(slots).result == outcome::stored));
+  BOOST_TEST((slots.at(worker(0, 9).h).has_sequence(9)));
 }
 
 BOOST_AUTO_TEST_CASE(sequences_wrap) {
   nic::slot_table slots(1, 8);
   for (std::uint32_t const q : {UINT32_MAX, 0U}) {
-    BOOST_TEST((worker(0, q).to(slots).what == outcome::stored));
-    BOOST_TEST((worker(1, q).to(slots).what == outcome::completed));
+    BOOST_TEST((worker(0, q).to(slots).result == outcome::stored));
+    BOOST_TEST((worker(1, q).to(slots).result == outcome::completed));
   }
-  BOOST_TEST((worker(0, UINT32_MAX).to(slots).what == outcome::late));
+  BOOST_TEST((worker(0, UINT32_MAX).to(slots).result == outcome::late));
 }
 
 BOOST_AUTO_TEST_CASE(phases_and_slots_know_nothing_of_each_other) {
@@ -421,7 +421,7 @@ BOOST_AUTO_TEST_CASE(phases_and_slots_know_nothing_of_each_other) {
       g.h.slot = static_cast<std::uint16_t>(slot);
       g.h.flags = static_cast<std::uint16_t>(phase);
       g.x += static_cast<float>(10 * slot + 100 * phase);
-      BOOST_TEST((g.to(slots).what == (w == 0 ? outcome::stored : outcome::completed)));
+      BOOST_TEST((g.to(slots).result == (w == 0 ? outcome::stored : outcome::completed)));
       if (w == 1) {
         float sum = 0;
         std::memcpy(&sum, slots.data(g.h).data(), sizeof sum);
@@ -447,10 +447,10 @@ BOOST_AUTO_TEST_CASE(whoever_says_something_else_is_refused_and_changes_nothing)
     BOOST_TEST((v == nic::verdict{outcome::mismatch, 1}));
     BOOST_TEST((slots == before));
   }
-  // Another member in the same place.
+  // Another member with the same worker number.
   BOOST_TEST((slots.contribute(7, worker(1, 0, 3).h, std::as_bytes(std::span(two)).first(4)) ==
               nic::verdict{outcome::mismatch, 1}));
-  // Two that give what only one can.
+  // Two contributions to a copy, which takes one.
   nic::header copy = contribution(0, 2, 1, 4, network_operation::copy);
   nic::slot_table copies(1, 8);
   std::ignore = copies.contribute(0, copy, std::as_bytes(std::span(two)).first(4));
@@ -464,33 +464,33 @@ BOOST_AUTO_TEST_CASE(what_is_not_done_here_is_refused_and_changes_nothing) {
   auto const before = slots;
   given g = worker(0, 0, 3);
   g.h.flags = nic::flag::in_rank_order;
-  BOOST_TEST((g.to(slots).what == outcome::unsupported));
+  BOOST_TEST((g.to(slots).result == outcome::unsupported));
   for (int const o : {0, 6, 255}) {
     g = worker(0, 0);
     g.h.operation = static_cast<network_operation>(o);
-    BOOST_TEST((g.to(slots).what == outcome::unsupported));
+    BOOST_TEST((g.to(slots).result == outcome::unsupported));
   }
   g = worker(0, 0);
   g.h.slot = 1;
-  BOOST_TEST((g.to(slots).what == outcome::no_slot));
-  BOOST_TEST((slots.query(g.h).what == outcome::no_slot));
+  BOOST_TEST((g.to(slots).result == outcome::no_slot));
+  BOOST_TEST((slots.query(g.h).result == outcome::no_slot));
   BOOST_TEST((slots == before));
 }
 
 BOOST_AUTO_TEST_CASE(a_query_is_answered_by_what_is_known) {
   nic::slot_table slots(1, 8);
   nic::header const h = worker(0, 0, 3).h;
-  BOOST_TEST((slots.query(h).what == outcome::stored));
-  BOOST_TEST(!slots.at(h).is(0));
+  BOOST_TEST((slots.query(h).result == outcome::stored));
+  BOOST_TEST(!slots.at(h).has_sequence(0));
   std::ignore = worker(0, 0, 3).to(slots);
   std::ignore = worker(2, 0, 3).to(slots);
-  BOOST_TEST((slots.query(h).what == outcome::stored));
-  BOOST_TEST((slots.at(h).is(0) && slots.at(h).arrived.has(0) && !slots.at(h).arrived.has(1)));
+  BOOST_TEST((slots.query(h).result == outcome::stored));
+  BOOST_TEST((slots.at(h).has_sequence(0) && slots.at(h).arrived.has(0) && !slots.at(h).arrived.has(1)));
   nic::header other = h;
   other.fingerprint ^= 1;
-  BOOST_TEST((slots.query(other).what == outcome::mismatch));
+  BOOST_TEST((slots.query(other).result == outcome::mismatch));
   std::ignore = worker(1, 0, 3).to(slots);
-  BOOST_TEST((slots.query(h).what == outcome::accepted));
+  BOOST_TEST((slots.query(h).result == outcome::accepted));
 }
 
 BOOST_AUTO_TEST_CASE(a_supplied_result_completes_a_slot_unless_it_is_complete) {
@@ -505,20 +505,20 @@ BOOST_AUTO_TEST_CASE(a_supplied_result_completes_a_slot_unless_it_is_complete) {
       std::ignore = worker(w, 0, 3).to(slots);
     }
     BOOST_TEST(
-        (slots.supply(1, supplied, bytes(result)).what == (there == 3 ? outcome::accepted : outcome::completed)));
-    BOOST_TEST((slots.supply(1, supplied, bytes(other)).what == outcome::accepted));
-    BOOST_TEST((worker(2, 0, 3).to(slots).what == outcome::accepted));
+        (slots.supply(1, supplied, bytes(result)).result == (there == 3 ? outcome::accepted : outcome::completed)));
+    BOOST_TEST((slots.supply(1, supplied, bytes(other)).result == outcome::accepted));
+    BOOST_TEST((worker(2, 0, 3).to(slots).result == outcome::accepted));
     float got = 0;
     std::memcpy(&got, slots.data(supplied).data(), sizeof got);
     BOOST_TEST(got == (there == 3 ? 6 : result));
     given wrong = worker(0, 0, 3);
     wrong.h.fingerprint ^= 1;
-    BOOST_TEST((wrong.to(slots).what == outcome::mismatch));
+    BOOST_TEST((wrong.to(slots).result == outcome::mismatch));
   }
 }
 
-/// Workers over a network that loses, repeats and reorders, and drops answers. Each worker sends what it has no result
-/// of again and again, and goes on in a slot when it has the result before. Of each sequence some workers are members.
+/// Workers over a network that loses, repeats and reorders packets, and drops answers. A worker repeats contributions
+/// without a result, and reuses a slot once it has the previous result. Each sequence has some of the workers.
 class bad_network {
  public:
   bad_network(unsigned seed, bool in_rank_order) : random_(seed), in_rank_order_(in_rank_order) {
@@ -594,25 +594,25 @@ class bad_network {
     unsigned const sender = members_[q][h.worker];
     auto const before = slots_;
     auto const v = slots_.contribute(static_cast<std::uint8_t>(sender), h, std::as_bytes(std::span(&x, 1)));
-    bool const taken = v.what == outcome::stored || v.what == outcome::completed;
+    bool const taken = v.result == outcome::stored || v.result == outcome::completed;
     BOOST_TEST_REQUIRE((taken || slots_ == before));
-    BOOST_TEST_REQUIRE((v.what != outcome::mismatch && v.what != outcome::unsupported));
+    BOOST_TEST_REQUIRE((v.result != outcome::mismatch && v.result != outcome::unsupported));
     if (taken) {
       if (slots_.at(h).count == 1) {
-        order_[q].clear();  // it began, perhaps not for the first time
+        order_[q].clear();  // the sequence began, perhaps again
       }
       order_[q].push_back(sender);
     }
-    if (v.what == outcome::completed || v.what == outcome::accepted) {
+    if (v.result == outcome::completed || v.result == outcome::accepted) {
       float result = 0;
       std::memcpy(&result, slots_.data(h).data(), sizeof result);
       for (unsigned const to : members_[q]) {
-        if (v.what == outcome::completed || to == sender) {
+        if (v.result == outcome::completed || to == sender) {
           answer(to, q, result);
         }
       }
-    } else if (v.what == outcome::late && !got_[sender][q]) {
-      // Another worker has it, or none, and they do without the device.
+    } else if (v.result == outcome::late && !got_[sender][q]) {
+      // Another worker has the result; or no worker has, and all leave the device.
       auto const has = std::ranges::find_if(members_[q], [&](unsigned w) { return got_[w][q].has_value(); });
       if (has == members_[q].end()) {
         order_[q] = members_[q];
@@ -631,7 +631,7 @@ class bad_network {
   bool in_rank_order_;
   nic::slot_table slots_{slots_in_use, 8};
   std::vector<std::vector<unsigned>> members_{sequences};
-  std::vector<std::vector<unsigned>> order_{sequences};  ///< in which contributions have arrived
+  std::vector<std::vector<unsigned>> order_{sequences};  ///< order of arrival of the contributions
   std::vector<std::vector<std::optional<float>>> got_{workers, std::vector<std::optional<float>>(sequences)};
   std::vector<std::pair<nic::header, float>> under_way_;
   std::size_t left_ = 0;

@@ -41,10 +41,10 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// A switch whose members are numbers, and what it has answered.
+/// A switch whose members are numbers, and its answers.
 struct bench {
   struct answer {
-    unsigned to;
+    unsigned destination;
     nic::header h;
     std::vector<std::byte> payload;
   };
@@ -55,21 +55,21 @@ struct bench {
 
   explicit bench(nic::switch_limits const& limits = {}, nic::seal const& s = {}) : device(limits, s) {}
 
-  /// What the switch answers to these bytes.
-  std::vector<answer> const& take(unsigned from, std::span<std::byte const> bytes, bool congested = false) {
+  /// Returns the switch's answers to these bytes.
+  std::vector<answer> const& take(unsigned source, std::span<std::byte const> bytes, bool congested = false) {
     answers.clear();
-    device.take(from, bytes, congested, now,
-                [&](unsigned to, nic::header const& h, std::span<std::byte const> payload) {
-                  answers.push_back({to, h, {payload.begin(), payload.end()}});
+    device.take(source, bytes, congested, now,
+                [&](unsigned destination, nic::header const& h, std::span<std::byte const> payload) {
+                  answers.push_back({destination, h, {payload.begin(), payload.end()}});
                 });
     BOOST_TEST(device.counted().packets == device.counted().accounted());
     return answers;
   }
-  std::vector<answer> const& take(unsigned from, nic::header const& h, bool congested = false) {
-    return take(from, written(h, std::vector<std::byte>(h.length)), congested);
+  std::vector<answer> const& take(unsigned source, nic::header const& h, bool congested = false) {
+    return take(source, written(h, std::vector<std::byte>(h.length)), congested);
   }
   /// Joins job `job` from address `from`.
-  answer join(unsigned from, unsigned worker, unsigned workers, std::uint16_t slots = 4, std::uint32_t job = 0x1234,
+  answer join(unsigned source, unsigned worker, unsigned workers, std::uint16_t slots = 4, std::uint32_t job = 0x1234,
               std::uint32_t lease_ms = 1000, std::uint32_t proof = 7) {
     nic::header h = contribution(worker, workers, 0, nic::terms::bytes);
     h.kind = nic::kind::join;
@@ -78,17 +78,17 @@ struct bench {
     h.fingerprint = proof;
     std::vector<std::byte> terms(nic::terms::bytes);
     nic::write(nic::terms{lease_ms, slots}, terms.data());
-    auto const& got = take(from, written(h, terms));
+    auto const& got = take(source, written(h, terms));
     BOOST_TEST_REQUIRE(got.size() == 1U);
     return got[0];
   }
-  /// Joins a guarded switch, with the proof that it asks for.
-  answer join_with_proof(unsigned from, unsigned worker, unsigned workers, std::uint16_t slots, std::uint32_t job) {
-    answer const asked = join(from, worker, workers, slots, job, 60'000, 0);
+  /// Joins a guarded switch, with the proof that it demands.
+  answer join_with_proof(unsigned source, unsigned worker, unsigned workers, std::uint16_t slots, std::uint32_t job) {
+    answer const asked = join(source, worker, workers, slots, job, 60'000, 0);
     return asked.h.kind == nic::kind::joined ? asked
-                                             : join(from, worker, workers, slots, job, 60'000, asked.h.fingerprint);
+                                             : join(source, worker, workers, slots, job, 60'000, asked.h.fingerprint);
   }
-  /// True if two members, at these addresses, join a job with this number of slots, and have a sum of it.
+  /// True if two members, at these addresses, can join a job with this number of slots, and sum in it.
   bool sums(unsigned first, unsigned second, std::uint16_t slots, std::uint32_t job) {
     for (unsigned w = 0; w != 2; ++w) {
       now += 1ms;
@@ -108,13 +108,13 @@ struct bench {
   }
 };
 
-/// A guarded switch with room for this number of jobs of ten slots.
+/// A guarded switch with memory for this number of jobs of ten slots.
 bench guarded(std::size_t jobs) {
   return bench({.memory = jobs * 10 * nic::slot_table::bytes(1, 0), .guard = nic::key{}});
 }
 
-bool is_refusal(bench::answer const& a, nic::refusal why) {
-  return a.h.kind == nic::kind::refuse && nic::read_refusal(a.payload) == why;
+bool is_refusal(bench::answer const& a, nic::refusal reason) {
+  return a.h.kind == nic::kind::refuse && nic::read_refusal(a.payload) == reason;
 }
 nic::header of_kind(nic::kind k, unsigned worker, unsigned workers, std::uint32_t sequence = 0) {
   nic::header h = contribution(worker, workers, sequence, 0);
@@ -128,12 +128,12 @@ BOOST_AUTO_TEST_CASE(a_member_gets_what_is_left_when_it_joins) {
   std::size_t const of_slot = nic::slot_table::bytes(1, 0);
   bench b({.jobs = 3, .slot_count = 10, .memory = 15 * of_slot, .lease = 2s});
   auto const a = b.join(100, 0, 2, 20, 1, 5000);
-  BOOST_TEST((a.to == 100 && a.h.kind == nic::kind::joined && a.h.job == 1));
+  BOOST_TEST((a.destination == 100 && a.h.kind == nic::kind::joined && a.h.job == 1));
   BOOST_TEST((nic::read_terms(a.payload) == nic::terms{2000, 10}));
   BOOST_TEST((nic::read_terms(b.join(101, 1, 2, 1, 1, 1500).payload) == nic::terms{1500, 10}));
   BOOST_TEST((nic::read_terms(b.join(100, 0, 1, 20, 2).payload) == nic::terms{1000, 5}));
   BOOST_TEST(is_refusal(b.join(100, 0, 1, 1, 3), nic::refusal::no_slots));
-  b.now += 3s;  // the leases run out
+  b.now += 3s;  // the leases expire
   BOOST_TEST((b.join(100, 0, 1, 1, 3).h.kind == nic::kind::joined));
   BOOST_TEST(b.device.jobs().size() == 1U);
   for (std::uint32_t const job : {4U, 5U}) {
@@ -173,17 +173,17 @@ BOOST_AUTO_TEST_CASE(joining_again_changes_nothing_and_a_number_is_one_members) 
   b.take(100, contribution(0, 2, 0, 8));
   auto const before = b.device.jobs();
   BOOST_TEST((b.join(100, 0, 2).h.kind == nic::kind::joined));
-  for (auto const& [from, worker, workers, taken] :
+  for (auto const& [source, worker, workers, taken] :
        {std::tuple{102U, 1U, 2U, 1U}, {100U, 1U, 2U, 0U}, {100U, 0U, 3U, 0U}}) {
     b.now += 1ms;
-    auto const a = b.join(from, worker, workers);
+    auto const a = b.join(source, worker, workers);
     BOOST_TEST((is_refusal(a, nic::refusal::mismatch) && a.h.worker == taken && a.h.workers == 2));
   }
   b.now -= 3ms;
   std::ignore = b.join(101, 1, 2);
   BOOST_TEST((b.device.jobs() == before));
   b.now += 900ms;
-  b.take(100, of_kind(nic::kind::query, 0, 2));  // renews its lease, as any packet
+  b.take(100, of_kind(nic::kind::query, 0, 2));  // renews the lease, as any packet does
   b.now += 900ms;
   BOOST_TEST(is_refusal(b.join(102, 0, 2), nic::refusal::mismatch));
   BOOST_TEST((b.join(102, 1, 2).h.kind == nic::kind::joined));
@@ -197,7 +197,7 @@ BOOST_AUTO_TEST_CASE(a_member_has_one_number_at_a_time) {
   std::ignore = b.join(100, 0, 3);
   auto const a = b.join(100, 2, 3);
   BOOST_TEST((is_refusal(a, nic::refusal::mismatch) && a.h.worker == 0 && a.h.workers == 3));
-  b.now += 2s;  // its lease has run out
+  b.now += 2s;  // the lease has expired
   BOOST_TEST((b.join(100, 2, 3).h.kind == nic::kind::joined));
   BOOST_TEST((b.join(101, 0, 3).h.kind == nic::kind::joined));
 }
@@ -205,16 +205,16 @@ BOOST_AUTO_TEST_CASE(a_member_has_one_number_at_a_time) {
 BOOST_AUTO_TEST_CASE(a_job_begins_when_its_sender_has_proven_its_address) {
   bench b = guarded(1);
   auto const asked = b.join(100, 0, 2, 10, 1, 1000, 0);
-  BOOST_TEST((asked.to == 100 && is_refusal(asked, nic::refusal::unknown) && asked.h.fingerprint != 0));
-  BOOST_TEST(asked.payload.size() < nic::terms::bytes);  // it is no help to those that flood others
+  BOOST_TEST((asked.destination == 100 && is_refusal(asked, nic::refusal::unknown) && asked.h.fingerprint != 0));
+  BOOST_TEST(asked.payload.size() < nic::terms::bytes);  // useless to amplify a flood
   BOOST_TEST(nic::asks_for_proof(asked.h, nic::refusal::unknown));
   std::uint32_t const proof = asked.h.fingerprint;
-  for (auto const& [from, job, said] : {std::tuple{101U, 1U, proof}, {100U, 2U, proof}, {100U, 1U, proof ^ 2}}) {
-    BOOST_TEST(is_refusal(b.join(from, 0, 2, 10, job, 1000, said), nic::refusal::unknown));
+  for (auto const& [source, job, output] : {std::tuple{101U, 1U, proof}, {100U, 2U, proof}, {100U, 1U, proof ^ 2}}) {
+    BOOST_TEST(is_refusal(b.join(source, 0, 2, 10, job, 1000, output), nic::refusal::unknown));
   }
   BOOST_TEST(b.device.jobs().empty());
   BOOST_TEST((b.join(100, 0, 2, 10, 1, 1000, proof).h.kind == nic::kind::joined));
-  BOOST_TEST((b.join(101, 1, 2, 10, 1, 1000, 0).h.kind == nic::kind::joined));  // who knows of the job
+  BOOST_TEST((b.join(101, 1, 2, 10, 1, 1000, 0).h.kind == nic::kind::joined));  // the job is known already
   b.now += 1ms;
   unsigned answered = 0;
   for (std::uint32_t job = 2; job != 102; ++job) {
@@ -224,10 +224,10 @@ BOOST_AUTO_TEST_CASE(a_job_begins_when_its_sender_has_proven_its_address) {
     h.length = nic::terms::bytes;
     answered += static_cast<unsigned>(b.take(102, h).size());
   }
-  BOOST_TEST(answered == 10U);  // in a millisecond
+  BOOST_TEST(answered == 10U);  // limit for a millisecond
 }
 
-// Claims that nothing has come of cost others nothing, whatever they ask for.
+// Claims of unused jobs do not displace others, however much memory they request.
 BOOST_AUTO_TEST_CASE(claims_make_way) {
   for (std::uint16_t const slots : std::initializer_list<std::uint16_t>{10, 1, 60'000}) {
     bench b = guarded(3);
@@ -250,12 +250,12 @@ BOOST_AUTO_TEST_CASE(claims_make_way) {
 
 BOOST_AUTO_TEST_CASE(a_claim_with_weights_makes_way_for_those_of_others) {
   bench b = guarded(3);
-  auto const store = [&](unsigned from, std::uint32_t job, std::uint32_t k) {
+  auto const store = [&](unsigned source, std::uint32_t job, std::uint32_t k) {
     nic::header h = of_kind(nic::kind::supply, 0, 2, k);
     h.job = job;
     h.flags = nic::flag::keyed;
     h.length = nic::block_bytes;
-    return b.take(from, h).front().h.kind == nic::kind::result;
+    return b.take(source, h).front().h.kind == nic::kind::result;
   };
   BOOST_TEST(b.sums(1, 2, 10, 1));
   std::ignore = b.join_with_proof(66, 0, 2, 10, 100);
@@ -265,7 +265,7 @@ BOOST_AUTO_TEST_CASE(a_claim_with_weights_makes_way_for_those_of_others) {
   BOOST_TEST(!b.has(100));
 }
 
-// One that has begun many makes way for one that has few, but not for its equals.
+// A host that has begun many jobs makes way for one with few, but not for its equals.
 BOOST_AUTO_TEST_CASE(hosts_share_a_switch) {
   bench b = guarded(3);
   for (std::uint32_t job = 1; job != 4; ++job) {
@@ -307,7 +307,7 @@ BOOST_AUTO_TEST_CASE(unknown_senders_change_nothing_and_get_little) {
     auto const& got = b.take(h.job == 99 ? 100 : 666, h);
     BOOST_TEST_REQUIRE(got.size() == 1U);
     BOOST_TEST(is_refusal(got[0], nic::refusal::unknown));
-    b.take(666, h);  // at once
+    b.take(666, h);  // no time passes in between
     BOOST_TEST(b.answers.empty());
   }
   b.now += 1ms;
@@ -315,7 +315,7 @@ BOOST_AUTO_TEST_CASE(unknown_senders_change_nothing_and_get_little) {
     BOOST_TEST(b.take(666, of_kind(k, 0, 1)).empty());  // any answer would be longer
   }
   BOOST_TEST((b.device.jobs() == before));
-  BOOST_TEST(b.device.counted().of(nic::refusal::unknown) == 7U);
+  BOOST_TEST(b.device.counted().refusals_for(nic::refusal::unknown) == 7U);
   BOOST_TEST(b.device.counted().unanswered == 5U);
 }
 
@@ -347,14 +347,16 @@ BOOST_AUTO_TEST_CASE(each_worker_gets_the_result_or_only_word_of_it) {
   BOOST_TEST(b.take(103, h).empty());
   auto const got = b.take(101, contribution(1, 2, 5, 8));
   BOOST_TEST_REQUIRE(got.size() == 2U);
-  BOOST_TEST((got[0].to == 103 && got[0].h.worker == 0 && got[0].payload.empty() && got[0].h.has(nic::flag::no_data)));
-  BOOST_TEST((got[1].to == 101 && got[1].h.worker == 1 && got[1].payload.size() == 8));
+  BOOST_TEST((got[0].destination == 103 && got[0].h.worker == 0 && got[0].payload.empty() &&
+              got[0].h.has(nic::flag::no_data)));
+  BOOST_TEST((got[1].destination == 101 && got[1].h.worker == 1 && got[1].payload.size() == 8));
   BOOST_TEST((got[1].h.kind == nic::kind::result && got[1].h.sequence == 5 && got[1].h.job == 0x1234));
   b.take(103, contribution(0, 2, 7, 8));
-  BOOST_TEST((b.take(101, contribution(1, 2, 7, 8)).at(0).payload.size() == 8));  // it is asked anew each time
+  // the flag is evaluated for each contribution
+  BOOST_TEST((b.take(101, contribution(1, 2, 7, 8)).at(0).payload.size() == 8));
   b.take(101, contribution(1, 2, 9, 8));
   b.take(103, contribution(0, 2, 9, 8));
-  // And again, when it asks or contributes again.
+  // The repeated result follows the flag of the repeated packet.
   for (auto const k : {nic::kind::query, nic::kind::contribute}) {
     nic::header again = contribution(1, 2, 9, k == nic::kind::query ? 0 : 8);
     again.kind = k;
@@ -371,7 +373,8 @@ BOOST_AUTO_TEST_CASE(a_query_gets_a_bitmap_of_what_is_there) {
   b.take(100, contribution(0, 10, 0, 8));
   b.take(109, contribution(9, 10, 0, 8));
   auto const a = b.take(103, of_kind(nic::kind::query, 3, 10)).at(0);
-  BOOST_TEST((a.h.kind == nic::kind::missing && a.to == 103 && a.payload == std::vector{std::byte{1}, std::byte{2}}));
+  BOOST_TEST(
+      (a.h.kind == nic::kind::missing && a.destination == 103 && a.payload == std::vector{std::byte{1}, std::byte{2}}));
 }
 
 BOOST_AUTO_TEST_CASE(a_mismatch_names_the_other_worker) {
@@ -381,7 +384,7 @@ BOOST_AUTO_TEST_CASE(a_mismatch_names_the_other_worker) {
   b.take(102, contribution(2, 3, 0, 8));
   nic::header other = contribution(0, 1, 0, 8);
   auto const a = b.take(100, other).at(0);
-  BOOST_TEST((is_refusal(a, nic::refusal::mismatch) && a.to == 100 && a.h.worker == 2 && a.h.workers == 3));
+  BOOST_TEST((is_refusal(a, nic::refusal::mismatch) && a.destination == 100 && a.h.worker == 2 && a.h.workers == 3));
 }
 
 BOOST_AUTO_TEST_CASE(a_job_ends_with_its_last_member_or_by_its_first) {
@@ -410,7 +413,7 @@ BOOST_AUTO_TEST_CASE(a_member_that_has_left_gets_no_result) {
   b.take(100, contribution(0, 2, 0, 8));
   b.take(100, of_kind(nic::kind::leave, 0, 2));
   auto const& got = b.take(101, contribution(1, 2, 0, 8));
-  BOOST_TEST((got.size() == 1 && got[0].to == 101));
+  BOOST_TEST((got.size() == 1 && got[0].destination == 101));
 }
 
 BOOST_AUTO_TEST_CASE(congestion_is_told_once_to_the_member_that_met_it) {
@@ -444,7 +447,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 // A job with 16 packets under way is served as often as one with 500, whose answers are followed by more at once.
 BOOST_AUTO_TEST_CASE(jobs_are_served_in_turns_whatever_their_windows) {
-  nic::turns<unsigned> waiting(3, 1000, 10);
+  nic::fair_queue<unsigned> waiting(3, 1000, 10);
   auto const send = [&](std::uint32_t job, std::size_t count) {
     nic::header h = contribution(0, 1, 0, 8);
     h.job = job;
@@ -458,11 +461,11 @@ BOOST_AUTO_TEST_CASE(jobs_are_served_in_turns_whatever_their_windows) {
   }
   for (int round = 0; round < 1000; ++round) {
     std::vector<unsigned> again;
-    waiting.serve(10, [&](unsigned from, std::span<std::byte const> bytes, bool) {
+    waiting.serve(10, [&](unsigned source, std::span<std::byte const> bytes, bool) {
       nic::packet p;
-      BOOST_TEST_REQUIRE((nic::parse(bytes, p) && p.head.job == from));
-      ++served[from];
-      again.push_back(from);
+      BOOST_TEST_REQUIRE((nic::parse(bytes, p) && p.head.job == source));
+      ++served[source];
+      again.push_back(source);
     });
     for (unsigned const job : again) {
       send(job, 1);
@@ -472,13 +475,13 @@ BOOST_AUTO_TEST_CASE(jobs_are_served_in_turns_whatever_their_windows) {
   BOOST_TEST(waiting.size() == 532U);
 }
 
-// Unknown senders have one line, and little of the room, whatever they call their jobs.
+// Unknown senders share one short line, whichever jobs they name.
 BOOST_AUTO_TEST_CASE(unknown_senders_share_a_line_that_is_short) {
-  nic::turns<unsigned> waiting(2, 7, 3);
-  auto const add = [&](unsigned from, std::uint32_t job, bool is_known) {
+  nic::fair_queue<unsigned> waiting(2, 7, 3);
+  auto const add = [&](unsigned source, std::uint32_t job, bool is_known) {
     nic::header h = contribution(0, 1, 0, 8);
     h.job = job;
-    return waiting.add(from, written(h, std::vector<std::byte>(8)), false,
+    return waiting.add(source, written(h, std::vector<std::byte>(8)), false,
                        is_known ? std::optional(job) : std::nullopt);
   };
   for (int round = 0; round < 3; ++round) {
@@ -490,10 +493,10 @@ BOOST_AUTO_TEST_CASE(unknown_senders_share_a_line_that_is_short) {
     BOOST_TEST(!add(2, 2, true));  // the room is used up
     BOOST_TEST(waiting.size() == 7U);
     std::string order;
-    waiting.serve(3, [&](unsigned from, auto, bool) { order += std::to_string(from); });
+    waiting.serve(3, [&](unsigned source, auto, bool) { order += std::to_string(source); });
     std::ranges::sort(order);
     BOOST_TEST(order == "129");
-    waiting.serve(100, [&](unsigned from, auto, bool) { order += std::to_string(from); });
+    waiting.serve(100, [&](unsigned source, auto, bool) { order += std::to_string(source); });
     std::ranges::sort(order);
     BOOST_TEST((order == "1112999" && waiting.empty()));
   }
@@ -524,9 +527,9 @@ bool something_comes(Port const& p) {
   return ::poll(&on, 1, 10'000) == 1;
 }
 
-/// Packets of all sizes, in bursts of one size and changing, arrive as they were sent, in both directions.
+/// Packets of all sizes, in bursts of equal and of changing sizes, arrive as they were sent, in both directions.
 template <class Port>
-void carries(Port& from, Port& to) {
+void carries(Port& source, Port& destination) {
   std::vector<std::vector<std::byte>> wanted;
   std::vector<std::vector<std::byte>> got;
   for (unsigned i = 0; i < 600; ++i) {
@@ -534,13 +537,13 @@ void carries(Port& from, Port& to) {
     nic::header const h = contribution(1, 2, i, length);
     std::vector<std::byte> const payload(length, static_cast<std::byte>(i));
     wanted.push_back(written(h, payload));
-    BOOST_TEST_REQUIRE(from.send(to.local(), h, payload));
+    BOOST_TEST_REQUIRE(source.send(destination.local(), h, payload));
     if (i % 50 == 49) {
-      BOOST_TEST_REQUIRE(from.flush());
+      BOOST_TEST_REQUIRE(source.flush());
       while (got.size() < wanted.size()) {
-        BOOST_TEST_REQUIRE(something_comes(to));
-        to.drain([&](auto const& sender, std::span<std::byte const> bytes, bool congested) {
-          BOOST_TEST((sender == from.local()));
+        BOOST_TEST_REQUIRE(something_comes(destination));
+        destination.drain([&](auto const& sender, std::span<std::byte const> bytes, bool congested) {
+          BOOST_TEST((sender == source.local()));
           BOOST_TEST(!congested);
           got.emplace_back(bytes.begin(), bytes.end());
         });
@@ -548,8 +551,8 @@ void carries(Port& from, Port& to) {
     }
   }
   BOOST_TEST((got == wanted));
-  BOOST_TEST(to.drain([](auto const&...) {}) == 0U);
-  pollfd on{to.descriptor(), POLLIN, 0};
+  BOOST_TEST(destination.drain([](auto const&...) {}) == 0U);
+  pollfd on{destination.descriptor(), POLLIN, 0};
   BOOST_TEST(::poll(&on, 1, 0) == 0);
 }
 
@@ -568,15 +571,15 @@ BOOST_AUTO_TEST_CASE(and_so_they_do_over_ipv6) {
   }
   udp<true> m("::1");
   carries(m.a, m.b);
-  // A port at all addresses speaks both.
+  // A port at the wildcard address serves both IP versions.
   nic::udp_port both(nic::any_address(0));
   nic::udp_port four(net::resolve("127.0.0.1", 0).front());
-  auto const at = net::resolve("127.0.0.1", both.local().as(AF_INET6).port()).front();
+  auto const at = net::resolve("127.0.0.1", both.local().for_family(AF_INET6).port()).front();
   nic::header const h = contribution(0, 1, 0, 0);
   four.send(nic::endpoint(at), h, {});
   four.flush();
   BOOST_TEST_REQUIRE(something_comes(both));
-  both.drain([&](nic::endpoint const& from, auto, bool) { both.send(from, h, {}); });
+  both.drain([&](nic::endpoint const& source, auto, bool) { both.send(source, h, {}); });
   both.flush();
   BOOST_TEST(something_comes(four));
 }
@@ -622,18 +625,18 @@ BOOST_AUTO_TEST_CASE(bursts_cost_few_system_calls) {
 }
 
 BOOST_AUTO_TEST_CASE(more_destinations_than_bursts_are_served_in_turn) {
-  nic::udp_port from(net::resolve("127.0.0.1", 0).front(), {.destinations = 2});
-  std::deque<nic::udp_port> to;
+  nic::udp_port source(net::resolve("127.0.0.1", 0).front(), {.destinations = 2});
+  std::deque<nic::udp_port> destination;
   for (int i = 0; i < 5; ++i) {
-    to.emplace_back(net::resolve("127.0.0.1", 0).front());
+    destination.emplace_back(net::resolve("127.0.0.1", 0).front());
   }
   for (std::uint32_t q = 0; q < 10; ++q) {
-    for (auto& p : to) {
-      BOOST_TEST(from.send(p.local(), contribution(0, 1, q, 0), {}));
+    for (auto& p : destination) {
+      BOOST_TEST(source.send(p.local(), contribution(0, 1, q, 0), {}));
     }
   }
-  from.flush();
-  for (auto& p : to) {
+  source.flush();
+  for (auto& p : destination) {
     std::uint32_t next = 0;
     while (next < 10 && something_comes(p)) {
       p.drain([&](auto const&, std::span<std::byte const> bytes, bool) {
@@ -647,7 +650,7 @@ BOOST_AUTO_TEST_CASE(more_destinations_than_bursts_are_served_in_turn) {
 
 BOOST_AUTO_TEST_CASE(datagrams_of_others_come_as_they_are_and_congestion_is_seen) {
   nic::udp_port port(net::resolve("127.0.0.1", 0).front());
-  auto const at = port.local().as(AF_INET);
+  auto const at = port.local().for_family(AF_INET);
   tutti::detail::descriptor const other([] { return ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0); });
   std::vector<std::byte> const bytes(5000, std::byte{7});
   for (auto const& [size, tos] : {std::pair{std::size_t{0}, 0}, {5000, 0}, {21, 1}, {22, 2}, {23, 3}}) {
@@ -660,7 +663,7 @@ BOOST_AUTO_TEST_CASE(datagrams_of_others_come_as_they_are_and_congestion_is_seen
     BOOST_TEST_REQUIRE(got.size() == 1U);
     BOOST_TEST((got[0].first == size && got[0].second == (tos == 3)));
   }
-  // The last was a packet alone; a burst has more to tell.
+  // The previous packet came alone; a burst has more ancillary data.
   int const segment = 100;
   if (::setsockopt(other.get(), IPPROTO_UDP, UDP_SEGMENT, &segment, sizeof segment) == 0) {
     BOOST_TEST(::sendto(other.get(), bytes.data(), bytes.size(), 0, at.data(), at.size()) == 5000);
@@ -783,7 +786,7 @@ class program {
     BOOST_TEST_REQUIRE(::posix_spawn(&child_, words[0], &actions, nullptr, words.data(), environ) == 0);
     ::posix_spawn_file_actions_destroy(&actions);
     ::close(ends[1]);
-    said_.reset(::fdopen(ends[0], "r"));
+    output_.reset(::fdopen(ends[0], "r"));
     std::string const line = next_line();
     std::string const begin = "soft_switch: listening at ";
     BOOST_TEST_REQUIRE(line.starts_with(begin));
@@ -799,7 +802,7 @@ class program {
     }
   }
 
-  /// Sends it a signal, and returns a count of what it then prints.
+  /// Sends the program a signal, and returns a counter from its output.
   unsigned long long count_after(int signal, std::string const& name) {
     ::kill(child_, signal);
     for (std::string line = next_line(); !line.empty(); line = next_line()) {
@@ -809,7 +812,7 @@ class program {
     }
     return 0;
   }
-  /// How it ended.
+  /// Waits for the program, and returns its exit status.
   int status() {
     int s = -1;
     ::waitpid(child_, &s, 0);
@@ -822,7 +825,7 @@ class program {
  private:
   std::string next_line() {
     char text[200];
-    std::string const line = std::fgets(text, sizeof text, said_.get()) == nullptr ? "" : text;
+    std::string const line = std::fgets(text, sizeof text, output_.get()) == nullptr ? "" : text;
     return line.substr(0, line.find('\n'));
   }
 
@@ -830,10 +833,10 @@ class program {
     void operator()(FILE* f) const { std::fclose(f); }
   };
   pid_t child_ = -1;
-  std::unique_ptr<FILE, closes> said_;
+  std::unique_ptr<FILE, closes> output_;
 };
 
-/// Workers over UDP, in one thread.
+/// Runs workers over UDP, in one thread.
 void sum_by(program& p, nic::seal const& seal, unsigned workers, std::uint32_t count, std::uint32_t job) {
   using member = worker<nic::udp_port>;
   std::deque<nic::udp_port> ports;
@@ -856,7 +859,7 @@ BOOST_AUTO_TEST_CASE(the_program_sums_for_several_jobs) {
   BOOST_TEST(p.status() == 0);
 }
 
-// Unknown senders say that they are of ever other jobs.
+// Unknown senders name ever other jobs.
 BOOST_AUTO_TEST_CASE(the_program_serves_jobs_while_unknown_senders_flood_it) {
   using member = worker<nic::udp_port>;
   program p({"--rate", "1000"});
@@ -878,7 +881,7 @@ BOOST_AUTO_TEST_CASE(the_program_serves_jobs_while_unknown_senders_flood_it) {
   BOOST_TEST(std::ranges::all_of(all, [&](member const& w) { return !w.failed() && w.result() == wanted; }));
 }
 
-// They ask for all memory, and prove their address if they are asked to.
+// Unknown senders claim all memory, with or without the proof of their address.
 BOOST_AUTO_TEST_CASE(the_program_serves_jobs_when_unknown_senders_have_claimed_it) {
   for (bool const proves : {false, true}) {
     program p({"--memory", "16M"});
@@ -893,7 +896,7 @@ BOOST_AUTO_TEST_CASE(the_program_serves_jobs_when_unknown_senders_have_claimed_i
       h.job = job;
       h.fingerprint = proof;
       pollfd one{unknown.descriptor(), POLLIN, 0};
-      for (int tries = 0; tries != 1000 && one.revents == 0; ++tries) {  // it answers a few in a millisecond
+      for (int tries = 0; tries != 1000 && one.revents == 0; ++tries) {  // the switch answers a few in a millisecond
         unknown.send(p.address, h, terms);
         unknown.flush();
         ::poll(&one, 1, 20);
@@ -922,7 +925,7 @@ BOOST_AUTO_TEST_CASE(the_program_serves_jobs_when_unknown_senders_have_claimed_i
 BOOST_AUTO_TEST_CASE(programs_of_racks_sum_through_one_above_them) {
   using member = worker<nic::udp_port>;
   program spine({});
-  std::string const up = spine.address.as(AF_INET).text();
+  std::string const up = spine.address.for_family(AF_INET).text();
   program racks[] = {program({"--up", up}), program({"--up", up})};
   constexpr std::uint32_t count = 300;
   std::deque<nic::udp_port> ports;
@@ -970,10 +973,10 @@ BOOST_AUTO_TEST_CASE(the_program_says_what_is_wrong_with_its_options) {
            {"--loss 2", "--loss: Value 2 not in range"}}) {
     std::string const command = TUTTI_SOFT_SWITCH " " + options + " 2>&1";
     FILE* const f = ::popen(command.c_str(), "r");
-    std::string said(1000, '\0');
-    said.resize(std::fread(said.data(), 1, said.size(), f));
+    std::string output(1000, '\0');
+    output.resize(std::fread(output.data(), 1, output.size(), f));
     BOOST_TEST(::pclose(f) != 0);
-    BOOST_TEST(said.find(words) != said.npos, said);
+    BOOST_TEST(output.find(words) != output.npos, output);
   }
 }
 

@@ -33,7 +33,7 @@
 #include <tuple>
 #include <vector>
 
-// Each rack has a switch, and those have one above them.
+// Two levels of switches: one in each rack, and one above them.
 
 namespace {
 
@@ -55,19 +55,20 @@ struct trial {
 };
 
 /// A network with this number of racks.
-network network_of(racks const& of, double loss = 0) {
-  return network(static_cast<unsigned>(of.size()),
-                 {.packets = {.loss = loss, .duplication = loss, .reordering = loss, .seed = of.size()},
-                  .racks = 1 + std::ranges::max(of)});
+network network_of(racks const& rack_of_rank, double loss = 0) {
+  return network(static_cast<unsigned>(rack_of_rank.size()),
+                 {.packets = {.loss = loss, .duplication = loss, .reordering = loss, .seed = rack_of_rank.size()},
+                  .racks = 1 + std::ranges::max(rack_of_rank)});
 }
 template <class F>
-auto run(network& net, racks const& of, F f, tutti::duration deadline = 40s, std::uint32_t stand_in_share = 0) {
+auto run(network& net, racks const& rack_of_rank, F f, tutti::duration deadline = 40s,
+         std::uint32_t stand_in_share = 0) {
   tutti::world_options<transport> options;
   options.deadline = deadline;
-  options.transport.network = {.network = &net, .racks = of};
+  options.transport.network = {.network = &net, .racks = rack_of_rank};
   options.transport.slot_count = 64;
   options.transport.stand_in_share = stand_in_share;
-  return tutti::spawn<transport>(static_cast<rank_type>(of.size()), f, options);
+  return tutti::spawn<transport>(static_cast<rank_type>(rack_of_rank.size()), f, options);
 }
 template <class Results>
 void expect_none(Results const& results, std::string const& where) {
@@ -77,7 +78,7 @@ void expect_none(Results const& results, std::string const& where) {
   }
 }
 
-/// Sums of which bits depend on the order.
+/// Elements whose sum has bits that depend on the order.
 std::vector<float> numbers(std::size_t count, rank_type rank) {
   std::vector<float> v(count);
   for (std::size_t i = 0; i < count; ++i) {
@@ -93,19 +94,19 @@ bool same_bits(std::vector<T> const& a, std::vector<T> const& b) {
 
 std::vector<racks> const shapes{{0, 1}, {0, 0, 1}, {0, 0, 1, 1, 1}, {0, 1, 0, 2, 1, 0}, {0, 0, 0, 0, 0, 1, 2, 2}};
 
-/// What a strategy asks a device for that holds weights.
+/// The reduction of a strategy with weights on the device.
 struct pushed_gradients : tutti::sum<float> {
   static constexpr tutti::network_operation in_network = tutti::network_operation::update;
 };
 
 struct answer {
-  unsigned to;
+  unsigned destination;
   nic::header h;
   std::vector<std::byte> payload;
 
-  [[nodiscard]] bool is(unsigned whose, nic::kind k) const { return to == whose && h.kind == k; }
-  [[nodiscard]] bool refuses(nic::refusal why) const {
-    return h.kind == nic::kind::refuse && nic::read_refusal(payload) == why;
+  [[nodiscard]] bool is(unsigned receiver, nic::kind k) const { return destination == receiver && h.kind == k; }
+  [[nodiscard]] bool refuses(nic::refusal reason) const {
+    return h.kind == nic::kind::refuse && nic::read_refusal(payload) == reason;
   }
 };
 nic::header of_kind(nic::kind k, unsigned worker, unsigned workers, std::size_t length = 0) {
@@ -125,43 +126,43 @@ std::vector<std::byte> join_payload(nic::terms const& wanted, nic::rack_place pl
   return bytes;
 }
 
-/// The switch of a rack, and all that it sends. Members are numbers.
+/// The switch of a rack with numbers as members, and all its packets.
 struct rack_bench {
-  static constexpr unsigned above = 7;
+  static constexpr unsigned device_above = 7;
   static constexpr nic::rack_place place{1, 3};
 
-  nic::rack_switch<unsigned> device{{.jobs = 2, .slot_count = 8}, {}, above};
+  nic::rack_switch<unsigned> device{{.jobs = 2, .slot_count = 8}, {}, device_above};
   tutti::time_point now = 1h;
   unsigned members = 0;
   std::vector<answer> answers{};
 
-  std::vector<answer> const& take(unsigned from, nic::header const& h, std::span<std::byte const> payload) {
+  std::vector<answer> const& take(unsigned source, nic::header const& h, std::span<std::byte const> payload) {
     answers.clear();
-    device.take(from, written(h, payload), false, now, [&](unsigned to, nic::header const& r, auto bytes) {
-      answers.push_back({to, r, {bytes.begin(), bytes.end()}});
+    device.take(source, written(h, payload), false, now, [&](unsigned destination, nic::header const& r, auto bytes) {
+      answers.push_back({destination, r, {bytes.begin(), bytes.end()}});
     });
     return answers;
   }
-  std::vector<answer> const& take(unsigned from, nic::header const& h) {
-    return take(from, h, std::vector<std::byte>(h.length));
+  std::vector<answer> const& take(unsigned source, nic::header const& h) {
+    return take(source, h, std::vector<std::byte>(h.length));
   }
-  std::vector<answer> const& join(unsigned from, unsigned worker, unsigned workers, nic::terms const& wanted,
+  std::vector<answer> const& join(unsigned source, unsigned worker, unsigned workers, nic::terms const& wanted,
                                   nic::rack_place at = place) {
     nic::header h = of_kind(nic::kind::join, worker, workers, nic::terms::bytes + nic::rack_place::bytes);
     h.flags |= nic::flag::of_racks;
-    return take(from, h, join_payload(wanted, at));
+    return take(source, h, join_payload(wanted, at));
   }
-  /// The device above says something to the rack.
+  /// Sends the rack a packet of the device above.
   std::vector<answer> const& say(nic::header h, std::span<std::byte const> payload) {
     h.worker = place.rack;
     h.workers = place.racks;
     h.length = static_cast<std::uint16_t>(payload.size());
-    return take(above, h, payload);
+    return take(device_above, h, payload);
   }
   std::vector<answer> const& grant(nic::terms const& what) {
     return say(of_kind(nic::kind::joined, 0, 1), join_payload(what));
   }
-  /// Members 0 to n - 1 join from addresses from 100 on, and are granted 8 slots.
+  /// Joins members 0 to n - 1 from addresses 100 and up, and grants them 8 slots.
   void join_all(unsigned n) {
     for (unsigned w = 0; w != n; ++w) {
       join(100 + w, w, n, {1000, 8});
@@ -179,10 +180,10 @@ struct rack_bench {
   std::vector<answer> const& contribute(unsigned w, std::uint32_t sequence) {
     return take(100 + w, contribution_of(w, sequence));
   }
-  std::vector<answer> const& refuse(nic::header h, nic::refusal why) {
+  std::vector<answer> const& refuse(nic::header h, nic::refusal reason) {
     h.kind = nic::kind::refuse;
-    std::byte const reason{static_cast<std::uint8_t>(why)};
-    return say(h, {&reason, 1});
+    std::byte const code{static_cast<std::uint8_t>(reason)};
+    return say(h, {&code, 1});
   }
 };
 
@@ -190,14 +191,14 @@ struct rack_bench {
 
 BOOST_AUTO_TEST_CASE(racks_have_the_bits_of_hierarchical_star_star) {
   for (trial const& t : {trial{}, trial{0.01, 64}, trial{0.05}, trial{0.01, 256}}) {
-    for (racks const& of : shapes) {
-      if (support::watched && of.size() > 6) {
+    for (racks const& rack_of_rank : shapes) {
+      if (support::watched && rack_of_rank.size() > 6) {
         continue;
       }
-      network net = network_of(of, t.loss);
-      tutti::host_map const map(of);
+      network net = network_of(rack_of_rank, t.loss);
+      tutti::host_map const map(rack_of_rank);
       auto const results = run(
-          net, of,
+          net, rack_of_rank,
           [&](auto& world) -> std::string {
             tutti::hierarchical const two_levels{star{}, star{}, map};
             tutti::allreduce sum{world, in_network{}, tutti::sum<float>{}};
@@ -210,10 +211,10 @@ BOOST_AUTO_TEST_CASE(racks_have_the_bits_of_hierarchical_star_star) {
             tutti::broadcast share{world, in_network{}};
             bool differs_from_flat = false;
             for (std::size_t const count : {std::size_t{1}, std::size_t{3'000}}) {
-              auto const mine = numbers(count, world.rank());
-              auto a = mine;
-              auto b = mine;
-              auto c = mine;
+              auto const own_numbers = numbers(count, world.rank());
+              auto a = own_numbers;
+              auto b = own_numbers;
+              auto c = own_numbers;
               sum(a);
               sum_by_stars(b);
               flat(c);
@@ -227,10 +228,10 @@ BOOST_AUTO_TEST_CASE(racks_have_the_bits_of_hierarchical_star_star) {
               saturating_by_stars(e);
               for (rank_type const root : {rank_type{0}, world.size() - 1}) {
                 std::vector<float> f(count);
-                auto g = mine;
-                mean(mine, f, root);
+                auto g = own_numbers;
+                mean(own_numbers, f, root);
                 mean_by_stars(g);
-                auto shared = mine;
+                auto shared = own_numbers;
                 share(shared, root);
                 if (!same_bits(f, g) && world.rank() == root) {
                   return "another mean at root " + std::to_string(root);
@@ -243,18 +244,18 @@ BOOST_AUTO_TEST_CASE(racks_have_the_bits_of_hierarchical_star_star) {
             return world.size() > 3 && !differs_from_flat ? "the order does not show" : "";
           },
           40s, t.stand_in_share);
-      expect_none(results, std::to_string(of.size()) + " ranks, loss " + std::to_string(t.loss));
+      expect_none(results, std::to_string(rack_of_rank.size()) + " ranks, loss " + std::to_string(t.loss));
       BOOST_TEST((net.counted().completed != 0) == (t.stand_in_share != 256));
     }
   }
 }
 
-// More than 8 ranks of a rack are added as they come.
+// More than 8 ranks of a rack are added in order of arrival.
 BOOST_AUTO_TEST_CASE(large_racks_have_equal_bits_everywhere) {
-  racks const of{0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1};
-  network net = network_of(of, 0.01);
+  racks const rack_of_rank{0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1};
+  network net = network_of(rack_of_rank, 0.01);
   auto const results = run(
-      net, of,
+      net, rack_of_rank,
       [](auto& world) -> std::string {
         tutti::allreduce sum{world, in_network{}, tutti::sum<float>{}};
         tutti::broadcast share{world, star{}};
@@ -275,7 +276,8 @@ BOOST_AUTO_TEST_CASE(a_switch_has_one_place_however_it_is_named) {
   BOOST_TEST(place("[fe80::9%lo]:7171") == place("[fe80::9]:7171"));  // the link has another number on each host
   BOOST_TEST(place("10.0.1.9:7171") != place("10.0.1.9:7172"));
   BOOST_TEST(place("10.0.1.9:7171") == "10.0.1.9:7171");
-  BOOST_TEST(place("127.0.0.1:7171") == "127.0.0.1:7171 " + tutti::detail::node_identity());  // each host has one
+  // each host has its own loopback
+  BOOST_TEST(place("127.0.0.1:7171") == "127.0.0.1:7171 " + tutti::detail::node_identity());
   BOOST_CHECK_EXCEPTION(place("10.0.1.9"), tutti::error, [](tutti::error const& e) {
     return std::string(e.what()).find("not \"10.0.1.9\"") != std::string::npos;
   });
@@ -297,24 +299,25 @@ BOOST_AUTO_TEST_CASE(all_ranks_hear_of_a_switch_that_has_no_address) {
   }
 }
 
-// However often it joins.
+// A member may join any number of times.
 BOOST_AUTO_TEST_CASE(a_member_is_granted_what_both_devices_have) {
   rack_bench b;
   BOOST_TEST_REQUIRE(b.join(100, 0, 2, {1000, 20}).size() == 1U);
-  BOOST_TEST(b.answers[0].is(b.above, nic::kind::join));
+  BOOST_TEST(b.answers[0].is(b.device_above, nic::kind::join));
   BOOST_TEST_REQUIRE(b.grant({500, 2}).size() == 1U);
   BOOST_TEST((b.answers[0].is(100, nic::kind::joined) && nic::read_terms(b.answers[0].payload) == nic::terms{500, 2}));
-  for (auto const& [from, worker, lease] : {std::tuple{100U, 0U, 500U}, {101U, 1U, 300U}}) {
-    BOOST_TEST_REQUIRE(b.join(from, worker, 2, {lease == 300 ? lease : 1000, 20}).size() == 1U);
+  for (auto const& [source, worker, lease] : {std::tuple{100U, 0U, 500U}, {101U, 1U, 300U}}) {
+    BOOST_TEST_REQUIRE(b.join(source, worker, 2, {lease == 300 ? lease : 1000, 20}).size() == 1U);
     nic::header const question = b.answers[0].h;
-    BOOST_TEST((b.answers[0].is(b.above, nic::kind::contribute) && question.slot == UINT16_MAX));
+    BOOST_TEST((b.answers[0].is(b.device_above, nic::kind::contribute) && question.slot == UINT16_MAX));
     BOOST_TEST_REQUIRE(b.refuse(question, nic::refusal::no_slots).size() == 1U);
-    BOOST_TEST(b.answers[0].is(from, nic::kind::joined));
+    BOOST_TEST(b.answers[0].is(source, nic::kind::joined));
     BOOST_TEST((nic::read_terms(b.answers[0].payload) == nic::terms{lease, 2}));
   }
 }
 
-// A sum is of all members of the rack. What one of them supplies in its place has those of other racks in it.
+// The rack sends up sums of all its members. A result that a member supplies contains those of other racks, and is
+// never sent up.
 BOOST_AUTO_TEST_CASE(a_result_that_a_member_supplies_is_never_sent_up) {
   for (unsigned const contributions : {0U, 1U, 2U}) {
     rack_bench b;
@@ -333,14 +336,14 @@ BOOST_AUTO_TEST_CASE(a_result_that_a_member_supplies_is_never_sent_up) {
       BOOST_TEST_REQUIRE(b.answers.size() == 1U);
       BOOST_TEST((b.answers[0].is(100 + w, nic::kind::result) && b.answers[0].payload == result));
     }
-    b.contribute(0, 21);  // the next one in that version is the rack's again
+    b.contribute(0, 21);  // the next sequence in that version is a sum again
     b.contribute(1, 21);
     BOOST_TEST_REQUIRE(b.answers.size() == 1U);
-    BOOST_TEST(b.answers[0].is(b.above, nic::kind::contribute));
+    BOOST_TEST(b.answers[0].is(b.device_above, nic::kind::contribute));
   }
 }
 
-// Many may ask about a rack that is late.
+// Many members may query a sequence that another rack is late for.
 BOOST_AUTO_TEST_CASE(what_the_device_above_lacks_is_told_to_members_that_have_asked) {
   rack_bench b;
   b.join_all(3);
@@ -353,7 +356,7 @@ BOOST_AUTO_TEST_CASE(what_the_device_above_lacks_is_told_to_members_that_have_as
     h.kind = nic::kind::query;
     h.length = 0;
     b.now += 1ms;
-    BOOST_TEST(b.take(100 + w, h, {}).size() == 2U);  // the sum again, and the question
+    BOOST_TEST(b.take(100 + w, h, {}).size() == 2U);  // the repeated sum, and the query
   };
   auto const lacks_others = [&] {
     nic::header h = sum;
@@ -366,40 +369,40 @@ BOOST_AUTO_TEST_CASE(what_the_device_above_lacks_is_told_to_members_that_have_as
     for (unsigned const w : askers) {
       ask(w, 5);
     }
-    std::set<unsigned> told;
+    std::set<unsigned> named_ranks;
     for (answer const& a : lacks_others()) {
       BOOST_TEST((a.h.kind == nic::kind::missing && a.h.has(nic::flag::of_racks)));
-      BOOST_TEST(told.insert(a.to - 100).second);
+      BOOST_TEST(named_ranks.insert(a.destination - 100).second);
     }
-    BOOST_TEST(told == std::set<unsigned>(askers.begin(), askers.end()));
+    BOOST_TEST(named_ranks == std::set<unsigned>(askers.begin(), askers.end()));
     BOOST_TEST(lacks_others().empty());
   }
   ask(1, 5);
   nic::header other = sum;
   other.operation = tutti::network_operation::max_float32;
-  BOOST_TEST(b.refuse(other, nic::refusal::mismatch).size() == 3U);  // which concerns all
+  BOOST_TEST(b.refuse(other, nic::refusal::mismatch).size() == 3U);  // a mismatch concerns all members
 }
 
 BOOST_AUTO_TEST_CASE(a_stand_in_serves_the_members_that_it_knows) {
-  for (std::vector<std::uint8_t> const& of : {std::vector<std::uint8_t>{0, 0, 1}, {}}) {
-    nic::stand_in<unsigned> rank_0(4, {100, 101, 102}, of, {});
-    auto const answers = [&](unsigned from, nic::header const& h, std::span<std::byte const> payload) {
+  for (std::vector<std::uint8_t> const& rack_of_rank : {std::vector<std::uint8_t>{0, 0, 1}, {}}) {
+    nic::stand_in<unsigned> rank_0(4, {100, 101, 102}, rack_of_rank, {});
+    auto const answers = [&](unsigned source, nic::header const& h, std::span<std::byte const> payload) {
       std::vector<nic::kind> all;
-      rank_0.take(from, written(h, payload), false, tutti::time_point(1h),
+      rank_0.take(source, written(h, payload), false, tutti::time_point(1h),
                   [&](unsigned, nic::header const& r, auto) { all.push_back(r.kind); });
       return all;
     };
-    auto const join = [&](unsigned from, unsigned worker, unsigned workers) {
+    auto const join = [&](unsigned source, unsigned worker, unsigned workers) {
       auto const all =
-          answers(from, of_kind(nic::kind::join, worker, workers, nic::terms::bytes), join_payload({1000, 4}));
+          answers(source, of_kind(nic::kind::join, worker, workers, nic::terms::bytes), join_payload({1000, 4}));
       return all == std::vector{nic::kind::joined};
     };
-    for (auto const& [from, worker, workers] :
+    for (auto const& [source, worker, workers] :
          {std::tuple{200U, 200U, 255U}, {200U, 0U, 1U}, {200U, 1U, 3U}, {101U, 200U, 255U}, {101U, 0U, 3U}}) {
-      BOOST_TEST(!join(from, worker, workers));
+      BOOST_TEST(!join(source, worker, workers));
       nic::header h = contribution(0, 1, 0, 8);
       h.flags = nic::flag::in_rank_order;
-      BOOST_TEST((answers(from, h, std::vector<std::byte>(8)) != std::vector{nic::kind::result}));
+      BOOST_TEST((answers(source, h, std::vector<std::byte>(8)) != std::vector{nic::kind::result}));
     }
     BOOST_TEST((join(102, 2, 3) && join(100, 0, 3) && join(101, 1, 3)));
     rank_0.stay(tutti::time_point(1h));
@@ -414,12 +417,12 @@ BOOST_AUTO_TEST_CASE(a_stand_in_serves_the_members_that_it_knows) {
   }
 }
 
-// It refuses each block once, and what moves blocks goes to rank 0.
+// The rack's switch refuses each block once, and updates go to rank 0.
 BOOST_AUTO_TEST_CASE(weights_are_offered_to_a_switch_of_a_rack_once) {
-  racks const of{0, 1, 1};
-  network net = network_of(of);
+  racks const rack_of_rank{0, 1, 1};
+  network net = network_of(rack_of_rank);
   constexpr std::size_t blocks = 5;
-  auto const results = run(net, of, [](auto& world) -> std::string {
+  auto const results = run(net, rack_of_rank, [](auto& world) -> std::string {
     std::vector<float> const weights(blocks * 256, 8);
     std::vector<float> gradients(blocks * 256);
     auto& by = world.transport();
@@ -438,16 +441,16 @@ BOOST_AUTO_TEST_CASE(weights_are_offered_to_a_switch_of_a_rack_once) {
   });
   expect_none(results, "weights");
   for (unsigned const rack : {0U, 1U}) {
-    BOOST_TEST(net.counted(net.rack(rack)).of(nic::refusal::unsupported) == (rack == 0 ? blocks : 0));
+    BOOST_TEST(net.counted(net.rack(rack)).refusals_for(nic::refusal::unsupported) == (rack == 0 ? blocks : 0));
   }
 }
 
-// A link carries the vector once each way, of a rank and of a rack.
+// A link carries the vector once each way, for a rank and for a rack.
 BOOST_AUTO_TEST_CASE(a_rack_sends_up_what_one_rank_sends) {
-  racks const of{0, 0, 0, 1, 1};
-  network net = network_of(of);
+  racks const rack_of_rank{0, 0, 0, 1, 1};
+  network net = network_of(rack_of_rank);
   constexpr std::size_t packets = 100;
-  auto const results = run(net, of, [](auto& world) -> std::string {
+  auto const results = run(net, rack_of_rank, [](auto& world) -> std::string {
     tutti::allreduce sum{world, in_network{}, tutti::sum<float>{}};
     std::vector<float> v(packets * 256, 1);
     sum(v);
@@ -462,14 +465,14 @@ BOOST_AUTO_TEST_CASE(a_rack_sends_up_what_one_rank_sends) {
   }
 }
 
-// Some switch dies in the middle of sums, and comes back.
+// A switch of either level dies in the middle of sums, and restarts.
 BOOST_AUTO_TEST_CASE(a_switch_of_either_level_that_dies_and_comes_back_changes_nothing) {
-  racks const of{0, 0, 1, 1, 1};
-  tutti::host_map const map(of);
+  racks const rack_of_rank{0, 0, 1, 1, 1};
+  tutti::host_map const map(rack_of_rank);
   for (double const loss : {0.0, 0.01}) {
-    network net = network_of(of, loss);
+    network net = network_of(rack_of_rank, loss);
     network::address const switches[] = {net.rack(0), network::device, net.rack(1)};
-    auto const results = run(net, of, [&](auto& world) -> std::string {
+    auto const results = run(net, rack_of_rank, [&](auto& world) -> std::string {
       tutti::allreduce sum{world, in_network{}, tutti::sum<float>{}};
       tutti::allreduce reference{world, tutti::hierarchical{star{}, star{}, map}, tutti::sum<float>{}};
       auto const use_all = [&](network::address which) {
@@ -512,11 +515,11 @@ BOOST_AUTO_TEST_CASE(a_switch_of_either_level_that_dies_and_comes_back_changes_n
 }
 
 BOOST_AUTO_TEST_CASE(a_rank_that_calls_something_else_or_is_late_is_named) {
-  racks const of{0, 0, 1, 1, 1};
+  racks const rack_of_rank{0, 0, 1, 1, 1};
   for (rank_type const other : {rank_type{1}, rank_type{2}}) {
-    network net = network_of(of);
+    network net = network_of(rack_of_rank);
     auto const results = run(
-        net, of,
+        net, rack_of_rank,
         [&](auto& world) {
           tutti::allreduce sum{world, in_network{}, tutti::sum<float>{}};
           std::vector<float> v(world.rank() == other ? 101 : 100);
@@ -531,12 +534,12 @@ BOOST_AUTO_TEST_CASE(a_rank_that_calls_something_else_or_is_late_is_named) {
     BOOST_TEST((texts.find("x 100") != texts.npos && texts.find("x 101") != texts.npos), texts);
   }
   for (rank_type const late : {rank_type{1}, rank_type{2}}) {
-    network net = network_of(of);
+    network net = network_of(rack_of_rank);
     auto const results = run(
-        net, of,
+        net, rack_of_rank,
         [&](auto& world) {
           while (world.rank() == late && !world.transport().fault()) {
-            world.poll();  // until all others have given up
+            world.poll();  // until all other ranks have given up
             std::this_thread::yield();
           }
           tutti::allreduce sum{world, in_network{}, tutti::sum<float>{}};
@@ -544,18 +547,18 @@ BOOST_AUTO_TEST_CASE(a_rank_that_calls_something_else_or_is_late_is_named) {
           sum(v);
         },
         300ms);
-    for (rank_type r = 0; r < of.size(); ++r) {
+    for (rank_type r = 0; r < rack_of_rank.size(); ++r) {
       BOOST_TEST(laws::blames(results[r], r, {late}) == "");
     }
   }
 }
 
-// A rack's switch does not know which ranks of another rack are missing: those that are there say so.
+// A rack's switch does not know the missing ranks of another rack: present ranks report themselves.
 BOOST_AUTO_TEST_CASE(late_ranks_of_another_rack_are_all_named_and_no_others) {
-  racks const of{0, 0, 1, 1, 1, 1, 1, 1};
-  network net = network_of(of);
+  racks const rack_of_rank{0, 0, 1, 1, 1, 1, 1, 1};
+  network net = network_of(rack_of_rank);
   auto const results = run(
-      net, of,
+      net, rack_of_rank,
       [&](auto& world) {
         while ((world.rank() == 4 || world.rank() == 6) && !world.transport().fault()) {
           world.poll();
@@ -571,20 +574,20 @@ BOOST_AUTO_TEST_CASE(late_ranks_of_another_rack_are_all_named_and_no_others) {
     std::string const& text = results[r].failure().text;
     auto const lacks = text.find(" lacks ");
     BOOST_TEST_REQUIRE(lacks != text.npos, text);
-    for (rank_type other = 0; other != of.size(); ++other) {
+    for (rank_type other = 0; other != rack_of_rank.size(); ++other) {
       bool const is_named = text.find("rank " + std::to_string(other) + " (", lacks) != text.npos;
       BOOST_TEST(is_named == (other == 4 || other == 6), "rank " << r << ": " << text);
     }
   }
 }
 
-// The switch of a rack answers for an operation that a rank of the rack is late for. What is complete in the rack, and
-// needs the switch above, it does not answer for.
+// The rack's switch answers queries about sequences that a rank of the rack is late for, and no queries about
+// sequences that need the switch above.
 BOOST_AUTO_TEST_CASE(a_dead_switch_above_is_noticed_though_that_of_the_rack_answers) {
-  racks const of{0, 0, 1, 1};
-  network net = network_of(of);
+  racks const rack_of_rank{0, 0, 1, 1};
+  network net = network_of(rack_of_rank);
   std::atomic<bool> noticed = false;
-  auto const results = run(net, of, [&](auto& world) -> std::string {
+  auto const results = run(net, rack_of_rank, [&](auto& world) -> std::string {
     tutti::allreduce sum{world, in_network{}, tutti::sum<float>{}};
     tutti::barrier meet{world, star{}};
     std::vector<float> v(1, 1);

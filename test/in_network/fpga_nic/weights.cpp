@@ -71,7 +71,7 @@ bool same_bits(weights const& a, weights const& b) {
   return std::memcmp(a.data(), b.data(), nic::block_bytes) == 0;
 }
 
-/// With small and large numbers, and such that are no numbers, but for -0, which no training has as a weight.
+/// Random weights: small, large and NaN ones, but not -0, which no training produces.
 weights drawn(std::mt19937& random) {
   using limits = std::numeric_limits<float>;
   constexpr std::array corners{
@@ -84,7 +84,7 @@ weights drawn(std::mt19937& random) {
   }
   return w;
 }
-/// What a rank's optimizer makes of the sum in rank order.
+/// The result of a rank's optimizer for the sum in rank order.
 weights moved(weights w, std::vector<weights> const& gradients, float rate, float decay) {
   weights sum = gradients.front();
   for (std::size_t r = 1; r < gradients.size(); ++r) {
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(an_update_has_the_bits_of_an_optimizer_on_a_rank) {
         terms const t{1, 7 + step, 0.1F / static_cast<float>(1 + step), decay};
         for (unsigned r = workers; r-- > 0;) {
           auto const v = push(slots, r, workers, step, t, gradients[r]);
-          BOOST_TEST_REQUIRE((v.what == (r == 0 ? outcome::completed : outcome::stored)));
+          BOOST_TEST_REQUIRE((v.result == (r == 0 ? outcome::completed : outcome::stored)));
         }
         w = moved(w, gradients, t.rate, decay);
         BOOST_TEST(same_bits(held(slots, 1), w), workers << " workers, decay " << decay << ", step " << step);
@@ -131,12 +131,12 @@ BOOST_AUTO_TEST_CASE(an_update_is_made_once_however_often_contributions_come) {
   slots.make_room(1);
   (void)store(slots, 0, 0, weights(numbers, 1.0F));
   terms const t{.number = 0, .version = 0, .rate = 0.25F};
-  BOOST_TEST((push(slots, 0, 2, 0, t).what == outcome::stored));
-  BOOST_TEST((push(slots, 0, 2, 0, t).what == outcome::duplicate));
-  BOOST_TEST((push(slots, 1, 2, 0, t).what == outcome::completed));
+  BOOST_TEST((push(slots, 0, 2, 0, t).result == outcome::stored));
+  BOOST_TEST((push(slots, 0, 2, 0, t).result == outcome::duplicate));
+  BOOST_TEST((push(slots, 1, 2, 0, t).result == outcome::completed));
   auto const after = slots;
   for (unsigned const worker : {0U, 1U}) {
-    BOOST_TEST((push(slots, worker, 2, 0, t).what == outcome::accepted));
+    BOOST_TEST((push(slots, worker, 2, 0, t).result == outcome::accepted));
   }
   BOOST_TEST((slots == after));
   BOOST_TEST(same_bits(held(slots, 0), weights(numbers, 0.5F)));
@@ -147,19 +147,19 @@ BOOST_AUTO_TEST_CASE(only_the_version_that_workers_have_is_updated) {
   slots.make_room(1);
   auto const refused = [&](std::uint32_t number, std::uint32_t version) {
     auto const before = slots;
-    bool const is = push(slots, 0, 2, 0, {number, version}).what == outcome::no_weights;
+    bool const is = push(slots, 0, 2, 0, {number, version}).result == outcome::no_weights;
     return is && slots == before;
   };
-  BOOST_TEST(refused(0, 0));  // there is none
+  BOOST_TEST(refused(0, 0));  // the block does not exist
   (void)store(slots, 0, 3, weights(numbers, 1.0F));
   BOOST_TEST(refused(0, 2));
   BOOST_TEST(refused(0, 4));
-  BOOST_TEST(refused(1, 3));  // nor is there room
-  BOOST_TEST((push(slots, 0, 2, 0, {0, 3}).what == outcome::stored));
-  // Later weights in the midst: the others do without the device, too.
+  BOOST_TEST(refused(1, 3));  // the table has no room for the block
+  BOOST_TEST((push(slots, 0, 2, 0, {0, 3}).result == outcome::stored));
+  // Later weights arrive during an update: its other workers leave the device, too.
   (void)store(slots, 0, 4, weights(numbers, 2.0F));
   auto const before = slots;
-  BOOST_TEST((push(slots, 1, 2, 0, {0, 3}).what == outcome::no_weights));
+  BOOST_TEST((push(slots, 1, 2, 0, {0, 3}).result == outcome::no_weights));
   BOOST_TEST((slots == before));
 }
 
@@ -168,16 +168,16 @@ BOOST_AUTO_TEST_CASE(weights_are_not_replaced_by_earlier_ones) {
   slots.make_room(1);
   weights const one(numbers, 1.0F);
   weights const two(numbers, 2.0F);
-  BOOST_TEST((slots.recall(about_weights(nic::kind::query, 0, 0, 0)).what == outcome::no_weights));
-  BOOST_TEST((store(slots, 0, UINT32_MAX, one).what == outcome::stored));
-  BOOST_TEST((store(slots, 0, UINT32_MAX - 1, two).what == outcome::accepted));
+  BOOST_TEST((slots.recall(about_weights(nic::kind::query, 0, 0, 0)).result == outcome::no_weights));
+  BOOST_TEST((store(slots, 0, UINT32_MAX, one).result == outcome::stored));
+  BOOST_TEST((store(slots, 0, UINT32_MAX - 1, two).result == outcome::accepted));
   BOOST_TEST(same_bits(held(slots, 0), one));
-  BOOST_TEST((store(slots, 0, UINT32_MAX, two).what == outcome::stored));
+  BOOST_TEST((store(slots, 0, UINT32_MAX, two).result == outcome::stored));
   BOOST_TEST(same_bits(held(slots, 0), two));
-  BOOST_TEST((store(slots, 0, 1, one).what == outcome::stored));  // versions wrap
+  BOOST_TEST((store(slots, 0, 1, one).result == outcome::stored));  // versions wrap around
   BOOST_TEST(same_bits(held(slots, 0), one));
-  BOOST_TEST((store(slots, 1, 1, two).what == outcome::no_slot));
-  BOOST_TEST((slots.recall(about_weights(nic::kind::query, 0, 0, 0)).what == outcome::accepted));
+  BOOST_TEST((store(slots, 1, 1, two).result == outcome::no_slot));
+  BOOST_TEST((slots.recall(about_weights(nic::kind::query, 0, 0, 0)).result == outcome::accepted));
 }
 
 BOOST_AUTO_TEST_CASE(workers_that_want_different_updates_call_differently) {
@@ -187,7 +187,7 @@ BOOST_AUTO_TEST_CASE(workers_that_want_different_updates_call_differently) {
     nic::slot_table slots(1, 8);
     slots.make_room(2);
     (void)store(slots, 0, 5, weights(numbers));
-    BOOST_TEST((push(slots, 1, 3, 0, t).what == outcome::stored));
+    BOOST_TEST((push(slots, 1, 3, 0, t).result == outcome::stored));
     auto const before = slots;
     BOOST_TEST((push(slots, 2, 3, 0, other) == nic::verdict{outcome::mismatch, 1}));
     BOOST_TEST((slots == before));
@@ -196,26 +196,26 @@ BOOST_AUTO_TEST_CASE(workers_that_want_different_updates_call_differently) {
 
 BOOST_AUTO_TEST_CASE(a_stand_in_needs_the_weights_for_the_last_contribution) {
   nic::slot_table slots(1, 8, true);
-  BOOST_TEST((push(slots, 0, 2, 0, {0, 9}).what == outcome::stored));
+  BOOST_TEST((push(slots, 0, 2, 0, {0, 9}).result == outcome::stored));
   auto const before = slots;
-  BOOST_TEST((push(slots, 1, 2, 0, {0, 9}).what == outcome::no_weights));
+  BOOST_TEST((push(slots, 1, 2, 0, {0, 9}).result == outcome::no_weights));
   BOOST_TEST((slots == before));
-  BOOST_TEST((push(slots, 0, 2, 0, {0, 9}).what == outcome::duplicate));
+  BOOST_TEST((push(slots, 0, 2, 0, {0, 9}).result == outcome::duplicate));
   slots.make_room(1);
   (void)store(slots, 0, 9, weights(numbers, 4.0F));
-  BOOST_TEST((push(slots, 1, 2, 0, {.number = 0, .version = 9, .rate = 0.1F}).what == outcome::completed));
-  // Or a result, which moves no weights.
-  BOOST_TEST((push(slots, 0, 2, 1, {0, 9}).what == outcome::stored));
+  BOOST_TEST((push(slots, 1, 2, 0, {.number = 0, .version = 9, .rate = 0.1F}).result == outcome::completed));
+  // A supplied result does not update the weights.
+  BOOST_TEST((push(slots, 0, 2, 1, {0, 9}).result == outcome::stored));
   nic::header h = pushed(1, 2, 1);
   h.kind = nic::kind::supply;
   h.length = nic::block_bytes;
   weights const known(numbers, 3.0F);
-  BOOST_TEST((slots.supply(1, h, std::as_bytes(std::span(known))).what == outcome::completed));
-  BOOST_TEST((push(slots, 0, 2, 1, {0, 9}).what == outcome::accepted));
+  BOOST_TEST((slots.supply(1, h, std::as_bytes(std::span(known))).result == outcome::completed));
+  BOOST_TEST((push(slots, 0, 2, 1, {0, 9}).result == outcome::accepted));
   BOOST_TEST(slots.weights().version(0) == 10U);
 }
 
-/// A switch, and the last answer that it gave.
+/// A switch, and its last answer.
 class device {
  public:
   explicit device(nic::switch_limits const& limits) : switch_(limits) {
@@ -303,14 +303,14 @@ BOOST_AUTO_TEST_CASE(a_device_refuses_weights_that_do_not_fit) {
   BOOST_TEST((small.pull(4).kind == nic::kind::result));
 }
 
-// Updates of such a block are refused in each step, and it is not offered in each.
+// Updates of a block without memory are refused in each step, but the block is offered once.
 BOOST_AUTO_TEST_CASE(a_block_that_a_device_has_no_room_for_is_offered_once_to_it) {
   constexpr std::uint32_t blocks = 4;
   std::vector<std::byte> const all(blocks * nic::block_bytes);
   nic::weight_exchange exchanged;
   auto const offered = [&] {
     std::vector<std::uint32_t> ks;
-    exchanged.own.hold(all);
+    exchanged.rank_weights.hold(all);
     exchanged.begin_stores();
     exchanged.requests.push(tutti::time_point(std::chrono::hours(1)), {}, [&](std::uint32_t k, std::uint32_t) {
       ks.push_back(k);
@@ -319,14 +319,14 @@ BOOST_AUTO_TEST_CASE(a_block_that_a_device_has_no_room_for_is_offered_once_to_it
     return ks;
   };
   BOOST_TEST((offered() == std::vector<std::uint32_t>{0, 1, 2, 3}));
-  exchanged.know_no_room(2);
+  exchanged.note_no_room(2);
   for (std::uint32_t const k : {0U, 1U, 3U}) {
-    exchanged.know(k, exchanged.own.version() + 1);
+    exchanged.note_version(k, exchanged.rank_weights.version() + 1);
   }
   exchanged.forget(1);
   exchanged.forget(2);
   BOOST_TEST((offered() == std::vector<std::uint32_t>{1}));
-  exchanged.forget_all();  // another device may have more
+  exchanged.forget_all();  // another device may have more memory
   BOOST_TEST((offered() == std::vector<std::uint32_t>{0, 1, 2, 3}));
 }
 

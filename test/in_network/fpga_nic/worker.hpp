@@ -18,12 +18,12 @@ namespace packets {
 
 namespace nic = tutti::detail::fpga_nic;
 
-/// A member of a job, as simple as can be: it sums a vector with the others, in rank order, through a device. What is
-/// not answered it sends again; when the device has forgotten it, it joins again and supplies the results that it has.
+/// A minimal member of a job: sums a vector with the others, in rank order, through a device. It repeats packets
+/// without an answer. If the device has forgotten it, it joins again and supplies the results that it has.
 template <nic::port Port>
 class worker {
  public:
-  static constexpr std::size_t elements = nic::most_payload / sizeof(float);
+  static constexpr std::size_t elements = nic::max_payload / sizeof(float);
   static constexpr std::uint16_t window = 16;
 
   worker(Port& port, typename Port::address device, unsigned number, unsigned workers, std::uint32_t count,
@@ -42,7 +42,7 @@ class worker {
         has_(count),
         result_(count * elements) {}
 
-  /// What a worker gives.
+  /// Element i of worker w's contribution.
   static float value(unsigned w, std::size_t i) { return 1.F / static_cast<float>(w + 2) + static_cast<float>(i % 97); }
   /// The sum over all workers in rank order.
   static std::vector<float> expected(unsigned workers, std::uint32_t count) {
@@ -62,7 +62,7 @@ class worker {
   [[nodiscard]] unsigned joins() const { return joins_; }
   [[nodiscard]] bool failed() const { return failed_; }
 
-  /// Takes what has come, and sends what is due.
+  /// Handles received packets, and sends due ones.
   void step() {
     while (port_->drain([&](auto const&, std::span<std::byte const> bytes, bool) { take(bytes); }) != 0) {
     }
@@ -106,7 +106,7 @@ class worker {
         for (std::size_t i = 0; i < elements; ++i) {
           x[i] = has_[q] ? result_[q * elements + i] : value(first_ + number_, q * elements + i);
         }
-        h.length = nic::most_payload;
+        h.length = nic::max_payload;
         port_->send(device_, h, std::as_bytes(std::span(x)));
       }
     }
@@ -123,16 +123,16 @@ class worker {
       joins_ += slots_ == 0 ? 1 : 0;
       slots_ = std::min(window, nic::read_terms(p.payload).slot_count);
     } else if (h.kind == nic::kind::result && h.sequence < has_.size() && !has_[h.sequence]) {
-      failed_ = failed_ || h.worker != number_ || h.length != nic::most_payload;
+      failed_ = failed_ || h.worker != number_ || h.length != nic::max_payload;
       std::memcpy(result_.data() + h.sequence * elements, p.payload.data(), p.payload.size());
       has_[h.sequence] = true;
     } else if (h.kind == nic::kind::refuse) {
-      auto const why = nic::read_refusal(p.payload);
-      failed_ = failed_ || (why != nic::refusal::unknown && why != nic::refusal::late);
-      if (nic::asks_for_proof(h, why)) {
+      auto const reason = nic::read_refusal(p.payload);
+      failed_ = failed_ || (reason != nic::refusal::unknown && reason != nic::refusal::late);
+      if (nic::asks_for_proof(h, reason)) {
         asked_ = proof_ == h.fingerprint ? asked_ : tutti::time_point{};
         proof_ = h.fingerprint;
-      } else if (why == nic::refusal::unknown) {
+      } else if (reason == nic::refusal::unknown) {
         slots_ = 0;
       }
     }
@@ -159,11 +159,11 @@ class worker {
   std::uint32_t nonce_;
   tutti::duration patience_;
   nic::rack_place place_;
-  unsigned first_;  ///< of its rack, among all
+  unsigned first_;  ///< first worker of its rack
   nic::seal seal_;
-  std::uint16_t slots_ = 0;  ///< 0: it has not joined
+  std::uint16_t slots_ = 0;  ///< 0: not joined
   unsigned joins_ = 0;
-  std::uint32_t proof_ = 0;  ///< what the device has asked for in a join
+  std::uint32_t proof_ = 0;  ///< proof that the device demanded in a join
   bool failed_ = false;
   tutti::time_point asked_{};
   std::vector<tutti::time_point> sent_;
@@ -171,15 +171,15 @@ class worker {
   std::vector<float> result_;
 };
 
-/// Lets workers of one thread take turns until all are done. False: they are not, after 20 seconds.
+/// Runs workers of one thread in turn until all have finished. False after 20 seconds.
 template <class Workers, class Between>
-[[nodiscard]] bool finish(Workers&& all, Between between) {
-  auto const until = tutti::steady_now() + std::chrono::seconds(20);
-  while (!std::ranges::all_of(all, [](auto const& w) { return w.done(); })) {
-    if (tutti::steady_now() > until) {
+[[nodiscard]] bool finish(Workers&& workers, Between between) {
+  auto const deadline = tutti::steady_now() + std::chrono::seconds(20);
+  while (!std::ranges::all_of(workers, [](auto const& w) { return w.done(); })) {
+    if (tutti::steady_now() > deadline) {
       return false;
     }
-    for (auto& w : all) {
+    for (auto& w : workers) {
       w.step();
     }
     between();

@@ -25,7 +25,7 @@
 #include <thread>
 #include <vector>
 
-// Ranks of one process and a group there, on a network that loses, repeats and reorders packets.
+// Ranks and a group in one process, on a network that loses, repeats and reorders packets.
 
 namespace {
 
@@ -46,7 +46,7 @@ tutti::world_options<cast> options_for(network& net) {
   tutti::world_options<cast> options;
   options.deadline = 40s;
   options.transport.network.network = &net;
-  options.transport.patience = 20s;  // the machine may be busy
+  options.transport.patience = 20s;  // for a busy machine
   options.transport.window = 64;
   return options;
 }
@@ -59,7 +59,7 @@ void expect_no_complaints(Results const& results, double loss = 0) {
   }
 }
 
-/// Runs check(world) on n ranks; what it returns is a complaint.
+/// Runs check(world), which returns a complaint, on n ranks.
 template <class Check>
 void agree(rank_type n, double loss, Check check) {
   network net(n, {.loss = loss, .duplication = loss, .reordering = loss, .seed = n});
@@ -74,27 +74,27 @@ std::vector<std::uint32_t> numbers(std::size_t count, rank_type rank) {
   return v;
 }
 
-/// A network within this process, of which ranks hear, or say, only a part.
+/// A network within this process that filters packets by rank.
 struct partial_link : tutti::detail::multicast::in_process_link {
   using base = tutti::detail::multicast::in_process_link;
 
   struct options : base::options {
-    bool (*says)(rank_type, packet const&) = nullptr;   ///< whether a rank sends this; null: all
-    bool (*hears)(rank_type, packet const&) = nullptr;  ///< whether this comes to a rank
+    bool (*says)(rank_type, packet const&) = nullptr;   ///< true if a rank may send this packet; null: all
+    bool (*hears)(rank_type, packet const&) = nullptr;  ///< true if a rank may receive this packet
   };
 
   struct port : base::port {
     port(options const& o, rank_type r) : base::port(*o.network, r + 1), of(o), rank(r) {}
 
-    bool send(address to, tutti::detail::udp::header const& h, std::span<std::byte const> payload) {
-      return (of.says != nullptr && !of.says(rank, {h, payload})) || base::port::send(to, h, payload);
+    bool send(address destination, tutti::detail::udp::header const& h, std::span<std::byte const> payload) {
+      return (of.says != nullptr && !of.says(rank, {h, payload})) || base::port::send(destination, h, payload);
     }
     template <class F>
     std::size_t drain(F f) {
-      return base::port::drain([&](address from, std::span<std::byte const> bytes, bool congested) {
+      return base::port::drain([&](address source, std::span<std::byte const> bytes, bool congested) {
         packet p;
         if (of.hears == nullptr || (tutti::detail::udp::parse(bytes, p) && of.hears(rank, p))) {
-          f(from, bytes, congested);
+          f(source, bytes, congested);
         }
       });
     }
@@ -146,7 +146,7 @@ BOOST_AUTO_TEST_CASE(operators_equal_the_sequential_answer) {
   for (rank_type const n : sizes) {
     agree(n, 0, [](auto& world) -> std::string {
       std::string bad = laws::moving<laws::triple>(world, in_network{}, 1023);
-      bad = bad.empty() ? laws::reducing(world, in_network{}, tutti::sum<float>{}, 1023) : bad;  // by `star`
+      bad = bad.empty() ? laws::reducing(world, in_network{}, tutti::sum<float>{}, 1023) : bad;  // falls back to `star`
       for (rank_type root = 0; root < world.size() && bad.empty(); ++root) {
         bad = laws::broadcast<std::uint32_t>(world, tutti::hierarchical{tutti::binary_tree{}, in_network{}, 3}, 4099,
                                              1000, root);
@@ -181,8 +181,8 @@ BOOST_AUTO_TEST_CASE(broadcasts_are_right_where_packets_are_lost_repeated_and_re
       for (rank_type root = 0; root < n; root += root < 3 ? 1 : 5) {
         ++roots;
       }
-      // 4 bytes, 1,200, and the longest, whole and in pieces of 10,000 bytes: all packets but the last of each are
-      // full.
+      // Messages of 4 bytes, 1,200 bytes, and the longest, whole and in segments of 10,000 bytes; all packets but the
+      // last of each are full.
       std::uint64_t const packets = 1 + 1 + 2 + 2 + (longest * 4 + 1023) / 1024 + longest * 4 / 10'000 * 10;
       BOOST_TEST(sent == (n == 1 ? 0 : roots * packets));
       BOOST_TEST((again > 0 || loss == 0 || n == 1), "nothing was sent again, loss " << loss << ", " << n << " ranks");
@@ -190,7 +190,7 @@ BOOST_AUTO_TEST_CASE(broadcasts_are_right_where_packets_are_lost_repeated_and_re
   }
 }
 
-// Ranks begin different operations first, and others give in each.
+// Ranks begin operations in different orders, with different roots.
 BOOST_AUTO_TEST_CASE(many_broadcasts_at_once_end) {
   agree(4, 0.01, [](auto& world) -> std::string {
     tutti::broadcast share{world, in_network{}};
@@ -215,7 +215,7 @@ BOOST_AUTO_TEST_CASE(many_broadcasts_at_once_end) {
 }
 
 BOOST_AUTO_TEST_CASE(without_a_group_that_all_hear_ranks_talk_through_the_host) {
-  for (bool const deaf : {true, false}) {  // or packets to the group are lost
+  for (bool const deaf : {true, false}) {  // otherwise packets to the group are lost
     network net(5, {.loss = deaf ? 0.0 : 1.0});
     expect_no_complaints(tutti::detail::run_threads(5, [&](tutti::detail::thread_rendezvous& meet) -> std::string {
       auto options = options_for(net);
@@ -226,13 +226,13 @@ BOOST_AUTO_TEST_CASE(without_a_group_that_all_hear_ranks_talk_through_the_host) 
       if (world.transport().has_helper() || !world.transport().group().empty()) {
         return "there is a group";
       }
-      char const* const why = deaf ? "rank 3 is told to hear no group" : "packets of rank 1 to the group at";
-      return world.transport().why_no_group().starts_with(why) ? bad : world.transport().why_no_group();
+      char const* const reason = deaf ? "rank 3 is told to hear no group" : "packets of rank 1 to the group at";
+      return world.transport().why_no_group().starts_with(reason) ? bad : world.transport().why_no_group();
     }));
   }
 }
 
-// Ranks that are known not to hear each other do not try again, in no part of their world; others do.
+// Ranks that are known not to hear each other do not probe again in parts of their world; others do.
 BOOST_AUTO_TEST_CASE(parts_remember_which_ranks_hear_no_group) {
   network net(4, {});
   auto options = partial_options<tutti::loopback>(net);
@@ -263,7 +263,7 @@ BOOST_AUTO_TEST_CASE(parts_remember_which_ranks_hear_no_group) {
   expect_no_complaints(results);
 }
 
-// A switch may forget the members of a group, as one that snoops on IGMP does where nothing asks.
+// A switch may forget the members of a group, for example one that snoops on IGMP in a network without queries.
 BOOST_AUTO_TEST_CASE(a_group_that_ceases_to_hear_is_served_rank_by_rank) {
   network net(3, {});
   std::atomic<bool> closed = false;
@@ -282,23 +282,24 @@ BOOST_AUTO_TEST_CASE(a_group_that_ceases_to_hear_is_served_rank_by_rank) {
 
 BOOST_AUTO_TEST_CASE(packets_that_are_none_of_the_job_s_do_no_harm) {
   namespace udp = tutti::detail::udp;
-  network net(4, {});  // the last port is that of no rank
+  network net(4, {});  // no rank uses the last port
   std::atomic<bool> done = false;
   std::thread outsider([&] {
     udp::in_process_port port(net, 4);
     udp::header heard{.kind = kind::share, .operation = tutti::network_operation::copy, .workers = 3};
     network::datagrams forged;
-    forged.room.resize(1);
-    auto const say = [&](std::uint32_t as, std::uint32_t to, udp::header const& h, std::span<std::byte const> payload) {
+    forged.storage.resize(1);
+    auto const say = [&](std::uint32_t sender, std::uint32_t destination, udp::header const& h,
+                         std::span<std::byte const> payload) {
       auto& one = *forged.next();
-      one.at = to;
+      one.at = destination;
       one.size = static_cast<std::uint16_t>(net.seal().write(h, payload, one.bytes.data()));
-      net.carry(as, forged);
+      net.carry(sender, forged);
     };
     std::uint32_t k = 0;
     while (!done) {
       ++k;
-      // In the name of a rank of this job, about packets far off; or else of other calls.
+      // Forges packets of a rank of this job, about distant packets, or of other calls.
       std::array<std::byte, 300> payload;
       payload.fill(static_cast<std::byte>(k * 31));
       udp::header h = heard;
@@ -309,7 +310,7 @@ BOOST_AUTO_TEST_CASE(packets_that_are_none_of_the_job_s_do_no_harm) {
       h.length = static_cast<std::uint16_t>(h.kind == kind::ask ? 0 : payload.size());
       h.fingerprint += h.kind == kind::share ? k : 0;
       say(k % 3 + 1, (k / 3) % 3 + 1, h, std::span(payload).first(h.length));
-      // In its own name what it hears, with other elements; for the packet after, of another job.
+      // Repeats received packets in its own name, with other elements, and the next packet for another job.
       port.drain([&](auto const&, std::span<std::byte const> bytes, bool) {
         packet p;
         if (udp::parse(bytes, p) && p.head.kind == kind::share && p.head.length != 0) {
@@ -324,7 +325,7 @@ BOOST_AUTO_TEST_CASE(packets_that_are_none_of_the_job_s_do_no_harm) {
         }
       });
       port.flush();
-      auto& junk = *forged.next();  // and what is no packet at all
+      auto& junk = *forged.next();  // also sends datagrams that are no packets
       junk.at = k % 3 + 1;
       junk.size = static_cast<std::uint16_t>(k % 30);
       junk.bytes.fill(static_cast<std::byte>(k));
@@ -368,7 +369,7 @@ BOOST_AUTO_TEST_CASE(other_calls_are_found_and_a_rank_that_never_comes_is_named)
     BOOST_TEST(found > 0);
     BOOST_TEST((!results[0] && !results[2]));
   }
-  for (rank_type const late : {0U, 2U}) {  // the one that gives, and one that gets
+  for (rank_type const late : {0U, 2U}) {  // the root, or a receiver
     network net(3, {});
     auto options = options_for(net);
     options.deadline = laws::short_deadline;
@@ -417,7 +418,7 @@ BOOST_AUTO_TEST_CASE(a_broadcast_that_has_run_allocates_nothing) {
   }
 }
 
-// A rank that has all may be in another communicator, and never look at this one again.
+// A rank that has the whole message may be in another communicator, and never look at this one again.
 BOOST_AUTO_TEST_CASE(a_root_does_not_wait_for_reports_of_ranks_that_are_elsewhere) {
   network net(3, {});
   auto options = partial_options<tutti::loopback>(net);
@@ -440,7 +441,7 @@ BOOST_AUTO_TEST_CASE(a_root_does_not_wait_for_reports_of_ranks_that_are_elsewher
   }));
 }
 
-// Not even where the host's messages are not read in each other's memory.
+// Holds even if the host transport's messages are not read in each other's memory.
 BOOST_AUTO_TEST_CASE(a_broadcast_that_another_rank_gave_up_does_not_end_well_at_its_root) {
   network net(3, {});
   auto const options = partial_options<tutti::tcp>(net);
@@ -466,7 +467,7 @@ BOOST_AUTO_TEST_CASE(a_broadcast_that_another_rank_gave_up_does_not_end_well_at_
 }
 
 BOOST_AUTO_TEST_CASE(a_rank_that_leaves_instead_of_taking_part_is_lost) {
-  for (rank_type const leaves : {0U, 2U}) {  // the one that gives, and one that gets
+  for (rank_type const leaves : {0U, 2U}) {  // the root, or a receiver
     network net(3, {});
     auto const results = tutti::spawn<cast>(
         3,
@@ -480,7 +481,7 @@ BOOST_AUTO_TEST_CASE(a_rank_that_leaves_instead_of_taking_part_is_lost) {
         },
         options_for(net));
     for (rank_type r = 0; r != 3; ++r) {
-      bool const has_all = leaves == 2 && r == 1;  // it may hear of it, or not
+      bool const has_all = leaves == 2 && r == 1;  // such a rank may or may not learn of the fault
       bool const is_told = !results[r] && results[r].failure().kind == failure::peer_lost &&
                            results[r].failure().text.find("rank " + std::to_string(leaves)) != std::string::npos;
       BOOST_TEST((has_all || (r == leaves) == bool(results[r])));
@@ -489,7 +490,7 @@ BOOST_AUTO_TEST_CASE(a_rank_that_leaves_instead_of_taking_part_is_lost) {
   }
 }
 
-// A switch may take its time until it forwards a group to a port.
+// A switch may forward a group to a port late.
 BOOST_AUTO_TEST_CASE(a_rank_that_hears_the_group_later_than_others_is_waited_for) {
   network net(2, {});
   auto options = partial_options<tutti::loopback>(net);
@@ -503,7 +504,7 @@ BOOST_AUTO_TEST_CASE(a_rank_that_hears_the_group_later_than_others_is_waited_for
   expect_no_complaints(results);
 }
 
-// What an operation has left behind, others may still send.
+// Other ranks may still send packets of an operation that was abandoned.
 BOOST_AUTO_TEST_CASE(packets_of_a_broadcast_that_was_given_up_go_nowhere) {
   network net(3, {});
   std::atomic<int> given_up = 0;
@@ -514,11 +515,11 @@ BOOST_AUTO_TEST_CASE(packets_of_a_broadcast_that_was_given_up_go_nowhere) {
         {
           std::vector<std::uint32_t> v(50'000);
           auto pending = share.start(v, 0);
-          // Rank 1 waits at once: after the fault it may have no report to wait for.
+          // Rank 1 waits at once: after the fault no report may arrive for it.
           while (world.rank() == 0 ? given_up == 0 : world.rank() == 2 && world.transport().counted().reports == 0) {
             world.poll();
           }
-          if (world.rank() == 2) {  // its request and its vector go, and the others send on
+          if (world.rank() == 2) {  // destroys its request and its vector while the others send
             ++given_up;
           } else {
             pending.wait();
@@ -536,14 +537,14 @@ BOOST_AUTO_TEST_CASE(packets_of_a_broadcast_that_was_given_up_go_nowhere) {
 
 namespace {
 
-/// Members of a group, one message from the first to others, and a clock that the test turns.
+/// Members of a group, one message from the first to the others, and a clock that the test advances.
 struct members {
   static constexpr std::uint32_t nonce = 99;
   static constexpr std::uint32_t fingerprint = 7;
   using member = tutti::detail::multicast::member<tutti::detail::udp::in_process_port>;
   using part = tutti::helper_part;
 
-  /// @param size ranks of the group, of which 0 to `taking` - 1 take part
+  /// @param size ranks of the group; 0 to `taking` - 1 take part
   members(rank_type size, rank_type taking, std::size_t packets) : net(taking, {}), bytes(packets * 1024) {
     std::vector<std::uint32_t> all(size);
     for (rank_type r = 0; r != size; ++r) {
@@ -561,9 +562,9 @@ struct members {
     m.begin({0, 0}, fingerprint);
     m.take_part({0, 0}, {.helper = 1000, .workers = workers, .worker = r, .bytes = bytes});
     if (r == 0) {
-      m.give(0, places[r].data(), now);
+      m.send_message(0, places[r].data(), now);
     } else {
-      m.want(0, places[r].data());
+      m.set_target(0, places[r].data());
     }
   }
   void advance(rank_type r) { ranks[r].advance(now); }
@@ -580,7 +581,7 @@ struct members {
 
 }  // namespace
 
-// Of many ranks each reports rarely: but not so rarely that the window is full before.
+// Members of a large group report rarely, but before the window is full.
 BOOST_AUTO_TEST_CASE(a_window_that_is_full_is_reported_at_once) {
   members all(140, 2, 300);
   all.begin(1);
@@ -606,7 +607,7 @@ BOOST_AUTO_TEST_CASE(a_rank_that_begins_late_is_no_long_way_off) {
     all.advance(0);
   }
   std::uint64_t const before = all.asked();
-  for (int k = 0; k < 20; ++k) {  // from now on the other one says nothing
+  for (int k = 0; k < 20; ++k) {  // the other rank is silent from now on
     all.now += 1ms;
     all.advance(0);
   }

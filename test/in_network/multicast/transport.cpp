@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <vector>
 
-// What goes from rank to rank beside a group, on a network that loses, repeats and reorders packets.
+// Messages between ranks beside a group, on a network that loses, repeats and reorders packets.
 
 namespace {
 
@@ -22,7 +22,7 @@ struct world {
   static std::vector<tutti::support::verdict> run(tutti::rank_type n, F const& f) {
     network net(n, {.loss = 0.01, .duplication = 0.01, .reordering = 0.01, .seed = n});
     return tutti::support::thread_ranks::run(n, [&](auto& meet) -> tutti::support::verdict {
-      transport t(meet, {.network = {.network = &net}, .window = 16, .patience = 20s});  // the machine may be busy
+      transport t(meet, {.network = {.network = &net}, .window = 16, .patience = 20s});  // for a busy machine
       if (n != 1 && !t.has_helper()) {
         return "there is no group: " + t.why_no_group();
       }

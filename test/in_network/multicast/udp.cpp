@@ -27,26 +27,26 @@
 #include <string>
 #include <vector>
 
-// Ports that hear what is sent to a group, and ranks that broadcast so, through the system's own loopback.
+// Ports that receive packets of a group, and ranks that broadcast with it, over the system's loopback.
 
 namespace udp = tutti::detail::udp;
 namespace net = tutti::detail::net;
 
 namespace {
 
-/// A group that other programs are not likely to have, at a port that is free now.
+/// A group that other programs are unlikely to use, at a free port.
 udp::udp_group any_group(std::string const& host, std::string const& group) {
-  auto const here = net::resolve(host, 0).front();
-  udp::udp_port const probe(here);
-  return {net::resolve(group, net::local_address(probe.descriptor()).port()).front(), here};
+  auto const host_address = net::resolve(host, 0).front();
+  udp::udp_port const probe(host_address);
+  return {net::resolve(group, net::local_address(probe.descriptor()).port()).front(), host_address};
 }
 
-/// Ports in a group, or none where the system has no such.
+/// Ports in a group, or none if the system does not support it.
 std::deque<udp::udp_port> ports_in(udp::udp_group const& group, std::size_t count, tutti::udp_options const& options) {
   std::deque<udp::udp_port> all;
   try {
     for (std::size_t i = 0; i < count; ++i) {
-      all.emplace_back(group.by, options).join(group);
+      all.emplace_back(group.interface_address, options).join(group);
     }
     return all;
   } catch (tutti::error const& e) {
@@ -55,7 +55,7 @@ std::deque<udp::udp_port> ports_in(udp::udp_group const& group, std::size_t coun
   }
 }
 
-/// The sequences that come to a port, until there are as many.
+/// The sequences that arrive at a port, up to this count.
 std::vector<std::uint32_t> receive(udp::udp_port& at, std::size_t count) {
   std::vector<std::uint32_t> got;
   pollfd one{at.descriptor(), POLLIN, 0};
@@ -70,15 +70,15 @@ std::vector<std::uint32_t> receive(udp::udp_port& at, std::size_t count) {
   return got;
 }
 
-void send(udp::udp_port& from, udp::endpoint const& to, std::uint32_t sequence) {
-  static constexpr std::array<std::byte, udp::most_payload> payload{};
-  BOOST_TEST(from.send(to,
-                       {.kind = udp::kind::result,
-                        .operation = tutti::network_operation::copy,
-                        .sequence = sequence,
-                        .length = payload.size(),
-                        .workers = 1},
-                       payload));
+void send(udp::udp_port& source, udp::endpoint const& destination, std::uint32_t sequence) {
+  static constexpr std::array<std::byte, udp::max_payload> payload{};
+  BOOST_TEST(source.send(destination,
+                         {.kind = udp::kind::result,
+                          .operation = tutti::network_operation::copy,
+                          .sequence = sequence,
+                          .length = payload.size(),
+                          .workers = 1},
+                         payload));
 }
 
 }  // namespace
@@ -108,22 +108,22 @@ BOOST_AUTO_TEST_CASE(what_is_sent_to_another_group_is_not_heard) {
   udp::udp_group const group = any_group("127.0.0.1", "239.192.7.7");
   udp::udp_group other = group;
   other.at = net::resolve("239.192.7.8", group.at.port()).front();
-  auto ours = ports_in(group, 2, {});
-  auto theirs = ports_in(other, 1, {});
-  if (!ours.empty() && !theirs.empty()) {
-    send(theirs[0], udp::endpoint(other.at), 1);
-    BOOST_TEST(theirs[0].flush());
-    BOOST_TEST(receive(theirs[0], 1).size() == 1U);  // by now it would be everywhere
-    send(ours[0], udp::endpoint(group.at), 2);
-    BOOST_TEST(ours[0].flush());
-    BOOST_TEST(receive(ours[1], 1) == std::vector<std::uint32_t>{2}, boost::test_tools::per_element());
+  auto own_ports = ports_in(group, 2, {});
+  auto other_ports = ports_in(other, 1, {});
+  if (!own_ports.empty() && !other_ports.empty()) {
+    send(other_ports[0], udp::endpoint(other.at), 1);
+    BOOST_TEST(other_ports[0].flush());
+    BOOST_TEST(receive(other_ports[0], 1).size() == 1U);  // after this packet, the other one would have arrived, too
+    send(own_ports[0], udp::endpoint(group.at), 2);
+    BOOST_TEST(own_ports[0].flush());
+    BOOST_TEST(receive(own_ports[1], 1) == std::vector<std::uint32_t>{2}, boost::test_tools::per_element());
   }
 }
 
 BOOST_AUTO_TEST_CASE(a_group_at_an_address_of_no_interface_is_refused) {
   udp::udp_group group = any_group("127.0.0.1", "239.192.7.7");
-  udp::udp_port port(group.by);
-  group.by = net::resolve("192.0.2.1", 0).front();
+  udp::udp_port port(group.interface_address);
+  group.interface_address = net::resolve("192.0.2.1", 0).front();
   BOOST_CHECK_EXCEPTION(port.join(group), tutti::error, [](tutti::error const& e) {
     return std::string(e.what()).find("the interface of 192.0.2.1: there is none") != std::string::npos;
   });
@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(a_group_at_an_address_of_no_interface_is_refused) {
 
 namespace {
 
-/// Broadcasts over a world and a duplicate of it, at the same time, and a part of it; neither hears the other.
+/// Broadcasts over a world and a duplicate at one time, and over a part of it; the groups do not mix.
 template <class World>
 std::string broadcasts(World& world) {
   auto other = tutti::dup(world);
@@ -158,7 +158,7 @@ std::string broadcasts(World& world) {
                        : bad;
 }
 
-/// Whether a packet to a group comes to another port here.
+/// True if a packet to a group reaches another port of this host.
 bool carries_groups() {
   static bool const does = [] {
     udp::udp_group const group = any_group("127.0.0.1", "239.192.7.9");
@@ -172,7 +172,7 @@ bool carries_groups() {
   return does;
 }
 
-/// A complaint, if there is a group and a world of several ranks does not use it.
+/// Complains if there is a group and a world of several ranks does not use it.
 template <class World>
 std::string uses_group(World& world, bool is_there) {
   return world.size() > 1 && world.transport().has_helper() != is_there ? "the group is not used"
@@ -222,12 +222,12 @@ BOOST_AUTO_TEST_CASE(addresses_that_hold_for_one_link_are_told_without_it) {
       continue;
     }
     found = true;
-    tutti::detail::multicast::udp_network here(i.at.host(), {});
-    BOOST_TEST(here.card().find('%') == std::string::npos);
-    BOOST_TEST((here.address_of(here.card()) == here.open().local()));
-    std::string const one[] = {here.card()};
+    tutti::detail::multicast::udp_network host_address(i.at.host(), {});
+    BOOST_TEST(host_address.card().find('%') == std::string::npos);
+    BOOST_TEST((host_address.address_of(host_address.card()) == host_address.open().local()));
+    std::string const one[] = {host_address.card()};
     for (char const* const group : {"[ff15::7:7]:17170", "[ff12::7:7]:17171"}) {
-      BOOST_TEST(here.join(group, one) == "");
+      BOOST_TEST(host_address.join(group, one) == "");
     }
   }
   if (!found) {
@@ -264,7 +264,7 @@ BOOST_AUTO_TEST_CASE(a_rank_that_never_comes_is_named) {
   }
 }
 
-// It holds the window of the rank that gives, which waits for packets to be confirmed, and for no message.
+// The killed rank fills the root's window; the root waits for acknowledgements, and not for a message.
 BOOST_AUTO_TEST_CASE(a_rank_that_is_killed_before_it_gets_anything_is_named) {
   for (tutti::rank_type const killed : {0U, 2U}) {
     tutti::world_options<tutti::udp_multicast<tutti::tcp>> options;
@@ -278,7 +278,7 @@ BOOST_AUTO_TEST_CASE(a_rank_that_is_killed_before_it_gets_anything_is_named) {
             ::raise(SIGKILL);
           }
           share(v, 0);
-          share(v, killed);  // a rank that got all of the first one needs nothing of those that did not
+          share(v, killed);  // a rank that has the whole first message needs no other receiver
         },
         options);
     for (tutti::rank_type r = 0; r != 3; ++r) {

@@ -8,14 +8,14 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 cache=$1
 . "$here/../../../cmake/setup.sh"
-PATH=$PATH:/usr/sbin:/sbin  # where a user's shell may not look
+PATH=$PATH:/usr/sbin:/sbin  # often missing in a user's shell
 
 unable() {
   say "SKIP: there is no Soft-RoCE guest here: $*"
   exit 77
 }
 
-# What is loaded, besides what it needs itself.
+# Modules to load, without their dependencies.
 modules="virtio_pci 9pnet_virtio 9p crc32c_generic crc32_generic crc32_pclmul ib_uverbs rdma_ucm rdma_rxe dummy veth \
   sch_netem"
 
@@ -71,7 +71,7 @@ if [ ! -s "$cache/initramfs" ] || [ "$here/init" -nt "$cache/initramfs" ] || [ "
   rm -rf "$tree" && mkdir -p "$tree/bin" "$tree/dev" "$tree/proc" "$tree/sys" "$tree/host" "$tree/modules"
   cp "$(command -v busybox)" "$tree/bin/busybox"
   cp "$here/init" "$tree/init" && chmod 755 "$tree/init"
-  for module in $modules; do  # what is built in, or named otherwise, is no file
+  for module in $modules; do  # built-in modules have no file
     modprobe -d "$cache/kernel" -S "$version" --show-depends "$module" 2> /dev/null || true
   done | awk '/^insmod/ && !seen[$2]++ { print $2 }' | while read -r file; do
     case $file in

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# What needs an RDMA device, in one boot of a guest that has one. Where there is no QEMU it counts as skipped. The
+# Runs the tests that need an RDMA device, in one boot of a guest that has one. Skipped without QEMU. The
 # programs of test/verbs are tests of their own, too, for hosts with a device.
 get_property(programs DIRECTORY PROPERTY TESTS)
 list(FILTER programs INCLUDE REGEX "^verbs_")

@@ -11,11 +11,11 @@ ip link set left mtu 4300 address 02:00:00:00:00:01
 ip link set right mtu 1500 address 02:00:00:00:00:02
 ip addr add 10.98.0.1/32 dev left
 ip addr add 10.98.0.2/32 dev right
-ip addr add 10.98.0.3/32 dev right  # of which the other end cannot learn: see arp_ignore
+ip addr add 10.98.0.3/32 dev right  # unknown to the other end: see arp_ignore
 ip link set left up
 ip link set right up
 
-# What both ends have is local, and would not go along the cable.
+# Addresses of this host are local; without these rules packets would not use the cable.
 ip rule add pref 100 lookup local
 ip rule add pref 10 oif left lookup 10
 ip rule add pref 10 oif right lookup 11

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What Verilator checks summing_nic_opennic against: a user box with those ports of OpenNIC's box_250mhz that the wrapper
-// takes, for one interface, and the instance that belongs into its user_plugin_250mhz_inst.vh. Not OpenNIC's module, and
-// not to be built.
+// Stub for the Verilator check of summing_nic_opennic: a user box with the ports of OpenNIC's box_250mhz that the
+// wrapper uses, for one interface, and the instance that belongs into its user_plugin_250mhz_inst.vh. Not OpenNIC's
+// module, and not to be built.
 module box_250mhz #(
     parameter NUM_PHYS_FUNC = 1,
     parameter NUM_CMAC_PORT = 1

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What Verilator checks summing_nic_corundum against: an application block with those ports of Corundum's that the
-// wrapper takes, and their widths for two ports of 100 Gbit/s. Not Corundum's module, and not to be built.
+// Stub for the Verilator check of summing_nic_corundum: an application block with the ports of Corundum's that the
+// wrapper uses, and their widths for two ports of 100 Gbit/s. Not Corundum's module, and not to be built.
 module mqnic_app_block #(
     parameter PORT_COUNT               = 2,
     parameter PTP_TS_ENABLE            = 1,
@@ -73,7 +73,7 @@ module mqnic_app_block #(
     output wire [PORT_COUNT*AXIS_SYNC_RX_USER_WIDTH-1:0] m_axis_sync_rx_tuser
 );
 
-  // The device is at port 0; the other ports pass everything on.
+  // The device is at port 0; the other ports pass everything through.
   summing_nic_corundum #(
       .TX_TAG_WIDTH(TX_TAG_WIDTH),
       .PTP_TS_WIDTH(PTP_TS_WIDTH),

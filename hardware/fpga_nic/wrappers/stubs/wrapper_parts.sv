@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The parts that the wrappers are made of, side by side, for the test that simulates them. Not to be built.
+// The parts of the wrappers, side by side, for the test that simulates them. Not to be built.
 module wrapper_parts (
     input  wire        clk,
     input  wire        rst,

@@ -5,11 +5,11 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// The socket of a rank, for packets of UDP to a device or to a group.
+/// The UDP socket of a rank, for packets to a device or to a group.
 struct udp_options {
-  bool offload = true;         ///< packets travel through the system in bursts (GSO and GRO), where it can do that
-  int buffer = 16 << 20;       ///< bytes that the system keeps, each way, or as many as it allows
-  unsigned destinations = 16;  ///< the number of receivers that packets are gathered for at once; each takes 64 KiB
+  bool offload = true;         ///< segmentation offload: the system handles packets in bursts (GSO and GRO), if it can
+  int buffer = 16 << 20;       ///< bytes of the socket buffers, each way, limited by the system
+  unsigned destinations = 16;  ///< receivers that packets are gathered for at once; each takes 64 KiB
 };
 
 }  // namespace tutti

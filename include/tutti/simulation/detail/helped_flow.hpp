@@ -11,7 +11,7 @@ namespace tutti::inline v0_1_0::detail::inline simulation {
 
 class simulated_world;
 
-/// Which helper, and which flow.
+/// The key of one flow at one aggregator.
 struct helped_flow_key {
   rank_type helper;
   std::uint32_t lane;
@@ -20,15 +20,15 @@ struct helped_flow_key {
   friend constexpr auto operator<=>(helped_flow_key const&, helped_flow_key const&) = default;
 };
 
-/// Marks of the workers of a flow. A mark is never taken back, so the first worker without one is found in constant
-/// time on average.
+/// Marks of the workers of a flow. Marks are only set, so the first worker without one is found in constant amortised
+/// time.
 class worker_marks {
  public:
   explicit worker_marks(std::size_t workers) : marks_(workers) {}
 
   void set(std::size_t worker) { marks_[worker] = true; }
 
-  /// The rank of the first worker that gives and has no mark, or no_rank.
+  /// The rank of the first contributing worker without a mark, or no_rank.
   [[nodiscard]] rank_type first_missing(std::vector<helper_worker> const& workers) noexcept {
     while (first_ != workers.size() && (!workers[first_].gives || marks_[first_])) {
       ++first_;
@@ -41,67 +41,69 @@ class worker_marks {
   std::size_t first_ = 0;
 };
 
-/// What a helper of a simulated world has of one flow.
+/// State of one flow at a simulated aggregator: workers arrive, contributions reach it, results leave to workers that
+/// want them.
 struct helped_flow {
-  helped_flow(simulated_world& in, helped_flow_key const& k, helper_part const& part, simulated_opening o)
-      : world(&in),
-        key(k),
-        says(o),
+  helped_flow(simulated_world& owner, helped_flow_key const& flow_key, helper_part const& part,
+              simulated_opening first_opening)
+      : world(&owner),
+        key(flow_key),
+        opening(first_opening),
         workers(part.workers.begin(), part.workers.end()),
         contents(workers.size()),
-        given(workers.size()),
-        left(workers.size()),
+        known_contributions(workers.size()),
+        sent_contributions(workers.size()),
         bytes(part.bytes) {
     for (helper_worker const& w : workers) {
-      to_give += w.gives ? 1U : 0U;
+      unknown_count += w.gives ? 1U : 0U;
     }
-    to_come = to_give;
+    outstanding_count = unknown_count;
   }
 
-  struct waiting {
+  struct waiter {
     rank_type rank;
-    picoseconds since;
+    picoseconds arrival_time;
   };
 
   simulated_world* world;
   helped_flow_key key;
-  simulated_opening says;  ///< what the first worker that came has called
+  simulated_opening opening;  ///< the call of the first worker that arrived
   std::vector<helper_worker> workers;
-  std::vector<std::vector<std::byte>> contents;  ///< of what the workers have given
-  worker_marks given;                            ///< the workers whose contribution is known
-  worker_marks left;                             ///< the workers whose contribution has left them, in virtual time
+  std::vector<std::vector<std::byte>> contents;  ///< by worker: the elements it contributed
+  worker_marks known_contributions;              ///< the workers whose contribution is known
+  worker_marks sent_contributions;               ///< the workers whose contribution has left them, in virtual time
   std::size_t bytes;
-  std::size_t present = 0;                 ///< workers that have come to this flow
-  std::size_t to_give = 0;                 ///< contributions that are not known yet
-  std::size_t to_come = 0;                 ///< that have not reached the helper
-  std::vector<waiting> unanswered{};       ///< workers that get, and have not been sent the result
-  std::vector<std::byte>* made = nullptr;  ///< the result, in the place of the first contribution
-  picoseconds head{};                      ///< when the first packet of all has been there
-  picoseconds tail{};                      ///< when all of all has
+  std::size_t arrived_count = 0;             ///< workers that have arrived at this flow
+  std::size_t unknown_count = 0;             ///< contributions that are not known yet
+  std::size_t outstanding_count = 0;         ///< contributions that have not reached the aggregator yet
+  std::vector<waiter> waiters{};             ///< arrived workers that have not been sent the result
+  std::vector<std::byte>* result = nullptr;  ///< the result; overwrites the first contribution
+  picoseconds head{};                        ///< arrival of the first packet of the last contribution
+  picoseconds tail{};                        ///< arrival of the last byte of all contributions
 
-  /// A contribution, of which the contents may not exist. Combined with the others, in the order of the workers, once
-  /// all are there.
-  void take(helper_part const& part, std::span<std::byte const> what) {
-    contents[part.worker].assign(what.begin(), what.end());
-    given.set(part.worker);
-    if (--to_give != 0) {
+  /// Adds a contribution; its contents may be simulated by their length alone. The last contribution combines all of
+  /// them, in the order of the workers.
+  void contribute(helper_part const& part, std::span<std::byte const> contribution) {
+    contents[part.worker].assign(contribution.begin(), contribution.end());
+    known_contributions.set(part.worker);
+    if (--unknown_count != 0) {
       return;
     }
     for (std::size_t i = 0; i != workers.size(); ++i) {
-      if (workers[i].gives && made == nullptr) {
-        made = &contents[i];
+      if (workers[i].gives && result == nullptr) {
+        result = &contents[i];
       } else if (workers[i].gives && !contents[i].empty()) {
-        part.combine(part.of, made->data(), contents[i].data(), contents[i].size());
+        part.combine(part.of, result->data(), contents[i].data(), contents[i].size());
       }
     }
   }
 
   /// A rank whose contribution has not left it, or no_rank.
-  [[nodiscard]] rank_type missing() noexcept { return left.first_missing(workers); }
-  /// A rank that has not given its contribution yet, or no_rank: if it is gone, it never will.
-  [[nodiscard]] rank_type silent() noexcept { return given.first_missing(workers); }
-  /// Nothing more will be asked of it.
-  [[nodiscard]] bool over() const noexcept { return to_come == 0 && present == workers.size(); }
+  [[nodiscard]] rank_type missing() noexcept { return sent_contributions.first_missing(workers); }
+  /// A rank that has not contributed, or no_rank. If that rank is gone, the flow never completes.
+  [[nodiscard]] rank_type first_without_contribution() noexcept { return known_contributions.first_missing(workers); }
+  /// True if no worker will refer to this flow again.
+  [[nodiscard]] bool is_complete() const noexcept { return outstanding_count == 0 && arrived_count == workers.size(); }
 };
 
 }  // namespace tutti::detail::simulation

@@ -15,7 +15,7 @@ namespace tutti::inline v0_1_0::detail::inline simulation {
 
 struct helped_flow;
 
-/// A flow as its rank opened it: a call, by the number it has here, and its own number.
+/// A rank's side of a flow: the number of its call in `simulated_world`, and the flow's number.
 struct simulated_opening {
   std::uint32_t call = UINT32_MAX;
   std::uint32_t number = 0;
@@ -27,63 +27,62 @@ struct simulated_message {
   enum class progress : std::uint8_t {
     under_way,
     arrived,
-    gone,  ///< its sender died before it left
+    never_sent,  ///< lost because its sender died before it left
   };
 
-  std::uint32_t next = 0;  ///< on its edge, or among those that are not in use
-  rank_type from = 0;      ///< no_rank: a helper
-  rank_type to = 0;        ///< the same
-  std::uint32_t on = 0;    ///< the switch that its head has come to
+  std::uint32_t next = 0;       ///< link in the queue of its edge, or in the free list
+  rank_type sender = 0;         ///< sending rank; no_rank: the aggregator
+  rank_type receiver = 0;       ///< receiving rank; no_rank: the aggregator
+  std::uint32_t at_switch = 0;  ///< the switch that its head has reached
   std::uint32_t attempts = 0;
   progress stage = progress::under_way;
-  simulated_opening says{};
-  helped_flow* contributes_to = nullptr;  ///< if it goes to a helper: what it is for,
-  rank_type worker = no_rank;             ///< and the place of its sender there
-  picoseconds tail{};                     ///< when its last byte comes there
+  simulated_opening opening{};
+  helped_flow* contributes_to = nullptr;  ///< the flow of a message to an aggregator
+  rank_type worker = no_rank;             ///< number of the sender among the workers of that flow
+  picoseconds tail{};                     ///< arrival time of the last byte at `at_switch`
   std::size_t bytes = 0;
-  std::size_t capacity = 0;  ///< of the contents
+  std::size_t capacity = 0;  ///< size of `contents`, which is reused
   owned_array<std::byte> contents{};
 
-  void keep(std::span<std::byte const> what) {
-    if (capacity < what.size()) {
-      contents = owned_array<std::byte>(what.size());
-      capacity = what.size();
+  void store(std::span<std::byte const> source) {
+    if (capacity < source.size()) {
+      contents = owned_array<std::byte>(source.size());
+      capacity = source.size();
     }
-    if (!what.empty()) {
-      std::memcpy(contents.get(), what.data(), what.size());
+    if (!source.empty()) {
+      std::memcpy(contents.get(), source.data(), source.size());
     }
   }
 };
 
-/// All messages that are under way, by number. Those that have been dropped are used again, with their
-/// memory.
+/// Pool of messages under way, by number. Dropped messages are reused together with their memory.
 class simulated_messages {
  public:
-  [[nodiscard]] simulated_message& operator[](std::uint32_t id) noexcept { return all_[id]; }
-  [[nodiscard]] simulated_message const& operator[](std::uint32_t id) const noexcept { return all_[id]; }
+  [[nodiscard]] simulated_message& operator[](std::uint32_t id) noexcept { return messages_[id]; }
+  [[nodiscard]] simulated_message const& operator[](std::uint32_t id) const noexcept { return messages_[id]; }
 
   [[nodiscard]] std::uint32_t make() {
-    if (idle_ == none) {
-      all_.emplace_back();
-      return static_cast<std::uint32_t>(all_.size() - 1);
+    if (free_list_ == no_message) {
+      messages_.emplace_back();
+      return static_cast<std::uint32_t>(messages_.size() - 1);
     }
-    simulated_message& m = all_[idle_];
+    simulated_message& m = messages_[free_list_];
     m.attempts = 0;
     m.contributes_to = nullptr;
     m.stage = simulated_message::progress::under_way;
-    return std::exchange(idle_, m.next);
+    return std::exchange(free_list_, m.next);
   }
 
   void drop(std::uint32_t id) noexcept {
-    all_[id].next = idle_;
-    idle_ = id;
+    messages_[id].next = free_list_;
+    free_list_ = id;
   }
 
  private:
-  static constexpr std::uint32_t none = UINT32_MAX;
+  static constexpr std::uint32_t no_message = UINT32_MAX;
 
-  std::vector<simulated_message> all_;
-  std::uint32_t idle_ = none;
+  std::vector<simulated_message> messages_;
+  std::uint32_t free_list_ = no_message;
 };
 
 }  // namespace tutti::detail::simulation

@@ -14,17 +14,20 @@
 
 namespace tutti::inline v0_1_0::detail::inline simulation {
 
-/// A cluster in virtual time: processors, the messages between them, and the events to come. It knows
-/// nothing of programs: its driver asks for the `next` rank that has something to do, lets that
-/// rank go as far as it can, and says that it `rest`s.
+/// A cluster in virtual time: processors, messages between them, and future events. The simulator knows no programs.
+/// Its driver asks for the `next` rank that can act, runs that rank until it waits, and calls `rest` for it.
 ///
-/// A rank's own time runs ahead of the simulation's while its processor is busy; what it sends then
-/// is sent at that time, and what arrives is not seen before.
+///     send:  processor (overhead o) -> inject: NIC out (gap g or bytes x G) -> [lost: again after `resend`]
+///            -> cross: link of a switch, once a hop -> enter: NIC in -> arrive: `view` shows it
+///     aggregator: inject -> cross ... -> reach_aggregator; the last contribution sends the results
+///
+/// A rank's own clock runs ahead of the simulation's while its processor is busy: a message it then sends leaves at
+/// that time, and it sees no arrival before that time.
 ///
 /// One thread. Deterministic. Memory: some 150 bytes for each message under way, 400 for each rank.
 class simulator {
  public:
-  /// `carries`: messages have contents; otherwise they only have a length.
+  /// With `carries`, messages have contents; otherwise they only have a length.
   /// @pre every rank's host, and every host's switch, exists
   simulator(simulated_network net, rank_type ranks, simulation_options options, bool carries)
       : net_(std::move(net)),
@@ -45,35 +48,35 @@ class simulator {
 
   // --- worlds
 
-  /// A new group of ranks; returns its number.
+  /// Adds a group of ranks and returns its number.
   std::uint32_t add_world(std::vector<rank_type> members) {
     worlds_.emplace_back(std::move(members));
     return static_cast<std::uint32_t>(worlds_.size() - 1);
   }
   [[nodiscard]] simulated_world& world(std::uint32_t number) noexcept { return worlds_[number]; }
 
-  // --- what drives it
+  // --- calls of the driver
 
-  /// Lets time pass until a rank that rests may have something to do. no_rank: nothing will ever happen.
+  /// Advances time until a resting rank may act, and returns that rank. Returns no_rank if nothing will ever happen.
   [[nodiscard]] rank_type next() {
     while (!events_.empty()) {
       simulated_event const e = events_.pop();
-      if (rank_type const r = happen(e.what_happens(), e.what); r != no_rank) {
+      if (rank_type const r = process(e.event_kind(), e.subject); r != no_rank) {
         return r;
       }
     }
     return no_rank;
   }
 
-  /// What runs ranks that wait in the middle of their programs: `yield` returns when `next` has returned
-  /// the rank.
-  void yields_to(void* driver, void (*yield)(void* driver, rank_type r)) noexcept {
+  /// Sets the function that suspends a rank in the middle of its program: `yield` returns after `next` has returned
+  /// that rank.
+  void set_yield(void* driver, void (*yield)(void* driver, rank_type r)) noexcept {
     driver_ = driver;
     yield_ = yield;
   }
   [[nodiscard]] bool can_wait() const noexcept { return yield_ != nullptr; }
-  void wait(rank_type r, picoseconds until) {
-    processors_.rest(r, until);
+  void wait(rank_type r, picoseconds deadline) {
+    processors_.rest(r, deadline);
     yield_(driver_, r);
   }
 
@@ -82,118 +85,122 @@ class simulator {
 
   [[nodiscard]] simulated_network const& network() const noexcept { return net_; }
 
-  /// Keeps a rank's processor busy with combining this many bytes.
+  /// Occupies a rank's processor with combining this many bytes.
   void combine(rank_type r, std::size_t bytes) noexcept {
     processors_.spend(r, net_.combine * static_cast<std::int64_t>(bytes));
   }
 
   // --- messages
 
-  /// A message from member `from` of a world to member `to`; false if too many are under way there.
-  bool send(simulated_world& w, rank_type from, rank_type to, flow s, std::span<std::byte const> bytes) {
-    simulated_edges::edge& e = w.edges.at(from, to, s.lane);
+  /// Sends a message between members of a world. False if `window` messages are under way on its edge.
+  bool send(simulated_world& w, rank_type sender, rank_type receiver, flow s, std::span<std::byte const> bytes) {
+    simulated_edges::edge& e = w.edges.at(sender, receiver, s.lane);
     if (e.length == options_.window) {
       e.refused = true;
       return false;
     }
     std::uint32_t const id = messages_.make();
     message& m = messages_[id];
-    m.from = w.members()[from];
-    m.to = w.members()[to];
+    m.sender = w.members()[sender];
+    m.receiver = w.members()[receiver];
     m.bytes = bytes.size();
-    m.says = w.current(from, s);
+    m.opening = w.current_opening(sender, s);
     if (carries_) {
-      m.keep(bytes);
+      m.store(bytes);
     }
     enqueue(e, id);
-    leave(id);
+    submit(id);
     return true;
   }
 
   struct arrival {
-    simulated_opening says;
+    simulated_opening opening;
     std::byte const* data;
     std::size_t bytes;
   };
-  /// The next message of an edge, if it has arrived; null contents if it has none.
-  [[nodiscard]] bool look(simulated_edges::edge const& e, arrival& found) const noexcept {
+  /// The first message of an edge, if it has arrived. Contents are null in a simulation without contents.
+  [[nodiscard]] bool peek(simulated_edges::edge const& e, arrival& result) const noexcept {
     message const& m = messages_[e.first];
-    found = {m.says, m.contents.get(), m.bytes};
+    result = {m.opening, m.contents.get(), m.bytes};
     return m.stage == progress::arrived;
   }
-  /// Whether the next message of an edge will never come: its sender died before it left.
-  [[nodiscard]] bool gone(simulated_edges::edge const& e) const noexcept {
-    return messages_[e.first].stage == progress::gone;
+  /// True if the first message of an edge will never arrive: its sender died before it left.
+  [[nodiscard]] bool will_never_arrive(simulated_edges::edge const& e) const noexcept {
+    return messages_[e.first].stage == progress::never_sent;
   }
-  /// Takes the next message off. @pre it has arrived
-  void release(simulated_world& w, rank_type from, rank_type to, flow s) {
-    simulated_edges::edge& e = *w.edges.find(from, to, s.lane);
+  /// Removes the first message of an edge. @pre it has arrived
+  void release(simulated_world& w, rank_type sender, rank_type receiver, flow s) {
+    simulated_edges::edge& e = *w.edges.find(sender, receiver, s.lane);
     std::uint32_t const id = e.first;
     e.first = messages_[id].next;
     if (std::exchange(e.refused, false)) {
-      processors_.wake(w.members()[from]);
+      processors_.wake(w.members()[sender]);
     }
     if (--e.length == 0) {
       w.edges.erase(e);
     }
-    processors_.spend(messages_[id].to, wires_.between(messages_[id].to, messages_[id].from).overhead);
+    processors_.spend(messages_[id].receiver,
+                      wires_.interface_of(messages_[id].receiver, messages_[id].sender).overhead);
     messages_.drop(id);
   }
 
-  // --- helpers
+  // --- in-network aggregators
 
-  /// Member r has come to a flow in which it takes part in what a helper does. False if another one has come there with
-  /// another call; that is what `theirs` is then.
-  bool come(simulated_world& w, rank_type r, flow s, helper_part const& part, simulated_opening& theirs) {
+  /// Registers member r with a flow of an aggregator. False if an earlier member opened that flow with another call,
+  /// which `peer_opening` then is.
+  bool join_helped_flow(simulated_world& w, rank_type r, flow s, helper_part const& part,
+                        simulated_opening& peer_opening) {
     helped_flow_key const key{part.helper, s.lane, s.number};
-    helped_flow& f = w.helped.try_emplace(key, w, key, part, w.current(r, s)).first->second;
-    theirs = f.says;
-    if (theirs != w.current(r, s)) {
+    helped_flow& f = w.helped_flows.try_emplace(key, w, key, part, w.current_opening(r, s)).first->second;
+    peer_opening = f.opening;
+    if (peer_opening != w.current_opening(r, s)) {
       return false;
     }
-    ++f.present;
+    ++f.arrived_count;
     if (part.workers[part.worker].gets) {
-      f.unanswered.push_back({r, processors_.time_of(w.members()[r])});
+      f.waiters.push_back({r, processors_.time_of(w.members()[r])});
     }
-    if (f.to_come == 0) {
-      answer(f);
+    if (f.outstanding_count == 0) {
+      send_results(f);
     }
     return true;
   }
-  /// Member `from` gives its part. @pre it has come, and has not given yet
-  void give(simulated_world& w, rank_type from, flow s, helper_part const& part, std::span<std::byte const> bytes) {
-    helped_flow& f = w.helped.find({part.helper, s.lane, s.number})->second;
-    f.take(part, carries_ ? bytes : std::span<std::byte const>{});
+  /// Sends the contribution of a member. @pre the member has joined the flow, and has not contributed yet
+  void contribute(simulated_world& w, rank_type sender, flow s, helper_part const& part,
+                  std::span<std::byte const> bytes) {
+    helped_flow& f = w.helped_flows.find({part.helper, s.lane, s.number})->second;
+    f.contribute(part, carries_ ? bytes : std::span<std::byte const>{});
     std::uint32_t const id = messages_.make();
     message& m = messages_[id];
-    m.from = w.members()[from];
-    m.to = no_rank;
+    m.sender = w.members()[sender];
+    m.receiver = no_rank;
     m.bytes = bytes.size();
     m.contributes_to = &f;
     m.worker = part.worker;
-    leave(id);
+    submit(id);
   }
 
   // --- faults
 
-  /// The first fault of a world wins. The other members hear of it after the longest way there is.
-  void revoke(simulated_world& w, rank_type reporter, fault const& why) {
-    if (!w.wrong) {
-      w.wrong = why;
-      w.told = processors_.time_of(w.members()[reporter]) + diameter_;
+  /// Sets the fault of a world, if it is the first. The other members learn of it after the longest path of the
+  /// network.
+  void revoke(simulated_world& w, rank_type reporter, fault const& reason) {
+    if (!w.first_fault) {
+      w.first_fault = reason;
+      w.fault_time = processors_.time_of(w.members()[reporter]) + diameter_;
       for (rank_type const r : w.members()) {
-        events_.push(w.told, kind::wake, r);
+        events_.push(w.fault_time, kind::wake, r);
       }
     }
   }
 
   [[nodiscard]] simulated_report report() const {
     simulated_report r;
-    r.messages = sent_;
-    r.bytes = bytes_;
-    r.lost = lost_;
+    r.messages = messages_sent_;
+    r.bytes = bytes_sent_;
+    r.lost = messages_lost_;
     r.events = events_.count();
-    wires_.tell(r);
+    wires_.write_usage(r);
     return r;
   }
 
@@ -218,46 +225,46 @@ class simulator {
     }
   }
 
-  /// Returns a rank that has something to do, or no_rank.
-  rank_type happen(kind k, std::uint32_t what) {
-    switch (k) {
+  /// Processes one event. Returns a rank that can act, or no_rank.
+  rank_type process(kind event, std::uint32_t subject) {
+    switch (event) {
       case kind::inject:
-        inject(what);
+        inject(subject);
         return no_rank;
       case kind::cross:
-        cross(what);
+        cross(subject);
         return no_rank;
       case kind::enter:
-        enter(what);
+        enter(subject);
         return no_rank;
       case kind::arrive:
-        messages_[what].stage = progress::arrived;
-        return processors_.awake(messages_[what].to);
+        messages_[subject].stage = progress::arrived;
+        return processors_.run_if_idle(messages_[subject].receiver);
       case kind::wake:
-        return processors_.awake(what);
+        return processors_.run_if_idle(subject);
       case kind::timer:
-        return processors_.ring(what);
+        return processors_.expire_timer(subject);
       case kind::pause:
-        processors_.pause(options_.faults.pauses[what].rank, options_.faults.pauses[what].lasting);
+        processors_.pause(options_.faults.pauses[subject].rank, options_.faults.pauses[subject].lasting);
         return no_rank;
       case kind::death:
-        return processors_.die(what, options_.faults.detection);
+        return processors_.kill(subject, options_.faults.detection);
     }
     return no_rank;
   }
 
-  // --- the way of a message
+  // --- path of a message
 
   void enqueue(simulated_edges::edge& e, std::uint32_t id) {
     (e.length++ == 0 ? e.first : messages_[e.last].next) = id;
     e.last = id;
   }
-  /// Its processor deals with it, and then it leaves.
-  void leave(std::uint32_t id) {
+  /// Spends the sender's overhead, after which the message leaves its processor.
+  void submit(std::uint32_t id) {
     message const& m = messages_[id];
-    processors_.spend(m.from, wires_.between(m.from, m.to).overhead);
-    if (processors_.busy(m.from)) {
-      events_.push(processors_.time_of(m.from), kind::inject, id);
+    processors_.spend(m.sender, wires_.interface_of(m.sender, m.receiver).overhead);
+    if (processors_.is_busy(m.sender)) {
+      events_.push(processors_.time_of(m.sender), kind::inject, id);
     } else {
       inject(id);
     }
@@ -266,115 +273,116 @@ class simulator {
   [[nodiscard]] static picoseconds transfer(picoseconds per_byte, message const& m) noexcept {
     return per_byte * static_cast<std::int64_t>(m.bytes);
   }
-  /// How long a message keeps an interface busy.
+  /// Time for which a message occupies an interface.
   [[nodiscard]] static picoseconds occupation(loggp const& nic, message const& m) noexcept {
     picoseconds const bytes = transfer(nic.per_byte, m);
     return bytes < nic.gap ? nic.gap : bytes;
   }
 
-  /// It leaves its processor.
+  /// Moves a message from its processor to the sender's interface.
   void inject(std::uint32_t id) {
     message& m = messages_[id];
-    if (processors_.dead(m.from)) {
-      m.stage = progress::gone;
+    if (processors_.is_dead(m.sender)) {
+      m.stage = progress::never_sent;
       if (m.contributes_to != nullptr) {
         messages_.drop(id);
       }
       return;
     }
     if (m.contributes_to != nullptr) {
-      m.contributes_to->left.set(m.worker);
+      m.contributes_to->sent_contributions.set(m.worker);
     }
-    loggp const& nic = wires_.between(m.from, m.to);
-    picoseconds const head = wires_.way_out(m.from, m.to).take(events_.now(), occupation(nic, m), m.bytes);
+    loggp const& nic = wires_.interface_of(m.sender, m.receiver);
+    picoseconds const head = wires_.way_out(m.sender, m.receiver).take(events_.now(), occupation(nic, m), m.bytes);
     m.tail = head + transfer(nic.per_byte, m);
     if (m.attempts++ == 0) {
-      ++sent_;
-      bytes_ += m.bytes;
+      ++messages_sent_;
+      bytes_sent_ += m.bytes;
     }
-    if (wires_.same_host(m.from, m.to)) {
-      events_.push(head + wires_.latency(m.from, m.to), kind::enter, id);
+    if (wires_.same_host(m.sender, m.receiver)) {
+      events_.push(head + wires_.latency(m.sender, m.receiver), kind::enter, id);
     } else if (losses_.draw()) {
-      ++lost_;
+      ++messages_lost_;
       if (m.attempts < options_.faults.attempts) {
         events_.push(m.tail + options_.faults.resend, kind::inject, id);
       }
     } else {
-      m.on = wires_.switch_of(m.from);
+      m.at_switch = wires_.switch_of(m.sender);
       forward(id, head);
     }
   }
 
-  /// Its head has left a wire at that time.
+  /// Continues a message whose head leaves a wire at time `head`.
   void forward(std::uint32_t id, picoseconds head) {
     message const& m = messages_[id];
-    if (m.on == wires_.switch_of(m.to)) {
-      events_.push(head + wires_.latency(m.from, m.to), kind::enter, id);
+    if (m.at_switch == wires_.switch_of(m.receiver)) {
+      events_.push(head + wires_.latency(m.sender, m.receiver), kind::enter, id);
     } else {
       events_.push(head, kind::cross, id);
     }
   }
 
-  /// Its head stands before a link between switches.
+  /// Moves the head of a message over the next link between switches.
   void cross(std::uint32_t id) {
     message& m = messages_[id];
-    auto const hop = wires_.next(m.on, m.to);
+    auto const hop = wires_.next(m.at_switch, m.receiver);
     picoseconds const busy = transfer(hop.link->per_byte, m);
     picoseconds const head = hop.wire->take(events_.now(), busy, m.bytes);
     m.tail = (m.tail < head + busy ? head + busy : m.tail) + hop.link->latency;
-    m.on = hop.leads_to;
+    m.at_switch = hop.leads_to;
     forward(id, head + hop.link->latency);
   }
 
-  /// Its head stands before the interface of its receiver.
+  /// Moves the head of a message through the receiver's interface.
   void enter(std::uint32_t id) {
     message& m = messages_[id];
     if (m.contributes_to != nullptr) {
-      reach(*m.contributes_to, id);
+      reach_aggregator(*m.contributes_to, id);
       return;
     }
-    loggp const& nic = wires_.between(m.to, m.from);
-    picoseconds const head = wires_.way_in(m.from, m.to).take(events_.now(), occupation(nic, m), m.bytes);
+    loggp const& nic = wires_.interface_of(m.receiver, m.sender);
+    picoseconds const head = wires_.way_in(m.sender, m.receiver).take(events_.now(), occupation(nic, m), m.bytes);
     picoseconds const whole = head + transfer(nic.per_byte, m);
-    picoseconds const tail = m.tail + wires_.latency(m.from, m.to);
+    picoseconds const tail = m.tail + wires_.latency(m.sender, m.receiver);
     events_.push(whole < tail ? tail : whole, kind::arrive, id);
   }
 
-  /// Its head is at a helper, which hands on the first packet as soon as it has that of all (cut-through).
-  void reach(helped_flow& f, std::uint32_t id) {
+  /// Handles the head of a contribution at an aggregator. The first packet of the result leaves as soon as the first
+  /// packet of every contribution is there (cut-through).
+  void reach_aggregator(helped_flow& f, std::uint32_t id) {
     message const& m = messages_[id];
     std::size_t const packet = m.bytes < helper_packet ? m.bytes : helper_packet;
     picoseconds const head =
-        events_.now() + wires_.between(m.from, no_rank).per_byte * static_cast<std::int64_t>(packet);
-    picoseconds const tail = m.tail + wires_.latency(m.from, m.to);
+        events_.now() + wires_.interface_of(m.sender, no_rank).per_byte * static_cast<std::int64_t>(packet);
+    picoseconds const tail = m.tail + wires_.latency(m.sender, m.receiver);
     f.head = f.head < head ? head : f.head;
     f.tail = f.tail < tail ? tail : f.tail;
     messages_.drop(id);
-    if (--f.to_come == 0) {
-      answer(f);
+    if (--f.outstanding_count == 0) {
+      send_results(f);
     }
   }
-  /// What a helper has made leaves for those that wait for it.
-  void answer(helped_flow& f) {
+  /// Sends the result of an aggregator to the workers that wait for it.
+  void send_results(helped_flow& f) {
     simulated_world& w = *f.world;
-    for (auto const& [r, since] : f.unanswered) {
+    for (auto const& [rank, arrival_time] : f.waiters) {
       std::uint32_t const id = messages_.make();
       message& m = messages_[id];
-      m.from = no_rank;
-      m.to = w.members()[r];
+      m.sender = no_rank;
+      m.receiver = w.members()[rank];
       m.bytes = f.bytes;
-      m.says = f.says;
-      m.on = wires_.switch_of(no_rank);
+      m.opening = f.opening;
+      m.at_switch = wires_.switch_of(no_rank);
       m.tail = f.tail;
       if (carries_) {
-        m.keep(*f.made);
+        m.store(*f.result);
       }
-      enqueue(w.edges.at(f.key.helper, r, f.key.lane), id);
-      forward(id, since < f.head ? f.head : since);
+      enqueue(w.edges.at(f.key.helper, rank, f.key.lane), id);
+      forward(id, arrival_time < f.head ? f.head : arrival_time);
     }
-    f.unanswered.clear();
-    if (f.over()) {
-      w.helped.erase(f.key);
+    f.waiters.clear();
+    if (f.is_complete()) {
+      w.helped_flows.erase(f.key);
     }
   }
 
@@ -388,9 +396,9 @@ class simulator {
   simulated_messages messages_;
   std::deque<simulated_world> worlds_;
   simulated_losses losses_;
-  std::uint64_t sent_ = 0;
-  std::uint64_t bytes_ = 0;
-  std::uint64_t lost_ = 0;
+  std::uint64_t messages_sent_ = 0;
+  std::uint64_t bytes_sent_ = 0;
+  std::uint64_t messages_lost_ = 0;
   void* driver_ = nullptr;
   void (*yield_)(void*, rank_type) = nullptr;
 };

@@ -9,11 +9,10 @@
 
 namespace tutti::inline v0_1_0::detail::inline simulation {
 
-/// One direction of an interface or a link: it deals with one message at a time, first come first
-/// served.
+/// One direction of an interface or a link. Serves one message at a time, first come first served.
 class simulated_wire {
  public:
-  /// A message is here and keeps the wire busy for so long; returns when that begins.
+  /// Occupies the wire with a message for the time `busy`; returns the start of that time.
   picoseconds take(picoseconds now, picoseconds busy, std::size_t bytes) noexcept {
     picoseconds const begin = now < free_at_ ? free_at_ : now;
     free_at_ = begin + busy;
@@ -30,12 +29,12 @@ class simulated_wire {
   simulated_usage use_;
 };
 
-/// The wires of a network: where a message goes next, and what is in its way. `no_rank` is a helper, a part of the
-/// switch that all others hang on.
+/// The wires of a network: the route of a message, and the wires that it occupies. `no_rank` stands for the
+/// aggregator, a part of the root switch.
 ///
-/// Cut-through: a message's head goes on as soon as a wire is free for it, and its tail follows as the
-/// slowest wire lets it. A wire is kept busy by the message's own bytes, not by the wait for a slower
-/// one before it, which packets of other messages would fill.
+/// Cut-through: a message's head moves on as soon as the next wire is free, and its tail follows at the rate of the
+/// slowest wire. A wire is occupied by the message's own bytes only: packets of other messages fill the gaps that a
+/// slower wire before it causes.
 class simulated_wires {
  public:
   simulated_wires(simulated_network const& net, placement const& place)
@@ -46,7 +45,7 @@ class simulated_wires {
         ports_(place.size()),
         links_(net.switches.size()) {}
 
-  /// From now on messages from and to other hosts take longer by this.
+  /// Delays messages between this host and other hosts.
   void lag(std::uint32_t host, picoseconds extra) noexcept { lags_[host] += extra; }
 
   [[nodiscard]] bool same_host(rank_type a, rank_type b) const noexcept {
@@ -56,31 +55,31 @@ class simulated_wires {
     return r == no_rank ? 0 : net_.hosts[place_[r]].on;
   }
 
-  /// The interface between two members, as `of` sees it. @pre `of` is a rank
-  [[nodiscard]] loggp const& between(rank_type of, rank_type other) const noexcept {
-    return same_host(of, other) ? net_.memory : net_.hosts[place_[of]].nic;
+  /// The interface of `member` that faces `other`. @pre `member` is a rank
+  [[nodiscard]] loggp const& interface_of(rank_type member, rank_type other) const noexcept {
+    return same_host(member, other) ? net_.memory : net_.hosts[place_[member]].nic;
   }
-  [[nodiscard]] simulated_wire& way_out(rank_type from, rank_type to) noexcept {
-    return same_host(from, to) ? ports_[from].out : nics_[place_[from]].out;
+  [[nodiscard]] simulated_wire& way_out(rank_type sender, rank_type receiver) noexcept {
+    return same_host(sender, receiver) ? ports_[sender].egress : nics_[place_[sender]].egress;
   }
-  [[nodiscard]] simulated_wire& way_in(rank_type from, rank_type to) noexcept {
-    return same_host(from, to) ? ports_[to].in : nics_[place_[to]].in;
+  [[nodiscard]] simulated_wire& way_in(rank_type sender, rank_type receiver) noexcept {
+    return same_host(sender, receiver) ? ports_[receiver].ingress : nics_[place_[receiver]].ingress;
   }
 
-  /// From interface to interface, without links between switches; of two that differ, the longer.
-  [[nodiscard]] picoseconds latency(rank_type from, rank_type to) const noexcept {
+  /// Latency from interface to interface, without links between switches; the longer one of two that differ.
+  [[nodiscard]] picoseconds latency(rank_type sender, rank_type receiver) const noexcept {
     picoseconds longest{};
     picoseconds lag{};
-    for (auto const& [of, other] : {std::pair{from, to}, std::pair{to, from}}) {
-      if (of != no_rank) {
-        picoseconds const own = between(of, other).latency;
-        longest = longest < own ? own : longest;
-        lag += lags_[place_[of]];
+    for (auto const& [member, other] : {std::pair{sender, receiver}, std::pair{receiver, sender}}) {
+      if (member != no_rank) {
+        picoseconds const own_latency = interface_of(member, other).latency;
+        longest = longest < own_latency ? own_latency : longest;
+        lag += lags_[place_[member]];
       }
     }
-    return longest + (same_host(from, to) ? picoseconds{} : lag);
+    return longest + (same_host(sender, receiver) ? picoseconds{} : lag);
   }
-  /// The longest way there is.
+  /// The longest latency between two hosts.
   [[nodiscard]] picoseconds diameter() const {
     std::vector<picoseconds> depth(net_.switches.size());
     picoseconds deepest{};
@@ -101,28 +100,29 @@ class simulated_wires {
     simulated_network::uplink const* link;
     std::uint32_t leads_to;
   };
-  /// @pre at != switch_of(to)
-  [[nodiscard]] hop next(std::uint32_t at, rank_type to) noexcept {
-    for (std::uint32_t below = switch_of(to); below != simulated_network::none; below = net_.switches[below].parent) {
-      if (net_.switches[below].parent == at) {
-        return {&links_[below].in, &net_.switches[below].up, below};
+  /// @pre at != switch_of(receiver)
+  [[nodiscard]] hop next(std::uint32_t at, rank_type receiver) noexcept {
+    for (std::uint32_t subtree = switch_of(receiver); subtree != simulated_network::none;
+         subtree = net_.switches[subtree].parent) {
+      if (net_.switches[subtree].parent == at) {
+        return {&links_[subtree].ingress, &net_.switches[subtree].up, subtree};
       }
     }
-    return {&links_[at].out, &net_.switches[at].up, net_.switches[at].parent};
+    return {&links_[at].egress, &net_.switches[at].up, net_.switches[at].parent};
   }
 
-  void tell(simulated_report& report) const {
-    for (auto const& [from, to] : {std::pair{&nics_, &report.nics}, std::pair{&links_, &report.uplinks}}) {
-      for (two_way const& w : *from) {
-        to->push_back({w.out.use(), w.in.use()});
+  void write_usage(simulated_report& report) const {
+    for (auto const& [wires, usage] : {std::pair{&nics_, &report.nics}, std::pair{&links_, &report.uplinks}}) {
+      for (two_way const& w : *wires) {
+        usage->push_back({w.egress.use(), w.ingress.use()});
       }
     }
   }
 
  private:
   struct two_way {
-    simulated_wire out;
-    simulated_wire in;
+    simulated_wire egress;
+    simulated_wire ingress;
   };
 
   simulated_network const& net_;
@@ -130,7 +130,7 @@ class simulated_wires {
   std::vector<picoseconds> lags_;  ///< by host
   std::vector<two_way> nics_;      ///< by host
   std::vector<two_way> ports_;     ///< by rank: to and from its neighbours on the host
-  std::vector<two_way> links_;     ///< by the switch below
+  std::vector<two_way> links_;     ///< by the lower switch of each link
 };
 
 }  // namespace tutti::detail::simulation

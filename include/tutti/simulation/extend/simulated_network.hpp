@@ -9,62 +9,62 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// The unit of virtual time. A byte of a 100 Gbit/s link takes 80 of them, so that sums are exact; 64 bits hold a
-/// hundred days.
+/// The unit of virtual time. A byte takes 80 ps on a link of 100 Gbit/s, so sums are exact; 64 bits hold a hundred
+/// days.
 using picoseconds = std::chrono::duration<std::int64_t, std::pico>;
 
-/// Time of one byte on a link of this many Gbit/s, to the nearest picosecond: 2.5 Gbit/s are 3200.
-/// @pre from a bit a second up to 8000 Gbit/s, where a byte takes one
+/// Time of one byte on a link of this many Gbit/s, rounded to a picosecond; 2.5 Gbit/s give 3200 ps.
+/// @pre per_second is between 1e-9 (one bit a second) and 8000 (one byte a picosecond)
 [[nodiscard]] constexpr picoseconds at_gigabits(double per_second) {
   expects(per_second >= 1e-9 && per_second <= 8000, "at_gigabits: the rate must be from 1e-9 to 8000 Gbit/s, not ",
           per_second);
   return picoseconds(static_cast<std::int64_t>(8000 / per_second + 0.5));
 }
 
-/// The parameters of LogGP (Alexandrov, Ionescu, Schauser, Scheiman: LogGP, SPAA 1995) for one class
-/// of interfaces. P is the number of ranks.
+/// The parameters of LogGP (Alexandrov, Ionescu, Schauser, Scheiman: LogGP, SPAA 1995) for one class of interfaces. P
+/// is the number of ranks.
 struct loggp {
   picoseconds latency{};   ///< L: from interface to interface
-  picoseconds overhead{};  ///< o: what a message takes of a processor, at each end
-  picoseconds gap{};       ///< g: the least time between two messages of an interface
-  picoseconds per_byte{};  ///< G: how long a byte keeps an interface busy
+  picoseconds overhead{};  ///< o: processor time of a message, at each end
+  picoseconds gap{};       ///< g: shortest time between two messages of an interface
+  picoseconds per_byte{};  ///< G: time for which a byte occupies an interface
 };
 
-/// A cluster: hosts, each with one interface (NIC), on a tree of switches. A switch passes on whatever
-/// comes in; what can be short is the link that ties it to its parent, which all messages to and from
-/// its part of the tree share, each direction on its own. Several parallel cables are one link here.
+/// A cluster: hosts, each with one interface (NIC), on a tree of switches. Switches have no limit of their own. The
+/// bottleneck is the link from a switch to its parent: all messages that enter or leave its subtree share that link,
+/// each direction separately. Parallel cables are modelled as one link.
 struct simulated_network {
   static constexpr std::uint32_t none = UINT32_MAX;  ///< no switch: the parent of the root
 
   /// A computer with ranks.
   struct host {
-    std::uint32_t on = 0;  ///< its switch
+    std::uint32_t on = 0;  ///< the number of its switch
     loggp nic{};           ///< its interface
   };
   /// A link from a switch to its parent.
   struct uplink {
     picoseconds latency{};   ///< from end to end
-    picoseconds per_byte{};  ///< how long a byte keeps it busy
+    picoseconds per_byte{};  ///< time for which a byte occupies the link
   };
   /// A switch.
   struct node {
-    std::uint32_t parent = none;  ///< the number of the switch above it; none: it is the root
-    uplink up{};                  ///< to the parent
+    std::uint32_t parent = none;  ///< the number of the switch above; `none` for the root
+    uplink up{};                  ///< link to the parent
   };
 
-  std::vector<node> switches;  ///< the first is the root; every other one comes after its parent
-  std::vector<host> hosts;     ///< those of one switch after each other
-  loggp memory{};              ///< between ranks of one host, each of which has a way in and a way out
-  picoseconds combine{};       ///< what the processor takes to combine or copy a byte
-  bool sums = false;  ///< `automatic` may pick `in_network`: the root sums. It does, too, where a user picks it
+  std::vector<node> switches;  ///< the first is the root; each other one comes after its parent
+  std::vector<host> hosts;     ///< hosts of one switch are adjacent
+  loggp memory{};              ///< between ranks of one host; each rank has one path in and one out
+  picoseconds combine{};       ///< processor time to combine or copy a byte
+  bool sums = false;  ///< the root aggregates: `automatic` may pick `in_network`. An explicit choice works without it
 };
 
-/// Hosts on one switch: nothing is shared but the interfaces.
+/// Hosts on one switch; only the interfaces are shared.
 [[nodiscard]] inline simulated_network one_switch(std::uint32_t hosts, loggp nic) {
   return {.switches = {{}}, .hosts = std::vector<simulated_network::host>(hosts, {0, nic})};
 }
 
-/// Two switches, each with this many hosts, and one trunk between them.
+/// Two switches, each with `hosts_each` hosts, and one trunk between them.
 [[nodiscard]] inline simulated_network two_switches(std::uint32_t hosts_each, loggp nic,
                                                     simulated_network::uplink trunk) {
   simulated_network net = one_switch(hosts_each, nic);
@@ -73,8 +73,8 @@ struct simulated_network {
   return net;
 }
 
-/// Leaf switches, each with this many hosts, under one that joins them. An uplink that is slower than
-/// its hosts together is oversubscribed.
+/// Leaf switches, each with `hosts_each` hosts, under one spine. The network is oversubscribed if an uplink is slower
+/// than its hosts together.
 [[nodiscard]] inline simulated_network leaves_and_spine(std::uint32_t leaves, std::uint32_t hosts_each, loggp nic,
                                                         simulated_network::uplink up) {
   simulated_network net = one_switch(0, nic);
@@ -88,8 +88,8 @@ struct simulated_network {
 /// Host of each rank.
 using placement = std::vector<std::uint32_t>;
 
-/// Ranks fill host after host, and so switch after switch: neighbours in rank are neighbours. If there
-/// are fewer ranks than hosts, each has a host for itself.
+/// Fills host after host, and so switch after switch: neighbouring ranks are close. With fewer ranks than hosts, each
+/// rank has a host for itself.
 [[nodiscard]] inline placement in_order(simulated_network const& net, rank_type ranks) {
   auto const hosts = static_cast<std::uint32_t>(net.hosts.size());
   placement place(ranks);
@@ -99,15 +99,15 @@ using placement = std::vector<std::uint32_t>;
   return place;
 }
 
-/// Ranks are dealt to the switches like cards, and to the hosts of each: neighbours in rank are apart.
+/// Deals ranks to the switches in turn, and to the hosts of each: neighbouring ranks are far apart.
 [[nodiscard]] inline placement dealt(simulated_network const& net, rank_type ranks) {
-  std::vector<std::vector<std::uint32_t>> of(net.switches.size());
+  std::vector<std::vector<std::uint32_t>> hosts_of_switch(net.switches.size());
   for (std::uint32_t h = 0; h < net.hosts.size(); ++h) {
-    of[net.hosts[h].on].push_back(h);
+    hosts_of_switch[net.hosts[h].on].push_back(h);
   }
   placement order;
   for (std::size_t turn = 0; order.size() < net.hosts.size(); ++turn) {
-    for (auto const& hosts : of) {
+    for (auto const& hosts : hosts_of_switch) {
       if (turn < hosts.size()) {
         order.push_back(hosts[turn]);
       }

@@ -10,10 +10,10 @@ namespace tutti::inline v0_1_0 {
 
 /// Traffic of one direction of an interface or a link.
 struct simulated_usage {
-  std::uint64_t messages = 0;  ///< how many messages
-  std::uint64_t bytes = 0;     ///< how many bytes
-  picoseconds busy{};          ///< how long it worked
-  picoseconds waited{};        ///< how long messages stood before it, all together: its contention
+  std::uint64_t messages = 0;  ///< number of messages
+  std::uint64_t bytes = 0;     ///< number of bytes
+  picoseconds busy{};          ///< time of transfers
+  picoseconds waited{};        ///< contention: total time that messages queued for it
 
   friend bool operator==(simulated_usage const&, simulated_usage const&) = default;
 };
@@ -22,21 +22,21 @@ struct simulated_usage {
 struct simulated_report {
   /// Both directions of an interface or a link.
   struct two_way {
-    simulated_usage out;  ///< of a switch: up
-    simulated_usage in;   ///< of a switch: down
+    simulated_usage out;  ///< outgoing; of a switch, upward
+    simulated_usage in;   ///< incoming; of a switch, downward
 
     friend bool operator==(two_way const&, two_way const&) = default;
   };
 
-  std::vector<picoseconds> ended{};  ///< when each rank ended
+  std::vector<picoseconds> ended{};  ///< by rank: time at which it ended
   std::vector<two_way> nics{};       ///< by host
-  std::vector<two_way> uplinks{};    ///< by switch; the root has none
-  std::uint64_t messages = 0;        ///< between ranks, on one host or two
-  std::uint64_t bytes = 0;           ///< between ranks, on one host or two
-  std::uint64_t lost = 0;            ///< times that a message was lost on its way
-  std::uint64_t events = 0;          ///< what the simulation itself had to do
+  std::vector<two_way> uplinks{};    ///< by switch; the root's is empty
+  std::uint64_t messages = 0;        ///< between ranks, within a host or between hosts
+  std::uint64_t bytes = 0;           ///< between ranks, within a host or between hosts
+  std::uint64_t lost = 0;            ///< number of losses, repetitions included
+  std::uint64_t events = 0;          ///< number of events that the simulator processed
 
-  /// When the last rank ended.
+  /// The end of the last rank.
   [[nodiscard]] picoseconds time() const {
     picoseconds last{};
     for (picoseconds const t : ended) {
@@ -45,28 +45,28 @@ struct simulated_report {
     return last;
   }
 
-  /// The interface or link that worked longest: "host 3, in", "switch 1, up".
+  /// An interface or a link: "host 3, in", "switch 1, up".
   struct place {
     /// The name of the interface or link.
     std::string name;
-    simulated_usage use;  ///< what went through it
+    simulated_usage use;  ///< its traffic
   };
-  /// The one that worked longest.
+  /// The interface or link that was busy for the longest time.
   [[nodiscard]] place busiest() const {
-    place most{"nothing", {}};
-    auto const look = [&](std::vector<two_way> const& all, char const* what, char const* out, char const* in) {
-      for (std::size_t i = 0; i < all.size(); ++i) {
+    place longest{"nothing", {}};
+    auto const look = [&](std::vector<two_way> const& places, char const* kind, char const* out, char const* in) {
+      for (std::size_t i = 0; i < places.size(); ++i) {
         for (bool const outward : {true, false}) {
-          simulated_usage const& use = outward ? all[i].out : all[i].in;
-          if (most.use.busy < use.busy) {
-            most = {std::string(what) + ' ' + std::to_string(i) + ", " + (outward ? out : in), use};
+          simulated_usage const& use = outward ? places[i].out : places[i].in;
+          if (longest.use.busy < use.busy) {
+            longest = {std::string(kind) + ' ' + std::to_string(i) + ", " + (outward ? out : in), use};
           }
         }
       }
     };
     look(uplinks, "switch", "up", "down");
     look(nics, "host", "out", "in");
-    return most;
+    return longest;
   }
 
   friend bool operator==(simulated_report const&, simulated_report const&) = default;

@@ -10,61 +10,59 @@ namespace tutti::inline v0_1_0 {
 
 /// Faults of a simulated world, and their times. Ranks are those of the whole world.
 struct simulated_faults {
-  /// Everything that this rank's processor does takes `times` as long.
+  /// Multiplies every time of this rank's processor by `times`.
   struct slowness {
-    /// The rank that is slow.
+    /// The slow rank.
     rank_type rank;
-    double times;  ///< how much slower
+    double times;  ///< factor of its processor times
   };
-  /// This rank's processor stands still for a while.
+  /// Stops this rank's processor for a while.
   struct pause {
-    /// The rank that stands still.
+    /// The rank that stops.
     rank_type rank;
     picoseconds at;       ///< when it stops
-    picoseconds lasting;  ///< for how long
+    picoseconds lasting;  ///< length of the stop
   };
-  /// Every message to and from this host takes `extra` longer.
+  /// Delays every message to and from this host by `extra`.
   struct lag {
     std::uint32_t host;  ///< its number in the network
-    picoseconds extra;   ///< by how much
+    picoseconds extra;   ///< the delay
   };
-  /// This rank dies. What has left it by then arrives; others can find it dead `detection` later.
+  /// Kills this rank. Messages that have left it still arrive; others can know of the death `detection` later.
   struct death {
     /// The rank that dies.
     rank_type rank;
     picoseconds at;  ///< when it dies
   };
 
-  std::vector<slowness> slow{};  ///< ranks that are slow
+  std::vector<slowness> slow{};  ///< slow ranks
   std::vector<pause> pauses{};   ///< ranks that stop for a while
-  std::vector<lag> lags{};       ///< hosts that are far away
+  std::vector<lag> lags{};       ///< hosts with delayed messages
   std::vector<death> deaths{};   ///< ranks that die
   /// Time for which a death stays unknown.
   picoseconds detection = std::chrono::milliseconds(1);
 
-  /// The part of all messages between hosts that is lost behind the sender's interface, by the throw
-  /// of dice that start from `seed`.
+  /// Share of the messages between hosts that are lost behind the sender's interface, drawn from `seed`.
   double loss = 0;
-  std::uint64_t seed = 1;  ///< where the dice start
-  /// Like a reliable transport, the sender's sends again after this time; those that come behind on
-  /// the same lane wait.
+  std::uint64_t seed = 1;  ///< seed of the losses
+  /// Time after which the sender repeats a lost message; later messages of its lane wait for it.
   picoseconds resend = std::chrono::milliseconds(1);
-  /// After this number of times it is lost for good, and all that is left is the deadline.
+  /// Number of tries after which a message is lost for good. The operation then fails at its deadline.
   std::uint32_t attempts = 16;
 };
 
 /// Settings of a simulation.
 struct simulation_options {
-  placement place{};                                 ///< the host of each rank; empty: in_order
-  simulated_faults faults{};                         ///< what goes wrong
-  std::uint32_t window = 1024;                       ///< messages under way from a rank to another, on each lane
-  picoseconds look = std::chrono::nanoseconds(50);   ///< what asking the network for messages takes (`test`, `poll`)
-  std::size_t stack_bytes = std::size_t{256} << 10;  ///< of each rank's program; only what is used takes memory
+  placement place{};                                 ///< by rank: its host; empty: in_order
+  simulated_faults faults{};                         ///< the faults of the run
+  std::uint32_t window = 1024;                       ///< messages under way between two ranks, on each lane
+  picoseconds look = std::chrono::nanoseconds(50);   ///< virtual time of a query for messages (`test`, `poll`)
+  std::size_t stack_bytes = std::size_t{256} << 10;  ///< stack of each rank's program; only used pages take memory
 };
 
 namespace detail {
 
-/// The options with what was left out.
+/// Completes the options with defaults.
 /// @throws precondition_error if network, placement and faults do not fit each other
 [[nodiscard]] inline simulation_options complete(simulation_options o, simulated_network const& net, rank_type ranks) {
   expects(ranks != 0 && ranks < 1U << 24, "simulation: a world must have from 1 to 2^24 - 1 ranks, not ", ranks);
@@ -89,8 +87,9 @@ namespace detail {
             net.hosts.size(), ", counted from 0");
   }
   expects(o.window != 0, "simulation: the window must be 1 message or more, not 0");
-  auto const exists = [](char const* what, std::size_t which, std::size_t of) {
-    expects(which < of, "simulation: a fault names ", what, " ", which, ", and there are ", of, ", counted from 0");
+  auto const exists = [](char const* kind, std::size_t number, std::size_t count) {
+    expects(number < count, "simulation: a fault names ", kind, " ", number, ", and there are ", count,
+            ", counted from 0");
   };
   for (auto const& f : o.faults.slow) {
     exists("rank", f.rank, ranks);

@@ -10,49 +10,50 @@
 
 namespace tutti::inline v0_1_0::detail::verbs {
 
-/// What a rank tells the others about itself.
-struct card {
-  port_address at;
+/// Endpoint information of a rank, which the rendezvous distributes.
+struct endpoint_info {
+  port_address address;
   std::uint32_t lid = 0;
-  std::uint32_t mtu = 0;      ///< the path MTU that its port can do, as the enumeration of libibverbs numbers them
-  std::uint32_t longest = 0;  ///< message that its port can do
-  std::uint32_t reads = 0;    ///< how many READs of one peer it answers at a time
+  std::uint32_t mtu = 0;          ///< path MTU of its port, in libibverbs' enumeration
+  std::uint32_t max_message = 0;  ///< longest message of its port, in bytes
+  std::uint32_t max_reads = 0;    ///< READs of one peer that its device serves concurrently
   std::uint32_t first_packet = 0;
-  std::uint64_t calls = 0;  ///< where its call boards are, by lanes, and under which key
+  std::uint64_t calls_address = 0;  ///< address of its call boards, one a lane; `calls_key` is their remote key
   std::uint32_t calls_key = 0;
-  std::string trouble;  ///< if not empty, why it cannot take part
+  std::string refusal_reason;  ///< the reason why the rank cannot take part, or empty
 
-  /// What a rank says instead that cannot take part.
-  [[nodiscard]] static std::string refusal(std::string const& why) { return "!" + why; }
+  /// Text that a rank publishes if it cannot take part.
+  [[nodiscard]] static std::string refusal(std::string const& reason) { return "!" + reason; }
   [[nodiscard]] std::string text() const {
-    std::string out = message({at.device, " ", at.port, " ", at.index});
-    for (std::uint8_t const b : at.gid.raw) {
-      append(out, {" ", b});
+    std::string info_text = message({address.device, " ", address.port, " ", address.index});
+    for (std::uint8_t const b : address.gid.raw) {
+      append(info_text, {" ", b});
     }
-    append(out, {" ", lid, " ", mtu, " ", longest, " ", reads, " ", first_packet, " ", calls, " ", calls_key});
-    return out;
+    append(info_text, {" ", lid, " ", mtu, " ", max_message, " ", max_reads, " ", first_packet, " ", calls_address, " ",
+                       calls_key});
+    return info_text;
   }
 
-  /// @throws error (failure::join) if this is no such text
-  [[nodiscard]] static card parse(std::string const& text) {
-    card c;
+  /// @throws error (failure::join) if the text is no endpoint information
+  [[nodiscard]] static endpoint_info parse(std::string const& text) {
+    endpoint_info c;
     if (!text.empty() && text.front() == '!') {
-      c.trouble = text.substr(1);
+      c.refusal_reason = text.substr(1);
       return c;
     }
-    word_reader in(text);
-    c.at.device = in.word();
-    c.at.port = in.number<std::uint8_t>();
-    c.at.index = in.number<std::uint8_t>();
-    for (std::uint8_t& b : c.at.gid.raw) {
-      b = in.number<std::uint8_t>();
+    word_reader reader(text);
+    c.address.device = reader.word();
+    c.address.port = reader.number<std::uint8_t>();
+    c.address.index = reader.number<std::uint8_t>();
+    for (std::uint8_t& b : c.address.gid.raw) {
+      b = reader.number<std::uint8_t>();
     }
-    for (std::uint32_t* const one : {&c.lid, &c.mtu, &c.longest, &c.reads, &c.first_packet}) {
-      *one = in.number<std::uint32_t>();
+    for (std::uint32_t* const field : {&c.lid, &c.mtu, &c.max_message, &c.max_reads, &c.first_packet}) {
+      *field = reader.number<std::uint32_t>();
     }
-    c.calls = in.number<std::uint64_t>();
-    c.calls_key = in.number<std::uint32_t>();
-    if (!in.good()) {
+    c.calls_address = reader.number<std::uint64_t>();
+    c.calls_key = reader.number<std::uint32_t>();
+    if (!reader.good()) {
       throw error(failure::join, "a rank has published '" + text.substr(0, 80) +
                                      "', which is no address of a verbs transport: all ranks must have the same "
                                      "transport");

@@ -10,16 +10,16 @@
 
 namespace tutti::inline v0_1_0::detail::verbs {
 
-/// What a work request was for.
+/// Purpose of a work request.
 enum class work : std::uint8_t {
   receive,
-  send,      ///< nothing of it is waited for
-  flush,     ///< what was posted before it has arrived: waited for before this rank leaves
-  read,      ///< a part of a message
-  question,  ///< the peer's calls
+  send,      ///< no rank waits for its completion
+  flush,     ///< all earlier requests have arrived; a leaving rank waits for it
+  read,      ///< a part of a long message
+  question,  ///< the peer's call boards
 };
 
-/// Says in a completion which work request it is of: what for, of which peer, on which lane, and a number.
+/// Identifies a work request in its completion: purpose, peer, lane and number.
 struct work_id {
   work kind;
   rank_type peer;
@@ -42,31 +42,31 @@ inline void close_channel(ibv_comp_channel* c) noexcept {
   ibv_destroy_comp_channel(c);
 }
 
-/// The completions of all of a rank's work requests, and what to sleep on for them.
+/// The completion queue of all work requests of a rank, and its descriptor to sleep on.
 class completions {
  public:
   completions(device const& d, std::uint64_t entries) {
     standard_numbers const occupied;
     channel_ = decltype(channel_)(ibv_create_comp_channel(d.context.get()));
     if (!channel_ || ::fcntl(channel_->fd, F_SETFL, O_NONBLOCK) != 0) {
-      throw device_error(d.at, "cannot make a completion channel", errno);
+      throw device_error(d.address, "cannot make a completion channel", errno);
     }
     inheritance::refuse(channel_->fd);
-    make_room(d, entries);
+    reserve(d, entries);
   }
 
-  /// Sees to it that so many can come before this rank looks.
-  void make_room(device const& d, std::uint64_t entries) {
-    if (entries <= room_) {
+  /// Grows the queue to hold this many completions between two polls.
+  void reserve(device const& d, std::uint64_t entries) {
+    if (entries <= capacity_) {
       return;
     }
-    auto const most = static_cast<std::uint64_t>(d.limits.max_cqe);
-    if (entries > most) {
-      throw error(failure::join, message({d.at.text(), " has completion queues of ", most,
+    auto const limit = static_cast<std::uint64_t>(d.limits.max_cqe);
+    if (entries > limit) {
+      throw error(failure::join, message({d.address.text(), " has completion queues of ", limit,
                                           " entries, and the peers of this rank need ", entries,
                                           ": take a topology with fewer edges, fewer ranks, or tcp"}));
     }
-    std::uint64_t const next = (std::min)((std::max)(entries, 2 * room_), most);
+    std::uint64_t const next = (std::min)((std::max)(entries, 2 * capacity_), limit);
     int code = 0;
     if (queue_) {
       code = ibv_resize_cq(queue_.get(), static_cast<int>(next));
@@ -76,32 +76,33 @@ class completions {
       code = queue_ ? 0 : errno;
     }
     if (code != 0) {
-      throw device_error(d.at, message({"cannot make a completion queue of ", next, " entries"}), code);
+      throw device_error(d.address, message({"cannot make a completion queue of ", next, " entries"}), code);
     }
-    room_ = next;
-    armed_ = armed_ && ibv_req_notify_cq(queue_.get(), 0) == 0;
+    capacity_ = next;
+    is_armed_ = is_armed_ && ibv_req_notify_cq(queue_.get(), 0) == 0;
   }
 
   completions(completions const&) = delete;
   completions& operator=(completions const&) = delete;
   ~completions() {
     if (queue_) {
-      ibv_ack_cq_events(queue_.get(), events_);  // or it would be waited for
+      ibv_ack_cq_events(queue_.get(),
+                        unacknowledged_events_);  // the destructor of the queue waits for unacknowledged events
     }
   }
 
   [[nodiscard]] ibv_cq* queue() const noexcept { return queue_.get(); }
   [[nodiscard]] int descriptor_number() const noexcept { return channel_->fd; }
 
-  /// Calls f(completion) for each that has come.
+  /// Calls f(completion) for each new completion.
   template <class F>
-  void take(F f) {
+  void drain(F f) {
     constexpr int batch = 16;
-    ibv_wc some[batch];
+    ibv_wc completed[batch];
     for (;;) {
-      int const n = ibv_poll_cq(queue_.get(), batch, some);
+      int const n = ibv_poll_cq(queue_.get(), batch, completed);
       for (int i = 0; i < n; ++i) {
-        f(some[i]);
+        f(completed[i]);
       }
       if (n < batch) {
         return;
@@ -109,30 +110,32 @@ class completions {
     }
   }
 
-  /// The descriptor is readable from the next completion on. What is there already is to be taken after this.
+  /// Makes the descriptor readable from the next completion on. Call `drain` afterwards: earlier completions do not
+  /// signal.
   void arm() noexcept {
-    if (!armed_) {
-      armed_ = ibv_req_notify_cq(queue_.get(), 0) == 0;
+    if (!is_armed_) {
+      is_armed_ = ibv_req_notify_cq(queue_.get(), 0) == 0;
     }
   }
-  /// True: something has completed.
+  /// Returns true if a completion has signalled.
   bool disarm() noexcept {
-    ibv_cq* of = nullptr;
+    ibv_cq* signalling_queue = nullptr;
     void* context = nullptr;
-    if (ibv_get_cq_event(channel_.get(), &of, &context) != 0) {
+    if (ibv_get_cq_event(channel_.get(), &signalling_queue, &context) != 0) {
       return false;
     }
-    ++events_;
-    armed_ = false;
+    ++unacknowledged_events_;
+    is_armed_ = false;
     return true;
   }
 
  private:
   handle<ibv_comp_channel, close_channel> channel_;
   handle<ibv_cq, ibv_destroy_cq> queue_;
-  std::uint64_t room_ = 0;
-  std::uint32_t events_ = 0;  ///< taken; they are acknowledged together, for that takes a lock
-  bool armed_ = false;
+  std::uint64_t capacity_ = 0;
+  std::uint32_t unacknowledged_events_ =
+      0;  ///< events not yet acknowledged; one call acknowledges all, because it takes a lock
+  bool is_armed_ = false;
 };
 
 }  // namespace tutti::detail::verbs

@@ -31,14 +31,14 @@ inline void close_device(ibv_context* c) noexcept {
 using context_handle = handle<ibv_context, close_device>;
 using domain_handle = handle<ibv_pd, ibv_dealloc_pd>;
 
-/// An address of a port of a device.
+/// The address of a port of a device.
 struct port_address {
   std::string device;
   std::uint8_t port = 0;
   std::uint8_t index = 0;
   ibv_gid gid{};
 
-  /// "rxe0, port 1, GID 1 (::ffff:10.99.0.1)"
+  /// Text: "rxe0, port 1, GID 1 (::ffff:10.99.0.1)".
   [[nodiscard]] std::string text() const {
     char number[INET6_ADDRSTRLEN] = "";
     ::inet_ntop(AF_INET6, gid.raw, number, sizeof number);
@@ -46,19 +46,20 @@ struct port_address {
   }
 };
 
-/// What a user wants: from the options, or else the environment.
-struct device_wish {
+/// The user's choice of a device: from the options, or else from the environment.
+struct device_choice {
   std::string device;
-  int port = 0;  ///< 0: any
+  int port = 0;  ///< 0: any port
   int index = verbs_options::any_gid;
 
-  explicit device_wish(verbs_options const& o) : device(o.device), index(o.gid_index) {
-    if (char const* const named = std::getenv("TUTTI_VERBS_DEVICE"); device.empty() && named != nullptr) {
-      device = named;
+  explicit device_choice(verbs_options const& o) : device(o.device), index(o.gid_index) {
+    if (char const* const device_setting = std::getenv("TUTTI_VERBS_DEVICE");
+        device.empty() && device_setting != nullptr) {
+      device = device_setting;
     }
-    if (char const* const chosen = std::getenv("TUTTI_VERBS_GID");
-        index == verbs_options::any_gid && chosen != nullptr) {
-      index = number_of("TUTTI_VERBS_GID", chosen);
+    if (char const* const gid_setting = std::getenv("TUTTI_VERBS_GID");
+        index == verbs_options::any_gid && gid_setting != nullptr) {
+      index = number_of("TUTTI_VERBS_GID", gid_setting);
     }
     if (std::size_t const colon = device.find(':'); colon != std::string::npos) {
       port = number_of("the port in TUTTI_VERBS_DEVICE or verbs_options::device", device.substr(colon + 1));
@@ -66,7 +67,7 @@ struct device_wish {
     }
   }
 
-  /// @throws error (failure::join) if the text is no number of a port or of one of its addresses
+  /// @throws error (failure::join) if the text is no number of a port or of a GID
   [[nodiscard]] static int number_of(std::string_view name, std::string_view text) {
     int number = 0;
     if (!read_number(text, number) || number < 0 || number > 255) {
@@ -75,29 +76,29 @@ struct device_wish {
     return number;
   }
 
-  /// "mlx5_0, port 1, GID 3", as far as something is wanted.
+  /// Text: "mlx5_0, port 1, GID 3"; parts that are not set are left out.
   [[nodiscard]] std::string text() const {
-    std::string all = device;
+    std::string choice_text = device;
     if (port != 0) {
-      append(all, {all.empty() ? "" : ", ", "port ", port});
+      append(choice_text, {choice_text.empty() ? "" : ", ", "port ", port});
     }
     if (index != verbs_options::any_gid) {
-      append(all, {all.empty() ? "" : ", ", "GID ", index});
+      append(choice_text, {choice_text.empty() ? "" : ", ", "GID ", index});
     }
-    return all;
+    return choice_text;
   }
 };
 
-/// An open device, and which of its addresses peers send to.
+/// An open device, and the address that peers send to.
 struct device {
   context_handle context;
   domain_handle domain;
   ibv_device_attr limits{};
   ibv_port_attr port{};
-  port_address at;
+  port_address address;
 };
 
-/// A number of a host as a GID: what RoCE makes of IPv4 is the mapped address. All zeros: it is none.
+/// The GID of a host's address; RoCE maps IPv4 addresses to IPv6. Zero if `host` is no IP address.
 [[nodiscard]] inline ibv_gid gid_of(std::string host) {
   ibv_gid gid{};
   host.resize((std::min)(host.size(), host.find('%')));
@@ -109,15 +110,16 @@ struct device {
   return gid;
 }
 
-/// How good an address is: the one that is asked for, then RoCE version 2, which is routed, then what is of an Internet
-/// address and so not of one link only.
-[[nodiscard]] inline int merit(ibv_gid_entry const& e, ibv_gid const& wanted) noexcept {
+/// Preference among addresses: first the requested one, then RoCE version 2, which can be routed, then one that is
+/// not link-local.
+[[nodiscard]] inline int merit(ibv_gid_entry const& e, ibv_gid const& host_gid) noexcept {
   bool const link_local = e.gid.raw[0] == 0xfe && e.gid.raw[1] == 0x80;
-  return (std::memcmp(e.gid.raw, wanted.raw, sizeof wanted.raw) == 0 ? 4 : 0) +
+  return (std::memcmp(e.gid.raw, host_gid.raw, sizeof host_gid.raw) == 0 ? 4 : 0) +
          (e.gid_type == IBV_GID_TYPE_ROCE_V2 ? 2 : 0) + (link_local ? 0 : 1);
 }
 
-/// A forked child that had the device's queues mapped would keep its parent's queue pairs alive.
+/// Excludes the device's queues from forked children: a mapping in a child keeps the parent's queue pairs alive after
+/// its death.
 inline void keep_mappings_from_children() noexcept {
   standard_numbers const occupied;
   std::FILE* const maps = std::fopen("/proc/self/maps", "re");
@@ -137,9 +139,9 @@ inline void keep_mappings_from_children() noexcept {
   }
 }
 
-/// What could not be made, and what to do about it, of the usual reason.
-[[nodiscard]] inline error device_error(port_address const& at, std::string_view what, int code) {
-  std::string text = message({what, " of ", at.text(), ": ", describe_errno(code)});
+/// An error that names the failed action; on exhausted locked memory, also the remedy.
+[[nodiscard]] inline error device_error(port_address const& at, std::string_view action, int code) {
+  std::string text = message({action, " of ", at.text(), ": ", describe_errno(code)});
   rlimit limit{};
   if (code == ENOMEM && ::getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
     append(text, {"; this process may lock ", limit.rlim_cur / 1024,
@@ -149,55 +151,56 @@ inline void keep_mappings_from_children() noexcept {
   return error(failure::join, text);
 }
 
-/// @throws error(failure::join) if there is none such, or which one is meant cannot be known
+/// @throws error(failure::join) if no device fits, or several do
 [[nodiscard]] inline device open_device(verbs_options const& o, std::string const& host) {
   standard_numbers const occupied;
-  if (ibv_is_fork_initialized() == IBV_FORK_DISABLED) {  // a kernel that does not copy registered memory at a fork
+  if (ibv_is_fork_initialized() == IBV_FORK_DISABLED) {  // the kernel does not copy registered memory at a fork
     ibv_fork_init();
   }
-  device_wish const wish(o);
-  ibv_gid const wanted = gid_of(host);
+  device_choice const choice(o);
+  ibv_gid const host_gid = gid_of(host);
   int count = 0;
   ibv_device** const list = ibv_get_device_list(&count);
   device best;
   int merit_of_best = -1;
-  std::string there;
-  std::string rivals;
+  std::string available;
+  std::string candidates;
   for (int d = 0; d < count; ++d) {
     std::string const name = ibv_get_device_name(list[d]);
-    context_handle context(wish.device.empty() || wish.device == name ? ibv_open_device(list[d]) : nullptr);
-    append(there, {there.empty() ? "" : ", ", name});
+    context_handle context(choice.device.empty() || choice.device == name ? ibv_open_device(list[d]) : nullptr);
+    append(available, {available.empty() ? "" : ", ", name});
     ibv_device_attr limits{};
     if (!context || ibv_query_device(context.get(), &limits) != 0) {
       continue;
     }
-    device found{std::move(context), {}, limits, {}, {}};
+    device candidate{std::move(context), {}, limits, {}, {}};
     int merit_of_found = -1;
     for (std::uint8_t p = 1; p <= limits.phys_port_cnt; ++p) {
       ibv_port_attr port{};
-      if ((wish.port != 0 && wish.port != p) || ibv_query_port(found.context.get(), p, &port) != 0 ||
+      if ((choice.port != 0 && choice.port != p) || ibv_query_port(candidate.context.get(), p, &port) != 0 ||
           port.state != IBV_PORT_ACTIVE) {
         continue;
       }
       for (int index = 0; index < (std::min)(port.gid_tbl_len, 256); ++index) {
         ibv_gid_entry entry{};
-        bool const meant = wish.index == verbs_options::any_gid || wish.index == index;
-        if (!meant || ibv_query_gid_ex(found.context.get(), p, static_cast<std::uint32_t>(index), &entry, 0) != 0) {
+        bool const is_candidate = choice.index == verbs_options::any_gid || choice.index == index;
+        if (!is_candidate ||
+            ibv_query_gid_ex(candidate.context.get(), p, static_cast<std::uint32_t>(index), &entry, 0) != 0) {
           continue;
         }
-        if (int const m = merit(entry, wanted); m > merit_of_found) {
+        if (int const m = merit(entry, host_gid); m > merit_of_found) {
           merit_of_found = m;
-          found.port = port;
-          found.at = {name, p, static_cast<std::uint8_t>(index), entry.gid};
+          candidate.port = port;
+          candidate.address = {name, p, static_cast<std::uint8_t>(index), entry.gid};
         }
       }
     }
     if (merit_of_found < 0) {
       continue;
     }
-    append(rivals, {rivals.empty() ? "" : " and ", name});
+    append(candidates, {candidates.empty() ? "" : " and ", name});
     if (merit_of_found > merit_of_best) {
-      best = std::move(found);
+      best = std::move(candidate);
       merit_of_best = merit_of_found;
     }
   }
@@ -206,21 +209,21 @@ inline void keep_mappings_from_children() noexcept {
   }
   if (merit_of_best < 0) {
     throw error(failure::join,
-                message({"no RDMA device has an active port", wish.text().empty() ? "" : " that is " + wish.text(),
-                         "; there ", there.empty() ? "is none" : "are: " + there,
+                message({"no RDMA device has an active port", choice.text().empty() ? "" : " that is " + choice.text(),
+                         "; there ", available.empty() ? "is none" : "are: " + available,
                          "; name another one with TUTTI_VERBS_DEVICE and TUTTI_VERBS_GID, or verbs_options, or take ",
                          "the transport tcp"}));
   }
-  if (merit_of_best < 4 && wish.device.empty() && rivals.find(' ') != std::string::npos) {
-    throw error(failure::join, message({"which RDMA device leads to the other ranks is not known: ", rivals,
-                                        " are there, and none has the address ", host.empty() ? "of this host" : host,
+  if (merit_of_best < 4 && choice.device.empty() && candidates.find(' ') != std::string::npos) {
+    throw error(failure::join, message({"cannot choose an RDMA device: ", candidates,
+                                        " are active, and none has the address ", host.empty() ? "of this host" : host,
                                         "; name one with TUTTI_VERBS_DEVICE or verbs_options::device"}));
   }
   inheritance::refuse(best.context->cmd_fd);
   inheritance::refuse(best.context->async_fd);
   best.domain = domain_handle(ibv_alloc_pd(best.context.get()));
   if (!best.domain) {
-    throw device_error(best.at, "cannot make a protection domain", errno);
+    throw device_error(best.address, "cannot make a protection domain", errno);
   }
   return best;
 }

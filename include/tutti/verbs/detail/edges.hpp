@@ -20,9 +20,9 @@
 
 namespace tutti::inline v0_1_0::detail::verbs {
 
-/// The edges of one rank, each made when it or the peer first needs it, and what completes on them. Control messages go
-/// through sockets, tcp's mesh: what the ends of an edge tell each other, faults, questions and goodbyes. The end of a
-/// socket is a death. Neighbours in a ring of all ranks are connected from the start, so no death is unseen.
+/// The connections of one rank, each made when this rank or the peer first needs it, and their completions. Control
+/// messages use the sockets of tcp's mesh: connection notes, faults, queries and goodbyes. A socket that closes means
+/// that its peer has died. Neighbours in a ring of all ranks connect at the start, so every death is detected.
 class edges {
  public:
   edges(verbs_options const& o, net::address const& socket, std::string const& host, rank_type rank, rank_type size)
@@ -31,11 +31,11 @@ class edges {
         device_(open_device(o, host)),
         registrar_(device_),
         calls_memory_(device_, reinterpret_cast<std::byte const*>(calls_.get()), lane_count * sizeof(call_board),
-                      access::read_by_peers),
+                      access::remote_read),
         mesh_({}, socket, rank, size),
-        completions_(device_, std::min<std::uint64_t>(size, 4) * edge::most_completions),
-        next_memory_(size > 1 ? edge::memory_for_one(device_) : registered_memory()),
-        by_peer_(size) {
+        completions_(device_, std::min<std::uint64_t>(size, 4) * edge::max_completions),
+        next_memory_(size > 1 ? edge::allocate_memory(device_) : registered_memory()),
+        edges_(size) {
     mesh_.wake_for(completions_.descriptor_number());
     keep_mappings_from_children();
   }
@@ -43,27 +43,27 @@ class edges {
   edges& operator=(edges const&) = delete;
   ~edges() { leave(); }
 
-  /// Not so of the copy of a forked child, which takes no part and may lack the memory: it lets go of it.
+  /// False in a forked child, whose copy must not touch the device.
   [[nodiscard]] bool is_own() const noexcept { return owner_ == inheritance::generation(); }
 
-  /// What the others must know.
+  /// The endpoint information to publish.
   [[nodiscard]] std::string text() const {
-    card c;
-    c.at = device_.at;
+    endpoint_info c;
+    c.address = device_.address;
     c.lid = device_.port.lid;
     c.mtu = static_cast<std::uint32_t>(device_.port.active_mtu);
-    c.longest = device_.port.max_msg_sz;
-    c.reads = static_cast<std::uint32_t>((std::min)(device_.limits.max_qp_rd_atom, 255));
+    c.max_message = device_.port.max_msg_sz;
+    c.max_reads = static_cast<std::uint32_t>((std::min)(device_.limits.max_qp_rd_atom, 255));
     c.first_packet = first_packet_;
-    c.calls = reinterpret_cast<std::uintptr_t>(calls_.get());
+    c.calls_address = reinterpret_cast<std::uintptr_t>(calls_.get());
     c.calls_key = calls_memory_.remote_key();
     return c.text() + '\n' + tcp::endpoint_info::local(mesh_.listening_address(), {}).text();
   }
-  /// Connects to the neighbours.
-  /// @throws error(failure::join) that names one that does not answer
-  void meet(addresses all) {
-    mesh_.meet(tcp::directions_of(all.sockets, mesh_.listening_address()));
-    cards_ = std::move(all.cards);
+  /// Connects to the neighbours in the ring of all ranks.
+  /// @throws error(failure::join) that names a neighbour which does not answer
+  void meet(addresses infos) {
+    mesh_.meet(tcp::directions_of(infos.sockets, mesh_.listening_address()));
+    infos_ = std::move(infos.endpoints);
     rank_type const next = (rank_ + 1) % size();
     rank_type const previous = (rank_ + size() - 1) % size();
     time_point const end = steady_now() + join_timeout;
@@ -74,160 +74,162 @@ class edges {
                     message({"rank ", silent, " does not connect, though it has joined; is it stopped?"}))
             .between(rank_, {silent});
       }
-      doze();
+      wait_for_control();
     }
   }
 
   [[nodiscard]] rank_type rank() const noexcept { return rank_; }
-  [[nodiscard]] rank_type size() const noexcept { return static_cast<rank_type>(by_peer_.size()); }
-  [[nodiscard]] std::size_t count() const noexcept { return made_.size(); }
+  [[nodiscard]] rank_type size() const noexcept { return static_cast<rank_type>(edges_.size()); }
+  [[nodiscard]] std::size_t count() const noexcept { return peers_.size(); }
   [[nodiscard]] tutti::fault const& fault() const noexcept { return mesh_.fault(); }
   [[nodiscard]] tcp::mesh& mesh() noexcept { return mesh_; }
   [[nodiscard]] tcp::mesh const& mesh() const noexcept { return mesh_; }
   [[nodiscard]] piece_pool& pool() noexcept { return pool_; }
   [[nodiscard]] registrar& memory() noexcept { return registrar_; }
 
-  /// The edge to a peer; null while it is not ready, and then it is being made.
-  /// @throws error(failure::join) if the system refuses it
+  /// The connection to a peer; null while it is being made.
+  /// @throws error(failure::join) if the system refuses resources
   [[nodiscard]] edge* reach(rank_type peer) {
-    edge* const e = by_peer_[peer].get();
-    return e != nullptr && e->ready() ? e : call_up(peer);
+    edge* const e = edges_[peer].get();
+    return e != nullptr && e->is_ready() ? e : connect(peer);
   }
-  /// One that has been ready.
-  [[nodiscard]] edge& of(rank_type peer) noexcept { return *by_peer_[peer]; }
+  /// The connection to a peer. @pre `reach` has returned it
+  [[nodiscard]] edge& edge_to(rank_type peer) noexcept { return *edges_[peer]; }
 
-  void begin(flow s, call const& what) noexcept {
-    current& c = current_[s.lane];
-    c.check = s.lane == transfer_lane ? s.number : check_of(what, s.number);
-    calls_[s.lane].records[c.opened++ % call_board::record_count].write(what, s.number);
-    mesh_.calls[s.lane] = {true, s.number, what};
+  void begin(flow s, call const& call_info) noexcept {
+    open_flow& c = open_flows_[s.lane];
+    c.check = s.lane == transfer_lane ? s.number : check_of(call_info, s.number);
+    calls_[s.lane].records[c.open_count++ % call_board::record_count].write(call_info, s.number);
+    mesh_.calls[s.lane] = {true, s.number, call_info};
   }
   [[nodiscard]] std::uint32_t current_check(flow s) const noexcept {
-    return s.lane == transfer_lane ? s.number : current_[s.lane].check;
+    return s.lane == transfer_lane ? s.number : open_flows_[s.lane].check;
   }
   [[nodiscard]] call const& call_of(flow s) const noexcept { return mesh_.calls[s.lane].description; }
 
   void poll() {
     take_completions();
-    if (busy_ || ++turns_ % between_mesh_polls == 0) {
+    if (expects_control_ || ++poll_count_ % mesh_poll_interval == 0) {
       poll_mesh();
     }
   }
-  /// Like poll, and asks also those that say nothing.
+  /// Makes progress like `poll`, and probes silent peers.
   void look() {
     take_completions();
     mesh_.look();
     poll_mesh();
-    bool const asks = steady_now() - last_probe_ >= between_probes;
-    last_probe_ = asks ? steady_now() : last_probe_;
-    for (std::size_t i = 0; i < made_.size() && !fault(); ++i) {
-      edge& e = *by_peer_[made_[i]];
-      if (e.queue().broken() && !e.left()) {
-        mesh_.lose(made_[i]);
-      } else if (asks && e.ready() && !e.left()) {
+    bool const probe_due = steady_now() - last_probe_ >= probe_interval;
+    last_probe_ = probe_due ? steady_now() : last_probe_;
+    for (std::size_t i = 0; i < peers_.size() && !fault(); ++i) {
+      edge& e = *edges_[peers_[i]];
+      if (e.queue().is_broken() && !e.peer_has_left()) {
+        mesh_.lose(peers_[i]);
+      } else if (probe_due && e.is_ready() && !e.peer_has_left()) {
         e.queue().probe();
       }
     }
-    if (refused_) {
+    if (refusal_) {
       revoke({failure::cancelled, rank_, rank_});
     }
   }
-  /// Readable when something completes, or a socket has something.
+  /// Returns a descriptor that becomes readable on a completion or a control message.
   [[nodiscard]] int arm() {
     completions_.arm();
     return mesh_.arm();
   }
   void disarm() {
-    busy_ = !completions_.disarm() || busy_;  // what else would have woken this rank is a socket
+    expects_control_ =
+        !completions_.disarm() || expects_control_;  // no completion signalled, so a control socket woke this rank
     mesh_.disarm();
   }
 
-  /// The first fault takes precedence. Every member is told. A rank that leaves finds no more.
-  void revoke(tutti::fault const& why) {
+  /// Announces a fault; the first one wins. A rank that leaves announces none.
+  void revoke(tutti::fault const& reason) {
     if (!leaving_) {
-      mesh_.revoke(why);
+      mesh_.revoke(reason);
     }
   }
-  /// Notes the fault because of which this rank is about to leave.
-  void excuse(tutti::fault const& why) noexcept {
-    reason_ = why;
-    mesh_.excuse(why);
+  /// Notes the fault that makes this rank leave.
+  void excuse(tutti::fault const& reason) noexcept {
+    reason_ = reason;
+    mesh_.excuse(reason);
   }
-  /// Nothing has come from a peer that is needed: it may be gone, or the way to it.
-  /// @throws error that says how, if this rank is the one that knows
-  void miss_if_gone(rank_type peer) {
-    complain();
-    edge const* const e = by_peer_[peer].get();
-    if (e == nullptr || !e->gone() || fault()) [[likely]] {
+  /// Checks a peer whose message is missing: the peer, or the connection, may be gone.
+  /// @throws error that describes the failure, if this rank is the one that found it
+  void check_peer(rank_type peer) {
+    throw_if_refused();
+    edge const* const e = edges_[peer].get();
+    if (e == nullptr || !e->is_finished() || fault()) [[likely]] {
       return;
     }
     poll_mesh();
-    bool const failed = e->queue().broken() && !e->left() && !mesh_.has_left(peer);
+    bool const has_failed = e->queue().is_broken() && !e->peer_has_left() && !mesh_.has_left(peer);
     mesh_.lose(peer);
-    if (failed && fault() == tutti::fault{failure::peer_lost, peer, rank_}) {
+    if (has_failed && fault() == tutti::fault{failure::peer_lost, peer, rank_}) {
       throw error(failure::peer_lost, e->queue().failure_text()).between(rank_, {peer});
     }
   }
 
-  /// Returns when the fault has been told, and neither a peer nor the device works in this rank's memory any more. It
+  /// Returns when the fault has been announced, and neither peers nor the device access this rank's memory any more;
   /// takes a second at most.
   void quiesce() {
-    if (fault() && !stopped_) {
-      deliver(patience);
+    if (fault() && !is_stopped_) {
+      flush_control(leave_timeout);
       stop();
     }
   }
 
  private:
-  static constexpr duration between_probes = std::chrono::milliseconds(100);
-  static constexpr duration patience = std::chrono::milliseconds(500);
-  static constexpr std::uint32_t between_mesh_polls = 32;  ///< polls: each costs a system call
-  static constexpr flow of_notes{0, 0};
+  static constexpr duration probe_interval = std::chrono::milliseconds(100);
+  static constexpr duration leave_timeout = std::chrono::milliseconds(500);
+  /// polls of the data path; one of the mesh costs a system call
+  static constexpr std::uint32_t mesh_poll_interval = 32;
+  static constexpr flow note_flow{0, 0};
 
-  struct current {
+  struct open_flow {
     std::uint32_t check = 0;
-    std::uint32_t opened = 0;
+    std::uint32_t open_count = 0;
   };
 
   void take_completions() {
-    bool broke = false;
-    completions_.take([&](ibv_wc const& c) {
+    bool newly_broken = false;
+    completions_.drain([&](ibv_wc const& c) {
       work_id const id = work_id::unpack(c.wr_id);
-      edge& e = *by_peer_[id.peer];
-      bool const was_broken = e.queue().broken();
+      edge& e = *edges_[id.peer];
+      bool const was_broken = e.queue().is_broken();
       e.complete(id, c);
-      if (e.unsound()) [[unlikely]] {
+      if (e.has_violated_protocol()) [[unlikely]] {
         revoke({failure::protocol, id.peer, rank_});
       }
-      broke = broke || e.queue().broken() != was_broken;
-      owing_ = owing_ || e.owes();
+      newly_broken = newly_broken || e.queue().is_broken() != was_broken;
+      credits_pending_ = credits_pending_ || e.has_pending_credits();
     });
-    if (owing_) [[unlikely]] {
-      owing_ = false;
-      for (rank_type const r : made_) {
-        owing_ = by_peer_[r]->tell_all_released() || owing_;
+    if (credits_pending_) [[unlikely]] {
+      credits_pending_ = false;
+      for (rank_type const r : peers_) {
+        credits_pending_ = edges_[r]->return_pending_credits() || credits_pending_;
       }
     }
-    if (broke) [[unlikely]] {
-      poll_mesh();  // has the reason
+    if (newly_broken) [[unlikely]] {
+      poll_mesh();  // the control sockets tell the reason
     }
   }
 
-  // --- making edges
+  // --- making connections
 
-  void complain() {
-    if (refused_ && !fault()) [[unlikely]] {
+  void throw_if_refused() {
+    if (refusal_ && !fault()) [[unlikely]] {
       revoke({failure::cancelled, rank_, rank_});
-      throw *refused_;
+      throw *refusal_;
     }
   }
-  edge* call_up(rank_type peer) {
+  edge* connect(rank_type peer) {
     if (fault()) {
       return nullptr;
     }
     tcp::connection const* const c = mesh_.reach(peer);
     try {
-      if (c != nullptr && !by_peer_[peer]) {
+      if (c != nullptr && !edges_[peer]) {
         make(peer);
       }
     } catch (error& e) {
@@ -235,9 +237,9 @@ class edges {
       throw e.between(rank_, {rank_});
     }
     poll_mesh();
-    complain();
-    if (c != nullptr && by_peer_[peer]->ready()) {
-      return by_peer_[peer].get();
+    throw_if_refused();
+    if (c != nullptr && edges_[peer]->is_ready()) {
+      return edges_[peer].get();
     }
     if (c != nullptr && mesh_.has_left(peer)) {
       mesh_.lose(peer);
@@ -245,12 +247,12 @@ class edges {
     return nullptr;
   }
   void make(rank_type peer) {
-    completions_.make_room(device_, (made_.size() + 1) * edge::most_completions);
+    completions_.reserve(device_, (peers_.size() + 1) * edge::max_completions);
     if (next_memory_.size() == 0) {
-      next_memory_ = edge::memory_for_one(device_);
+      next_memory_ = edge::allocate_memory(device_);
     }
-    by_peer_[peer] = std::make_unique<edge>(registrar_, completions_, rank_, peer, std::exchange(next_memory_, {}));
-    made_.push_back(peer);
+    edges_[peer] = std::make_unique<edge>(registrar_, completions_, rank_, peer, std::exchange(next_memory_, {}));
+    peers_.push_back(peer);
     keep_mappings_from_children();
   }
 
@@ -258,53 +260,54 @@ class edges {
 
   void poll_mesh() {
     mesh_.poll();
-    busy_ = false;
+    expects_control_ = false;
     for (rank_type const r : mesh_.peers()) {
       tcp::connection& c = *mesh_.find(r);
       try {
-        while (c.reader.has_whole_message(of_notes.lane)) {
-          hear_note(r, c);
+        while (c.reader.has_whole_message(note_flow.lane)) {
+          receive_note(r, c);
         }
       } catch (error& e) {
-        refused_ = e.between(rank_, {rank_});
+        refusal_ = e.between(rank_, {rank_});
       }
-      if (edge* const e = by_peer_[r].get()) {
-        tell(*e, r, c);
-        busy_ = busy_ || (!e->ready() && !e->left() && !c.is_closed);
+      if (edge* const e = edges_[r].get()) {
+        send_note(*e, r, c);
+        expects_control_ = expects_control_ || (!e->is_ready() && !e->peer_has_left() && !c.is_closed);
       }
     }
   }
-  void hear_note(rank_type peer, tcp::connection& c) {
+  void receive_note(rank_type peer, tcp::connection& c) {
     edge_note n;
-    chunk const got = c.view(of_notes, {sizeof n, 1, nullptr}, {});
-    std::memcpy(&n, got.data, sizeof n);
-    c.release(of_notes);
-    if (!by_peer_[peer] && n.left == 0 && !leaving_ && !fault()) {
+    chunk const bytes = c.view(note_flow, {sizeof n, 1, nullptr}, {});
+    std::memcpy(&n, bytes.data, sizeof n);
+    c.release(note_flow);
+    if (!edges_[peer] && n.left == 0 && !leaving_ && !fault()) {
       make(peer);
     }
-    if (by_peer_[peer] && !stopped_) {
-      by_peer_[peer]->hear(n, cards_[rank_], cards_[peer], options_);
+    if (edges_[peer] && !is_stopped_) {
+      edges_[peer]->receive_note(n, infos_[rank_], infos_[peer], options_);
     }
   }
-  void tell(edge& e, rank_type peer, tcp::connection& c) {
+  void send_note(edge& e, rank_type peer, tcp::connection& c) {
     edge_note const n = e.note();
-    if (e.owes_note() && !stopped_ && c.send(of_notes, std::as_bytes(std::span(&n, 1)), sizeof n, {}).accepted) {
-      e.told_note();
+    if (e.has_pending_note() && !is_stopped_ &&
+        c.send(note_flow, std::as_bytes(std::span(&n, 1)), sizeof n, {}).accepted) {
+      e.mark_note_sent();
       mesh_.watch(peer);
     }
   }
   /// Waits for control messages.
-  void doze() {
-    pollfd one{arm(), POLLIN, 0};
+  void wait_for_control() {
+    pollfd descriptor{arm(), POLLIN, 0};
     mesh_.poll();
-    ::poll(&one, 1, 1);
+    ::poll(&descriptor, 1, 1);
     disarm();
   }
 
-  // --- the end
+  // --- leaving
 
-  /// Waits until the peers' systems have what this rank has told them.
-  void deliver(duration limit) {
+  /// Waits until the peers' kernels have this rank's control messages.
+  void flush_control(duration limit) {
     time_point const end = steady_now() + limit;
     do {
       take_completions();
@@ -313,34 +316,34 @@ class edges {
     } while (!mesh_.is_delivered() && steady_now() < end);
   }
 
-  /// Ends all edges and takes memory back.
+  /// Ends all connections and registrations.
   void stop() noexcept {
-    stopped_ = true;
-    for (rank_type const r : made_) {
-      by_peer_[r]->queue().stop();
+    is_stopped_ = true;
+    for (rank_type const r : peers_) {
+      edges_[r]->queue().stop();
     }
-    time_point const end = steady_now() + patience;
+    time_point const end = steady_now() + leave_timeout;
     for (bool wait = true; wait && steady_now() < end;) {
       take_completions();
-      wait = std::any_of(made_.begin(), made_.end(), [this](rank_type r) { return by_peer_[r]->queue().reads(); });
+      wait = std::any_of(peers_.begin(), peers_.end(), [this](rank_type r) { return edges_[r]->queue().has_reads(); });
     }
-    for (rank_type const r : made_) {
-      if (by_peer_[r]->queue().reads()) {
-        by_peer_[r]->queue().destroy();  // the device has not given it back in time, and has to now
+    for (rank_type const r : peers_) {
+      if (edges_[r]->queue().has_reads()) {
+        edges_[r]->queue().destroy();  // the device has not returned the READs in time; destruction ends them
       }
-      by_peer_[r]->take_back(pool_);
+      edges_[r]->reclaim(pool_);
     }
   }
 
-  /// What was sent must arrive, and retries are finite.
+  /// Waits until all sent messages have arrived; the device's retries are finite.
   void flush() {
-    for (rank_type const r : made_) {
-      if (by_peer_[r]->ready() && !by_peer_[r]->gone()) {
-        by_peer_[r]->queue().flush();
+    for (rank_type const r : peers_) {
+      if (edges_[r]->is_ready() && !edges_[r]->is_finished()) {
+        edges_[r]->queue().flush();
       }
     }
-    while (!fault() && std::any_of(made_.begin(), made_.end(), [this](rank_type r) {
-      return by_peer_[r]->queue().flushes() && !by_peer_[r]->left();
+    while (!fault() && std::any_of(peers_.begin(), peers_.end(), [this](rank_type r) {
+      return edges_[r]->queue().is_flushing() && !edges_[r]->peer_has_left();
     })) {
       take_completions();
       poll_mesh();
@@ -350,18 +353,18 @@ class edges {
   void leave() {
     take_completions();
     poll_mesh();
-    if (std::any_of(made_.begin(), made_.end(), [this](rank_type r) { return by_peer_[r]->is_in_use(); })) {
+    if (std::any_of(peers_.begin(), peers_.end(), [this](rank_type r) { return edges_[r]->is_in_use(); })) {
       revoke(reason_ ? reason_ : tutti::fault{failure::cancelled, rank_, rank_});
     }
     leaving_ = true;
     if (!fault()) {
       flush();
-      for (rank_type const r : made_) {
-        by_peer_[r]->leave();
+      for (rank_type const r : peers_) {
+        edges_[r]->leave();
       }
     }
-    if (!stopped_) {
-      deliver(patience);
+    if (!is_stopped_) {
+      flush_control(leave_timeout);
       stop();
     }
   }
@@ -382,19 +385,19 @@ class edges {
   tcp::mesh mesh_;
   completions completions_;
   piece_pool pool_;
-  registered_memory next_memory_;  ///< of the next edge: a rank that may not lock so much finds out when it joins
-  std::vector<card> cards_;
-  std::vector<std::unique_ptr<edge>> by_peer_;
-  std::vector<rank_type> made_;
-  current current_[lane_count];
-  tutti::fault reason_{};         ///< because of which this rank leaves
-  std::optional<error> refused_;  ///< an edge that a peer has asked for could not be made
+  registered_memory next_memory_;  ///< memory of the next connection; a low limit of locked memory is found at the join
+  std::vector<endpoint_info> infos_;
+  std::vector<std::unique_ptr<edge>> edges_;
+  std::vector<rank_type> peers_;
+  open_flow open_flows_[lane_count];
+  tutti::fault reason_{};         ///< the fault that makes this rank leave
+  std::optional<error> refusal_;  ///< a connection requested by a peer could not be made
   time_point last_probe_{};
-  std::uint32_t turns_ = 0;
-  bool busy_ = false;  ///< control messages are expected
-  bool owing_ = false;
+  std::uint32_t poll_count_ = 0;
+  bool expects_control_ = false;  ///< control messages are expected
+  bool credits_pending_ = false;
   bool leaving_ = false;
-  bool stopped_ = false;
+  bool is_stopped_ = false;
 };
 
 }  // namespace tutti::detail::verbs

@@ -8,9 +8,9 @@
 
 namespace tutti::inline v0_1_0::detail::verbs {
 
-/// Owns what a function of libibverbs has made. It belongs to the process that made it: a forked child, which has
-/// neither the descriptors nor the mappings behind it, lets it be.
-template <class T, auto End>
+/// Owns an object of libibverbs. The object belongs to the process that made it: a forked child has neither its
+/// descriptors nor its mappings, and does not free it.
+template <class T, auto free_object>
 class handle {
  public:
   handle() noexcept = default;
@@ -31,7 +31,7 @@ class handle {
   [[nodiscard]] explicit operator bool() const noexcept { return p_ != nullptr; }
   void reset() noexcept {
     if (p_ != nullptr && owner_ == inheritance::generation()) {
-      End(p_);
+      free_object(p_);
     }
     p_ = nullptr;
   }

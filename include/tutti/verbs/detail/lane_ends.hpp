@@ -10,70 +10,70 @@
 
 namespace tutti::inline v0_1_0::detail::verbs {
 
-/// Of this rank's memory, for what a peer gives back.
-struct room {
+/// This rank's memory for the result of a loan, until the peer has written it.
+struct return_buffer {
   std::byte* place = nullptr;
   std::size_t bytes = 0;
   std::uint32_t check = 0;
-  lease registered{};
+  lease memory_lease{};
 };
 
-/// Room at the peer.
+/// A place in the peer's memory that may be written once.
 struct loan {
-  lent_room at{};
-  std::uint64_t bytes = 0;   ///< 0: there is none
-  std::uint32_t number = 0;  ///< of the flow
+  return_place at{};
+  std::uint64_t bytes = 0;   ///< 0: no loan
+  std::uint32_t number = 0;  ///< number of the flow
 };
 
-/// What has been sent on a lane.
+/// Sending end of a lane.
 struct outgoing {
-  std::uint64_t number = 0;  ///< of messages sent
+  std::uint64_t number = 0;  ///< messages sent
   std::uint64_t released = 0;
-  std::uint64_t last_in_place = 0;  ///< the last message that is read where it lies
-  lease in_place[slot_count];       ///< the memory of such messages
-  room back;
+  std::uint64_t last_long = 0;  ///< number of the last message that the peer reads in place
+  lease leases[slot_count];     ///< registrations of such messages
+  return_buffer expected_result;
 
   [[nodiscard]] bool has_room() const noexcept { return number - released < slot_count; }
-  /// Whether the peer has yet to read one, or to give one back.
-  [[nodiscard]] bool is_in_use() const noexcept { return last_in_place > released || back.place != nullptr; }
-  /// How many the peer has released, counted from the first. False: more than there are.
-  [[nodiscard]] bool take_released(std::uint16_t all) noexcept {
-    for (auto more = static_cast<std::uint16_t>(all - released); more != 0; --more) {
+  /// True if the peer has yet to read a message, or to return a loan.
+  [[nodiscard]] bool is_in_use() const noexcept { return last_long > released || expected_result.place != nullptr; }
+  /// Takes the total number of messages that the peer has released. False if it exceeds the number sent.
+  [[nodiscard]] bool take_released(std::uint16_t total) noexcept {
+    for (auto newly_released = static_cast<std::uint16_t>(total - released); newly_released != 0; --newly_released) {
       if (released == number) {
         return false;
       }
-      in_place[released++ % slot_count].reset();
+      leases[released++ % slot_count].reset();
     }
     return true;
   }
-  void take_back() noexcept {
-    for (lease& l : in_place) {
-      l.reset();
+  void reclaim() noexcept {
+    for (lease& registration : leases) {
+      registration.reset();
     }
-    back = {};
+    expected_result = {};
   }
 };
 
 /// A message that has not been released.
 struct arrival {
   std::uint32_t slot;
-  std::uint32_t bytes;  ///< behind the head
-  bool is_back;         ///< it has no head: the peer has written to the room that it was lent
+  std::uint32_t bytes;  ///< without the head
+  bool is_result;       ///< result of a loan: the bytes are in the return buffer, and no head came
 };
 
-/// What has come on a lane.
+/// Receiving end of a lane.
 struct incoming {
-  arrival slot[slot_count];  ///< where the messages are that have not been released
+  arrival slot[slot_count];  ///< a ring of the messages that have not been released
   std::uint32_t first = 0;
   std::uint32_t count = 0;
   std::uint32_t released = 0;
-  std::uint32_t told = 0;
-  bool owes = false;
-  loan lent;
-  pull reading;
+  std::uint32_t returned_credits = 0;
+  bool credit_pending = false;
+  loan peer_loan;
+  pull reader;
 
   [[nodiscard]] arrival const& oldest() const noexcept { return slot[first % slot_count]; }
-  /// @pre count != slots
+  /// @pre count != slot_count
   void add(arrival const& a) noexcept { slot[(first + count++) % slot_count] = a; }
 };
 

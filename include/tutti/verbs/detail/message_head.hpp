@@ -10,22 +10,22 @@
 namespace tutti::inline v0_1_0::detail::verbs {
 
 enum class head_kind : std::uint8_t {
-  message = 1,   ///< its bytes follow
-  long_message,  ///< its bytes are to be read: a `message_place` follows
-  lent_message,  ///< the same, and what is made of them may be written: a `lent_room`, too
-  released       ///< nothing but how much has been released
+  message = 1,   ///< eager: the bytes follow
+  long_message,  ///< rendezvous: a `message_place` follows, the source of READs
+  lent_message,  ///< loan: a `message_place` and a `return_place` follow
+  released       ///< credits alone
 };
 
-/// What each SEND begins with. It is short: a device in software computes a checksum over each byte.
+/// Head of each SEND. It is short, because a device in software computes a checksum over each byte.
 struct message_head {
   head_kind kind;
   std::uint8_t lane;
-  std::uint16_t released = 0;  ///< how many messages of this lane its sender has released, counted from the first
-  std::uint32_t check = 0;     ///< what both ends must agree on
+  std::uint16_t released = 0;  ///< credits: messages of this lane that the sender has released, in total
+  std::uint32_t check = 0;     ///< checksum of the call; equal at both ends
 };
 static_assert(sizeof(message_head) == 8);
 
-/// Where a long message is.
+/// Place of a long message.
 struct message_place {
   std::uint64_t bytes;
   std::uint64_t address;
@@ -34,15 +34,15 @@ struct message_place {
 };
 static_assert(sizeof(message_place) == 24);
 
-/// Where the receiver may write as many bytes, once.
-struct lent_room {
+/// Place that the receiver may write to once, with as many bytes as the message has.
+struct return_place {
   std::uint64_t address;
   std::uint32_t key;
   std::uint32_t unused = 0;
 };
-static_assert(sizeof(lent_room) == 16);
+static_assert(sizeof(return_place) == 16);
 
-/// What comes with bytes that are given back, and no head: the lane, and what has been released of it.
+/// Immediate data of a result that is written to a return place: the lane, and the credits of that lane.
 struct return_note {
   std::uint32_t lane;
   std::uint16_t released;
@@ -53,7 +53,7 @@ struct return_note {
   }
 };
 
-/// Something that lies there as bytes.
+/// Reads a value from unaligned bytes.
 template <class T>
 [[nodiscard]] T read_at(std::byte const* place) noexcept {
   T value{};
@@ -61,28 +61,29 @@ template <class T>
   return value;
 }
 
-/// How many messages of a lane a peer may be sent that it has not released.
+/// Credits of a lane: messages that a peer may be sent before it releases one.
 inline constexpr std::uint32_t slot_count = 4;
 inline constexpr std::size_t slot_bytes = 8192;
-/// From this size on messages are read by their receiver.
-inline constexpr std::size_t read_from = slot_bytes - sizeof(message_head);
-/// Up to this size what is made of a message may be written back. As measured on Soft-RoCE, which writes slower than it
-/// reads, but needs no message before.
-inline constexpr std::size_t most_lent = std::size_t{128} << 10;
+/// Size from which messages are a rendezvous.
+inline constexpr std::size_t rendezvous_threshold = slot_bytes - sizeof(message_head);
+/// Size up to which a result may be written to the peer. Measured on Soft-RoCE, whose WRITEs are slower than its
+/// READs, but need no message before them.
+inline constexpr std::size_t max_loan = std::size_t{128} << 10;
 
-/// All that a peer can have sent before this rank looks: of each lane its messages, and as many releases, for each of
-/// them may tell of one message.
-inline constexpr std::uint32_t receives = lane_count * 2 * slot_count;
+/// Messages that a peer can send between two polls: the messages of each lane, and as many credit messages, because
+/// each may return one credit.
+inline constexpr std::uint32_t receive_count = lane_count * 2 * slot_count;
 
-/// Whether as many bytes follow a head as must.
-[[nodiscard]] inline bool is_sound(head_kind kind, std::byte const* body, std::size_t bytes) noexcept {
+/// True if the body fits the kind of its head.
+[[nodiscard]] inline bool is_well_formed(head_kind kind, std::byte const* body, std::size_t bytes) noexcept {
   switch (kind) {
     case head_kind::message:
       return true;
     case head_kind::long_message:
-      return bytes == sizeof(message_place) && read_at<message_place>(body).bytes >= read_from;
+      return bytes == sizeof(message_place) && read_at<message_place>(body).bytes >= rendezvous_threshold;
     case head_kind::lent_message:
-      return bytes == sizeof(message_place) + sizeof(lent_room) && read_at<message_place>(body).bytes >= read_from;
+      return bytes == sizeof(message_place) + sizeof(return_place) &&
+             read_at<message_place>(body).bytes >= rendezvous_threshold;
     case head_kind::released:
       return bytes == 0;
   }

@@ -10,8 +10,8 @@
 
 namespace tutti::inline v0_1_0::detail::verbs {
 
-/// What a basic_shared_arena takes for a file where nothing is shared: ordinary memory, from the system when it is
-/// first touched.
+/// Replaces the file of a basic_shared_arena where nothing is shared: ordinary memory, which the system provides when
+/// it is first touched.
 class private_file {
  public:
   [[nodiscard]] static std::byte* map(std::uint64_t, std::size_t bytes) noexcept {
@@ -25,7 +25,7 @@ class private_file {
   static void unmap(std::byte* base, std::size_t bytes) noexcept { ::munmap(base, bytes); }
   [[nodiscard]] static std::string commit(std::uint64_t, std::uint64_t) { return {}; }
 
-  /// Where the table of its windows is.
+  /// Address of the table of windows.
   [[nodiscard]] std::byte* base() noexcept { return table_; }
 
  private:

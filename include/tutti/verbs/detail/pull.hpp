@@ -9,88 +9,90 @@
 
 namespace tutti::inline v0_1_0::detail::verbs {
 
-/// Registered buffers for pieces of messages. They are kept for the next ones; one that has become too small is not.
+/// Registered buffers for pieces of messages, reused. Buffers that have become too small are freed.
 class piece_pool {
  public:
   [[nodiscard]] registered_memory take(device const& d, std::size_t bytes) {
-    while (!spare_.empty()) {
-      registered_memory last = std::move(spare_.back());
-      spare_.pop_back();
+    while (!free_buffers_.empty()) {
+      registered_memory last = std::move(free_buffers_.back());
+      free_buffers_.pop_back();
       if (last.size() >= bytes) {
         return last;
       }
     }
-    spare_.reserve(++made_);  // so that giving back cannot fail
+    free_buffers_.reserve(++allocated_count_);  // `put` cannot fail
     return registered_memory(d, bytes);
   }
-  void give(registered_memory m) noexcept { spare_.push_back(std::move(m)); }
+  void put(registered_memory m) noexcept { free_buffers_.push_back(std::move(m)); }
 
  private:
-  std::vector<registered_memory> spare_;
-  std::size_t made_ = 0;
+  std::vector<registered_memory> free_buffers_;
+  std::size_t allocated_count_ = 0;
 };
 
-/// A long message as its receiver reads it out of the sender's memory: straight to its place if it is only moved,
-/// otherwise through buffers; piece by piece, several under way.
+/// A long message that is being read from the sender's memory: directly to its target if it is only moved, otherwise
+/// through a buffer; in pieces, several under way.
 class pull {
  public:
-  static constexpr std::size_t under_way = 4;
+  static constexpr std::size_t max_reads = 4;
 
-  [[nodiscard]] bool active() const noexcept { return active_; }
-  [[nodiscard]] std::size_t given() const noexcept { return active_ ? given_ : 0; }
+  [[nodiscard]] bool is_active() const noexcept { return active_; }
+  [[nodiscard]] std::size_t consumed_bytes() const noexcept { return active_ ? consumed_bytes_ : 0; }
 
-  void begin(registrar& r, piece_pool& pool, message_place const& at, wanted const& w, std::size_t usual) {
-    from_ = at.address;
-    key_ = at.key;
-    total_ = at.bytes;
-    asked_ = arrived_ = given_ = 0;
-    place_ = w.place;
-    piece_ = usual < w.granule ? w.granule : usual / w.granule * w.granule;
-    if (place_ != nullptr) {
-      into_ = r.take(place_, total_, access::written_here);
+  void begin(registrar& r, piece_pool& pool, message_place const& source, wanted const& w, std::size_t usual_piece) {
+    remote_address_ = source.address;
+    key_ = source.key;
+    total_ = source.bytes;
+    requested_bytes_ = arrived_bytes_ = consumed_bytes_ = 0;
+    target_ = w.place;
+    piece_ = usual_piece < w.granule ? w.granule : usual_piece / w.granule * w.granule;
+    if (target_ != nullptr) {
+      target_lease_ = r.lease_for(target_, total_, access::local_write);
     } else {
       std::size_t const pieces = (total_ + piece_ - 1) / piece_;
-      buffer_ = pool.take(r.on(), (pieces < under_way ? pieces : under_way) * piece_);
+      buffer_ = pool.take(r.rdma_device(), (pieces < max_reads ? pieces : max_reads) * piece_);
     }
     active_ = true;
   }
 
-  /// Asks for as much as there is room for.
-  void ask(queue_pair& q, std::uint32_t lane) noexcept {
-    while (asked_ < total_ && asked_ < given_ + under_way * piece_) {
-      std::size_t const n = length(asked_);
-      ibv_sge to{reinterpret_cast<std::uintptr_t>(at(asked_)), static_cast<std::uint32_t>(n),
-                 place_ != nullptr ? into_->local_key() : buffer_.key()};
+  /// Posts READs for all pieces that have room.
+  void request(queue_pair& q, std::uint32_t lane) noexcept {
+    while (requested_bytes_ < total_ && requested_bytes_ < consumed_bytes_ + max_reads * piece_) {
+      std::size_t const n = length(requested_bytes_);
+      ibv_sge local_part{reinterpret_cast<std::uintptr_t>(target_at(requested_bytes_)), static_cast<std::uint32_t>(n),
+                         target_ != nullptr ? target_lease_->local_key() : buffer_.key()};
       ibv_send_wr w{};
       w.opcode = IBV_WR_RDMA_READ;
-      w.sg_list = &to;
+      w.sg_list = &local_part;
       w.num_sge = 1;
-      w.wr.rdma.remote_addr = from_ + asked_;
+      w.wr.rdma.remote_addr = remote_address_ + requested_bytes_;
       w.wr.rdma.rkey = key_;
       if (!q.post(w, work::read, lane)) {
         return;
       }
-      asked_ += n;
+      requested_bytes_ += n;
     }
   }
-  /// The oldest piece that was asked for is here.
-  void arrive() noexcept { arrived_ += length(arrived_); }
+  /// Handles the arrival of the oldest requested piece.
+  void arrive() noexcept { arrived_bytes_ += length(arrived_bytes_); }
 
-  [[nodiscard]] chunk next() const noexcept { return arrived_ > given_ ? chunk{at(given_), length(given_)} : chunk{}; }
-  /// What `next` gave is no longer needed. True at the end of the message.
+  [[nodiscard]] chunk next() const noexcept {
+    return arrived_bytes_ > consumed_bytes_ ? chunk{target_at(consumed_bytes_), length(consumed_bytes_)} : chunk{};
+  }
+  /// Frees the piece that `next` returned. True at the end of the message.
   bool release(piece_pool& pool) noexcept {
-    given_ += length(given_);
-    if (given_ == total_) {
+    consumed_bytes_ += length(consumed_bytes_);
+    if (consumed_bytes_ == total_) {
       end(pool);
     }
     return !active_;
   }
-  /// After this the device writes nowhere. Only when nothing is under way.
+  /// Ends the registration. @pre no READ is under way
   void end(piece_pool& pool) noexcept {
     if (active_) {
-      into_.reset();
-      if (place_ == nullptr) {
-        pool.give(std::move(buffer_));
+      target_lease_.reset();
+      if (target_ == nullptr) {
+        pool.put(std::move(buffer_));
       }
       active_ = false;
     }
@@ -100,20 +102,20 @@ class pull {
   [[nodiscard]] std::size_t length(std::size_t offset) const noexcept {
     return total_ - offset < piece_ ? total_ - offset : piece_;
   }
-  [[nodiscard]] std::byte* at(std::size_t offset) const noexcept {
-    return place_ != nullptr ? place_ + offset : buffer_.begin() + offset / piece_ % under_way * piece_;
+  [[nodiscard]] std::byte* target_at(std::size_t offset) const noexcept {
+    return target_ != nullptr ? target_ + offset : buffer_.begin() + offset / piece_ % max_reads * piece_;
   }
 
   bool active_ = false;
-  std::byte* place_ = nullptr;  ///< null: it goes through the buffer
-  std::uint64_t from_ = 0;
+  std::byte* target_ = nullptr;  ///< null: the bytes go through the buffer
+  std::uint64_t remote_address_ = 0;
   std::uint32_t key_ = 0;
   std::size_t total_ = 0;
   std::size_t piece_ = 0;
-  std::size_t asked_ = 0;
-  std::size_t arrived_ = 0;
-  std::size_t given_ = 0;
-  lease into_;
+  std::size_t requested_bytes_ = 0;
+  std::size_t arrived_bytes_ = 0;
+  std::size_t consumed_bytes_ = 0;
+  lease target_lease_;
   registered_memory buffer_;
 };
 

@@ -12,156 +12,158 @@
 
 namespace tutti::inline v0_1_0::detail::verbs {
 
-/// A reliable connection to one peer, and the book of what is under way on it.
+/// A reliable connection to one peer, and an account of its work requests.
 class queue_pair {
  public:
   static constexpr std::uint32_t depth = 256;
-  static constexpr std::uint32_t reserved = 1;  ///< places for what may not be refused: a flush
-  static constexpr std::uint32_t most_inline = 128;
+  static constexpr std::uint32_t reserved = 1;  ///< entries for a request that must not be refused: a flush
+  static constexpr std::uint32_t max_inline = 128;
 
   queue_pair() noexcept = default;
   queue_pair(device const& d, completions const& c, rank_type peer) : peer_(peer) {
     ibv_qp_init_attr a{};
     a.send_cq = a.recv_cq = c.queue();
     a.qp_type = IBV_QPT_RC;
-    for (std::uint32_t inlined = most_inline; !qp_ && inlined >= sizeof(message_head); inlined /= 2) {
+    for (std::uint32_t inline_bytes = max_inline; !qp_ && inline_bytes >= sizeof(message_head); inline_bytes /= 2) {
       a.cap = {.max_send_wr = depth,
-               .max_recv_wr = receives,
+               .max_recv_wr = receive_count,
                .max_send_sge = 2,
                .max_recv_sge = 1,
-               .max_inline_data = inlined};
+               .max_inline_data = inline_bytes};
       qp_ = handle<ibv_qp, ibv_destroy_qp>(ibv_create_qp(d.domain.get(), &a));
     }
     if (!qp_) {
-      throw device_error(d.at, message({"cannot make a queue pair for rank ", peer}), errno);
+      throw device_error(d.address, message({"cannot make a queue pair for rank ", peer}), errno);
     }
-    inline_ = a.cap.max_inline_data;
-    ibv_qp_attr to{};
-    to.qp_state = IBV_QPS_INIT;
-    to.port_num = d.at.port;
-    to.qp_access_flags = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;  // to be asked by WRITEs of no bytes
-    change(d.at, to, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+    inline_limit_ = a.cap.max_inline_data;
+    ibv_qp_attr attributes{};
+    attributes.qp_state = IBV_QPS_INIT;
+    attributes.port_num = d.address.port;
+    attributes.qp_access_flags =
+        IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;  // lets peers probe by WRITEs of no bytes
+    change(d.address, attributes, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
   }
 
-  /// @param number the other end's
+  /// @param number the peer's queue pair
   /// @throws error(failure::join) that names both ends
-  void connect(device const& d, card const& mine, card const& theirs, std::uint32_t number, verbs_options const& o) {
-    ends_ = message({mine.at.text(), ", to rank ", peer_, " at ", theirs.at.text()});
-    ibv_qp_attr to{};
-    to.qp_state = IBV_QPS_RTR;
-    to.path_mtu = static_cast<ibv_mtu>((std::min)(mine.mtu, theirs.mtu));
-    to.dest_qp_num = number;
-    to.rq_psn = theirs.first_packet;
-    to.max_dest_rd_atomic = static_cast<std::uint8_t>(mine.reads);
-    to.min_rnr_timer = 12;
-    to.ah_attr.dlid = static_cast<std::uint16_t>(theirs.lid);
-    to.ah_attr.port_num = d.at.port;
-    if (d.port.link_layer == IBV_LINK_LAYER_ETHERNET || theirs.lid == 0) {
-      to.ah_attr.is_global = 1;
-      to.ah_attr.grh.dgid = theirs.at.gid;
-      to.ah_attr.grh.sgid_index = d.at.index;
-      to.ah_attr.grh.hop_limit = 64;
+  void connect(device const& d, endpoint_info const& own_info, endpoint_info const& peer_info, std::uint32_t number,
+               verbs_options const& o) {
+    endpoints_ = message({own_info.address.text(), ", to rank ", peer_, " at ", peer_info.address.text()});
+    ibv_qp_attr attributes{};
+    attributes.qp_state = IBV_QPS_RTR;
+    attributes.path_mtu = static_cast<ibv_mtu>((std::min)(own_info.mtu, peer_info.mtu));
+    attributes.dest_qp_num = number;
+    attributes.rq_psn = peer_info.first_packet;
+    attributes.max_dest_rd_atomic = static_cast<std::uint8_t>(own_info.max_reads);
+    attributes.min_rnr_timer = 12;
+    attributes.ah_attr.dlid = static_cast<std::uint16_t>(peer_info.lid);
+    attributes.ah_attr.port_num = d.address.port;
+    if (d.port.link_layer == IBV_LINK_LAYER_ETHERNET || peer_info.lid == 0) {
+      attributes.ah_attr.is_global = 1;
+      attributes.ah_attr.grh.dgid = peer_info.address.gid;
+      attributes.ah_attr.grh.sgid_index = d.address.index;
+      attributes.ah_attr.grh.hop_limit = 64;
     }
-    change(ends_, to,
+    change(endpoints_, attributes,
            IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
                IBV_QP_MIN_RNR_TIMER);
-    to = {};
-    to.qp_state = IBV_QPS_RTS;
-    to.timeout = o.timeout;
-    to.retry_cnt = std::min<std::uint8_t>(o.retries, 6);
-    to.rnr_retry = 6;
-    to.sq_psn = mine.first_packet;
-    to.max_rd_atomic = static_cast<std::uint8_t>(
-        (std::min)({theirs.reads, static_cast<std::uint32_t>(d.limits.max_qp_init_rd_atom), 255U}));
+    attributes = {};
+    attributes.qp_state = IBV_QPS_RTS;
+    attributes.timeout = o.timeout;
+    attributes.retry_cnt = std::min<std::uint8_t>(o.retries, 6);
+    attributes.rnr_retry = 6;
+    attributes.sq_psn = own_info.first_packet;
+    attributes.max_rd_atomic = static_cast<std::uint8_t>(
+        (std::min)({peer_info.max_reads, static_cast<std::uint32_t>(d.limits.max_qp_init_rd_atom), 255U}));
     change(
-        ends_, to,
+        endpoints_, attributes,
         IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
   }
 
   [[nodiscard]] std::uint32_t number() const noexcept { return qp_->qp_num; }
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(qp_); }
-  /// What a message may come to that is copied when it is posted.
-  [[nodiscard]] std::uint32_t copies() const noexcept { return inline_; }
-  /// It has seen an error, and does nothing more.
-  [[nodiscard]] bool broken() const noexcept { return broken_; }
-  /// Whether a completion is to come, good or bad.
-  [[nodiscard]] bool asks() const noexcept { return signalled_ != 0; }
-  /// Whether the peer's device has yet to acknowledge what came before a flush.
-  [[nodiscard]] bool flushes() const noexcept { return flushing_ && !broken_; }
-  /// How many messages have been sent.
-  [[nodiscard]] std::uint32_t sent() const noexcept { return sent_; }
-  /// Whether the device may still write to this rank's memory.
-  [[nodiscard]] bool reads() const noexcept { return reading_ != 0; }
+  /// Size up to which `post` copies a message.
+  [[nodiscard]] std::uint32_t inline_limit() const noexcept { return inline_limit_; }
+  /// True after the first error; a broken queue pair does nothing more.
+  [[nodiscard]] bool is_broken() const noexcept { return is_broken_; }
+  /// True if a completion is outstanding, good or bad.
+  [[nodiscard]] bool has_outstanding() const noexcept { return signalled_count_ != 0; }
+  /// True if the peer's device has not acknowledged the requests before a flush yet.
+  [[nodiscard]] bool is_flushing() const noexcept { return flushing_ && !is_broken_; }
+  [[nodiscard]] std::uint32_t sent_count() const noexcept { return sent_count_; }
+  /// True if the device may still write to this rank's memory.
+  [[nodiscard]] bool has_reads() const noexcept { return reading_ != 0; }
 
-  /// False: there is no room now.
+  /// Posts a request. False if the queue has no room, or the queue pair is broken.
   bool post(ibv_send_wr& w, work kind, std::uint32_t lane = 0) noexcept {
     std::uint32_t const limit = kind == work::flush ? depth : depth - reserved;
-    if (broken_ || posted_ - completed_ >= limit) {
+    if (is_broken_ || posted_count_ - completed_count_ >= limit) {
       return false;
     }
-    if (kind != work::send || ++quiet_ >= depth / 16) {
+    if (kind != work::send || ++unsignalled_count_ >= depth / 16) {
       w.send_flags |= IBV_SEND_SIGNALED;
     }
-    w.wr_id = work_id{kind, peer_, lane, posted_ + 1}.pack();
+    w.wr_id = work_id{kind, peer_, lane, posted_count_ + 1}.pack();
     ibv_send_wr* bad = nullptr;
     if (ibv_post_send(qp_.get(), &w, &bad) != 0) {
       return false;
     }
-    ++posted_;
+    ++posted_count_;
     reading_ += is_read(kind) ? 1U : 0U;
-    sent_ += w.opcode == IBV_WR_SEND || w.opcode == IBV_WR_RDMA_WRITE_WITH_IMM ? 1U : 0U;
+    sent_count_ += w.opcode == IBV_WR_SEND || w.opcode == IBV_WR_RDMA_WRITE_WITH_IMM ? 1U : 0U;
     if ((w.send_flags & IBV_SEND_SIGNALED) != 0) {
-      quiet_ = 0;
-      ++signalled_;
+      unsignalled_count_ = 0;
+      ++signalled_count_;
     }
     return true;
   }
-  bool post_receive(std::byte* to, std::uint32_t key, std::uint32_t slot) noexcept {
-    ibv_sge place{reinterpret_cast<std::uintptr_t>(to), static_cast<std::uint32_t>(slot_bytes), key};
+  bool post_receive(std::byte* slot_memory, std::uint32_t key, std::uint32_t slot) noexcept {
+    ibv_sge buffer{reinterpret_cast<std::uintptr_t>(slot_memory), static_cast<std::uint32_t>(slot_bytes), key};
     ibv_recv_wr w{};
     w.wr_id = work_id{work::receive, peer_, 0, slot}.pack();
-    w.sg_list = &place;
+    w.sg_list = &buffer;
     w.num_sge = 1;
     ibv_recv_wr* bad = nullptr;
-    return !broken_ && ibv_post_recv(qp_.get(), &w, &bad) == 0;
+    return !is_broken_ && ibv_post_recv(qp_.get(), &w, &bad) == 0;
   }
-  /// Asks whether the peer is still there, unless an answer is to come.
+  /// Probes the peer, unless a completion is outstanding anyway.
   void probe() noexcept {
-    if (!asks()) {
-      write_nothing(work::send);
+    if (!has_outstanding()) {
+      write_no_bytes(work::send);
     }
   }
-  /// @pre once
-  void flush() noexcept { flushing_ = write_nothing(work::flush); }
+  /// Requests an acknowledgement of all earlier requests. @pre not called before
+  void flush() noexcept { flushing_ = write_no_bytes(work::flush); }
 
-  /// To be told of each completion, but those of receives. The first that is bad breaks it: then all that is under way
-  /// comes back so.
-  void complete(work_id const& id, ibv_wc_status how) noexcept {
-    completed_ = id.number;
+  /// Accounts for a completion of any request but a receive. The first bad one breaks the queue pair; all requests
+  /// under way then complete as flushed.
+  void complete(work_id const& id, ibv_wc_status status) noexcept {
+    completed_count_ = id.number;
     reading_ -= is_read(id.kind) ? 1U : 0U;
     flushing_ = flushing_ && id.kind != work::flush;
-    if (how == IBV_WC_SUCCESS) {
-      signalled_ -= broken_ ? 0U : 1U;
+    if (status == IBV_WC_SUCCESS) {
+      signalled_count_ -= is_broken_ ? 0U : 1U;
     } else {
-      fail(how);
+      fail(status);
     }
   }
-  void fail(ibv_wc_status why) noexcept {
-    why_ = broken_ && why_ != IBV_WC_WR_FLUSH_ERR ? why_ : why;  // what is flushed has a reason that comes with another
-    broken_ = true;
-    signalled_ = 0;
+  void fail(ibv_wc_status status) noexcept {
+    // a flushed request is a consequence; the cause comes with another completion
+    failure_status_ = is_broken_ && failure_status_ != IBV_WC_WR_FLUSH_ERR ? failure_status_ : status;
+    is_broken_ = true;
+    signalled_count_ = 0;
   }
-  /// "the queue pair of rxe0, port 1, ..., to rank 2 at rxe0, port 1, ..., has failed: transport retry counter
-  /// exceeded"
+  /// Text: "the queue pair of rxe0, port 1, ..., to rank 2 at rxe0, port 1, ..., has failed: transport retry counter
+  /// exceeded".
   [[nodiscard]] std::string failure_text() const {
-    return message({"the queue pair of ", ends_, ", has failed: ", ibv_wc_status_str(why_), "; rank ", peer_,
-                    " may be gone, or ", other_addresses});
+    return message({"the queue pair of ", endpoints_, ", has failed: ", ibv_wc_status_str(failure_status_), "; rank ",
+                    peer_, " may be gone, or ", other_addresses});
   }
-  /// From now on the device takes nothing more from this rank's memory, and gives back what is under way.
+  /// Stops the device: it accesses this rank's memory no more, and flushes the requests under way.
   void stop() noexcept {
-    ibv_qp_attr to{};
-    to.qp_state = IBV_QPS_ERR;
-    ibv_modify_qp(qp_.get(), &to, IBV_QP_STATE);
+    ibv_qp_attr attributes{};
+    attributes.qp_state = IBV_QPS_ERR;
+    ibv_modify_qp(qp_.get(), &attributes, IBV_QP_STATE);
     fail(IBV_WC_WR_FLUSH_ERR);
   }
   void destroy() noexcept { qp_.reset(); }
@@ -169,7 +171,7 @@ class queue_pair {
  private:
   [[nodiscard]] static bool is_read(work kind) noexcept { return kind == work::read || kind == work::question; }
 
-  bool write_nothing(work kind) noexcept {
+  bool write_no_bytes(work kind) noexcept {
     ibv_send_wr w{};
     w.opcode = IBV_WR_RDMA_WRITE;
     w.send_flags = IBV_SEND_SIGNALED;
@@ -179,30 +181,32 @@ class queue_pair {
   static constexpr std::string_view other_addresses =
       "the two addresses do not reach each other: TUTTI_VERBS_DEVICE and TUTTI_VERBS_GID name others";
 
-  void change(port_address const& at, ibv_qp_attr& to, int what) { change(at.text(), to, what); }
-  void change(std::string const& where, ibv_qp_attr& to, int what) {
-    if (int const code = ibv_modify_qp(qp_.get(), &to, what); code != 0) {
+  void change(port_address const& address, ibv_qp_attr& attributes, int mask) {
+    change(address.text(), attributes, mask);
+  }
+  void change(std::string const& endpoints, ibv_qp_attr& attributes, int mask) {
+    if (int const code = ibv_modify_qp(qp_.get(), &attributes, mask); code != 0) {
       throw error(failure::join,
-                  message({"the queue pair of ", where, " cannot become ",
-                           to.qp_state == IBV_QPS_INIT ? "ready to be connected" : "ready to receive and send", ": ",
-                           describe_errno(code), to.qp_state == IBV_QPS_RTR ? "; perhaps " : "",
-                           to.qp_state == IBV_QPS_RTR ? other_addresses : ""}));
+                  message({"the queue pair of ", endpoints, " cannot become ",
+                           attributes.qp_state == IBV_QPS_INIT ? "ready to be connected" : "ready to receive and send",
+                           ": ", describe_errno(code), attributes.qp_state == IBV_QPS_RTR ? "; perhaps " : "",
+                           attributes.qp_state == IBV_QPS_RTR ? other_addresses : ""}));
     }
   }
 
   handle<ibv_qp, ibv_destroy_qp> qp_;
   rank_type peer_ = 0;
-  std::uint32_t inline_ = 0;
-  std::uint32_t posted_ = 0;
-  std::uint32_t completed_ = 0;
-  std::uint32_t signalled_ = 0;  ///< those under way that complete in any case
+  std::uint32_t inline_limit_ = 0;
+  std::uint32_t posted_count_ = 0;
+  std::uint32_t completed_count_ = 0;
+  std::uint32_t signalled_count_ = 0;  ///< signalled requests under way
   std::uint32_t reading_ = 0;
-  std::uint32_t sent_ = 0;
-  std::uint32_t quiet_ = 0;  ///< how many since the last of these
+  std::uint32_t sent_count_ = 0;
+  std::uint32_t unsignalled_count_ = 0;  ///< unsignalled requests since the last signalled one
   bool flushing_ = false;
-  bool broken_ = false;
-  ibv_wc_status why_ = IBV_WC_SUCCESS;  ///< it has broken
-  std::string ends_;                    ///< its address, and the other one's
+  bool is_broken_ = false;
+  ibv_wc_status failure_status_ = IBV_WC_SUCCESS;  ///< status of the completion that broke it
+  std::string endpoints_;                          ///< both addresses, for errors
 };
 
 }  // namespace tutti::detail::verbs

@@ -11,18 +11,18 @@
 
 namespace tutti::inline v0_1_0::detail::verbs {
 
-/// Memory is registered as long as one of these is there.
+/// Keeps memory registered while a copy exists.
 using lease = std::shared_ptr<registration const>;
 
-/// Registers the memory of messages. What lies in memory that a source provides is registered once, with all around it:
-/// such memory stays where it is for as long as it is held here. Of other memory nothing is kept.
+/// Registers the memory of messages. Memory of a `memory_source` is registered once, as a whole region: it does not
+/// move while the source is referenced here. Other memory is registered for each message.
 class registrar {
  public:
   explicit registrar(device const& d) noexcept : device_(&d) {}
   registrar(registrar const&) = delete;
   registrar& operator=(registrar const&) = delete;
 
-  [[nodiscard]] device const& on() const noexcept { return *device_; }
+  [[nodiscard]] device const& rdma_device() const noexcept { return *device_; }
   void adopt(counted<memory_source> s) {
     if (std::find(sources_.begin(), sources_.end(), s) == sources_.end()) {
       sources_.push_back(std::move(s));
@@ -30,45 +30,45 @@ class registrar {
   }
 
   /// @throws error(failure::join) if the system refuses
-  [[nodiscard]] lease take(std::byte const* begin, std::size_t bytes, access a) {
-    lease known = find({begin, bytes});
-    return known ? known : std::make_shared<registration const>(*device_, begin, bytes, a);
+  [[nodiscard]] lease lease_for(std::byte const* begin, std::size_t bytes, access a) {
+    lease existing = find({begin, bytes});
+    return existing ? existing : std::make_shared<registration const>(*device_, begin, bytes, a);
   }
 
  private:
   using memory = std::span<std::byte const>;
   struct entry {
-    memory whole;
-    lease registered;
+    memory region;
+    lease registration;
   };
 
-  [[nodiscard]] static bool within(memory whole, memory m) noexcept {
-    return m.data() >= whole.data() && m.data() + m.size() <= whole.data() + whole.size();
+  [[nodiscard]] static bool is_within(memory region, memory m) noexcept {
+    return m.data() >= region.data() && m.data() + m.size() <= region.data() + region.size();
   }
   [[nodiscard]] lease find(memory m) {
     for (entry const& e : entries_) {
-      if (within(e.whole, m)) {
-        return e.registered;
+      if (is_within(e.region, m)) {
+        return e.registration;
       }
     }
     for (counted<memory_source> const& s : sources_) {
-      if (memory const whole = s->around(m.data()); within(whole, m)) {
-        return enter(whole);
+      if (memory const region = s->around(m.data()); is_within(region, m)) {
+        return register_region(region);
       }
     }
     return {};
   }
-  [[nodiscard]] lease enter(memory whole) {
+  [[nodiscard]] lease register_region(memory region) {
     auto e = std::find_if(entries_.begin(), entries_.end(),
-                          [&](entry const& old) { return old.whole.data() == whole.data(); });
+                          [&](entry const& candidate) { return candidate.region.data() == region.data(); });
     e = e == entries_.end() ? entries_.insert(e, entry{}) : e;
-    *e = {whole, {}};  // messages that are under way keep what it was when it was shorter
+    *e = {region, {}};  // messages under way keep the registration of the shorter region
     try {
-      e->registered = std::make_shared<registration const>(*device_, whole.data(), whole.size(), access::all);
+      e->registration = std::make_shared<registration const>(*device_, region.data(), region.size(), access::all);
     } catch (error const&) {
-      // So much may not be locked; what a message needs perhaps may.
+      // The limit of locked memory may still suffice for the message alone.
     }
-    return e->registered;
+    return e->registration;
   }
 
   device const* device_;

@@ -20,7 +20,7 @@ nic::header draw::header() {
     h.kind = static_cast<nic::kind>(below(16));
   }
   h.job = static_cast<std::uint32_t>(1 + below(jobs));
-  // Sequences go on slowly, and wrap in the middle of a run that is long enough.
+  // Sequences advance slowly, and wrap around in the middle of a long run.
   std::uint64_t const turn = drawn_ / 40;
   h.sequence = static_cast<std::uint32_t>(turn + below(3) - 20'000);
   if (one_in(10)) {
@@ -63,7 +63,7 @@ nic::header draw::header() {
 std::span<std::byte const> draw::packet() {
   ++drawn_;
   if (!bytes_.empty() && one_in(20)) {
-    mutate();  // the one before again, and changed
+    mutate();  // a mutation of the previous packet
     return bytes_;
   }
   nic::header const h = header();
@@ -71,7 +71,7 @@ std::span<std::byte const> draw::packet() {
   auto const seed = random_();
   std::ranges::generate(
       payload_, [x = seed]() mutable { return static_cast<std::byte>((x = x * 0x5851f42d4c957f2d + 1) >> 56); });
-  // A keyed packet of any kind has a length of its own.
+  // A keyed packet of any kind has a fixed length.
   if (h.kind == nic::kind::join && h.length == nic::terms::bytes) {
     nic::write(nic::terms{static_cast<std::uint32_t>(below(20)), static_cast<std::uint16_t>(below(4))},
                payload_.data());
@@ -81,7 +81,7 @@ std::span<std::byte const> draw::packet() {
     nic::write(nic::update_terms{h.sequence % blocks, version() - step, 0x3dcccccd, 0},
                payload_.data() + nic::block_bytes);
   }
-  bytes_.resize(nic::most_packet);
+  bytes_.resize(nic::max_packet);
   bytes_.resize(seal_.write(h, payload_, bytes_.data()));
   if (one_in(3)) {
     mutate();
@@ -114,12 +114,12 @@ void draw::mutate() {
       case 4:
         bytes_.resize(bytes_.size() + below(40), static_cast<std::byte>(below(256)));
         break;
-      case 5:  // a length that suits the datagram
+      case 5:  // a length that fits the datagram
         if (bytes_.size() >= nic::header_bytes) {
           nic::put(bytes_.data() + 16, static_cast<std::uint16_t>(bytes_.size() - nic::header_bytes));
         }
         break;
-      default:  // a field that suits another packet
+      default:  // a field that fits another packet
         if (header == nic::header_bytes) {
           std::size_t const from = below(header - 4);
           std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(from), 4,

@@ -10,27 +10,26 @@
 #include <span>
 #include <vector>
 
-/// Packets that are drawn from a seed: those of a few jobs that go on, and what comes of them when fields, bits and
-/// lengths are changed.
+/// Random packets of a few jobs under way, some of them with changed fields, bits and lengths.
 class draw {
  public:
   static constexpr std::uint32_t jobs = 3;
   static constexpr std::uint16_t slots = 2;
   static constexpr unsigned workers = 3;
-  static constexpr std::uint32_t blocks = 3;  ///< of weights
+  static constexpr std::uint32_t blocks = 3;  ///< blocks of weights
 
   draw(std::uint64_t seed, tutti::detail::udp::seal const& seal) : random_(seed), seal_(seal) {}
 
-  /// The next packet, valid until the one after it.
+  /// The next packet, valid until the following call.
   [[nodiscard]] std::span<std::byte const> packet();
 
-  /// Below n.
+  /// A random number below n.
   [[nodiscard]] std::size_t below(std::size_t n) { return random_() % n; }
   [[nodiscard]] bool one_in(std::size_t n) { return below(n) == 0; }
 
  private:
   [[nodiscard]] tutti::detail::udp::header header();
-  /// That blocks have by now, if they follow.
+  /// The version that blocks have by now, if they follow all updates.
   [[nodiscard]] std::uint32_t version() const { return static_cast<std::uint32_t>(drawn_ / 400); }
   void mutate();
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Throws packets at the parts of a device in the network, drawn from a seed and then spoilt. See
-// docs/hardware/fpga-nic-protocol.md.
+// Throws random and mutated packets at the parts of a device in the network. See docs/hardware/fpga-nic-protocol.md.
 #include "../../../../tools/common/within.hpp"
 #include "targets.hpp"
 

@@ -19,42 +19,44 @@ namespace net = tutti::detail::net;
 
 namespace {
 
-/// Hashes of datagrams, in the order in which they are sent: of one sender over loopback it is kept.
+/// Sends datagrams to a port and compares hashes, in sending order: one sender over loopback is not reordered.
 class thrower {
  public:
   thrower(std::uint64_t seed, bool offload)
       : seed_(seed),
         next_(seed, {}),
         port_(net::resolve("127.0.0.1", 0).front(), {.offload = offload}),
-        at_(port_.local().as(AF_INET)) {}
+        at_(port_.local().for_family(AF_INET)) {}
 
   void throw_some() {
     sent_.clear();
     for (std::size_t n = 1 + next_.below(20); n > 0; --n) {
       throw_one(next_.packet());
     }
-    std::size_t got = 0;
-    while (got < sent_.size()) {
+    std::size_t received_count = 0;
+    while (received_count < sent_.size()) {
       if (!tutti::detail::wait_ready(port_.descriptor(), POLLIN, tutti::steady_now() + std::chrono::seconds(10))) {
-        throw broken(std::to_string(sent_.size() - got) + " datagrams of seed " + std::to_string(seed_) +
+        throw broken(std::to_string(sent_.size() - received_count) + " datagrams of seed " + std::to_string(seed_) +
                      " are missing");
       }
-      port_.drain([&](nic::endpoint const& from, std::span<std::byte const> bytes, bool congested) {
-        // One that is longer than any packet may come cut, but not so short that it could be one.
-        bool const is_cut = got < sent_.size() && bytes.size() > nic::most_packet && bytes.size() < sent_[got].size();
-        if (got == sent_.size() ||
-            !std::ranges::equal(bytes, std::span(sent_[got]).first(is_cut ? bytes.size() : sent_[got].size()))) {
-          throw broken("datagram " + std::to_string(count_ + got) + " of seed " + std::to_string(seed_) +
+      port_.drain([&](nic::endpoint const& source, std::span<std::byte const> bytes, bool congested) {
+        // A datagram longer than any packet may be truncated, but not to the length of a packet.
+        bool const is_cut = received_count < sent_.size() && bytes.size() > nic::max_packet &&
+                            bytes.size() < sent_[received_count].size();
+        if (received_count == sent_.size() ||
+            !std::ranges::equal(
+                bytes, std::span(sent_[received_count]).first(is_cut ? bytes.size() : sent_[received_count].size()))) {
+          throw broken("datagram " + std::to_string(count_ + received_count) + " of seed " + std::to_string(seed_) +
                        " came as another one");
         }
-        ++got;
-        device_.take(from, bytes, congested, tutti::steady_now(),
+        ++received_count;
+        device_.take(source, bytes, congested, tutti::steady_now(),
                      [&](auto const& to, nic::header const& h, auto payload) { port_.send(to, h, payload); });
       });
       port_.flush();
     }
-    count_ += got;
-    // Answers, which nothing looks at.
+    count_ += received_count;
+    // Drains answers, which are not checked.
     std::byte answer[2048];
     while (::recv(thrower_.get(), answer, sizeof answer, MSG_DONTWAIT) > 0) {
     }
@@ -68,7 +70,7 @@ class thrower {
 
  private:
   void throw_one(std::span<std::byte const> packet) {
-    // Some of them several times, in one burst that the system cuts, and perhaps not at a packet's end.
+    // Sends some packets several times, in one burst that the system segments, perhaps not at a packet's end.
     std::size_t const copies = packet.empty() ? 1 : 1 + (next_.one_in(4) ? next_.below(8) : 0);
     std::vector<std::byte> all;
     for (std::size_t i = 0; i < copies; ++i) {

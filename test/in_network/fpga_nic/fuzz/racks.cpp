@@ -16,7 +16,7 @@ namespace nic = tutti::detail::fpga_nic;
 
 namespace {
 
-/// A rack's switch, the one above it, and another rack that says there what this one says.
+/// A rack's switch, the switch above it, and another rack that repeats this rack's packets to the switch above.
 class thrower {
  public:
   thrower(std::uint64_t seed, nic::seal const& seal)
@@ -41,25 +41,25 @@ class thrower {
     if (next_.one_in(20)) {
       return give(spine, is_read ? as_an_answer(p) : bytes);
     }
-    auto const from =
+    auto const source =
         static_cast<std::uint32_t>(next_.one_in(20) || !is_read ? next_.below(senders) : p.head.worker % senders);
-    give(from, is_read && p.head.kind == nic::kind::join && !next_.one_in(20) ? of_rack(p) : bytes);
+    give(source, is_read && p.head.kind == nic::kind::join && !next_.one_in(20) ? of_rack(p) : bytes);
   }
 
   [[nodiscard]] nic::counters const& counted() const { return device_.counted(); }
-  [[nodiscard]] auto const& climbed() const { return device_.climbed(); }
+  [[nodiscard]] auto const& uplink_counted() const { return device_.uplink_counted(); }
 
  private:
-  static constexpr std::uint32_t senders = 4;  // addresses, of which some never join
+  static constexpr std::uint32_t senders = 4;  // addresses; some of them never join
   static constexpr std::uint32_t spine = 4;
   static constexpr std::uint32_t racks = 2;
 
   [[nodiscard]] std::vector<std::byte> written(nic::header const& h, std::span<std::byte const> payload) const {
-    std::vector<std::byte> bytes(nic::most_packet);
+    std::vector<std::byte> bytes(nic::max_packet);
     bytes.resize(seal_.write(h, payload, bytes.data()));
     return bytes;
   }
-  /// A join, as of a member of the rack.
+  /// A join of a member of the rack.
   [[nodiscard]] std::vector<std::byte> of_rack(nic::packet const& p) {
     nic::header h = p.head;
     std::vector<std::byte> payload(nic::terms::bytes + nic::rack_place::bytes);
@@ -73,7 +73,7 @@ class thrower {
     h.flags = nic::flag::of_racks | nic::flag::in_rank_order;
     return written(h, payload);
   }
-  /// Of the device above, which never sent it.
+  /// A forged answer of the device above.
   [[nodiscard]] std::vector<std::byte> as_an_answer(nic::packet const& p) {
     nic::header h = p.head;
     std::vector<std::byte> payload(p.payload.begin(), p.payload.end());
@@ -93,29 +93,29 @@ class thrower {
     return written(h, payload);
   }
 
-  void give(std::uint32_t from, std::span<std::byte const> bytes) {
+  void give(std::uint32_t source, std::span<std::byte const> bytes) {
     nic::packet p;
     bool const is_read = seal_.read(bytes, p) == nic::reading::good;
-    auto const unknown = counted().of(nic::refusal::unknown);
+    auto const unknown = counted().refusals_for(nic::refusal::unknown);
     unsigned to_members = 0;
-    device_.take(from, bytes, next_.one_in(100), now_,
-                 [&](std::uint32_t to, nic::header const& h, std::span<std::byte const> payload) {
+    device_.take(source, bytes, next_.one_in(100), now_,
+                 [&](std::uint32_t destination, nic::header const& h, std::span<std::byte const> payload) {
                    check_answer(h, payload);
                    check(is_read, "is malformed, and was answered");
-                   check(to <= spine, "was answered to an address that no sender has");
-                   if (to == spine) {
+                   check(destination <= spine, "was answered to an address that no sender has");
+                   if (destination == spine) {
                      return say_above(h, payload);
                    }
                    ++to_members;
                    bool const to_all = h.kind == nic::kind::result && !h.has(nic::flag::keyed);
-                   check(to == from || from == spine || to_all, "was answered to another address");
-                   check(counted().of(nic::refusal::unknown) == unknown || payload.size() <= p.payload.size(),
+                   check(destination == source || source == spine || to_all, "was answered to another address");
+                   check(counted().refusals_for(nic::refusal::unknown) == unknown || payload.size() <= p.payload.size(),
                          "of an unknown sender got an answer that is longer");
                  });
     check(counted().packets == counted().accounted(), "is counted in none or in several ways");
-    check(to_members <= draw::workers || from == spine, "was answered more than once to a member");
+    check(to_members <= draw::workers || source == spine, "was answered more than once to a member");
   }
-  /// The device above hears it, mostly, and the same of the other rack.
+  /// Delivers a packet to the device above, mostly, and a copy from the other rack.
   void say_above(nic::header h, std::span<std::byte const> payload) {
     for (std::uint8_t const rack : {std::uint8_t{0}, std::uint8_t{1}}) {
       h.worker = rack;
@@ -123,8 +123,8 @@ class thrower {
         continue;
       }
       spine_.take(rack, written(h, payload), false, now_,
-                  [&](std::uint32_t to, nic::header const& r, std::span<std::byte const> what) {
-                    if (to == 0 && !next_.one_in(10)) {
+                  [&](std::uint32_t destination, nic::header const& r, std::span<std::byte const> what) {
+                    if (destination == 0 && !next_.one_in(10)) {
                       from_spine_.push_back(written(r, what));
                     }
                   });
@@ -136,9 +136,9 @@ class thrower {
     }
   }
   void check_answer(nic::header const& h, std::span<std::byte const> payload) {
-    std::array<std::byte, nic::most_packet> bytes;
+    std::array<std::byte, nic::max_packet> bytes;
     nic::packet p;
-    check(h.length == payload.size() && payload.size() <= nic::most_payload,
+    check(h.length == payload.size() && payload.size() <= nic::max_payload,
           "was answered with another length than said");
     check(seal_.read({bytes.data(), seal_.write(h, payload, bytes.data())}, p) == nic::reading::good,
           "got a malformed answer");
@@ -164,12 +164,15 @@ void throw_at_racks(std::uint64_t packets, std::uint64_t seed) {
     for (std::uint64_t i = 0; i < packets / 2; ++i) {
       t.throw_one();
     }
-    std::printf(
-        "racks: %llu packets, %llu completed, %llu sent up, %llu again, %llu came down, %llu ignored\n",
-        static_cast<unsigned long long>(t.counted().packets), static_cast<unsigned long long>(t.counted().completed),
-        static_cast<unsigned long long>(t.climbed().sent), static_cast<unsigned long long>(t.climbed().repeated),
-        static_cast<unsigned long long>(t.climbed().results), static_cast<unsigned long long>(t.climbed().ignored));
-    if (packets >= 100'000 && (t.climbed().repeated == 0 || t.climbed().results == 0 || t.climbed().ignored == 0)) {
+    std::printf("racks: %llu packets, %llu completed, %llu sent up, %llu again, %llu came down, %llu ignored\n",
+                static_cast<unsigned long long>(t.counted().packets),
+                static_cast<unsigned long long>(t.counted().completed),
+                static_cast<unsigned long long>(t.uplink_counted().sent),
+                static_cast<unsigned long long>(t.uplink_counted().repeated),
+                static_cast<unsigned long long>(t.uplink_counted().results),
+                static_cast<unsigned long long>(t.uplink_counted().ignored));
+    if (packets >= 100'000 &&
+        (t.uplink_counted().repeated == 0 || t.uplink_counted().results == 0 || t.uplink_counted().ignored == 0)) {
       throw broken("nothing was sent up again, or came down, or was ignored: packets are drawn too narrowly");
     }
   }

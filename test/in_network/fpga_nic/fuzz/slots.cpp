@@ -12,14 +12,14 @@ namespace nic = tutti::detail::fpga_nic;
 
 namespace {
 
-/// A packet about a block: it changes no slot, and no block to an earlier version.
+/// Throws a packet about a block: it changes no slot, and no block to an earlier version.
 void throw_weights(nic::slot_table& slots, nic::slot_table const& before, nic::packet const& p,
-                   std::string const& which) {
+                   std::string const& description) {
   auto const k = p.head.sequence;
   auto const v = p.head.kind == nic::kind::supply ? slots.store(p.head, p.payload) : slots.recall(p.head);
-  if (v.what != nic::outcome::stored) {
+  if (v.result != nic::outcome::stored) {
     if (!(slots == before)) {
-      throw broken(which + " was not taken, and has changed something");
+      throw broken(description + " was not taken, and has changed something");
     }
     return;
   }
@@ -27,13 +27,13 @@ void throw_weights(nic::slot_table& slots, nic::slot_table const& before, nic::p
       !before.weights().has(k) || static_cast<std::int32_t>(p.head.fingerprint - before.weights().version(k)) >= 0;
   if (!is_in_time || !slots.weights().has(k, p.head.fingerprint) ||
       !std::ranges::equal(slots.weights().data(k), p.payload)) {
-    throw broken(which + " was stored where a later block was, or as another one");
+    throw broken(description + " was stored where a later block was, or as another one");
   }
   for (std::uint32_t i = 0; i < draw::blocks; ++i) {
     bool const had = before.weights().has(i);
     if (i != k && (had != slots.weights().has(i) ||
                    (had && !std::ranges::equal(before.weights().data(i), slots.weights().data(i))))) {
-      throw broken(which + " has changed another block than its own");
+      throw broken(description + " has changed another block than its own");
     }
   }
 }
@@ -47,19 +47,19 @@ void throw_at_slots(std::uint64_t packets, std::uint64_t seed) {
   std::uint64_t malformed = 0;
   std::array<std::uint64_t, 10> outcomes{};
   for (std::uint64_t i = 0; i < packets; ++i) {
-    if (i % 400 == 0) {  // a sequence that was drawn far ahead makes all others late
+    if (i % 400 == 0) {  // a sequence far ahead makes all others late
       slots = nic::slot_table(draw::slots, 4);
       slots.make_room(draw::blocks);
       before = slots;
     }
-    std::string const which = "packet " + std::to_string(i) + " of seed " + std::to_string(seed);
+    std::string const description = "packet " + std::to_string(i) + " of seed " + std::to_string(seed);
     nic::packet p;
     if (!nic::parse(next.packet(), p)) {
       ++malformed;
       continue;
     }
     if (p.head.has(nic::flag::keyed)) {
-      throw_weights(slots, before, p, which);
+      throw_weights(slots, before, p, description);
       before = slots;
       continue;
     }
@@ -75,23 +75,23 @@ void throw_at_slots(std::uint64_t packets, std::uint64_t seed) {
       default:
         v = slots.query(p.head);
     }
-    ++outcomes[static_cast<std::size_t>(v.what)];
+    ++outcomes[static_cast<std::size_t>(v.result)];
     bool const is_query = p.head.kind != nic::kind::contribute && p.head.kind != nic::kind::supply;
-    bool const may_change = !is_query && (v.what == nic::outcome::stored || v.what == nic::outcome::completed);
+    bool const may_change = !is_query && (v.result == nic::outcome::stored || v.result == nic::outcome::completed);
     if (!may_change) {
       if (!(slots == before)) {
-        throw broken(which + " was not taken, and has changed a slot");
+        throw broken(description + " was not taken, and has changed a slot");
       }
       continue;
     }
     auto const& a = slots.at(p.head);
-    if (!a.is(p.head.sequence) || a.length > nic::most_payload || a.count > a.workers ||
-        (v.what == nic::outcome::completed) != (a.stands == nic::aggregate::state::complete)) {
-      throw broken(which + " has left a slot that cannot be");
+    if (!a.has_sequence(p.head.sequence) || a.length > nic::max_payload || a.count > a.workers ||
+        (v.result == nic::outcome::completed) != (a.progress == nic::aggregate::state::complete)) {
+      throw broken(description + " has left a slot that cannot be");
     }
-    bool const updates = v.what == nic::outcome::completed && nic::has_terms(p.head);
+    bool const updates = v.result == nic::outcome::completed && nic::has_terms(p.head);
     if (updates == (slots.weights() == before.weights())) {
-      throw broken(which + (updates ? " has updated nothing" : " has changed weights"));
+      throw broken(description + (updates ? " has updated nothing" : " has changed weights"));
     }
     for (std::uint16_t s = 0; s < slots.size(); ++s) {
       for (std::uint16_t const phase : {std::uint16_t{0}, nic::flag::phase}) {
@@ -100,7 +100,7 @@ void throw_at_slots(std::uint64_t packets, std::uint64_t seed) {
         other.flags = phase;
         bool const is_it = s == p.head.slot && (phase != 0) == p.head.has(nic::flag::phase);
         if (!is_it && !(slots.at(other) == before.at(other))) {
-          throw broken(which + " has changed another slot than its own");
+          throw broken(description + " has changed another slot than its own");
         }
       }
     }

@@ -14,7 +14,7 @@ namespace nic = tutti::detail::fpga_nic;
 
 namespace {
 
-constexpr std::uint32_t addresses = 4;  // of which some never join
+constexpr std::uint32_t addresses = 4;  // some of them never join
 
 /// The slots of all jobs.
 std::map<std::uint32_t, nic::slot_table> slots_of(nic::summing_switch<std::uint32_t> const& device) {
@@ -40,30 +40,32 @@ class thrower {
     auto const bytes = next_.packet();
     nic::packet p;
     bool const is_read = seal_.read(bytes, p) == nic::reading::good;
-    // A member at the address of its number, mostly.
-    auto const from =
+    // Mostly a member at the address of its number.
+    auto const source =
         static_cast<std::uint32_t>(next_.one_in(20) || !is_read ? next_.below(addresses) : p.head.worker % addresses);
 
-    auto const before = device_.counted();
+    auto const counters_before = device_.counted();
     unsigned answers = 0;
-    device_.take(from, bytes, next_.one_in(100), now_,
-                 [&](std::uint32_t to, nic::header const& h, std::span<std::byte const> payload) {
+    device_.take(source, bytes, next_.one_in(100), now_,
+                 [&](std::uint32_t destination, nic::header const& h, std::span<std::byte const> payload) {
                    ++answers;
                    check_answer(h, payload);
                    bool const to_all = h.kind == nic::kind::result && !h.has(nic::flag::keyed);
-                   check(to == from || to_all, "was answered to another address");
+                   check(destination == source || to_all, "was answered to another address");
                    check(is_read, "is malformed, and was answered");
-                   check(!is_unknown(before) || payload.size() <= p.payload.size(),
+                   check(!is_unknown(counters_before) || payload.size() <= p.payload.size(),
                          "of an unknown sender got an answer that is longer");
                  });
-    auto const& after = device_.counted();
-    check(after.packets == before.packets + 1 && after.packets == after.accounted(),
+    auto const& counters_after = device_.counted();
+    check(counters_after.packets == counters_before.packets + 1 && counters_after.packets == counters_after.accounted(),
           "is counted in none or in several ways");
-    check(is_read || after.malformed + after.badly_tagged == before.malformed + before.badly_tagged + 1,
+    check(is_read || counters_after.malformed + counters_after.badly_tagged ==
+                         counters_before.malformed + counters_before.badly_tagged + 1,
           "is malformed, and not counted so");
-    check(after.all_refused() - before.all_refused() == 1 || !refused_, "was refused, and not counted so");
+    check(counters_after.all_refused() - counters_before.all_refused() == 1 || !refused_,
+          "was refused, and not counted so");
     refused_ = false;
-    compare(before, after);
+    compare(counters_before, counters_after);
   }
 
   [[nodiscard]] nic::counters const& counted() const { return device_.counted(); }
@@ -74,26 +76,28 @@ class thrower {
       throw broken("packet " + std::to_string(thrown_) + " of seed " + std::to_string(seed_) + " " + what);
     }
   }
-  /// Whether the packet that is under way was counted as one of an unknown sender.
-  [[nodiscard]] bool is_unknown(nic::counters const& before) const {
-    return device_.counted().of(nic::refusal::unknown) != before.of(nic::refusal::unknown);
+  /// True if the current packet was counted as one of an unknown sender.
+  [[nodiscard]] bool is_unknown(nic::counters const& counters_before) const {
+    return device_.counted().refusals_for(nic::refusal::unknown) != counters_before.refusals_for(nic::refusal::unknown);
   }
   void check_answer(nic::header const& h, std::span<std::byte const> payload) {
-    std::array<std::byte, nic::most_packet> bytes;
+    std::array<std::byte, nic::max_packet> bytes;
     nic::packet p;
-    check(h.length == payload.size() && payload.size() <= nic::most_payload,
+    check(h.length == payload.size() && payload.size() <= nic::max_payload,
           "was answered with another length than said");
     check(seal_.read({bytes.data(), seal_.write(h, payload, bytes.data())}, p) == nic::reading::good,
           "got a malformed answer");
     refused_ = refused_ || h.kind == nic::kind::refuse;
   }
-  /// What the packet has changed.
-  void compare(nic::counters const& before, nic::counters const& after) {
-    bool const took =
-        after.stored != before.stored || after.completed != before.completed || after.stores != before.stores;
-    bool const job_came_or_went = device_.jobs().size() != slots_.size() || after.joins != before.joins ||
-                                  after.ends != before.ends || after.leaves != before.leaves ||
-                                  after.of(nic::refusal::no_slots) != before.of(nic::refusal::no_slots);
+  /// Compares the slots before and after the packet.
+  void compare(nic::counters const& counters_before, nic::counters const& counters_after) {
+    bool const took = counters_after.stored != counters_before.stored ||
+                      counters_after.completed != counters_before.completed ||
+                      counters_after.stores != counters_before.stores;
+    bool const job_came_or_went =
+        device_.jobs().size() != slots_.size() || counters_after.joins != counters_before.joins ||
+        counters_after.ends != counters_before.ends || counters_after.leaves != counters_before.leaves ||
+        counters_after.refusals_for(nic::refusal::no_slots) != counters_before.refusals_for(nic::refusal::no_slots);
     if (took || job_came_or_went) {
       slots_ = slots_of(device_);
       return;
@@ -129,14 +133,14 @@ void throw_at_switch(std::uint64_t packets, std::uint64_t seed) {
                 static_cast<unsigned long long>(c.packets), static_cast<unsigned long long>(c.malformed),
                 static_cast<unsigned long long>(c.badly_tagged), static_cast<unsigned long long>(c.stored),
                 static_cast<unsigned long long>(c.completed), static_cast<unsigned long long>(c.joins));
-    for (auto const& [why, name] : {std::pair{nic::refusal::mismatch, "mismatch"},
-                                    {nic::refusal::unknown, "unknown"},
-                                    {nic::refusal::no_slots, "no slots"},
-                                    {nic::refusal::late, "late"},
-                                    {nic::refusal::unsupported, "unsupported"},
-                                    {nic::refusal::no_weights, "no weights"}}) {
-      std::printf(", %llu %s", static_cast<unsigned long long>(c.of(why)), name);
-      if (c.of(why) == 0 && packets >= 100'000) {
+    for (auto const& [reason, name] : {std::pair{nic::refusal::mismatch, "mismatch"},
+                                       {nic::refusal::unknown, "unknown"},
+                                       {nic::refusal::no_slots, "no slots"},
+                                       {nic::refusal::late, "late"},
+                                       {nic::refusal::unsupported, "unsupported"},
+                                       {nic::refusal::no_weights, "no weights"}}) {
+      std::printf(", %llu %s", static_cast<unsigned long long>(c.refusals_for(reason)), name);
+      if (c.refusals_for(reason) == 0 && packets >= 100'000) {
         throw broken(std::string("no packet was refused as ") + name + ": they are drawn too narrowly");
       }
     }

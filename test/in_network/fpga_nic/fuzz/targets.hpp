@@ -4,21 +4,21 @@
 #include <cstdint>
 #include <stdexcept>
 
-/// What packets are thrown at. Each throws `packets` of them, drawn from `seed`, and prints what became of them.
-/// @throws broken with what was not as it has to be
+/// Targets of random packets. Each throws `packets` of them, drawn from `seed`, and prints a summary.
+/// @throws broken with the violated rule
 struct broken : std::runtime_error {
   using runtime_error::runtime_error;
 };
 
-/// Whether what neither stores nor completes leaves slots as they were, and what does changes no other slot.
+/// Checks that only `stored` and `completed` change slots, and no slot but the packet's.
 void throw_at_slots(std::uint64_t packets, std::uint64_t seed);
 
-/// Whether jobs survive, no refused packet changes a slot, each packet is counted, and each answer is well formed, goes
-/// where it has to and is no longer than what an unknown sender has sent.
+/// Checks that jobs survive, that no refused packet changes a slot, that each packet is counted, and that each answer
+/// is well formed, goes to the right address, and is no longer than the packet of an unknown sender.
 void throw_at_switch(std::uint64_t packets, std::uint64_t seed);
 
-/// The same of the switch of a rack, and the device above it.
+/// Checks the same rules for the switch of a rack and the device above it.
 void throw_at_racks(std::uint64_t packets, std::uint64_t seed);
 
-/// Whether a UDP port hands on each datagram as it is, in bursts and alone.
+/// Checks that a UDP port delivers each datagram unchanged, in bursts and alone.
 void throw_at_port(std::uint64_t packets, std::uint64_t seed);

@@ -40,9 +40,9 @@ class in_process_nic final : public nic::in_process_device {
   [[nodiscard]] nic::counters counted() override { return device::as_of_switch(device::counted(registers_)); }
 
  private:
-  static constexpr std::uint32_t base = 7171;  ///< of the ports
+  static constexpr std::uint32_t base = 7171;  ///< first port number
 
-  /// Where the ports of the in-process network are in the one of the frames.
+  /// Maps a port of the in-process network to addresses in frames.
   static frame::place place_of(std::uint32_t at) noexcept {
     return {.mac = {2, 0, 0, 0, 1, static_cast<std::uint8_t>(at)},
             .ip = 0x0a4d0001U + at,

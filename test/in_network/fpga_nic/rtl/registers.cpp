@@ -15,8 +15,8 @@
 #include <string>
 #include <unistd.h>
 
-// Registers, behind the same four functions: those of the Verilated device over its AXI-Lite, and those of a card,
-// whose place a file takes.
+// Registers behind one interface of four functions: the Verilated device's over AXI-Lite, and those of a card, which
+// a file replaces.
 
 namespace {
 
@@ -30,7 +30,7 @@ struct fixture {
 
   void give(nic::header const& h, std::span<std::byte const> payload, frame::place const& to = own,
             frame::place const& from = host) {
-    std::array<std::byte, nic::most_packet> packet;
+    std::array<std::byte, nic::max_packet> packet;
     std::array<std::byte, frame::most> bytes;
     std::size_t const length = nic::seal().write(h, payload, packet.data());
     model.give(std::span(bytes).first(
@@ -56,7 +56,7 @@ frame::place station(unsigned number) {
   return p;
 }
 
-/// Clocks for a sequence of queries of `workers`, the first of which is the member of this number.
+/// Clocks for queries of `workers` members, beginning with `first_member`.
 std::uint64_t clocks_of_queries(unsigned first_member, unsigned workers) {
   fixture f;
   device::enable(f.registers, own);
@@ -81,7 +81,7 @@ std::uint64_t clocks_of_queries(unsigned first_member, unsigned workers) {
   return f.model.clocks() - before;
 }
 
-/// A file of one page, in the place of a card's registers.
+/// A file of one page that replaces a card's registers.
 class page {
  public:
   page() {
@@ -148,7 +148,7 @@ BOOST_FIXTURE_TEST_CASE(frames_are_counted_by_what_becomes_of_them, fixture) {
   auto const c = device::as_of_switch(device::counted(registers));
   BOOST_TEST(c.packets == 2);
   BOOST_TEST(c.joins == 1);
-  BOOST_TEST(c.of(nic::refusal::unknown) == 1);
+  BOOST_TEST(c.refusals_for(nic::refusal::unknown) == 1);
   BOOST_TEST(c.unanswered == 1);
   BOOST_TEST(c.accounted() == c.packets);
   BOOST_TEST(device::counted(registers)[26] == 1, "frames were sent");
@@ -184,8 +184,8 @@ BOOST_FIXTURE_TEST_CASE(a_job_can_be_ended_among_its_packets, fixture) {
   model.settle();
   auto const c = device::as_of_switch(device::counted(registers));
   BOOST_TEST(c.queries != 0U);
-  BOOST_TEST(c.of(nic::refusal::unknown) != 0U);
-  BOOST_TEST(c.queries + c.of(nic::refusal::unknown) == 40U);
+  BOOST_TEST(c.refusals_for(nic::refusal::unknown) != 0U);
+  BOOST_TEST(c.queries + c.refusals_for(nic::refusal::unknown) == 40U);
   join(8);
   BOOST_TEST(device::job_at(registers, 0).nonce == 8);
 }

@@ -9,8 +9,8 @@
 #include <random>
 #include <verilated.h>
 
-// What the wrappers for shells of others are made of: two streams of frames that become one, and registers that are
-// reached from another clock.
+// The parts of the wrappers for other shells: a merge of two streams of frames, and registers in another clock
+// domain.
 
 namespace {
 
@@ -38,7 +38,7 @@ struct fixture {
   std::mt19937 random;
 };
 
-/// Frames of one of two sources: a beat is the source, the number of the frame, and its own number in it.
+/// Frames of one of two sources: a beat holds the source, the number of the frame, and its own number in it.
 struct source {
   std::uint32_t name;
   std::uint32_t frame = 0;
@@ -60,13 +60,13 @@ struct source {
   }
 };
 
-/// Runs so many clocks; the sources offer in `offer` percent of them, beats are taken in `take` percent. Returns how
-/// many frames of each came whole, each in its order.
+/// Runs this number of clocks; the sources offer a beat in `offer` percent of them, and beats are taken in `take`
+/// percent. Returns the number of frames of each source that arrived whole and in order.
 std::array<std::uint32_t, 2> merged(fixture& f, int clocks, unsigned offer, unsigned take) {
   auto& t = *f.top;
   std::array<source, 2> from{{{1}, {2}}};
   std::array<std::uint32_t, 2> whole{};
-  std::uint32_t inside = 0;  // the source of the frame that is going out
+  std::uint32_t inside = 0;  // the source of the frame that is leaving
   std::uint32_t next_beat = 0;
   bool waited = false;
   std::uint32_t shown = 0;
@@ -84,7 +84,7 @@ std::array<std::uint32_t, 2> merged(fixture& f, int clocks, unsigned offer, unsi
     t.ready = f.happens(take);
     t.clk = 0;
     t.eval();
-    wrong += waited && (t.valid == 0 || t.beat != shown) ? 1 : 0;  // a beat that was shown is gone
+    wrong += waited && (t.valid == 0 || t.beat != shown) ? 1 : 0;  // a beat that was offered has changed
     waited = t.valid != 0 && t.ready == 0;
     shown = t.beat;
     bool const a_taken = t.a_valid != 0 && t.a_ready != 0;
@@ -113,7 +113,7 @@ std::array<std::uint32_t, 2> merged(fixture& f, int clocks, unsigned offer, unsi
   return whole;
 }
 
-/// The side that is asked, as a slave that takes its time.
+/// A register slave with random delays.
 struct slave {
   std::map<std::uint32_t, std::uint32_t> held;
   bool has_address = false;
@@ -155,7 +155,7 @@ struct slave {
   }
 };
 
-/// An edge of one of the clocks, or of both.
+/// Advances one of the clocks, or both.
 void edge(fixture& f, slave& s, bool s_side, bool m_side) {
   auto& t = *f.top;
   if (m_side) {
@@ -202,7 +202,7 @@ BOOST_FIXTURE_TEST_CASE(two_streams_that_have_always_frames_take_turns, fixture)
 
 BOOST_FIXTURE_TEST_CASE(what_looks_on_sees_each_beat_once_and_does_not_wait_for_the_host, fixture) {
   auto& t = *top;
-  std::uint32_t offered = 0;  // beats
+  std::uint32_t offered = 0;  // number of beats
   std::uint32_t taken = 0;
   std::uint32_t shown = 0;
   int wrong = 0;
@@ -215,7 +215,7 @@ BOOST_FIXTURE_TEST_CASE(what_looks_on_sees_each_beat_once_and_does_not_wait_for_
     t.clk = 0;
     t.eval();
     shown += t.tap_shown;
-    wrong += shown != offered ? 1 : 0;  // in the clock in which it is offered, whether or not it is taken
+    wrong += shown != offered ? 1 : 0;  // a beat is shown in the clock in which it is offered, taken or not
     taken += t.tap_valid & t.tap_ready;
     t.clk = 1;
     t.eval();
@@ -225,7 +225,7 @@ BOOST_FIXTURE_TEST_CASE(what_looks_on_sees_each_beat_once_and_does_not_wait_for_
 }
 
 BOOST_AUTO_TEST_CASE(registers_are_reached_from_a_faster_and_a_slower_clock) {
-  for (unsigned const own_share : {15U, 50U, 85U}) {  // of edges, those of the side that asks
+  for (unsigned const own_share : {15U, 50U, 85U}) {  // percentage of clock edges of the slave side
     fixture f(own_share);
     auto& t = *f.top;
     slave s;

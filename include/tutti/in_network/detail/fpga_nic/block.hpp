@@ -10,18 +10,18 @@
 
 namespace tutti::inline v0_1_0::detail::fpga_nic {
 
-/// Room for the elements of a packet, aligned for them. (A payload lies behind 22 bytes, where no float may lie.)
+/// Elements of a packet, aligned. (In a packet they follow 22 bytes, so floats there are misaligned.)
 struct alignas(64) block {
-  std::array<std::byte, udp::most_payload> bytes{};
+  std::array<std::byte, udp::max_payload> bytes{};
 
-  void copy(std::span<std::byte const> from) noexcept {
-    if (!from.empty()) {
-      std::memcpy(bytes.data(), from.data(), from.size());
+  void copy(std::span<std::byte const> source) noexcept {
+    if (!source.empty()) {
+      std::memcpy(bytes.data(), source.data(), source.size());
     }
   }
 
   friend bool operator==(block const& a, block const& b) noexcept {
-    return std::memcmp(a.bytes.data(), b.bytes.data(), udp::most_payload) == 0;
+    return std::memcmp(a.bytes.data(), b.bytes.data(), udp::max_payload) == 0;
   }
 };
 

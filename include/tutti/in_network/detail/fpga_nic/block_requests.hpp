@@ -9,67 +9,64 @@
 
 namespace tutti::inline v0_1_0::detail::fpga_nic {
 
-/// Something that is to be asked of each block of weights, of some at a time, until it has been answered.
+/// Requests about blocks of weights, one a block: some at a time, each repeated until it is answered.
 class block_requests {
  public:
-  /// Begins anew, for this number of blocks.
+  /// Starts requests for this number of blocks.
   void begin(std::size_t blocks) {
-    all_.assign(blocks, {});
+    requests_.assign(blocks, {});
     front_ = 0;
-    left_ = blocks;
+    open_count_ = blocks;
   }
-  /// That of block k is over.
   void finish(std::uint32_t k) noexcept {
-    if (k < all_.size() && !all_[k].is_over) {
-      all_[k].is_over = true;
-      --left_;
+    if (k < requests_.size() && !requests_[k].is_over) {
+      requests_[k].is_over = true;
+      --open_count_;
     }
   }
-  /// The operations that are not over.
-  [[nodiscard]] std::size_t left() const noexcept { return left_; }
-  /// That of block k is to be sent again at once.
-  void again(std::uint32_t k) noexcept {
-    if (k < all_.size()) {
-      all_[k].sent = {};
+  [[nodiscard]] std::size_t open_count() const noexcept { return open_count_; }
+  /// Makes `push` repeat the request of block k at once.
+  void repeat(std::uint32_t k) noexcept {
+    if (k < requests_.size()) {
+      requests_[k].send_time = {};
     }
   }
-  [[nodiscard]] bool over() noexcept {
-    while (front_ != all_.size() && all_[front_].is_over) {
+  [[nodiscard]] bool are_complete() noexcept {
+    while (front_ != requests_.size() && requests_[front_].is_over) {
       ++front_;
     }
-    return front_ == all_.size();
+    return front_ == requests_.size();
   }
 
-  /// Sends those that may be under way, and that were not sent for that long: `send(k, tries)` is false if no more can
-  /// be.
+  /// Sends open requests that were not sent for this time: `send(k, tries)` returns false if the port is full.
   template <class Send>
-  void push(time_point now, duration patience, Send const& send) {
-    (void)over();
-    for (std::size_t i = front_; i < all_.size() && i < front_ + most; ++i) {
-      one& x = all_[i];
-      if (x.is_over || now - x.sent < patience) {
+  void push(time_point now, duration delay, Send const& send) {
+    (void)are_complete();
+    for (std::size_t i = front_; i < requests_.size() && i < front_ + max_in_flight; ++i) {
+      request& x = requests_[i];
+      if (x.is_over || now - x.send_time < delay) {
         continue;
       }
       if (!send(static_cast<std::uint32_t>(i), x.tries)) {
         return;
       }
-      x.sent = now;
+      x.send_time = now;
       ++x.tries;
     }
   }
 
  private:
-  static constexpr std::size_t most = 64;  ///< under way
+  static constexpr std::size_t max_in_flight = 64;  ///< requests in flight
 
-  struct one {
-    time_point sent{};
+  struct request {
+    time_point send_time{};
     std::uint32_t tries = 0;
     bool is_over = false;
   };
 
-  std::vector<one> all_;
+  std::vector<request> requests_;
   std::size_t front_ = 0;
-  std::size_t left_ = 0;
+  std::size_t open_count_ = 0;
 };
 
 }  // namespace tutti::detail::fpga_nic

@@ -14,16 +14,16 @@
 
 namespace tutti::inline v0_1_0::detail::fpga_nic {
 
-/// The weights of a job, in blocks, and of each its version. It has those that it was given.
+/// The weights that a device holds for a job: blocks with versions. Blocks may be missing.
 class held_weights {
  public:
-  /// What room for a block takes.
+  /// Memory of one block.
   static constexpr std::size_t bytes_of_one = sizeof(block) + 2 * sizeof(std::uint32_t);
 
   [[nodiscard]] std::size_t bytes() const noexcept { return blocks_.size() * bytes_of_one; }
-  /// Keys that there is room for: those below this one.
+  /// Number of keys with memory: all keys below it.
   [[nodiscard]] std::size_t room() const noexcept { return blocks_.size(); }
-  /// Makes room. @pre not for fewer
+  /// Allocates memory for this number of keys. @pre not fewer than before
   void make_room(std::size_t keys) {
     blocks_.resize(keys);
     states_.resize(keys);
@@ -38,7 +38,7 @@ class held_weights {
   /// @pre has(k)
   [[nodiscard]] std::span<std::byte const> data(std::uint32_t k) const noexcept { return blocks_[k].bytes; }
 
-  /// Takes a block, unless it has a later one. @pre k < room()
+  /// Stores a block, unless a later version is here. @pre k < room()
   bool store(std::uint32_t k, std::uint32_t version, std::span<std::byte const> weights) noexcept {
     state& s = states_[k];
     if (s.is_there && static_cast<std::int32_t>(version - s.version) < 0) {
@@ -49,12 +49,13 @@ class held_weights {
     return true;
   }
 
-  /// Moves a block by the sum of its gradients, which becomes the new weights. @pre has(t.key, t.version)
+  /// Updates a block by the sum of its gradients, and overwrites that with the new weights. @pre has(t.key,
+  /// t.version)
   void update(update_terms const& t, block& gradients) noexcept {
     block& weights = blocks_[t.key];
-    auto* const to = reinterpret_cast<float*>(gradients.bytes.data());
-    detail::run(weight_step(t), block_bytes / sizeof(float), to, reinterpret_cast<float const*>(weights.bytes.data()),
-                static_cast<float const*>(to));
+    auto* const gradient_values = reinterpret_cast<float*>(gradients.bytes.data());
+    detail::run(weight_step(t), block_bytes / sizeof(float), gradient_values,
+                reinterpret_cast<float const*>(weights.bytes.data()), static_cast<float const*>(gradient_values));
     weights = gradients;
     ++states_[t.key].version;
   }

@@ -13,41 +13,39 @@ namespace tutti::inline v0_1_0::detail::fpga_nic {
 
 struct in_process_options;
 
-/// A device at one address of an in-process network, which counts what it sees.
+/// A device at one address of an in-process network, with counters.
 class in_process_device : public medium_device {
  public:
-  /// What it has seen.
   [[nodiscard]] virtual counters counted() = 0;
 };
 
-/// Makes the device of a network, when that begins and after each restart.
+/// Makes the device of a network, at the start and at each restart.
 using in_process_device_maker = std::unique_ptr<in_process_device> (*)(in_process_options const&);
 
-/// The packets of an in-process network, and its devices.
+/// Settings of an in-process network and its devices.
 struct in_process_options {
   medium_options packets{};
   switch_limits limits{};
-  in_process_device_maker device = nullptr;  ///< none: the device is a summing_switch
-  unsigned racks = 0;                        ///< that many rack_switches, below the device
+  in_process_device_maker device = nullptr;  ///< null: the device is a summing_switch
+  unsigned racks = 0;                        ///< number of rack_switches below the device
 };
 
-/// A network within a process, and a device in it, with one below it for each rack.
+/// A network within a process, with a device, and one below it for each rack.
 class in_process_network : public in_process_medium {
  public:
-  /// `ports`: their addresses are 1 to that. `inbox`: packets that wait at a port; what comes then is lost.
+  /// `ports`: number of ports, at addresses 1 to `ports`. `inbox`: packets that wait at a port; more are lost.
   TUTTI_DECL explicit in_process_network(unsigned ports, in_process_options const& options = {},
                                          std::size_t inbox = 1024);
 
-  /// The switch of a rack.
   [[nodiscard]] address rack(unsigned number) const noexcept { return device_address(number + 1); }
 
-  /// A device dies: it answers nothing, and forgets all.
-  TUTTI_DECL void kill(address which = device);
-  /// It begins anew.
-  TUTTI_DECL void restart(address which = device);
+  /// Kills a device: it answers nothing, and loses its state.
+  TUTTI_DECL void kill(address device_number = device);
+  /// Restarts a device, without its earlier state.
+  TUTTI_DECL void restart(address device_number = device);
 
-  /// What a device has seen since it began; of a dead one nothing.
-  [[nodiscard]] TUTTI_DECL counters counted(address which = device);
+  /// Counters of a device since its start; zero for a dead one.
+  [[nodiscard]] TUTTI_DECL counters counted(address device_number = device);
 
  private:
   in_process_options options_;

@@ -13,16 +13,16 @@
 
 namespace tutti::inline v0_1_0::detail::fpga_nic {
 
-/// A device as a program.
+/// A device in software.
 class in_process_switch final : public in_process_device {
  public:
-  explicit in_process_switch(in_process_options const& o, std::optional<std::uint32_t> above = {})
-      : seal_(o.packets.seal), switch_(o.limits, o.packets.seal, above) {}
+  explicit in_process_switch(in_process_options const& o, std::optional<std::uint32_t> device_above = {})
+      : seal_(o.packets.seal), switch_(o.limits, o.packets.seal, device_above) {}
 
-  void take(std::uint32_t from, std::span<std::byte const> packet, in_process_medium& net) override {
-    switch_.take(from, packet, false, steady_now(), [&](std::uint32_t to, header const& h, auto payload) {
-      std::array<std::byte, most_packet> bytes;
-      net.answer(to, std::span(bytes).first(seal_.write(h, payload, bytes.data())));
+  void take(std::uint32_t source, std::span<std::byte const> packet, in_process_medium& net) override {
+    switch_.take(source, packet, false, steady_now(), [&](std::uint32_t destination, header const& h, auto payload) {
+      std::array<std::byte, max_packet> bytes;
+      net.answer(destination, std::span(bytes).first(seal_.write(h, payload, bytes.data())));
     });
   }
   void settle(in_process_medium&) override {}
@@ -41,26 +41,26 @@ TUTTI_DECL in_process_network::in_process_network(unsigned ports, in_process_opt
   }
 }
 
-TUTTI_DECL void in_process_network::kill(address which) {
+TUTTI_DECL void in_process_network::kill(address device_number) {
   held const lock(monitor_);
-  device_at(which).reset();
+  device_at(device_number).reset();
 }
 
-TUTTI_DECL void in_process_network::restart(address which) {
+TUTTI_DECL void in_process_network::restart(address device_number) {
   held const lock(monitor_);
-  if (which != device) {
-    device_at(which) = std::make_unique<in_process_switch>(options_, device);
+  if (device_number != device) {
+    device_at(device_number) = std::make_unique<in_process_switch>(options_, device);
   } else if (options_.device != nullptr) {
-    device_at(which) = options_.device(options_);
+    device_at(device_number) = options_.device(options_);
   } else {
-    device_at(which) = std::make_unique<in_process_switch>(options_);
+    device_at(device_number) = std::make_unique<in_process_switch>(options_);
   }
 }
 
-TUTTI_DECL counters in_process_network::counted(address which) {
+TUTTI_DECL counters in_process_network::counted(address device_number) {
   held const lock(monitor_);
-  auto* const one = static_cast<in_process_device*>(device_at(which).get());
-  return one != nullptr ? one->counted() : counters{};
+  auto* const found_device = static_cast<in_process_device*>(device_at(device_number).get());
+  return found_device != nullptr ? found_device->counted() : counters{};
 }
 
 }  // namespace tutti::detail::fpga_nic

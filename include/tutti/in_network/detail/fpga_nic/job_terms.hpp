@@ -8,16 +8,16 @@
 
 namespace tutti::inline v0_1_0::detail::fpga_nic {
 
-/// How a member is set up: the same on all, but for its number.
+/// Settings of a member; equal on all members.
 struct job_terms {
   std::uint32_t nonce = 0;
-  std::uint32_t slot_count = 256;  ///< of a lane, a power of two
+  std::uint32_t slot_count = 256;  ///< number for a lane, a power of two
   duration lease = std::chrono::seconds(60);
-  /// How long a device that was asked may be silent before the stand-in serves in its place.
+  /// Time without an answer after which the device is given up for the stand-in.
   duration silence = std::chrono::milliseconds(200);
-  /// This many of 256 packets go to the stand-in though there is a device.
+  /// Share of packets, of 256, that go to the stand-in in spite of a device.
   std::uint32_t stand_in_share = 0;
-  /// Which members have one device, where each rack has its own; one rack, or none: there is one device.
+  /// Racks of the members, if each rack has a device. With one rack or none there is one device.
   host_map racks{};
 
   [[nodiscard]] bool has_racks() const noexcept { return racks.hosts() > 1; }

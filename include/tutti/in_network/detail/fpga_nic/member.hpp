@@ -22,43 +22,43 @@
 
 namespace tutti::inline v0_1_0::detail::fpga_nic {
 
-/// One rank of a job: hands packets to its parts, notices a device that is lost, and at rank 0 serves in its place.
+/// One rank of a job: dispatches packets, detects the loss of the device, and at rank 0 serves as the stand-in.
 template <port Port>
 class member {
  public:
   using address = typename Port::address;
 
-  /// @param all the addresses of the members, in rank order
-  member(Port& at, seal const& s, job_terms const& terms, rank_type me, std::vector<address> all,
+  /// @param addresses the addresses of the members, in rank order
+  member(Port& port, seal const& s, job_terms const& terms, rank_type me, std::vector<address> addresses,
          std::optional<address> device)
-      : port_(at),
+      : port_(port),
         seal_(s),
         terms_(terms),
-        servers_(at, terms_, me, all, device),
-        roll_call_(at, terms.nonce, all),
-        requests_(servers_, weights_, pace_, me, all.size()),
-        lanes_(servers_, terms_, me, pace_, weights_, counted_) {
-    pace_.limit(2 * terms.slot_count);
+        servers_(port, terms_, me, addresses, device),
+        presence_query_(port, terms.nonce, addresses),
+        requests_(servers_, weights_, rate_, me, addresses.size()),
+        lanes_(servers_, terms_, me, rate_, weights_, counted_) {
+    rate_.limit(2 * terms.slot_count);
     if (me == 0) {
       std::vector<std::uint8_t> racks;
-      for (rank_type r = 0; terms_.has_racks() && r != all.size(); ++r) {
+      for (rank_type r = 0; terms_.has_racks() && r != addresses.size(); ++r) {
         racks.push_back(static_cast<std::uint8_t>(terms_.racks.host(r)));
       }
-      serving_.emplace(static_cast<std::uint16_t>(terms.slot_count * collective_lanes), std::move(all),
+      serving_.emplace(static_cast<std::uint16_t>(terms.slot_count * collective_lanes), std::move(addresses),
                        std::move(racks), s);
     }
   }
   member(member const&) = delete;
   member& operator=(member const&) = delete;
 
-  /// Asks the device to let this member join, so that it has answered when it is needed.
+  /// Sends a join to the device, so that it has answered before it is needed.
   void join(time_point now) {
     if (servers_.device().exists()) {
-      servers_.device().ask_to_join(now);
+      servers_.device().join(now);
       port_.flush();
     }
   }
-  /// Leaves the servers: nothing is sent to them any more. Rank 0 is told, whether it has served or not.
+  /// Leaves the servers: nothing is sent to them any more. Rank 0 is told even if it has never served.
   void leave(time_point now) {
     lanes_.drop();
     if (serving_) {
@@ -71,20 +71,20 @@ class member {
   [[nodiscard]] member_lanes<Port>& lanes() noexcept { return lanes_; }
   [[nodiscard]] member_lanes<Port> const& lanes() const noexcept { return lanes_; }
   [[nodiscard]] fpga_nic_counters const& counted() const noexcept { return counted_; }
-  /// Whether the device answers; without one, false.
-  [[nodiscard]] bool device_answers() const noexcept { return servers_.device().joined(); }
-  /// Whether members may still need the stand-in: not all have left, and it is not long since the last was heard.
+  /// True if the device answers; false without one.
+  [[nodiscard]] bool device_answers() const noexcept { return servers_.device().has_joined(); }
+  /// True if members may still need the stand-in: some have not left, and the last was heard a short time ago.
   [[nodiscard]] bool is_needed(time_point now) const noexcept { return serving_ && serving_->is_needed(now); }
 
   // --- weights, in the user's memory
 
-  [[nodiscard]] own_weights& weights() noexcept { return weights_.own; }
-  /// These are the weights of all ranks from now on. Rank 0 is to store those that the device lacks.
-  void hold(std::span<std::byte const> all) {
-    weights_.own.hold(all);
+  [[nodiscard]] own_weights& weights() noexcept { return weights_.rank_weights; }
+  /// Declares the weights of all ranks; rank 0 starts to store the blocks that the device lacks.
+  void hold(std::span<std::byte const> weights) {
+    weights_.rank_weights.hold(weights);
     requests_.begin_stores();
   }
-  /// Goes on with that. False: nothing is left to store, or there is no device that takes it.
+  /// Makes progress on stores. False if none remains, or no device accepts them.
   [[nodiscard]] bool stores(time_point now) {
     advance(now);
     if (!requests_.can_store()) {
@@ -93,43 +93,42 @@ class member {
     requests_.push_stores(now);
     return are_under_way(now);
   }
-  /// The weights of all ranks from now on are those that rank 0 holds: they are to come to `all`.
-  void begin_pulls(std::span<std::byte> all) { weights_.begin_pulls(all); }
-  /// Goes on with that. False: all are there. @pre rank 0 holds them
+  /// Starts to pull the weights that rank 0 holds, into `target`.
+  void begin_pulls(std::span<std::byte> target) { weights_.begin_pulls(target); }
+  /// Makes progress on pulls. False if all blocks are here. @pre rank 0 holds the weights
   [[nodiscard]] bool pulls(time_point now) {
     advance(now);
     requests_.push_pulls(now);
     return are_under_way(now);
   }
-  /// Blocks that have been asked for, or stored, and not been answered.
-  [[nodiscard]] std::size_t requested() const noexcept { return weights_.requests.left(); }
+  [[nodiscard]] std::size_t open_requests() const noexcept { return weights_.requests.open_count(); }
   void end_requests() noexcept { weights_.end(); }
 
-  // --- going on
+  // --- progress
 
-  /// Takes what has come, and goes on with it; looks, if it is time to.
+  /// Handles received packets, sends what is possible, and calls `look` every 2 ms.
   void advance(time_point now) {
     take_all(now);
-    if (now - looked_ >= between_looks) {
+    if (now - last_look_ >= look_interval) {
       look(now);
     }
     port_.flush();
   }
-  /// Sends again what has not been answered.
+  /// Queries servers about late pieces, and gives up a silent device.
   void look(time_point now) {
-    looked_ = now;
+    last_look_ = now;
     take_all(now);
     if (serving_) {
       serving_->look(now, emitter());
     }
-    servers_.go_on_asking(now);
-    lanes_.turn_to_stand_in(now);
+    servers_.repeat_joins(now);
+    lanes_.move_to_stand_in(now);
     for (std::uint32_t lane = 0; lane != collective_lanes; ++lane) {
-      given_to const late = lanes_.is_late(lane, now);
-      if (late == given_to::device && lanes_.is_silent(lane, now)) {
+      server_kind const late_server = lanes_.is_late(lane, now);
+      if (late_server == server_kind::device && lanes_.is_silent(lane, now)) {
         give_up_device(now);
-      } else if (late != given_to::none) {
-        lanes_.ask_again(lane, now);
+      } else if (late_server != server_kind::unassigned) {
+        lanes_.query_again(lane, now);
       }
       lanes_.push(lane, now);
     }
@@ -137,31 +136,30 @@ class member {
   }
 
  private:
-  static constexpr duration between_looks = std::chrono::milliseconds(2);
+  static constexpr duration look_interval = std::chrono::milliseconds(2);
 
-  /// Requests about weights: whether some are left. Without a device, others take its place.
+  /// True if requests about weights remain. Gives up a silent device: the stand-in takes its place.
   [[nodiscard]] bool are_under_way(time_point now) {
-    if (servers_.device().joined() && servers_.device_is_silent(now)) {
+    if (servers_.device().has_joined() && servers_.device_is_silent(now)) {
       give_up_device(now);
     }
     port_.flush();
-    return !weights_.requests.over();
+    return !weights_.requests.are_complete();
   }
 
   // --- packets
 
   void take_all(time_point now) {
-    std::size_t came = 0;
-    while ((came = port_.drain([&](address const& from, std::span<std::byte const> bytes, bool congested) {
-             take(from, bytes, congested, now);
-           })) != 0) {
+    std::size_t received_count = 0;
+    while ((received_count = port_.drain([&](address const& source, std::span<std::byte const> bytes,
+                                             bool has_ecn_mark) { take(source, bytes, has_ecn_mark, now); })) != 0) {
       for (std::uint32_t lane = 0; lane != collective_lanes; ++lane) {
         lanes_.repair(lane, now);
         lanes_.push(lane, now);
       }
     }
   }
-  void take(address const& from, std::span<std::byte const> bytes, bool congested, time_point now) {
+  void take(address const& source, std::span<std::byte const> bytes, bool has_ecn_mark, time_point now) {
     packet p;
     if (seal_.read(bytes, p) != reading::good || p.head.job != terms_.nonce) {
       ++counted_.ignored;
@@ -176,7 +174,7 @@ class member {
       case kind::end:
         if (serving_) {
           provide_weights(p);
-          serving_->take(from, bytes, congested, now, emitter());
+          serving_->take(source, bytes, has_ecn_mark, now, emitter());
         }
         return;
       case kind::share:
@@ -184,81 +182,82 @@ class member {
         return;
       case kind::progress:
       case kind::ask:
-        return take_of_member(from, p.head);
+        return take_peer_packet(source, p.head);
       default:
-        take_answer(from, p, congested, now);
+        take_answer(source, p, has_ecn_mark, now);
     }
   }
-  /// What ranks ask each other, where each rack has a device.
-  void take_of_member(address const& from, header const& h) {
+  /// Handles queries among ranks in racks.
+  void take_peer_packet(address const& source, header const& h) {
     std::uint32_t const lane = h.slot / terms_.slot_count;
-    bool const is_used = lane < collective_lanes && (h.kind == kind::ask ? roll_call_.answer(lanes_.on(lane), from, h)
-                                                                         : roll_call_.take(lanes_.on(lane), from, h));
+    bool const is_used =
+        lane < collective_lanes && (h.kind == kind::ask ? presence_query_.answer(lanes_.lane_at(lane), source, h)
+                                                        : presence_query_.take(lanes_.lane_at(lane), source, h));
     counted_.ignored += is_used ? 0 : 1;
   }
-  void take_answer(address const& from, packet const& p, bool congested, time_point now) {
-    given_to const by = servers_.which(from);
-    if (by == given_to::none) {
+  void take_answer(address const& source, packet const& p, bool has_ecn_mark, time_point now) {
+    server_kind const server = servers_.kind_of(source);
+    if (server == server_kind::unassigned) {
       ++counted_.ignored;
       return;
     }
-    servers_.at(by).hear(now);
-    if (p.head.has(flag::congested) || congested) {
-      pace_.congested(now);
+    servers_.at(server).note_heard(now);
+    if (p.head.has(flag::congested) || has_ecn_mark) {
+      rate_.note_congestion(now);
     }
     bool const is_unknown = p.head.kind == kind::refuse && read_refusal(p.payload) == refusal::unknown;
     if (is_unknown && asks_for_proof(p.head, refusal::unknown)) {
-      if (!servers_.at(by).joined()) {
-        servers_.at(by).prove(p.head, now);
+      if (!servers_.at(server).has_joined()) {
+        servers_.at(server).prove(p.head, now);
       }
       return;
     }
     if (p.head.kind == kind::joined) {
-      take_joined(by, p, now);
+      take_joined(server, p, now);
     } else if (!p.head.has(flag::keyed)) {
-      take_of_lane(by, p, is_unknown, now);
+      take_lane_packet(server, p, is_unknown, now);
     } else if (is_unknown) {
-      take_unknown(by, now);
+      take_unknown(server, now);
     } else {
-      requests_.take(by, p);
+      requests_.take(server, p);
     }
   }
-  void take_of_lane(given_to by, packet const& p, bool is_unknown, time_point now) {
+  void take_lane_packet(server_kind server, packet const& p, bool is_unknown, time_point now) {
     std::uint32_t const lane = p.head.slot / terms_.slot_count;
     if (lane >= collective_lanes) {
       ++counted_.ignored;
       return;
     }
-    lanes_.hear_from(by, lane, now);
+    lanes_.hear_from(server, lane, now);
     if (p.head.kind == kind::result) {
-      lanes_.take_result(lane, by, p, now);
+      lanes_.take_result(lane, server, p, now);
     } else if (p.head.kind == kind::missing) {
-      lanes_.take_missing(lane, by, p, now);
+      lanes_.take_missing(lane, server, p, now);
       if (p.head.has(flag::of_racks)) {
-        roll_call_.call(lanes_.on(lane), lane);
+        presence_query_.query_missing(lanes_.lane_at(lane), lane);
       }
     } else if (is_unknown) {
-      take_unknown(by, now);
+      take_unknown(server, now);
     } else {
-      lanes_.take_refusal(lane, by, p, now);
+      lanes_.take_refusal(lane, server, p, now);
     }
   }
-  void take_joined(given_to by, packet const& p, time_point now) {
-    bool const is_new = servers_.take_joined(by, read_terms(p.payload));
-    if (is_new && by == given_to::stand_in) {
-      lanes_.give_stand_in(now);
+  void take_joined(server_kind server, packet const& p, time_point now) {
+    bool const is_new = servers_.take_joined(server, read_terms(p.payload));
+    if (is_new && server == server_kind::stand_in) {
+      lanes_.resend_to_stand_in(now);
     }
   }
 
-  // --- a device that is lost
+  // --- loss of the device
 
-  /// A server does not know this member.
-  void take_unknown(given_to by, time_point now) {
-    if (by == given_to::device && servers_.device().joined()) {
+  /// Handles the answer of a server that does not know this member: joins again.
+  void take_unknown(server_kind server, time_point now) {
+    if (server == server_kind::device && servers_.device().has_joined()) {
       return lose_device(now);
     }
-    servers_.at(by).forget();
-    servers_.at(by).ask_to_join(now);
+    servers_.at(server).forget();
+    servers_.at(server).join(now);
   }
   void give_up_device(time_point now) {
     ++counted_.silences;
@@ -268,36 +267,37 @@ class member {
   void lose_device(time_point now) {
     servers_.lose_device(now);
     weights_.forget_all();
-    lanes_.turn_to_stand_in(now);
+    lanes_.move_to_stand_in(now);
   }
 
-  // --- rank 0 in place of a device
+  // --- rank 0 as the stand-in
 
   [[nodiscard]] auto emitter() noexcept {
-    return
-        [this](address const& to, header const& h, std::span<std::byte const> payload) { port_.send(to, h, payload); };
+    return [this](address const& destination, header const& h, std::span<std::byte const> payload) {
+      port_.send(destination, h, payload);
+    };
   }
-  /// The stand-in has the weights that this rank has, of what it is asked for.
+  /// Provides the stand-in with this rank's copy of the weights that a packet needs.
   void provide_weights(packet const& p) {
     bool const is_asked = p.head.has(flag::keyed) && p.head.kind == kind::query;
     if (!is_asked && !has_terms(p.head)) {
       return;
     }
     std::uint32_t const k = is_asked ? p.head.sequence : read_update_terms(p.payload).key;
-    if (k < weights_.own.blocks()) {
-      serving_->have(terms_.nonce, k, weights_.own.version(), weights_.own.block(k));
+    if (k < weights_.rank_weights.blocks()) {
+      serving_->store(terms_.nonce, k, weights_.rank_weights.version(), weights_.rank_weights.block(k));
     }
   }
 
   Port& port_;
   seal seal_;
   job_terms terms_;
-  time_point looked_{};
-  pace pace_;
+  time_point last_look_{};
+  rate_control rate_;
   fpga_nic_counters counted_;
   weight_exchange weights_;
   member_servers<Port> servers_;
-  roll_call<Port> roll_call_;
+  presence_query<Port> presence_query_;
   weight_requests<Port> requests_;
   member_lanes<Port> lanes_;
   std::optional<stand_in<address>> serving_;

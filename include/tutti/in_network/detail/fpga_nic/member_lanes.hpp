@@ -18,352 +18,383 @@
 
 namespace tutti::inline v0_1_0::detail::fpga_nic {
 
-/// What the lanes of a member have under way: gives their pieces to the device, or to the stand-in, sends again what is
-/// lost, and takes results.
+/// The lanes of a member: sends pieces to a server, the device or the stand-in, repairs losses, and takes results.
 ///
-/// Which server a piece goes to need not be agreed on. A member may turn from the device to the stand-in, and then
-/// takes no result of that piece from the device any more; never back. The stand-in needs a contribution of all, or a
-/// result that one has. So there is one result of each piece, whichever server has made it.
+/// A lost packet. Contributions and results are UDP packets; any of them may be lost, repeated or reordered.
+///
+///     member                                      server: the device, or the stand-in
+///     contribute q  ------------------------>     slot q % slots, version q / slots % 2, which adds each worker once
+///                   <------------------------     result q, to every worker, when the last worker has contributed
+///     query q       ------------------------>     if the piece is late
+///                   <------------------------     result q, or missing q with a bitmap of the contributors
+///     contribute q  ------------------------>     again, from a member that the bitmap lacks
+///
+///   - Sequence numbers. Piece q has one number on all members. A member contributes q only when it has the result of
+///     q - slots, so the two versions of a slot never mix, and a result stays in the server until all workers have
+///     it.
+///   - Timers. A piece is late if a piece sent after it has its result and `repair_delay` has passed, or if nothing
+///     overtook it and `retry_after` has: 2 to 100 ms, from measured round trips, doubled at each query.
+///   - Retransmission. An overtaken piece is contributed again if there are up to 8 workers; with more, and for the
+///     oldest piece whose timer expires, the member sends a query first.
+///   - Duplicates. A repeated contribution to a complete sequence is answered by the result, which repairs a lost
+///     result; to an incomplete one, or to a slot that waits for an earlier sequence, by nothing: the member's timer
+///     repeats it. A member ignores a second result.
+///   - No answer. A device that answers no query on a lane for `job_terms::silence` is given up, and one that answers
+///     `refuse` (it restarted, or the slot has moved on) has lost the piece. Either way the piece goes to the
+///     stand-in, at rank 0. The stand-in asks the members that it lacks: each one sends its contribution, or the
+///     result if it has it (`supply`).
+///
+/// Members need not agree on the server of a piece. A member that has moved a piece to the stand-in never moves it
+/// back, and ignores the device's result for it. The stand-in completes a piece only with the contributions of all
+/// workers, or with a result that one of them has. So every piece has one result, whichever server made it.
 template <port Port>
 class member_lanes {
  public:
-  /// @pre the terms outlive this
-  member_lanes(member_servers<Port>& to, job_terms const& terms, rank_type me, pace& by, weight_exchange& weights,
-               fpga_nic_counters& counted)
-      : to_(to), terms_(terms), me_(me), pace_(by), weights_(weights), counted_(counted) {
+  /// @pre the terms outlive this object
+  member_lanes(member_servers<Port>& servers, job_terms const& terms, rank_type me, rate_control& rate,
+               weight_exchange& weights, fpga_nic_counters& counters)
+      : servers_(servers), terms_(terms), me_(me), rate_(rate), weights_(weights), counters_(counters) {
     for (exchange& x : lanes_) {
       x.open(terms, me);
     }
   }
 
-  [[nodiscard]] exchange& on(std::uint32_t lane) noexcept { return lanes_[lane]; }
+  [[nodiscard]] exchange& lane_at(std::uint32_t lane) noexcept { return lanes_[lane]; }
   void begin(flow s, std::uint32_t fingerprint) noexcept {
     lanes_[s.lane].begin(s, fingerprint);
-    differs_[s.lane] = no_rank;
+    differing_ranks_[s.lane] = no_rank;
   }
   void end(flow s) noexcept {
     exchange& x = lanes_[s.lane];
-    for (std::uint32_t i = x.front(); i < x.sent(); ++i) {  // of an operation that was given up
-      under_way_ -= x.at(i).at != given_to::none && !x.at(i).done ? 1U : 0U;
+    for (std::uint32_t i = x.front(); i < x.sent_count(); ++i) {  // pieces of an operation that was abandoned
+      in_flight_ -= x.at(i).at != server_kind::unassigned && !x.at(i).is_complete ? 1U : 0U;
     }
     x.drop();
   }
-  /// Forgets all memory of the user.
+  /// Ends the use of all of the user's memory.
   void drop() noexcept {
     for (exchange& x : lanes_) {
       x.drop();
     }
-    under_way_ = 0;
+    in_flight_ = 0;
   }
 
-  // --- what a lane waits for
+  // --- wait state of a lane
 
-  /// A rank that said something else about its flow, or no_rank.
-  [[nodiscard]] rank_type differs(std::uint32_t lane) const noexcept { return differs_[lane]; }
-  /// The rank that serves the oldest piece of a lane, or will: 0 if that is the stand-in. no_rank: a device, or this
+  /// A rank that has made another call for a flow of this lane, or no_rank.
+  [[nodiscard]] rank_type differing_rank(std::uint32_t lane) const noexcept { return differing_ranks_[lane]; }
+  /// The rank that serves the oldest piece of a lane, or will: 0 for the stand-in; no_rank for a device, or for this
   /// rank itself.
   [[nodiscard]] rank_type serving(std::uint32_t lane) const noexcept {
     exchange const& x = lanes_[lane];
-    bool const is_waiting = x.ready() && !x.over() && me_ != 0;
-    return is_waiting && server_of_front(x) == given_to::stand_in ? 0 : no_rank;
+    bool const is_waiting = x.is_ready() && !x.is_complete() && me_ != 0;
+    return is_waiting && server_of_front(x) == server_kind::stand_in ? 0 : no_rank;
   }
-  /// A rank whose contribution the oldest piece lacks, as its server says; or no_rank.
+  /// A rank whose contribution the oldest piece lacks, according to its server; or no_rank.
   [[nodiscard]] rank_type contributing(std::uint32_t lane) const noexcept {
     exchange const& x = lanes_[lane];
-    return x.ready() && !x.over() ? x.missing() : no_rank;
+    return x.is_ready() && !x.is_complete() ? x.missing() : no_rank;
   }
-  /// The rank that a lane waits for. no_rank: a device, which has not said yet what it lacks.
+  /// The rank that a lane waits for; no_rank if it is a device that has not named the missing workers.
   [[nodiscard]] rank_type missing(std::uint32_t lane) const noexcept {
-    rank_type const known = contributing(lane);
-    return known == no_rank ? serving(lane) : known;
+    rank_type const contributor = contributing(lane);
+    return contributor == no_rank ? serving(lane) : contributor;
   }
-  /// All ranks that its oldest piece lacks, as the server that has it says.
+  /// Ranks that the oldest piece of a lane lacks, according to its server.
   struct lacking {
-    given_to server = given_to::none;
+    server_kind server = server_kind::unassigned;
     std::vector<rank_type> ranks{};
   };
-  [[nodiscard]] lacking lacks(std::uint32_t lane) const {
+  [[nodiscard]] lacking lacking_ranks(std::uint32_t lane) const {
     exchange const& x = lanes_[lane];
-    lacking all;
-    if (!x.over() && x.front() != x.sent()) {
-      all.server = x.at(x.front()).at;
-      x.each_missing([&](rank_type r) { all.ranks.push_back(r); });
+    lacking result;
+    if (!x.is_complete() && x.front() != x.sent_count()) {
+      result.server = x.at(x.front()).at;
+      x.each_missing([&](rank_type r) { result.ranks.push_back(r); });
     }
-    return all;
+    return result;
   }
 
-  // --- giving
+  // --- sending
 
-  /// Sends what may be sent on a lane.
+  /// Sends pieces of a lane, as far as window and slots allow.
   void push(std::uint32_t lane, time_point now) {
     exchange& x = lanes_[lane];
-    if (!x.ready()) {
+    if (!x.is_ready()) {
       return;
     }
-    // The oldest piece of a lane does not wait for the window: what others fill it with may wait for that very piece.
-    for (std::uint32_t i = x.sent(); (under_way_ < pace_.window() || i == x.front()) && x.may_send(i); ++i) {
-      if (!give(lane, i, choose(x, i), now)) {
+    // The oldest piece of a lane ignores the window: pieces of other lanes that fill it may wait for that very piece.
+    for (std::uint32_t i = x.sent_count(); (in_flight_ < rate_.window() || i == x.front()) && x.may_send(i); ++i) {
+      if (!send(lane, i, choose_server(x, i), now)) {
         break;
       }
     }
-    to_.flush();
+    servers_.flush();
   }
-  /// This member has joined the stand-in, which has got nothing of what it was to be given before.
-  void give_stand_in(time_point now) {
-    each_given_to(given_to::stand_in,
-                  [&](std::uint32_t lane, std::uint32_t i) { give(lane, i, given_to::stand_in, now); });
+  /// Sends all pieces of the stand-in again after this member has joined it: the stand-in has none of them.
+  void resend_to_stand_in(time_point now) {
+    each_piece_of(server_kind::stand_in,
+                  [&](std::uint32_t lane, std::uint32_t i) { send(lane, i, server_kind::stand_in, now); });
   }
-  /// What was given to a device that has been lost, is given to the stand-in, sooner or later: a port may be full.
-  void turn_to_stand_in(time_point now) {
-    each_given_to(given_to::device, [&](std::uint32_t lane, std::uint32_t i) {
-      if (lanes_[lane].at(i).device_life != to_.device_life()) {
-        give(lane, i, given_to::stand_in, now);
+  /// Moves pieces of a lost device to the stand-in. Called repeatedly, because the port may be full.
+  void move_to_stand_in(time_point now) {
+    each_piece_of(server_kind::device, [&](std::uint32_t lane, std::uint32_t i) {
+      if (lanes_[lane].at(i).device_life != servers_.device_life()) {
+        send(lane, i, server_kind::stand_in, now);
       }
     });
   }
 
-  // --- sending again
+  // --- retransmission
 
-  /// Deals with pieces that others, sent later, have overtaken. Which packet was lost is not known: that of another
-  /// worker, more often than not. Among few the contribution is sent again, which takes one way less; among many a
-  /// question goes first, which is short.
+  /// Repairs pieces that later ones have overtaken. The lost packet is unknown, and more often than not it was
+  /// another worker's. With few workers the contribution is sent again, which saves a round trip; with many, a query
+  /// is shorter.
   void repair(std::uint32_t lane, time_point now) {
     exchange& x = lanes_[lane];
-    duration const patience = pace_.patience();
-    for (std::uint32_t i = x.front(); x.ready() && i < x.sent(); ++i) {
+    duration const delay = rate_.repair_delay();
+    for (std::uint32_t i = x.front(); x.is_ready() && i < x.sent_count(); ++i) {
       exchange::piece& p = x.at(i);
-      if (p.done || p.at == given_to::none || p.sent >= x.overtaken() || now - p.sent <= patience) {
+      if (p.is_complete || p.at == server_kind::unassigned || p.send_time >= x.overtake_time() ||
+          now - p.send_time <= delay) {
         continue;
       }
-      if (!(x.part().workers.size() <= few_workers ? give(lane, i, p.at, now) : question(lane, i, now))) {
+      if (!(x.part().workers.size() <= few_workers ? send(lane, i, p.at, now) : query(lane, i, now))) {
         return;
       }
     }
   }
-  /// The server that has not answered the oldest piece of a lane for too long, or none.
-  [[nodiscard]] given_to is_late(std::uint32_t lane, time_point now) noexcept {
+  /// The server that has not answered the oldest piece of a lane in time, or none.
+  [[nodiscard]] server_kind is_late(std::uint32_t lane, time_point now) noexcept {
     exchange const& x = lanes_[lane];
-    if (!x.ready() || x.front() == x.sent()) {
-      return given_to::none;
+    if (!x.is_ready() || x.front() == x.sent_count()) {
+      return server_kind::unassigned;
     }
     exchange::piece const& p = x.at(x.front());
-    return p.done || p.at == given_to::none || now - p.sent < patience_with(x) ? given_to::none : p.at;
+    return p.is_complete || p.at == server_kind::unassigned || now - p.send_time < query_interval(x)
+               ? server_kind::unassigned
+               : p.at;
   }
-  /// Whether that server, though it was asked, has said nothing on this lane for so long that it is given up. @pre it
-  /// is late
+  /// True if that server has not answered queries on this lane for so long that it must be given up. @pre `is_late`
   [[nodiscard]] bool is_silent(std::uint32_t lane, time_point now) const noexcept {
     return lanes_[lane].is_silent(lanes_[lane].front(), now, terms_.silence);
   }
-  /// Asks about that piece.
-  void ask_again(std::uint32_t lane, time_point now) {
-    pace_.silence();
-    question(lane, lanes_[lane].front(), now);
+  /// Queries the server of the oldest piece.
+  void query_again(std::uint32_t lane, time_point now) {
+    rate_.note_silence();
+    query(lane, lanes_[lane].front(), now);
   }
 
-  // --- taking what servers say of a piece
+  // --- answers of servers
 
-  void hear_from(given_to by, std::uint32_t lane, time_point now) noexcept { lanes_[lane].hear_from(by, now); }
+  void hear_from(server_kind server, std::uint32_t lane, time_point now) noexcept {
+    lanes_[lane].hear_from(server, now);
+  }
 
-  void take_result(std::uint32_t lane, given_to by, packet const& p, time_point now) {
+  void take_result(std::uint32_t lane, server_kind server, packet const& p, time_point now) {
     exchange& x = lanes_[lane];
     std::uint32_t const i = x.piece_of(p.head.sequence);
-    if (i == exchange::none || x.at(i).done || x.at(i).at != by || p.payload.size() != x.awaited(i)) {
-      ++counted_.ignored;
+    if (i == exchange::no_piece || x.at(i).is_complete || x.at(i).at != server ||
+        p.payload.size() != x.result_bytes(i)) {
+      ++counters_.ignored;
       return;
     }
-    if (!x.at(i).repeated) {  // else it is not known which one was answered
-      pace_.answered(now - x.at(i).sent);
-      x.overtake(x.at(i).sent);
+    if (!x.at(i).was_repeated) {  // otherwise it is unknown which copy was answered
+      rate_.note_round_trip(now - x.at(i).send_time);
+      x.note_overtaking(x.at(i).send_time);
     }
-    pace_.result();
-    --under_way_;
-    ++counted_.results;
-    counted_.by_stand_in += by == given_to::stand_in ? 1 : 0;
-    if (p.head.operation == network_operation::update && by == given_to::device) {
-      update_terms const t = weights_.own.terms_of(x.content(i).data());
+    rate_.note_result();
+    --in_flight_;
+    ++counters_.results;
+    counters_.by_stand_in += server == server_kind::stand_in ? 1 : 0;
+    if (p.head.operation == network_operation::update && server == server_kind::device) {
+      update_terms const t = weights_.rank_weights.terms_of(x.content(i).data());
       weights_.is_updated(t.key, t.version + 1);
     }
     x.finish(i, p.head, p.payload);
   }
-  /// A server lacks contributions, as it says because it was asked, or because others wait.
-  void take_missing(std::uint32_t lane, given_to by, packet const& p, time_point now) {
+  /// Handles a server's list of contributors, sent as an answer to a query, or because other members wait.
+  void take_missing(std::uint32_t lane, server_kind server, packet const& p, time_point now) {
     exchange& x = lanes_[lane];
     std::uint32_t const i = x.piece_of(p.head.sequence);
-    exchange::kept const* const k = x.find_kept(p.head.sequence);
-    if (i == exchange::none || x.at(i).done) {
-      if (k != nullptr && by == given_to::stand_in && k->head.length != 0) {
-        supply(*k, now);
-      } else if (by == given_to::stand_in) {
-        x.want_at_stand_in(p.head.sequence);
+    exchange::saved_result const* const k = x.find_kept(p.head.sequence);
+    if (i == exchange::no_piece || x.at(i).is_complete) {
+      if (k != nullptr && server == server_kind::stand_in && k->head.length != 0) {
+        supply_result(*k, now);
+      } else if (server == server_kind::stand_in) {
+        x.note_stand_in_waits(p.head.sequence);
       }
       return;
     }
-    worker_set const present = x.present(p, by);
+    worker_set const present = x.present(p, server);
     if (i == x.front() && !p.payload.empty()) {
-      x.hear(present);
+      x.note_present(present);
     }
-    bool const takes_part = by == given_to::stand_in || x.at(i).at == by;
+    bool const takes_part = server == server_kind::stand_in || x.at(i).at == server;
     if (takes_part && !present.has(static_cast<unsigned>(x.part().worker))) {
-      if (x.at(i).at == by) {
-        pace_.lost(now);
+      if (x.at(i).at == server) {
+        rate_.note_loss(now);
       }
-      if (x.at(i).asked) {
-        ask_about_earlier(lane, x.at(i).sent, by, now);
+      if (x.at(i).was_queried) {
+        query_earlier(lane, x.at(i).send_time, server, now);
       }
-      give(lane, i, by, now);
+      send(lane, i, server, now);
     }
   }
-  /// @pre not that the server does not know this member
-  void take_refusal(std::uint32_t lane, given_to by, packet const& p, time_point now) {
+  /// Handles a refusal. @pre the reason is not that the server does not know this member
+  void take_refusal(std::uint32_t lane, server_kind server, packet const& p, time_point now) {
     exchange& x = lanes_[lane];
     std::uint32_t const i = x.piece_of(p.head.sequence);
-    refusal const why = read_refusal(p.payload);
-    // A join is refused so, too, when another program has this number in the job.
-    if (why == refusal::mismatch && p.head.operation != network_operation::none) {
-      if (i != exchange::none && p.head.worker < x.part().workers.size()) {
-        differs_[lane] = x.named(p.head, by);
+    refusal const reason = read_refusal(p.payload);
+    // A join is refused with this reason, too, if another program has this number in the job.
+    if (reason == refusal::mismatch && p.head.operation != network_operation::none) {
+      if (i != exchange::no_piece && p.head.worker < x.part().workers.size()) {
+        differing_ranks_[lane] = x.named_rank(p.head, server);
       }
       return;
     }
-    if (!to_.at(by).joined()) {
-      return to_.take_no_join(by);
+    if (!servers_.at(server).has_joined()) {
+      return servers_.take_refused_join(server);
     }
-    if (by == given_to::device && i != exchange::none && !x.at(i).done && x.at(i).at == by) {
-      if (why == refusal::no_weights) {
-        std::uint32_t const k = weights_.own.terms_of(x.content(i).data()).key;
+    if (server == server_kind::device && i != exchange::no_piece && !x.at(i).is_complete && x.at(i).at == server) {
+      if (reason == refusal::no_weights) {
+        std::uint32_t const k = weights_.rank_weights.terms_of(x.content(i).data()).key;
         weights_.forget(k);
-        if (me_ != 0 && weights_.is_refused(k)) {  // rank 0, which has stored what it could, turns
-          x.at(i).sent = now;
+        // Rank 0, which has stored all blocks it could, moves to the stand-in.
+        if (me_ != 0 && weights_.is_refused(k)) {
+          x.at(i).send_time = now;
           return;
         }
       }
-      give(lane, i, given_to::stand_in, now);  // what the device knew of this piece is gone
+      send(lane, i, server_kind::stand_in, now);  // the device has lost the state of this piece
     }
   }
 
  private:
   static constexpr std::size_t few_workers = 8;
 
-  /// The server of a piece that has not been given to any.
-  [[nodiscard]] given_to choose(exchange const& x, std::uint32_t i) const noexcept {
-    if (to_.has_no_device() || !x.is_for_devices()) {
-      return given_to::stand_in;
+  /// Chooses the server of a piece that has none.
+  [[nodiscard]] server_kind choose_server(exchange const& x, std::uint32_t i) const noexcept {
+    if (servers_.has_no_device() || !x.is_for_devices()) {
+      return server_kind::stand_in;
     }
     std::uint32_t const q = x.sequence_of(i);
-    bool const forced = (q * 0x9e3779b1U >> 24) < terms_.stand_in_share;
-    return forced || x.at(i).wanted ? given_to::stand_in : given_to::device;
+    bool const is_forced = (q * 0x9e3779b1U >> 24) < terms_.stand_in_share;
+    return is_forced || x.at(i).stand_in_waits ? server_kind::stand_in : server_kind::device;
   }
 
-  /// The server that has the oldest piece which is not done, or that it is to be given to. @pre there is one
-  [[nodiscard]] given_to server_of_front(exchange const& x) const noexcept {
-    given_to const by = x.front() == x.sent() ? given_to::none : x.at(x.front()).at;
-    return by == given_to::none ? choose(x, x.front()) : by;
+  /// The server of the oldest incomplete piece, or the one it will get. @pre there is such a piece
+  [[nodiscard]] server_kind server_of_front(exchange const& x) const noexcept {
+    server_kind const server = x.front() == x.sent_count() ? server_kind::unassigned : x.at(x.front()).at;
+    return server == server_kind::unassigned ? choose_server(x, x.front()) : server;
   }
 
-  /// Gives a piece to a server, for the first time or again. False if the port takes no more.
-  bool give(std::uint32_t lane, std::uint32_t i, given_to to, time_point now) {
+  /// Sends a piece to a server, for the first time or again. False if the port is full.
+  bool send(std::uint32_t lane, std::uint32_t i, server_kind target_server, time_point now) {
     exchange& x = lanes_[lane];
     exchange::piece& p = x.at(i);
-    server<Port>& s = to_.at(to);
-    if (!s.joined()) {
-      s.ask_to_join(now);
-      if (p.at == given_to::none) {
+    server<Port>& s = servers_.at(target_server);
+    if (!s.has_joined()) {
+      s.join(now);
+      if (p.at == server_kind::unassigned) {
         return false;
       }
-    } else if (!contribute(s, x.head_of(kind::contribute, i, lane, to), x.content(i))) {
+    } else if (!contribute(s, x.head_of(kind::contribute, i, lane, target_server), x.content(i))) {
       return false;
     }
-    ++counted_.sent;
-    if (p.at == given_to::none) {
-      ++under_way_;
+    ++counters_.sent;
+    if (p.at == server_kind::unassigned) {
+      ++in_flight_;
     } else {
-      ++counted_.repeated;
-      p.repeated = true;
+      ++counters_.repeated;
+      p.was_repeated = true;
     }
-    if (p.at != to) {
-      p.questioned = {};
+    if (p.at != target_server) {
+      p.query_time = {};
       if (i == x.front()) {
         x.forget_present();
       }
     }
-    p.at = to;
-    p.device_life = to_.device_life();
-    p.sent = now;
-    p.asked = false;
+    p.at = target_server;
+    p.device_life = servers_.device_life();
+    p.send_time = now;
+    p.was_queried = false;
     x.count_sent(i);
     return true;
   }
-  [[nodiscard]] bool contribute(server<Port>& to, header const& h, std::span<std::byte const> content) {
+  [[nodiscard]] bool contribute(server<Port>& receiver, header const& h, std::span<std::byte const> content) {
     if (!has_terms(h)) {
-      return to.send(h, content);
+      return receiver.send(h, content);
     }
     std::array<std::byte, block_bytes + update_terms::bytes> payload;
     std::memcpy(payload.data(), content.data(), block_bytes);
-    write(weights_.own.terms_of(content.data()), payload.data() + block_bytes);
-    return to.send(h, payload);
+    write(weights_.rank_weights.terms_of(content.data()), payload.data() + block_bytes);
+    return receiver.send(h, payload);
   }
   template <class F>
-  void each_given_to(given_to by, F f) {
+  void each_piece_of(server_kind server, F f) {
     for (std::uint32_t lane = 0; lane != collective_lanes; ++lane) {
       exchange& x = lanes_[lane];
-      for (std::uint32_t i = x.front(); x.ready() && i < x.sent(); ++i) {
-        if (!x.at(i).done && x.at(i).at == by) {
+      for (std::uint32_t i = x.front(); x.is_ready() && i < x.sent_count(); ++i) {
+        if (!x.at(i).is_complete && x.at(i).at == server) {
           f(lane, i);
         }
       }
     }
   }
 
-  bool question(std::uint32_t lane, std::uint32_t i, time_point now) {
+  bool query(std::uint32_t lane, std::uint32_t i, time_point now) {
     exchange& x = lanes_[lane];
     exchange::piece& p = x.at(i);
-    server<Port>& s = to_.at(p.at);
-    if (!s.joined()) {
-      s.ask_to_join(now);
+    server<Port>& s = servers_.at(p.at);
+    if (!s.has_joined()) {
+      s.join(now);
       return false;
     }
-    p.sent = now;
-    p.repeated = p.asked = true;
-    ++counted_.queries;
-    x.question(i, now);
+    p.send_time = now;
+    p.was_repeated = p.was_queried = true;
+    ++counters_.queries;
+    x.note_query(i, now);
     return s.send(x.head_of(kind::query, i, lane, p.at), {});
   }
-  /// Of what was sent before a question, more may be lost than the piece that it was about. Asks about those that
-  /// nothing has overtaken: the others `repair` sends again.
-  void ask_about_earlier(std::uint32_t lane, time_point asked, given_to by, time_point now) {
+  /// Queries pieces that were sent before a query that found a loss: they may be lost, too. Overtaken ones are left
+  /// to `repair`.
+  void query_earlier(std::uint32_t lane, time_point query_time, server_kind server, time_point now) {
     exchange& x = lanes_[lane];
-    for (std::uint32_t i = x.front(); i < x.sent(); ++i) {
+    for (std::uint32_t i = x.front(); i < x.sent_count(); ++i) {
       exchange::piece const& p = x.at(i);
-      if (!p.done && p.at == by && p.sent >= x.overtaken() && p.sent < asked && !question(lane, i, now)) {
+      if (!p.is_complete && p.at == server && p.send_time >= x.overtake_time() && p.send_time < query_time &&
+          !query(lane, i, now)) {
         return;
       }
     }
   }
-  /// Where others are waited for, too, questions come ever less often; until one has been answered, they do not.
-  [[nodiscard]] duration patience_with(exchange const& x) const noexcept {
-    return x.owes(x.front()) ? (std::min)(pace_.retry_after(), terms_.silence / 10) : pace_.retry_after();
+  /// Time between queries. They become rarer while other workers are waited for; until the server has answered one,
+  /// the time is at most a tenth of the silence that gives it up.
+  [[nodiscard]] duration query_interval(exchange const& x) const noexcept {
+    return x.is_answer_due(x.front()) ? (std::min)(rate_.retry_after(), terms_.silence / 10) : rate_.retry_after();
   }
 
-  void supply(exchange::kept const& k, time_point now) {
-    if (!to_.stand_in().joined()) {
-      return to_.stand_in().ask_to_join(now);  // it will ask again
+  void supply_result(exchange::saved_result const& k, time_point now) {
+    if (!servers_.stand_in().has_joined()) {
+      return servers_.stand_in().join(now);  // the stand-in will ask again
     }
     header h = k.head;
     h.kind = kind::supply;
     h.flags &= flag::phase | flag::in_rank_order;
-    ++counted_.supplied;
-    to_.stand_in().send(h, k.data());
+    ++counters_.supplied;
+    servers_.stand_in().send(h, k.data());
   }
 
-  member_servers<Port>& to_;
+  member_servers<Port>& servers_;
   job_terms const& terms_;
   rank_type me_;
-  pace& pace_;
+  rate_control& rate_;
   weight_exchange& weights_;
-  fpga_nic_counters& counted_;
-  std::uint32_t under_way_ = 0;  ///< pieces that have been given, and whose result is not there
+  fpga_nic_counters& counters_;
+  std::uint32_t in_flight_ = 0;  ///< pieces sent whose result has not arrived
   std::array<exchange, collective_lanes> lanes_;
-  std::array<rank_type, collective_lanes> differs_{};
+  std::array<rank_type, collective_lanes> differing_ranks_{};
 };
 
 }  // namespace tutti::detail::fpga_nic

@@ -21,16 +21,15 @@
 
 namespace tutti::inline v0_1_0::detail::fpga_nic {
 
-/// How the ranks of a world reach a device, and each other, beside their transport: a port, the addresses of all
-/// members as they exchange them, that of the device, if rank 0 knows one, and that of the device of this rank's rack,
-/// if it has its own.
+/// The network of a job: a port, the addresses that ranks exchange, the device's address if rank 0 has one, and that
+/// of this rank's rack if it has a device.
 template <class N>
 concept network = port<typename N::port> && requires(N& n, std::string const& text) {
   typename N::options;
   { n.open() } -> std::same_as<typename N::port&>;
   { n.card() } -> std::same_as<std::string>;
   { n.rack() } -> std::convertible_to<std::string>;
-  { N::place_of(text) } -> std::same_as<std::string>;  // a device's, the same on all ranks that mean the same one
+  { N::place_of(text) } -> std::same_as<std::string>;  // identity of a device, equal on all ranks that mean this device
   { n.address_of(text) } -> std::same_as<typename N::port::address>;
   { n.seal() } -> std::same_as<udp::seal const&>;
 };
@@ -43,12 +42,12 @@ class udp_network {
 
   template <locates_hosts M>
   udp_network(M const& meet, options const& o)
-      : seal_(seal_by(said_or_set(o.key_file, "TUTTI_FPGA_NIC_KEY"))),
+      : seal_(seal_from(option_or_environment(o.key_file, "TUTTI_FPGA_NIC_KEY"))),
         host_(host_of(meet)),
         zone_(zone_of(host_)),
-        port_(listening_at(on_one_host<M> ? std::string() : host_), o.socket, seal_),
-        device_(said_or_set(o.device, "TUTTI_FPGA_NIC")),
-        rack_(said_or_set(o.rack, "TUTTI_FPGA_NIC_RACK")) {}
+        port_(local_address(on_one_host<M> ? std::string() : host_), o.socket, seal_),
+        device_(option_or_environment(o.device, "TUTTI_FPGA_NIC")),
+        rack_(option_or_environment(o.rack, "TUTTI_FPGA_NIC_RACK")) {}
 
   [[nodiscard]] port& open() noexcept { return port_; }
   [[nodiscard]] udp::seal const& seal() const noexcept { return seal_; }
@@ -56,26 +55,27 @@ class udp_network {
     auto const number = net::resolve(host_, net::local_address(port_.descriptor()).port()).front();
     return number.through(0).text();
   }
-  /// The device's address, as rank 0 has it; empty: there is none.
+  /// The device's address, as rank 0 has it; empty if there is none.
   [[nodiscard]] std::string const& device() const noexcept { return device_; }
-  /// That of this rank's rack; empty: it is `device`.
+  /// The address of the device of this rank's rack; empty: `device`.
   [[nodiscard]] std::string const& rack() const noexcept { return rack_; }
 
-  /// @throws error(failure::join) if it is no address, or that of no host
+  /// @throws error(failure::join) if the text is no address, or its host is unknown
   [[nodiscard]] endpoint address_of(std::string const& text) const {
     net::address const at = number_of(text);
     return endpoint(at.zone() == 0 ? at.through(zone_) : at);
   }
-  /// A name may stand for a number that differs from host to host, and so do loopback addresses.
+  /// Identity of a device: its numeric address, because a name may stand for different ones; for loopback, with the
+  /// host.
   [[nodiscard]] static std::string place_of(std::string const& text) {
     net::address const at = number_of(text);
     return at.through(0).text() + (at.is_loopback() ? " " + node_identity() : "");
   }
 
  private:
-  [[nodiscard]] static std::string said_or_set(std::string const& said, char const* variable) {
-    char const* const set = std::getenv(variable);
-    return !said.empty() || set == nullptr ? said : set;
+  [[nodiscard]] static std::string option_or_environment(std::string const& option, char const* variable) {
+    char const* const from_environment = std::getenv(variable);
+    return !option.empty() || from_environment == nullptr ? option : from_environment;
   }
   [[nodiscard]] static net::address number_of(std::string const& text) {
     host_port at;
@@ -87,22 +87,22 @@ class udp_network {
     return net::resolve(at.host, at.port).front();
   }
   [[nodiscard]] static std::uint32_t zone_of(std::string const& host) { return net::resolve(host, 0).front().zone(); }
-  [[nodiscard]] static udp::seal seal_by(std::string const& file) {
+  [[nodiscard]] static udp::seal seal_from(std::string const& file) {
     return file.empty() ? udp::seal() : udp::seal(read_key(file));
   }
-  [[nodiscard]] static net::address listening_at(std::string const& host) {
+  [[nodiscard]] static net::address local_address(std::string const& host) {
     return host.empty() ? any_address(0) : net::interface_address(host);
   }
 
   udp::seal seal_;
   std::string host_;
-  std::uint32_t zone_;  ///< of the link of that, if it holds for one link only
+  std::uint32_t zone_;  ///< link of `host_`, if the address is link-local
   port port_;
   std::string device_;
   std::string rack_;
 };
 
-/// A network within this process, and the device in it.
+/// A network within this process, with its device.
 class in_process_link {
  public:
   using port = in_process_port;
@@ -110,7 +110,7 @@ class in_process_link {
   struct options {
     in_process_network* network = nullptr;
     bool has_device = true;
-    std::vector<unsigned> racks{};  ///< of each rank; empty: there are none
+    std::vector<unsigned> racks{};  ///< by rank; empty: no racks
   };
 
   template <rendezvous M>

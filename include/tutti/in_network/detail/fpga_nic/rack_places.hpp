@@ -10,37 +10,36 @@
 
 namespace tutti::inline v0_1_0::detail::fpga_nic {
 
-/// Where contributions of members in racks are kept until they are added in order, rack by rack. Of a rack that has no
-/// more members than are added in rank order each has a block of its own; of a larger one, whose contributions are
-/// added as they come, all have one.
+/// Memory layout of contributions that wait to be added in order, rack by rack. In a rack of at most
+/// `max_workers_in_order` members each member has a block; in a larger rack, which adds in order of arrival, all
+/// members share one.
 class rack_places {
  public:
   rack_places() = default;
-  /// @param racks by member, below `most_racks`; empty: there are none
+  /// @param racks by member, below `max_racks`; empty: no racks
   explicit rack_places(std::vector<std::uint8_t> const& racks) {
-    std::vector<std::uint8_t> first(most_racks, none);
+    std::vector<std::uint8_t> first_block(max_racks, unset);
     for (std::uint8_t const rack : racks) {
-      bool const shares = std::ranges::count(racks, rack) > std::ptrdiff_t{most_workers_in_order};
-      if (!shares || first[rack] == none) {
-        first[rack] = blocks_++;
+      bool const shares = std::ranges::count(racks, rack) > std::ptrdiff_t{max_workers_in_order};
+      if (!shares || first_block[rack] == unset) {
+        first_block[rack] = blocks_++;
       }
-      members_.push_back({rack, first[rack], shares});
+      members_.push_back({rack, first_block[rack], shares});
     }
   }
 
   [[nodiscard]] bool empty() const noexcept { return members_.empty(); }
   [[nodiscard]] std::size_t members() const noexcept { return members_.size(); }
-  /// How many blocks there are.
   [[nodiscard]] unsigned blocks() const noexcept { return blocks_; }
   [[nodiscard]] unsigned rack(std::uint8_t member) const noexcept { return members_[member].rack; }
   [[nodiscard]] unsigned block(std::uint8_t member) const noexcept { return members_[member].block; }
-  /// Whether that block is of all members of its rack.
+  /// True if the block is shared by all members of the rack.
   [[nodiscard]] bool shares(std::uint8_t member) const noexcept { return members_[member].shares; }
 
   friend bool operator==(rack_places const&, rack_places const&) = default;
 
  private:
-  static constexpr std::uint8_t none = UINT8_MAX;
+  static constexpr std::uint8_t unset = UINT8_MAX;
 
   struct place {
     std::uint8_t rack;

@@ -14,231 +14,243 @@
 
 namespace tutti::inline v0_1_0::detail::fpga_nic {
 
-/// A device of one rack, as a program: it adds what its members contribute, and takes part with the sum in a job of the
-/// device above it, which joins the racks, as one worker. Results come down, and are given to the members. A job that
-/// was not joined as a rack's is served as by any other switch, and all are if there is no device above.
+/// The device of one rack, in software. It adds its members' contributions, and contributes the sum, as one worker,
+/// to a job of the device above it, which joins the racks. Results come down and go to the members. Jobs without
+/// racks are served as by any switch, and so are all jobs if there is no device above.
 ///
-/// It repeats nothing by itself, and needs no clock: what its members send again, it sends again upwards. Like them it
-/// adds in rank order, so that a job has the bits of `hierarchical{star, star}`.
+///     members  --contribute-->  rack switch  --contribute: sum of the rack-->  device above
+///              <--result------               <--result: sum of all racks-----
 ///
-/// If the device above has forgotten a job, this one forgets it, too: its members must not wait for what only some
-/// racks have got.
+/// The switch repeats nothing by itself and needs no timer: it sends up again what its members send again. It adds in
+/// rank order, so a job has the bits of `hierarchical{star, star}`.
+///
+/// If the device above forgets a job, this switch forgets it, too: its members must not wait for results that only
+/// some racks have got.
 template <class Address>
 class rack_switch {
  public:
   explicit rack_switch(switch_limits const& limits, seal const& s, std::optional<Address> above = {})
-      : seal_(s), below_(limits, s), above_(above.value_or(Address{})), is_rack_(above.has_value()) {
-    climbs_.reserve(limits.jobs);
+      : seal_(s),
+        members_switch_(limits, s),
+        device_above_(above.value_or(Address{})),
+        has_device_above_(above.has_value()) {
+    uplinks_.reserve(limits.jobs);
   }
 
-  /// What has come from members.
-  [[nodiscard]] counters const& counted() const noexcept { return below_.counted(); }
-  [[nodiscard]] std::vector<job<Address>> const& jobs() const noexcept { return below_.jobs(); }
+  /// Counters of packets from members.
+  [[nodiscard]] counters const& counted() const noexcept { return members_switch_.counted(); }
+  [[nodiscard]] std::vector<job<Address>> const& jobs() const noexcept { return members_switch_.jobs(); }
 
-  /// Whether it is of a member of a job that there is, or of the device above about such a job.
-  [[nodiscard]] bool knows(Address const& from, header const& h) const noexcept {
-    bool const is_from_above = is_rack_ && from == above_;
+  /// True for a packet of a member of an existing job, or of the device above about such a job.
+  [[nodiscard]] bool knows(Address const& source, header const& h) const noexcept {
+    bool const is_from_above = has_device_above_ && source == device_above_;
     return std::ranges::any_of(jobs(), [&](job<Address> const& j) {
-      return j.nonce() == h.job && (is_from_above || j.find(from, h.worker) != most_workers);
+      return j.nonce() == h.job && (is_from_above || j.find(source, h.worker) != max_workers);
     });
   }
 
-  /// With the device above.
-  struct climb_counters {
+  /// Counters of packets exchanged with the device above.
+  struct uplink_counters {
     std::uint64_t sent = 0;      ///< sums of this rack
-    std::uint64_t repeated = 0;  ///< of these, those that were sent before
-    std::uint64_t results = 0;   ///< that have come
-    std::uint64_t ignored = 0;   ///< packets that belong to nothing that waits
+    std::uint64_t repeated = 0;  ///< sums sent again
+    std::uint64_t results = 0;   ///< results received
+    std::uint64_t ignored = 0;   ///< packets that belong to nothing under way
   };
-  [[nodiscard]] climb_counters const& climbed() const noexcept { return counters_; }
+  [[nodiscard]] uplink_counters const& uplink_counted() const noexcept { return counters_; }
 
-  /// Takes a packet as it came; `congested` if it came marked by ECN. Answers, and what goes up, are handed to
-  /// `emitter(to, header, payload)`.
+  /// Handles a packet; `congested` if it had an ECN mark. Answers and packets for the device above go to `emitter(to,
+  /// header, payload)`.
   template <class Emit>
-  void take(Address const& from, std::span<std::byte const> bytes, bool congested, time_point now, Emit&& emitter) {
+  void take(Address const& source, std::span<std::byte const> bytes, bool has_ecn_mark, time_point now,
+            Emit&& emitter) {
     packet p;
-    bool const is_from_above = is_rack_ && from == above_;
-    if (!is_rack_ || seal_.read(bytes, p) != reading::good) {
-      return below_.take(from, bytes, congested, now, emitter);
+    bool const is_from_above = has_device_above_ && source == device_above_;
+    if (!has_device_above_ || seal_.read(bytes, p) != reading::good) {
+      return members_switch_.take(source, bytes, has_ecn_mark, now, emitter);
     }
     if (is_from_above) {
-      return hear(p, congested, emitter);
+      return take_from_above(p, has_ecn_mark, emitter);
     }
     if (p.head.has(flag::of_racks)) {
-      return p.head.kind == kind::join ? join(from, p, congested, now, emitter) : below_.count_malformed();
+      return p.head.kind == kind::join ? join(source, p, has_ecn_mark, now, emitter)
+                                       : members_switch_.count_malformed();
     }
-    climb* const c = find(p.head.job);
+    uplink* const c = find(p.head.job);
     if (c == nullptr) {
-      return below_.take(from, bytes, congested, now, emitter);
+      return members_switch_.take(source, bytes, has_ecn_mark, now, emitter);
     }
-    if (p.head.kind == kind::join) {  // not as a rack's member
-      return below_.count_malformed();
+    if (p.head.kind == kind::join) {  // not from a rack's member
+      return members_switch_.count_malformed();
     }
-    if (p.head.has(flag::keyed) || p.head.operation == network_operation::update) {  // weights are held by one device
-      job<Address>* const j = below_.find(c->nonce);
-      std::uint8_t const m = j == nullptr ? most_workers : j->find(from, p.head.worker);
-      return m == most_workers ? below_.count_malformed() : below_.refuse_unsupported(*j, m, p.head, emitter);
+    // Only the device of a world without racks holds weights.
+    if (p.head.has(flag::keyed) || p.head.operation == network_operation::update) {
+      job<Address>* const j = members_switch_.find(c->nonce);
+      std::uint8_t const m = j == nullptr ? max_workers : j->find(source, p.head.worker);
+      return m == max_workers ? members_switch_.count_malformed()
+                              : members_switch_.refuse_unsupported(*j, m, p.head, emitter);
     }
-    bool const waits = hand_down(from, bytes, congested, now, emitter);
-    if (below_.find(c->nonce) == nullptr) {
+    bool const waits = serve_member(source, bytes, has_ecn_mark, now, emitter);
+    if (members_switch_.find(c->nonce) == nullptr) {
       return leave(*c, emitter);
     }
     if (p.head.kind != kind::supply && waits) {
-      go_up(*c, from, p.head, now, emitter);
+      send_up(*c, source, p.head, now, emitter);
     } else if (p.head.kind == kind::supply && (waits || is_supplied(*c, p.head))) {
       finish(*c, p.head, p.payload, false, emitter);
     }
   }
 
-  /// Frees jobs whose leases have all run out.
+  /// Frees jobs whose leases have all expired.
   template <class Emit>
   void free_abandoned(time_point now, Emit&& emitter) {
-    below_.free_abandoned(now);
-    leave_the_gone(emitter);
+    members_switch_.free_abandoned(now);
+    leave_ended_jobs(emitter);
   }
 
  private:
-  /// What is known above of one version of a slot.
+  /// State of one version of a slot with the device above.
   struct version {
-    enum class state : std::uint8_t { none, sent, final };
+    enum class state : std::uint8_t { idle, waiting, final };
 
-    version::state stands = state::none;
+    version::state progress = state::idle;
     std::uint32_t sequence = 0;
-    time_point sent{};
-    worker_set asked{};  ///< members that have asked about it, and wait for the device above to answer
+    time_point send_time{};
+    worker_set queriers{};  ///< members that have queried this sequence, and wait for the answer from above
   };
-  /// A job's part with the device above.
-  struct climb {
+  /// A job's membership in the device above.
+  struct uplink {
     std::uint32_t nonce = 0;
     rack_place place{};
-    bool joined = false;
-    worker_set asking{};      ///< members that have joined, and wait for the device above to say so
-    terms wanted{};           ///< what it is asked for
-    terms above{};            ///< what that has granted
-    std::uint32_t proof = 0;  ///< that this device receives at its address, as that has said; 0: not asked for
+    bool is_member = false;
+    worker_set joiners{};     ///< members that have joined, and wait for the device above to confirm
+    terms requested_terms{};  ///< terms requested of the device above
+    terms granted_terms{};    ///< terms that it granted
+    std::uint32_t proof = 0;  ///< proof of address that the device above demanded, or 0
     std::vector<version> versions{};
   };
 
-  static constexpr duration between_repeats = std::chrono::microseconds(200);  ///< members repeat at the same time
-  static constexpr std::uint16_t no_slot = UINT16_MAX;  ///< of a question: whether it knows this rack
+  static constexpr duration repeat_interval = std::chrono::microseconds(200);  ///< members repeat at one time
+  static constexpr std::uint16_t no_slot = UINT16_MAX;  ///< slot of a contribution that only asks if this rack is known
 
-  [[nodiscard]] climb* find(std::uint32_t nonce) noexcept {
-    for (climb& c : climbs_) {
+  [[nodiscard]] uplink* find(std::uint32_t nonce) noexcept {
+    for (uplink& c : uplinks_) {
       if (c.nonce == nonce) {
         return &c;
       }
     }
     return nullptr;
   }
-  [[nodiscard]] static version& at(climb& c, header const& h) noexcept {
+  [[nodiscard]] static version& at(uplink& c, header const& h) noexcept {
     return c.versions[std::size_t{h.slot} * 2 + (h.has(flag::phase) ? 1 : 0)];
   }
-  [[nodiscard]] static bool is_final(climb& c, header const& h) noexcept {
+  [[nodiscard]] static bool is_final(uplink& c, header const& h) noexcept {
     version const& v = at(c, h);
-    return v.stands == version::state::final && v.sequence == h.sequence;
+    return v.progress == version::state::final && v.sequence == h.sequence;
   }
-  /// Whether a version holds a result that a member has supplied, and not a sum: such a one needs all contributions.
-  [[nodiscard]] bool is_supplied(climb& c, header const& h) noexcept {
-    slot_table const& all = below_.find(c.nonce)->slot_table();
-    if (h.slot >= all.size() || is_final(c, h)) {
+  /// True if a version holds a result that a member supplied, instead of a sum of all contributions.
+  [[nodiscard]] bool is_supplied(uplink& c, header const& h) noexcept {
+    slot_table const& table = members_switch_.find(c.nonce)->slot_table();
+    if (h.slot >= table.size() || is_final(c, h)) {
       return false;
     }
-    aggregate const& a = all.at(h);
-    return a.is(h.sequence) && a.stands == aggregate::state::complete && a.count < a.workers;
+    aggregate const& a = table.at(h);
+    return a.has_sequence(h.sequence) && a.progress == aggregate::state::complete && a.count < a.workers;
   }
 
-  // --- from members
+  // --- packets of members
 
-  /// Lets the switch of the members take a packet. Whether it had a sum to answer with which is not the result yet.
+  /// Lets the members' switch handle a packet. True if it completed a sum, which is not the result yet.
   template <class Emit>
-  bool hand_down(Address const& from, std::span<std::byte const> bytes, bool congested, time_point now, Emit& emitter) {
+  bool serve_member(Address const& source, std::span<std::byte const> bytes, bool has_ecn_mark, time_point now,
+                    Emit& emitter) {
     bool waits = false;
-    auto keep_sums = [&](Address const& to, header const& h, std::span<std::byte const> payload) {
-      climb* const c = h.kind == kind::result ? find(h.job) : nullptr;
+    auto keep_sums = [&](Address const& destination, header const& h, std::span<std::byte const> payload) {
+      uplink* const c = h.kind == kind::result ? find(h.job) : nullptr;
       if (c == nullptr || is_final(*c, h)) {
-        return emitter(to, h, payload);
+        return emitter(destination, h, payload);
       }
       waits = true;
-      job<Address>& j = *below_.find(h.job);
+      job<Address>& j = *members_switch_.find(h.job);
       auto& member = j[j.slot_table().at(h).member[h.worker]];
-      member.congested = member.congested || h.has(flag::congested);  // it has not been told yet
+      member.has_ecn_mark = member.has_ecn_mark || h.has(flag::congested);  // the member has not been told yet
     };
-    below_.take(from, bytes, congested, now, keep_sums);
+    members_switch_.take(source, bytes, has_ecn_mark, now, keep_sums);
     return waits;
   }
 
   template <class Emit>
-  void join(Address const& from, packet const& p, bool congested, time_point now, Emit& emitter) {
+  void join(Address const& source, packet const& p, bool has_ecn_mark, time_point now, Emit& emitter) {
     rack_place const place = read_place(p.payload);
-    leave_the_gone(emitter);
-    climb* c = find(p.head.job);
-    bool const is_other = c == nullptr ? below_.find(p.head.job) != nullptr : c->place != place;
-    if (is_other || place.racks < 2 || place.racks > most_racks || place.rack >= place.racks) {
-      return below_.count_malformed();
+    leave_ended_jobs(emitter);
+    uplink* c = find(p.head.job);
+    bool const is_other = c == nullptr ? members_switch_.find(p.head.job) != nullptr : c->place != place;
+    if (is_other || place.racks < 2 || place.racks > max_racks || place.rack >= place.racks) {
+      return members_switch_.count_malformed();
     }
     header plain = p.head;
     plain.flags &= static_cast<std::uint16_t>(~flag::of_racks);
     plain.length = terms::bytes;
     bool has_joined = false;
-    auto keep = [&](Address const& to, header const& h, std::span<std::byte const> payload) {
+    auto keep = [&](Address const& destination, header const& h, std::span<std::byte const> payload) {
       if (h.kind != kind::joined) {
-        return emitter(to, h, payload);
+        return emitter(destination, h, payload);
       }
       has_joined = true;
-      job<Address> const& j = *below_.find(h.job);
+      job<Address> const& j = *members_switch_.find(h.job);
       if (c == nullptr) {
-        c = &climbs_.emplace_back(climb{.nonce = h.job, .place = place});
+        c = &uplinks_.emplace_back(uplink{.nonce = h.job, .place = place});
         c->versions.resize(std::size_t{j.slot_table().size()} * 2);
       }
-      c->asking.add(h.worker);
+      c->joiners.add(h.worker);
     };
-    std::array<std::byte, most_packet> again;
-    below_.take(from, std::span(again).first(seal_.write(plain, p.payload.first(terms::bytes), again.data())),
-                congested, now, keep);
+    std::array<std::byte, max_packet> rewritten;
+    members_switch_.take(
+        source, std::span(rewritten).first(seal_.write(plain, p.payload.first(terms::bytes), rewritten.data())),
+        has_ecn_mark, now, keep);
     if (has_joined) {
-      c->wanted = read_terms(p.payload);
-      c->joined ? ask_whether_known(*c, emitter) : ask_to_join(*c, emitter);
+      c->requested_terms = read_terms(p.payload);
+      c->is_member ? probe_membership(*c, emitter) : ask_to_join(*c, emitter);
     }
   }
   template <class Emit>
-  void ask_to_join(climb const& c, Emit& emitter) {
+  void ask_to_join(uplink const& c, Emit& emitter) {
     header h = head_of(c, kind::join);
     h.fingerprint = c.proof;
     h.flags = flag::in_rank_order;
     std::array<std::byte, terms::bytes> payload;
-    write(c.wanted, payload.data());
+    write(c.requested_terms, payload.data());
     h.length = terms::bytes;
-    emitter(std::as_const(above_), std::as_const(h), std::span<std::byte const>(payload));
+    emitter(std::as_const(device_above_), std::as_const(h), std::span<std::byte const>(payload));
   }
-  /// A contribution to no slot: refused as that, or as an unknown sender's.
+  /// Sends a contribution to no slot: the device above refuses it for that, or because the sender is unknown.
   template <class Emit>
-  void ask_whether_known(climb const& c, Emit& emitter) {
+  void probe_membership(uplink const& c, Emit& emitter) {
     header h = head_of(c, kind::contribute);
     h.operation = network_operation::copy;
     h.slot = no_slot;
     h.length = 1;
-    std::byte const any{};
-    emitter(std::as_const(above_), std::as_const(h), std::span<std::byte const>(&any, 1));
+    std::byte const dummy{};
+    emitter(std::as_const(device_above_), std::as_const(h), std::span<std::byte const>(&dummy, 1));
   }
 
-  /// Sends up what the members have come to, for the first time or again; asks, if that is what a member does.
+  /// Sends the members' sum to the device above, for the first time or again; forwards a member's query.
   template <class Emit>
-  void go_up(climb& c, Address const& from, header const& h, time_point now, Emit& emitter) {
-    job<Address> const& j = *below_.find(c.nonce);
+  void send_up(uplink& c, Address const& source, header const& h, time_point now, Emit& emitter) {
+    job<Address> const& j = *members_switch_.find(c.nonce);
     version& v = at(c, h);
-    bool const again = v.stands == version::state::sent && v.sequence == h.sequence;
-    if (!again) {
-      v = {.stands = version::state::sent, .sequence = h.sequence};
+    bool const is_repeat = v.progress == version::state::waiting && v.sequence == h.sequence;
+    if (!is_repeat) {
+      v = {.progress = version::state::waiting, .sequence = h.sequence};
     }
     if (h.kind == kind::query) {
-      v.asked.add(j.find(from, h.worker));
+      v.queriers.add(j.find(source, h.worker));
     }
-    if (again && now - v.sent < between_repeats) {
+    if (is_repeat && now - v.send_time < repeat_interval) {
       return;
     }
-    v.sent = now;
+    v.send_time = now;
     ++counters_.sent;
-    counters_.repeated += again ? 1 : 0;
+    counters_.repeated += is_repeat ? 1 : 0;
     std::span<std::byte const> const sum = j.slot_table().data(h);
     header r = head_of(c, kind::contribute);
     r.operation = h.operation;
@@ -246,58 +258,58 @@ class rack_switch {
     r.fingerprint = h.fingerprint;
     r.slot = h.slot;
     r.length = static_cast<std::uint16_t>(sum.size());
-    bool const gave = h.operation == network_operation::copy && !sum.empty();
+    bool const gave_elements = h.operation == network_operation::copy && !sum.empty();
     r.flags = static_cast<std::uint16_t>((h.flags & flag::phase) | (combines(h.operation) ? flag::in_rank_order : 0) |
-                                         (gave ? flag::no_data : 0));
-    emitter(std::as_const(above_), std::as_const(r), sum);
+                                         (gave_elements ? flag::no_data : 0));
+    emitter(std::as_const(device_above_), std::as_const(r), sum);
     if (h.kind == kind::query) {
       r.kind = kind::query;
       r.length = 0;
-      emitter(std::as_const(above_), std::as_const(r), std::span<std::byte const>());
+      emitter(std::as_const(device_above_), std::as_const(r), std::span<std::byte const>());
     }
   }
-  [[nodiscard]] static header head_of(climb const& c, udp::kind k) noexcept {
+  [[nodiscard]] static header head_of(uplink const& c, udp::kind k) noexcept {
     return {.kind = k, .job = c.nonce, .worker = c.place.rack, .workers = c.place.racks};
   }
 
   template <class Emit>
-  void leave(climb& c, Emit& emitter) {
+  void leave(uplink& c, Emit& emitter) {
     header const h = head_of(c, kind::leave);
-    climbs_.erase(climbs_.begin() + (&c - climbs_.data()));
-    emitter(std::as_const(above_), h, std::span<std::byte const>());
+    uplinks_.erase(uplinks_.begin() + (&c - uplinks_.data()));
+    emitter(std::as_const(device_above_), h, std::span<std::byte const>());
   }
   template <class Emit>
-  void leave_the_gone(Emit& emitter) {
-    for (std::size_t i = climbs_.size(); i-- > 0;) {
-      if (below_.find(climbs_[i].nonce) == nullptr) {
-        leave(climbs_[i], emitter);
+  void leave_ended_jobs(Emit& emitter) {
+    for (std::size_t i = uplinks_.size(); i-- > 0;) {
+      if (members_switch_.find(uplinks_[i].nonce) == nullptr) {
+        leave(uplinks_[i], emitter);
       }
     }
   }
 
-  // --- from above
+  // --- packets of the device above
 
   template <class Emit>
-  void hear(packet const& p, bool congested, Emit& emitter) {
+  void take_from_above(packet const& p, bool has_ecn_mark, Emit& emitter) {
     header const& h = p.head;
-    climb* const c = find(h.job);
-    job<Address>* const j = below_.find(h.job);
+    uplink* const c = find(h.job);
+    job<Address>* const j = members_switch_.find(h.job);
     if (c == nullptr || j == nullptr) {
       ++counters_.ignored;
       return;
     }
-    bool const slows = congested || h.has(flag::congested);
+    bool const is_congested = has_ecn_mark || h.has(flag::congested);
     switch (h.kind) {
       case kind::joined:
-        c->joined = true;
-        c->above = read_terms(p.payload);
+        c->is_member = true;
+        c->granted_terms = read_terms(p.payload);
         return answer_joins(*c, *j, emitter);
       case kind::result:
-        return finish(*c, h, p.payload, slows, emitter);
+        return finish(*c, h, p.payload, is_congested, emitter);
       case kind::missing:
-        return pass(*c, *j, h, p.payload, flag::of_racks, emitter);
+        return pass_down(*c, *j, h, p.payload, flag::of_racks, emitter);
       case kind::refuse:
-        return hear_refusal(*c, *j, p, emitter);
+        return take_refusal(*c, *j, p, emitter);
       default:
         ++counters_.ignored;
         return;
@@ -305,56 +317,57 @@ class rack_switch {
   }
 
   template <class Emit>
-  void hear_refusal(climb& c, job<Address>& j, packet const& p, Emit& emitter) {
+  void take_refusal(uplink& c, job<Address>& j, packet const& p, Emit& emitter) {
     header const& h = p.head;
-    refusal const why = read_refusal(p.payload);
-    if (asks_for_proof(h, why)) {
-      // A number that comes twice did not fit. Members ask once more soon, and their joins repeat it.
-      if (!c.joined && std::exchange(c.proof, h.fingerprint) != h.fingerprint) {
+    refusal const reason = read_refusal(p.payload);
+    if (asks_for_proof(h, reason)) {
+      // A second demand for the same proof means that the proof was wrong. Members join again soon, and repeat it.
+      if (!c.is_member && std::exchange(c.proof, h.fingerprint) != h.fingerprint) {
         ask_to_join(c, emitter);
       }
-    } else if (why == refusal::unknown) {
-      below_.end(c.nonce);
-      climbs_.erase(climbs_.begin() + (&c - climbs_.data()));
-    } else if (why == refusal::no_slots && h.slot == no_slot) {
+    } else if (reason == refusal::unknown) {
+      members_switch_.end(c.nonce);
+      uplinks_.erase(uplinks_.begin() + (&c - uplinks_.data()));
+    } else if (reason == refusal::no_slots && h.slot == no_slot) {
       answer_joins(c, j, emitter);
-    } else if (h.operation == network_operation::none) {  // of a join
+    } else if (h.operation == network_operation::none) {  // refused join
       header r = h;
-      each_asking(c, j, [&](std::uint8_t m) {
+      each_joiner(c, j, [&](std::uint8_t m) {
         r.worker = m;
         r.workers = j.size();
-        below_.tell(j, m, r, p.payload, emitter);
+        members_switch_.send_to(j, m, r, p.payload, emitter);
       });
     } else {
-      pass(c, j, h, p.payload, why == refusal::mismatch ? flag::of_racks : 0, emitter);
+      pass_down(c, j, h, p.payload, reason == refusal::mismatch ? flag::of_racks : 0, emitter);
     }
   }
-  /// With what both devices grant.
+  /// Grants the members what both devices grant.
   template <class Emit>
-  void answer_joins(climb& c, job<Address>& j, Emit& emitter) {
-    each_asking(c, j, [&](std::uint8_t m) {
+  void answer_joins(uplink& c, job<Address>& j, Emit& emitter) {
+    each_joiner(c, j, [&](std::uint8_t m) {
       auto const lease = static_cast<std::uint32_t>(j[m].lease / std::chrono::milliseconds(1));
       std::array<std::byte, terms::bytes> payload;
-      write(terms{(std::min)(lease, c.above.lease_ms), (std::min)(j.slot_table().size(), c.above.slot_count)},
+      write(terms{(std::min)(lease, c.granted_terms.lease_ms),
+                  (std::min)(j.slot_table().size(), c.granted_terms.slot_count)},
             payload.data());
       header r{.kind = kind::joined, .job = c.nonce, .worker = m, .workers = j.size()};
       r.flags = j.in_rank_order() ? flag::in_rank_order : 0;
-      below_.tell(j, m, r, payload, emitter);
+      members_switch_.send_to(j, m, r, payload, emitter);
     });
   }
   template <class F>
-  static void each_asking(climb& c, job<Address>& j, F f) {
-    std::exchange(c.asking, {}).each([&](std::uint8_t m) {
+  static void each_joiner(uplink& c, job<Address>& j, F f) {
+    std::exchange(c.joiners, {}).for_each([&](std::uint8_t m) {
       if (m < j.size() && j[m].is_present) {
         f(m);
       }
     });
   }
 
-  /// The result of a version that waits for it.
+  /// Handles the result of a version that waits for it.
   template <class Emit>
-  void finish(climb& c, header const& h, std::span<std::byte const> result, bool congested, Emit& emitter) {
-    job<Address>& j = *below_.find(c.nonce);
+  void finish(uplink& c, header const& h, std::span<std::byte const> result, bool has_ecn_mark, Emit& emitter) {
+    job<Address>& j = *members_switch_.find(c.nonce);
     if (h.slot >= j.slot_table().size() || is_final(c, h) || !j.slot_table().replace(h, result)) {
       ++counters_.ignored;
       return;
@@ -362,40 +375,41 @@ class rack_switch {
     ++counters_.results;
     at(c, h) = {version::state::final, h.sequence, {}};
     aggregate const& a = j.slot_table().at(h);
-    a.arrived.each([&](std::uint8_t w) { j[a.member[w]].congested = j[a.member[w]].congested || congested; });
+    a.arrived.for_each(
+        [&](std::uint8_t w) { j[a.member[w]].has_ecn_mark = j[a.member[w]].has_ecn_mark || has_ecn_mark; });
     j.serve();
     header r = h;
     r.workers = a.workers;
     r.flags = static_cast<std::uint16_t>((h.flags & flag::phase) | (a.in_rank_order ? flag::in_rank_order : 0));
-    below_.give_results(j, r, emitter);
+    members_switch_.give_results(j, r, emitter);
   }
-  /// Tells members that wait for a version what the device above says of it: which racks are missing to those that have
-  /// asked, what else there is to all.
+  /// Passes an answer of the device above to the members that wait for a version: missing racks to the members that
+  /// have queried, anything else to all.
   template <class Emit>
-  void pass(climb& c, job<Address>& j, header const& h, std::span<std::byte const> payload, std::uint16_t flags,
-            Emit& emitter) {
-    bool const waits = h.slot < j.slot_table().size() && at(c, h).stands == version::state::sent;
-    if (!waits || at(c, h).sequence != h.sequence || !j.slot_table().at(h).is(h.sequence)) {
+  void pass_down(uplink& c, job<Address>& j, header const& h, std::span<std::byte const> payload, std::uint16_t flags,
+                 Emit& emitter) {
+    bool const waits = h.slot < j.slot_table().size() && at(c, h).progress == version::state::waiting;
+    if (!waits || at(c, h).sequence != h.sequence || !j.slot_table().at(h).has_sequence(h.sequence)) {
       ++counters_.ignored;
       return;
     }
     aggregate const& a = j.slot_table().at(h);
-    worker_set const asked = std::exchange(at(c, h).asked, {});
+    worker_set const queriers = std::exchange(at(c, h).queriers, {});
     header r = h;
     r.flags = static_cast<std::uint16_t>((h.flags & (flag::phase | flag::in_rank_order)) | flags);
-    a.arrived.each([&](std::uint8_t w) {
-      if (j[a.member[w]].is_present && (h.kind != kind::missing || asked.has(a.member[w]))) {
-        below_.tell(j, a.member[w], r, payload, emitter);
+    a.arrived.for_each([&](std::uint8_t w) {
+      if (j[a.member[w]].is_present && (h.kind != kind::missing || queriers.has(a.member[w]))) {
+        members_switch_.send_to(j, a.member[w], r, payload, emitter);
       }
     });
   }
 
   seal seal_;
-  summing_switch<Address> below_;
-  Address above_;
-  bool is_rack_;
-  std::vector<climb> climbs_;
-  climb_counters counters_;
+  summing_switch<Address> members_switch_;
+  Address device_above_;
+  bool has_device_above_;
+  std::vector<uplink> uplinks_;
+  uplink_counters counters_;
 };
 
 }  // namespace tutti::detail::fpga_nic

@@ -13,48 +13,49 @@
 
 namespace tutti::inline v0_1_0::detail::fpga_nic {
 
-/// Which ranks of another rack are there. A rack's device hears that another rack is not complete, and not which of its
-/// ranks are missing: these are asked themselves. One that has contributed answers.
+/// Queries to ranks of other racks. A rack's device learns that another rack is incomplete, but not which of its
+/// ranks are missing, so the ranks are asked directly. A rank that has contributed answers.
 template <port Port>
-class roll_call {
+class presence_query {
  public:
   using address = typename Port::address;
 
-  /// @param all the addresses of the members, in rank order
-  roll_call(Port& by, std::uint32_t nonce, std::vector<address> all) : port_(by), nonce_(nonce), all_(std::move(all)) {}
+  /// @param addresses the addresses of the members, in rank order
+  presence_query(Port& port, std::uint32_t nonce, std::vector<address> addresses)
+      : port_(port), nonce_(nonce), addresses_(std::move(addresses)) {}
 
-  /// Asks some of those that the oldest piece of a lane is not known to have.
-  void call(exchange const& x, std::uint32_t lane) {
+  /// Queries some of the ranks that are not known to have contributed to the oldest piece of a lane.
+  void query_missing(exchange const& x, std::uint32_t lane) {
     std::size_t missing = 0;
     x.each_missing([&](rank_type) { ++missing; });
     if (missing == 0) {
       return;
     }
-    std::size_t const first = missing <= most_at_once ? 0 : next_ % missing;
+    std::size_t const first = missing <= max_at_once ? 0 : rotation_ % missing;
     std::size_t k = 0;
     x.each_missing([&](rank_type r) {
-      if ((k++ + missing - first) % missing < most_at_once) {
-        say(r, x.head_of(kind::ask, x.front(), lane, given_to::stand_in));
+      if ((k++ + missing - first) % missing < max_at_once) {
+        send(r, x.head_of(kind::ask, x.front(), lane, server_kind::stand_in));
       }
     });
-    next_ = first + most_at_once;
+    rotation_ = first + max_at_once;
   }
-  /// Answers such a question. False: this rank has not contributed to that, or it is no question of a worker.
-  bool answer(exchange const& x, address const& from, header h) {
-    rank_type const asker = worker_at(x, from, h);
+  /// Answers a query. False if this rank has not contributed, or the sender is no worker.
+  bool answer(exchange const& x, address const& source, header h) {
+    rank_type const asker = worker_at(x, source, h);
     std::uint32_t const i = x.piece_of(h.sequence);
-    bool const is_given = i != exchange::none && x.at(i).at != given_to::none;
+    bool const is_given = i != exchange::no_piece && x.at(i).at != server_kind::unassigned;
     if (asker == no_rank || x.part().worker == no_rank || !(is_given || x.find_kept(h.sequence) != nullptr)) {
       return false;
     }
     h.kind = kind::progress;
     h.worker = static_cast<std::uint8_t>(x.part().worker);
-    say(asker, h);
+    send(asker, h);
     return true;
   }
-  /// Takes an answer. False: it is none, or about something else.
-  bool take(exchange& x, address const& from, header const& h) const {
-    if (x.piece_of(h.sequence) != x.front() || worker_at(x, from, h) == no_rank) {
+  /// Handles an answer. False if it is none, or about another piece.
+  bool take(exchange& x, address const& source, header const& h) const {
+    if (x.piece_of(h.sequence) != x.front() || worker_at(x, source, h) == no_rank) {
       return false;
     }
     x.confirm(h.worker);
@@ -62,25 +63,25 @@ class roll_call {
   }
 
  private:
-  static constexpr std::size_t most_at_once = 4;
+  static constexpr std::size_t max_at_once = 4;
 
-  /// The rank of a packet's sender, if it is the worker that it says, or no_rank.
-  [[nodiscard]] rank_type worker_at(exchange const& x, address const& from, header const& h) const noexcept {
+  /// The rank of a packet's sender if it is the worker that the header names, or no_rank.
+  [[nodiscard]] rank_type worker_at(exchange const& x, address const& source, header const& h) const noexcept {
     auto const& workers = x.part().workers;
     bool const is_one =
-        h.workers == workers.size() && h.worker < workers.size() && all_[workers[h.worker].rank] == from;
+        h.workers == workers.size() && h.worker < workers.size() && addresses_[workers[h.worker].rank] == source;
     return is_one ? workers[h.worker].rank : no_rank;
   }
-  void say(rank_type to, header h) {
+  void send(rank_type destination, header h) {
     h.job = nonce_;
     h.length = 0;
-    port_.send(all_[to], h, {});
+    port_.send(addresses_[destination], h, {});
   }
 
   Port& port_;
   std::uint32_t nonce_;
-  std::vector<address> all_;
-  std::size_t next_ = 0;  ///< of those that are missing, where there are many
+  std::vector<address> addresses_;
+  std::size_t rotation_ = 0;  ///< rotation among missing ranks, if there are many
 };
 
 }  // namespace tutti::detail::fpga_nic

@@ -12,23 +12,23 @@
 
 namespace tutti::inline v0_1_0::detail::fpga_nic {
 
-// A device without a key can find out two things of a sender: its address, and that it receives there.
+// Facts that a device without a key can establish about a sender: its address, and that it receives there.
 
-/// The proof that a sender at this address receives what is sent to it about this job: a number, never 0, that it can
-/// only know from an answer. The device keeps nothing for it.
+/// Proof that a sender at this address receives packets about this job: a number, never 0, that only an answer to
+/// this address reveals. The device stores nothing for it.
 template <class Address>
-[[nodiscard]] std::uint32_t proof_of(udp::key const& k, Address const& from, std::uint32_t job) noexcept {
+[[nodiscard]] std::uint32_t proof_of(udp::key const& k, Address const& source, std::uint32_t job) noexcept {
   std::array<std::byte, 32> text{};
   udp::put(text.data(), job);
   if constexpr (std::unsigned_integral<Address>) {
-    udp::put(text.data() + sizeof job, from);
+    udp::put(text.data() + sizeof job, source);
   } else {
-    std::ranges::copy(from.bytes(), text.begin() + sizeof job);
+    std::ranges::copy(source.bytes(), text.begin() + sizeof job);
   }
   return static_cast<std::uint32_t>(udp::siphash(k, text)) | 1U;
 }
 
-/// True if two addresses are of one host, as far as they tell.
+/// True if two addresses are on one host, as far as the addresses tell.
 template <class Address>
 [[nodiscard]] bool are_on_one_host(Address const& a, Address const& b) noexcept {
   if constexpr (requires { a.is_on_host_of(b); }) {

@@ -14,12 +14,12 @@
 
 namespace tutti::inline v0_1_0::detail::fpga_nic {
 
-/// Rank 0 in place of a device: a switch of one job, which asks members that others wait for. Their answer is their
-/// contribution, or the result, if they have got it from the device.
+/// Rank 0 in place of a device: a switch of one job, which asks members for missing contributions. A member answers
+/// with its contribution, or with the result, if it has got that from the device.
 template <class Address>
 class stand_in {
  public:
-  /// Serves once it has been asked to: then `slots` are allotted. `racks`: see `slots`.
+  /// Memory for slots is allotted with the first join. `racks`: see slot_table.
   stand_in(std::uint16_t slot_count, std::vector<Address> members, std::vector<std::uint8_t> const& racks,
            seal const& s)
       : seal_(s),
@@ -31,78 +31,80 @@ class stand_in {
                  .racks = rack_places(racks)},
                 s),
         members_(std::move(members)),
-        left_(members_.size()),
-        listed_(std::size_t{slot_count} * 2) {}
+        has_left_(members_.size()),
+        listed_sequences_(std::size_t{slot_count} * 2) {}
 
-  /// Takes a packet; answers go to `emit(to, header, payload)`. Members join from their own addresses, and what others
-  /// say is not heeded.
+  /// Handles a packet; answers go to `emitter(to, header, payload)`. Joins are accepted from the members' own
+  /// addresses only.
   template <class Emit>
-  void take(Address const& from, std::span<std::byte const> bytes, bool congested, time_point now, Emit&& emitter) {
+  void take(Address const& source, std::span<std::byte const> bytes, bool has_ecn_mark, time_point now,
+            Emit&& emitter) {
     packet p;
     if (seal_.read(bytes, p) != reading::good) {
       return;
     }
     header const& h = p.head;
-    bool const is_its_number = h.worker < members_.size() && members_[h.worker] == from;
+    bool const is_its_number = h.worker < members_.size() && members_[h.worker] == source;
     if (h.kind == kind::join && !(is_its_number && h.workers == members_.size())) {
       return;
     }
-    switch_.take(from, bytes, congested, now, emitter);
+    switch_.take(source, bytes, has_ecn_mark, now, emitter);
     if (h.kind == kind::leave && is_its_number) {
-      heard_ = now;
-      left_[h.worker] = true;
-    } else if (has_joined(from, h.worker)) {
-      heard_ = now;
+      last_heard_ = now;
+      has_left_[h.worker] = true;
+    } else if (has_joined(source, h.worker)) {
+      last_heard_ = now;
       if (h.kind == kind::contribute) {
-        list(h, now);
+        list_open(h, now);
       }
     }
   }
 
-  /// Has a block of weights from now on, to answer with and to update.
-  void have(std::uint32_t nonce, std::uint32_t k, std::uint32_t version, std::span<std::byte const> weights) {
+  /// Stores a block of weights, for queries and updates.
+  void store(std::uint32_t nonce, std::uint32_t k, std::uint32_t version, std::span<std::byte const> weights) {
     switch_.store(nonce, k, version, weights);
   }
 
-  /// Asks those that are missing, now and then, the oldest first. To be called every few milliseconds.
+  /// Asks the members that incomplete sequences lack, the oldest first. Called every few milliseconds.
   template <class Emit>
   void look(time_point now, Emit&& emitter) {
-    std::size_t left = 0;
-    std::size_t asked = 0;
-    for (std::size_t i = 0; i != open_.size(); ++i) {
-      waiting w = open_[i];
+    std::size_t remaining = 0;
+    std::size_t asked_count = 0;
+    for (std::size_t i = 0; i != open_sequences_.size(); ++i) {
+      open_sequence w = open_sequences_[i];
       aggregate const* const a = find(w.head);
-      if (a == nullptr || !a->is(w.head.sequence) || a->stands == aggregate::state::complete) {
-        if (auto& listed = listed_[place(w.head)]; listed == w.head.sequence) {
-          listed.reset();
+      if (a == nullptr || !a->has_sequence(w.head.sequence) || a->progress == aggregate::state::complete) {
+        if (auto& listed_sequence = listed_sequences_[place(w.head)]; listed_sequence == w.head.sequence) {
+          listed_sequence.reset();
         }
         continue;
       }
-      if (now >= w.next && asked < most_at_once) {
-        ++asked;
+      if (now >= w.next && asked_count < max_at_once) {
+        ++asked_count;
         w.next = now + w.interval;
         w.interval = (std::min)(w.interval * 2, longest_interval);
-        ask(*a, w.head, emitter);
+        ask_members(*a, w.head, emitter);
       }
-      open_[left++] = w;
+      open_sequences_[remaining++] = w;
     }
-    open_.resize(left);
+    open_sequences_.resize(remaining);
   }
 
-  /// Waits for the others from now on.
-  void stay(time_point now) noexcept { heard_ = now; }
-  /// Whether some members have not left, unless all have been silent for a while.
+  /// Keeps serving the others from now on.
+  void stay(time_point now) noexcept { last_heard_ = now; }
+  /// True if some members have not left, and not all have been silent for 300 ms.
   [[nodiscard]] bool is_needed(time_point now) const noexcept {
-    return std::find(left_.begin() + 1, left_.end(), false) != left_.end() && now - heard_ < longest_silence;
+    return std::find(has_left_.begin() + 1, has_left_.end(), false) != has_left_.end() &&
+           now - last_heard_ < longest_silence;
   }
 
  private:
   static constexpr duration first_interval = std::chrono::milliseconds(5);
   static constexpr duration longest_interval = std::chrono::milliseconds(80);
   static constexpr duration longest_silence = std::chrono::milliseconds(300);
-  static constexpr std::size_t most_at_once = 64;
+  static constexpr std::size_t max_at_once = 64;
 
-  struct waiting {
+  struct open_sequence {
     header head;
     time_point next;
     duration interval;
@@ -111,37 +113,38 @@ class stand_in {
   [[nodiscard]] static std::size_t place(header const& h) noexcept {
     return std::size_t{h.slot} * 2 + (h.has(flag::phase) ? 1 : 0);
   }
-  [[nodiscard]] bool has_joined(Address const& from, std::uint8_t likely) const noexcept {
-    return !switch_.jobs().empty() && switch_.jobs().front().find(from, likely) != most_workers;
+  [[nodiscard]] bool has_joined(Address const& source, std::uint8_t likely) const noexcept {
+    return !switch_.jobs().empty() && switch_.jobs().front().find(source, likely) != max_workers;
   }
   [[nodiscard]] aggregate const* find(header const& h) const noexcept {
     return switch_.jobs().empty() || h.slot >= switch_.jobs().front().slot_table().size()
                ? nullptr
                : &switch_.jobs().front().slot_table().at(h);
   }
-  /// Notes what has been begun, and is not complete.
-  void list(header const& h, time_point now) {
+  /// Lists a sequence that has begun and is not complete.
+  void list_open(header const& h, time_point now) {
     aggregate const* const a = find(h);
-    if (a == nullptr || !a->is(h.sequence) || a->stands != aggregate::state::open || listed_[place(h)] == h.sequence) {
+    if (a == nullptr || !a->has_sequence(h.sequence) || a->progress != aggregate::state::open ||
+        listed_sequences_[place(h)] == h.sequence) {
       return;
     }
-    listed_[place(h)] = h.sequence;
-    open_.push_back({h, now + first_interval, first_interval});
+    listed_sequences_[place(h)] = h.sequence;
+    open_sequences_.push_back({h, now + first_interval, first_interval});
   }
 
-  /// Tells the members that have not contributed; each knows which worker it is.
+  /// Sends `missing` to the members that have not contributed; each knows its own worker number.
   template <class Emit>
-  void ask(aggregate const& a, header h, Emit& emitter) {
-    std::array<std::byte, bitmap_bytes(most_workers)> bitmap;
+  void ask_members(aggregate const& a, header h, Emit& emitter) {
+    std::array<std::byte, bitmap_bytes(max_workers)> bitmap;
     std::span<std::byte> const payload(bitmap.data(), bitmap_bytes(h.workers));
     a.arrived.write(payload);
     h.kind = kind::missing;
     h.length = static_cast<std::uint16_t>(payload.size());
     h.flags &= flag::phase | flag::in_rank_order;
-    worker_set here;
-    a.arrived.each([&](std::uint8_t w) { here.add(a.member[w]); });
+    worker_set contributors;
+    a.arrived.for_each([&](std::uint8_t w) { contributors.add(a.member[w]); });
     for (std::size_t m = 0; m != members_.size(); ++m) {
-      if (!here.has(static_cast<unsigned>(m))) {
+      if (!contributors.has(static_cast<unsigned>(m))) {
         emitter(members_[m], std::as_const(h), std::span<std::byte const>(payload));
       }
     }
@@ -150,10 +153,11 @@ class stand_in {
   seal seal_;
   summing_switch<Address> switch_;
   std::vector<Address> members_;
-  std::vector<bool> left_;
-  std::vector<std::optional<std::uint32_t>> listed_;  ///< by slot and phase: the last sequence that is among `open_`
-  std::vector<waiting> open_;
-  time_point heard_{};
+  std::vector<bool> has_left_;
+  std::vector<std::optional<std::uint32_t>>
+      listed_sequences_;  ///< by slot and phase: the last sequence that is in `open_`
+  std::vector<open_sequence> open_sequences_;
+  time_point last_heard_{};
 };
 
 }  // namespace tutti::detail::fpga_nic

@@ -20,10 +20,10 @@
 
 namespace tutti::inline v0_1_0::detail::fpga_nic {
 
-/// The device as a program: jobs, their members and slots. Packets in, packets out, at the time that it is given; it
-/// does no I/O, and allocates only when a job begins, or gives it weights of more keys than before.
+/// The device in software: jobs, their members and slots. Packets in, packets out, at the time that it is given. It
+/// does no I/O, and allocates only for a new job, or for weights of more keys than before.
 ///
-/// An answer is handed to a callable: `emitter(to, header, payload)`. The payload is valid during the call.
+/// Answers go to a callable, `emitter(to, header, payload)`; the payload is valid during the call.
 template <class Address>
 class summing_switch {
  public:
@@ -35,14 +35,14 @@ class summing_switch {
   }
 
   [[nodiscard]] counters const& counted() const noexcept { return counters_; }
-  /// The jobs that there are.
   [[nodiscard]] std::vector<job<Address>> const& jobs() const noexcept { return jobs_; }
 
-  /// Takes a packet as it came; `congested` if it came marked by ECN.
+  /// Handles a packet; `congested` if it had an ECN mark.
   template <class Emit>
-  void take(Address const& from, std::span<std::byte const> bytes, bool congested, time_point now, Emit&& emitter) {
+  void take(Address const& source, std::span<std::byte const> bytes, bool has_ecn_mark, time_point now,
+            Emit&& emitter) {
     ++counters_.packets;
-    counters_.congested += congested ? 1 : 0;
+    counters_.congested += has_ecn_mark ? 1 : 0;
     packet p;
     switch (seal_.read(bytes, p)) {
       case reading::good:
@@ -55,13 +55,13 @@ class summing_switch {
         return;
     }
     header const& h = p.head;
-    if (h.has(flag::of_racks)) {  // rack_switch takes those
+    if (h.has(flag::of_racks)) {  // rack_switch handles these
       ++counters_.malformed;
       return;
     }
     switch (h.kind) {
       case kind::join:
-        return join(from, p, now, emitter);
+        return join(source, p, now, emitter);
       case kind::joined:
       case kind::result:
       case kind::missing:
@@ -75,13 +75,13 @@ class summing_switch {
         break;
     }
     job<Address>* const j = find(h.job);
-    std::uint8_t const m = j == nullptr ? most_workers : j->find(from, h.worker);
-    if (m == most_workers) {
-      return refuse_unknown(from, h, refusal::unknown, now, emitter);
+    std::uint8_t const m = j == nullptr ? max_workers : j->find(source, h.worker);
+    if (m == max_workers) {
+      return refuse_unknown(source, h, refusal::unknown, now, emitter);
     }
     auto& sender = (*j)[m];
-    sender.until = now + sender.lease;
-    sender.congested = sender.congested || congested;
+    sender.lease_end = now + sender.lease;
+    sender.has_ecn_mark = sender.has_ecn_mark || has_ecn_mark;
     if (h.workers > j->size() && (h.kind == kind::contribute || h.kind == kind::supply)) {
       return refuse_member(*j, m, h, refusal::unsupported, {h.worker, h.workers}, emitter);
     }
@@ -98,7 +98,7 @@ class summing_switch {
       case kind::leave:
         ++counters_.leaves;
         sender = {};
-        return end_if(j, j->any() == most_workers);
+        return end_if(j, j->first_member() == max_workers);
       default:  // kind::end
         if (m != 0) {
           return refuse_member(*j, m, h, refusal::mismatch, {0, j->size()}, emitter);
@@ -115,12 +115,12 @@ class summing_switch {
     }
   }
 
-  /// Frees jobs whose leases have all run out. Done by itself when a job begins; otherwise at the caller's leisure.
+  /// Frees jobs whose leases have all expired. Also done when a job begins.
   void free_abandoned(time_point now) {
     std::erase_if(jobs_, [&](job<Address> const& j) { return j.is_abandoned(now); });
   }
 
-  // --- for a switch that has this one for its part
+  // --- interface for rack_switch
 
   [[nodiscard]] job<Address>* find(std::uint32_t nonce) noexcept {
     for (job<Address>& j : jobs_) {
@@ -135,25 +135,24 @@ class summing_switch {
     ++counters_.packets;
     ++counters_.malformed;
   }
-  /// Refuses what a member cannot have here.
+  /// Refuses a member's packet as unsupported.
   template <class Emit>
   void refuse_unsupported(job<Address>& j, std::uint8_t m, header const& h, Emit& emitter) {
     ++counters_.packets;
     refuse_member(j, m, h, refusal::unsupported, {h.worker, h.workers}, emitter);
   }
-  /// Tells a member something.
   template <class Emit>
-  void tell(job<Address>& j, std::uint8_t m, header const& h, std::span<std::byte const> payload, Emit& emitter) {
+  void send_to(job<Address>& j, std::uint8_t m, header const& h, std::span<std::byte const> payload, Emit& emitter) {
     emit_to(j[m], h, payload, emitter);
   }
-  /// Gives the result of a version to all that have contributed to it. @pre it is complete
+  /// Sends the result of a version to all contributors. @pre the version is complete
   template <class Emit>
   void give_results(job<Address>& j, header const& h, Emit& emitter) {
     aggregate const& a = j.slot_table().at(h);
     if (a.workers > 1) {
       j.serve();
     }
-    a.arrived.each([&](std::uint8_t w) {
+    a.arrived.for_each([&](std::uint8_t w) {
       if (j[a.member[w]].is_present) {
         emit_result(j, a.member[w], h, w, a.wants_no_data.has(w), emitter);
       }
@@ -161,8 +160,8 @@ class summing_switch {
   }
 
  private:
-  /// The worker that a mismatch is with, and of how many.
-  struct other {
+  /// The worker that a mismatch is with, and the number of workers.
+  struct mismatch_with {
     std::uint8_t worker;
     std::uint8_t workers;
   };
@@ -174,108 +173,111 @@ class summing_switch {
   }
 
   template <class Emit>
-  void join(Address const& from, packet const& p, time_point now, Emit& emitter) {
+  void join(Address const& source, packet const& p, time_point now, Emit& emitter) {
     header const& h = p.head;
-    terms const wanted = read_terms(p.payload);
+    terms const requested_terms = read_terms(p.payload);
     bool const in_rank_order = h.has(flag::in_rank_order);
     job<Address>* j = find(h.job);
-    if (j == nullptr && limits_.guard && h.fingerprint != proof_of(*limits_.guard, from, h.job)) {
-      return ask_for_proof(from, h, now, emitter);
+    if (j == nullptr && limits_.guard && h.fingerprint != proof_of(*limits_.guard, source, h.job)) {
+      return ask_for_proof(source, h, now, emitter);
     }
     if (j == nullptr) {
-      j = begin(from, h, wanted.slot_count, now);
+      j = begin(source, h, requested_terms.slot_count, now);
       if (j == nullptr) {
-        return refuse_unknown(from, h, refusal::no_slots, now, emitter);
+        return refuse_unknown(source, h, refusal::no_slots, now, emitter);
       }
     }
     if (j->size() != h.workers || j->in_rank_order() != in_rank_order) {
-      return refuse_unknown(from, with(h, {j->any(), j->size()}), refusal::mismatch, now, emitter);
+      return refuse_unknown(source, with_worker(h, {j->first_member(), j->size()}), refusal::mismatch, now, emitter);
     }
-    std::uint8_t const known = j->find(from, h.worker);
-    bool const is_other = known != most_workers && known != h.worker && now < (*j)[known].until;
+    std::uint8_t const current_number = j->find(source, h.worker);
+    bool const is_other =
+        current_number != max_workers && current_number != h.worker && now < (*j)[current_number].lease_end;
     auto& member = (*j)[h.worker];
-    bool const is_taken = member.is_present && !(member.at == from) && now < member.until;
+    bool const is_taken = member.is_present && !(member.at == source) && now < member.lease_end;
     if (is_other || is_taken) {
-      return refuse_unknown(from, with(h, {is_other ? known : h.worker, j->size()}), refusal::mismatch, now, emitter);
+      return refuse_unknown(source, with_worker(h, {is_other ? current_number : h.worker, j->size()}),
+                            refusal::mismatch, now, emitter);
     }
-    if (known != most_workers && known != h.worker) {
-      (*j)[known] = {};
+    if (current_number != max_workers && current_number != h.worker) {
+      (*j)[current_number] = {};
     }
-    duration const lease = std::chrono::milliseconds(wanted.lease_ms);
-    member.at = from;
+    duration const lease = std::chrono::milliseconds(requested_terms.lease_ms);
+    member.at = source;
     member.is_present = true;
     member.lease = lease < limits_.lease ? lease : limits_.lease;
-    member.until = now + member.lease;
+    member.lease_end = now + member.lease;
     ++counters_.joins;
 
-    terms const granted{static_cast<std::uint32_t>(member.lease / std::chrono::milliseconds(1)),
-                        j->slot_table().size()};
+    terms const granted_terms{static_cast<std::uint32_t>(member.lease / std::chrono::milliseconds(1)),
+                              j->slot_table().size()};
     std::array<std::byte, terms::bytes> payload;
-    write(granted, payload.data());
+    write(granted_terms, payload.data());
     header r = h;
     r.kind = kind::joined;
     emit_to(member, r, payload, emitter);
   }
 
-  /// A new job, if there is room for one with at least one slot.
-  [[nodiscard]] job<Address>* begin(Address const& from, header const& h, std::uint16_t wanted, time_point now) {
+  /// Begins a job, if room_before is memory for it with at least one slot; otherwise null.
+  [[nodiscard]] job<Address>* begin(Address const& source, header const& h, std::uint16_t requested_terms,
+                                    time_point now) {
     free_abandoned(now);
     if (h.workers > limits_.members) {
       return nullptr;
     }
     bool const in_rank_order = h.has(flag::in_rank_order);
     std::uint16_t const limit = in_rank_order ? limits_.slots_in_order : limits_.slot_count;
-    std::uint16_t const most = wanted < limit ? wanted : limit;
-    make_way(from, h.job, job<Address>::bytes(most, in_rank_order, limits_.racks), 1, now);
+    std::uint16_t const limit_of_slots = requested_terms < limit ? requested_terms : limit;
+    evict_for(source, h.job, job<Address>::bytes(limit_of_slots, in_rank_order, limits_.racks), 1, now);
     if (jobs_.size() == limits_.jobs) {
       return nullptr;
     }
-    std::size_t const fit = memory_left() / job<Address>::bytes(1, in_rank_order, limits_.racks);
-    auto const granted = static_cast<std::uint16_t>(most < fit ? most : fit);
-    if (granted == 0) {
+    std::size_t const affordable = memory_left() / job<Address>::bytes(1, in_rank_order, limits_.racks);
+    auto const granted_terms = static_cast<std::uint16_t>(limit_of_slots < affordable ? limit_of_slots : affordable);
+    if (granted_terms == 0) {
       return nullptr;
     }
-    return &jobs_.emplace_back(h.job, h.workers, in_rank_order, granted, limits_.awaits_weights, limits_.racks, from,
-                               now);
+    return &jobs_.emplace_back(h.job, h.workers, in_rank_order, granted_terms, limits_.awaits_weights, limits_.racks,
+                               source, now);
   }
 
-  /// Ends other jobs, as far as a guard lets it, until there are so many bytes for one that this sender began or
-  /// begins, and places for so many jobs more.
-  void make_way(Address const& from, std::uint32_t nonce, std::size_t bytes, std::size_t places, time_point now) {
+  /// Evicts other jobs, as far as a guard allows, until room_before are `bytes` for the sender's job, and `places` for
+  /// more jobs.
+  void evict_for(Address const& source, std::uint32_t nonce, std::size_t bytes, std::size_t places, time_point now) {
     while (limits_.guard && bytes <= limits_.memory &&
            (memory_left() < bytes || jobs_.size() + places > limits_.jobs)) {
-      std::size_t const victim = find_one_to_end(from, nonce, now);
+      std::size_t const victim = find_victim(source, nonce, now);
       if (victim == jobs_.size()) {
         return;
       }
       jobs_.erase(jobs_.begin() + static_cast<std::ptrdiff_t>(victim));
     }
   }
-  /// The job that makes way for one of this sender's; `jobs_.size()`: none has to. Claims come first: all but
-  /// one of a host that has no other, takes a quarter of the memory at most, and is less than a second old. Then come
-  /// jobs of a host that has begun two more than the sender's. Of equal ones, the oldest of the host with most of them
-  /// goes. Members of a job that has gone join again.
-  [[nodiscard]] std::size_t find_one_to_end(Address const& from, std::uint32_t nonce, time_point now) const {
+  /// The job to evict for a job of this sender, or `jobs_.size()` if room_before is none. Claims go first, except a
+  /// host's only one if it takes at most a quarter of the memory and is less than a second old. Then go jobs of a host
+  /// that has begun at least two more than the sender's. Among equals, the oldest job of the host with the most jobs
+  /// goes. Members of an evicted job join again.
+  [[nodiscard]] std::size_t find_victim(Address const& source, std::uint32_t nonce, time_point now) const {
     auto const begun_by_host_of = [&](Address const& a, bool only_claims) {
       return std::count_if(jobs_.begin(), jobs_.end(), [&](job<Address> const& j) {
         return (j.is_claim() || !only_claims) && are_on_one_host(j.begun_by(), a);
       });
     };
-    auto const of_sender = begun_by_host_of(from, false);
-    std::size_t found = jobs_.size();
-    std::pair<bool, std::ptrdiff_t> most{};
+    auto const jobs_of_sender = begun_by_host_of(source, false);
+    std::size_t victim = jobs_.size();
+    std::pair<bool, std::ptrdiff_t> highest_rank{};
     for (std::size_t i = 0; i != jobs_.size(); ++i) {
       job<Address> const& j = jobs_[i];
-      std::pair<bool, std::ptrdiff_t> const its{j.is_claim(), begun_by_host_of(j.begun_by(), j.is_claim())};
+      std::pair<bool, std::ptrdiff_t> const rank{j.is_claim(), begun_by_host_of(j.begun_by(), j.is_claim())};
       bool const is_fresh =
-          its.second == 1 && bytes_of(j) <= limits_.memory / 4 && now - j.begun() < std::chrono::seconds(1);
-      bool const may_end = its.first ? !is_fresh : its.second > of_sender + 1;
-      if (j.nonce() != nonce && may_end && its > most) {
-        found = i;
-        most = its;
+          rank.second == 1 && bytes_of(j) <= limits_.memory / 4 && now - j.start() < std::chrono::seconds(1);
+      bool const may_end = rank.first ? !is_fresh : rank.second > jobs_of_sender + 1;
+      if (j.nonce() != nonce && may_end && rank > highest_rank) {
+        victim = i;
+        highest_rank = rank;
       }
     }
-    return found;
+    return victim;
   }
   [[nodiscard]] std::size_t bytes_of(job<Address> const& j) const noexcept {
     return job<Address>::bytes(j.slot_table().size(), j.in_rank_order(), limits_.racks) +
@@ -289,26 +291,26 @@ class summing_switch {
     return left;
   }
 
-  /// Makes room for the weights of a key, and while it is at it for as many again. False: there is none.
-  /// @param j moves where other jobs have to end
+  /// Makes room for the weights of a key, and for as many keys again. False if room_before is no memory.
+  /// @param j changes if other jobs are evicted
   bool make_room(job<Address>*& j, std::uint32_t k, time_point now) {
-    std::size_t const there = j->slot_table().weights().room();
-    if (k < there) {
+    std::size_t const room_before = j->slot_table().weights().room();
+    if (k < room_before) {
       return true;
     }
     if (k >= limits_.keys) {
       return false;
     }
     std::uint32_t const nonce = j->nonce();
-    make_way(Address(j->begun_by()), nonce, (k - there + 1) * held_weights::bytes_of_one, 0, now);
+    evict_for(Address(j->begun_by()), nonce, (k - room_before + 1) * held_weights::bytes_of_one, 0, now);
     j = find(nonce);
-    std::size_t const fit = memory_left() / held_weights::bytes_of_one;
-    if (k - there >= fit) {
+    std::size_t const affordable = memory_left() / held_weights::bytes_of_one;
+    if (k - room_before >= affordable) {
       return false;
     }
-    std::size_t const most = limits_.keys - there < fit ? limits_.keys - there : fit;
-    std::size_t const more = k - there + 1 > there ? k - there + 1 : there;
-    j->slot_table().make_room(there + (more < most ? more : most));
+    std::size_t const max_extra = limits_.keys - room_before < affordable ? limits_.keys - room_before : affordable;
+    std::size_t const more = k - room_before + 1 > room_before ? k - room_before + 1 : room_before;
+    j->slot_table().make_room(room_before + (more < max_extra ? more : max_extra));
     return true;
   }
   template <class Emit>
@@ -322,7 +324,7 @@ class summing_switch {
   }
   template <class Emit>
   void answer_weights(job<Address>& j, std::uint8_t m, header const& h, Emit& emitter) {
-    if (verdict const v = j.slot_table().recall(h); v.what != outcome::accepted) {
+    if (verdict const v = j.slot_table().recall(h); v.result != outcome::accepted) {
       return refuse_verdict(j, m, h, v, emitter);
     }
     ++counters_.pulls;
@@ -330,16 +332,16 @@ class summing_switch {
   }
   template <class Emit>
   void emit_weights(job<Address>& j, std::uint8_t m, header const& h, bool no_data, Emit& emitter) {
-    auto const& all = j.slot_table().weights();
+    auto const& weights = j.slot_table().weights();
     header r = h;
     r.kind = kind::result;
-    r.fingerprint = all.version(h.sequence);
-    emit_to(j[m], r, all.data(h.sequence).first(no_data ? 0 : block_bytes), emitter);
+    r.fingerprint = weights.version(h.sequence);
+    emit_to(j[m], r, weights.data(h.sequence).first(no_data ? 0 : block_bytes), emitter);
   }
 
   template <class Emit>
   void answer(job<Address>& j, std::uint8_t m, header const& h, verdict const& v, Emit& emitter) {
-    switch (v.what) {
+    switch (v.result) {
       case outcome::stored:
         ++counters_.stored;
         return;
@@ -364,16 +366,16 @@ class summing_switch {
   template <class Emit>
   void answer_query(job<Address>& j, std::uint8_t m, header const& h, Emit& emitter) {
     verdict const v = j.slot_table().query(h);
-    if (v.what != outcome::stored && v.what != outcome::accepted) {
+    if (v.result != outcome::stored && v.result != outcome::accepted) {
       return refuse_verdict(j, m, h, v, emitter);
     }
     ++counters_.queries;
-    if (v.what == outcome::accepted) {
+    if (v.result == outcome::accepted) {
       return emit_result(j, m, h, h.worker, h.has(flag::no_data), emitter);
     }
     aggregate const& a = j.slot_table().at(h);
-    std::array<std::byte, bitmap_bytes(most_workers)> bitmap;
-    std::span<std::byte> const payload(bitmap.data(), a.is(h.sequence) ? bitmap_bytes(h.workers) : 0);
+    std::array<std::byte, bitmap_bytes(max_workers)> bitmap;
+    std::span<std::byte> const payload(bitmap.data(), a.has_sequence(h.sequence) ? bitmap_bytes(h.workers) : 0);
     a.arrived.write(payload);
     header r = h;
     r.kind = kind::missing;
@@ -392,7 +394,7 @@ class summing_switch {
 
   template <class Emit>
   void refuse_verdict(job<Address>& j, std::uint8_t m, header const& h, verdict const& v, Emit& emitter) {
-    switch (v.what) {
+    switch (v.result) {
       case outcome::late:
         return refuse_member(j, m, h, refusal::late, {h.worker, h.workers}, emitter);
       case outcome::mismatch:
@@ -406,50 +408,51 @@ class summing_switch {
     }
   }
   template <class Emit>
-  void refuse_member(job<Address>& j, std::uint8_t m, header const& h, refusal why, other const& o, Emit& emitter) {
-    ++counters_.of(why);
-    std::byte const reason{static_cast<std::uint8_t>(why)};
-    header r = with(h, o);
+  void refuse_member(job<Address>& j, std::uint8_t m, header const& h, refusal reason, mismatch_with const& o,
+                     Emit& emitter) {
+    ++counters_.refusals_for(reason);
+    std::byte const code{static_cast<std::uint8_t>(reason)};
+    header r = with_worker(h, o);
     r.kind = kind::refuse;
-    emit_to(j[m], r, {&reason, 1}, emitter);
+    emit_to(j[m], r, {&code, 1}, emitter);
   }
-  /// Answers nothing that is longer than what came, and not often: the address may be another host's.
+  /// Sends a refusal that is not longer than the refused packet, and at most every 100 us: the address may be forged.
   template <class Emit>
-  void refuse_unknown(Address const& from, header const& h, refusal why, time_point now, Emit& emitter) {
-    ++counters_.of(why);
+  void refuse_unknown(Address const& source, header const& h, refusal reason, time_point now, Emit& emitter) {
+    ++counters_.refusals_for(reason);
     if (h.length == 0 || now < next_refusal_) {
       ++counters_.unanswered;
       return;
     }
     next_refusal_ = now + std::chrono::microseconds(100);
-    std::byte const reason{static_cast<std::uint8_t>(why)};
+    std::byte const code{static_cast<std::uint8_t>(reason)};
     header r = h;
     r.kind = kind::refuse;
     r.length = 1;
     r.flags &= flag::phase | flag::in_rank_order | flag::keyed;
-    emitter(from, std::as_const(r), std::span<std::byte const>(&reason, 1));
+    emitter(source, std::as_const(r), std::span<std::byte const>(&code, 1));
   }
-  /// Refuses a join that begins a job, until it has the proof that this refusal carries.
+  /// Refuses the join of a new job, until it carries the proof that this refusal contains.
   template <class Emit>
-  void ask_for_proof(Address const& from, header h, time_point now, Emit& emitter) {
-    ++counters_.of(refusal::unknown);
+  void ask_for_proof(Address const& source, header h, time_point now, Emit& emitter) {
+    ++counters_.refusals_for(refusal::unknown);
     if (now - proofs_since_ >= std::chrono::milliseconds(1)) {
       proofs_since_ = now;
       proofs_ = 0;
     }
-    if (proofs_ == most_proofs) {
+    if (proofs_ == max_proofs) {
       ++counters_.unanswered;
       return;
     }
     ++proofs_;
-    std::byte const reason{static_cast<std::uint8_t>(refusal::unknown)};
+    std::byte const code{static_cast<std::uint8_t>(refusal::unknown)};
     h.kind = kind::refuse;
-    h.fingerprint = proof_of(*limits_.guard, from, h.job);
+    h.fingerprint = proof_of(*limits_.guard, source, h.job);
     h.length = 1;
     h.flags &= flag::in_rank_order;
-    emitter(from, std::as_const(h), std::span<std::byte const>(&reason, 1));
+    emitter(source, std::as_const(h), std::span<std::byte const>(&code, 1));
   }
-  [[nodiscard]] static header with(header h, other const& o) noexcept {
+  [[nodiscard]] static header with_worker(header h, mismatch_with const& o) noexcept {
     h.worker = o.worker;
     h.workers = o.workers;
     return h;
@@ -460,19 +463,19 @@ class summing_switch {
     r.length = static_cast<std::uint16_t>(payload.size());
     r.flags = static_cast<std::uint16_t>(
         (r.flags & (flag::phase | flag::in_rank_order | flag::no_data | flag::keyed | flag::of_racks)) |
-        (m.congested ? flag::congested : 0));
-    m.congested = false;
+        (m.has_ecn_mark ? flag::congested : 0));
+    m.has_ecn_mark = false;
     emitter(std::as_const(m.at), std::as_const(r), payload);
   }
 
   switch_limits limits_;
   udp::seal seal_;
   counters counters_;
-  static constexpr unsigned most_proofs = 10;  ///< that are asked for in a millisecond
+  static constexpr unsigned max_proofs = 10;  ///< demanded in a millisecond
 
   time_point next_refusal_{};
   time_point proofs_since_{};
-  unsigned proofs_ = 0;  ///< since then
+  unsigned proofs_ = 0;  ///< demanded since `proofs_since_`
   std::vector<job<Address>> jobs_;
 };
 

@@ -12,19 +12,19 @@
 
 namespace tutti::inline v0_1_0::detail::fpga_nic {
 
-/// What a device gives to all jobs, and to each.
+/// Limits of a device, in total and for each job.
 struct switch_limits {
   unsigned jobs = 16;
-  unsigned members = most_workers;            ///< of a job
-  std::uint16_t slot_count = UINT16_MAX;      ///< of a job
-  std::uint16_t slots_in_order = UINT16_MAX;  ///< of a job that adds in rank order
-  std::uint32_t keys = UINT32_MAX;            ///< of a job: blocks of weights
+  unsigned members = max_workers;             ///< maximum of a job
+  std::uint16_t slot_count = UINT16_MAX;      ///< maximum of a job
+  std::uint16_t slots_in_order = UINT16_MAX;  ///< maximum of a job that adds in rank order
+  std::uint32_t keys = UINT32_MAX;            ///< maximum of a job: blocks of weights
   std::size_t memory = std::size_t{256} << 20;
   duration lease = std::chrono::seconds(60);  ///< the longest
-  bool awaits_weights = false;                ///< contributions to updates are taken before there are the weights
-  rack_places racks{};                        ///< of members: see `slots`. Of all jobs
-  /// With a key, which no sender knows: a sender that begins a job has to prove its address first, and jobs that have
-  /// done nothing, or of which one host has begun many, make way for others.
+  bool awaits_weights = false;                ///< accepts contributions to updates before the weights are there
+  rack_places racks{};                        ///< by member, for all jobs; see slot_table
+  /// A key that no sender knows, or none. With a key, a sender that begins a job must prove its address, and idle
+  /// jobs, or those of a host that has begun many, may be evicted.
   std::optional<key> guard{};
 };
 

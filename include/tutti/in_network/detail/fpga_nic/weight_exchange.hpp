@@ -14,90 +14,91 @@
 
 namespace tutti::inline v0_1_0::detail::fpga_nic {
 
-/// What one rank does with the weights that a device holds, beside updates: rank 0 stores those that the device lacks,
-/// others pull them.
+/// One rank's requests about the weights that a device holds, apart from updates: rank 0 stores blocks that the
+/// device lacks, and other ranks pull blocks.
 class weight_exchange {
  public:
-  own_weights own;
+  own_weights rank_weights;
   block_requests requests;
 
-  /// Rank 0 is to store what the device is not known to have.
+  /// Starts stores of the blocks that the device is not known to have; rank 0 only.
   void begin_stores() {
-    at_device_.resize((std::max)(at_device_.size(), own.blocks()), unknown);
-    requests.begin(own.blocks());
-    for (std::uint32_t k = 0; k != own.blocks(); ++k) {
-      if (at_device_[k] == own.version() || at_device_[k] == no_room) {
+    device_versions_.resize((std::max)(device_versions_.size(), rank_weights.blocks()), unknown);
+    requests.begin(rank_weights.blocks());
+    for (std::uint32_t k = 0; k != rank_weights.blocks(); ++k) {
+      if (device_versions_[k] == rank_weights.version() || device_versions_[k] == no_room) {
         requests.finish(k);
       }
     }
   }
-  /// The weights are to come from the device. @pre whole blocks
-  void begin_pulls(std::span<std::byte> to) {
-    to_ = to;
-    own.hold(to);
-    requests.begin(own.blocks());
+  /// Starts pulls of all weights. @pre whole blocks
+  void begin_pulls(std::span<std::byte> target) {
+    target_ = target;
+    rank_weights.hold(target);
+    requests.begin(rank_weights.blocks());
   }
 
-  /// The device has block k in that version; at rank 0.
-  void know(std::uint32_t k, std::uint32_t version) noexcept { note(k, version); }
-  /// It has no room for it, nor will it have any.
-  void know_no_room(std::uint32_t k) noexcept { note(k, no_room); }
-  /// It may not have it.
+  /// Records that the device has this version of block k; rank 0 only.
+  void note_version(std::uint32_t k, std::uint32_t version) noexcept { note(k, version); }
+  /// Records that the device has no memory for block k.
+  void note_no_room(std::uint32_t k) noexcept { note(k, no_room); }
+  /// Records that the device may lack block k.
   void forget(std::uint32_t k) noexcept {
-    if (k < at_device_.size() && at_device_[k] != no_room) {
-      at_device_[k] = unknown;
+    if (k < device_versions_.size() && device_versions_[k] != no_room) {
+      device_versions_[k] = unknown;
     }
   }
-  /// It may have none, and be another one, with other room.
+  /// Forgets everything about the device: it may be another one.
   void forget_all() noexcept {
-    std::ranges::fill(at_device_, unknown);
+    std::ranges::fill(device_versions_, unknown);
     std::ranges::fill(refusals_, std::uint8_t{0});
   }
 
-  /// The device has refused an update of block k. Whether it is worth trying once more: rank 0 may just be storing the
-  /// block, which ranks that are ahead of it find old. One that is refused again and again does not fit.
+  /// Records that the device has refused an update of block k, and returns true if the update should be tried again.
+  /// Rank 0 may just be storing the block, which looks old to ranks that are ahead. A block that is refused
+  /// repeatedly does not fit.
   [[nodiscard]] bool is_refused(std::uint32_t k) {
-    refusals_.resize((std::max)(refusals_.size(), own.blocks()));
-    if (k >= refusals_.size() || refusals_[k] == enough) {
+    refusals_.resize((std::max)(refusals_.size(), rank_weights.blocks()));
+    if (k >= refusals_.size() || refusals_[k] == max_refusals) {
       return false;
     }
     return ++refusals_[k] % 2 == 1;
   }
-  /// It has updated it.
+  /// Records that the device has updated block k.
   void is_updated(std::uint32_t k, std::uint32_t version) noexcept {
-    know(k, version);
+    note_version(k, version);
     if (k < refusals_.size()) {
       refusals_[k] = 0;
     }
   }
 
-  /// A block has come that was pulled.
+  /// Handles a pulled block.
   void take(std::uint32_t k, std::uint32_t version, std::span<std::byte const> weights) noexcept {
-    if (version == own.version() && std::size_t{k} < to_.size() / block_bytes) {
-      std::memcpy(to_.data() + std::size_t{k} * block_bytes, weights.data(), block_bytes);
+    if (version == rank_weights.version() && std::size_t{k} < target_.size() / block_bytes) {
+      std::memcpy(target_.data() + std::size_t{k} * block_bytes, weights.data(), block_bytes);
       requests.finish(k);
     }
   }
-  /// Nothing is waited for any more.
+  /// Ends all requests.
   void end() noexcept {
-    to_ = {};
+    target_ = {};
     requests.begin(0);
   }
 
  private:
   static constexpr std::int64_t unknown = -1;
   static constexpr std::int64_t no_room = -2;
-  static constexpr std::uint8_t enough = 16;
+  static constexpr std::uint8_t max_refusals = 16;
 
-  void note(std::uint32_t k, std::int64_t what) noexcept {
-    if (k < at_device_.size()) {
-      at_device_[k] = what;
+  void note(std::uint32_t k, std::int64_t version) noexcept {
+    if (k < device_versions_.size()) {
+      device_versions_[k] = version;
     }
   }
 
-  std::span<std::byte> to_;
-  std::vector<std::int64_t> at_device_;  ///< of rank 0: the version that the device has of each block
-  std::vector<std::uint8_t> refusals_;   ///< of each block since its last update by the device
+  std::span<std::byte> target_;
+  std::vector<std::int64_t> device_versions_;  ///< at rank 0, by block: the version that the device has
+  std::vector<std::uint8_t> refusals_;         ///< by block: refusals since its last update by the device
 };
 
 }  // namespace tutti::detail::fpga_nic

@@ -11,9 +11,9 @@
 
 namespace tutti::inline v0_1_0::detail::fpga_nic {
 
-/// A step of stochastic gradient descent as devices make it: w - rate (g + decay w), and w - rate g where decay is 0.
-/// Each operation is rounded by itself, as in nn::sgd without momentum: the kernels are compiled without fused
-/// multiply-add, and this asks for that in programs that are compiled with. NaNs are canonical.
+/// A step of stochastic gradient descent on a device: w - rate (g + decay w), and w - rate g if decay is 0. Each
+/// operation is rounded separately, as in nn::sgd without momentum: the kernels are compiled without fused
+/// multiply-add, and `product` prevents it in programs that are compiled with it. NaNs are canonical.
 struct weight_step {
   static constexpr instruction_set widest = instruction_set::avx2;
 

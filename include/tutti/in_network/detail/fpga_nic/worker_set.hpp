@@ -17,39 +17,39 @@ class worker_set {
   [[nodiscard]] constexpr bool has(unsigned w) const noexcept { return (words_[w / 64] >> (w % 64) & 1U) != 0; }
   constexpr void add(unsigned w) noexcept { words_[w / 64] |= std::uint64_t{1} << (w % 64); }
 
-  /// The first that is `from` or later; `udp::most_workers` or more if there is none.
-  [[nodiscard]] constexpr unsigned next(unsigned from) const noexcept {
-    for (unsigned i = from / 64; i < words_.size(); ++i) {
-      std::uint64_t const left = i == from / 64 ? words_[i] >> (from % 64) << (from % 64) : words_[i];
+  /// The first worker not below `from`, or at least `udp::max_workers` if there is none.
+  [[nodiscard]] constexpr unsigned next(unsigned first) const noexcept {
+    for (unsigned i = first / 64; i < words_.size(); ++i) {
+      std::uint64_t const left = i == first / 64 ? words_[i] >> (first % 64) << (first % 64) : words_[i];
       if (left != 0) {
         return i * 64 + static_cast<unsigned>(std::countr_zero(left));
       }
     }
-    return udp::most_workers;
+    return udp::max_workers;
   }
-  /// Calls f for each, in order.
+  /// Calls f for each worker, in order.
   template <class F>
-  constexpr void each(F const& f) const {
-    for (unsigned w = next(0); w < udp::most_workers; w = next(w + 1)) {
+  constexpr void for_each(F const& f) const {
+    for (unsigned w = next(0); w < udp::max_workers; w = next(w + 1)) {
       f(static_cast<std::uint8_t>(w));
     }
   }
 
-  /// The first bits as bytes.
-  constexpr void write(std::span<std::byte> to) const noexcept {
-    for (std::size_t i = 0; i < to.size(); ++i) {
-      to[i] = static_cast<std::byte>(words_[i / 8] >> (i % 8 * 8));
+  /// Writes the first bits as bytes.
+  constexpr void write(std::span<std::byte> bytes) const noexcept {
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+      bytes[i] = static_cast<std::byte>(words_[i / 8] >> (i % 8 * 8));
     }
   }
-  /// @pre at most 32 bytes; bits of workers that do not exist are left out
-  [[nodiscard]] static constexpr worker_set read(std::span<std::byte const> from, unsigned workers) noexcept {
-    worker_set all;
-    for (unsigned w = 0; w < workers && w / 8 < from.size(); ++w) {
-      if ((static_cast<unsigned>(from[w / 8]) >> (w % 8) & 1U) != 0) {
-        all.add(w);
+  /// @pre at most 32 bytes; bits of workers that do not exist are ignored
+  [[nodiscard]] static constexpr worker_set read(std::span<std::byte const> bytes, unsigned workers) noexcept {
+    worker_set result;
+    for (unsigned w = 0; w < workers && w / 8 < bytes.size(); ++w) {
+      if ((static_cast<unsigned>(bytes[w / 8]) >> (w % 8) & 1U) != 0) {
+        result.add(w);
       }
     }
-    return all;
+    return result;
   }
 
   friend constexpr bool operator==(worker_set const&, worker_set const&) = default;

@@ -16,27 +16,28 @@ namespace tutti::inline v0_1_0::detail::multicast {
 using udp::header;
 using udp::kind;
 
-/// The ranks of a group as one of them knows them, and its way to them.
+/// The group as one of its ranks sees it: addresses, parameters, counters, and sending of packets.
 template <udp::port Port>
-struct circle {
+struct group_view {
   using address = typename Port::address;
 
   static constexpr std::uint16_t no_flags = 0;
-  /// A flag: of a share, "report now"; of a report, "not at once", so it measures no round trip; of a sign, "I hear
-  /// all".
+  /// Flag with three meanings: in a share, "report now"; in a report, "delayed", so it measures no round trip; in a
+  /// probe, "I hear all ranks".
   static constexpr std::uint16_t note = udp::flag::phase;
 
   Port& port;
-  std::uint32_t nonce;   ///< of the job: packets of others are ignored
-  std::uint32_t window;  ///< packets that are ever under way on a lane, the same on all ranks
+  std::uint32_t nonce;   ///< number of the job; packets of other jobs are ignored
+  std::uint32_t window;  ///< packets that a lane may have in flight; equal on all ranks
   rank_type me;
-  std::vector<address> all;  ///< in rank order
+  std::vector<address> addresses;  ///< in rank order
   address group;
   udp_multicast_counters counted{};
 
-  /// Packets after which a rank reports: rarely where there are many, but often enough to keep the window open.
+  /// Number of packets after which a rank reports: rarely if there are many ranks, but often enough to keep the
+  /// window open.
   [[nodiscard]] std::uint32_t report_every() const noexcept {
-    auto const rarely = (std::max)(16U, static_cast<std::uint32_t>(all.size()) / 2);
+    auto const rarely = (std::max)(16U, static_cast<std::uint32_t>(addresses.size()) / 2);
     return (std::min)(rarely, (std::max)(1U, window / 4));
   }
   [[nodiscard]] header head(kind k, std::uint32_t slot, std::uint32_t sequence = 0,
@@ -48,11 +49,11 @@ struct circle {
             .fingerprint = fingerprint,
             .slot = static_cast<std::uint16_t>(slot),
             .worker = static_cast<std::uint8_t>(me),
-            .workers = static_cast<std::uint8_t>(all.size())};
+            .workers = static_cast<std::uint8_t>(addresses.size())};
   }
-  bool send(address const& to, header h, std::span<std::byte const> payload = {}) {
+  bool send(address const& destination, header h, std::span<std::byte const> payload = {}) {
     h.length = static_cast<std::uint16_t>(payload.size());
-    return port.send(to, h, payload);
+    return port.send(destination, h, payload);
   }
 };
 

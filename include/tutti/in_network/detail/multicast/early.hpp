@@ -12,43 +12,44 @@
 
 namespace tutti::inline v0_1_0::detail::multicast {
 
-/// Packets of a message that is yet to begin here: ranks end an operation one after the other, and the next one's root
-/// may be the first.
-class early {
+/// Buffer for packets of a message that has not begun on this rank. Ranks do not end an operation at one time, and
+/// the next root may be the first to end.
+class early_packets {
  public:
-  /// @param most packets that are kept; called once, before all else
-  void open(std::uint32_t most) { kept_.resize(most); }
+  /// @param capacity number of packets; called once, before all else
+  void open(std::uint32_t capacity) { entries_.resize(capacity); }
 
-  /// False if there is no room.
-  bool keep(udp::packet const& p) noexcept {
-    if (count_ == kept_.size()) {
+  /// False if the buffer is full.
+  bool add(udp::packet const& p) noexcept {
+    if (count_ == entries_.size()) {
       return false;
     }
-    one& to = kept_[count_++];
-    to.head = p.head;
+    entry& target = entries_[count_++];
+    target.head = p.head;
     if (!p.payload.empty()) {
-      std::memmove(to.bytes.data(), p.payload.data(), p.payload.size());  // it may be there already: see below
+      // the packet may already be here: `each` re-adds some
+      std::memmove(target.bytes.data(), p.payload.data(), p.payload.size());
     }
     return true;
   }
-  /// Calls f(packet) for all, and forgets them. f may keep some of them again.
+  /// Empties the buffer and calls f(packet) for each packet; f may add some again.
   template <class F>
-  void each(F f) {
+  void for_each(F f) {
     std::size_t const count = count_;
     count_ = 0;
     for (std::size_t i = 0; i != count; ++i) {
-      header const head = kept_[i].head;
-      f(udp::packet{head, std::span(kept_[i].bytes).first(head.length)});
+      header const head = entries_[i].head;
+      f(udp::packet{head, std::span(entries_[i].bytes).first(head.length)});
     }
   }
 
  private:
   using header = udp::header;
-  struct one {
+  struct entry {
     header head{};
-    std::array<std::byte, udp::most_payload> bytes;
+    std::array<std::byte, udp::max_payload> bytes;
   };
-  std::vector<one> kept_;
+  std::vector<entry> entries_;
   std::size_t count_ = 0;
 };
 

@@ -19,197 +19,205 @@
 
 namespace tutti::inline v0_1_0::detail::multicast {
 
-/// One rank of a group: hands packets to its parts, and lets each lane go on, as the one that gives or one that gets.
+/// One rank of a group: dispatches packets, and makes progress on each lane, as its sender or as a receiver.
 ///
-/// That a rank has all is told by other means, which do not lose it (`has_all`, `finish`): a rank whose last packet is
-/// lost may be elsewhere by then, and never look at this port again.
+/// The end of a message is confirmed over Host, which loses nothing (`has_all`, `finish`): a rank whose last report
+/// is lost may never look at this port again.
 template <udp::port Port>
 class member {
  public:
   using address = typename Port::address;
 
   struct terms {
-    std::uint32_t nonce = 0;   ///< of the job: packets of others are ignored
-    std::uint32_t window = 0;  ///< packets that are ever under way on a lane, the same on all ranks
+    std::uint32_t nonce = 0;   ///< number of the job; packets of other jobs are ignored
+    std::uint32_t window = 0;  ///< packets that a lane may have in flight; equal on all ranks
   };
 
-  /// @param all the addresses of the members, in rank order
-  member(Port& at, terms const& t, rank_type me, std::vector<address> all, address group)
-      : circle_{at, t.nonce, t.window, me, std::move(all), group},
-        signs_(circle_),
-        sending_(circle_),
-        getting_(circle_) {
-    for (passage& l : lanes_) {
-      l.out.open(circle_.window, circle_.all.size());
-      l.in.open(circle_.window);
-      l.early.open(circle_.report_every());
+  /// @param addresses the addresses of the members, in rank order
+  member(Port& port, terms const& t, rank_type me, std::vector<address> addresses, address group)
+      : group_view_{port, t.nonce, t.window, me, std::move(addresses), group},
+        reachability_(group_view_),
+        sending_(group_view_),
+        receiving_(group_view_) {
+    for (lane_state& l : lanes_) {
+      l.outgoing_message.open(group_view_.window, group_view_.addresses.size());
+      l.incoming_message.open(group_view_.window);
+      l.early_packets.open(group_view_.report_every());
     }
   }
   member(member const&) = delete;
   member& operator=(member const&) = delete;
 
-  [[nodiscard]] udp_multicast_counters const& counted() const noexcept { return circle_.counted; }
-  /// Whether the network carries packets to the group. @pre `advance` has been called
-  [[nodiscard]] multicast::signs<Port>& signs() noexcept { return signs_; }
+  [[nodiscard]] udp_multicast_counters const& counted() const noexcept { return group_view_.counted; }
+  /// Probes whether packets to the group reach all ranks. @pre `advance` has been called
+  [[nodiscard]] multicast::reachability<Port>& reachability() noexcept { return reachability_; }
 
   // --- messages
 
   void begin(flow s, std::uint32_t fingerprint) noexcept {
-    passage& l = lanes_[s.lane];
+    lane_state& l = lanes_[s.lane];
     l.fingerprint = fingerprint;
-    l.differs = no_rank;
+    l.differing_rank = no_rank;
   }
-  /// @pre a helper's share is taken once in a flow; what it does is to copy
+  /// @pre at most one aggregator's part a flow, and its operation is a copy
   void take_part(flow s, helper_part const& part) {
-    passage& l = lanes_[s.lane];
-    l.take_part(part, circle_.me);
-    if (l.gives()) {
-      l.out.begin(part);
-    } else if (l.gets()) {
-      getting_.begin(l, part.bytes);
+    lane_state& l = lanes_[s.lane];
+    l.take_part(part, group_view_.me);
+    if (l.is_sender()) {
+      l.outgoing_message.begin(part);
+    } else if (l.is_receiver()) {
+      receiving_.begin(l, part.bytes);
     }
   }
-  void give(std::uint32_t lane, std::byte const* from, time_point now) {
-    lanes_[lane].out.give(from);
+  void send_message(std::uint32_t lane, std::byte const* source, time_point now) {
+    lanes_[lane].outgoing_message.set_source(source);
     sending_.push(lanes_[lane], lane, now);
-    circle_.port.flush();
+    group_view_.port.flush();
   }
-  void want(std::uint32_t lane, std::byte* place) {
-    getting_.want(lanes_[lane], lane, place);
-    circle_.port.flush();
+  void set_target(std::uint32_t lane, std::byte* place) {
+    receiving_.set_target(lanes_[lane], lane, place);
+    group_view_.port.flush();
   }
-  [[nodiscard]] bool is_wanted(std::uint32_t lane) const noexcept { return lanes_[lane].in.is_wanted(); }
-  [[nodiscard]] chunk view(std::uint32_t lane, std::size_t granule) noexcept { return lanes_[lane].in.view(granule); }
-  void release(std::uint32_t lane) noexcept { lanes_[lane].in.release(); }
-  /// Whether this rank has all of what it gets.
+  [[nodiscard]] bool has_target(std::uint32_t lane) const noexcept {
+    return lanes_[lane].incoming_message.has_target();
+  }
+  [[nodiscard]] chunk view(std::uint32_t lane, std::size_t granule) noexcept {
+    return lanes_[lane].incoming_message.view(granule);
+  }
+  void release(std::uint32_t lane) noexcept { lanes_[lane].incoming_message.release(); }
+  /// True if this rank has received the whole message.
   [[nodiscard]] bool has_all(std::uint32_t lane) const noexcept {
-    return lanes_[lane].gets() && lanes_[lane].in.over();
+    return lanes_[lane].is_receiver() && lanes_[lane].incoming_message.is_complete();
   }
-  /// A rank that has not said that it has all of what this one has sent all of; no_rank: there is none.
-  [[nodiscard]] rank_type unfinished(std::uint32_t lane) const noexcept {
-    passage const& l = lanes_[lane];
-    return l.gives() && l.out.all_sent() && !l.out.over() ? l.out.unfinished() : no_rank;
+  /// A rank that has not yet acknowledged a message that this rank has sent completely, or no_rank.
+  [[nodiscard]] rank_type unfinished_rank(std::uint32_t lane) const noexcept {
+    lane_state const& l = lanes_[lane];
+    return l.is_sender() && l.outgoing_message.is_sent() && !l.outgoing_message.is_complete()
+               ? l.outgoing_message.unfinished_rank()
+               : no_rank;
   }
-  /// That rank has all.
+  /// Handles a rank's acknowledgement of the whole message.
   void finish(std::uint32_t lane, rank_type r) noexcept { sending_.finish(lanes_[lane], r); }
-  /// Whether all ranks have what this one has given.
-  [[nodiscard]] bool over(std::uint32_t lane) const noexcept {
-    return !lanes_[lane].gives() || lanes_[lane].out.over();
+  /// True if all ranks have acknowledged this rank's message.
+  [[nodiscard]] bool is_complete(std::uint32_t lane) const noexcept {
+    return !lanes_[lane].is_sender() || lanes_[lane].outgoing_message.is_complete();
   }
   void end(flow s) noexcept {
     sending_.end(lanes_[s.lane]);
     lanes_[s.lane].end();
   }
-  /// Forgets all memory of the user.
+  /// Ends all messages, and with them the use of the user's memory.
   void drop() noexcept {
-    for (passage& l : lanes_) {
+    for (lane_state& l : lanes_) {
       sending_.end(l);
       l.end();
     }
   }
 
-  // --- what a lane waits for
+  // --- wait state of a lane
 
-  /// The rank that the lane waits for, or no_rank. A rank that has all still waits until the root has been told so.
+  /// The rank that the lane waits for, or no_rank. A rank that has the whole message still waits until the root
+  /// knows.
   [[nodiscard]] rank_type missing(std::uint32_t lane) const noexcept {
-    passage const& l = lanes_[lane];
-    return l.gives() ? l.out.last() : l.gets() ? l.root : no_rank;
+    lane_state const& l = lanes_[lane];
+    return l.is_sender() ? l.outgoing_message.slowest() : l.is_receiver() ? l.root : no_rank;
   }
-  /// The rank without which no more packets come, or are confirmed; or no_rank.
-  [[nodiscard]] rank_type lacks(std::uint32_t lane) const noexcept {
-    passage const& l = lanes_[lane];
-    return l.gives() || l.lacks() ? missing(lane) : no_rank;
+  /// The rank without which no more packets or acknowledgements arrive, or no_rank.
+  [[nodiscard]] rank_type blocking_rank(std::uint32_t lane) const noexcept {
+    lane_state const& l = lanes_[lane];
+    return l.is_sender() || l.is_incomplete() ? missing(lane) : no_rank;
   }
-  /// Calls f(lane, rank) for all that lack packets of this rank's.
+  /// Calls f(lane, rank) for every rank that lacks packets of this rank.
   template <class F>
-  void each_behind(F f) const {
+  void each_lagging(F f) const {
     for (std::uint32_t lane = 0; lane != collective_lanes; ++lane) {
-      if (lanes_[lane].gives()) {
-        lanes_[lane].out.each_behind([&](rank_type r) { f(lane, r); });
+      if (lanes_[lane].is_sender()) {
+        lanes_[lane].outgoing_message.each_lagging([&](rank_type r) { f(lane, r); });
       }
     }
   }
-  /// A rank that said something else about a flow of this lane, or no_rank.
-  [[nodiscard]] rank_type differs(std::uint32_t lane) const noexcept { return lanes_[lane].differs; }
+  /// A rank that has made another call for a flow of this lane, or no_rank.
+  [[nodiscard]] rank_type differing_rank(std::uint32_t lane) const noexcept { return lanes_[lane].differing_rank; }
 
-  // --- going on
+  // --- progress
 
-  /// Takes what has come, and goes on with it; looks, if it is time to.
+  /// Handles received packets, sends what is possible, and calls `look` every 2 ms.
   void advance(time_point now) {
-    // Others may send as fast as this rank reads.
+    // The bound ends the loop if others send as fast as this rank reads.
     for (int rounds = 16; rounds != 0; --rounds) {
-      if (circle_.port.drain([&](address const& from, std::span<std::byte const> bytes, bool congested) {
-            take(from, bytes, congested, now);
+      if (group_view_.port.drain([&](address const& source, std::span<std::byte const> bytes, bool has_ecn_mark) {
+            take(source, bytes, has_ecn_mark, now);
           }) == 0) {
         break;
       }
     }
     for (std::uint32_t lane = 0; lane != collective_lanes; ++lane) {
-      passage& l = lanes_[lane];
-      l.gives() ? sending_.push(l, lane, now) : getting_.go_on(l, lane);
+      lane_state& l = lanes_[lane];
+      l.is_sender() ? sending_.push(l, lane, now) : receiving_.report_if_due(l, lane);
     }
-    if (now - looked_ >= between_looks) {
+    if (now - last_look_ >= look_interval) {
       look(now);
     }
-    circle_.port.flush();
+    group_view_.port.flush();
   }
-  /// Reports what has not been, and asks those that are silent.
+  /// Sends pending reports, and queries silent ranks.
   void look(time_point now) {
-    looked_ = now;
+    last_look_ = now;
     for (std::uint32_t lane = 0; lane != collective_lanes; ++lane) {
-      passage& l = lanes_[lane];
-      if (!l.gives()) {
-        getting_.look(l, lane);
-      } else if (l.out.under_way() != 0) {
-        sending_.ask(l, lane, now);
+      lane_state& l = lanes_[lane];
+      if (!l.is_sender()) {
+        receiving_.look(l, lane);
+      } else if (l.outgoing_message.in_flight() != 0) {
+        sending_.query(l, lane, now);
       }
     }
-    circle_.port.flush();
+    group_view_.port.flush();
   }
 
  private:
-  static constexpr duration between_looks = std::chrono::milliseconds(2);
+  static constexpr duration look_interval = std::chrono::milliseconds(2);
 
-  void take(address const& from, std::span<std::byte const> bytes, bool congested, time_point now) {
+  void take(address const& source, std::span<std::byte const> bytes, bool has_ecn_mark, time_point now) {
     udp::packet p;
     header const& h = p.head;
-    if (seal_.read(bytes, p) != udp::reading::good || h.job != circle_.nonce || h.workers != circle_.all.size() ||
-        h.slot > multicast::signs<Port>::slot || !(from == circle_.all[h.worker])) {
-      ++circle_.counted.ignored;
+    if (seal_.read(bytes, p) != udp::reading::good || h.job != group_view_.nonce ||
+        h.workers != group_view_.addresses.size() || h.slot > multicast::reachability<Port>::slot ||
+        !(source == group_view_.addresses[h.worker])) {
+      ++group_view_.counted.ignored;
       return;
     }
-    if (h.worker == circle_.me) {
-      return;  // a group gives back what is sent to it
+    if (h.worker == group_view_.me) {
+      return;  // the group returns a rank's own packets
     }
-    if (h.slot == multicast::signs<Port>::slot) {
-      return signs_.take(h);
+    if (h.slot == multicast::reachability<Port>::slot) {
+      return reachability_.take(h);
     }
-    passage& l = lanes_[h.slot];
-    bool used = false;
+    lane_state& l = lanes_[h.slot];
+    bool is_used = false;
     switch (h.kind) {
       case kind::share:
-        l.congested = l.congested || congested;
-        used = getting_.take_share(l, p);
+        l.has_ecn_mark = l.has_ecn_mark || has_ecn_mark;
+        is_used = receiving_.take_share(l, p);
         break;
       case kind::progress:
-        used = sending_.take_progress(l, h.slot, p, now);
+        is_used = sending_.take_report(l, h.slot, p, now);
         break;
       case kind::ask:
-        used = getting_.take_question(l, h.slot, h);
+        is_used = receiving_.take_query(l, h.slot, h);
         break;
       default:
         break;
     }
-    circle_.counted.ignored += used ? 0 : 1;
+    group_view_.counted.ignored += is_used ? 0 : 1;
   }
 
-  circle<Port> circle_;
-  multicast::signs<Port> signs_;
+  group_view<Port> group_view_;
+  multicast::reachability<Port> reachability_;
   sending<Port> sending_;
-  receiving<Port> getting_;
+  receiving<Port> receiving_;
   udp::seal seal_;
-  time_point looked_{};
-  std::array<passage, collective_lanes> lanes_;
+  time_point last_look_{};
+  std::array<lane_state, collective_lanes> lanes_;
 };
 
 }  // namespace tutti::detail::multicast

@@ -19,21 +19,21 @@
 
 namespace tutti::inline v0_1_0::detail::multicast {
 
-/// How the ranks of a world reach each other, and all at once: a port, the address of each as they exchange it, and a
-/// group, which rank 0 chooses. `join` says why a rank cannot hear it; empty: it can.
+/// The network of a group: a port, the addresses that ranks exchange, and a multicast group that rank 0 chooses.
+/// `join` returns the reason why a rank cannot hear the group, or "".
 template <class N>
 concept network = udp::port<typename N::port> &&
                   requires(N& n, N const& c, std::string const& text, std::span<std::string const> cards) {
                     typename N::options;
                     { n.open() } -> std::same_as<typename N::port&>;
                     { c.card() } -> std::same_as<std::string>;
-                    { c.room() } -> std::same_as<std::uint32_t>;  // packets that wait here until they are read
+                    { c.room() } -> std::same_as<std::uint32_t>;  // packets that the socket buffers until they are read
                     { c.choose_group(std::uint32_t{}) } -> std::same_as<std::string>;
                     { n.join(text, cards) } -> std::same_as<std::string>;
                     { c.address_of(text) } -> std::same_as<typename N::port::address>;
                   };
 
-/// UDP, and IP multicast through the interface by which the other ranks reach this host.
+/// UDP and IP multicast, over the interface through which other ranks reach this host.
 class udp_network {
  public:
   using port = udp::udp_port;
@@ -47,18 +47,18 @@ class udp_network {
   [[nodiscard]] std::string const& host() const noexcept { return host_; }
   [[nodiscard]] TUTTI_DECL std::string card() const;
   [[nodiscard]] TUTTI_DECL std::uint32_t room() const noexcept;
-  /// @param nonce of the job
+  /// @param nonce number of the job
   [[nodiscard]] TUTTI_DECL std::string choose_group(std::uint32_t nonce) const;
-  /// @param cards of all ranks
-  /// @throws error(failure::join) if that is no group
+  /// @param cards endpoint information of all ranks
+  /// @throws error(failure::join) if `group` is no multicast address
   [[nodiscard]] TUTTI_DECL std::string join(std::string const& group, std::span<std::string const> cards);
   [[nodiscard]] TUTTI_DECL udp::endpoint address_of(std::string const& text) const;
 
  private:
   options options_;
   std::string host_;
-  net::address by_;
-  std::uint32_t link_;  ///< the number of its interface here
+  net::address interface_;
+  std::uint32_t link_;  ///< index of its interface on this host
   port port_;
 };
 

@@ -11,10 +11,10 @@
 namespace tutti::inline v0_1_0::detail::multicast {
 
 inline net::address group_address(std::string const& text) {
-  host_port at;
-  bool const reads = net::parse(text, at);
-  std::string const number = reads ? at.host.substr(0, at.host.find('.')) : "";
-  bool const is_ipv6_group = reads && (at.host.starts_with("ff") || at.host.starts_with("FF"));
+  host_port group_endpoint;
+  bool const reads = net::parse(text, group_endpoint);
+  std::string const number = reads ? group_endpoint.host.substr(0, group_endpoint.host.find('.')) : "";
+  bool const is_ipv6_group = reads && (group_endpoint.host.starts_with("ff") || group_endpoint.host.starts_with("FF"));
   bool const is_ipv4_group = number.size() == 3 && number >= "224" && number <= "239";
   if (!is_ipv6_group && !is_ipv4_group) {
     throw error(failure::join,
@@ -22,61 +22,67 @@ inline net::address group_address(std::string const& text) {
                 "and a port, such as 239.192.1.2:5000 or [ff15::7]:5000, or none; not \"" +
                     text + "\" (TUTTI_MULTICAST, or options::network.group)");
   }
-  return net::resolve(at.host, at.port).front();
+  return net::resolve(group_endpoint.host, group_endpoint.port).front();
 }
 
 TUTTI_DECL udp_network::udp_network(std::string host, options const& o)
     : options_(o),
       host_(std::move(host)),
-      by_(net::interface_address(host_)),
-      link_(udp::interface_number(by_)),
-      port_(by_, o.socket) {}
+      interface_(net::interface_address(host_)),
+      link_(udp::interface_number(interface_)),
+      port_(interface_, o.socket) {}
 
 TUTTI_DECL std::string udp_network::card() const {
-  return port_.local().as(by_.family()).through(0).text();  // another host has its own number of the link
+  return port_.local().for_family(interface_.family()).through(0).text();  // interface indices differ between hosts
 }
 
-/// A packet of 1 KiB takes up to a page there, and the system allows twice what it says.
+/// Capacity of the receive buffer. A packet of 1 KiB occupies up to a page there, and the system allows
+/// twice the bytes that it reports.
 TUTTI_DECL std::uint32_t udp_network::room() const noexcept {
   return static_cast<std::uint32_t>(udp::receive_buffer(port_.descriptor())) / 2048;
 }
 
 TUTTI_DECL std::string udp_network::choose_group(std::uint32_t nonce) const {
-  char const* const set = std::getenv("TUTTI_MULTICAST");
-  std::string const said = options_.group.empty() && set != nullptr ? set : options_.group;
-  if (!said.empty()) {
-    return said == "none" ? "" : said;
+  char const* const from_environment = std::getenv("TUTTI_MULTICAST");
+  std::string const chosen_group =
+      options_.group.empty() && from_environment != nullptr ? from_environment : options_.group;
+  if (!chosen_group.empty()) {
+    return chosen_group == "none" ? "" : chosen_group;
   }
-  // 18 bits number the groups of an organisation (RFC 2365); the port is none that the system gives out by itself.
-  auto const at = static_cast<std::uint16_t>(16384 + (nonce >> 18));
+  // RFC 2365 leaves 18 bits for the groups of an organisation; the port is outside the system's ephemeral range.
+  auto const port_number = static_cast<std::uint16_t>(16384 + (nonce >> 18));
   auto const part = [&](unsigned shift) { return std::to_string(nonce >> shift & 255U); };
-  return by_.family() == AF_INET
-             ? net::format("239." + std::to_string(192 + (nonce >> 16 & 3U)) + "." + part(8) + "." + part(0), at)
-             : net::format("ff15::" + std::to_string(nonce >> 16 & 3U) + ":" + part(8) + ":" + part(0), at);
+  return interface_.family() == AF_INET
+             ? net::format("239." + std::to_string(192 + (nonce >> 16 & 3U)) + "." + part(8) + "." + part(0),
+                           port_number)
+             : net::format("ff15::" + std::to_string(nonce >> 16 & 3U) + ":" + part(8) + ":" + part(0), port_number);
 }
 
 TUTTI_DECL std::string udp_network::join(std::string const& group, std::span<std::string const> cards) {
-  net::address const at = group_address(group);
+  net::address const group_endpoint = group_address(group);
   auto const host_in = [](std::string const& card) { return card.substr(0, card.rfind(':')); };
-  std::string const mine = host_in(card());
-  auto const here = std::ranges::count_if(cards, [&](std::string const& c) { return host_in(c) == mine; });
-  if (at.family() != by_.family()) {
-    return "talks through " + by_.host() + ", which is of another version of IP than " + group;
+  std::string const own_host = host_in(card());
+  auto const ranks_here = std::ranges::count_if(cards, [&](std::string const& c) { return host_in(c) == own_host; });
+  if (group_endpoint.family() != interface_.family()) {
+    return "talks through " + interface_.host() + ", which is of another version of IP than " + group;
   }
   try {
-    port_.join({.at = at.through(link_), .by = by_, .hops = options_.hops, .is_shared = here > 1});
+    port_.join({.at = group_endpoint.through(link_),
+                .interface_address = interface_,
+                .hops = options_.hops,
+                .is_shared = ranks_here > 1});
     return {};
-  } catch (error const& e) {  // then there is no group for any rank
+  } catch (error const& e) {  // the group is not used by any rank then
     return e.what();
   }
 }
 
 TUTTI_DECL udp::endpoint udp_network::address_of(std::string const& text) const {
-  host_port at;
-  if (!net::parse(text, at)) {
+  host_port group_endpoint;
+  if (!net::parse(text, group_endpoint)) {
     throw error(failure::join, "udp_multicast: an address is host:port or [v6]:port, not \"" + text + "\"");
   }
-  return udp::endpoint(net::resolve(at.host, at.port).front().through(link_));
+  return udp::endpoint(net::resolve(group_endpoint.host, group_endpoint.port).front().through(link_));
 }
 
 }  // namespace tutti::detail::multicast

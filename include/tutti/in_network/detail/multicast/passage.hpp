@@ -12,57 +12,59 @@
 
 namespace tutti::inline v0_1_0::detail::multicast {
 
-/// One lane of a member: the message that is under way there, which this rank gives, gets, or has no part in. Its
-/// packets are numbered from one message to the next, alike on all ranks.
-struct passage {
-  enum class role : std::uint8_t { none, gives, gets };
+/// One lane of a member: its message under way, which this rank sends, receives, or ignores. Packets are numbered
+/// from one message to the next, with equal numbers on all ranks.
+struct lane_state {
+  enum class role : std::uint8_t { idle, sender, receiver };
 
-  /// Numbers begin anew soon, so every program tries that.
+  /// Starts shortly before wrap-around, so every program exercises it.
   static constexpr std::uint32_t first_packet = 0U - 100U;
 
-  outgoing out{};
-  incoming in{};
-  multicast::early early{};
-  std::uint32_t base = first_packet;   ///< the number of the first packet of the message
-  std::uint32_t next = first_packet;   ///< of the next message's
-  std::uint32_t ahead = first_packet;  ///< packets before this number are said to have been sent
+  outgoing outgoing_message{};
+  incoming incoming_message{};
+  multicast::early_packets early_packets{};
+  std::uint32_t first_number = first_packet;  ///< number of the first packet of the message
+  std::uint32_t next_number = first_packet;   ///< number of the first packet of the next message
+  std::uint32_t known_number = first_packet;  ///< packets before this number are known to have been sent
   std::uint32_t fingerprint = 0;
   rank_type root = no_rank;
-  rank_type differs = no_rank;
-  role does = role::none;
-  // of a rank that gets:
-  std::uint32_t unreported = 0;  ///< packets that have come since the last report
-  bool fresh = false;            ///< some have
-  bool gap = false;              ///< a packet has come before one that was sent earlier
-  bool congested = false;        ///< some came marked by ECN
-  bool is_due = false;           ///< the one that gives wants a report now
+  rank_type differing_rank = no_rank;
+  role current_role = role::idle;
+  // --- state of a receiver
+  std::uint32_t unreported_count = 0;  ///< packets received since the last report
+  bool has_news = false;               ///< packets have arrived since the last report
+  bool gap = false;                    ///< a packet arrived before one that was sent earlier
+  bool has_ecn_mark = false;           ///< a packet was marked by ECN
+  bool report_due = false;             ///< the sender wants a report now
 
-  /// Of numbers that begin anew after the largest.
-  [[nodiscard]] static bool after(std::uint32_t a, std::uint32_t b) noexcept {
+  /// Compares packet numbers, which wrap around.
+  [[nodiscard]] static bool is_after(std::uint32_t a, std::uint32_t b) noexcept {
     return static_cast<std::int32_t>(a - b) > 0;
   }
-  /// Packets before this number have been sent.
-  void hear_of(std::uint32_t number) noexcept { ahead = after(number, ahead) ? number : ahead; }
+  /// Learns that packets before this number have been sent.
+  void learn_number(std::uint32_t number) noexcept {
+    known_number = is_after(number, known_number) ? number : known_number;
+  }
 
   void take_part(helper_part const& part, rank_type me) {
-    base = next;
-    next += cut{part.bytes}.count();
-    hear_of(base);
-    fresh = congested = is_due = false;
+    first_number = next_number;
+    next_number += packetization{part.bytes}.count();
+    learn_number(first_number);
+    has_news = has_ecn_mark = report_due = false;
     root = no_rank;
     for (helper_worker const& w : part.workers) {
       root = w.gives ? w.rank : root;
     }
-    does = part.worker == no_rank || part.bytes == 0 ? role::none : root == me ? role::gives : role::gets;
+    current_role = part.worker == no_rank || part.bytes == 0 ? role::idle : root == me ? role::sender : role::receiver;
   }
   void end() noexcept {
-    does = role::none;
-    base = next;
+    current_role = role::idle;
+    first_number = next_number;
   }
-  [[nodiscard]] bool gives() const noexcept { return does == role::gives; }
-  [[nodiscard]] bool gets() const noexcept { return does == role::gets; }
-  /// Whether it gets what has not all come.
-  [[nodiscard]] bool lacks() const noexcept { return gets() && !in.over(); }
+  [[nodiscard]] bool is_sender() const noexcept { return current_role == role::sender; }
+  [[nodiscard]] bool is_receiver() const noexcept { return current_role == role::receiver; }
+  /// True for a receiver whose message is not complete.
+  [[nodiscard]] bool is_incomplete() const noexcept { return is_receiver() && !incoming_message.is_complete(); }
 };
 
 }  // namespace tutti::detail::multicast

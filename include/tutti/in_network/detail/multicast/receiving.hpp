@@ -12,112 +12,113 @@
 
 namespace tutti::inline v0_1_0::detail::multicast {
 
-/// What a member does as one that gets: puts packets where they are wanted, and reports how far it has come, every few
-/// packets and as soon as it sees a gap.
+/// The receiving side of a member: stores packets at their target, and reports progress every few packets, and at
+/// once on a gap.
 template <udp::port Port>
 class receiving {
  public:
-  explicit receiving(circle<Port>& of) : of_(of) {}
+  explicit receiving(group_view<Port>& group) : group_(group) {}
 
-  void begin(passage& l, std::size_t bytes) {
-    l.in.begin(bytes);
-    l.unreported = (of_.me * 5) % of_.report_every();  // so that ranks do not report at the same time
+  void begin(lane_state& l, std::size_t bytes) {
+    l.incoming_message.begin(bytes);
+    l.unreported_count = (group_.me * 5) % group_.report_every();  // ranks must not report at one time
     l.gap = false;
   }
-  void want(passage& l, std::uint32_t lane, std::byte* place) {
-    l.in.want(place);
-    if (passage::after(l.ahead, l.base)) {  // packets came before it was known what to do with them
-      l.early.each([&](udp::packet const& p) { take_share(l, p); });
-      l.in.hear_of(l.ahead - l.base);
-      l.gap = l.in.lacks();
-      go_on(l, lane);
+  void set_target(lane_state& l, std::uint32_t lane, std::byte* target) {
+    l.incoming_message.set_target(target);
+    if (lane_state::is_after(l.known_number, l.first_number)) {  // packets arrived before their target was known
+      l.early_packets.for_each([&](udp::packet const& p) { take_share(l, p); });
+      l.incoming_message.learn_sent_count(l.known_number - l.first_number);
+      l.gap = l.incoming_message.is_missing_packets();
+      report_if_due(l, lane);
     }
   }
 
-  /// A packet of the message. False: it belongs to nothing that is under way, or is there.
-  bool take_share(passage& l, udp::packet const& p) {
-    std::uint32_t const q = p.head.sequence;
-    if (passage::after(l.base, q)) {
+  /// Handles a packet of a message. False if it belongs to nothing under way, or is a duplicate.
+  bool take_share(lane_state& l, udp::packet const& p) {
+    std::uint32_t const number = p.head.sequence;
+    if (lane_state::is_after(l.first_number, number)) {
       return false;
     }
-    bool const begins_later = !passage::after(l.next, q);
+    bool const begins_later = !lane_state::is_after(l.next_number, number);
     if (!begins_later && !is_current(l, p.head)) {
       return false;
     }
-    if (begins_later || !l.in.is_wanted()) {
-      l.hear_of(q + 1);
-      return l.early.keep(p);
+    if (begins_later || !l.incoming_message.has_target()) {
+      l.learn_number(number + 1);
+      return l.early_packets.add(p);
     }
-    l.is_due = l.is_due || p.head.has(note);
-    auto const what = l.in.put(q - l.base, p.payload);
-    if (what == incoming::taking::ignored) {
+    l.report_due = l.report_due || p.head.has(note);
+    auto const stored = l.incoming_message.put(number - l.first_number, p.payload);
+    if (stored == incoming::put_result::ignored) {
       return false;
     }
-    l.gap = l.gap || what == incoming::taking::beyond_gap;
-    l.fresh = true;
-    ++l.unreported;
+    l.gap = l.gap || stored == incoming::put_result::beyond_gap;
+    l.has_news = true;
+    ++l.unreported_count;
     return true;
   }
-  /// The one that gives asks. False: about nothing that is under way.
-  bool take_question(passage& l, std::uint32_t lane, header const& h) {
-    if (!passage::after(h.sequence, l.base)) {
-      return false;  // this rank has all of that message, and has said so
+  /// Handles a query of the sender. False if it is about nothing under way.
+  bool take_query(lane_state& l, std::uint32_t lane, header const& h) {
+    if (!lane_state::is_after(h.sequence, l.first_number)) {
+      return false;  // this rank has confirmed that message
     }
-    if (passage::after(h.sequence, l.next)) {
-      l.hear_of(h.sequence);
+    if (lane_state::is_after(h.sequence, l.next_number)) {
+      l.learn_number(h.sequence);
       return false;
     }
     if (!is_current(l, h)) {
       return false;
     }
-    if (l.in.is_wanted()) {
-      l.in.hear_of(h.sequence - l.base);
+    if (l.incoming_message.has_target()) {
+      l.incoming_message.learn_sent_count(h.sequence - l.first_number);
       report(l, lane, note);
     } else {
-      l.hear_of(h.sequence);
+      l.learn_number(h.sequence);
     }
     return true;
   }
 
-  /// Reports, if it is time to.
-  void go_on(passage& l, std::uint32_t lane) {
-    if (l.in.is_wanted() && l.lacks()) {
-      l.gap = l.gap && l.in.lacks();  // else they have only come in another order
-      if (l.gap || l.is_due || l.unreported >= of_.report_every()) {
-        report(l, lane, circle<Port>::no_flags);
+  /// Reports if a report is due.
+  void report_if_due(lane_state& l, std::uint32_t lane) {
+    if (l.incoming_message.has_target() && l.is_incomplete()) {
+      l.gap = l.gap && l.incoming_message.is_missing_packets();  // otherwise packets have only been reordered
+      if (l.gap || l.report_due || l.unreported_count >= group_.report_every()) {
+        report(l, lane, group_view<Port>::no_flags);
       }
     }
   }
-  /// Reports what has not been reported for a while.
-  void look(passage& l, std::uint32_t lane) {
-    if (l.in.is_wanted() && l.lacks() && (l.in.lacks() || l.fresh)) {
+  /// Reports progress that has not been reported for a while.
+  void look(lane_state& l, std::uint32_t lane) {
+    if (l.incoming_message.has_target() && l.is_incomplete() &&
+        (l.incoming_message.is_missing_packets() || l.has_news)) {
       report(l, lane, note);
     }
   }
 
  private:
-  static constexpr std::uint16_t note = circle<Port>::note;
+  static constexpr std::uint16_t note = group_view<Port>::note;
 
-  /// Whether a packet of the one that gives belongs to the message that this rank gets, and can be used.
-  [[nodiscard]] static bool is_current(passage& l, header const& h) noexcept {
-    if (l.does != passage::role::none && h.fingerprint != l.fingerprint) {
-      l.differs = h.worker;
+  /// True if a packet of the sender belongs to the message that this rank receives; records a mismatch.
+  [[nodiscard]] static bool is_current(lane_state& l, header const& h) noexcept {
+    if (l.current_role != lane_state::role::idle && h.fingerprint != l.fingerprint) {
+      l.differing_rank = h.worker;
     }
-    return l.gets() && h.worker == l.root && h.fingerprint == l.fingerprint;
+    return l.is_receiver() && h.worker == l.root && h.fingerprint == l.fingerprint;
   }
-  /// Tells the one that gives how far this rank has come, and what it lacks.
-  void report(passage& l, std::uint32_t lane, std::uint16_t flags) {
-    std::array<std::byte, udp::most_payload> bitmap;
-    std::size_t const size = l.in.write_lacking(bitmap);
-    header h = of_.head(kind::progress, lane, l.base + l.in.front(), l.fingerprint);
-    h.flags = static_cast<std::uint16_t>(flags | (l.congested ? udp::flag::congested : 0));
-    of_.send(of_.all[l.root], h, std::span(bitmap).first(size));
-    ++of_.counted.reports;
-    l.unreported = 0;
-    l.fresh = l.gap = l.congested = l.is_due = false;
+  /// Sends the sender this rank's progress, and a bitmap of missing packets.
+  void report(lane_state& l, std::uint32_t lane, std::uint16_t flags) {
+    std::array<std::byte, udp::max_payload> bitmap;
+    std::size_t const size = l.incoming_message.write_missing(bitmap);
+    header h = group_.head(kind::progress, lane, l.first_number + l.incoming_message.front(), l.fingerprint);
+    h.flags = static_cast<std::uint16_t>(flags | (l.has_ecn_mark ? udp::flag::congested : 0));
+    group_.send(group_.addresses[l.root], h, std::span(bitmap).first(size));
+    ++group_.counted.reports;
+    l.unreported_count = 0;
+    l.has_news = l.gap = l.has_ecn_mark = l.report_due = false;
   }
 
-  circle<Port>& of_;
+  group_view<Port>& group_;
 };
 
 }  // namespace tutti::detail::multicast

@@ -12,136 +12,151 @@
 
 namespace tutti::inline v0_1_0::detail::multicast {
 
-/// What a member does as the one that gives: sends each packet to the group once, and lost ones again, to the group,
-/// and where that has not helped, to the rank. Packets that all have make room for others. A rank that is silent is
-/// asked.
+/// The sending side of a member: sends each packet to the group once, and repairs losses.
+///
+/// A lost packet:
+///
+///   - A receiver that gets packet i + 1 before i reports at once: the number of packets that it has without a gap,
+///     and a bitmap of the missing ones.
+///   - The sender repeats a missing packet to the group; if it has been repeated before, to that rank alone. A packet
+///     that was sent less than `repair_delay` ago is not repeated, because other ranks report the same loss.
+///   - A lost last packet leaves no gap, and a report may be lost, too. So receivers report again every 2 ms while
+///     they know that packets are missing, and the sender queries a rank that has been silent for `retry_after`. The
+///     rank answers with a report.
+///   - Receivers ignore duplicates.
+///   - The end of a message is confirmed over Host, which loses nothing.
+///
+/// Packets that all ranks have leave the window, which is shared by all lanes.
 template <udp::port Port>
 class sending {
  public:
-  explicit sending(circle<Port>& to) : to_(to) { pace_.limit(to.window); }
+  explicit sending(group_view<Port>& group) : group_(group) { rate_.limit(group.window); }
 
-  /// Sends what may be sent for the first time.
-  void push(passage& l, std::uint32_t lane, time_point now) {
-    // Until all have reported, some may be yet to begin, and lack what was sent before.
-    std::uint32_t const most = l.out.front() == 0 ? to_.report_every() : to_.window;
-    auto const room_after = [&](std::uint32_t more) {
-      return under_way_ + more < pace_.window() || l.out.under_way() + more < always;
+  /// Sends packets that may be sent for the first time.
+  void push(lane_state& l, std::uint32_t lane, time_point now) {
+    // Until all ranks have reported, some may not have begun, and lack all earlier packets.
+    std::uint32_t const window = l.outgoing_message.front() == 0 ? group_.report_every() : group_.window;
+    auto const room_after = [&](std::uint32_t extra) {
+      return in_flight_ + extra < rate_.window() || l.outgoing_message.in_flight() + extra < reserved_packets;
     };
-    bool const narrow = most < to_.window || is_narrow();
-    while (l.out.may_send(most) && room_after(0)) {
-      bool const fills = l.out.sent() + 1 - l.out.front() >= most || !room_after(1);
-      if (!send(l, lane, l.out.sent(), to_.group, narrow && fills ? note : no_flags)) {
+    bool const narrow = window < group_.window || is_narrow();
+    while (l.outgoing_message.may_send(window) && room_after(0)) {
+      bool const fills = l.outgoing_message.sent_count() + 1 - l.outgoing_message.front() >= window || !room_after(1);
+      if (!send(l, lane, l.outgoing_message.sent_count(), group_.group, narrow && fills ? note : no_flags)) {
         break;
       }
-      l.out.count_sent(now);
-      ++under_way_;
-      ++to_.counted.sent;
+      l.outgoing_message.count_sent(now);
+      ++in_flight_;
+      ++group_.counted.sent;
     }
   }
-  /// A report. False: it is about nothing that is under way.
-  bool take_progress(passage& l, std::uint32_t lane, udp::packet const& p, time_point now) {
+  /// Handles a report. False if it is about nothing under way.
+  bool take_report(lane_state& l, std::uint32_t lane, udp::packet const& p, time_point now) {
     header const& h = p.head;
-    if (!l.gives() || h.fingerprint != l.fingerprint || passage::after(l.base, h.sequence)) {
-      return false;  // it may be about the message before
+    if (!l.is_sender() || h.fingerprint != l.fingerprint || lane_state::is_after(l.first_number, h.sequence)) {
+      return false;  // the report may be about the message before
     }
-    std::uint32_t const upto = h.sequence - l.base;
-    if (upto > l.out.sent()) {
+    std::uint32_t const received_count = h.sequence - l.first_number;
+    if (received_count > l.outgoing_message.sent_count()) {
       return false;
     }
-    std::uint32_t const known = l.out.front_of(h.worker);
+    std::uint32_t const known_count = l.outgoing_message.front_of(h.worker);
     if (h.has(udp::flag::congested)) {
-      pace_.congested(now);
+      rate_.note_congestion(now);
     }
-    l.out.contact(h.worker, now);
-    if (known != 0 && known < upto && !h.has(note)) {  // else it may have begun only now
-      if (time_point const sent = l.out.sent_once_at(upto - 1); sent != time_point{}) {
-        pace_.answered(now - sent);
+    l.outgoing_message.contact(h.worker, now);
+    if (known_count != 0 && known_count < received_count &&
+        !h.has(note)) {  // otherwise the rank may have begun only now
+      if (time_point const send_time = l.outgoing_message.sent_once_at(received_count - 1); send_time != time_point{}) {
+        rate_.note_round_trip(now - send_time);
       }
     }
-    std::uint32_t const before = l.out.under_way();
-    l.out.confirm(h.worker, upto);
-    count_confirmed(l, before);
-    std::uint32_t const lost = mend(l, lane, h.worker, upto, p.payload, now);
-    // A rank that has come late lacks what was sent before; otherwise this loss is a sign of congestion.
-    if (known != 0 && lost > pace_.window() / 8) {
-      pace_.congested(now);
+    std::uint32_t const in_flight_before = l.outgoing_message.in_flight();
+    l.outgoing_message.confirm(h.worker, received_count);
+    count_confirmed(l, in_flight_before);
+    std::uint32_t const lost_count = repair(l, lane, h.worker, received_count, p.payload, now);
+    // A rank that began late lacks earlier packets; otherwise this loss is a sign of congestion.
+    if (known_count != 0 && lost_count > rate_.window() / 8) {
+      rate_.note_congestion(now);
     }
     return true;
   }
-  /// A rank has all, as it says by other means.
-  void finish(passage& l, rank_type r) noexcept {
-    std::uint32_t const before = l.out.under_way();
-    l.out.finish(r);
-    count_confirmed(l, before);
+  /// Handles a rank's acknowledgement over Host.
+  void finish(lane_state& l, rank_type r) noexcept {
+    std::uint32_t const in_flight_before = l.outgoing_message.in_flight();
+    l.outgoing_message.finish(r);
+    count_confirmed(l, in_flight_before);
   }
-  /// Asks those that lack packets and have been silent for long.
-  void ask(passage& l, std::uint32_t lane, time_point now) {
-    header const h = to_.head(kind::ask, lane, l.base + l.out.sent(), l.fingerprint);
-    duration const longest = pace_.retry_after();
-    bool asked = false;
-    l.out.each_behind([&](rank_type r) {
-      if (now - l.out.silent_since(r) >= longest) {
-        ++to_.counted.asked;
-        to_.send(to_.all[r], h);
-        l.out.contact(r, now);
-        asked = true;
+  /// Queries lagging ranks that have been silent for too long.
+  void query(lane_state& l, std::uint32_t lane, time_point now) {
+    header const h = group_.head(kind::ask, lane, l.first_number + l.outgoing_message.sent_count(), l.fingerprint);
+    duration const time_limit = rate_.retry_after();
+    bool has_queried = false;
+    l.outgoing_message.each_lagging([&](rank_type r) {
+      if (now - l.outgoing_message.silent_since(r) >= time_limit) {
+        ++group_.counted.asked;
+        group_.send(group_.addresses[r], h);
+        l.outgoing_message.contact(r, now);
+        has_queried = true;
       }
     });
-    if (asked) {
-      pace_.silence();
+    if (has_queried) {
+      rate_.note_silence();
     }
   }
-  /// A message is over, or given up.
-  void end(passage const& l) noexcept { under_way_ -= l.gives() ? l.out.under_way() : 0; }
+  /// Ends a message, complete or not.
+  void end(lane_state const& l) noexcept { in_flight_ -= l.is_sender() ? l.outgoing_message.in_flight() : 0; }
 
  private:
-  static constexpr std::uint32_t always = 4;  ///< packets that a lane may have under way, whatever others have
-  static constexpr std::uint16_t no_flags = circle<Port>::no_flags;
-  static constexpr std::uint16_t note = circle<Port>::note;
+  static constexpr std::uint32_t reserved_packets =
+      4;  ///< packets that a lane may have in flight, however many others have
+  static constexpr std::uint16_t no_flags = group_view<Port>::no_flags;
+  static constexpr std::uint16_t note = group_view<Port>::note;
 
-  bool send(passage& l, std::uint32_t lane, std::uint32_t i, typename Port::address const& to, std::uint16_t flags) {
-    header h = to_.head(kind::share, lane, l.base + i, l.fingerprint);
+  bool send(lane_state& l, std::uint32_t lane, std::uint32_t i, typename Port::address const& group,
+            std::uint16_t flags) {
+    header h = group_.head(kind::share, lane, l.first_number + i, l.fingerprint);
     h.flags = flags;
-    return to_.send(to, h, l.out.content(i));
+    return group_.send(group, h, l.outgoing_message.content(i));
   }
-  /// Whether so few packets may be under way that ranks which report by count might not, and all would wait.
-  [[nodiscard]] bool is_narrow() const noexcept { return pace_.window() < 2 * to_.report_every(); }
-  void count_confirmed(passage const& l, std::uint32_t before) noexcept {
-    for (std::uint32_t i = before - l.out.under_way(); i != 0; --i) {
-      pace_.result();
-      --under_way_;
+  /// True if the window is so small that ranks which report by count might not report, and all would wait.
+  [[nodiscard]] bool is_narrow() const noexcept { return rate_.window() < 2 * group_.report_every(); }
+  void count_confirmed(lane_state const& l, std::uint32_t in_flight_before) noexcept {
+    for (std::uint32_t i = in_flight_before - l.outgoing_message.in_flight(); i != 0; --i) {
+      rate_.note_result();
+      --in_flight_;
     }
   }
-  /// Sends again what a rank lacks, as a bitmap from packet `first` on says. Returns how many that had not been before.
-  std::uint32_t mend(passage& l, std::uint32_t lane, rank_type by, std::uint32_t first,
-                     std::span<std::byte const> bitmap, time_point now) {
-    std::uint32_t lost = 0;
+  /// Repeats the packets that a rank lacks, a bitmap from packet `first` on. Returns the number of first repetitions.
+  std::uint32_t repair(lane_state& l, std::uint32_t lane, rank_type rank, std::uint32_t first,
+                       std::span<std::byte const> bitmap, time_point now) {
+    std::uint32_t lost_count = 0;
     for (std::uint32_t k = 0; k != bitmap.size() * 8; ++k) {
       std::uint32_t const i = first + k;
       bool const lacks = (bitmap[k / 8] & std::byte{1} << k % 8) != std::byte{0};
-      if (!lacks || i < l.out.front() || i >= l.out.sent()) {
+      if (!lacks || i < l.outgoing_message.front() || i >= l.outgoing_message.sent_count()) {
         continue;
       }
-      switch (l.out.mend(i, now, pace_.patience())) {
-        case outgoing::repair::none:
+      switch (l.outgoing_message.choose_repair(i, now, rate_.repair_delay())) {
+        case outgoing::repair::wait:
           break;
         case outgoing::repair::group:
-          ++lost;
-          ++to_.counted.repeated;
-          send(l, lane, i, to_.group, is_narrow() ? note : no_flags);
+          ++lost_count;
+          ++group_.counted.repeated;
+          send(l, lane, i, group_.group, is_narrow() ? note : no_flags);
           break;
         case outgoing::repair::rank:
-          ++to_.counted.alone;
-          send(l, lane, i, to_.all[by], note);
+          ++group_.counted.alone;
+          send(l, lane, i, group_.addresses[rank], note);
           break;
       }
     }
-    return lost;
+    return lost_count;
   }
 
-  circle<Port>& to_;
-  udp::pace pace_;
-  std::uint32_t under_way_ = 0;  ///< packets of all lanes that not all have
+  group_view<Port>& group_;
+  udp::rate_control rate_;
+  std::uint32_t in_flight_ = 0;  ///< packets of all lanes that some ranks lack
 };
 
 }  // namespace tutti::detail::multicast

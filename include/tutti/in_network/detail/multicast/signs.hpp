@@ -10,42 +10,42 @@
 
 namespace tutti::inline v0_1_0::detail::multicast {
 
-/// Whether the network carries packets to the group: ranks call out to it, and say whether they hear all.
+/// Reachability of the group: ranks send probes to it, which also say whether the sender hears all ranks.
 template <udp::port Port>
-class signs {
+class reachability {
  public:
-  static constexpr std::uint16_t slot = collective_lanes;  ///< of a sign, in place of a lane
+  static constexpr std::uint16_t slot = collective_lanes;  ///< the slot of a probe, instead of a lane
 
-  explicit signs(circle<Port>& of) : of_(of), heard_(of.all.size()) { heard_[of.me] = sign_of_all; }
+  explicit reachability(group_view<Port>& group) : group_(group), states_(group.addresses.size()) {
+    states_[group.me] = hears_every_rank;
+  }
 
-  /// Sends a sign to the group.
-  void call_out() {
-    header h = of_.head(kind::ask, slot);
-    h.flags = hears_all() ? circle<Port>::note : circle<Port>::no_flags;
-    of_.send(of_.group, h);
-    of_.port.flush();
+  void send_probe() {
+    header h = group_.head(kind::ask, slot);
+    h.flags = hears_all() ? group_view<Port>::note : group_view<Port>::no_flags;
+    group_.send(group_.group, h);
+    group_.port.flush();
   }
   void take(header const& h) noexcept {
-    heard_[h.worker] = h.has(circle<Port>::note) ? sign_of_all : (std::max)(heard_[h.worker], a_sign);
+    states_[h.worker] = h.has(group_view<Port>::note) ? hears_every_rank : (std::max)(states_[h.worker], audible);
   }
-  /// Whether a sign of a rank has come.
-  [[nodiscard]] bool hears(rank_type r) const noexcept { return heard_[r] != no_sign; }
-  /// Whether signs of all have come.
+  [[nodiscard]] bool hears(rank_type r) const noexcept { return states_[r] != silent; }
+  /// True if probes of all ranks have arrived.
   [[nodiscard]] bool hears_all() const noexcept {
-    return std::ranges::all_of(heard_, [](std::uint8_t one) { return one != no_sign; });
+    return std::ranges::all_of(states_, [](std::uint8_t state) { return state != silent; });
   }
-  /// Whether the signs of all say that they hear all.
+  /// True if all ranks have said that they hear all.
   [[nodiscard]] bool all_hear() const noexcept {
-    return std::ranges::all_of(heard_, [](std::uint8_t one) { return one == sign_of_all; });
+    return std::ranges::all_of(states_, [](std::uint8_t state) { return state == hears_every_rank; });
   }
 
  private:
-  static constexpr std::uint8_t no_sign = 0;      ///< what is known of a rank: nothing,
-  static constexpr std::uint8_t a_sign = 1;       ///< that it is heard,
-  static constexpr std::uint8_t sign_of_all = 2;  ///< and that it hears all
+  static constexpr std::uint8_t silent = 0;            ///< no probe of a rank has arrived
+  static constexpr std::uint8_t audible = 1;           ///< the rank is heard
+  static constexpr std::uint8_t hears_every_rank = 2;  ///< the rank is heard, and hears all
 
-  circle<Port>& of_;
-  std::vector<std::uint8_t> heard_;  ///< by rank: what its signs have said
+  group_view<Port>& group_;
+  std::vector<std::uint8_t> states_;  ///< by rank: state of its probes
 };
 
 }  // namespace tutti::detail::multicast

@@ -17,57 +17,58 @@
 
 namespace tutti::inline v0_1_0::detail::udp {
 
-/// Packets to one address that go to the system together: all of one length, but that the last may be shorter.
+/// Packets to one address that go to the system in one call: all have one length, except that the last may be
+/// shorter.
 class burst {
  public:
-  static constexpr std::size_t most = 60;  ///< the system takes 64, and 64 KiB
+  static constexpr std::size_t max_packets = 60;  ///< the system accepts 64, and 64 KiB
 
-  burst() : bytes_(most * most_packet) {}
+  burst() : bytes_(max_packets * max_packet) {}
 
   [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
-  /// The address that it is for, also when it is empty.
-  [[nodiscard]] endpoint const& to() const noexcept { return to_; }
-  /// Makes it one for another address. @pre empty()
-  void begin(endpoint const& to, int family) noexcept {
-    to_ = to;
-    where_ = to.as(family);
+  /// The destination; also set in an empty burst.
+  [[nodiscard]] endpoint const& destination() const noexcept { return destination_; }
+  /// Sets another destination. @pre empty()
+  void begin(endpoint const& destination, int family) noexcept {
+    destination_ = destination;
+    socket_address_ = destination.for_family(family);
   }
-  /// Whether a packet of so many bytes fits in.
+  /// True if a packet of this length fits.
   [[nodiscard]] bool has_room(std::size_t size) const noexcept {
-    return count_ == 0 || (count_ < most && size <= segment_ && used_ == count_ * segment_);
+    return count_ == 0 || (count_ < max_packets && size <= segment_ && bytes_used_ == count_ * segment_);
   }
-  /// @pre has_room() for it
+  /// @pre has_room() for the packet
   void add(header const& h, std::span<std::byte const> payload, seal const& s) noexcept {
-    std::size_t const size = s.write(h, payload, bytes_.data() + used_);
+    std::size_t const size = s.write(h, payload, bytes_.data() + bytes_used_);
     segment_ = count_ == 0 ? size : segment_;
-    used_ += size;
+    bytes_used_ += size;
     ++count_;
   }
 
-  enum class sending {
-    done,
-    full,    ///< the system takes no more for now; what is left is still here
-    failed,  ///< what was left is dropped
+  enum class send_state {
+    complete,
+    would_block,  ///< the socket buffer is full; unsent packets remain in the burst
+    failed,       ///< unsent packets are dropped
   };
   struct progress {
-    sending state;
+    send_state state;
     std::size_t sent;
-    std::size_t dropped;
+    std::size_t dropped_count;
     std::size_t calls;
   };
 
-  /// Hands it to the system: as one datagram that the system cuts, or packet by packet. `offload` is switched off if
-  /// the way to that address cannot.
+  /// Hands the packets to the system: as one datagram that the system segments, or one by one. Clears `offload` if
+  /// the path to the destination does not support segmentation.
   progress send(int fd, bool& offload) noexcept {
     if (offload && count_ > 1) {
       if (send_whole(fd)) {
-        return ended(sending::done, count_, 1);
+        return finish(send_state::complete, count_, 1);
       }
       if (is_full(errno)) {
-        return {sending::full, 0, 0, 1};
+        return {send_state::would_block, 0, 0, 1};
       }
       if (errno != EIO && errno != EINVAL && errno != EOPNOTSUPP) {
-        return ended(sending::failed, 0, 1);
+        return finish(send_state::failed, 0, 1);
       }
       offload = false;
     }
@@ -77,15 +78,15 @@ class burst {
  private:
   [[nodiscard]] static bool is_full(int code) noexcept { return code == EAGAIN; }
 
-  progress ended(sending state, std::size_t sent, std::size_t calls) noexcept {
-    std::size_t const dropped = count_ - sent;
+  progress finish(send_state state, std::size_t sent, std::size_t calls) noexcept {
+    std::size_t const dropped_count = count_ - sent;
     count_ = 0;
-    used_ = 0;
-    return {state, sent, dropped, calls};
+    bytes_used_ = 0;
+    return {state, sent, dropped_count, calls};
   }
 
   [[nodiscard]] bool send_whole(int fd) noexcept {
-    iovec part{bytes_.data(), used_};
+    iovec part{bytes_.data(), bytes_used_};
     alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(std::uint16_t))> control{};
     msghdr m = message(part);
     m.msg_control = control.data();
@@ -100,46 +101,46 @@ class burst {
   }
 
   progress send_each(int fd) noexcept {
-    std::array<iovec, most> parts;
-    std::array<mmsghdr, most> all;
+    std::array<iovec, max_packets> parts;
+    std::array<mmsghdr, max_packets> messages;
     for (std::size_t i = 0; i < count_; ++i) {
       std::size_t const at = i * segment_;
-      parts[i] = {bytes_.data() + at, used_ - at < segment_ ? used_ - at : segment_};
-      all[i] = {message(parts[i]), 0};
+      parts[i] = {bytes_.data() + at, bytes_used_ - at < segment_ ? bytes_used_ - at : segment_};
+      messages[i] = {message(parts[i]), 0};
     }
     std::size_t sent = 0;
     std::size_t calls = 0;
     while (sent < count_) {
       ++calls;
-      int const n = ::sendmmsg(fd, all.data() + sent, static_cast<unsigned>(count_ - sent), MSG_DONTWAIT);
+      int const n = ::sendmmsg(fd, messages.data() + sent, static_cast<unsigned>(count_ - sent), MSG_DONTWAIT);
       if (n > 0) {
         sent += static_cast<std::size_t>(n);
       } else if (is_full(errno)) {
         count_ -= sent;
-        used_ -= sent * segment_;
-        std::memmove(bytes_.data(), bytes_.data() + sent * segment_, used_);
-        return {sending::full, sent, 0, calls};
+        bytes_used_ -= sent * segment_;
+        std::memmove(bytes_.data(), bytes_.data() + sent * segment_, bytes_used_);
+        return {send_state::would_block, sent, 0, calls};
       } else {
-        return ended(sending::failed, sent, calls);
+        return finish(send_state::failed, sent, calls);
       }
     }
-    return ended(sending::done, sent, calls);
+    return finish(send_state::complete, sent, calls);
   }
 
   [[nodiscard]] msghdr message(iovec& part) noexcept {
     msghdr m{};
-    m.msg_name = const_cast<sockaddr*>(where_.data());  // it is only read
-    m.msg_namelen = where_.size();
+    m.msg_name = const_cast<sockaddr*>(socket_address_.data());  // the system only reads it
+    m.msg_namelen = socket_address_.size();
     m.msg_iov = &part;
     m.msg_iovlen = 1;
     return m;
   }
 
-  endpoint to_{};
-  net::address where_{};
+  endpoint destination_{};
+  net::address socket_address_{};
   std::size_t count_ = 0;
-  std::size_t used_ = 0;
-  std::size_t segment_ = 0;  ///< bytes of each packet but the last
+  std::size_t bytes_used_ = 0;
+  std::size_t segment_ = 0;  ///< length of each packet but the last
   std::vector<std::byte> bytes_;
 };
 

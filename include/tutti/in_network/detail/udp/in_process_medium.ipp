@@ -17,12 +17,12 @@ TUTTI_DECL in_process_medium::in_process_medium(unsigned ports, medium_options c
     : options_(options),
       inbox_(inbox),
       random_(static_cast<std::mt19937::result_type>(options.seed)),
-      boxes_(std::size_t{ports} + 1),
+      port_inboxes_(std::size_t{ports} + 1),
       devices_(devices) {
-  for (std::size_t i = 1; i < boxes_.size(); ++i) {
-    boxes_[i].waiting.room.resize(inbox);
-    boxes_[i].bell = detail::descriptor([] { return ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); });
-    if (!boxes_[i].bell) {
+  for (std::size_t i = 1; i < port_inboxes_.size(); ++i) {
+    port_inboxes_[i].packets.storage.resize(inbox);
+    port_inboxes_[i].event = detail::descriptor([] { return ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); });
+    if (!port_inboxes_[i].event) {
       throw error(failure::join, "cannot make an eventfd, by which a port sleeps: " + describe_errno(errno) +
                                      "; allow this process more descriptors (ulimit -n)");
     }
@@ -36,105 +36,106 @@ TUTTI_DECL void in_process_medium::close_group() {
 
 TUTTI_DECL std::uint64_t in_process_medium::lost() {
   held const lock(monitor_);
-  return lost_;
+  return lost_count_;
 }
 
-TUTTI_DECL void in_process_medium::carry(address from, datagrams& all) {
+TUTTI_DECL void in_process_medium::carry(address source, datagrams& batch) {
   held const lock(monitor_);
-  for (std::size_t i = 0; i < all.count; ++i) {
-    if (i + 1 < all.count && happens(options_.reordering)) {
-      std::swap(all.room[i], all.room[i + 1]);
+  for (std::size_t i = 0; i < batch.count; ++i) {
+    if (i + 1 < batch.count && draw(options_.reordering)) {
+      std::swap(batch.storage[i], batch.storage[i + 1]);
     }
-    datagram const& p = all.room[i];
-    if (happens(options_.loss)) {
-      ++lost_;
+    datagram const& p = batch.storage[i];
+    if (draw(options_.loss)) {
+      ++lost_count_;
       continue;
     }
-    for (int copies = happens(options_.duplication) ? 2 : 1; copies > 0; --copies) {
-      arrive(from, p.at, p.content());
+    for (int copies = draw(options_.duplication) ? 2 : 1; copies > 0; --copies) {
+      route(source, p.at, p.content());
     }
   }
-  all.count = 0;
-  pass_on();
+  batch.count = 0;
+  route_between_devices();
   if (devices_[0]) {
-    acting_ = device;
+    active_device_ = device;
     devices_[0]->settle(*this);
   }
 }
 
-/// @pre this thread holds the monitor, as it does for the two below
-TUTTI_DECL void in_process_medium::arrive(address from, address to, std::span<std::byte const> packet) {
-  if (to == group) {
-    for (address one = 1; one < boxes_.size(); ++one) {
-      bool const lost = one != from && (!has_group_ || happens(options_.loss));  // behind where the ways part
-      lost_ += lost ? 1 : 0;
-      if (one != from && !lost) {
-        put(from, one, packet);
+/// @pre this thread holds the monitor, also for the two functions below
+TUTTI_DECL void in_process_medium::route(address source, address destination, std::span<std::byte const> packet) {
+  if (destination == group) {
+    for (address port = 1; port < port_inboxes_.size(); ++port) {
+      // Each path of the group loses packets of its own.
+      bool const is_lost = port != source && (!has_group_ || draw(options_.loss));
+      lost_count_ += is_lost ? 1 : 0;
+      if (port != source && !is_lost) {
+        deliver(source, port, packet);
       }
     }
-  } else if (!is_device(to)) {
-    put(from, to, packet);
-  } else if (auto const& one = device_at(to)) {
-    acting_ = to;
-    one->take(from, packet, *this);
+  } else if (!is_device(destination)) {
+    deliver(source, destination, packet);
+  } else if (auto const& receiver = device_at(destination)) {
+    active_device_ = destination;
+    receiver->take(source, packet, *this);
   } else {
-    ++lost_;
+    ++lost_count_;
   }
 }
 
-/// Delivers packets between devices, not before the device that sends is done.
-TUTTI_DECL void in_process_medium::pass_on() {
+/// Delivers packets between devices, after the sending device has returned.
+TUTTI_DECL void in_process_medium::route_between_devices() {
   for (; !between_devices_.empty(); between_devices_.pop_front()) {
-    crossing const& c = between_devices_.front();
-    arrive(c.from, c.what.at, c.what.content());
+    device_packet const& c = between_devices_.front();
+    route(c.source, c.packet.at, c.packet.content());
   }
 }
 
-TUTTI_DECL void in_process_medium::answer(address to, std::span<std::byte const> packet) {
-  if (happens(options_.loss)) {
-    ++lost_;
+TUTTI_DECL void in_process_medium::answer(address destination, std::span<std::byte const> packet) {
+  if (draw(options_.loss)) {
+    ++lost_count_;
     return;
   }
-  for (int copies = happens(options_.duplication) ? 2 : 1; copies > 0; --copies) {
-    if (is_device(to)) {
-      crossing& c = between_devices_.emplace_back();
-      c.from = acting_;
-      c.what.at = to;
-      c.what.size = static_cast<std::uint16_t>(packet.size());
-      std::ranges::copy(packet, c.what.bytes.begin());
+  for (int copies = draw(options_.duplication) ? 2 : 1; copies > 0; --copies) {
+    if (is_device(destination)) {
+      device_packet& c = between_devices_.emplace_back();
+      c.source = active_device_;
+      c.packet.at = destination;
+      c.packet.size = static_cast<std::uint16_t>(packet.size());
+      std::ranges::copy(packet, c.packet.bytes.begin());
     } else {
-      put(acting_, to, packet);
+      deliver(active_device_, destination, packet);
     }
   }
 }
 
-TUTTI_DECL void in_process_medium::put(address from, address to, std::span<std::byte const> packet) {
-  bool const fits = to < boxes_.size() && packet.size() <= most_packet;
-  datagram* const p = fits ? boxes_[to].waiting.next() : nullptr;
+TUTTI_DECL void in_process_medium::deliver(address source, address destination, std::span<std::byte const> packet) {
+  bool const fits = destination < port_inboxes_.size() && packet.size() <= max_packet;
+  datagram* const p = fits ? port_inboxes_[destination].packets.next() : nullptr;
   if (p == nullptr) {
-    ++lost_;
+    ++lost_count_;
     return;
   }
-  p->at = from;
+  p->at = source;
   p->size = static_cast<std::uint16_t>(packet.size());
   std::ranges::copy(packet, p->bytes.begin());
-  box& b = boxes_[to];
-  if (b.waiting.count > 1 && happens(options_.reordering)) {
-    std::swap(*p, b.waiting.room[b.waiting.count - 2]);
+  port_inbox& b = port_inboxes_[destination];
+  if (b.packets.count > 1 && draw(options_.reordering)) {
+    std::swap(*p, b.packets.storage[b.packets.count - 2]);
   }
-  if (b.waiting.count == 1) {
-    std::uint64_t const one = 1;
-    std::ignore = ::write(b.bell.get(), &one, sizeof one);
+  if (b.packets.count == 1) {
+    std::uint64_t const increment = 1;
+    std::ignore = ::write(b.event.get(), &increment, sizeof increment);
   }
 }
 
-TUTTI_DECL void in_process_medium::collect(address to, datagrams& empty) {
+TUTTI_DECL void in_process_medium::collect(address destination, datagrams& empty) {
   held const lock(monitor_);
-  box& b = boxes_[to];
-  if (b.waiting.count != 0) {
-    std::swap(b.waiting, empty);
+  port_inbox& b = port_inboxes_[destination];
+  if (b.packets.count != 0) {
+    std::swap(b.packets, empty);
     std::uint64_t count = 0;
-    std::ignore = ::read(b.bell.get(), &count, sizeof count);
+    std::ignore = ::read(b.event.get(), &count, sizeof count);
   }
 }
 

@@ -9,31 +9,31 @@
 
 namespace tutti::inline v0_1_0::detail::udp {
 
-/// A port of an in-process medium, which it does not outlive.
+/// A port of an in-process medium, which must outlive it.
 class in_process_port {
  public:
   using address = in_process_medium::address;
 
-  /// @pre 1 <= at <= the ports of the medium, and no other port is there
-  in_process_port(in_process_medium& of, address at) : network_(of), at_(at) {
-    outgoing_.room.resize(burst);
-    come_.room.resize(of.inbox());
+  /// @pre 1 <= at <= the ports of the medium, and no other port has this address
+  in_process_port(in_process_medium& medium, address at) : medium_(medium), address_(at) {
+    outgoing_.storage.resize(burst);
+    received_.storage.resize(medium.inbox());
   }
   in_process_port(in_process_port const&) = delete;
   in_process_port& operator=(in_process_port const&) = delete;
 
-  [[nodiscard]] int descriptor() const noexcept { return network_.descriptor(at_); }
-  [[nodiscard]] address local() const noexcept { return at_; }
+  [[nodiscard]] int descriptor() const noexcept { return medium_.descriptor(address_); }
+  [[nodiscard]] address local() const noexcept { return address_; }
   [[nodiscard]] port_counters const& counted() const noexcept { return counters_; }
 
   /// @pre h.length == payload.size()
-  bool send(address to, header const& h, std::span<std::byte const> payload) {
+  bool send(address destination, header const& h, std::span<std::byte const> payload) {
     if (outgoing_.count == burst) {
       flush();
     }
     auto* const p = outgoing_.next();
-    p->at = to;
-    p->size = static_cast<std::uint16_t>(network_.seal().write(h, payload, p->bytes.data()));
+    p->at = destination;
+    p->size = static_cast<std::uint16_t>(medium_.seal().write(h, payload, p->bytes.data()));
     return true;
   }
 
@@ -41,19 +41,19 @@ class in_process_port {
     if (outgoing_.count != 0) {
       counters_.sent += outgoing_.count;
       ++counters_.writes;
-      network_.carry(at_, outgoing_);
+      medium_.carry(address_, outgoing_);
     }
     return true;
   }
 
   template <class F>
   std::size_t drain(F&& f) {
-    network_.collect(at_, come_);
-    std::size_t const n = come_.count;
+    medium_.collect(address_, received_);
+    std::size_t const n = received_.count;
     for (std::size_t i = 0; i < n; ++i) {
-      f(come_.room[i].at, come_.room[i].content(), false);
+      f(received_.storage[i].at, received_.storage[i].content(), false);
     }
-    come_.count = 0;
+    received_.count = 0;
     ++counters_.reads;
     counters_.received += n;
     return n;
@@ -62,10 +62,10 @@ class in_process_port {
  private:
   static constexpr std::size_t burst = 64;
 
-  in_process_medium& network_;
-  address at_;
+  in_process_medium& medium_;
+  address address_;
   in_process_medium::datagrams outgoing_;
-  in_process_medium::datagrams come_;
+  in_process_medium::datagrams received_;
   port_counters counters_;
 };
 

@@ -8,8 +8,8 @@
 
 namespace tutti::inline v0_1_0::detail::udp {
 
-/// The key that a file holds: 32 hexadecimal digits.
-/// @throws error(failure::join) if it cannot be read, or holds something else
+/// Reads a key from a file: 32 hexadecimal digits.
+/// @throws error(failure::join) if the file cannot be read, or has other contents
 [[nodiscard]] TUTTI_DECL key read_key(std::string const& path);
 
 }  // namespace tutti::detail::udp

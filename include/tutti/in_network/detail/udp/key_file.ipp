@@ -31,7 +31,7 @@ TUTTI_DECL key read_key(std::string const& path) {
   if (!good) {
     throw error(failure::join, "the key file " + path + " must hold 32 hexadecimal digits, and holds " +
                                    std::to_string(text.size()) + " characters" +
-                                   (text.size() == 2 * k.size() ? ", of which some are others" : ""));
+                                   (text.size() == 2 * k.size() ? ", some of them not hexadecimal" : ""));
   }
   return k;
 }

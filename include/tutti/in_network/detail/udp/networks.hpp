@@ -10,18 +10,18 @@
 
 namespace tutti::inline v0_1_0::detail::udp {
 
-/// The network that a transport works with: the one that it was given, or what that one stands for.
+/// The network type of a transport: its own, or the implementation of a name of one.
 template <class N>
 struct network_of {
   using type = N;
 };
 
-/// The name of a new job.
+/// Draws the number of a new job.
 [[nodiscard]] inline std::uint32_t draw_job() {
   return static_cast<std::uint32_t>(net::draw_number());
 }
 
-/// The number by which the other members reach this one.
+/// The number by which the other members reach this host.
 template <rendezvous M>
 [[nodiscard]] std::string host_of(M const& meet) {
   if constexpr (on_one_host<M>) {

@@ -8,73 +8,74 @@
 
 namespace tutti::inline v0_1_0::detail::udp {
 
-/// How fast a member sends, and how long it waits for an answer: round trips as in RFC 6298, and a window of packets
-/// under way. It grows with each result, unless round trips have become so long that more would only wait in queues. It
-/// is halved by marks of ECN, and where packets are lost after silence again and again, once a round trip.
-class pace {
+/// Rate control of a member: round trips and retry times as in RFC 6298, and a window of packets in flight.
+///
+/// The window grows with each result, unless round trips have become so long that more packets would only queue. It
+/// is halved, at most once a round trip, by ECN marks and by losses after repeated silence.
+class rate_control {
  public:
-  /// The answer to a packet that was sent once came after this time.
-  void answered(duration after) noexcept {
-    duration const off = after > mean_ ? after - mean_ : mean_ - after;
-    least_ = (std::min)(least_ + least_ / 64, after);
-    deviation_ += (off - deviation_) / 4;
-    mean_ += (after - mean_) / 8;
+  /// Records a round trip, of a packet that was sent once.
+  void note_round_trip(duration round_trip) noexcept {
+    duration const difference = round_trip > mean_ ? round_trip - mean_ : mean_ - round_trip;
+    shortest_ = (std::min)(shortest_ + shortest_ / 64, round_trip);
+    deviation_ += (difference - deviation_) / 4;
+    mean_ += (round_trip - mean_) / 8;
     backoff_ = 1;
   }
-  void result() noexcept {
-    if (mean_ > 4 * least_ + std::chrono::milliseconds(2)) {
+  void note_result() noexcept {
+    if (mean_ > 4 * shortest_ + std::chrono::milliseconds(2)) {
       return;
     }
-    credit_ += slow_start_ ? window_ : 1;
-    if (credit_ >= window_) {
-      credit_ -= window_;
-      window_ = (std::min)(window_ + 1, most_);
+    growth_ += slow_start_ ? window_ : 1;
+    if (growth_ >= window_) {
+      growth_ -= window_;
+      window_ = (std::min)(window_ + 1, max_window_);
     }
   }
 
-  void congested(time_point now) noexcept {
-    if (now - halved_ >= mean_) {
-      halved_ = now;
+  void note_congestion(time_point now) noexcept {
+    if (now - last_halving_ >= mean_) {
+      last_halving_ = now;
       slow_start_ = false;
-      window_ = (std::max)(window_ / 2, least);
-      credit_ = 0;
+      window_ = (std::max)(window_ / 2, min_window);
+      growth_ = 0;
     }
   }
-  /// A contribution was lost: a sign of congestion if that happens again and again.
-  void lost(time_point now) noexcept {
+  /// Records a lost contribution; congestion, if losses are frequent.
+  void note_loss(time_point now) noexcept {
     if (backoff_ >= 8) {
-      congested(now);
+      note_congestion(now);
     }
   }
-  /// A question was not answered, or by others that wait, too.
-  void silence() noexcept { backoff_ = (std::min)(backoff_ * 2, 64U); }
+  /// Records a query without an answer, or an answer that others are missing.
+  void note_silence() noexcept { backoff_ = (std::min)(backoff_ * 2, 64U); }
 
-  /// Packets that may be under way.
+  /// Packets that may be in flight.
   [[nodiscard]] std::uint32_t window() const noexcept { return window_; }
-  /// After which a packet that later ones have overtaken is taken for lost. By the shortest round trip: the others are
-  /// those that wait for what another worker has lost.
-  [[nodiscard]] duration patience() const noexcept { return least_ + std::chrono::microseconds(300); }
-  /// After which a packet is taken for lost that nothing has overtaken.
+  /// Time after which a packet that later ones have overtaken counts as lost. It is based on the shortest round trip,
+  /// because longer ones include waiting for packets that other workers lost.
+  [[nodiscard]] duration repair_delay() const noexcept { return shortest_ + std::chrono::microseconds(300); }
+  /// Time after which a packet that nothing has overtaken counts as lost.
   [[nodiscard]] duration retry_after() const noexcept {
     return std::clamp<duration>((mean_ + 4 * deviation_ + std::chrono::milliseconds(1)) * backoff_,
                                 std::chrono::milliseconds(2), std::chrono::milliseconds(100));
   }
 
-  /// At most this many packets are ever under way.
-  void limit(std::uint32_t most) noexcept { most_ = (std::max)(most, least); }
+  /// Limits the packets in flight.
+  void limit(std::uint32_t max_window) noexcept { max_window_ = (std::max)(max_window, min_window); }
 
  private:
-  static constexpr std::uint32_t least = 4;
+  static constexpr std::uint32_t min_window = 4;
 
   duration mean_ = std::chrono::milliseconds(1);
-  duration least_ = std::chrono::milliseconds(1);
+  duration shortest_ = std::chrono::milliseconds(1);
   duration deviation_ = std::chrono::microseconds(500);
   std::uint32_t backoff_ = 1;
   std::uint32_t window_ = 64;
-  std::uint32_t most_ = 64;
-  std::uint32_t credit_ = 0;
+  std::uint32_t max_window_ = 64;
+  std::uint32_t growth_ = 0;
   bool slow_start_ = true;
-  time_point halved_{};
+  time_point last_halving_{};
 };
 
 }  // namespace tutti::detail::udp

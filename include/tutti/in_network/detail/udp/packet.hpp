@@ -9,25 +9,25 @@
 #include <cstdint>
 #include <span>
 
-/// Packets between ranks and a device in the network (docs/hardware/fpga-nic-protocol.md), or among ranks. A packet is
-/// a header of 22 bytes and a payload, little-endian; a sealed one ends with a tag (seal.hpp).
+/// Packets between ranks and a device (docs/hardware/fpga-nic-protocol.md), or among ranks. A packet is a header of
+/// 22 bytes and a payload, little-endian; a sealed one ends with a tag (seal.hpp).
 namespace tutti::inline v0_1_0::detail::udp {
 
 inline constexpr std::uint8_t protocol_version = 1;
 inline constexpr std::size_t header_bytes = 22;
-inline constexpr std::size_t most_payload = 1024;  ///< of elements
-inline constexpr std::size_t block_bytes = 1024;   ///< of the weights of a key
+inline constexpr std::size_t max_payload = 1024;  ///< bytes of elements
+inline constexpr std::size_t block_bytes = 1024;  ///< bytes of one key's weights
 inline constexpr std::size_t tag_bytes = 8;
-// Payloads of commands to a device, which fpga_nic/commands.hpp reads:
+// Payload lengths of commands to a device; fpga_nic/commands.hpp parses the payloads.
 inline constexpr std::size_t terms_bytes = 6;
 inline constexpr std::size_t rack_place_bytes = 2;
-inline constexpr std::size_t update_terms_bytes = 16;  ///< behind the elements
-inline constexpr unsigned most_workers = 255;
+inline constexpr std::size_t update_terms_bytes = 16;  ///< follow the elements
+inline constexpr unsigned max_workers = 255;
 
 enum class kind : std::uint8_t {
   join = 1,        ///< payload: `terms`; with `flag::of_racks` also a `rack_place`
   joined = 2,      ///< payload: `terms`, as granted
-  leave = 3,       ///< a worker goes
+  leave = 3,       ///< a worker leaves
   end = 4,         ///< worker 0 ends the job for all
   contribute = 5,  ///< payload: elements, or none
   result = 6,      ///< payload: elements, or none for a worker that wants none
@@ -35,32 +35,33 @@ enum class kind : std::uint8_t {
   missing = 8,     ///< payload: a bitmap of the workers that have contributed; none if nothing is known
   supply = 9,      ///< payload: the result, from a worker that has it; keyed: a block of weights
   refuse = 10,     ///< payload: a `refusal`
-  // Between ranks, of a group (docs/hardware/udp-multicast.md), or of racks; no device takes part in that:
+  // Kinds between ranks, of a group (docs/hardware/udp-multicast.md) or of racks; no device handles them:
   share = 13,     ///< payload: elements, to the group
-  progress = 14,  ///< payload: a bitmap of packets that the sender lacks, from `sequence` on
-  ask = 15,       ///< how far the receiver has come; answered by `progress`
+  progress = 14,  ///< payload: a bitmap of packets that the sender lacks; bit 0 is `sequence`
+  ask = 15,       ///< a query of the receiver's progress; the answer is `progress`
 };
 
 namespace flag {
-inline constexpr std::uint16_t phase = 1U << 0;          ///< which of the two versions of the slot
+inline constexpr std::uint16_t phase = 1U << 0;          ///< parity of sequence / slots: version of the slot
 inline constexpr std::uint16_t in_rank_order = 1U << 1;  ///< combine in rank order
-inline constexpr std::uint16_t no_data = 1U << 2;  ///< the sender wants to know that there is a result, not the result
-inline constexpr std::uint16_t tagged = 1U << 3;   ///< a tag follows the payload
-inline constexpr std::uint16_t congested = 1U << 4;  ///< what the receiver sent came marked by ECN
+/// the sender wants to know that there is a result, not its elements
+inline constexpr std::uint16_t no_data = 1U << 2;
+inline constexpr std::uint16_t tagged = 1U << 3;     ///< a tag follows the payload
+inline constexpr std::uint16_t congested = 1U << 4;  ///< packets from the receiver arrived with ECN marks
 inline constexpr std::uint16_t keyed =
     1U << 5;  ///< about a block of weights: sequence is its key, fingerprint its version
 inline constexpr std::uint16_t of_racks = 1U << 6;  ///< a join of a rack's member; in answers: workers are racks
-inline constexpr std::uint16_t all = (1U << 7) - 1;
+inline constexpr std::uint16_t known = (1U << 7) - 1;
 }  // namespace flag
 
 struct header {
   udp::kind kind{};
   network_operation operation = network_operation::none;
-  std::uint32_t job = 0;          ///< its nonce
-  std::uint32_t sequence = 0;     ///< of the slot's lane, counted by the workers
-  std::uint32_t fingerprint = 0;  ///< of the call
+  std::uint32_t job = 0;          ///< number of the job
+  std::uint32_t sequence = 0;     ///< number within the slot's lane, counted by the workers
+  std::uint32_t fingerprint = 0;  ///< fingerprint of the call
   std::uint16_t slot = 0;
-  std::uint16_t length = 0;  ///< of the payload, in bytes
+  std::uint16_t length = 0;  ///< bytes of the payload
   std::uint8_t worker = 0;
   std::uint8_t workers = 0;
   std::uint16_t flags = 0;
@@ -69,40 +70,40 @@ struct header {
   friend constexpr bool operator==(header const&, header const&) = default;
 };
 
-inline constexpr std::size_t most_packet = header_bytes + most_payload + update_terms_bytes + tag_bytes;
+inline constexpr std::size_t max_packet = header_bytes + max_payload + update_terms_bytes + tag_bytes;
 
-/// The header and payload of a packet that is well formed.
+/// Header and payload of a well-formed packet.
 struct packet {
   header head;
   std::span<std::byte const> payload;
 };
 
 template <std::unsigned_integral T>
-constexpr void put(std::byte* to, T value) noexcept {
+constexpr void put(std::byte* target, T value) noexcept {
   for (std::size_t i = 0; i < sizeof(T); ++i) {
-    to[i] = static_cast<std::byte>(value >> (8 * i));
+    target[i] = static_cast<std::byte>(value >> (8 * i));
   }
 }
 template <std::unsigned_integral T>
-[[nodiscard]] constexpr T get(std::byte const* from) noexcept {
+[[nodiscard]] constexpr T get(std::byte const* source) noexcept {
   T value = 0;
   for (std::size_t i = 0; i < sizeof(T); ++i) {
-    value = static_cast<T>(value | static_cast<T>(static_cast<T>(from[i]) << (8 * i)));
+    value = static_cast<T>(value | static_cast<T>(static_cast<T>(source[i]) << (8 * i)));
   }
   return value;
 }
 
-constexpr void write(header const& h, std::byte* to) noexcept {
-  to[0] = static_cast<std::byte>(protocol_version << 4 | static_cast<unsigned>(h.kind));
-  to[1] = static_cast<std::byte>(h.operation);
-  put(to + 2, h.job);
-  put(to + 6, h.sequence);
-  put(to + 10, h.fingerprint);
-  put(to + 14, h.slot);
-  put(to + 16, h.length);
-  put(to + 18, h.worker);
-  put(to + 19, h.workers);
-  put(to + 20, h.flags);
+constexpr void write(header const& h, std::byte* target) noexcept {
+  target[0] = static_cast<std::byte>(protocol_version << 4 | static_cast<unsigned>(h.kind));
+  target[1] = static_cast<std::byte>(h.operation);
+  put(target + 2, h.job);
+  put(target + 6, h.sequence);
+  put(target + 10, h.fingerprint);
+  put(target + 14, h.slot);
+  put(target + 16, h.length);
+  put(target + 18, h.worker);
+  put(target + 19, h.workers);
+  put(target + 20, h.flags);
 }
 
 /// Bytes of a bitmap of workers.
@@ -110,18 +111,18 @@ constexpr void write(header const& h, std::byte* to) noexcept {
   return (workers + 7) / 8;
 }
 
-/// Whether elements are combined, and not only passed on.
+/// True if the operation combines elements; otherwise it only copies them.
 [[nodiscard]] constexpr bool combines(network_operation o) noexcept {
   return o == network_operation::sum_float32 || o == network_operation::max_float32 ||
          o == network_operation::saturating_sum_int32 || o == network_operation::update;
 }
 
-/// Whether terms of an update are behind the elements.
+/// True if the terms of an update follow the elements.
 [[nodiscard]] constexpr bool has_terms(header const& h) noexcept {
   return h.kind == kind::contribute && h.operation == network_operation::update;
 }
 
-/// Whether a packet of this kind may have a payload of this length.
+/// True if a packet of this kind may have a payload of this length.
 [[nodiscard]] constexpr bool fits(header const& h) noexcept {
   if (has_terms(h)) {
     return !h.has(flag::keyed) && h.length == block_bytes + update_terms_bytes;
@@ -143,26 +144,26 @@ constexpr void write(header const& h, std::byte* to) noexcept {
     case kind::contribute:
     case kind::result:
     case kind::supply:
-      return h.length <= most_payload && (!combines(h.operation) || h.length % 4 == 0);
+      return h.length <= max_payload && (!combines(h.operation) || h.length % 4 == 0);
     case kind::missing:
       return h.length == 0 || h.length == bitmap_bytes(h.workers);
     case kind::refuse:
       return h.length == 1;
     case kind::share:
     case kind::progress:
-      return h.length <= most_payload;
+      return h.length <= max_payload;
   }
   return false;
 }
 
-/// Reads a packet, and checks its frame: version, kind, lengths, flags, numbers. False: it is malformed.
-[[nodiscard]] constexpr bool parse(std::span<std::byte const> bytes, packet& to) noexcept {
+/// Parses a packet, and checks its frame: version, kind, lengths, flags, numbers. False if it is malformed.
+[[nodiscard]] constexpr bool parse(std::span<std::byte const> bytes, packet& target) noexcept {
   if (bytes.size() < header_bytes) {
     return false;
   }
   std::byte const* const at = bytes.data();
   auto const first = get<std::uint8_t>(at);
-  header& h = to.head;
+  header& h = target.head;
   h.kind = static_cast<kind>(first & 15U);
   h.operation = static_cast<network_operation>(at[1]);
   h.job = get<std::uint32_t>(at + 2);
@@ -174,11 +175,11 @@ constexpr void write(header const& h, std::byte* to) noexcept {
   h.workers = get<std::uint8_t>(at + 19);
   h.flags = get<std::uint16_t>(at + 20);
   std::size_t const tag = h.has(flag::tagged) ? tag_bytes : 0;
-  if (first >> 4 != protocol_version || (h.flags & ~flag::all) != 0 || h.worker >= h.workers || !fits(h) ||
+  if (first >> 4 != protocol_version || (h.flags & ~flag::known) != 0 || h.worker >= h.workers || !fits(h) ||
       bytes.size() != header_bytes + h.length + tag) {
     return false;
   }
-  to.payload = bytes.subspan(header_bytes, h.length);
+  target.payload = bytes.subspan(header_bytes, h.length);
   return true;
 }
 

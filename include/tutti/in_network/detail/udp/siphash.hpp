@@ -13,7 +13,7 @@ namespace tutti::inline v0_1_0::detail::udp {
 
 using key = std::array<std::byte, 16>;
 
-/// SipHash-2-4 (Aumasson and Bernstein, 2012): 64 bits that cannot be made of a message without the key.
+/// SipHash-2-4 (Aumasson and Bernstein, 2012), a keyed hash: 64 bits that nobody can compute without the key.
 [[nodiscard]] constexpr std::uint64_t siphash(key const& k, std::span<std::byte const> message) noexcept {
   auto const k0 = get<std::uint64_t>(k.data());
   auto const k1 = get<std::uint64_t>(k.data() + 8);

@@ -18,13 +18,13 @@
 
 namespace tutti::inline v0_1_0::detail::udp {
 
-/// A port of UDP, over IPv4 or IPv6. Packets to one address are gathered and go to the system in one call; where it can
-/// cut and join them (GSO, GRO), a packet costs a twentieth of what it costs alone.
+/// A UDP port, over IPv4 or IPv6. Packets to one address go to the system in one call. If the system can segment and
+/// merge them (GSO, GRO), a packet costs a twentieth of a separate call.
 class udp_port {
  public:
   using address = endpoint;
 
-  /// @throws error(failure::join) if nothing can be received there
+  /// @throws error(failure::join) if the address cannot be bound
   explicit udp_port(net::address const& at, udp_options const& options = {}, seal const& s = {})
       : options_(options),
         socket_(udp_socket(at, options)),
@@ -34,32 +34,32 @@ class udp_port {
         inbox_(options.offload && receive_bursts(socket_.get())),
         bursts_(options.destinations) {}
 
-  /// Receives what is sent to a group, too, and sends to groups through the same interface.
+  /// Joins a group: receives its packets, and sends to groups through its interface.
   /// @throws error(failure::join) if this host cannot; then nothing has changed
   void join(udp_group const& group) {
-    tutti::detail::descriptor heard = group_socket(group, options_);
+    tutti::detail::descriptor group_receiver = group_socket(group, options_);
     if (!send_to_group(socket_.get(), group)) {
       throw error(failure::join, "cannot send to the group " + group.at.text() + " through the interface of " +
-                                     group.by.host() + ": " + describe_errno(errno) +
+                                     group.interface_address.host() + ": " + describe_errno(errno) +
                                      "; name another one (TUTTI_INTERFACE)");
     }
-    either_ = either_socket(socket_.get(), heard.get());
+    epoll_ = either_socket(socket_.get(), group_receiver.get());
     if (inbox_.takes_bursts()) {
-      std::ignore = receive_bursts(heard.get());
+      std::ignore = receive_bursts(group_receiver.get());
     }
-    group_ = std::move(heard);
+    group_ = std::move(group_receiver);
   }
 
-  [[nodiscard]] int descriptor() const noexcept { return group_ ? either_.get() : socket_.get(); }
-  /// The address that this is bound to, with its port.
+  [[nodiscard]] int descriptor() const noexcept { return group_ ? epoll_.get() : socket_.get(); }
+  /// The bound address, with its port.
   [[nodiscard]] endpoint local() const noexcept { return endpoint(net::local_address(socket_.get())); }
   [[nodiscard]] port_counters const& counted() const noexcept { return counters_; }
-  /// Whether the system cuts bursts into packets; it may turn out that it cannot.
+  /// True if the system segments bursts into packets; may become false after a failure.
   [[nodiscard]] bool offloads() const noexcept { return offload_; }
 
   /// @pre h.length == payload.size()
-  bool send(endpoint const& to, header const& h, std::span<std::byte const> payload) noexcept {
-    burst* const b = burst_to(to);
+  bool send(endpoint const& destination, header const& h, std::span<std::byte const> payload) noexcept {
+    burst* const b = burst_to(destination);
     std::size_t const size = seal_.size(payload.size());
     if (b == nullptr || (!b->has_room(size) && !flush(*b))) {
       ++counters_.no_room;
@@ -70,11 +70,11 @@ class udp_port {
   }
 
   bool flush() noexcept {
-    bool all = true;
-    for (std::size_t i = 0; i < used_; ++i) {
-      all = flush(bursts_[i]) && all;
+    bool is_flushed = true;
+    for (std::size_t i = 0; i < burst_count_; ++i) {
+      is_flushed = flush(bursts_[i]) && is_flushed;
     }
-    return all;
+    return is_flushed;
   }
 
   template <class F>
@@ -90,47 +90,49 @@ class udp_port {
   }
 
  private:
-  /// The burst to an address, or another one that is made so. None: the system takes no more.
-  [[nodiscard]] burst* burst_to(endpoint const& to) noexcept {
-    // Results go to the workers in turn.
-    for (std::size_t i = 0; i < used_; ++i) {
-      latest_ = latest_ + 1 < used_ ? latest_ + 1 : 0;
-      if (bursts_[latest_].to() == to) {
-        return &bursts_[latest_];
+  /// The burst to an address; takes over another burst if there is none. Null if the socket buffer is full.
+  [[nodiscard]] burst* burst_to(endpoint const& destination) noexcept {
+    // Results go to the workers in turn, so the search starts behind the last match.
+    for (std::size_t i = 0; i < burst_count_; ++i) {
+      last_match_ = last_match_ + 1 < burst_count_ ? last_match_ + 1 : 0;
+      if (bursts_[last_match_].destination() == destination) {
+        return &bursts_[last_match_];
       }
     }
-    std::size_t const at = used_ < bursts_.size() ? used_++ : latest_ + 1 < used_ ? latest_ + 1 : 0;
+    std::size_t const at = burst_count_ < bursts_.size()    ? burst_count_++
+                           : last_match_ + 1 < burst_count_ ? last_match_ + 1
+                                                            : 0;
     if (!flush(bursts_[at])) {
       return nullptr;
     }
-    latest_ = at;
-    bursts_[at].begin(to, family_);
+    last_match_ = at;
+    bursts_[at].begin(destination, family_);
     return &bursts_[at];
   }
 
-  /// Whether it is empty afterwards.
+  /// True if the burst is empty afterwards.
   bool flush(burst& b) noexcept {
     if (b.empty()) {
       return true;
     }
     auto const p = b.send(socket_.get(), offload_);
     counters_.sent += p.sent;
-    counters_.failed += p.dropped;
+    counters_.failed += p.dropped_count;
     counters_.writes += p.calls;
-    return p.state != burst::sending::full;
+    return p.state != burst::send_state::would_block;
   }
 
   udp_options options_;
   tutti::detail::descriptor socket_;
-  tutti::detail::descriptor group_;  ///< none: it has joined no group
-  tutti::detail::descriptor either_;
+  tutti::detail::descriptor group_;  ///< empty: no group joined
+  tutti::detail::descriptor epoll_;
   int family_;
   bool offload_;
   seal seal_;
   udp_inbox inbox_;
   std::vector<burst> bursts_;
-  std::size_t used_ = 0;    ///< of the bursts: they are some address's
-  std::size_t latest_ = 0;  ///< which one was looked for before
+  std::size_t burst_count_ = 0;  ///< number of bursts with a destination
+  std::size_t last_match_ = 0;   ///< index of the last match
   port_counters counters_;
 };
 

@@ -8,40 +8,40 @@
 
 namespace tutti::inline v0_1_0::detail::udp {
 
-/// A datagram socket, bound; an address that stands for all of IPv6 serves IPv4, too. What it sends can be marked by
-/// ECN, and it says whether what comes is.
-/// @throws error(failure::join) that says why not
+/// Makes a bound datagram socket; one bound to the IPv6 wildcard also serves IPv4. It allows ECN marks on sent
+/// packets, and reports marks of received ones.
+/// @throws error(failure::join) with the reason
 [[nodiscard]] TUTTI_DECL descriptor udp_socket(net::address const& at, udp_options const& options);
 
-/// A group of receivers, to which a packet is sent once: an address of IPv4 or IPv6 multicast.
+/// A multicast group, IPv4 or IPv6.
 struct udp_group {
-  net::address at;        ///< with its port
-  net::address by;        ///< of the interface that its packets come and go through
-  int hops = 1;           ///< 1: they pass no router
-  bool is_shared = true;  ///< others on this host hear what this one sends
+  net::address at;                 ///< address and port of the group
+  net::address interface_address;  ///< address of the interface for its packets
+  int hops = 1;                    ///< 1: packets cross no router
+  bool is_shared = true;           ///< other sockets on this host receive this socket's packets
 };
 
-/// The number of the interface with this address; 0: there is none.
-[[nodiscard]] TUTTI_DECL unsigned interface_number(net::address const& by);
+/// The index of the interface with this address, or 0.
+[[nodiscard]] TUTTI_DECL unsigned interface_number(net::address const& interface_address);
 
-/// Makes a socket send to groups through the interface. False: it cannot.
+/// Sets the interface for multicast packets of a socket. False if the system refuses.
 [[nodiscard]] TUTTI_DECL bool send_to_group(int fd, udp_group const& group);
-/// A datagram socket that receives what is sent to the group, and nothing else. A host may have several.
-/// @throws error(failure::join) that says why not
+/// Makes a datagram socket that receives only packets of the group. A host may have several.
+/// @throws error(failure::join) with the reason
 [[nodiscard]] TUTTI_DECL descriptor group_socket(udp_group const& group, udp_options const& options);
-/// A descriptor that is readable when one of two is.
+/// Makes a descriptor that is readable when one of two is.
 /// @throws error(failure::join) if the process has no descriptors left
 [[nodiscard]] TUTTI_DECL descriptor either_socket(int first, int second);
 
-/// How many bytes of what comes the system keeps until they are read.
+/// The bytes that the system buffers for a socket.
 [[nodiscard]] TUTTI_DECL int receive_buffer(int fd) noexcept;
 
-/// Lets the system put packets of one sender together, and says so. False: it cannot.
+/// Enables merging of packets of one sender (GRO). False if the system cannot.
 [[nodiscard]] TUTTI_DECL bool receive_bursts(int fd) noexcept;
-/// Whether the system cuts what it is given into packets.
+/// True if the system segments bursts into packets (GSO).
 [[nodiscard]] TUTTI_DECL bool sends_bursts(int fd) noexcept;
 
-/// An address that stands for all of this host, IPv6 and IPv4; of IPv4 alone where there is no IPv6.
+/// The wildcard address for IPv6 and IPv4; for IPv4 alone if the host has no IPv6.
 [[nodiscard]] TUTTI_DECL net::address any_address(std::uint16_t port) noexcept;
 
 }  // namespace tutti::detail::udp

@@ -13,12 +13,13 @@
 
 namespace tutti::inline v0_1_0::detail::udp {
 
-/// Forwards the messages of ranks to Host, and those of the helper, a device or a group, to the transport `Self`, which
-/// derives from this: a lane of its member, which has a port in the network, begins and ends with one of Host.
+/// Base of transports with an in-network aggregator ("helper" in names): forwards messages of ranks to Host, and
+/// those of the aggregator to the derived transport `Self`. A lane of `Self`'s member, which has a port in the
+/// network, begins and ends with a lane of Host.
 ///
-/// `Self` has `is_member()`, false where there is no helper and Host does all, `lanes()` of its member,
-/// `look_for_ranks` that a lane waits for, and `give`, `is_given`, `take` and `end_take` in place of `send`,
-/// `released`, `view` and `release`.
+/// `Self` provides `is_member()`, false if there is no aggregator and Host does everything, `lanes()` of its member,
+/// `look_for_ranks`, and `give`, `is_given`, `take` and `end_take` as counterparts of `send`, `released`, `view` and
+/// `release`.
 ///
 /// @tparam Member the type of a member with such a port
 template <class Self, tutti::transport Host, class Network, template <class> class Member>
@@ -27,14 +28,14 @@ class with_helper : public over_host<Host> {
   using over_host<Host>::now;
   using over_host<Host>::size;
 
-  /// Opens a flow, as part of a call; at most one is open on a lane.
-  void begin(flow s, call const& what) {
-    host_.begin(s, what);
+  /// Opens a flow for a call; at most one is open on a lane.
+  void begin(flow s, call const& call_info) {
+    host_.begin(s, call_info);
     if (s.lane < collective_lanes && self().is_member()) {
-      self().lanes().begin(s, what.fingerprint());
+      self().lanes().begin(s, call_info.fingerprint());
     }
   }
-  /// Closes a flow whose messages are all done with.
+  /// Closes a flow; all its messages have been released.
   void end(flow s) {
     host_.end(s);
     if (s.lane < collective_lanes && self().is_member()) {
@@ -49,18 +50,19 @@ class with_helper : public over_host<Host> {
     }
     return host_.fault() ? sent{} : self().give(s, bytes, granule);
   }
-  /// True if the buffer of what was sent under this ticket is free.
+  /// True if the buffer sent under this ticket is free.
   [[nodiscard]] bool released(rank_type peer, flow s, ticket k) {
     return peer < size() ? host_.released(peer, s, k) : self().is_given(s);
   }
-  /// @throws error(failure::mismatch) if another rank has called something else
+  /// Returns the next chunk of a message, or an empty one if nothing has arrived.
+  /// @throws error(failure::mismatch) if another rank has made another call
   [[nodiscard]] chunk view(rank_type peer, flow s, wanted const& w) {
     if (peer < size()) {
       return host_.view(peer, s, w);
     }
     return host_.fault() ? chunk{} : self().take(s, w);
   }
-  /// Gives back what `view` has shown.
+  /// Frees the chunk that `view` returned.
   void release(rank_type peer, flow s) {
     if (peer < size()) {
       host_.release(peer, s);
@@ -69,7 +71,7 @@ class with_helper : public over_host<Host> {
     }
   }
 
-  /// Advances what is under way; never waits.
+  /// Makes progress; never waits.
   void poll() {
     host_.poll();
     if (self().is_member()) {
@@ -78,7 +80,7 @@ class with_helper : public over_host<Host> {
   }
   /// Returns a descriptor that becomes readable when there may be something to do; poll once more, then sleep.
   [[nodiscard]] int arm() { return self().is_member() ? this->arm_with(network_.open().descriptor()) : host_.arm(); }
-  /// Finds peers that are gone, by system calls: for every few milliseconds of waiting.
+  /// Looks for peers that have died or left; costs system calls.
   void look() {
     host_.look();
     if (self().is_member()) {
@@ -88,7 +90,7 @@ class with_helper : public over_host<Host> {
       }
     }
   }
-  /// Returns when nothing works in this rank's memory any more; called after a fault.
+  /// Returns when nobody accesses this rank's memory any more; called after a fault.
   void quiesce() {
     if (self().is_member()) {
       self().lanes().drop();
@@ -107,12 +109,12 @@ class with_helper : public over_host<Host> {
 
   /// The chunk of a message without bytes.
   [[nodiscard]] static chunk empty_chunk() noexcept {
-    static constexpr std::byte nothing{};
-    return {&nothing, 0};
+    static constexpr std::byte empty_place{};
+    return {&empty_place, 0};
   }
 
   network_type network_;
-  std::optional<member_type> member_;  ///< none: there is no helper
+  std::optional<member_type> member_;  ///< empty: there is no aggregator
 
  private:
   [[nodiscard]] Self& self() noexcept { return static_cast<Self&>(*this); }
