@@ -30,7 +30,7 @@ if(Python3_FOUND)
       add_test(NAME bench_studies_all COMMAND ${PROJECT_SOURCE_DIR}/bench/studies/run all --quick
                                               --programs $<TARGET_FILE_DIR:simulate> --train $<TARGET_FILE:train>
                                               --output ${CMAKE_CURRENT_BINARY_DIR}/studies)
-      set_tests_properties(bench_studies_all PROPERTIES TIMEOUT 600 LABELS bench PROCESSORS 2
+      set_tests_properties(bench_studies_all PROPERTIES TIMEOUT 600 COST 130 LABELS bench PROCESSORS 2
                                                         ENVIRONMENT OPENBLAS_NUM_THREADS=1)
       tutti_test_needs(bench_studies_all averaging branches consistency model_parallel simulate soft_switch strategies
                                          train)

@@ -30,7 +30,7 @@ if(TARGET tutti::cuda AND CUDAToolkit_NVCC_EXECUTABLE)
   set(bench sh ${PROJECT_SOURCE_DIR}/bench/gpu/run --into ${CMAKE_CURRENT_BINARY_DIR}/cuda_bench --part kernels)
   add_test(NAME cuda_bench_builds COMMAND ${bench} --part transports --build-only)
   add_test(NAME cuda_bench COMMAND ${bench} --built)
-  set_tests_properties(cuda_bench_builds PROPERTIES FIXTURES_SETUP cuda_bench COST 100
+  set_tests_properties(cuda_bench_builds PROPERTIES FIXTURES_SETUP cuda_bench COST 200
                        ENVIRONMENT "NVCC_APPEND_FLAGS=-cudart shared --no-compress;TUTTI_CUDA_ARCH=${TUTTI_CUDA_ARCH}")
   set_tests_properties(cuda_bench PROPERTIES FIXTURES_REQUIRED cuda_bench SKIP_RETURN_CODE 77
                        ENVIRONMENT LD_LIBRARY_PATH=${CUDAToolkit_LIBRARY_DIR})

@@ -24,7 +24,7 @@ using tutti::rank_type;
 inline constexpr std::array<rank_type, 10> all_world_sizes{1, 2, 3, 4, 5, 7, 8, 11, 16, 17};
 
 /// The sizes of worlds that every operator is tried in. A sanitizer sees the same code in a world of 11 as in one of
-/// 17, and the two largest take twice as long as all others.
+/// 17, and the two largest take longer than all others together.
 inline constexpr std::span world_sizes = std::span(all_world_sizes).first(support::watched ? 8 : 10);
 
 /// Lengths of vectors: none, fewer than ranks, a prime, one less than a power of two.

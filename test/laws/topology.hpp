@@ -26,7 +26,7 @@ namespace laws {
 
 using tutti::rank_type;
 
-/// Up to how many ranks the second compiler proves.
+/// The number of ranks up to which the second compiler proves a topology.
 inline constexpr rank_type second_proof_up_to = 4;
 
 /// Up to how many ranks every root is tried; above, the first, the second, the middle and the last.

@@ -5,7 +5,7 @@
 
 add_test(NAME doors COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/project/packaging/doors.sh ${PROJECT_SOURCE_DIR}
                             ${CMAKE_CURRENT_BINARY_DIR}/packaging/doors)
-set_tests_properties(doors PROPERTIES TIMEOUT 900 LABELS packaging SKIP_REGULAR_EXPRESSION "SKIP: ")
+set_tests_properties(doors PROPERTIES TIMEOUT 900 COST 150 LABELS packaging SKIP_REGULAR_EXPRESSION "SKIP: ")
 tutti_test_needs(doors)
 
 add_test(NAME quickstart COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/project/packaging/quickstart.sh ${PROJECT_SOURCE_DIR})
