@@ -59,8 +59,8 @@ template <class T, functor_property... Properties, class F>
 ///
 ///     auto longest = tutti::reduce_with<item>(pick_longer, tutti::associative, tutti::named<"longest">);
 ///
-/// The maximum of absolute values, for example. `std::fmax` leaves NaN out, whichever operand it is; `std::max` would not
-/// be commutative then.
+/// The maximum of absolute values, for example. `std::fmax` leaves NaN out, whichever operand it is; `std::max` would
+/// not be commutative then.
 ///
 ///     auto max_abs = tutti::reduce_with<float>(
 ///         [](float a, float b) { return std::fmax(std::abs(a), std::abs(b)); },

@@ -186,7 +186,8 @@ template <tracer Trace = no_trace, class F>
   return detail::run_simulated(
       net, n,
       [&](detail::simulated_rendezvous& meet, detail::simulator& sim) {
-        communicator<simulated, dynamic, Trace> world(meet, {.role = {}, .transport = detail::simulated_access::options(sim, meet.rank())});
+        communicator<simulated, dynamic, Trace> world(
+            meet, {.role = {}, .transport = detail::simulated_access::options(sim, meet.rank())});
         return f(world);
       },
       options);

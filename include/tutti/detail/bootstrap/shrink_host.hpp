@@ -192,7 +192,7 @@ class shrink_host {
     line.close();
   }
   static void refuse(channel& line, rank_type rank) { tell(line, left_out(rank)); }
-  /// Fails, and those that came with it. @param why(rank) what is told to a rank
+  /// Fails, and all members with it: each is told `why(rank)`.
   template <class Why>
   [[noreturn]] void fail(Why const& why) {
     for (other& o : others_) {

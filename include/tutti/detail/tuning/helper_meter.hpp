@@ -25,7 +25,7 @@ class helper_meter {
 
   helper_meter(Communicator& world, stopwatch<Communicator>& clock) : world_(world), clock_(clock) {}
 
-  /// Collective; all ranks get the same. @param near what combining takes
+  /// Collective; all ranks get the same. @param neighbour the cost of combining
   network_profile::link measure(network_profile::link const& neighbour, duration budget) {
     allreduce run{world_, in_network{}, sum<float>{}};
     bool is_new = false;
