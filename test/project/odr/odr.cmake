@@ -23,6 +23,10 @@ if(NOT TARGET tutti::nn_cuda)
   list(FILTER odr_headers EXCLUDE REGEX "^tutti/nn/cuda/((any_)?replica[.]hpp$|detail/runtime/)")
 endif()
 
+if(NOT tutti_headers_cuda)  # which that part of the trainer stands on
+  list(FILTER odr_headers EXCLUDE REGEX "^tutti/nn/cuda/")
+endif()
+
 # Each header is compiled where nothing is before it that it does not include itself. A unit shows that of several, and
 # is sorted out anew when this is configured.
 execute_process(COMMAND awk -f ${CMAKE_CURRENT_SOURCE_DIR}/project/odr/units.awk ${odr_headers}
