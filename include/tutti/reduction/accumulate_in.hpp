@@ -19,9 +19,9 @@ namespace tutti::inline v0_1_0 {
 ///
 ///     tutti::allreduce total{world, tutti::direct{}, tutti::accumulate_in<float, tutti::sum<tutti::half>>{}};
 ///
-/// It needs a topology that sends raw contributions, `direct` or `star`, where an allreduce sends narrow elements both
-/// ways. Over other topologies partial sums would travel wide and cost twice the bytes, so it does not compile there.
-/// `sum<half>` compiles over all of them, and rounds after each combination.
+/// It needs a topology that sends raw contributions, such as `direct` or `star`, where an allreduce sends narrow
+/// elements both ways. Over other topologies partial sums would travel wide and cost twice the bytes, so it does not
+/// compile there. `sum<half>` compiles over all of them, and rounds after each combination.
 ///
 /// Elements: half and bfloat16.
 /// Bits: those of the wide reduction of the widened elements, rounded.
@@ -53,7 +53,7 @@ class accumulate_in {
  public:
   /// The type of an element of the result, and of a contribution unless there is a `contribution_type`.
   using value_type = typename Narrow::value_type;
-  /// The type that travels between ranks and is combined.
+  /// The type in which contributions are combined. Contributions and results travel in their own types.
   using accumulator_type = Accumulator;
   /// The reduction whose elements are rounded once.
   using narrow_reduction = Narrow;

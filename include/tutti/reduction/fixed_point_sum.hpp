@@ -43,7 +43,7 @@ class fixed_point_sum {
   static constexpr std::string_view name = "fixed_point_sum";
   /// True if a * b is b * a, bit by bit, as a ring demands; declared, not guessed.
   static constexpr bool commutative = true;
-  /// True if (a * b) * c is a * (b * c), bit by bit; declared, not guessed.
+  /// True if (a * b) * c and a * (b * c) have the same bits once lowered; declared, not guessed.
   static constexpr bool associative = true;
   /// True if combine(a, b) and combine(b, a) have the same bits once lowered, which saves half the kernels.
   static constexpr bool symmetric = true;

@@ -9,14 +9,14 @@ namespace tutti::inline v0_1_0 {
 /// raw contributions are combined, in one hop.
 ///
 /// In round i rank r sends to r + 1 + i and receives from r - 1 - i, so no two ranks send to one rank at a time. Each
-/// rank starts with another contribution, so rank order is not kept. In rank order, all ranks would receive from rank 0
-/// at once, then all from rank 1, and all would need buffers.
+/// rank starts with a different contribution, so rank order is not kept. In rank order, all ranks would receive from
+/// rank 0 at once, then all from rank 1, and all would need buffers.
 ///
 /// Offers: allreduce, reduce, broadcast, reduce_scatter, allgather, gather, scatter, alltoall.
 /// Order: not kept.
-/// Cost: allreduce 2 (n - 1) L + 2 (n - 1) / n S G, as the ring. A round waits for its message, so no buffer is needed.
-/// A rank has one scratch block, rounds once, and uses n - 1 links.
-/// Source: the pairwise exchange of Thakur, Rabenseifner and Gropp, "Optimization of collective communication
+/// Cost: allreduce 2 (n - 1) L + 2 (n - 1) / n S G, as the ring. A round waits for its message, so the transport
+/// buffers nothing. A rank needs one block of `work`, rounds each element to the type of results once, and uses n - 1
+/// links. Source: the pairwise exchange of Thakur, Rabenseifner and Gropp, "Optimization of collective communication
 /// operations in MPICH", International Journal of High Performance Computing Applications 19 (2005).
 struct direct : detail::on_tree<detail::star_tree> {
   /// The name of the topology in errors, traces and the fingerprint of a call.

@@ -8,7 +8,7 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// Two complementary trees that carry one half of the vector each. It takes as few rounds as a binary tree. With
+/// Two complementary trees that carry one half of the vector each. The number of rounds is logarithmic. With
 /// several segments it reaches the bandwidth of a ring, because every rank has children in one of the trees only.
 ///
 /// Edges of the trees have two colours, and messages over edges of one colour travel in one step: a rank receives from

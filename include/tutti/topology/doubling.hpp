@@ -7,17 +7,18 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// Recursive doubling, for short vectors: the fewest rounds. In round i of allreduce every rank exchanges its partial
-/// result with the rank whose number differs in bit i. Rooted operations use binomial trees. Allgather is Bruck's, with
-/// no rotation at the end because ranges of blocks are cyclic.
+/// Recursive doubling, for short vectors: the fewest rounds. With q the largest power of two that is at most n, the
+/// ranks form q groups of one or two. In round i of allreduce the leader of each group exchanges its partial result
+/// with the leader of the group whose number differs in bit i. The second rank of a group gives its contribution to the
+/// leader before, and gets the result afterwards. Rooted operations use binomial trees. Allgather is Bruck's, with no
+/// rotation at the end because ranges of blocks are cyclic.
 ///
 /// Offers: allreduce, reduce, broadcast, allgather, gather, scatter.
 /// Order: kept, for any n and any root.
-/// Cost: with q the largest power of two in n, allreduce log2 n (L + S G) if n = q, else
-/// (log2 q + 2) (L + S G) at most; reduce, broadcast ceil(log2 n) (L + S G) at most; allgather
-/// ceil(log2 n) L + (n - 1) / n S G, gather and scatter at most that.
-/// Source: Bruck and others, "Efficient algorithms for all-to-all communications in multiport message-passing
-/// systems", IEEE Transactions on Parallel and Distributed Systems 8 (1997), for allgather.
+/// Cost: allreduce log2 n (L + S G) if n = q, else (log2 q + 2) (L + S G) at most; reduce, broadcast ceil(log2 n) (L +
+/// S G) at most; allgather ceil(log2 n) L + (n - 1) / n S G, gather and scatter at most that. Source: Bruck and others,
+/// "Efficient algorithms for all-to-all communications in multiport message-passing systems", IEEE Transactions on
+/// Parallel and Distributed Systems 8 (1997), for allgather.
 struct doubling : detail::on_tree<detail::binomial_tree> {
   /// The name of the topology in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name = "doubling";

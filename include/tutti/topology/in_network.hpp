@@ -90,7 +90,8 @@ struct in_network {
  private:
   static constexpr block_range whole{0, 1};
 
-  /// A step of the helper: folds the contribution of rank r into the accumulator of the ranks below r.
+  /// A step of the helper: folds the contribution of rank r into the accumulator of the ranks below r. The first is
+  /// folded with the helper's `input`, which is the identity.
   [[nodiscard]] static constexpr step take(rank_type r) {
     return {.receive = {r, memory::work, whole},
             .how = action::fold_right,

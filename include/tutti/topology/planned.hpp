@@ -39,9 +39,9 @@ namespace detail {
                                          plan_purpose const& request);
 }  // namespace detail
 
-/// A view of a plan: the flattened schedule of one rank in one operation, as a topology. It throws for any other
-/// operation, root or rank. Topologies that are picked at run time become this one type, so instantiations do not
-/// multiply. The settings of the original topology are part of the call.
+/// A view of a plan: the flattened schedule of one rank in one operation, as a topology. `blocks` and `steps` throw for
+/// any other operation, root or rank. Topologies that are picked at run time become this one type, so instantiations do
+/// not multiply. The settings of the original topology are part of the call.
 ///
 /// Offers: the operation that the plan was made for.
 /// Order: that of the original topology.
@@ -79,7 +79,7 @@ class planned {
     expect(plan_purpose::of(o, n, me));
     return static_cast<std::uint32_t>(steps_.size());
   }
-  /// Step i of rank me, of n ranks, in closed form.
+  /// Step i of the stored schedule. The other arguments are not checked.
   template <class Op>
   [[nodiscard]] constexpr step at(Op const&, rank_type, rank_type, std::uint32_t i) const noexcept {
     return steps_[i];

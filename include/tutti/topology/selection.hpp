@@ -52,8 +52,9 @@ inline constexpr std::array all_schedule_kinds{
 /// `plan` stores the steps of one rank. The pick is part of the call, so ranks that picked differently get an error.
 ///
 /// Offers: all operations. An operation that the picked topology does not offer runs by `direct`.
-/// Order: that of the picked topology; an operator refuses a reduction that does not commute if order is not kept.
-/// Cost: that of the picked topology, and one jump for each call of `blocks`, `steps` or `at`.
+/// Order: that of the picked topology, or of `direct` if that runs instead; an operator refuses a reduction that does
+/// not commute if order is not kept.
+/// Cost: that of the topology that runs, and one jump for each call of `blocks`, `steps` or `at`.
 /// Source: that of the picked topology.
 class selection {
  public:

@@ -33,8 +33,8 @@ class star_tree {
 }  // namespace detail
 
 /// A star, the shape of a parameter server: one rank, the server, talks to all others. The server is the root of the
-/// operation, or rank 0 if it has none. Latency is the lowest possible, and all load is on one rank. Only raw
-/// contributions are combined.
+/// operation, or rank 0 if it has none. An allreduce takes two messages one after the other, for any n, and all load is
+/// on one rank. Only raw contributions are combined.
 ///
 /// Allreduce of 4 ranks, step by step (x1 is the input of rank 1):
 ///
@@ -44,9 +44,9 @@ class star_tree {
 ///     2     output = work * x3       fold_right
 ///     3..5  send output to 3, 2, 1   given_back
 ///
-/// A topology is three constants and, for each operation that it offers, `blocks`, `steps` and `at`. Here the tree
-/// gives the rooted operations and allreduce (`on_tree`); allgather and reduce_scatter are written out. A test
-/// asserts `verify(star{}, op, n)`.
+/// A topology (see the concept in extend/topology.hpp) is three constants and, for each operation that it offers,
+/// `blocks`, `steps` and `at`. Here the tree gives the rooted operations and allreduce (`on_tree`); allgather and
+/// reduce_scatter are written out. A test asserts `verify(star{}, op, n)`.
 ///
 /// Offers: allreduce, reduce, broadcast, reduce_scatter, allgather, gather, scatter.
 /// Order: kept.

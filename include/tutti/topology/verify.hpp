@@ -7,10 +7,10 @@
 namespace tutti::inline v0_1_0 {
 
 /// Proves that the schedule of `op` for n ranks is correct, or reports the first error. It executes the schedule
-/// symbolically: with three memories and with one (in place), with unlimited buffers and with none. Can be evaluated at
-/// compile time.
+/// symbolically: with `input`, `work` and `output` apart and all three in one buffer (in place), with unlimited buffers
+/// and with none. Can be evaluated at compile time.
 ///
-/// Cost: about n vectors of n clocks, and time in proportion to steps times ranks.
+/// Cost: about n vector clocks of n counters, and time in proportion to steps times ranks.
 template <class Topology, class Op>
   requires offers<Topology, Op>
 [[nodiscard]] constexpr verdict verify(Topology const& topology, Op const& op, rank_type n) {

@@ -14,9 +14,10 @@ struct ring_shape {
   std::size_t ring_bytes;   ///< a multiple of a cache line
   std::size_t chunk_bytes;  ///< longest copy, a multiple of a cache line
 
-  /// Returns the sizes for ranks with a core each, or for oversubscribed cores. There the next rank flushes the cache
-  /// anyway, so a smaller ring leaves more of the shared cache to vectors; and a mailbox of larger chunks holds 1 MiB,
-  /// which two turns move, not four (bench/results/long_messages.md).
+  /// Returns the sizes for ranks with a core each, or for oversubscribed cores. On an oversubscribed core the next rank
+  /// evicts the cache anyway, so a smaller ring leaves more of the shared cache to vectors. The eight slots of a
+  /// mailbox then announce 1 MiB in larger chunks, so a long message needs half the time slices
+  /// (bench/results/long_messages.md).
   [[nodiscard]] static constexpr ring_shape recommend(bool is_oversubscribed) noexcept {
     return is_oversubscribed ? ring_shape{std::size_t{1} << 20, std::size_t{128} << 10}
                              : ring_shape{std::size_t{2} << 20, std::size_t{64} << 10};

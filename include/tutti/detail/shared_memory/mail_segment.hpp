@@ -22,7 +22,7 @@ struct member_lines {
   alignas(cache_line) std::atomic<std::uint32_t> touching{0};  ///< mark of foreign_memory
 };
 
-/// Words that all ranks write, but rarely: one line is enough.
+/// Words that all ranks write, but rarely: one line is enough. An epoch is the life of a world until its first fault.
 struct alignas(cache_line) epoch_line {
   std::atomic<std::uint64_t> fault{0};  ///< packed
   look_turns looks;

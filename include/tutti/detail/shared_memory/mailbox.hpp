@@ -14,7 +14,8 @@ namespace tutti::inline v0_1_0::detail::inline shared_memory {
 inline constexpr std::size_t cache_line = 64;
 
 /// Carries the messages of one lane from one rank to another, in order: a ring of slots that only the sender writes,
-/// and a count that only the receiver writes. Number k, counted from 1, is in slot (k - 1) % slot_count.
+/// and a count that only the receiver writes. Slots are numbered from 1 without end; slot k is ring[(k - 1) %
+/// slot_count]. A message has the number of its first slot.
 ///
 ///     state of a slot    the sender                                    the receiver
 ///     free               writes payload, check and bytes
@@ -40,8 +41,8 @@ struct mailbox {
     std::uint32_t bytes;
     alignas(16) std::byte payload[capacity];  ///< the message, half of it, or its location
 
-    /// The location of a longer message. A loan also names the place where its receiver may write the result; a
-    /// returned loan is at that place, in the receiver's memory.
+    /// The location of a longer message. In a loan, the borrower may write its result at `result_place`. In a
+    /// loan_return, the result is at `place`, in the memory of the lender, which receives this slot.
     struct location {
       std::uint64_t place;
       std::uint64_t result_place = 0;
@@ -77,11 +78,12 @@ struct mailbox {
   slot ring[slot_count];
   alignas(cache_line) std::atomic<std::uint64_t> released_slots{0};  ///< slots that the receiver has released
 
-  // Requests of a receiver that cannot read the next message in its sender's private memory.
-  std::atomic<std::uint32_t> parts_requested{0};
-  std::atomic<std::uint32_t> parts_supplied{0};
-  part requested_part;          ///< the last request
-  std::uint64_t part_copy = 0;  ///< location of the sender's copy
+  // Requests of a receiver that cannot read the next message in its sender's private memory. Each counter is stored
+  // with release, behind the word that it announces, and loaded with acquire by the other rank.
+  std::atomic<std::uint32_t> parts_requested{0};  ///< written by the receiver, after `requested_part`
+  std::atomic<std::uint32_t> parts_supplied{0};   ///< written by the sender, after `part_copy`
+  part requested_part;                            ///< written by the receiver
+  std::uint64_t part_copy = 0;                    ///< written by the sender: location of its copy
 
   [[nodiscard]] slot& slot_at(std::uint64_t number) noexcept { return ring[(number - 1) % slot_count]; }
 };

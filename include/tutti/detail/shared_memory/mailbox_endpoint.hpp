@@ -17,8 +17,9 @@ namespace tutti::inline v0_1_0::detail::inline shared_memory {
 /// bytes or more (outbox), and if the peer can reach both the message and the result place. Otherwise it is sent, and
 /// sent back.
 ///
-///     sender:    share ---> the peer owns message and result place ---> view: loan_return ---> its own again
-///     receiver:  view: loan ---> home, or give_back writes the result ---> publishes loan_return
+///     lender:    share ---> the borrower owns message and result place ---> view: loan_return ---> its own again
+///     borrower:  view: loan ---> may write the result at `home`, before release ---> release
+///                ---> give_back: copies the result unless it is there, and sends loan_return
 template <class Places>
 class mailbox_endpoint : public rank_mailboxes {
  public:
@@ -139,7 +140,7 @@ class mailbox_endpoint : public rank_mailboxes {
       return {places_.decode(rank_, target.place), slot.bytes};  // in its own memory
     }
     if (target.kind == location::loan) {
-      std::ignore = places_.decode(peer, target.result_place);  // maps it now: `home` and `give_back` cannot fail
+      std::ignore = places_.decode(peer, target.result_place);  // maps it now: `home` and `give_back` may not throw
     }
     std::byte const* const place = places_.decode(peer, target.place);
     if (!end.reads_in_place) {

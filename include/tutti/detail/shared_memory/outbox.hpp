@@ -11,8 +11,13 @@
 
 namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
-/// The ways by which a rank's messages leave: inside the slot, copied to a chunk of shared memory, or shared, that is
-/// read by the peer in place.
+/// Sends a rank's messages. The way of a message depends on its size and on the memory that it is in:
+///
+///     inline    up to 96 bytes: in one or two slots (mailbox)
+///     copied    to a chunk of shared memory, chunk by chunk (chunk_ring): all others
+///     shared    the peer reads it in place: from `share_folds_from` or `share_moves_from` bytes, in mapped memory
+///     lent      the peer also writes its result in place: from `lend_from` bytes, if the schedule sends the block back
+///     attached  the peer's system copies it from private memory (attached_messages): by the option `attach_from`
 ///
 /// Sharing saves a copy. But memory that a peer has read costs its owner a message between caches to write again, and
 /// so a copy into reused chunks is cheaper up to some size (bench/results/long_messages.md), and the sender need not

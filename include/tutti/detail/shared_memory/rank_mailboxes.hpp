@@ -33,7 +33,7 @@ struct doorbell {
 /// The mailboxes between one rank and all others of a shared segment: the part of mailbox_endpoint that does not depend
 /// on the encoding of addresses.
 ///
-/// Used by one thread at a time. Only `quiesce` waits.
+/// Used by one thread at a time. Only `quiesce` and `leave` wait.
 ///
 /// Memory order. Slots and counts: release and acquire (mailbox). Sleep: a rank writes `asleep`, then looks for
 /// messages; a sender writes a message, then looks at `asleep`. One of the two must see the other's write, which
@@ -43,9 +43,9 @@ class rank_mailboxes {
   rank_mailboxes(rank_mailboxes const&) = delete;
   rank_mailboxes& operator=(rank_mailboxes const&) = delete;
 
-  /// Leaves; the last call. Messages sent inside slots or chunks can still be read, and a peer that waits for more
-  /// learns that none follows. Unread messages in this rank's own memory are taken back, which is a fault. `is_alive`
-  /// as in quiesce.
+  /// Leaves; the last call. Peers can still read messages in slots and chunks, and a peer that waits for more learns
+  /// that none follows. If a peer has not read this rank's own memory yet, or holds a loan, leaving sets the fault, and
+  /// then no rank reads anything. `is_alive` as in quiesce.
   TUTTI_DECL void leave(liveness const& is_alive) noexcept;
 
   [[nodiscard]] rank_type rank() const noexcept { return rank_; }
@@ -94,7 +94,7 @@ class rank_mailboxes {
     return !has_free_slots(peer, outgoing_[index(peer, s.lane)]);
   }
 
-  /// True if the peer has released a message, or is gone.
+  /// True if the peer has released a message, or has left in order. The death of a peer is a fault instead.
   [[nodiscard]] bool acknowledged_or_gone(rank_type peer, std::uint32_t lane, ticket number) noexcept {
     return is_acknowledged(outgoing_[index(peer, lane)], number) || has_departed(peer);
   }
@@ -200,7 +200,7 @@ class rank_mailboxes {
     std::uint64_t last = 0;            ///< number of the last slot written
     std::uint64_t released_slots = 0;  ///< slots known to be released
     std::uint64_t last_shared = 0;     ///< number of the last slot with the user's own memory
-    std::uint32_t loans = 0;           ///< loans that the peer has not returned
+    std::uint32_t loans = 0;           ///< loans that the peer has not returned; a schedule has one at a time
   };
   struct incoming {
     mailbox* box = nullptr;

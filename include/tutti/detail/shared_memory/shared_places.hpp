@@ -11,7 +11,7 @@ namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
 /// Encodes addresses as places, words that other ranks understand. A place is an offset into the memory of one
 /// communicator, a location in one rank's part of the shared memory, or an address in one rank's private memory, which
-/// others cannot reach by themselves.
+/// others have not mapped and can at most copy from (peer_memory).
 class shared_places {
  public:
   static constexpr bool one_process = false;
@@ -40,7 +40,7 @@ class shared_places {
   }
 
   [[nodiscard]] static constexpr bool is_private(std::uint64_t place) noexcept { return (place & private_memory) != 0; }
-  /// True if others can reach it by themselves.
+  /// True if others can map it, and so load and store there.
   [[nodiscard]] bool is_shared(void const* address) const noexcept { return !is_private(encode(address)); }
 
  private:

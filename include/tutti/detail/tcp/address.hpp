@@ -30,7 +30,8 @@ template <locates_hosts M>
   }
 }
 
-/// The endpoint that a rank publishes: "10.0.0.1:41234 0123456789abcdef 0123456789abcdef", and its host.
+/// The endpoint that a rank publishes: "10.0.0.1:41234 81985529216486895 81985529216486895 node1", that is its address,
+/// the two halves of the world's number, and the identity of its host.
 struct endpoint_info {
   address listening;
   world_id world;

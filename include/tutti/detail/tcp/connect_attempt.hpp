@@ -24,7 +24,7 @@ class connect_attempt {
     idle,  ///< between two tries
     under_way,
     has_answer,
-    peer_connects,  ///< the peer makes the connection
+    peer_connects,  ///< this attempt has ended: the peer connects, or the world has a fault
     peer_gone,
   };
 

@@ -50,7 +50,8 @@ TUTTI_DECL void connector::record_incident(std::string text) {
 }
 
 TUTTI_DECL void connector::connect(rank_type peer) {
-  // A peer tells its reason before it leaves, perhaps through a rank that waits for a processor.
+  // A refused connection is tried again for this time: the peer's reason to leave may still be on its way, through a
+  // rank that is not scheduled at the moment.
   constexpr duration broadcast_time = std::chrono::milliseconds(100);
   if (attempts_[peer] == nullptr) {
     attempts_[peer] = owned<connect_attempt>(

@@ -14,9 +14,9 @@ namespace tutti::inline v0_1_0::detail::tcp {
 /// The kinds of frames, and what the receiver does with each.
 ///
 ///                fields                                        the receiver
-///     piece      `part` bytes of a message of `bytes` bytes    checks the call; reads to the reader or a fragment
-///     credit     none but `credits`, which every frame has     enlarges the windows of its own sending half
-///     revoke     `bytes`: the packed fault of the epoch        adopts the fault, and forwards it to its own peers
+///     piece      `part` bytes of a message of `bytes` bytes    reads it to the reader or a fragment; `view` checks the
+///     call credit     `credits`, which pieces have, too             enlarges the windows of its own sending half
+///     revoke     `bytes`: the packed fault of the world        adopts the fault, and forwards it to its own peers
 ///     bye        `bytes`: the packed reason to leave, or 0     takes the end of the stream for no fault
 ///     call_query                                               sends a call_reply for this lane
 ///     call_reply `number`, `sender_call`; `bytes` 0: no call   compares it with its own call at the next `inquire`
@@ -54,7 +54,7 @@ struct alignas(64) frame {
   std::uint32_t part = 0;
   std::uint64_t bytes = 0;
   call sender_call{};
-  std::uint32_t credits[lane_count] = {};  ///< per lane, the window_cost() of the pieces released since the last frame
+  std::uint32_t credits[lane_count] = {};  ///< in pieces and credit frames: window_cost() returned, per lane
 
   /// True if a correct peer can have sent it.
   [[nodiscard]] constexpr bool is_valid() const noexcept {

@@ -14,12 +14,14 @@ namespace tutti::inline v0_1_0::detail::tcp {
 /// The receiving half of a connection: parses frames and hands out messages.
 ///
 /// A piece with a waiting reader is read straight to its place, or through the receive buffer if it is to be combined.
-/// An unexpected piece is copied to a fragment, so that it does not block other lanes; the window bounds these. A
-/// granule larger than the window, or a long message with a reader, stays in the stream until the reader takes it.
+/// An unexpected piece is copied to a fragment, so that it does not block other lanes; the window bounds these. A piece
+/// stays in the stream until its reader takes it, and all lanes of the connection wait behind it, if it exceeds the
+/// window, or if its message has a reader and 16 KiB or more of the piece are left.
 ///
-/// Credit for a piece is due when its reader has released all of it. It travels with the next piece to the peer, or in
-/// a credit frame at once if a lane has more than `max_withheld_credit` due, a quarter of the window. For a message
-/// longer than that, all credit is granted when the reader first asks.
+/// Credit for a fragment is due when its reader has released it; for a piece in the stream, when its last byte has been
+/// handed out and its padding dropped. It travels with the next piece to the peer, of any lane. If a lane has more than
+/// `max_withheld_credit` due, a quarter of the window, it travels in a frame of its own, after the current piece. If a
+/// message exceeds `max_withheld_credit`, credit for it (at most 1 GiB) is granted in advance, at its first `view`.
 ///
 ///     header ---> in stream ---> view, release by the reader ---> padding dropped, credit returned
 ///                     |

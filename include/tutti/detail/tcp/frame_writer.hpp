@@ -164,8 +164,8 @@ class frame_writer {
                : static_cast<std::size_t>(free_bytes) / frame_alignment * frame_alignment;
   }
 
-  /// Returns the bytes of a message that may be sent now, in whole granules. The receiver may withhold credit, so a
-  /// granule larger than the room is sent once the window is empty but for that.
+  /// Returns the bytes of a message that may be sent now, in whole granules. A granule larger than the free window
+  /// could wait forever, so it is sent once no more than `max_withheld_credit` is outstanding.
   [[nodiscard]] std::size_t sendable(lane_state const& lane, std::size_t bytes, std::size_t granule) const noexcept {
     std::size_t const wanted_bytes = (std::min)(bytes, (std::max)(max_piece_, granule));
     std::size_t const fitting = (std::min)(wanted_bytes, free_window(lane)) / granule * granule;

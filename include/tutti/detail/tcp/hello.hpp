@@ -18,8 +18,8 @@ enum class greeting : std::uint32_t {
   hello = 1,  ///< asks for a connection
   welcome,    ///< answer: connected
   collision,  ///< answer: the peer's own connection to the sender takes precedence, wait for it
-  revoke,     ///< request or answer that carries the fault of the epoch
-  excuse,     ///< carries the reason why the sender leaves, a fault elsewhere; no answer
+  revoke,     ///< request or answer that carries the fault of this world
+  excuse,     ///< carries the reason why the sender leaves, a fault outside the mesh; no answer
 };
 
 /// The first bytes on a connection, in both directions. Nothing else precedes the answer.

@@ -13,8 +13,8 @@ namespace tutti::inline v0_1_0::detail::tcp {
 ///
 /// Cost of strangers: at most 64 descriptors, each for at most `tcp_options::handshake` and 64 bytes. A silent
 /// connection is not accepted at all where the system can tell (`await_data`), and one with other bytes is closed at
-/// the first. After some refusals none is accepted for 20 times as long as they took, up to 100 ms: a flood takes about
-/// 5 % of the time.
+/// the first. If `accept_some` refuses any, none is accepted for 20 times as long as it took, at most 100 ms: a flood
+/// takes about 5 % of the time. A complete hello of another world causes no such pause.
 class listener {
  public:
   /// The receiver of results.

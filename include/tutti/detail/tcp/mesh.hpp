@@ -17,10 +17,10 @@ namespace tutti::inline v0_1_0::detail::tcp {
 /// The connections of one rank, at most one for each peer, made by the rank that first needs it. Watches them, and
 /// spreads faults.
 ///
-/// When a peer dies, its connection ends without a bye. The rank that sees it (`lose`) first reads all other
-/// connections for a fault that explains it. Otherwise it sends a `revoke` that names the peer: as a frame on each
-/// connection, and as a hello on a broadcast connection to ranks without one. Each receiver forwards it to its own
-/// peers.
+/// A peer counts as dead if its stream ends without a bye, if its host stops answering, or if it cannot be connected
+/// to. The rank that sees it (`lose`) first reads all other connections for a fault that explains it, or for the peer's
+/// own reason to leave. Without either, the fault names the peer. It is sent as a `revoke`: a frame on each connection,
+/// and a hello on a broadcast connection to ranks without one. Each receiver forwards it to its own peers.
 class mesh final : private connector::observer {
  public:
   mesh(tcp_options const& o, address const& at, rank_type rank, rank_type size)
@@ -192,7 +192,8 @@ class mesh final : private connector::observer {
     });
   }
 
-  /// Polls, and probes silent hosts. Costs system calls.
+  /// Polls all connections and, every eighth of `silence`, checks for hosts that have stopped answering the system's
+  /// own probes. Costs system calls.
   void look();
 
   /// True if all that this rank has sent has arrived at its peers' systems.
@@ -266,7 +267,7 @@ class mesh final : private connector::observer {
 
   void close(connection& link) noexcept;
 
-  /// The time of the next probe of silent hosts.
+  /// The time of the next check for silent hosts.
   [[nodiscard]] time_point next_silence_check() const noexcept { return last_silence_check_ + options_.silence / 8; }
 
   void service(rank_type peer) {

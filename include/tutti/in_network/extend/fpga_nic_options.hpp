@@ -34,7 +34,8 @@ struct fpga_nic_options {
   typename Network::options network{};     ///< settings of the network of the device
   /// Packets of 1 KiB that a lane may have in flight, a power of two. A device that grants fewer is not used.
   std::uint32_t slot_count = 256;
-  /// Time without an answer after which rank 0 serves in place of the device.
+  /// Time without any packet of the device, from the first query without an answer, after which rank 0 serves in its
+  /// place. That query is sent 2 to 100 ms after the packet whose answer is late.
   duration silence = std::chrono::milliseconds(200);
   /// Time for which the device remembers an idle rank.
   duration lease = std::chrono::seconds(60);

@@ -26,7 +26,7 @@ class job {
     friend bool operator==(member const&, member const&) = default;
   };
 
-  /// `racks`: see slot_table. `creator`: address of the first join, at the time `begun`.
+  /// `racks`: see slot_table. `creator`: address of the first join, at the time `start`.
   job(std::uint32_t nonce, std::uint8_t members, bool in_rank_order, std::uint16_t slot_count, bool awaits_weights,
       rack_places const& racks, Address const& creator, time_point start)
       : nonce_(nonce),

@@ -13,7 +13,7 @@ struct job_terms {
   std::uint32_t nonce = 0;
   std::uint32_t slot_count = 256;  ///< number for a lane, a power of two
   duration lease = std::chrono::seconds(60);
-  /// Time without an answer after which the device is given up for the stand-in.
+  /// Time without any packet of the device, from the first query without an answer, after which it is given up.
   duration silence = std::chrono::milliseconds(200);
   /// Share of packets, of 256, that go to the stand-in in spite of a device.
   std::uint32_t stand_in_share = 0;

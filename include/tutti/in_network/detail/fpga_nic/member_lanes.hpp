@@ -39,10 +39,11 @@ namespace tutti::inline v0_1_0::detail::fpga_nic {
 ///   - Duplicates. A repeated contribution to a complete sequence is answered by the result, which repairs a lost
 ///     result; to an incomplete one, or to a slot that waits for an earlier sequence, by nothing: the member's timer
 ///     repeats it. A member ignores a second result.
-///   - No answer. A device that answers no query on a lane for `job_terms::silence` is given up, and one that answers
-///     `refuse` (it restarted, or the slot has moved on) has lost the piece. Either way the piece goes to the
-///     stand-in, at rank 0. The stand-in asks the members that it lacks: each one sends its contribution, or the
-///     result if it has it (`supply`).
+///   - No answer. A device is given up if it has sent nothing on a lane for `job_terms::silence` since the first query
+///     without an answer, or since it was asked to join. One that restarted answers no query, and refuses the next
+///     contribution as `unknown`: this member joins it again. In both cases all pieces go to the stand-in, at rank 0. A
+///     piece that the device refuses as `late` goes there alone. The stand-in asks the members that it lacks: each one
+///     sends its contribution, or the result if it has it (`supply`).
 ///
 /// Members need not agree on the server of a piece. A member that has moved a piece to the stand-in never moves it
 /// back, and ignores the device's result for it. The stand-in completes a piece only with the contributions of all
@@ -241,7 +242,7 @@ class member_lanes {
       send(lane, i, server, now);
     }
   }
-  /// Handles a refusal. @pre the reason is not that the server does not know this member
+  /// Handles a refusal. @pre the reason is not `refusal::unknown`
   void take_refusal(std::uint32_t lane, server_kind server, packet const& p, time_point now) {
     exchange& x = lanes_[lane];
     std::uint32_t const i = x.piece_of(p.head.sequence);
@@ -289,7 +290,9 @@ class member_lanes {
     return server == server_kind::unassigned ? choose_server(x, x.front()) : server;
   }
 
-  /// Sends a piece to a server, for the first time or again. False if the port is full.
+  /// Gives a piece to a server and sends it, for the first time or again. If this member has not joined that server, it
+  /// sends a join instead; a piece that another server had is assigned here now, and sent after the join. False if the
+  /// piece has neither been sent nor assigned.
   bool send(std::uint32_t lane, std::uint32_t i, server_kind target_server, time_point now) {
     exchange& x = lanes_[lane];
     exchange::piece& p = x.at(i);

@@ -58,8 +58,8 @@ class rack_switch {
   };
   [[nodiscard]] uplink_counters const& uplink_counted() const noexcept { return counters_; }
 
-  /// Handles a packet; `congested` if it had an ECN mark. Answers and packets for the device above go to `emitter(to,
-  /// header, payload)`.
+  /// Handles a packet; `has_ecn_mark`: a router marked congestion. Answers and packets for the device above go to
+  /// `emitter(to, header, payload)`.
   template <class Emit>
   void take(Address const& source, std::span<std::byte const> bytes, bool has_ecn_mark, time_point now,
             Emit&& emitter) {

@@ -114,7 +114,7 @@ class server {
   time_point joining_since_{};  ///< start of the joins
   time_point last_join_{};      ///< last join
   time_point heard_time_{};     ///< last answer
-  time_point query_time_{};     ///< oldest query since `heard_`, or not after `heard_`
+  time_point query_time_{};     ///< oldest query since the last answer; not after it if there is none
 };
 
 }  // namespace tutti::detail::fpga_nic

@@ -130,8 +130,8 @@ class slot_table {
     return true;
   }
 
-  /// Handles a `query`: `accepted` if there is a result, `stored` if there is none yet, known sequence or not.
-  /// Changes nothing.
+  /// Handles a `query`, and changes nothing: `accepted` if there is a result, and `stored` if it is not complete or the
+  /// sequence is unknown.
   [[nodiscard]] verdict query(header const& h) const noexcept {
     if (h.slot >= count_) {
       return {outcome::no_slot};
@@ -200,7 +200,7 @@ class slot_table {
 
   /// Decides if a slot may take a packet of this member: `stored`, or the reason why not.
   ///
-  /// Not all members take part in every sequence, so a member that skips some may be ahead. If two incomplete
+  /// A member may skip a sequence here, because it has that result from the stand-in, and be ahead. If two incomplete
   /// sequences meet, the earlier one takes precedence, and contributions to the later one are sent again (`busy`).
   /// The exception is a member that has contributed to the earlier one: it has got that result from another server,
   /// and nobody waits for that sequence here.

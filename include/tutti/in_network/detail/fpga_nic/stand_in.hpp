@@ -155,7 +155,7 @@ class stand_in {
   std::vector<Address> members_;
   std::vector<bool> has_left_;
   std::vector<std::optional<std::uint32_t>>
-      listed_sequences_;  ///< by slot and phase: the last sequence that is in `open_`
+      listed_sequences_;  ///< by slot and phase: the last sequence that is in `open_sequences_`
   std::vector<open_sequence> open_sequences_;
   time_point last_heard_{};
 };

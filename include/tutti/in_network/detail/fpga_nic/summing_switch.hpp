@@ -37,7 +37,7 @@ class summing_switch {
   [[nodiscard]] counters const& counted() const noexcept { return counters_; }
   [[nodiscard]] std::vector<job<Address>> const& jobs() const noexcept { return jobs_; }
 
-  /// Handles a packet; `congested` if it had an ECN mark.
+  /// Handles a packet; `has_ecn_mark`: a router marked congestion.
   template <class Emit>
   void take(Address const& source, std::span<std::byte const> bytes, bool has_ecn_mark, time_point now,
             Emit&& emitter) {
@@ -218,8 +218,8 @@ class summing_switch {
     emit_to(member, r, payload, emitter);
   }
 
-  /// Begins a job, if room_before is memory for it with at least one slot; otherwise null.
-  [[nodiscard]] job<Address>* begin(Address const& source, header const& h, std::uint16_t requested_terms,
+  /// Begins a job, if there is memory for it with at least one slot; otherwise null.
+  [[nodiscard]] job<Address>* begin(Address const& source, header const& h, std::uint16_t requested_slots,
                                     time_point now) {
     free_abandoned(now);
     if (h.workers > limits_.members) {
@@ -227,21 +227,21 @@ class summing_switch {
     }
     bool const in_rank_order = h.has(flag::in_rank_order);
     std::uint16_t const limit = in_rank_order ? limits_.slots_in_order : limits_.slot_count;
-    std::uint16_t const limit_of_slots = requested_terms < limit ? requested_terms : limit;
-    evict_for(source, h.job, job<Address>::bytes(limit_of_slots, in_rank_order, limits_.racks), 1, now);
+    std::uint16_t const slot_limit = requested_slots < limit ? requested_slots : limit;
+    evict_for(source, h.job, job<Address>::bytes(slot_limit, in_rank_order, limits_.racks), 1, now);
     if (jobs_.size() == limits_.jobs) {
       return nullptr;
     }
     std::size_t const affordable = memory_left() / job<Address>::bytes(1, in_rank_order, limits_.racks);
-    auto const granted_terms = static_cast<std::uint16_t>(limit_of_slots < affordable ? limit_of_slots : affordable);
-    if (granted_terms == 0) {
+    auto const granted_slots = static_cast<std::uint16_t>(slot_limit < affordable ? slot_limit : affordable);
+    if (granted_slots == 0) {
       return nullptr;
     }
-    return &jobs_.emplace_back(h.job, h.workers, in_rank_order, granted_terms, limits_.awaits_weights, limits_.racks,
+    return &jobs_.emplace_back(h.job, h.workers, in_rank_order, granted_slots, limits_.awaits_weights, limits_.racks,
                                source, now);
   }
 
-  /// Evicts other jobs, as far as a guard allows, until room_before are `bytes` for the sender's job, and `places` for
+  /// Evicts other jobs, as far as a guard allows, until there are `bytes` for the sender's job, and `places` for
   /// more jobs.
   void evict_for(Address const& source, std::uint32_t nonce, std::size_t bytes, std::size_t places, time_point now) {
     while (limits_.guard && bytes <= limits_.memory &&
@@ -253,7 +253,7 @@ class summing_switch {
       jobs_.erase(jobs_.begin() + static_cast<std::ptrdiff_t>(victim));
     }
   }
-  /// The job to evict for a job of this sender, or `jobs_.size()` if room_before is none. Claims go first, except a
+  /// The job to evict for a job of this sender, or `jobs_.size()` if there is none. Claims go first, except a
   /// host's only one if it takes at most a quarter of the memory and is less than a second old. Then go jobs of a host
   /// that has begun at least two more than the sender's. Among equals, the oldest job of the host with the most jobs
   /// goes. Members of an evicted job join again.
@@ -291,7 +291,7 @@ class summing_switch {
     return left;
   }
 
-  /// Makes room for the weights of a key, and for as many keys again. False if room_before is no memory.
+  /// Makes room for the weights of a key, and for as many keys again. False if there is no memory.
   /// @param j changes if other jobs are evicted
   bool make_room(job<Address>*& j, std::uint32_t k, time_point now) {
     std::size_t const room_before = j->slot_table().weights().room();

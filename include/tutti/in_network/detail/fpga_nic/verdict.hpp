@@ -11,7 +11,7 @@ namespace tutti::inline v0_1_0::detail::fpga_nic {
 enum class outcome : std::uint8_t {
   stored,       ///< others are still missing
   completed,    ///< the last contribution: every worker gets the result
-  accepted,     ///< the slot already has the result: the sender gets it
+  accepted,     ///< the slot had the result already: the sender gets it
   duplicate,    ///< the sender has contributed already; others are missing
   busy,         ///< the slot waits for workers of an earlier sequence: send it again
   late,         ///< the slot has moved to a later sequence

@@ -17,7 +17,7 @@ class worker_set {
   [[nodiscard]] constexpr bool has(unsigned w) const noexcept { return (words_[w / 64] >> (w % 64) & 1U) != 0; }
   constexpr void add(unsigned w) noexcept { words_[w / 64] |= std::uint64_t{1} << (w % 64); }
 
-  /// The first worker not below `from`, or at least `udp::max_workers` if there is none.
+  /// The first worker not below `first`, or at least `udp::max_workers` if there is none.
   [[nodiscard]] constexpr unsigned next(unsigned first) const noexcept {
     for (unsigned i = first / 64; i < words_.size(); ++i) {
       std::uint64_t const left = i == first / 64 ? words_[i] >> (first % 64) << (first % 64) : words_[i];

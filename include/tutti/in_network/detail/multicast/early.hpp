@@ -27,7 +27,7 @@ class early_packets {
     entry& target = entries_[count_++];
     target.head = p.head;
     if (!p.payload.empty()) {
-      // the packet may already be here: `each` re-adds some
+      // the packet may already be here: `for_each` re-adds some
       std::memmove(target.bytes.data(), p.payload.data(), p.payload.size());
     }
     return true;

@@ -47,7 +47,8 @@ class rate_control {
       note_congestion(now);
     }
   }
-  /// Records a query without an answer, or an answer that others are missing.
+  /// Records that a timer expired and a query is sent: doubles the retry time of all lanes, until the next round trip
+  /// that is measured.
   void note_silence() noexcept { backoff_ = (std::min)(backoff_ * 2, 64U); }
 
   /// Packets that may be in flight.

@@ -32,13 +32,13 @@ enum class kind : std::uint8_t {
   contribute = 5,  ///< payload: elements, or none
   result = 6,      ///< payload: elements, or none for a worker that wants none
   query = 7,       ///< answered by `result` or `missing`; keyed: by `result`
-  missing = 8,     ///< payload: a bitmap of the workers that have contributed; none if nothing is known
+  missing = 8,     ///< payload: a bitmap, set for workers that have contributed; none if nothing is known
   supply = 9,      ///< payload: the result, from a worker that has it; keyed: a block of weights
   refuse = 10,     ///< payload: a `refusal`
   // Kinds between ranks, of a group (docs/hardware/udp-multicast.md) or of racks; no device handles them:
   share = 13,     ///< payload: elements, to the group
-  progress = 14,  ///< payload: a bitmap of packets that the sender lacks; bit 0 is `sequence`
-  ask = 15,       ///< a query of the receiver's progress; the answer is `progress`
+  progress = 14,  ///< payload: a bitmap, set for packets that the sender lacks; bit 0 is `sequence`
+  ask = 15,       ///< in a group: asks for `progress`, or probes; between racks: asks whether a worker has contributed
 };
 
 namespace flag {
@@ -62,8 +62,8 @@ struct header {
   std::uint32_t fingerprint = 0;  ///< fingerprint of the call
   std::uint16_t slot = 0;
   std::uint16_t length = 0;  ///< bytes of the payload
-  std::uint8_t worker = 0;
-  std::uint8_t workers = 0;
+  std::uint8_t worker = 0;   ///< number of the sender, or of the worker that is meant
+  std::uint8_t workers = 0;  ///< in a join: members of the job; in a contribution: workers of the operation
   std::uint16_t flags = 0;
 
   [[nodiscard]] constexpr bool has(std::uint16_t f) const noexcept { return (flags & f) != 0; }
