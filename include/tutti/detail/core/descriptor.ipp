@@ -39,7 +39,7 @@ TUTTI_DECL std::pair<descriptor, descriptor> stream_pair() noexcept {
   std::pair<descriptor, descriptor> both([&] { return ends[0]; }, [&] { return ends[1]; });
   if (!both.first || !both.second) {  // no number above those of the standard streams was left
     int const kept = errno;
-    both = {};
+    both = std::pair<descriptor, descriptor>();
     errno = kept;
   }
   return both;
