@@ -65,7 +65,7 @@ class inquest {
   flow on_;
   flow wanted_{};       ///< flow on which the last rank is awaited
   bool asked_ = false;  ///< the last rank has been asked
-  time_point since_{};  ///< start of asking the last rank
+  time_point since_{};  ///< time at which the search turned to the last rank
   time_point begun_;
   time_point not_before_;
 };

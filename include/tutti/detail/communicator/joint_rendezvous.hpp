@@ -18,8 +18,8 @@ struct rank_state;
 
 /// The text that a rank without a failure exchanges, with `said` as its content.
 [[nodiscard]] TUTTI_DECL std::string joint_text(std::string_view said);
-/// The ranks' numbers that a failure names: those of the parent communicator, since a part that cannot be made has
-/// none.
+/// Maps members to the numbers that a failure names: those in the parent communicator, since a part that cannot be made
+/// has none.
 struct joint_numbers {
   rank_type self;                      ///< this rank's number in the rendezvous
   std::string communicator = {};       ///< the parent's name; empty: the members are a world

@@ -92,7 +92,7 @@ struct rank_state : duty {
       others->move(*this);
     }
   }
-  /// Advances the operations started here that can progress; after a fault, which ends all, all.
+  /// Advances the operations started here that can progress; after a fault, all of them, since all end.
   void advance_operations() {
     std::size_t const listed = operations.size();
     if (operations.advance() != listed && any.fault()) [[unlikely]] {

@@ -78,7 +78,7 @@ TUTTI_DECL bool wait_yielding(rank_state& world, wait_target const& what, bool h
 /// Sleeps until something arrives on this communicator or another of the thread's progress list. All of them are
 /// advanced before and after. Returns true if `advance` did.
 TUTTI_DECL bool wait_asleep(rank_state& world, wait_target const& what, duration nap) {
-  if (world.any.rests()) {  // rests instead of polling
+  if (world.any.rests()) {  // the transport waits by itself, without polling
     if (nap > duration::zero()) {
       world.any.rest(nap);
     }

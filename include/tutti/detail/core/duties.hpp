@@ -16,8 +16,8 @@ class duties;
 /// An entry of a thread's progress list: a communicator on which the thread has started operations.
 struct duty {
   bool (*move)(duty&) noexcept = nullptr;    ///< advances the operations; false when there are none left
-  int (*arm)(duty&) = nullptr;               ///< returns the descriptor to sleep on
-  void (*disarm)(duty&) noexcept = nullptr;  ///< called after a sleep on the descriptor
+  int (*arm)(duty&) = nullptr;               ///< returns the descriptor that ends a sleep
+  void (*disarm)(duty&) noexcept = nullptr;  ///< must follow a sleep
   void (*look)(duty&) noexcept = nullptr;    ///< looks for failed peers
   void (*destroy)(duty&) = nullptr;          ///< set if its last handle was destroyed while it was in use
 

@@ -54,7 +54,7 @@ struct lifted {
     }
     step s = inner.at(op, n, me, me < n ? i - 1 : i);
     s.arrives = from_here_on(s.arrives);
-    if (me < n) {  // an aggregator's input remains: the identity
+    if (me < n) {  // an aggregator's input is the identity, never lifted
       s.send.memory = from_here_on(s.send.memory);
       s.local = from_here_on(s.local);
     }

@@ -78,7 +78,7 @@ class operation : private work<Topology, Op, Payload>,
         this->segments_.set_pair(op.from, op.to);
       }
       this->segments_.prepare(by.segment_bytes, memory, count);
-    } catch (...) {  // Peers would wait for this rank.
+    } catch (...) {  // peers would wait for this rank
       this->withdraw();
       throw;
     }

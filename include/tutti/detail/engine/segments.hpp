@@ -19,16 +19,19 @@
 
 namespace tutti::inline v0_1_0::detail::inline engine {
 
-/// The vector of one operation, cut into segments. Each is a flow, and up to `collective_lanes` are in flight, each run
-/// by the machine of its lane. Reused from call to call, so that a prepared operation allocates nothing. Refers to
-/// parts of the communicator, which must outlive it.
+/// The vector of one operation, cut into segments. Each segment is a flow, and up to `collective_lanes` of them are in
+/// flight, each run by the machine of its lane. Reused from call to call, so that a prepared operation allocates
+/// nothing. Refers to parts of the communicator, which must outlive it.
 ///
-/// Two operations in a row, the first of 2 segments, the second of 7, over 8 lanes:
+/// Two operations in a row, of 2 and 7 segments, on 8 lanes:
 ///
-///     operation      A A B B B B B B B        segment 6 of B is flow 8. Its lane, 0, carries one flow at a time, so
-///     segment        0 1 0 1 2 3 4 5 6        it begins when flow 0 has ended on this rank. No flow waits for another
-///     flow           0 1 2 3 4 5 6 7 8        lane, so the oldest flow can always progress. Ranks start operations in
-///     lane, machine  0 1 2 3 4 5 6 7 0        one order, so flows have one number on all ranks; messages name them.
+///     operation        A  A  B  B  B  B  B  B  B
+///     segment          0  1  0  1  2  3  4  5  6
+///     flow             0  1  2  3  4  5  6  7  8     equal on all ranks, which start operations in one order
+///     lane, machine    0  1  2  3  4  5  6  7  0     flow % 8
+///
+/// A lane carries one flow at a time: flow 8 begins when flow 0 has ended on this rank. Lanes never wait for each
+/// other, so the oldest flow can always progress. Messages are told apart by flow, peers and order.
 ///
 /// `Transfers`: operations are single messages between two ranks, on a lane of their own.
 template <class Communicator, bool Transfers>

@@ -149,8 +149,8 @@ class over_host {
       throw messages_differ(rank(), other);
     }
   }
-  /// Revokes the world if a needed rank left two seconds ago: until then, its contribution may have come before, and
-  /// the result may be on its way. Does nothing if Host does not notice departures.
+  /// Revokes the world if a needed rank has been gone for two seconds. Before that, its contribution may have arrived,
+  /// and the result may be on its way. Does nothing if Host does not notice departures.
   /// @param wait a lane, or `other_wait`
   /// @param needed all ranks without which the wait cannot end; no_rank and this rank are skipped
   void look_for(std::uint32_t wait, std::initializer_list<rank_type> needed) {
