@@ -256,9 +256,9 @@ class operation_list {
     }
   }
 
-  /// Advances once every operation that can progress, and removes those that have ended. Returns how many were
-  /// advanced. An operation that has not begun cannot progress while an earlier one holds its lane: so at most one
-  /// operation a lane, and messages between two ranks, are advanced. After a fault, `all` are, since all end.
+  /// Advances once every operation that can progress, and removes ended ones. Returns how many were advanced. An
+  /// operation that has not begun cannot progress while an earlier one holds its lane: so at most one operation a lane,
+  /// and messages between two ranks, are advanced. After a fault, `all` are, since all end.
   ///
   /// A turn may call a user's reduction or tracer, which may erase and retire other operations. So the next one is
   /// determined after the turn; if its own operation was erased, the walk begins again.

@@ -50,7 +50,7 @@ class duties {
     return mine != nullptr && mine->has_others(own) ? mine : nullptr;
   }
 
-  /// True if no thread, or this thread, advances it.
+  /// True if no thread, or this thread, advances `d`.
   [[nodiscard]] static bool is_free(duty const& d) noexcept { return d.of.load(std::memory_order_acquire) == nullptr; }
   [[nodiscard]] static bool is_mine(duty const& d) noexcept { return d.of.load(std::memory_order_acquire) == current; }
 

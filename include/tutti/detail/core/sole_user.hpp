@@ -31,7 +31,7 @@ class sole_user {
     return entry::refused;
   }
 
-  /// True if this thread is in.
+  /// True if this thread is inside.
   [[nodiscard]] bool is_inside() const noexcept { return user_.load(std::memory_order_relaxed) == &me; }
 
   /// Returns true if no other thread tried to enter.
