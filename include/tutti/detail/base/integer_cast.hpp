@@ -7,7 +7,7 @@
 
 namespace tutti::inline v0_1_0::detail::inline base {
 
-/// An integer as another type. On some platforms that is the same type, and a static_cast would be called useless.
+/// Converts an integer. On some platforms both types are one, and tools would call a static_cast redundant.
 template <std::integral To, std::integral From>
 [[nodiscard]] constexpr To integer_cast(From x) noexcept {
   if constexpr (std::same_as<To, From>) {

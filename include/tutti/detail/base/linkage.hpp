@@ -5,14 +5,13 @@
 
 #include <cstddef>
 
-/// Cold code is declared in its header, x.hpp, and defined in x.ipp beside it. By default the header includes that, and
-/// the definitions are inline. Where TUTTI_SEPARATE_COMPILATION is defined, tutti/compiled.cpp has them, once: link
-/// tutti::compiled.
+/// Cold code is declared in x.hpp and defined in x.ipp beside it. By default the header includes that, and the
+/// definitions are inline. With TUTTI_SEPARATE_COMPILATION only tutti/compiled.cpp has them: link tutti::compiled.
 ///
-/// Every unit of a header-only program compiles what it may need of that. So g++ optimises it no more than -O1 does,
-/// and leaves out the dearest passes of that; this takes a ninth off the time of a first operator, makes no larger
-/// code, and does not inline that in hot code. See bench/results/compile_time.md. TUTTI_COLD marks cold members of
-/// templates, to the same end.
+/// Every unit of a header-only program compiles the cold code that it may need. So g++ optimises it no more than -O1
+/// does, without the slowest passes: this takes a ninth off the compile time of a first operator, makes no larger code,
+/// and keeps cold code from being inlined in hot code. See bench/results/compile_time.md. TUTTI_COLD does the same for
+/// cold members of templates.
 #if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
 #define TUTTI_COLD \
   __attribute__((optimize("O1", "no-tree-pta", "no-ivopts", "no-tree-dominator-opts", "ira-region=one")))
@@ -25,15 +24,15 @@
 #define TUTTI_DECL TUTTI_COLD inline
 #endif
 
-/// The same of templates, for the arguments that are likely (detail/instances/): `TUTTI_COMPILED template class X<Y>;`
-/// is a promise that tutti/compiled.cpp has them; and there, where the word is empty, what keeps it.
+/// Declares an instance of a template for likely arguments (detail/instances/): `TUTTI_COMPILED template class X<Y>;`
+/// promises that tutti/compiled.cpp contains it. There, the macro is empty, which defines the instance.
 #define TUTTI_COMPILED extern
 
-// All units of a program that are built from one version agree on the words below, which change definitions or layouts.
-// For each word a unit has a variable that is named after the word and its value, and a second name for it, after the
-// word alone. The variable is inline, so a linker keeps one definition of it, with all of its names: units that agree
-// have one definition of the second name, others two, and do not link. The names are hidden, so shared libraries with
-// words of their own live in one program. Code for devices has no such names.
+// Checks at link time that all units of a program agree on macros that change definitions or layouts. For each macro a
+// unit has an inline variable, named after the macro and its value, and an alias of it, named after the macro. A linker
+// keeps one definition of the variable with its aliases: units that agree define the alias once, others twice, and do
+// not link. The names are hidden, so shared libraries with other settings can be in one program. Device code has no
+// such names.
 #if defined(__ELF__) && !defined(__CUDA_ARCH__)
 #define TUTTI_UNITS_AGREE(word, value)                                                                   \
   extern "C" {                                                                                           \
@@ -46,7 +45,7 @@ TUTTI_UNITS_AGREE(TUTTI_SEPARATE_COMPILATION, defined)
 #else
 TUTTI_UNITS_AGREE(TUTTI_SEPARATE_COMPILATION, undefined)
 #endif
-#ifdef __GLIBCXX__  // these words change the layout of its classes; classes of libc++ have other names
+#ifdef __GLIBCXX__  // macros that change its layouts; classes of libc++ have other names
 #ifdef _GLIBCXX_DEBUG
 TUTTI_UNITS_AGREE(GLIBCXX_DEBUG, defined)
 #else

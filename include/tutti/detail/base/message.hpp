@@ -12,10 +12,10 @@
 
 namespace tutti::inline v0_1_0::detail::inline base {
 
-/// A part of a message: a text, a number, or what puts itself in words.
+/// A part of a message: a text, a number, or a function that appends text.
 class message_part {
  public:
-  /// Puts a part, which two words say, at the end of a text.
+  /// Appends a part that is described by two words.
   using words = void (*)(std::string& text, void const* of, std::uint64_t which);
 
   constexpr message_part(words append, void const* of, std::uint64_t which = 0) noexcept
@@ -47,8 +47,8 @@ class message_part {
 
 using message_parts = std::initializer_list<message_part>;
 
-/// The parts as one text: `message({"rank ", rank, " is gone"})`. For what every unit of a header-only program
-/// compiles, the errors of operations: it takes less code than as many `+`.
+/// Joins parts to one text: `message({"rank ", rank, " is gone"})`. For the errors of operations, which every unit of a
+/// header-only program compiles: less code than a chain of `+`.
 [[nodiscard, gnu::cold]] TUTTI_DECL std::string message(message_parts parts);
 [[gnu::cold]] TUTTI_DECL void append(std::string& text, message_parts parts);
 

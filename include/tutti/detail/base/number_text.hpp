@@ -11,20 +11,20 @@
 
 namespace tutti::inline v0_1_0::detail::inline base {
 
-// Numbers in text that programs read, and in messages. A program may call setlocale, or std::locale::global, at any
-// time; printf, strtod and streams then write and read commas. These functions do not depend on the locale.
+// Conversion of numbers from and to text, independent of the locale. A program may call setlocale or
+// std::locale::global at any time; then printf, strtod and streams write and read commas.
 
-/// The number with this many digits after the point: printf's "%.*f" in the C locale.
+/// The number with `places` digits after the point: printf's "%.*f" in the C locale.
 [[nodiscard, gnu::cold]] TUTTI_DECL std::string fixed_text(double value, int places);
 
-/// The number with at most this many digits: printf's "%.*g" in the C locale.
+/// The number with at most `digits` digits: printf's "%.*g" in the C locale.
 [[nodiscard, gnu::cold]] TUTTI_DECL std::string general_text(double value, int digits = 6);
 
-/// True if all of the text is digits of a number up to `most`, which is then in `value`.
+/// True if the whole text is digits of a number up to `most`, which is then in `value`.
 [[nodiscard, gnu::cold]] TUTTI_DECL bool read_digits(std::string_view text, unsigned base, std::uint64_t most,
                                                      std::uint64_t& value) noexcept;
 
-/// True if all of the text is a number that fits `value`, which then holds it.
+/// True if the whole text is a number that fits `value`, which then holds it.
 template <std::integral Number>
 [[nodiscard]] bool read_number(std::string_view text, Number& value, unsigned base = 10) noexcept {
   bool const negative = std::signed_integral<Number> && text.starts_with('-');
@@ -37,7 +37,7 @@ template <std::integral Number>
   return true;
 }
 
-/// Reads words and whole numbers that single spaces separate.
+/// Reads words and integers that are separated by single spaces.
 class word_reader {
  public:
   /// @pre the text outlives the reader
@@ -49,7 +49,7 @@ class word_reader {
     rest_.remove_prefix(next.size() == rest_.size() ? next.size() : next.size() + 1);
     return next;
   }
-  /// The next word as a number; 0, and `good()` is false, if it is none or does not fit.
+  /// The next word as a number; 0, with `good()` false, if it is none or does not fit.
   template <std::integral Number>
   Number number() noexcept {
     Number value{};
@@ -57,7 +57,7 @@ class word_reader {
     return value;
   }
 
-  /// True if every number that was asked for was there.
+  /// True if every requested number was there.
   [[nodiscard]] bool good() const noexcept { return good_; }
   /// True if nothing is left.
   [[nodiscard]] bool empty() const noexcept { return rest_.empty(); }

@@ -7,7 +7,7 @@
 
 namespace tutti::inline v0_1_0::detail::inline base {
 
-inline constexpr std::size_t longest_real = 400;  // 309 digits before the point, and what a caller asks for behind it
+inline constexpr std::size_t longest_real = 400;  // 309 digits before the point, and the places after it
 
 TUTTI_DECL std::string fixed_text(double value, int places) {
   char text[longest_real];

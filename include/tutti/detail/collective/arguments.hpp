@@ -16,12 +16,12 @@
 /// its overloads takes.
 namespace tutti::inline v0_1_0::detail::inline collective {
 
-/// In place of an element type: any one, and the one that the argument of any type has.
+/// Stand for element types: any one, and the one of the `any_element` argument.
 struct any_element;
 struct same_element;
 
-/// An argument of an operator: a buffer that is read, a buffer that is written, the root or another rank, and the
-/// number of elements in all.
+/// Arguments of an operator: a buffer that is read, a buffer that is written, the root or another rank, and the total
+/// number of elements.
 template <class T>
 struct reads;
 template <class T>
@@ -29,7 +29,7 @@ struct writes;
 struct rank_argument;
 struct total_argument;
 
-/// Stands for an operation: that of a barrier, which has no arguments.
+/// Stands for the operation of a barrier, which has no arguments.
 struct meeting;
 
 /// Stands for an argument that is a list in braces, which has no type.
@@ -67,7 +67,7 @@ inline constexpr bool fits<When, writes<any_element>, Argument, Any> = lasting_m
 template <calling When, class Argument, class Any>
 inline constexpr bool fits<When, writes<same_element>, Argument, Any> = fits<When, writes<Any>, Argument, Any>;
 
-/// The element type of the argument of any type, or void.
+/// The element type of an `any_element` argument, or void.
 template <class Role, class Argument>
 struct any_element_of : std::type_identity<void> {};
 template <buffer Argument>
@@ -279,9 +279,9 @@ struct refused_operation {
 template <class Op, bool Reads, class Forms>
 struct calls_of;
 
-/// A base of an operator that refuses every call that none of the operator's overloads takes, with a sentence. Asking
-/// in a requires-expression whether such a call compiles is the same error: the concepts of buffer.hpp are for
-/// questions. Reads: the first argument is read, which tells send from recv.
+/// A base of an operator that refuses, with a sentence, every call that no overload takes. A requires-expression with
+/// such a call is the same error; the concepts of buffer.hpp are for such questions.
+/// @tparam Reads the first argument is read, which tells send from recv
 template <class Op, bool Reads, class... Forms>
 struct calls_of<Op, Reads, form<Forms...>> {
   template <class... Arguments>
@@ -323,7 +323,7 @@ struct calls_of<Op, Reads, form<Forms...>> {
 
 // The operators and their calls.
 
-/// In place, which takes contributions of the type of results, and out of place; then what both have.
+/// Calls of reductions: in place, if contributions have the result's type, and out of place. `Rest` follows in both.
 template <class Op, class Reduction, class... Rest>
 using combining_calls = calls_of<
     Op, true,

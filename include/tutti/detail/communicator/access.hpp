@@ -9,25 +9,24 @@ namespace tutti::inline v0_1_0::detail::inline communicator {
 
 class operation_handle;
 
-/// Opens to the library what users have no use for, and public classes do not show: of a communicator the operations
-/// under way, the numbers of flows and messages, progress, and the event loop that drives it; of a rendezvous of some
-/// of its members, its state; and the making of requests.
+/// Gives the library access to private parts of public classes: a communicator's state (started operations, flow
+/// numbers, progress, event loop), the state behind a group's rendezvous, and the constructor of requests.
 struct access {
-  /// The state of this rank: a rank_state, whatever the types of transport, extent and trace. Of a rank that does
-  /// nothing but run segments, only what these need.
-  /// @throws precondition_error if the communicator is none
+  /// The state of this rank, a rank_state for all transports, extents and traces. A communicator that only runs
+  /// segments has a smaller one.
+  /// @throws precondition_error if the communicator is empty
   template <class Communicator>
   [[nodiscard]] static auto& state(Communicator const& world) {
     return world.here();
   }
 
-  /// The state, at this rank, of the communicator whose members meet. Only a `group_rendezvous` has one.
+  /// The state, on this rank, of the communicator whose members meet. Only a `group_rendezvous` has one.
   template <class Meet>
   [[nodiscard]] static auto whole(Meet const& meet) -> decltype(meet.whole()) {
     return meet.whole();
   }
 
-  /// Makes a request of an operation that an operator has started.
+  /// Makes a request from a started operation.
   template <class Request>
   [[nodiscard]] static Request own(operation_handle&& started) noexcept {
     return Request(std::move(started));

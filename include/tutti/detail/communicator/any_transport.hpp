@@ -22,12 +22,12 @@ struct transport_calls {
   void (*look)(void*) = nullptr;
   int (*arm)(void*) = nullptr;
   void (*disarm)(void*) = nullptr;
-  void (*rest)(void*, duration) = nullptr;  ///< null, unless it rests
-  bool (*ask)(void*, rank_type) = nullptr;  ///< null, unless it answers; as the next
+  void (*rest)(void*, duration) = nullptr;  ///< null unless it `rests`
+  bool (*ask)(void*, rank_type) = nullptr;  ///< null, like the next, unless it `answers`
   wait_report (*said)(void const*, rank_type, std::uint32_t) = nullptr;
-  helper_report (*waits_for)(void const*) = nullptr;          ///< null, unless it reports helpers
-  void (*excuse)(void*, tutti::fault const&) = nullptr;       ///< null, unless it excuses
-  std::string (*place_of)(void const*, rank_type) = nullptr;  ///< null, unless ranks have addresses
+  helper_report (*waits_for)(void const*) = nullptr;          ///< null unless it `reports_helpers`
+  void (*excuse)(void*, tutti::fault const&) = nullptr;       ///< null unless it `excuses`
+  std::string (*place_of)(void const*, rank_type) = nullptr;  ///< null unless ranks have addresses
 
   template <class Transport>
   [[nodiscard]] static constexpr transport_calls of() noexcept {
@@ -61,11 +61,11 @@ struct transport_calls {
   }
 };
 
-/// A transport as cold code sees it: an operation that waits, ends or fails, and the words of an error. Such code is
-/// compiled once for all transports. No message is sent or received this way.
+/// A transport with its type erased, for cold code: waiting, ending and failing of operations, and texts of errors.
+/// Such code is compiled once for all transports. No message passes through it.
 class any_transport {
  public:
-  /// @pre it outlives this; it may be made later
+  /// @pre `of` outlives this; it may be constructed later
   template <tutti::transport Transport>
   explicit any_transport(Transport& of) noexcept : any_transport(&of, calls_of<Transport>) {}
   any_transport(void* of, transport_calls const& calls) noexcept : of_(of), calls_(&calls) {}
@@ -87,15 +87,15 @@ class any_transport {
   [[nodiscard]] bool ask(rank_type peer) const { return calls_->ask(of_, peer); }
   [[nodiscard]] wait_report said(rank_type r, std::uint32_t lane) const { return calls_->said(of_, r, lane); }
 
-  /// What its helpers lack; nothing where it knows of none.
+  /// The ranks that its in-network aggregators wait for; empty if it knows of none.
   [[nodiscard]] helper_report waits_for() const {
     return calls_->waits_for == nullptr ? helper_report{} : calls_->waits_for(of_);
   }
-  /// The address of a rank, and for how long this rank has tried to connect to it; empty where it has none.
+  /// The address of a rank, and the time for which connecting to it has failed; empty if it has no address.
   [[nodiscard]] std::string place_of(rank_type r) const {
     return calls_->place_of == nullptr ? std::string() : calls_->place_of(of_, r);
   }
-  /// Tells the fault because of which this rank leaves, where it can.
+  /// Tells peers, if the transport can, the fault that makes this rank leave.
   void excuse(tutti::fault const& why) const {
     if (calls_->excuse != nullptr) {
       calls_->excuse(of_, why);

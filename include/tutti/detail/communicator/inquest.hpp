@@ -12,31 +12,32 @@ namespace tutti::inline v0_1_0::detail::inline communicator {
 
 struct rank_state;
 
-/// Finds out what a late operation is late for: asks the rank that it waits for what that one waits for, and so on. The
-/// chain ends with a rank that does not answer, because it is stopped, computes or never calls; or it comes back
-/// to itself, and its ranks wait for each other in a circle.
+/// Finds the rank that holds up a late operation, by following the wait-for chain: asks each rank which rank it waits
+/// for. The chain ends with a straggler, which does not answer because it is stopped, computes or makes no calls; or it
+/// returns to one of its ranks, and those are deadlocked.
 ///
-/// A rank that answers is never named: if it does not know what it waits for, no rank is.
+/// A rank that answers is never named: if it does not know which rank it waits for, none is.
 ///
-/// A rank answers while it waits: nothing else shows that what it has said is not an old story. A circle is asked
-/// twice, with time for a message in between: one may be under way.
+/// Only a waiting rank answers, so an answer that arrives now describes its current wait. A circle is asked twice, with
+/// time in between for a message that may be under way.
 ///
-/// Takes as long as one rank has to answer, and some hundredths of a second for each that does. `advance` never waits.
+/// Takes `patience` if a rank does not answer, and some hundredths of a second for each that does. `advance` never
+/// waits.
 class inquest {
  public:
-  /// What a rank that waits has to answer: it gets its turn meanwhile even where many share a core.
+  /// Time for a waiting rank to answer, enough for its turn on an oversubscribed core.
   static constexpr duration patience = std::chrono::seconds(1);
-  /// What it has to say everything that it waits for.
+  /// Time for a rank to report all of its waits.
   static constexpr duration settling = std::chrono::milliseconds(50);
-  /// Ranks that move on all the time are not late: then no rank is found.
+  /// Limit of the whole search: ranks that make progress all the time are no stragglers, and none is found.
   static constexpr duration longest = 4 * patience;
 
-  /// An operation of this rank is late that is on flow `on`.
-  /// @pre the transport answers
+  /// Begins the search for a late operation of this rank on flow `on`.
+  /// @pre the transport `answers`
   TUTTI_DECL inquest(rank_state const& here, flow on);
   TUTTI_DECL ~inquest();
 
-  /// True when it is over, and `found` says what has come of it.
+  /// Continues the search; true when it is over and `found` has the result.
   [[nodiscard]] TUTTI_DECL bool advance();
 
   [[nodiscard]] tutti::fault const& found() const noexcept { return found_; }
@@ -47,7 +48,7 @@ class inquest {
 
     rank_type rank;
     wait_report said;
-    owned<waiting_rank> before;  ///< the one that waits for it
+    owned<waiting_rank> before;  ///< the rank that waits for this one
   };
 
   TUTTI_DECL void turn_to(rank_type suspect, flow on);
@@ -59,12 +60,12 @@ class inquest {
   rank_type size_;
   any_transport transport_;
   tutti::fault found_;
-  owned<waiting_rank> chain_;   ///< the last one: from this rank on, each waits for the next
-  owned<waiting_rank> circle_;  ///< the last one of a chain that has been found to be a circle once
+  owned<waiting_rank> chain_;   ///< the last rank; each earlier one waits for the next
+  owned<waiting_rank> circle_;  ///< the last rank of a circle that was found once
   flow on_;
-  flow wanted_{};       ///< on which the last one of the chain is waited for
-  bool asked_ = false;  ///< that one
-  time_point since_{};  ///< its turn began
+  flow wanted_{};       ///< flow on which the last rank is awaited
+  bool asked_ = false;  ///< the last rank has been asked
+  time_point since_{};  ///< time at which the search turned to the last rank
   time_point begun_;
   time_point not_before_;
 };

@@ -22,7 +22,7 @@ TUTTI_DECL inquest::waiting_rank::~waiting_rank() = default;
 TUTTI_DECL bool inquest::advance() {
   while (!found_ && transport_.now() >= not_before_) {
     if (!chain_) {
-      turn_to(rank_, on_);  // this rank waits for its own earlier operations, too
+      turn_to(rank_, on_);  // includes waits for this rank's own earlier operations
     }
     rank_type const suspect = chain_->rank;
     asked_ = asked_ || transport_.ask(suspect);
@@ -48,9 +48,9 @@ TUTTI_DECL void inquest::turn_to(rank_type suspect, flow on) {
   since_ = transport_.now();
 }
 
-/// What holds a rank up: what it waits for on the flow that others wait for it on, or else what its program
-/// waits for. Not fresh: the rank has not answered. Fresh, and no rank: it waits for a helper, and does not know which
-/// rank that one waits for.
+/// The wait that holds up a rank: on the flow on which it is awaited, or else the wait that blocks its program. Not
+/// fresh: the rank has not answered. Fresh without a peer: it waits for an in-network aggregator, and does not know for
+/// which rank that waits.
 TUTTI_DECL wait_report inquest::standing(rank_type rank) const {
   wait_report best;
   for (std::uint32_t lane = 0; lane < lane_count; ++lane) {
@@ -70,7 +70,7 @@ TUTTI_DECL wait_report inquest::standing(rank_type rank) const {
   return best;
 }
 
-/// The last one of the chain waits for another.
+/// Appends the rank that the last one waits for.
 TUTTI_DECL void inquest::follow(wait_report const& answer) {
   chain_->said = answer;
   for (waiting_rank const* one = chain_.get(); one != nullptr; one = one->before.get()) {
@@ -81,7 +81,7 @@ TUTTI_DECL void inquest::follow(wait_report const& answer) {
   turn_to(answer.peer, answer.on);
 }
 
-/// From this rank on the chain is a circle.
+/// Handles a chain that is a circle from rank `first` on.
 TUTTI_DECL void inquest::close(rank_type first) {
   std::uint64_t members = 0;
   bool all = true;

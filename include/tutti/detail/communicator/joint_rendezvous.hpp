@@ -16,31 +16,31 @@ namespace tutti::inline v0_1_0::detail::inline communicator {
 
 struct rank_state;
 
-/// The text of a rank that takes part in an exchange: what it says.
+/// The text that a rank without a failure exchanges, with `said` as its content.
 [[nodiscard]] TUTTI_DECL std::string joint_text(std::string_view said);
-/// The communicator in whose numbers a failure names ranks: a part that cannot be made has none of its own.
+/// Maps members to the numbers that a failure names: those in the parent communicator, since a part that cannot be made
+/// has none.
 struct joint_numbers {
-  rank_type self;                      ///< this rank, by its number in the rendezvous
+  rank_type self;                      ///< this rank's number in the rendezvous
   std::string communicator = {};       ///< the parent's name; empty: the members are a world
-  std::vector<rank_type> parent = {};  ///< the number of each member in the parent; empty: the same
+  std::vector<rank_type> parent = {};  ///< number of each member in the parent; empty: identical
 
   [[nodiscard]] rank_type of(rank_type r) const noexcept { return r < parent.size() ? parent[r] : r; }
 };
 
-/// The text of a rank that has failed: the exception that is being handled. If it names no rank at fault, it gets this
-/// one.
+/// The text that a failed rank exchanges: the current exception. If that names no rank at fault, names this one.
 [[nodiscard]] TUTTI_DECL std::string joint_failure(joint_numbers const& numbers);
-/// Takes what all ranks say out of their texts. @throws the failure of the first rank that has failed
+/// Replaces the texts of all ranks by their contents. @throws the failure of the first rank that failed
 TUTTI_DECL void open_joint_texts(std::vector<std::string>& all, joint_numbers const& numbers);
-/// Throws the failure of the first rank that has failed, if the exception that is being handled is a tutti::error; else
-/// that exception.
+/// Throws the failure of the first failed rank if the current exception is a tutti::error; else rethrows that
+/// exception.
 [[noreturn]] TUTTI_DECL void throw_joint_failure(std::vector<std::string>& all, joint_numbers const& numbers);
 
-/// The members of a rendezvous that the making of a communicator calls, as pointers; see `joint_meeting`.
+/// The members of a rendezvous that creating a communicator calls, as pointers; see `joint_meeting`.
 struct rendezvous_calls {
   std::vector<std::string> (*exchange)(void*, std::string_view) = nullptr;
   rank_type (*world_rank)(void const*, rank_type) = nullptr;
-  std::string (*local_host)(void const*) = nullptr;  ///< null, unless it knows; as the next five
+  std::string (*local_host)(void const*) = nullptr;  ///< null, like the next five, if the rendezvous has none
   std::string (*node)(void const*) = nullptr;
   std::string (*name)(void const*) = nullptr;
   rank_state const& (*whole)(void const*) = nullptr;
@@ -75,9 +75,9 @@ struct rendezvous_calls {
   }
 };
 
-/// A rendezvous, of any type, as the making of a communicator sees it: a rank that fails between two exchanges takes
-/// part in the next one with its failure, and all ranks get the same error, which names that rank and says why. So no
-/// rank leaves without a word, and none waits for one that has. The last step of the making is an exchange, too.
+/// A rendezvous with its type erased, for creating a communicator. A rank that fails between two exchanges sends its
+/// failure in the next one, and all ranks throw one error with that rank and its reason. So no rank leaves silently,
+/// and none waits for one that left. The last act of creation is an exchange, too.
 class joint_meeting {
  public:
   /// @pre `by` outlives this
@@ -87,20 +87,20 @@ class joint_meeting {
   [[nodiscard]] rank_type rank() const noexcept { return rank_; }
   [[nodiscard]] rank_type size() const noexcept { return size_; }
 
-  /// @throws error if a rank has failed; and what the rendezvous throws
+  /// @throws error if a rank has failed, and exceptions of the rendezvous
   TUTTI_DECL std::vector<std::string> exchange(std::string_view mine);
-  /// Tells the others the exception that is being handled, and throws the failure that all ranks agree on. Exceptions
-  /// that are no tutti::error go on as they are on this rank.
+  /// Sends the current exception to all ranks, and throws the failure that they agree on. On this rank, exceptions
+  /// other than tutti::error are rethrown unchanged.
   [[noreturn]] TUTTI_DECL void fail();
 
   [[nodiscard]] rank_type world_rank(rank_type r) const { return calls_->world_rank(by_, r); }
-  /// The text that tells this host from others; empty if the rendezvous knows none.
+  /// The text that identifies this host; empty if the rendezvous knows none.
   [[nodiscard]] std::string node() const { return calls_->node != nullptr ? calls_->node(by_) : std::string(); }
-  /// The name of the communicator: "world", unless the rendezvous has one.
+  /// The communicator's name; "world" if the rendezvous gives none.
   [[nodiscard]] std::string name() const { return calls_->name != nullptr ? calls_->name(by_) : std::string("world"); }
-  /// The communicator whose members meet, or null.
+  /// The communicator of the members, or null.
   [[nodiscard]] rank_state const* whole() const { return calls_->whole != nullptr ? &calls_->whole(by_) : nullptr; }
-  /// The numbers of the members in that communicator, or in the one that failed before; empty if there is none.
+  /// The members' numbers in their communicator, or in the one that failed before; empty if there is none.
   [[nodiscard]] std::vector<rank_type> parent_ranks() const {
     return calls_->parent_ranks != nullptr ? calls_->parent_ranks(by_) : std::vector<rank_type>();
   }
@@ -125,12 +125,12 @@ class joint_meeting {
   bool over_ = false;  ///< no further exchange can succeed
 };
 
-/// A joint meeting as a transport sees it when it is opened. Its type says no more than a transport asks at compile
-/// time, so that what opens a transport is compiled once for the rendezvous of all launchers, and once for all parts.
+/// A joint meeting for opening a transport. Its type has only what transports ask at compile time, so that their code
+/// is compiled once for all launchers, and once for all parts of communicators.
 ///
-/// @tparam OneHost the members are all on one host
+/// @tparam OneHost all members are on one host
 /// @tparam LocatesHosts the rendezvous has a `local_host`
-/// @tparam Whole the transport through which the members talk already, or void
+/// @tparam Whole the transport that already connects the members, or void
 template <bool OneHost, bool LocatesHosts, class Whole>
 class joint_rendezvous : public joint_meeting {
  public:
@@ -174,9 +174,9 @@ template <class Meet>
 joint_rendezvous(Meet&) -> joint_rendezvous<on_one_host<Meet>, requires(Meet const& m) { m.local_host(); },
                                             typename transport_of_members<Meet>::type>;
 
-/// The meeting of processes or threads that this host has started.
+/// The meeting of processes or threads started by this host.
 using joint_of_one_host = joint_rendezvous<true, false, void>;
-/// The meeting of what a launcher has started, and of what is left of a world.
+/// The meeting of processes started by a launcher, and of the survivors of a world.
 using joint_of_hosts = joint_rendezvous<false, true, void>;
 /// The meeting of a part of a communicator.
 template <class Transport>

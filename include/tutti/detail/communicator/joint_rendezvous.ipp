@@ -67,7 +67,7 @@ TUTTI_DECL joint_numbers joint_meeting::numbers() const {
 }
 
 TUTTI_DECL std::vector<std::string> joint_meeting::exchange(std::string_view mine) {
-  over_ = true;  // unless it succeeds
+  over_ = true;  // until the exchange succeeds
   std::vector<std::string> all = calls_->exchange(by_, joint_text(mine));
   open_joint_texts(all, numbers());
   over_ = false;
@@ -82,7 +82,7 @@ TUTTI_DECL void joint_meeting::fail() {
   std::vector<std::string> all{joint_failure(numbers())};
   try {
     all = calls_->exchange(by_, all[0]);
-  } catch (...) {  // it cannot be told; the others miss this rank
+  } catch (...) {  // the failure cannot be sent; other ranks miss this one
   }
   throw_joint_failure(all, numbers());
 }

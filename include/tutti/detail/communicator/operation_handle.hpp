@@ -7,8 +7,8 @@
 
 namespace tutti::inline v0_1_0::detail::inline communicator {
 
-/// Owns an operation that has been started, until its result has been fetched. An operation that loses its owner before
-/// it is complete is given up.
+/// Owns a started operation until its result is fetched. An operation that loses its owner before it is complete is
+/// cancelled.
 class operation_handle {
  public:
   operation_handle() noexcept = default;
@@ -40,7 +40,7 @@ class operation_handle {
   [[nodiscard]] untyped_operation* operator->() const noexcept { return operation_; }
 
  private:
-  /// Tells the operation where its owner is, which may be moved or destroyed while a call on it is under way.
+  /// Tells the operation the address of its owner, which may be moved or destroyed during a call on it.
   void keep() noexcept {
     if (operation_ != nullptr) {
       operation_->set_owner(&operation_);

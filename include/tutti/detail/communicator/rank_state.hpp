@@ -27,8 +27,8 @@
 
 namespace tutti::inline v0_1_0::detail::inline communicator {
 
-/// The layout of numbers and addresses in the memory of processes of this build: "64-bit little-endian". Processes of
-/// one layout can read each other's messages, whatever the processor.
+/// The memory layout of this build's processes: "64-bit little-endian". Processes of one layout can read each other's
+/// messages on any processor.
 [[nodiscard]] constexpr std::string_view machine_kind() noexcept {
   constexpr bool little = std::endian::native == std::endian::little;
   if constexpr (sizeof(void*) == 8) {
@@ -38,20 +38,20 @@ namespace tutti::inline v0_1_0::detail::inline communicator {
   }
 }
 
-/// What a rank says when the members of a communicator meet: the name that rank 0's is known by from now on, how it
-/// lays out memory, the cores that it may run on, and which process it is.
+/// The text that a rank exchanges when a communicator is made: the name (rank 0's is used), memory layout, available
+/// cores and process.
 [[nodiscard]] TUTTI_DECL std::string introduction(std::string const& name, std::string const& role);
 
-/// What a rank has of a communicator whatever its transport, extent and trace are. It never moves.
+/// The part of a rank's communicator that does not depend on transport, extent and trace. It never moves.
 struct rank_state : duty {
-  /// What depends on these; null where there is nothing to do.
+  /// Functions that depend on those types; null if there is nothing to do.
   struct tracing {
     void (*record)(rank_state&, event const&) = nullptr;
-    void (*incidents)(rank_state&) = nullptr;  ///< what the transport has refused since the last time
+    void (*incidents)(rank_state&) = nullptr;  ///< records arrivals refused by the transport since the last call
   };
 
   /// @param texts the introductions of all ranks
-  /// @throws error(failure::join) if one is another version's, or of a machine that reads memory otherwise
+  /// @throws error(failure::join) if versions or memory layouts differ
   TUTTI_DECL rank_state(any_transport over, tracing trace, rank_type me, std::vector<rank_type> in_parent,
                         std::vector<std::string> const& texts);
   TUTTI_DECL ~rank_state();
@@ -61,7 +61,7 @@ struct rank_state : duty {
       duties::take(*this);
     }
   }
-  /// Ends a turn. False, and the epoch has failed, if another thread has tried to have one meanwhile.
+  /// Ends a turn. Returns false, and fails the epoch, if another thread tried to begin one meanwhile.
   [[gnu::always_inline]] bool leave() noexcept {
     if (gave_up) [[unlikely]] {
       end_given_up();
@@ -75,8 +75,8 @@ struct rank_state : duty {
     }
     return alone;
   }
-  /// Refuses a call of a reduction, which would run the operation that calls it a second time, and one of a forked
-  /// child, which would go on as a second copy of the rank. @throws precondition_error
+  /// Refuses a call from a reduction, which would run its own operation a second time, and one from a forked child,
+  /// which would act as a second copy of the rank. @throws precondition_error
   [[gnu::always_inline]] void expect_callable() const {
     if (in_step || inherited()) [[unlikely]] {
       refuse_call();
@@ -85,14 +85,14 @@ struct rank_state : duty {
   static constexpr char const* two_threads =
       "two threads use this communicator at a time: let them take turns, or give each one of its own (tutti::dup)";
 
-  /// Moves on what has been started, here and on all communicators that this thread moves on.
+  /// Advances started operations here and on all communicators in this thread's progress list.
   void advance() {
     advance_operations();
     if (duties* const others = duties::besides(*this)) [[unlikely]] {
       others->move(*this);
     }
   }
-  /// Moves on what has been started here: what can move, and after a fault, with which all end, all.
+  /// Advances the operations started here that can progress; after a fault, all of them, since all end.
   void advance_operations() {
     std::size_t const listed = operations.size();
     if (operations.advance() != listed && any.fault()) [[unlikely]] {
@@ -101,32 +101,33 @@ struct rank_state : duty {
   }
   /// Asks the transport for arrivals, then advances all operations. One thread at a time.
   TUTTI_DECL void poll();
-  /// Finds out what no rank reports, and answers ranks that ask what is waited for; here and on the others alike.
+  /// Looks for failed peers and answers ranks that ask which rank this one waits for, here and on all communicators of
+  /// the progress list.
   TUTTI_DECL void look();
 
-  /// Whether this is a copy of it in a forked child.
+  /// True in a forked child, which has a copy of this state.
   [[nodiscard]] bool inherited() const noexcept { return inheritance::forked_since(made_in); }
 
   [[nodiscard]] rank_type size() const noexcept { return static_cast<rank_type>(members.size()); }
-  /// Which ranks share a host, by the names of the hosts.
+  /// The ranks that share a host, by host name.
   [[nodiscard]] TUTTI_DECL host_map hosts_by_name() const;
 
   /// "rank 2 (worker:1 on node7, pid 4242)", as a part of a message.
   [[nodiscard]] message_part words(rank_type r) const noexcept { return {append_rank, this, r}; }
-  /// The error that a fault of this epoch is to an operation.
+  /// The error of an operation that a fault of this epoch ends.
   [[nodiscard]] TUTTI_DECL error explain(tutti::fault const& why, call const& what, operation_number const& number,
                                          std::uint32_t step) const;
-  /// An error of an operation of this rank, in the words of every tutti error.
+  /// An error of an operation of this rank, in the format of every tutti error.
   [[nodiscard]] TUTTI_DECL error report(failure kind, std::string_view text, call const& what,
                                         operation_number const& number, std::uint32_t step,
                                         std::vector<rank_type> at_fault) const;
 
   sole_user user;
-  bool calls_system = false;  ///< its transport makes system calls that are not only to wake a peer
-  bool in_step = false;       ///< one of its operations is in a step, which may call a reduction of the user
+  bool calls_system = false;  ///< the transport makes system calls other than to wake a peer
+  bool in_step = false;       ///< an operation is in a step, and may be calling a user's reduction
   bool gave_up = false;       ///< an operation was given up during a step
   rank_type rank;
-  std::uint32_t made_in = inheritance::generation();  ///< by which process
+  std::uint32_t made_in = inheritance::generation();  ///< fork generation of the process that made it
   operation_list operations;
   flow_numbers flows;
   transfer_numbers sends;
@@ -135,12 +136,12 @@ struct rank_state : duty {
   any_transport any;
   tracing traced;
   std::string name;
-  std::vector<rank_type> parent_ranks;  ///< empty: the same as here
+  std::vector<rank_type> parent_ranks;  ///< empty: identical
   std::vector<member> members;
   bool crowded;
   tutti::detail::patience patience;
   void* companion = nullptr;
-  relative* kin = nullptr;  ///< its place among the communicators that come of one world
+  relative* kin = nullptr;  ///< its place among the communicators of one world
 
  private:
   [[noreturn, gnu::cold]] TUTTI_DECL void refuse_call() const;
@@ -156,14 +157,14 @@ struct rank_state : duty {
   [[nodiscard]] TUTTI_DECL std::vector<rank_type> at_fault(tutti::fault const& why) const;
 };
 
-/// The time that a call takes on a communicator, its own thread's alone. The thread goes on with what another one may
-/// have started there.
+/// Guards one call: at most one thread is inside a communicator at a time. Also takes over operations that another
+/// thread started.
 class turn {
  public:
-  /// @throws precondition_error if another thread is in a call, or a reduction or a forked child makes this one
+  /// @throws precondition_error if another thread is in a call, or if a reduction or a forked child makes this one
   [[gnu::always_inline]] explicit turn(rank_state& in) : turn(in, in.user.enter()) {
     expects(entry_ != sole_user::entry::refused, rank_state::two_threads);
-    in_.claim();  // after that, no other thread is in a step of its operations
+    in_.claim();  // afterwards, no other thread runs a step here
     in_.expect_callable();
   }
   turn(turn const&) = delete;
@@ -176,7 +177,7 @@ class turn {
       uncancelled::end();
     }
   }
-  /// @throws precondition_error if another thread has tried to make a call meanwhile
+  /// @throws precondition_error if another thread tried to make a call meanwhile
   [[gnu::always_inline]] void end() {
     if (std::exchange(entry_, sole_user::entry::again) == sole_user::entry::first) {
       expects(in_.leave(), rank_state::two_threads);
@@ -184,7 +185,7 @@ class turn {
   }
 
  private:
-  /// Complete, so that the turn is left if it is refused.
+  /// Completes construction, so that the destructor runs if the turn is refused.
   [[gnu::always_inline]] turn(rank_state& in, sole_user::entry how) noexcept
       : in_(in), entry_(how), held_back_(in.calls_system) {
     if (held_back_) [[unlikely]] {
@@ -197,8 +198,7 @@ class turn {
   bool held_back_;
 };
 
-/// The time of a step, in which a reduction of the user may be called. No other step of the communicator begins
-/// meanwhile.
+/// Marks a step, which may call a user's reduction. No other step of the communicator begins meanwhile.
 class step_mark {
  public:
   explicit step_mark(rank_state& rank) noexcept : rank_(rank) { rank_.in_step = true; }

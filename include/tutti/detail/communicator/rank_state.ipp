@@ -19,7 +19,7 @@ TUTTI_DECL std::string introduction(std::string const& name, std::string const& 
   return message({name, "\n", machine_kind(), "\n", core_set::of_thread().text(), "\n", encode(this_member(role))});
 }
 
-/// Messages are memory as it lies, so the machines of all ranks must read it alike.
+/// Checks that all ranks have one memory layout: messages are sent as they are in memory.
 /// @throws error(failure::join)
 TUTTI_DECL void agree_on_machine(rank_state const& s, rank_type them, std::string_view theirs,
                                  std::string_view of_rank_0) {
@@ -66,12 +66,12 @@ TUTTI_DECL rank_state::rank_state(any_transport over, tracing trace, rank_type m
     agree_on_machine(*this, r, kind, kind_of_rank_0);
   }
   std::size_t neighbours = 0;
-  core_set cores;  // of this host, by its ranks
+  core_set cores;  // cores that this host's ranks may use
   std::string_view last;
   for (rank_type r = 0; r < size(); ++r) {
     if (members[r].host == members[rank].host) {
       ++neighbours;
-      if (cores_of[r] != last) {  // they are mostly the same
+      if (cores_of[r] != last) {  // most ranks have equal sets
         static_cast<void>(cores.add(cores_of[r]));
         last = cores_of[r];
       }
@@ -102,9 +102,9 @@ TUTTI_DECL void rank_state::refuse_call() const {
       "the call when the operation has ended");
 }
 
-/// Ends the operations that were given up during a step, after it.
+/// Ends the operations that were cancelled during a step, after it.
 TUTTI_DECL void rank_state::end_given_up() noexcept {
-  while (!in_step && std::exchange(gave_up, false)) {  // what ends may have a reduction that gives up others
+  while (!in_step && std::exchange(gave_up, false)) {  // reductions run by this may cancel further operations
     static_cast<void>(operations.advance(true));
   }
 }
@@ -120,10 +120,10 @@ TUTTI_DECL void rank_state::look() {
   }
 }
 
-// What a thread does here that waits for something else. What goes wrong is the operations' own: their errors, not
-// those of whatever the thread is in. Of memory they may have run out: their next turn, or wait, meets that again.
+// Called by a thread that waits for something else. Exceptions become errors of the operations here, not of that
+// thread's call. After std::bad_alloc, the next turn or wait tries again.
 TUTTI_DECL bool rank_state::move_on() noexcept {
-  if (in_step || inherited()) {  // a reduction waits on another communicator; or it goes on in the parent
+  if (in_step || inherited()) {  // a reduction waits on another communicator, or this is a forked child
     return in_step;
   }
   try {
@@ -150,7 +150,7 @@ TUTTI_DECL void rank_state::look_quietly() noexcept {
 }
 TUTTI_DECL void rank_state::end_epoch() noexcept {
   try {
-    any.revoke({failure::cancelled, rank, rank});  // the others would wait for what was refused
+    any.revoke({failure::cancelled, rank, rank});  // peers would wait for the refused call
   } catch (...) {
   }
 }
@@ -181,7 +181,7 @@ TUTTI_DECL void rank_state::append_circle(std::string& text, std::uint64_t membe
       continue;
     }
     append(text, {std::exchange(before, ", "), words(r)});
-    for (std::uint32_t lane = any.answers() ? lane_count : 0; lane-- > 0;) {  // send and recv come first
+    for (std::uint32_t lane = any.answers() ? lane_count : 0; lane-- > 0;) {  // send and recv first
       wait_report const w = any.said(r, lane);
       if ((members_of_it & tutti::fault::bit_of(w.peer)) != 0) {
         append(text, {" waits for rank ", w.peer, " in "});
@@ -192,7 +192,8 @@ TUTTI_DECL void rank_state::append_circle(std::string& text, std::uint64_t membe
   }
 }
 
-/// "; the device at 10.0.0.9:7171 lacks rank 2 (...), rank 3 (...)", if a helper waits for this rank and others.
+/// "; the device at 10.0.0.9:7171 lacks rank 2 (...), rank 3 (...)", if an in-network aggregator waits for the culprit
+/// and others.
 TUTTI_DECL void rank_state::append_others_missing(std::string& text, rank_type culprit) const {
   helper_report const helper = any.waits_for();
   bool found = false;
@@ -221,7 +222,7 @@ TUTTI_DECL void rank_state::append_deadline(std::string& text, tutti::fault cons
   }
 }
 
-/// Tells a peer that was lost from one that could never be reached, and says where it is and what the system says.
+/// Appends if a peer was lost or could never be reached, its address, and the system's error.
 TUTTI_DECL void rank_state::append_loss(std::string& text, tutti::fault const& why) const {
   if (why.kind == failure::peer_lost && why.code == 0) {
     return append(text, {words(why.culprit), " is gone"});
@@ -241,8 +242,8 @@ TUTTI_DECL void rank_state::append_loss(std::string& text, tutti::fault const& w
   }
 }
 
-/// The ranks that an error names. If the calls of two ranks differ, either may be wrong, and each names the other. If
-/// no connection between two ranks can be made, either may have the wrong address, and both are named.
+/// The ranks that an error names. If the calls of two ranks differ, each names the other, since either may be wrong. If
+/// two ranks cannot connect, both are named, since either may have the wrong address.
 TUTTI_DECL std::vector<rank_type> rank_state::at_fault(tutti::fault const& why) const {
   std::vector<rank_type> ranks;
   auto const blame = [&](rank_type r) {

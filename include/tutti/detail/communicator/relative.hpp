@@ -12,20 +12,19 @@
 
 namespace tutti::inline v0_1_0::detail::inline communicator {
 
-struct rank_state;  // whose header defines the members of `relative`
+struct rank_state;  // its header defines the members of `relative`
 
-/// The place of a communicator among the communicators of this rank that were split or duplicated from one another.
+/// The place of a communicator among the communicators of this rank that were split or duplicated from one world.
 ///
-/// A fault of one is no fault of the others. But a rank that leaves because of it is missed in all of them, and is not
-/// at fault there either. So the rank notes the fault in each of them, in the numbers of that one, as its reason to
-/// leave; and tells it as it leaves, unless it has started another operation there since, so that it leaves for a
-/// reason of its own.
+/// A fault of one is no fault of the others. But a rank that leaves because of it is missed in all of them, without
+/// being at fault there. So the rank notes the fault in each of them, in its numbers, as the reason to leave, and tells
+/// it when it leaves. A reason lapses when another operation is started on that communicator.
 ///
-/// Thread safety: the communicators may be used by different threads.
+/// Thread safety: different threads may use the communicators.
 class relative {
  public:
-  /// @param here the communicator; it outlives this, and so does its transport
-  /// @param whole the communicator that it is a part of; null: it is a world
+  /// @param here the communicator; it and its transport outlive this
+  /// @param whole the communicator that it is a part of; null for a world
   TUTTI_DECL relative(rank_state& here, rank_state const* whole);
   relative(relative const&) = delete;
   relative& operator=(relative const&) = delete;
@@ -33,10 +32,11 @@ class relative {
 
   /// Notes a fault of this communicator as a reason to leave the others.
   TUTTI_DECL void tell(tutti::fault const& why) noexcept;
-  /// The fault because of which this rank leaves this communicator; none if it has gone on since, or knows of none.
+  /// The fault that makes this rank leave the communicator; empty if there is none, or if an operation was started
+  /// since.
   [[nodiscard]] TUTTI_DECL tutti::fault reason_to_leave() const noexcept;
 
-  /// The value that the communicators of one world have in common. @pre T is always the same
+  /// The value shared by all communicators of one world. @pre T is always one type
   template <class T>
   [[nodiscard]] T& common() const {
     return kinship_.common<T>();
@@ -54,10 +54,10 @@ class relative {
   rank_state& here_;
   counted<family> family_;
   kinship kinship_;
-  std::vector<rank_type> in_world_;  ///< the number in the world of each rank; empty: the same as here
+  std::vector<rank_type> in_world_;  ///< number in the world, by rank; empty: identical
   relative* next_ = nullptr;
-  tutti::fault reason_{};       ///< under the lock of the family, as the next
-  std::uint64_t noted_at_ = 0;  ///< the number of operations of this communicator that had been started then
+  tutti::fault reason_{};       ///< guarded by the family's lock, like noted_at_
+  std::uint64_t noted_at_ = 0;  ///< operations started here before reason_ was noted
 };
 
 }  // namespace tutti::detail::communicator

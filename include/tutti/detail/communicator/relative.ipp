@@ -9,7 +9,7 @@
 
 namespace tutti::inline v0_1_0::detail::inline communicator {
 
-/// The members that there are now, a list. It ends with the last of them.
+/// The list of related communicators that exist now. Destroyed with the last of them.
 class relative::family {
  public:
   void hold() noexcept { holders_.fetch_add(1, std::memory_order_relaxed); }
@@ -42,7 +42,7 @@ TUTTI_DECL relative::relative(rank_state& here, rank_state const* whole)
   here.kin = this;
 }
 
-/// In a forked child nothing is told, and the lock may be held by a thread that is not there.
+/// A forked child tells no peer, and never locks: a thread that it lacks may hold the lock.
 TUTTI_DECL relative::~relative() {
   if (here_.inherited()) {
     return;
@@ -88,8 +88,8 @@ TUTTI_DECL rank_type relative::from_world(rank_type r) const noexcept {
   return no_rank;
 }
 
-/// The fault in the numbers of this communicator. Where the ranks at fault are no members, this rank has given up its
-/// operations here.
+/// The fault in the numbers of this communicator. If the ranks at fault are no members, it is that this rank gave up
+/// its operations here.
 TUTTI_DECL tutti::fault relative::translated(tutti::fault const& why, relative const& from) const noexcept {
   tutti::fault f = why;
   f.elsewhere = true;

@@ -25,86 +25,86 @@ struct wait_target;
 
 /// The lanes that an operation uses, a bit each.
 struct lane_use {
-  std::uint32_t held = 0;     ///< lanes of its flows that have not ended
-  std::uint32_t awaited = 0;  ///< the lane without which it cannot begin; none once something of it has begun
+  std::uint32_t held = 0;     ///< lanes of its unfinished flows
+  std::uint32_t awaited = 0;  ///< the lane without which it cannot begin; 0 once a part has begun
 };
 
-/// An operation under way, as far as it depends on no type: its place among the operations of its communicator, what it
-/// is, waiting for it, and how it fails, is given up or is late. Compiled once for all communicators, topologies and
-/// reductions. `segmented_operation`, which is made of it, runs it.
+/// The part of an operation that depends on no type: its place among the operations of its communicator, its call,
+/// waiting, failure, cancellation and deadline. Compiled once for all communicators, topologies and reductions. The
+/// derived `segmented_operation` runs it.
 ///
-/// A communicator keeps its started operations in a list, in order of starting, and moves them all on whenever it is
-/// called: an operation that a peer needs must progress while this rank waits for another one.
+/// A communicator lists its started operations in order of starting, and every call advances all of them: a peer may
+/// need one while this rank waits for another.
 class untyped_operation {
  public:
-  /// Functions that depend on the type of the communicator: one table for each such type.
+  /// Functions that depend on the communicator type: one table for each.
   struct functions {
-    /// Moves it on, and ends it if it is complete or has failed; true if it has ended. Throws only what unwinds a
-    /// cancelled thread.
+    /// Advances the operation, and ends it if it is complete or has failed. Returns true if it has ended. Throws only
+    /// the exception that unwinds a cancelled thread.
     bool (*advance)(untyped_operation&);
-    /// Moves its segments on; true when all are complete. @throws what a transport or a reduction throws
+    /// Advances the segments; returns true when all are complete. @throws exceptions of transport and reduction
     bool (*advance_segments)(untyped_operation&);
-    /// A number that changes as long as it moves through memory.
+    /// A number that changes with progress through memory.
     std::uint64_t (*progress)(untyped_operation const&) noexcept;
-    /// Asks whether the ranks that it waits for are at the same operation.
+    /// Asks the transport if the awaited ranks are in the same call.
     void (*inquire)(untyped_operation&);
-    /// Says to ranks that ask which ranks it waits for. `blocks`: the program waits for it, too.
+    /// Answers ranks that ask which ranks it waits for. `blocks`: the program waits for this operation.
     void (*say)(untyped_operation&, bool blocks);
-    /// True if it waits for its turn: for operations of the same queue that were started before.
+    /// True if earlier operations of its queue prevent it from beginning.
     bool (*is_queued)(untyped_operation const&) noexcept;
-    /// A rank that it waits for, if any.
+    /// A rank that it waits for, or no_rank.
     rank_type (*awaits)(untyped_operation const&) noexcept;
-    /// The flow of a segment that is under way, or would be next.
+    /// The flow of a segment that is under way or begins next.
     flow (*current_flow)(untyped_operation const&) noexcept;
-    /// The step of that segment.
+    /// The current step of the segment under way; 0 if there is none.
     std::uint32_t (*step_number)(untyped_operation const&) noexcept;
   };
 
   untyped_operation(untyped_operation const&) = delete;
   untyped_operation& operator=(untyped_operation const&) = delete;
 
-  /// The call that the next run tells its peers, to be written before it starts. It stays from one run to the next.
+  /// The call that the next run announces to its peers, to be written before `start`. Remains from run to run.
   [[nodiscard]] call& call_record() noexcept { return call_; }
-  /// Sets how long it may take.
+  /// Sets the deadline.
   void set_limit(duration limit) noexcept { limit_ = limit; }
 
   [[nodiscard]] bool has_ended() const noexcept { return has_ended_; }
-  /// Moves it on; true when it has ended, well or not.
+  /// Advances the operation; true when it has ended or failed.
   [[nodiscard]] bool advance() { return functions_->advance(*this); }
-  /// Moves everything on, and every few milliseconds looks whether a fault or the deadline ends it: for callers that
-  /// test again and again.
+  /// Advances all operations, and every few milliseconds checks for faults and the deadline: for callers that test
+  /// repeatedly.
   TUTTI_DECL void poll();
-  /// Ends the operation when its time is up: for callers that never wait.
+  /// Ends the operation after its deadline, for callers that never wait.
   TUTTI_DECL void check_deadline();
-  /// Waits for as long as the caller likes, and the deadline allows; false if the limit came first.
+  /// Waits until the operation ends or `limit` or the deadline passes; returns false if the limit came first.
   [[nodiscard]] TUTTI_DECL bool wait(duration limit);
-  /// Throws what it ended with, if it failed.
+  /// Throws the error of a failed operation.
   TUTTI_DECL void throw_failure() const;
-  /// Ends it now, or after the step that it is in.
+  /// Cancels the operation now, or after the step that it is in.
   TUTTI_DECL void cancel();
-  /// Says to ranks that ask which rank it waits for. `blocks`: the program waits for it.
+  /// Answers ranks that ask which rank it waits for. `blocks`: the program waits for this operation.
   TUTTI_DECL void say(bool blocks);
 
-  /// Notes where its owner keeps the pointer to it.
+  /// Sets the address of the owner's pointer to this operation.
   void set_owner(untyped_operation** place) noexcept { owner_.store(place, std::memory_order_relaxed); }
-  /// Forgets its owner, which lets it go.
+  /// Clears the owner.
   void forget_owner() noexcept { owner_.store(nullptr, std::memory_order_release); }
-  /// Takes itself from its owner, wherever that is by now.
+  /// Clears the owner and the owner's pointer, wherever that has moved.
   void leave_owner() noexcept {
     if (untyped_operation** const place = owner_.load(std::memory_order_relaxed)) {
       forget_owner();
       *place = nullptr;
     }
   }
-  /// Goes back to its pool, for another start. @pre it is not under way, and no owner and no list has it
+  /// Returns to the pool, for another start. @pre it is not under way, and in no list, and has no owner
   inline void retire() noexcept;
 
  protected:
-  /// @param pool where it is kept between two starts; null: it is only waited for by the call that starts it
+  /// @param pool keeps the operation between two starts; null: only the call that starts it waits for it
   TUTTI_DECL untyped_operation(rank_state& rank, functions const& table, operation_pool* pool);
   TUTTI_DECL ~untyped_operation();
 
-  /// Forgets how the last run ended: another one starts.
+  /// Clears the outcome of the last run, before another one.
   void open() {
     has_ended_ = false;
     is_given_up_ = false;
@@ -112,17 +112,17 @@ class untyped_operation {
     is_late_ = false;
     error_ = nullptr;
   }
-  /// Fails the epoch: the operation cannot start, and the other ranks would wait for this one.
+  /// Fails the epoch: the operation cannot start, and peers would wait for this rank.
   TUTTI_DECL void withdraw();
-  /// Waits until its segments are complete. @throws what they throw; the operation has ended then
+  /// Waits until the segments are complete. @throws their exceptions; the operation has ended then
   [[nodiscard]] TUTTI_DECL waited wait_for_segments(duration limit);
 
-  /// Ends it after the step during which it was given up.
+  /// Ends the operation after the step during which it was cancelled.
   TUTTI_DECL void abandon_given_up();
-  /// Ends it with the fault of the epoch.
+  /// Ends the operation with the fault of the epoch.
   TUTTI_DECL void abandon_by_fault();
   [[noreturn]] TUTTI_DECL void throw_explained();
-  /// Ends it with the exception that is being handled.
+  /// Ends the operation with the current exception.
   TUTTI_DECL void abandon_by_exception();
   [[noreturn]] TUTTI_DECL void throw_current();
 
@@ -151,42 +151,41 @@ class untyped_operation {
 
   functions const* functions_;
   operation_pool* pool_;
-  untyped_operation* next_ = nullptr;  ///< in the list, or the pool, that it is in
+  untyped_operation* next_ = nullptr;  ///< link in a list or pool
   untyped_operation* previous_ = nullptr;
-  std::atomic<untyped_operation**> owner_{nullptr};  ///< the pointer in its owner; null once that has let it go
-  std::atomic<std::uint32_t> users_{0};              ///< see operation_use
-  std::uint32_t list_turns_ = 0;                     ///< number of turns of the list that it is in, one within another
-  bool is_watched_ = false;                          ///< the deadline counts
-  bool is_late_ = false;                             ///< the inquest has begun
+  std::atomic<untyped_operation**> owner_{nullptr};  ///< address of the owner's pointer; null: no owner
+  std::atomic<std::uint32_t> users_{0};              ///< number of operation_use objects
+  std::uint32_t list_turns_ = 0;                     ///< nested turns of the list that advance it
+  bool is_watched_ = false;                          ///< the deadline is running
+  bool is_late_ = false;                             ///< the search for the straggler has begun
 
  protected:  // for segmented_operation
   bool is_listed_ = false;
   bool has_ended_ = false;
-  bool is_given_up_ = false;  ///< during a step, after which it ends
+  bool is_given_up_ = false;  ///< cancelled during a step; ends after it
   lane_use lanes_;
-  std::uint64_t queue_ = 0;  ///< operations of one queue begin in turn
+  std::uint64_t queue_ = 0;  ///< operations of one queue begin in order of starting
   rank_state& rank_;
   call call_;
   operation_number number_;
-  std::uint64_t recorded_at_ = 0;  ///< its place among the recent operations
+  std::uint64_t recorded_at_ = 0;  ///< its place in the flight recorder
 
  private:
   time_point watched_since_{};
   time_point looked_{};
   duration limit_{};
   owned<inquest> inquest_;
-  std::exception_ptr error_;  ///< what it ended with, if it failed
+  std::exception_ptr error_;  ///< error of a failed operation
 };
 
-/// One use of an operation: a call of its request. The operation outlives it, though a reduction may move or destroy
-/// the request meanwhile.
+/// Keeps an operation alive during a call of its request, although a reduction may move or destroy the request
+/// meanwhile.
 ///
-/// The last of its users, or of its turns in the list, retires an operation that has ended, has no owner and is in no
-/// list. It is retired once, since users come by the owner, and turns by the list.
+/// The last user, or the last turn of the list, retires an operation that has ended and has neither owner nor list.
+/// That happens once: users reach it only through the owner, and turns through the list.
 ///
-/// Another thread may be in a turn of the operation when a call of its request begins, which takes the communicator
-/// over before it does anything else. So one thread at a time writes `owner_` and `users_`, and the other one may
-/// read them.
+/// Another thread may be in a turn when a call of the request begins, which first takes the communicator over. So one
+/// thread at a time writes `owner_` and `users_`, and the other may read them.
 class operation_use {
  public:
   explicit operation_use(untyped_operation& one) noexcept : operation_(one) { begin(one); }
@@ -194,7 +193,7 @@ class operation_use {
   operation_use& operator=(operation_use const&) = delete;
   ~operation_use() { end(operation_); }
 
-  /// Begins or ends a use that outlasts a block, such as that of a stream of a device.
+  /// Begins or ends a use that outlasts a block, as in a stream of a device.
   static void begin(untyped_operation& one) noexcept { add(one, 1); }
   static void end(untyped_operation& one) noexcept {
     add(one, -1);
@@ -210,10 +209,10 @@ class operation_use {
   untyped_operation& operation_;
 };
 
-/// The list of the operations that have been started on a communicator and have not ended.
+/// The list of operations that were started on a communicator and have not ended.
 class operation_list {
  public:
-  /// The queue of all operations that have flows.
+  /// The queue of all collective operations.
   static constexpr std::uint64_t collective = UINT64_MAX;
 
   [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
@@ -241,14 +240,14 @@ class operation_list {
     one.next_ = one.previous_ = nullptr;
   }
 
-  /// Says to ranks that ask which rank each operation waits for.
+  /// Answers ranks that ask which rank each operation waits for.
   void say() {
     for (untyped_operation* one = first_; one != nullptr; one = one->next_) {
       one->say(false);
     }
   }
-  /// Says that the program waits for those of the queue of `last` that were started before it: it waits for `last`,
-  /// and `last` for its turn.
+  /// Reports the earlier operations in the queue of `last` as blocking the program: it waits for `last`, and `last` for
+  /// them.
   void say_before(untyped_operation const& last) {
     for (untyped_operation* one = first_; one != nullptr && one != &last; one = one->next_) {
       if (one->queue_ == last.queue_) {
@@ -257,12 +256,12 @@ class operation_list {
     }
   }
 
-  /// Moves on once every operation that can move, and drops those that have ended. An operation of which nothing has
-  /// begun cannot, while one before it has a flow on its lane: so at most as many are asked as there are lanes, and
-  /// messages between two ranks. After a fault all end, so `all` are asked. Returns how many were asked.
+  /// Advances once every operation that can progress, and removes ended ones. Returns how many were advanced. An
+  /// operation that has not begun cannot progress while an earlier one holds its lane: so at most one operation a lane,
+  /// and messages between two ranks, are advanced. After a fault, `all` are, since all end.
   ///
-  /// A turn may erase and retire others, since it may call a reduction or a tracer of the user. So the next one is
-  /// found after the turn; where that erased its own operation, the walk begins again.
+  /// A turn may call a user's reduction or tracer, which may erase and retire other operations. So the next one is
+  /// determined after the turn; if its own operation was erased, the walk begins again.
   std::size_t advance(bool all = false) {
     std::size_t asked = 0;
     std::uint32_t taken = 0;
@@ -287,7 +286,7 @@ class operation_list {
   }
 
  private:
-  /// One turn of an operation, which outlives it.
+  /// Keeps an operation alive during its turn.
   class turn {
    public:
     explicit turn(untyped_operation& one) noexcept : operation_(one) { ++operation_.list_turns_; }
@@ -309,10 +308,10 @@ class operation_list {
   untyped_operation* first_ = nullptr;
   untyped_operation* last_ = nullptr;
   std::size_t size_ = 0;
-  std::size_t others_ = 0;  ///< of other queues than the collective one
+  std::size_t others_ = 0;  ///< operations outside the collective queue
 };
 
-/// The operations that an operator has started, reused. It lives as long as the operator or any request.
+/// The reused operations of an operator. Lives as long as the operator or any request.
 class operation_pool {
  public:
   explicit operation_pool(void (*destroy)(untyped_operation&) noexcept) noexcept : destroy_(destroy) {}
@@ -325,7 +324,7 @@ class operation_pool {
     }
   }
 
-  /// Ends a pool whose operator has gone, once none of its operations is under way.
+  /// Deletes the pool of a destroyed operator as soon as none of its operations is under way.
   struct leave {
     void operator()(operation_pool* p) const noexcept {
       p->is_orphaned_ = true;
@@ -333,7 +332,7 @@ class operation_pool {
     }
   };
 
-  /// An operation that is idle, or none.
+  /// Takes an idle operation, or null.
   [[nodiscard]] untyped_operation* take() noexcept {
     untyped_operation* const one = idle_;
     if (one != nullptr) {

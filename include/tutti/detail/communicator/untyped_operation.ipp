@@ -21,8 +21,8 @@ TUTTI_DECL untyped_operation::untyped_operation(rank_state& rank, functions cons
     : functions_(&table), pool_(pool), rank_(rank) {}
 TUTTI_DECL untyped_operation::~untyped_operation() = default;
 
-/// The fault that peers are told when this rank gives the operation up: that of another communicator of its world, if
-/// it leaves for that.
+/// The fault sent to peers when this rank gives up the operation: that of another communicator of its world, if that
+/// makes it leave.
 TUTTI_DECL tutti::fault untyped_operation::own_fault() const noexcept {
   tutti::fault const reason = rank_.kin->reason_to_leave();
   return reason ? reason : tutti::fault{failure::cancelled, rank_.rank, rank_.rank};
@@ -50,8 +50,7 @@ TUTTI_DECL waited untyped_operation::wait_for_segments(duration limit) {
   }
 }
 
-/// Waits for as long as the deadline allows, and then finds out which rank is late. The operation goes on meanwhile: it
-/// may still end well.
+/// Waits until the deadline, and then searches for the straggler. The operation may still complete meanwhile.
 TUTTI_DECL waited untyped_operation::wait_or_find_culprit(wait_target const& what, duration limit) {
   waited const how = detail::wait(rank_, what, limit);
   if (how != waited::limit) {
@@ -78,7 +77,7 @@ TUTTI_DECL waited untyped_operation::wait_or_find_culprit(wait_target const& wha
   return late.known ? waited::fault : found;
 }
 
-/// The deadline has passed: true once it is known which rank is late, and all ranks have been told.
+/// Continues the search after the deadline; true once the straggler is known and all ranks are informed.
 TUTTI_DECL bool untyped_operation::find_culprit() {
   if (!rank_.any.answers()) {
     rank_.any.revoke({failure::deadline, functions_->awaits(*this), rank_.rank});
@@ -134,8 +133,8 @@ TUTTI_DECL void untyped_operation::abandon(std::exception_ptr why, tutti::fault 
   has_ended_ = true;
 }
 
-/// The exception is the transport's, or anything that a user's reduction throws, which for the others is an operation
-/// that this rank gave up.
+/// Ends the operation with an exception of the transport or of a user's reduction. For peers, the latter is an
+/// operation that this rank gave up.
 TUTTI_DECL void untyped_operation::abandon_by_exception() {
   try {
     throw;
@@ -156,8 +155,8 @@ TUTTI_DECL void untyped_operation::abandon_by_exception() {
   }
 }
 
-/// The error of this operation for a failure of code that does not know the operation. If the failure names no rank, it
-/// is this rank's.
+/// The error of this operation for a failure in code that does not know the operation. A failure without a rank is this
+/// rank's.
 TUTTI_DECL error untyped_operation::placed(failure kind, std::string_view text,
                                            std::vector<rank_type> const& at_fault) const {
   return rank_.report(kind, text, call_, number_, step_number(), at_fault.empty() ? std::vector{rank_.rank} : at_fault);
@@ -200,7 +199,7 @@ TUTTI_DECL void untyped_operation::check_deadline() {
   mine.end();
 }
 
-/// The deadline counts from when the result was first asked for.
+/// Starts the deadline when the result is first asked for.
 TUTTI_DECL void untyped_operation::watch(time_point now) {
   if (!std::exchange(is_watched_, true)) {
     watched_since_ = now;
@@ -213,7 +212,7 @@ TUTTI_DECL void untyped_operation::say(bool blocks) {
     functions_->say(*this, blocks || is_watched_);
   }
 }
-/// A rank that waits asks whether the others run the same call, and says what it waits for.
+/// Asks if peers run the same call, and reports this rank's wait.
 TUTTI_DECL void untyped_operation::inquire() {
   if (functions_->is_queued(*this)) {
     rank_.operations.say_before(*this);
@@ -235,7 +234,7 @@ TUTTI_DECL bool untyped_operation::wait(duration limit) {
   turn mine(rank_);
   const time_point now = rank_.any.now();
   watch(now);
-  duration left = limit_ - (now - watched_since_);  // in this order: the limit may be the longest there is
+  duration left = limit_ - (now - watched_since_);  // in this order, since the limit may be the longest duration
   left = left < duration::zero() ? duration::zero() : left;
   wait_target const to_its_end{.of = this,
                                .advance = [](void* p) { return self(p).advance(); },
@@ -260,14 +259,14 @@ TUTTI_DECL bool untyped_operation::wait(duration limit) {
 }
 
 TUTTI_DECL void untyped_operation::cancel() {
-  uncancelled const throughout(uncancelled::points::none);  // a request that is destroyed cannot be left
-  if (rank_.inherited()) {                                  // it goes on in the parent
+  uncancelled const throughout(uncancelled::points::none);  // no cancellation point: the request may be in destruction
+  if (rank_.inherited()) {                                  // the operation continues in the parent
     has_ended_ = true;
     rank_.operations.erase(*this);
     return;
   }
   rank_.claim();
-  if (rank_.in_step) {  // its memory is in use
+  if (rank_.in_step) {  // the operation uses its memory
     is_given_up_ = !has_ended_;
     rank_.gave_up = rank_.gave_up || is_given_up_;
     return;

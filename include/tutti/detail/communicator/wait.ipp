@@ -75,10 +75,10 @@ TUTTI_DECL bool wait_yielding(rank_state& world, wait_target const& what, bool h
   return !what.outlasts_faults && world.any.fault();
 }
 
-/// Sleeps until something arrives on the communicator or on another one on which this thread has started operations.
-/// All of them move on before and after. True if `advance` said so.
+/// Sleeps until something arrives on this communicator or another of the thread's progress list. All of them are
+/// advanced before and after. Returns true if `advance` did.
 TUTTI_DECL bool wait_asleep(rank_state& world, wait_target const& what, duration nap) {
-  if (world.any.rests()) {  // while nothing happens there, no turn is taken here
+  if (world.any.rests()) {  // the transport waits by itself, without polling
     if (nap > duration::zero()) {
       world.any.rest(nap);
     }
@@ -94,7 +94,7 @@ TUTTI_DECL bool wait_asleep(rank_state& world, wait_target const& what, duration
   bool const done = what.advance(what.of);
   if (!done && !ended_by_fault(world, what)) {
     int const milliseconds =
-        nap <= duration::zero() ? 0 : static_cast<int>(nap.count() / 1'000'000 + 1);  // EINTR is as good as a wake-up
+        nap <= duration::zero() ? 0 : static_cast<int>(nap.count() / 1'000'000 + 1);  // EINTR counts as a wake-up
     if (others != nullptr) {
       others->sleep(handle, milliseconds);
     } else {
@@ -151,7 +151,7 @@ TUTTI_DECL waited wait(rank_state& world, wait_target const& what, duration limi
       return waited::done;
     }
     if (spins && !yields) {
-      // No yield tells whether the peer waits for this core. A sleep that is shorter than the spin before it does.
+      // Without a yield, only a sleep shorter than the spin before it shows that the peer was waiting for this core.
       time_point const before = steady_now();
       waited const outcome = wait_in_naps(world, what, limit);
       time_point const now = steady_now();
@@ -161,7 +161,7 @@ TUTTI_DECL waited wait(rank_state& world, wait_target const& what, duration limi
       return outcome;
     }
   }
-  // The clock starts now: the spins above were microseconds, or moved the operation.
+  // The clock starts here: the spins above took microseconds, or made progress.
   return wait_in_naps(world, what, limit);
 }
 

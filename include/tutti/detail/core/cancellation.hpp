@@ -8,22 +8,21 @@
 
 namespace tutti::inline v0_1_0::detail::inline core {
 
-/// True in a handler that has caught what pthread_cancel and pthread_exit unwind a thread by, which is no exception of
-/// C++. The handler must throw it again.
+/// True in a handler that has caught the unwinding of pthread_cancel or pthread_exit, which is no C++ exception. The
+/// handler must rethrow it.
 [[nodiscard]] inline bool is_forced_unwind() noexcept {
   return std::current_exception() == nullptr;
 }
 
-/// Holds pthread_cancel back on this thread until the end of the block: what the library does in the system is no
-/// cancellation point, as its bookkeeping, and its destructors, could not be left in the middle. A wait has points of
-/// its own, between naps.
+/// Disables pthread_cancel on this thread until the end of the block: the library's system calls are no cancellation
+/// points, since its bookkeeping and destructors cannot be interrupted. A wait has its own points, between naps.
 ///
-/// Cost: 6 ns, so it is for what makes system calls.
+/// Cost: 6 ns, so it is for code that makes system calls.
 class uncancelled {
  public:
   enum class points { some, none };
 
-  /// With points::none, those of waits inside hold it back, too.
+  /// With points::none, points of waits inside the block do nothing, too.
   explicit uncancelled(points in = points::some) noexcept : silent_(in == points::none) {
     begin();
     silent += silent_ ? 1U : 0U;
@@ -46,7 +45,7 @@ class uncancelled {
     }
   }
 
-  /// Lets a thread end here that was cancelled. @pre cancellation is held back, and no caller is noexcept
+  /// Ends a cancelled thread here. @pre cancellation is disabled, and no caller is noexcept
   static void point() {
     if (silent == 0) {
       ::pthread_setcancelstate(before, nullptr);

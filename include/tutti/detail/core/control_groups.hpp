@@ -10,14 +10,14 @@
 
 namespace tutti::inline v0_1_0::detail::inline core {
 
-/// One of the kernel's short files of words and numbers; empty if it cannot be read.
+/// A short file of the kernel with words and numbers; empty if it cannot be read.
 class kernel_file {
  public:
   static constexpr std::uint64_t none = UINT64_MAX;
 
   TUTTI_DECL explicit kernel_file(std::string const& path);
 
-  /// The number behind a word that begins a line; `none` if there is no such word, or no number.
+  /// The number after `word` at the beginning of a line; `none` if there is no such word or number.
   [[nodiscard]] TUTTI_DECL std::uint64_t number(std::string_view word = "") const noexcept;
 
   [[nodiscard]] std::string_view text() const noexcept { return {text_, size_}; }
@@ -38,8 +38,8 @@ struct group_visit {
         call([](void* p, std::string const& folder, int version) { (*static_cast<Visit*>(p))(folder, version); }) {}
 };
 
-/// Calls `visit(folder, version)` for each control group that limits this process by a controller: its own and those
-/// around it, of both versions. `groups` is the kernel's list of them, `mounted` the folder where they are.
+/// Calls `visit(folder, version)` for each control group, of either version, that limits this process by a controller:
+/// its own and all enclosing ones. `groups` is the kernel's list of them, `mounted` the folder that contains them.
 TUTTI_DECL void for_each_group(std::string const& groups, std::string const& mounted, std::string_view controller,
                                group_visit const& visit);
 

@@ -36,7 +36,7 @@ TUTTI_DECL std::uint64_t kernel_file::number(std::string_view word) const noexce
   return none;
 }
 
-/// Visits the group at `path` below `root`, and those around it.
+/// Visits the group at `path` below `root`, and the enclosing ones.
 TUTTI_DECL void visit_up(std::string const& root, std::string path, int version, group_visit const& visit) {
   for (;; path.resize(path.rfind('/'))) {
     visit.call(visit.of, root + path + '/', version);

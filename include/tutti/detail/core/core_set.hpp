@@ -12,23 +12,22 @@
 
 namespace tutti::inline v0_1_0::detail::inline core {
 
-/// The cores of a host that a thread may run on (taskset, Slurm, cpusets). Several threads have those that one of them
-/// may run on.
+/// The cores of a host that a thread may run on (taskset, Slurm, cpusets). The set of several threads is the union.
 class core_set {
  public:
   core_set() noexcept = default;
 
-  /// Those of a thread: 0 is the one that calls, a process's number its first one. All of the host if the system does
-  /// not say.
+  /// The cores of a thread: 0 is the calling thread, a process id its first one. All cores of the host if the system
+  /// does not tell.
   [[nodiscard]] TUTTI_DECL static core_set of_thread(::pid_t thread = 0);
 
-  /// Adds those of a text. False if it is no text of a set.
+  /// Adds the cores of a text; returns false if it is malformed.
   [[nodiscard]] TUTTI_DECL bool add(std::string_view text);
 
-  /// A text to exchange: "0-3,8".
+  /// The set as a text to exchange: "0-3,8".
   [[nodiscard]] TUTTI_DECL std::string text() const;
 
-  /// The number of them that may be kept busy: a control group may allow fewer at a time (cgroup, `docker run --cpus`).
+  /// The number of cores that may be busy at a time, which a control group may limit (cgroup, `docker run --cpus`).
   [[nodiscard]] TUTTI_DECL std::size_t usable() const;
 
  private:
@@ -37,8 +36,8 @@ class core_set {
   std::vector<std::uint64_t> words_;
 };
 
-/// The number of cores that control groups let a process keep busy, at least 1; SIZE_MAX if there is no limit. @see
-/// for_each_group
+/// The number of cores that control groups let a process keep busy, at least 1; SIZE_MAX if there is no limit.
+/// @see for_each_group
 [[nodiscard]] TUTTI_DECL std::size_t cores_of_groups(std::string const& groups, std::string const& mounted);
 
 }  // namespace tutti::detail::core

@@ -6,14 +6,14 @@
 
 namespace tutti::inline v0_1_0::detail::inline core {
 
-/// A deadline, or a limit to a wait, as a caller gives it.
-/// @throws precondition_error if it is negative: the difference of two times, perhaps, and certainly no deadline
+/// Checks a deadline, or the limit of a wait, from a caller.
+/// @throws precondition_error if it is negative, like a wrong difference of two times
 constexpr duration expect_deadline(duration d) {
   expects(d >= duration::zero(), "a deadline must be 0 ns or more, not ", d.count(), "; tutti::no_deadline is none");
   return d;
 }
 
-/// How long to wait for others, as a caller gives it: at most a year, so that `no_deadline` may be added to a time.
+/// Limits a waiting time from a caller to a year, so that `no_deadline` may be added to a time.
 /// @throws precondition_error if it is negative
 [[nodiscard]] constexpr duration finite_patience(duration patience) {
   constexpr duration year = std::chrono::hours(24 * 365);

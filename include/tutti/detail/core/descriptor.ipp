@@ -37,7 +37,7 @@ TUTTI_DECL std::pair<descriptor, descriptor> stream_pair() noexcept {
     return {};
   }
   std::pair<descriptor, descriptor> both([&] { return ends[0]; }, [&] { return ends[1]; });
-  if (!both.first || !both.second) {  // no number above those of the standard streams was left
+  if (!both.first || !both.second) {  // no number above 2 was left
     int const kept = errno;
     both = std::pair<descriptor, descriptor>();
     errno = kept;
@@ -47,7 +47,7 @@ TUTTI_DECL std::pair<descriptor, descriptor> stream_pair() noexcept {
 
 TUTTI_DECL std::string describe_errno(int code) {
   char text[128] = {};
-  struct pick {  // there are two strerror_r, of POSIX and of GNU
+  struct pick {  // strerror_r has two forms, of POSIX and of GNU
     static char const* of(char const* result, char const*) { return result; }
     static char const* of(int, char const* buffer) { return buffer; }
   };
@@ -175,8 +175,8 @@ TUTTI_DECL io write_all(int fd, std::span<std::byte const> from, time_point dead
   }
 }
 
-/// Keeps the signal of a write beyond the limit of file sizes from this thread; the other threads, and the program's
-/// way to handle it, stay as they are.
+/// Blocks SIGXFSZ, the signal of a write beyond the limit of file sizes, for this thread. Other threads and the
+/// program's handler are unaffected.
 class without_sigxfsz {
  public:
   without_sigxfsz() noexcept {
@@ -224,7 +224,7 @@ TUTTI_DECL int replace_file(std::string const& path, std::string_view text) {
     return errno;
   }
   int const code = write_file(file.get(), bytes_of(text));
-  return code != 0 || ::close(file.release()) == 0 ? code : errno;  // NFS may say only now that there is no room
+  return code != 0 || ::close(file.release()) == 0 ? code : errno;  // NFS may report a full disk only now
 }
 
 TUTTI_DECL std::string describe_write_error(int code) {

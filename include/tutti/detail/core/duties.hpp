@@ -13,67 +13,67 @@ namespace tutti::inline v0_1_0::detail::inline core {
 
 class duties;
 
-/// A communicator on which a thread has started operations, as that thread sees it.
+/// An entry of a thread's progress list: a communicator on which the thread has started operations.
 struct duty {
-  bool (*move)(duty&) noexcept = nullptr;    ///< moves the operations on; false when there are none left
-  int (*arm)(duty&) = nullptr;               ///< the descriptor to sleep on
-  void (*disarm)(duty&) noexcept = nullptr;  ///< no thread sleeps on that any more
-  void (*look)(duty&) noexcept = nullptr;    ///< finds out what is not told
-  void (*destroy)(duty&) = nullptr;          ///< set if its last name was destroyed while it was in use
+  bool (*move)(duty&) noexcept = nullptr;    ///< advances the operations; false when there are none left
+  int (*arm)(duty&) = nullptr;               ///< returns the descriptor that ends a sleep
+  void (*disarm)(duty&) noexcept = nullptr;  ///< must follow a sleep
+  void (*look)(duty&) noexcept = nullptr;    ///< looks for failed peers
+  void (*destroy)(duty&) = nullptr;          ///< set if its last handle was destroyed while it was in use
 
   duty* next = nullptr;
   duty* previous = nullptr;
-  bool armed = false;                ///< its thread sleeps on it
-  bool moving = false;               ///< its thread moves it on
-  std::atomic<duties*> of{nullptr};  ///< the thread that moves it on, if any does
-  std::uint32_t generation = 0;      ///< of the process whose thread that is
+  bool armed = false;                ///< the thread sleeps on its descriptor
+  bool moving = false;               ///< the thread is advancing it
+  std::atomic<duties*> of{nullptr};  ///< list of the thread that advances it, or null
+  std::uint32_t generation = 0;      ///< fork generation of that thread's process
 };
 
-/// The communicators that a thread moves on whenever it waits, or asks for progress, on any other one: those on
-/// which it has started operations, and which no other thread has used since. A fiber counts as a thread.
+/// The progress list of a thread: the communicators on which it has started operations and which no other thread has
+/// used since. A wait or poll on any communicator advances all of them. A fiber counts as a thread.
 ///
-/// A communicator is used by one thread at a time, but may be handed over with its operations under way. Then the
-/// next thread `take`s it before it touches it, and the thread before, which may be about to move it on, lets go.
-/// Everything that is done with duties is done under their lock, which only such another thread ever contends for.
-/// One without operations is dropped when it is next come by, so that to start one again and again costs nothing.
+/// One thread at a time uses a communicator, which may change threads with operations under way. The next thread
+/// `take`s it first, and the previous one, which may be about to advance it, drops it. The list's lock guards all
+/// accesses; only such a handover contends for it. A communicator without operations is dropped at the next walk
+/// through the list, so starting one operation after another costs nothing.
 class duties {
  public:
   duties() noexcept = default;
   duties(duties const&) = delete;
   duties& operator=(duties const&) = delete;
-  /// The thread ends: what it has left stands still until another thread takes it.
+  /// Ends the list with its thread: the operations left make no progress until another thread takes them.
   TUTTI_DECL ~duties();
 
-  /// Those of this thread that are not `own`; null if there are none.
+  /// The list of this thread if it has entries other than `own`, else null.
   [[nodiscard]] static duties* besides(duty const& own) noexcept {
     duties* const mine = current;
     return mine != nullptr && mine->has_others(own) ? mine : nullptr;
   }
 
-  /// Whether it is no thread's, or else this thread's.
+  /// True if no thread, or this thread, advances `d`.
   [[nodiscard]] static bool is_free(duty const& d) noexcept { return d.of.load(std::memory_order_acquire) == nullptr; }
   [[nodiscard]] static bool is_mine(duty const& d) noexcept { return d.of.load(std::memory_order_acquire) == current; }
 
-  /// From now on it is this thread's.
+  /// Moves `d` to the list of this thread.
   static void take(duty& d) noexcept {
     if (current == nullptr || d.of.load(std::memory_order_acquire) != current) [[unlikely]] {
       take_over(d);
     }
   }
-  /// From now on it is no thread's. When this returns, no thread is about to move it on.
+  /// Removes `d` from any list. Afterwards, no thread is about to advance it.
   TUTTI_DECL static void leave(duty& d) noexcept;
 
-  /// Moves all but `own` on, and drops what has nothing left to move. Not while it does so.
+  /// Advances all but `own`, and drops those without operations. Does nothing in a nested call.
   TUTTI_DECL void move(duty const& own) noexcept;
   TUTTI_DECL void look(duty const& own) noexcept;
   TUTTI_DECL void disarm(duty const& own) noexcept;
 
-  /// @throws std::bad_alloc when there are more than ever before
+  /// @throws std::bad_alloc when there are more entries than ever before
   TUTTI_DECL void arm(duty const& own);
-  /// Until something arrives for one of those that are armed, or on `own`, or this time has passed.
+  /// Sleeps until something arrives for an armed entry or on `own`, or until the time has passed.
   TUTTI_DECL void sleep(int own, int milliseconds) noexcept;
 
-  /// Whatever runs on this thread now has duties of its own: how fibers take turns. Returns those before.
+  /// Replaces the list of this thread, when it switches to another fiber. Returns the previous list.
   TUTTI_DECL static duties* change(duties* to) noexcept;
 
  private:
@@ -87,7 +87,7 @@ class duties {
     duty const* const first = first_.load(std::memory_order_relaxed);
     return first != nullptr && (first != &own || last_.load(std::memory_order_relaxed) != &own);
   }
-  /// A walk through the list, which goes on right if what comes next is dropped meanwhile.
+  /// A walk through the list, which remains valid if its next entry is dropped meanwhile.
   struct walk {
     duty* next;
     walk* outer;
@@ -103,12 +103,12 @@ class duties {
   TUTTI_DECL void forget() noexcept;
 
   static constinit inline thread_local duties* current = nullptr;
-  static constinit inline thread_local bool over = false;  ///< the duties of this thread have ended
+  static constinit inline thread_local bool over = false;  ///< the list of this thread has been destroyed
 
   std::atomic<duty*> first_{nullptr};
   std::atomic<duty*> last_{nullptr};
   std::atomic<bool> locked_{false};
-  unsigned depth_ = 0;  ///< how often this thread holds the lock
+  unsigned depth_ = 0;  ///< nesting depth of the lock in this thread
   walk* walks_ = nullptr;
   owned_array<::pollfd> handles_;
   std::size_t capacity_ = 0;

@@ -11,7 +11,7 @@
 
 namespace tutti::inline v0_1_0::detail::inline core {
 
-/// Held while a thread ends, or reaches for what is another thread's: so that thread is there.
+/// Held while a thread ends, or while another thread accesses its list: so the list still exists.
 class duties::between_threads {
  public:
   between_threads() noexcept {
@@ -26,7 +26,7 @@ class duties::between_threads {
   static constinit inline std::atomic<bool> busy{false};
 };
 
-/// By the thread itself, perhaps again while it holds them.
+/// The lock of a list, for its own thread; recursive.
 class duties::held {
  public:
   explicit held(duties& all) noexcept : all_(all) {
@@ -55,7 +55,7 @@ TUTTI_DECL duties::~duties() {
 }
 
 TUTTI_DECL void duties::take_over(duty& d) noexcept {
-  if (current == nullptr && over) {  // the thread ends, and what it destroys last is still used
+  if (current == nullptr && over) {  // the thread ends; its last destructors still use d
     return leave(d);
   }
   if (current == nullptr) {
@@ -73,14 +73,14 @@ TUTTI_DECL void duties::leave(duty& d) noexcept {
   if (of == nullptr) {
     return;
   }
-  if (d.generation != inheritance::generation()) {  // a thread of the parent's, which is not in this process
+  if (d.generation != inheritance::generation()) {  // a thread of the parent, not of this process
     return d.of.store(nullptr, std::memory_order_release);
   }
   if (of == current) {
     held const lock(*of);
     return of->drop(d);
   }
-  between_threads const still_there;  // the other thread
+  between_threads const still_there;  // keeps the other thread's list alive
   of = d.of.load(std::memory_order_acquire);
   if (of != nullptr) {
     of->lock();
@@ -159,7 +159,7 @@ TUTTI_DECL duties& duties::of_this_thread() {
     ~own() { over = true; }
   };
   static thread_local own all;
-  // A forked child is a copy of this thread alone, and the communicators are its parent's.
+  // A forked child has a copy of this thread only, and the communicators are its parent's.
   static int const told = ::pthread_atfork(nullptr, nullptr, [] {
     between_threads::busy.store(false, std::memory_order_relaxed);
     if (current != nullptr) {

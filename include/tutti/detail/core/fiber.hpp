@@ -24,7 +24,7 @@
 #include <sanitizer/common_interface_defs.h>
 #endif
 
-// Of the Itanium C++ ABI; libc++ has it without declaring it.
+// Itanium C++ ABI; libc++ has this function without declaring it.
 namespace __cxxabiv1 {
 struct __cxa_eh_globals;
 extern "C" __cxa_eh_globals* __cxa_get_globals() noexcept;
@@ -32,14 +32,14 @@ extern "C" __cxa_eh_globals* __cxa_get_globals() noexcept;
 
 namespace tutti::inline v0_1_0::detail::inline core {
 
-/// A function with a stack of its own, which may stop in the middle and go on later. The function that resumes it
-/// waits until it suspends itself or ends. Not thread-safe; resumed by one thread, always the same.
+/// A function with its own stack, which can suspend and resume. `resume` returns when the function suspends itself or
+/// ends. Not thread-safe; always resumed by one thread.
 ///
-/// Its stack is mapped with a page below that must not be touched, so an overflow is a segmentation
-/// fault; only the pages that it uses take memory. A switch costs two system calls, 0.3 us.
+/// The page below the stack is protected, so an overflow is a segmentation fault; only used pages take memory. A switch
+/// costs two system calls, 0.3 us.
 class fiber {
  public:
-  /// When it is first resumed it calls `run(argument)`, which must not throw.
+  /// Prepares `run(argument)`, which the first `resume` calls and which must not throw.
   /// @throws std::system_error if there is no memory
   fiber(std::size_t stack_bytes, void (*run)(void*), void* argument)
       : page_(static_cast<std::size_t>(::sysconf(_SC_PAGESIZE))),
@@ -62,10 +62,10 @@ class fiber {
   }
   fiber(fiber const&) = delete;
   fiber& operator=(fiber const&) = delete;
-  /// @pre it has not begun, or has ended: what is on its stack is not destroyed
+  /// @pre it has not begun, or has ended: objects on its stack are not destroyed
   ~fiber() { unmap(); }
 
-  /// Lets it run until it suspends itself or ends. @pre !ended()
+  /// Runs the function until it suspends itself or ends. @pre !ended()
   void resume() {
     exceptions_.swap();
     duties* const outer = duties::change(&duties_);
@@ -76,7 +76,7 @@ class fiber {
     exceptions_.swap();
   }
 
-  /// Called by its own function: returns when it is resumed.
+  /// Suspends the function that calls this; returns when it is resumed.
   void suspend() {
     begin_switch(&inner_fake_stack_, outer_stack_, outer_bytes_);
     ::swapcontext(&inside_, &outside_);
@@ -86,8 +86,7 @@ class fiber {
   [[nodiscard]] bool ended() const noexcept { return ended_; }
 
  private:
-  /// What the C++ run-time knows of the exceptions that are being handled belongs to the thread; each
-  /// fiber has its own.
+  /// The C++ run-time's state of exceptions being handled. It belongs to the thread, so each fiber saves its own.
   class exceptions {
    public:
     void swap() noexcept {
@@ -99,7 +98,7 @@ class fiber {
     }
 
    private:
-    struct state {  // as the Itanium C++ ABI has it
+    struct state {  // layout of the Itanium C++ ABI
       void* caught = nullptr;
       unsigned uncaught = 0;
     };
@@ -122,7 +121,7 @@ class fiber {
     ::setcontext(&self->outside_);
   }
 
-  // The address sanitizer must be told which stack is in use.
+  // The address sanitizer must know the stack in use.
   static void begin_switch([[maybe_unused]] void** fake, [[maybe_unused]] void const* stack,
                            [[maybe_unused]] std::size_t bytes) noexcept {
 #if defined(TUTTI_FIBER_SANITIZED)
@@ -145,7 +144,7 @@ class fiber {
   ::ucontext_t inside_{};
   ::ucontext_t outside_{};
   exceptions exceptions_;
-  duties duties_;  ///< what it has started, it moves on itself
+  duties duties_;  ///< progress list of operations that it started
   void* outer_fake_stack_ = nullptr;
   void* inner_fake_stack_ = nullptr;
   void const* outer_stack_ = nullptr;

@@ -9,9 +9,8 @@
 
 namespace tutti::inline v0_1_0::detail::inline core {
 
-/// Gives the operations of a communicator their flows. Every rank starts the same operations in
-/// the same order, so every rank numbers them alike; flow s runs on lane s modulo collective_lanes
-/// once flow s - collective_lanes has ended there.
+/// Assigns flows to the operations of a communicator. Every rank starts the same operations in one order, so all ranks
+/// number them alike. Flow s runs on lane s modulo collective_lanes, after flow s - collective_lanes has ended there.
 class flow_numbers {
  public:
   /// Reserves `count` consecutive flows; returns the first.
@@ -21,7 +20,7 @@ class flow_numbers {
     return first;
   }
 
-  /// Counts an operation; returns how many there were before. Segments are its own affair, so this is what people read.
+  /// Counts an operation; returns the number of earlier ones, which users see. Segments do not count.
   std::uint64_t count_operation() noexcept { return operations_++; }
   [[nodiscard]] std::uint64_t operations() const noexcept { return operations_; }
 
@@ -29,7 +28,7 @@ class flow_numbers {
     return {static_cast<std::uint32_t>(number % collective_lanes), static_cast<std::uint32_t>(number)};
   }
 
-  /// Whether the lane of flow `number` has carried all earlier ones.
+  /// True if all earlier flows on the lane of flow `number` have ended.
   [[nodiscard]] bool may_begin(std::uint64_t number) const noexcept {
     return ended_[number % collective_lanes] == number / collective_lanes;
   }
@@ -41,8 +40,7 @@ class flow_numbers {
   std::array<std::uint64_t, collective_lanes> ended_{};
 };
 
-/// The same for `send` and `recv`: the messages to one peer, and those from it, follow each other in
-/// the order of starting.
+/// Numbers the messages of `send`, or of `recv`: those of one peer begin in order of starting.
 class transfer_numbers {
  public:
   explicit transfer_numbers(rank_type peers) : started_(peers), ended_(peers) {}

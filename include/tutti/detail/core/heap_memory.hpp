@@ -12,7 +12,7 @@ class heap_memory : public memory_source {
  public:
   static counted<memory_source> source() {
     static heap_memory heap;
-    heap.hold();  // the static one is never let go
+    heap.hold();  // the static object is never released
     return counted<memory_source>(&heap);
   }
 

@@ -9,20 +9,20 @@
 
 namespace tutti::inline v0_1_0::detail::inline core {
 
-/// Keeps what a process has open from being inherited by its forks. A helper that a rank forks - a data loader, a
-/// shell that has not become its program yet - would otherwise hold the rank's sockets open, and peers would not see
-/// it end. (A child that becomes another program loses them by close-on-exec.)
+/// Fork guard: closes the library's descriptors in forked children. Otherwise a child that a rank forks (a data loader,
+/// a shell before exec) would hold the rank's sockets open and hide its end from peers. (exec closes them by
+/// close-on-exec.)
 ///
-/// All state is static: which descriptors the child closes, and how many forks this process is away from the first.
-/// Thread-safe, lock-free. A process that is forked past the C library (_Fork, clone) inherits all of it.
+/// All state is static: the descriptors that a child closes, and the number of forks between this process and the
+/// first. Thread-safe, lock-free. A fork that bypasses the C library (_Fork, clone) inherits everything.
 class inheritance {
  public:
-  /// From now on a fork closes `fd`. Those beyond the table are inherited.
+  /// Makes forks close `fd`. Numbers beyond the table are inherited.
   TUTTI_DECL static void refuse(int fd) noexcept;
-  /// A fork inherits `fd` again.
+  /// Makes forks inherit `fd` again.
   TUTTI_DECL static void allow(int fd) noexcept;
 
-  /// Counts forks: what was made under another number is the parent's, and not to be touched.
+  /// Counts forks: an object made in another generation is the parent's, and must not be touched.
   [[nodiscard]] static std::uint32_t generation() noexcept {
     watch_forks();
     return generation_.load(std::memory_order_relaxed);

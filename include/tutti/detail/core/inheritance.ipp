@@ -31,7 +31,7 @@ TUTTI_DECL void inheritance::allow(int fd) noexcept {
   }
 }
 
-/// In the child: async-signal-safe, as other threads of the parent may have held any lock.
+/// Runs in the child, and is async-signal-safe: other threads of the parent may have held any lock.
 TUTTI_DECL void inheritance::close_all() noexcept {
   uncancelled const throughout;  // the thread that called fork may have been cancelled
   generation_.fetch_add(1, std::memory_order_relaxed);

@@ -12,11 +12,11 @@
 
 namespace tutti::inline v0_1_0::detail::inline core {
 
-/// Threads that are waited for on every way out of their scope. The standard's are behind -fexperimental-library in
-/// libc++, and <thread> takes 0.1 s to parse.
+/// Threads that are joined on every exit from their scope. std::jthread needs -fexperimental-library in libc++, and
+/// <thread> takes 0.1 s to parse.
 class joined_threads {
  public:
-  /// Has room for `n` threads.
+  /// Makes room for `n` threads.
   explicit joined_threads(std::size_t n) : threads_(n) {}
   joined_threads(joined_threads const&) = delete;
   joined_threads& operator=(joined_threads const&) = delete;
@@ -24,8 +24,8 @@ class joined_threads {
 
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
-  /// Calls `body(i)` in a thread of its own, the i-th, from 0. All share `body`, which outlives this.
-  /// @pre there is room. @throws std::system_error if no thread can be had
+  /// Starts a thread that calls `body(i)`, with i counted from 0. All threads share `body`, which outlives this object.
+  /// @pre there is room. @throws std::system_error if no thread can be created
   template <class Body>
   void start(Body const& body) {
     start([](void const* of, std::size_t number) { (*static_cast<Body const*>(of))(number); }, &body);
@@ -43,10 +43,10 @@ class joined_threads {
   void start(body_call call, void const* body);
 
   owned_array<thread> threads_;
-  std::size_t size_ = 0;  ///< how many of them have been started
+  std::size_t size_ = 0;  ///< number of threads started
 };
 
-/// Blocks the calling thread for a time: std::this_thread::sleep_for, without <thread>.
+/// Blocks the calling thread for a time: std::this_thread::sleep_for without <thread>.
 inline void sleep_for(duration d) {
   constexpr long long second = 1'000'000'000;
   timespec left{};

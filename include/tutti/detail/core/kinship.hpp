@@ -8,20 +8,20 @@
 
 namespace tutti::inline v0_1_0::detail::inline core {
 
-/// What the communicators of one rank that come of one world have in common: one value, made when it is first asked
-/// for, gone with the last of them. Copies share it; one that is new is of no world yet.
+/// State shared by all communicators of one world on one rank: one value, created on first use, destroyed with the last
+/// communicator. Copies share it; a new object belongs to no world yet.
 ///
-/// Thread safety: those that share a value may be used by different threads; the value sees to itself.
+/// Thread safety: different threads may use objects that share a value; the value must be thread-safe itself.
 class kinship {
  public:
-  /// Begins a world, unless this is of one.
+  /// Begins a world, unless this object belongs to one.
   void found() {
     if (kept_.get() == nullptr) {
       kept_ = counted(new kept);
     }
   }
 
-  /// @pre it is of a world, and T is always the same
+  /// The shared value. @pre this object belongs to a world, and T is always one type
   template <class T>
   [[nodiscard]] T& common() const {
     void* value = kept_->value.load(std::memory_order_acquire);

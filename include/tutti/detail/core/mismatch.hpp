@@ -6,12 +6,11 @@
 
 namespace tutti::inline v0_1_0::detail::inline core {
 
-/// That rank `me` and rank `peer` called different things where both should have called the same. `mine` and
-/// `theirs` are what they called, in words.
+/// The error of ranks `me` and `peer`, whose calls differ: `mine` and `theirs` are the calls in words.
 [[nodiscard]] TUTTI_DECL error calls_differ(rank_type me, std::string const& mine, rank_type peer,
                                             std::string const& theirs);
 
-/// That rank `peer` sends another message than rank `me` receives.
+/// The error of rank `me`, which does not receive the message that rank `peer` sends.
 [[nodiscard]] TUTTI_DECL error messages_differ(rank_type me, rank_type peer);
 
 }  // namespace tutti::detail::core

@@ -8,8 +8,8 @@
 
 namespace tutti::inline v0_1_0::detail::inline core {
 
-/// A mutex and what its holders wait for, in one: POSIX has both for a tenth of what it costs to
-/// parse <mutex> and <condition_variable>. Waits by the steady clock.
+/// A mutex with a condition variable: <mutex> and <condition_variable> take ten times as long to parse as their POSIX
+/// equivalents. Waits by the steady clock.
 class monitor {
  public:
   monitor() noexcept {
@@ -29,8 +29,8 @@ class monitor {
   void lock() noexcept { ::pthread_mutex_lock(&mutex_); }
   void unlock() noexcept { ::pthread_mutex_unlock(&mutex_); }
 
-  /// Until `notify_all` or the deadline; may also return for no reason.
-  /// @pre this thread holds it, as it does again afterwards
+  /// Waits for `notify_all` or the deadline; may also return spuriously.
+  /// @pre this thread holds the monitor, as it does again afterwards
   void wait_until(time_point deadline) noexcept {
     constexpr long long second = 1'000'000'000;
     timespec until{};

@@ -7,16 +7,16 @@
 
 namespace tutti::inline v0_1_0::detail::inline core {
 
-/// Numbers of a file that no other file of this kernel has; nothing if there is none.
+/// Numbers that identify a file on this kernel; empty if there is no such file.
 [[nodiscard]] TUTTI_DECL std::string file_identity(char const* name);
 
-/// A text that is equal for processes which can share memory with each other, and differs otherwise: the
-/// kernel that runs them, and the network that they see, for memory is handed over a local socket. So containers and
-/// network namespaces of one machine are hosts of their own, unless they share the network namespace.
-/// @throws error(failure::join) if there are no descriptors left to find it out
+/// A text that is equal for processes that can share memory with each other: it names the running kernel and the
+/// network namespace, since memory is handed over through a local socket. So containers of one machine count as
+/// separate hosts unless they share the network namespace.
+/// @throws error(failure::join) if no descriptor is left to find it out
 [[nodiscard]] TUTTI_DECL std::string node_identity();
 
-/// The same for threads of one process, among the processes of a node.
+/// A text that is equal for threads of one process, among the processes of a node.
 [[nodiscard]] TUTTI_DECL std::string process_identity();
 
 }  // namespace tutti::detail::core

@@ -8,9 +8,8 @@
 
 namespace tutti::inline v0_1_0::detail::inline core {
 
-/// Owns one object on the heap, or none: std::unique_ptr, for code that every program parses. (The
-/// standard one costs a tuple, a dozen traits and a comparison operator of every kind wherever it is
-/// named; see "Compile time" in docs/design/headers.md.)
+/// std::unique_ptr for headers that every program parses. (The standard one brings a tuple, a dozen traits and all
+/// comparison operators; see "Compile time" in docs/design/headers.md.)
 template <class T>
 struct deletes {
   void operator()(T* p) const noexcept { delete p; }
@@ -46,7 +45,7 @@ class owned {
   T* p_ = nullptr;
 };
 
-/// Owns an array of a length that its owner knows. Bytes and numbers in it have no value at first.
+/// Owns an array whose length its owner knows. Bytes and numbers in it are uninitialised.
 template <class T>
 class owned_array {
  public:

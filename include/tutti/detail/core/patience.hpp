@@ -7,21 +7,20 @@
 
 namespace tutti::inline v0_1_0::detail::inline core {
 
-/// Leaves alone for a while what was in vain: exponential backoff. What is in vain again as soon as it is
-/// tried again is left alone for twice as long. So a short disturbance costs little, and of one that lasts
-/// hardly more is seen than that it does.
+/// Exponential backoff: after a useless attempt, further attempts are suppressed for a time, which doubles if the next
+/// one is soon useless, too. So a short disturbance costs little, and a lasting one little more.
 class backoff {
  public:
   constexpr backoff(duration least, duration most) noexcept : least_(least), most_(most) {}
 
-  /// Whether it is not to be tried yet. `clock` is asked only where that is the question.
+  /// True while attempts are suppressed. `clock` is called only if that may have ended.
   template <class Clock>
   [[nodiscard]] bool lasts(Clock clock) noexcept {
     return lasts_ && (lasts_ = clock() < until_);
   }
 
   void begin(time_point now) noexcept {
-    bool const again = now - until_ < length_;  // it has been tried for no longer than it was left alone
+    bool const again = now - until_ < length_;  // attempts resumed for less than the suppressed time
     length_ = !again ? least_ : length_ * 2 < most_ ? length_ * 2 : most_;
     until_ = now + length_;
     lasts_ = true;
@@ -35,23 +34,23 @@ class backoff {
   bool lasts_ = false;
 };
 
-/// What a rank has found out about its core, and so whether it waits awake there or asleep.
+/// Decides from the experience on this core if a rank waits awake or asleep.
 ///
-/// A yield lasts until the others on the core have had their turns. Ranks that wait take a microsecond each; a
-/// program that computes takes the rest of its time slice, 4 ms and more, and after each yield again. A rank that
-/// sleeps is given the core as soon as it is woken; but that costs, from another core, some 30 us. So one way or the
-/// other is wrong by far, and which one only the others on the core decide. Both prices are kept account of: what
-/// yields have lost, and how many wake-ups they have saved since.
+/// A yield lasts until the others on the core have had their turns. A waiting rank's turn takes a microsecond; a
+/// program that computes takes the rest of its time slice, 4 ms and more, after each yield. A sleeping rank gets the
+/// core as soon as it is woken, but waking it from another core costs some 30 us. So one of the two is far worse, and
+/// which one depends on the others on the core. Both costs are counted: time lost by yields, and wake-ups saved by them
+/// since.
 ///
 /// All times come from the caller. A wait that ends while it spins costs nothing here.
 class patience {
  public:
-  /// A yield that takes longer was to a program that computes: among ranks that wait, turns are short.
+  /// The longest yield to waiting ranks; a longer one was to a program that computes.
   static constexpr duration longest_turn = std::chrono::milliseconds(1);
-  /// What a wait that ends with a yield has saved: the sleep, and the wake-up by a rank on another core.
+  /// The time saved by a wait that ends with a yield: the sleep, and the wake-up by a rank on another core.
   static constexpr duration wake_up = std::chrono::microseconds(50);
 
-  /// Whether a wait may spin, if ranks do not outnumber cores; and whether it may yield before it sleeps.
+  /// True if a wait may spin, unless oversubscribed, and if it may yield before it sleeps.
   template <class Clock>
   [[nodiscard]] bool spins(Clock clock) noexcept {
     return !spinning_.lasts(clock);
@@ -61,11 +60,11 @@ class patience {
     return !yielding_.lasts(clock);
   }
 
-  /// A yield has brought what was waited for.
+  /// Counts a yield during which the awaited message arrived.
   void saved_a_wake_up() noexcept { ++saved_; }
 
-  /// A yield has taken this long. True if it was to a program that computes: better sleep, this time. If it has lost
-  /// more than was saved since the last such yield, the next waits do not yield, either.
+  /// Counts a yield that took this long. Returns true if it was to a program that computes: the caller had better
+  /// sleep. If the yield lost more time than others saved since the last such one, the next waits do not yield, either.
   bool late(duration took, time_point now) noexcept {
     if (took <= longest_turn) {
       return false;
@@ -77,15 +76,16 @@ class patience {
     return true;
   }
 
-  /// A whole spin was useless, and the first yield, or a sleep that was shorter than the spin, brought the message: the
-  /// peer is on this very core, though there may be one for each, because another program is on another.
+  /// Stops spinning for a time: a whole spin was useless, and then the first yield, or a sleep shorter than the spin,
+  /// brought the message. So the peer is on this core, even if there is one for each rank, since another program has
+  /// another.
   void shares_a_core(time_point now) noexcept { spinning_.begin(now); }
 
  private:
-  /// A spin in vain takes 100 us, a yield to a program that computes some milliseconds: each loses a tenth at most.
+  /// A useless spin takes 100 us, a yield to a program that computes some milliseconds: each costs a tenth at most.
   backoff spinning_{std::chrono::milliseconds(1), std::chrono::milliseconds(16)};
   backoff yielding_{std::chrono::milliseconds(20), std::chrono::milliseconds(1000)};
-  std::int64_t saved_ = 1000;  ///< so the first late yield of all is no rank's fault
+  std::int64_t saved_ = 1000;  ///< enough for a first late yield without backoff
 };
 
 }  // namespace tutti::detail::core

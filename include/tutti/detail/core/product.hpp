@@ -8,7 +8,7 @@
 
 namespace tutti::inline v0_1_0::detail::inline core {
 
-/// a * b, rounded before anything is added to it, whatever the processor: no compiler fuses the two.
+/// a * b, rounded before any addition on every processor: no compiler fuses the two.
 template <std::floating_point T>
 [[nodiscard]] constexpr T product(T a, T b) noexcept {
 #if defined(__CUDA_ARCH__)
@@ -25,15 +25,15 @@ template <std::floating_point T>
 #elif defined(__clang__)
 #pragma clang fp contract(off)
   return a * b;
-#elif defined(__CUDACC__)  // nvcc's own front end, which does not know the barrier of g++, but reads for it
+#elif defined(__CUDACC__)  // nvcc's front end lacks g++'s barrier
   T c = a * b;
   if (!std::is_constant_evaluated()) {
     asm("" : "+m"(c));
   }
   return c;
 #elif defined(__FP_FAST_FMAF) || defined(__FMA__) || defined(__FMA4__) || defined(__AVX512F__)
-  // g++ forgets __builtin_assoc_barrier in loops that it vectorises, so there it is enough only in units that have no
-  // fused instruction. A pragma "target" sets only the last three of these words.
+  // g++ drops __builtin_assoc_barrier in vectorised loops, so it suffices only in units without fused instructions. A
+  // pragma "target" sets only the last three of these macros.
   T c = a * b;
   if (!std::is_constant_evaluated()) {
 #if defined(__x86_64__)

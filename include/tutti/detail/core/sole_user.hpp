@@ -8,17 +8,16 @@
 
 namespace tutti::inline v0_1_0::detail::inline core {
 
-/// Finds out that two threads use one thing at a time. It is no lock, and costs less than one: it loads a word,
-/// compares, and stores.
+/// Detects that two threads use one object at a time. It is no lock and costs less: a load, a compare, a store.
 ///
-/// A thread that comes while another one is in is refused, and the one that is in hears of it as it leaves. If two
-/// have come at the same moment, both are in, but the word holds one of them alone, so the other one hears of it.
-/// From then on all are refused.
+/// A thread that enters while another is inside is refused, and the one inside is told when it leaves. If two enter at
+/// one instant, both are inside, but the word holds only one of them, and the other is told when it leaves. Afterwards
+/// all threads are refused.
 class sole_user {
  public:
   enum class entry : std::uint8_t { first, again, refused };
 
-  /// `first` is to be followed by `leave`; `again` is the thread that is in already.
+  /// Returns `first`, to be followed by `leave`, or `again` for the thread that is inside already, or `refused`.
   [[nodiscard, gnu::always_inline]] entry enter() noexcept {
     void const* const in = user_.load(std::memory_order_relaxed);
     if (in == nullptr) [[likely]] {
@@ -28,14 +27,14 @@ class sole_user {
     if (in == &me) {
       return entry::again;
     }
-    user_.store(this, std::memory_order_relaxed);  // which is no thread
+    user_.store(this, std::memory_order_relaxed);  // the address of no thread
     return entry::refused;
   }
 
-  /// True if this thread is in.
+  /// True if this thread is inside.
   [[nodiscard]] bool is_inside() const noexcept { return user_.load(std::memory_order_relaxed) == &me; }
 
-  /// Whether it has been alone.
+  /// Returns true if no other thread tried to enter.
   [[nodiscard, gnu::always_inline]] bool leave() noexcept {
     if (user_.load(std::memory_order_relaxed) != &me) [[unlikely]] {
       user_.store(this, std::memory_order_relaxed);
@@ -46,7 +45,7 @@ class sole_user {
   }
 
  private:
-  static constinit inline thread_local char me = 0;  ///< its place is the thread's name
+  static constinit inline thread_local char me = 0;  ///< its address identifies the thread
 
   std::atomic<void const*> user_{nullptr};
 };

@@ -8,15 +8,14 @@
 
 namespace tutti::inline v0_1_0::detail::inline core {
 
-/// Occupies those of the numbers 0 to 2 that are free, so that the kernel gives none of them to a descriptor that is
-/// made in the meantime, by this library or by another one. What other threads print fails meanwhile as on a closed
-/// descriptor (EBADF).
+/// Occupies the free numbers among 0 to 2, so that the kernel gives none of them to a descriptor opened meanwhile by
+/// this or another library. Output of other threads fails meanwhile as on a closed descriptor (EBADF).
 ///
-/// Thread-safe: a number stays occupied until the last of all these objects ends, and is free again then. One that the
-/// program gives to a file of its own meanwhile (dup2) stays the program's. A child of fork has none of them occupied.
-/// A program that closes a standard stream while such an object exists may leave its number free.
+/// Thread-safe: a number is freed when the last of these objects ends. One that the program assigns to its own file
+/// meanwhile (dup2) remains the program's. In a forked child none is occupied. A program that closes a standard stream
+/// while such an object exists may leave its number free.
 ///
-/// Cost: three fcntl(2) where all three streams are open. Holds cancellation back. Keeps errno.
+/// Cost: three fcntl(2) if all three streams are open. Disables cancellation. Preserves errno.
 class standard_numbers {
  public:
   TUTTI_DECL standard_numbers() noexcept;
@@ -26,7 +25,7 @@ class standard_numbers {
 
  private:
   uncancelled const throughout_;
-  std::uint32_t const owner_;  ///< the process that counts this object
+  std::uint32_t const owner_;  ///< generation of the process that counts this object
 };
 
 }  // namespace tutti::detail::core

@@ -13,9 +13,10 @@
 
 namespace tutti::inline v0_1_0::detail::inline core {
 
-/// The numbers that this process occupies, and how many objects want that. An object of this class holds their lock.
+/// The numbers that this process occupies, and the count of objects that need that. An object of this class holds their
+/// lock.
 ///
-/// A number is occupied by a descriptor of a path (O_PATH): reads and writes fail with EBADF, and "/" is everywhere.
+/// A number is occupied by a descriptor of a path (O_PATH): reads and writes fail with EBADF, and "/" always exists.
 class occupied_numbers {
  public:
   occupied_numbers() noexcept {
@@ -41,7 +42,7 @@ class occupied_numbers {
       if (!is_free(fd)) {
         continue;
       }
-      int const opened = ::open("/", O_PATH | O_CLOEXEC);  // the lowest number that is free
+      int const opened = ::open("/", O_PATH | O_CLOEXEC);  // opens the lowest free number
       if (opened >= 0 && opened <= STDERR_FILENO) {
         numbers |= bit_of(opened);
       } else if (opened >= 0) {
@@ -50,8 +51,8 @@ class occupied_numbers {
     }
   }
 
-  /// Holds the lock through a fork: the kernel copies descriptors and memory one after the other, and they must agree.
-  /// A thread that forks in a signal handler may hold it already.
+  /// Holds the lock during a fork: the kernel copies descriptors and memory one after the other, and they must agree. A
+  /// thread that forks in a signal handler may hold it already.
   static void watch_forks() noexcept {
     [[maybe_unused]] static int const handled = ::pthread_atfork(
         [] {
@@ -88,7 +89,7 @@ class occupied_numbers {
     int const kept = errno;
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
       int const flags = (numbers & bit_of(fd)) != 0 ? ::fcntl(fd, F_GETFL) : -1;
-      if (flags >= 0 && (flags & O_PATH) != 0) {  // else the program has put a file of its own there
+      if (flags >= 0 && (flags & O_PATH) != 0) {  // else a file of the program
         ::close(fd);
       }
     }
@@ -99,13 +100,13 @@ class occupied_numbers {
   static constinit inline std::atomic<bool> busy{false};
   static constinit inline thread_local bool holds = false;  ///< this thread has the lock, or waits for it
   static constinit inline unsigned users = 0;
-  static constinit inline unsigned numbers = 0;  ///< a bit for each
+  static constinit inline unsigned numbers = 0;  ///< occupied numbers, one bit each
 };
 
 TUTTI_DECL standard_numbers::standard_numbers() noexcept : owner_(inheritance::generation()) {
   occupied_numbers::watch_forks();
   int const kept = errno;
-  occupied_numbers().enter();  // from now on no number is given up that is seen occupied below
+  occupied_numbers().enter();  // afterwards, no number seen occupied below is freed
   if (occupied_numbers::is_free(STDIN_FILENO) || occupied_numbers::is_free(STDOUT_FILENO) ||
       occupied_numbers::is_free(STDERR_FILENO)) [[unlikely]] {
     occupied_numbers().occupy();

@@ -9,11 +9,11 @@
 
 namespace tutti::inline v0_1_0::detail::inline core {
 
-/// The compiler's spelling of a type: the same in all units and programs that one compiler makes of one source,
-/// wherever that lies, and another one for each lambda, also of one line.
+/// The compiler's spelling of a type: equal in all units and programs that one compiler makes of one source, wherever
+/// its file is, and different for each lambda, even on one line.
 ///
-/// __PRETTY_FUNCTION__ is not that: g++ spells all lambdas of a function alike, clang writes down their paths. typeid
-/// is, but takes RTTI. What is thrown has its type with it in any case, as the Itanium C++ ABI has it.
+/// g++'s __PRETTY_FUNCTION__ is equal for all lambdas of a function, and clang's contains paths. typeid is right, but
+/// needs RTTI. Thrown objects carry their type without RTTI (Itanium C++ ABI).
 template <class T>
 [[nodiscard]] std::string_view type_spelling() {
   try {

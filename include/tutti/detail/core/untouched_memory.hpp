@@ -11,8 +11,8 @@
 
 namespace tutti::inline v0_1_0::detail::inline core {
 
-/// An allocator of whole pages that read as zeros, and take no memory until they are written: for tables of which
-/// little may ever be used. Elements that are made from nothing are not written. @pre such an element is all zeros
+/// An allocator of whole pages that read as zeros and take no memory until they are written: for large tables that are
+/// sparsely used. Value-initialised elements are not written. @pre such an element is all zeros
 template <class T>
 struct untouched_memory {
   static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= 4096);

@@ -8,8 +8,7 @@
 
 namespace tutti::inline v0_1_0::detail::inline engine {
 
-/// Bytes of the engine's own that it sends and receives: from the transport, if its device has to know the memory that
-/// it works in, otherwise from the heap.
+/// A buffer of the engine for messages: from the transport if its device needs registration, otherwise from the heap.
 template <class Transport>
 class engine_memory {
  public:
@@ -19,7 +18,7 @@ class engine_memory {
   ~engine_memory() { give(); }
 
   [[nodiscard]] std::byte* get() const noexcept { return bytes_; }
-  /// Sees to it that there are so many. What was there is lost if there were fewer.
+  /// Provides at least `bytes` bytes. Growing discards the contents.
   void reserve(Transport const& t, std::size_t bytes) {
     if (bytes <= capacity_) {
       return;

@@ -9,10 +9,12 @@
 
 namespace tutti::inline v0_1_0::detail::device {
 
-/// What an operator has where its ranks have devices. Their transport brings it (cuda/detail/device/launcher.hpp).
+/// Puts operations into streams of a device, with kernels that work in each other's memory. Defined by the transport
+/// (cuda/detail/device/launcher.hpp).
 template <class Communicator, class Topology, class Op, class Payload>
 class launcher;
-/// The same where elements go through host memory (cuda/detail/device/staged_launcher.hpp).
+/// Puts operations into streams of a device, with elements copied through host memory
+/// (cuda/detail/device/staged_launcher.hpp).
 template <class Communicator, class Topology, class Op, class Payload>
 class staged_launcher;
 
@@ -20,14 +22,14 @@ class staged_launcher;
 
 namespace tutti::inline v0_1_0::detail::inline engine {
 
-/// Whether operations of this kind can be put into a device's stream.
+/// True if operations of this kind can be put into a stream of a device.
 template <class Op>
 inline constexpr bool runs_on_devices =
     std::same_as<Op, op::allreduce> || std::same_as<Op, op::reduce> || std::same_as<Op, op::broadcast> ||
     std::same_as<Op, op::reduce_scatter> || std::same_as<Op, op::allgather>;
 
-/// Where that is so and the transport's ranks have devices, and the topology's schedule does not depend on the length:
-/// what runs there. Else nothing.
+/// The launcher for streams of devices, or an empty type: if Op does not run on devices, the transport has none, or the
+/// schedule depends on the length.
 template <class Communicator, class Topology, class Op, class Payload>
 struct enqueued_part {
   struct type {
@@ -45,7 +47,7 @@ struct enqueued_part<Communicator, Topology, Op, Payload> {
   using type = device::staged_launcher<Communicator, Topology, Op, Payload>;
 };
 
-/// Whether operations over this communicator can be put into such a stream.
+/// True if operations over this communicator can be put into such a stream.
 template <class Communicator, class Topology, class Op, class Stream>
 concept enqueues = has_devices<typename Communicator::transport_type> && runs_on_devices<Op> &&
                    !chooses<Topology, Op> && std::same_as<typename Communicator::transport_type::stream_type, Stream>;

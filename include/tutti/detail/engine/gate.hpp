@@ -10,7 +10,7 @@
 
 namespace tutti::inline v0_1_0::detail::inline engine {
 
-/// What lets segments begin whose elements come from a device.
+/// The type of a transport's gate, which admits segments once their elements have come from a device; else empty.
 template <class Transport>
 struct gate_of {
   struct type {};
@@ -20,7 +20,7 @@ struct gate_of<Transport> {
   using type = typename Transport::gate;
 };
 
-/// The gate of the operation under way, if it has one, and for each lane the segment on it and its memory.
+/// The gate of the current operation, or null, and for each lane the segment on it and its memory.
 template <class Gate>
 struct gated_segments {
   Gate* by = nullptr;
@@ -28,7 +28,7 @@ struct gated_segments {
   std::array<memories, collective_lanes> at{};
 };
 
-/// Where no operation has a gate.
+/// Stands in for gated_segments if the transport has no gates.
 struct no_gated_segments {};
 
 }  // namespace tutti::detail::engine

@@ -8,14 +8,14 @@
 
 namespace tutti::inline v0_1_0::detail::inline engine {
 
-/// What the engine needs to know of a helper's schedule.
+/// The schedule of an in-network aggregator ("helper" in names), as far as the engine needs it.
 struct helper_summary {
-  std::vector<helper_worker> workers{};  ///< in the order in which the helper takes from them, or first gives them
-  block_range blocks{};                  ///< that each that gives gives, and each that gets gets
+  std::vector<helper_worker> workers{};  ///< in the order of the aggregator's first message from or to each
+  block_range blocks{};                  ///< blocks of every message to and from the aggregator
   memory from = memory::input;
 
-  /// Reads it from the schedule. Allocates nothing if there has been room for as many workers before.
-  /// @pre the helper takes one message at most from each rank, and gives each one at most, all of the same blocks
+  /// Reads the summary from the schedule. Allocates only for more workers than ever before.
+  /// @pre the aggregator has at most one message from each rank and one to each, all of the same blocks
   template <class Topology, class Op>
     requires has_helpers<Topology, Op>
   void read(Topology const& t, Op const& op, rank_type n, rank_type helper) {
@@ -26,7 +26,7 @@ struct helper_summary {
   [[nodiscard]] rank_type place_of(rank_type r) const noexcept { return r < places_.size() ? places_[r] : no_rank; }
 
  private:
-  /// Given the vector, and so compiled only where there are helpers.
+  /// A template on the vector, so that it is compiled only for topologies with aggregators.
   template <class Workers, class Places, class Topology, class Op>
   void fill(Workers& all, Places& places, Topology const& t, Op const& op, rank_type n, rank_type helper) {
     auto const worker = [&](rank_type r) -> helper_worker& {
@@ -51,16 +51,16 @@ struct helper_summary {
     }
   }
 
-  std::vector<rank_type> places_{};  ///< of each rank
+  std::vector<rank_type> places_{};  ///< index among the workers, by rank
 };
 
-/// The same, as one rank sees it.
+/// A helper_summary with the place of one rank in it.
 struct helper_share {
   helper_summary const* of;
-  rank_type mine;  ///< the place of the rank among the workers, or no_rank
+  rank_type mine;  ///< index of the rank among the workers, or no_rank
 };
 
-/// What one rank does with all helpers of an operation.
+/// The parts of one rank at all in-network aggregators of an operation.
 struct helper_shares {
   std::vector<helper_summary> summaries{};
   std::vector<helper_share> shares{};

@@ -18,7 +18,8 @@
 
 namespace tutti::inline v0_1_0::detail::inline engine {
 
-/// Whether helpers can do what the operation needs: else it runs without them.
+/// True if in-network aggregators ("helpers" in names) can do what the payload needs; else the operation runs without
+/// them.
 template <class Transport, class Payload>
 inline constexpr bool can_be_helped = [] {
   if constexpr (helps<Transport>) {
@@ -28,12 +29,13 @@ inline constexpr bool can_be_helped = [] {
   }
 }();
 
-/// The same of what a topology runs. One that picks has schedules of one type, which lift nothing beforehand.
+/// True if the topology's operation runs with in-network aggregators. A topology that chooses at run time has schedules
+/// of one type, which cannot lift first.
 template <class Transport, class Op, class Payload, class Topology>
 inline constexpr bool runs_helped =
     can_be_helped<Transport, Payload> && !(Payload::lifts_for_helpers && chooses<Topology, Op>);
 
-/// The topology that is run, of the one that the user has given.
+/// The topology to run for the one that the user gave: without aggregators, with lifting first, or unchanged.
 template <class Transport, class Op, class Payload, class Topology>
 [[nodiscard]] constexpr auto runnable(Topology const& t) {
   if constexpr (has_helpers<Topology, Op> && !runs_helped<Transport, Op, Payload, Topology>) {
@@ -45,8 +47,8 @@ template <class Transport, class Op, class Payload, class Topology>
   }
 }
 
-/// The base of every operator: an operation for blocking calls, a pool of operations for started ones, and the settings
-/// of both. An operator may be destroyed before its requests are.
+/// The base of every operator: one operation for blocking calls, a pool for started ones, and the settings of both. An
+/// operator may be destroyed before its requests are.
 template <class Communicator, class Topology, class Op, class Payload>
 class launcher {
   using transport_type = typename Communicator::transport_type;
@@ -74,7 +76,7 @@ class launcher {
     }
   }
 
-  // Public by way of `operator_base`, which has the contracts.
+  // Made public by `operator_base`, which has the contracts.
   [[nodiscard]] Communicator& world() const noexcept { return world_; }
   [[nodiscard]] topology_type const& topology() const noexcept { return topology_; }
   [[nodiscard]] duration deadline() const noexcept { return deadline_; }
@@ -88,8 +90,8 @@ class launcher {
   }
 
  protected:
-  /// Inlined, down to where the operation begins: what the call consists of stays in registers, where it would else be
-  /// written in parts and at once read as a whole, for which a processor waits until it has reached the cache.
+  /// Inlined down to the start of the operation: the arguments stay in registers. Written to memory in parts and read
+  /// as a whole, they would stall the processor.
   [[gnu::always_inline]] void run(Op op, Payload payload, call const& what, memories const& memory, std::size_t count) {
     turn mine(access::state(world_));
     auto const by = pick(op, payload, count);
@@ -119,12 +121,12 @@ class launcher {
     }
     operation_handle started(next);
     next.enlist();
-    access::state(world_).advance_operations();  // the first messages leave at once
+    access::state(world_).advance_operations();  // sends the first messages at once
     mine.end();
     return started;
   }
 
-  /// Puts it into a stream of a device: it runs there after all that was put there before. Then memory is the device's.
+  /// Enqueues an operation in a device's stream, after all earlier work there. `memory` is the device's.
   template <class Stream>
   void put(Op op, Payload payload, call const& what, memories const& memory, std::size_t count, Stream const& in) {
     turn mine(access::state(world_));
@@ -142,7 +144,7 @@ class launcher {
                                  .helped = runs_helped<transport_type, Op, Payload, Topology>};
   static constexpr bool agrees_once = !picks && has_settings<topology_type>;
 
-  /// How this operation shall be run.
+  /// Chooses schedule and segment size for this operation.
   [[nodiscard]] choice<schedule> pick(Op const& op, Payload const& payload, std::size_t count) const {
     if constexpr (picks) {
       auto by = topology_.choose(op, count * payload.size_of(memory::output), needs);
@@ -153,11 +155,11 @@ class launcher {
     }
   }
 
-  /// Ranks that run different schedules or segments shall find out.
+  /// Writes the call record, by which ranks that run different schedules or segments are detected.
   ///
-  /// `told` is what the operation before told. Only what has changed is written: a copy of what has just been written
-  /// in parts waits until it has reached the cache, since stores are forwarded to loads that they cover. Four such
-  /// copies were a fifth of a short operation.
+  /// `told` holds the previous operation's record. Only changed fields are written: copying a record that was just
+  /// written in parts stalls the processor, since stores are forwarded only to loads that they cover. Four such copies
+  /// were a fifth of a short operation.
   void tell(call& told, call const& what, Op const& op, std::size_t count, choice<schedule> const& by) const {
     auto const settings = settings_of(by.topology);
     std::uint32_t identity = what.identity ^ function_;
@@ -182,7 +184,7 @@ class launcher {
     }
   }
 
-  /// What the schedule is, besides its type.
+  /// The settings of the schedule, which tell it from others of its type.
   [[nodiscard]] auto settings_of([[maybe_unused]] schedule const& by) const {
     if constexpr (picks && has_settings<schedule>) {
       return by.settings(world_.size());
@@ -191,7 +193,8 @@ class launcher {
     }
   }
 
-  /// @throws precondition_error if the schedule, which may be known only now, cannot do what the reduction needs
+  /// Checks that the schedule, known only now if chosen at run time, combines in the order that the reduction needs.
+  /// @throws precondition_error
   void expect_order([[maybe_unused]] schedule const& by, [[maybe_unused]] call const& told) const {
     if constexpr (Payload::in_order && !schedule::keeps_order) {
       if (!combines_in_order<Op>(by, world_.size())) [[unlikely]] {
@@ -200,7 +203,7 @@ class launcher {
     }
   }
 
-  mutable Communicator world_;  ///< a name of its own, as good as the user's in an operator that is const
+  mutable Communicator world_;  ///< own name of the communicator; mutable, as a const operator runs operations
   struct nothing {};
 
   [[no_unique_address]] topology_type topology_;
@@ -210,7 +213,7 @@ class launcher {
   [[no_unique_address]] typename enqueued_part<Communicator, topology_type, Op, Payload>::type on_device_;
   duration deadline_;
   std::size_t segment_ = 0;
-  std::uint32_t function_ = 0;  ///< of the reduction, beyond its name
+  std::uint32_t function_ = 0;  ///< identity of the reduction
 };
 
 }  // namespace tutti::detail::engine

@@ -7,15 +7,15 @@
 
 namespace tutti::inline v0_1_0::detail::inline engine {
 
-/// The schedules of a topology whose helpers combine, for a reduction that lifts, which helpers do not: each rank lifts
-/// its contribution first, in a local step, and nothing but accumulators travels.
+/// Adapts a topology whose in-network aggregators combine to a reduction that lifts. Aggregators cannot lift, so each
+/// rank first lifts its contribution, in a local step, and only accumulators travel.
 template <tutti::topology Inner>
 struct lifted {
   static constexpr std::string_view name = Inner::name;
   static constexpr bool keeps_order = Inner::keeps_order;
   static constexpr bool sends_raw_contributions = false;
 
-  /// Operations that only move elements have nothing to lift.
+  /// False for operations that only move elements: nothing is lifted.
   template <class Op>
   static constexpr bool reduces =
       has_helpers<Inner, Op> &&
@@ -54,7 +54,7 @@ struct lifted {
     }
     step s = inner.at(op, n, me, me < n ? i - 1 : i);
     s.arrives = from_here_on(s.arrives);
-    if (me < n) {  // a helper's input is the identity, and stays there
+    if (me < n) {  // an aggregator's input is the identity, never lifted
       s.send.memory = from_here_on(s.send.memory);
       s.local = from_here_on(s.local);
     }

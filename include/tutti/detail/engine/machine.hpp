@@ -19,16 +19,26 @@
 
 namespace tutti::inline v0_1_0::detail::inline engine {
 
-/// Runs the schedule of one segment: a state machine of fixed size that goes as far as it can each
-/// time it is asked to `advance`, and never waits.
+/// Runs the schedule of one segment: a state machine of fixed size. `advance` does as much as it can without waiting.
+/// The thread inside a call on the communicator (`test`, `wait`, `poll`) calls it; the library starts no thread.
 ///
-/// It knows neither topology nor reduction but through pointers, so it is compiled once for each communicator.
+/// A step is at most one send and one receive, both under way at the same time, and an action on the elements that
+/// arrive: copy, or fold with local ones. A step without a peer is local. The next step begins when both have
+/// completed.
+///
+/// The receive of a step asks the transport for the next message of its peer on this flow. An unexpected message (no
+/// step has asked for it yet) stays in the transport, within its window, until a step asks. A full window delays the
+/// sender on this lane only. A message of another call throws `failure::mismatch`, of another length
+/// `failure::protocol`.
+///
+/// Topology and reduction are behind pointers, so this is compiled once for each communicator type.
 ///
 /// Four rules make it safe to work in the user's own memory while peers read from it:
 ///   1. a reader releases each message as soon as it has used it;
 ///   2. a machine is done only when all readers of its messages have released them;
-///   3. a step that overwrites what it sends, sends a snapshot of it, unless the transport copies all
-///      of it at once;
+///   3. a step that overwrites what it sends, sends a snapshot of it, unless the transport copies all of it at once:
+///      arriving elements would replace those still to be sent or read. Receiving cannot wait for the send, since in
+///      an exchange each send may need the peer's receive;
 ///   4. nothing is written over a block that a reader may still need.
 template <class Communicator>
 class machine {
@@ -48,15 +58,15 @@ class machine {
     load(c);
   }
 
-  /// True when the segment is complete and its memory is the user's again.
-  /// @throws error on a mismatched call or a peer that sends what no peer would.
+  /// Returns true when the segment is complete and its memory is the user's again.
+  /// @throws error on a mismatched call, or a peer that violates the protocol
   [[gnu::always_inline]] bool advance(context& c) {
     while (at_ != total_) {
       if (step_->sends() || step_->receives()) {
         if (!sent_) {
           send(c);
         }
-        if (!received_) {  // even if the send is stuck: the peer may wait for this
+        if (!received_) {  // receives even if the send is stuck: the peer may wait for it
           receive(c);
         }
         if (!sent_ || !received_) {
@@ -72,7 +82,7 @@ class machine {
   }
 
   [[nodiscard]] std::uint32_t step_number() const noexcept { return at_; }
-  /// Another number than before, if something has been sent or received since.
+  /// A number that changes with every byte sent or received.
   [[nodiscard]] std::uint64_t moved() const noexcept {
     return (std::uint64_t{at_} << 40) + in_.blocks + in_.bytes + out_.blocks + out_.total;
   }
@@ -86,16 +96,16 @@ class machine {
     if (!received_) {
       return writable_ || readers_.empty() ? step_->receive.peer : readers_.first();
     }
-    return !sent_ ? step_->send.peer : readers_.first();  // of what a local step writes over
+    return !sent_ ? step_->send.peer : readers_.first();  // a reader of the target of a local step
   }
 
  private:
-  /// How far one end of a step has come: blocks finished, and bytes of the run under way.
+  /// Progress of one end of a step: blocks finished, and bytes of the current run.
   struct progress {
     std::uint32_t blocks = 0;
-    std::size_t bytes = 0;  ///< of the current run
-    std::size_t total = 0;  ///< of the step, when sending
-    bool begun = false;     ///< to be sent, if a trace listens
+    std::size_t bytes = 0;  ///< sent or received of the current run
+    std::size_t total = 0;  ///< bytes of the whole step, when sending
+    bool begun = false;     ///< the send has been traced
   };
 
   [[gnu::always_inline]] void load(context& c) {
@@ -120,7 +130,8 @@ class machine {
     announce(c);
   }
 
-  /// Tells the transport what this rank does with each helper, and how long the messages to it are.
+  /// Declares to the transport this rank's part at each in-network aggregator ("helper" in names), and the length of
+  /// messages to it.
   void take_part(context& c) {
     if constexpr (helps<transport_type>) {
       rank_type helper = rank_type{c.extent};
@@ -137,7 +148,7 @@ class machine {
     }
   }
 
-  /// Tells the transport whether the step sends what the one before sent to another rank.
+  /// Tells the transport if the step sends the bytes of the previous message to another rank: it may reuse its copy.
   void announce(context& c) {
     if constexpr (repeats<transport_type>) {
       endpoint const& out = step_->send;
@@ -156,7 +167,7 @@ class machine {
     }
   }
 
-  /// Offers what is left to send.
+  /// Offers the rest of the step's message.
   [[gnu::always_inline]] void send(context& c) {
     endpoint const& end = step_->send;
     std::size_t const size = c.payload.size_of(end.memory);
@@ -199,7 +210,7 @@ class machine {
           }
         }
       }
-      // The peer may be stuck in the same exchange: receiving must not wait for what is left to send.
+      // The peer may be stuck in the same exchange: receiving must not wait for the rest of the send.
       if (overwrites_itself_ && !snapshot_taken_ && !take_snapshot(c)) {
         return;
       }
@@ -209,7 +220,7 @@ class machine {
     }
   }
 
-  /// Sends what is left of a run, in the way that the schedule says.
+  /// Sends the rest of a run: plainly, lent to the peer, or given back to it.
   [[gnu::always_inline]] tutti::sent offer(context& c, slice::run const& run, std::span<std::byte const> bytes,
                                            std::size_t granule) {
     endpoint const& end = step_->send;
@@ -226,7 +237,7 @@ class machine {
     return c.transport.send(end.peer, flow_, bytes, granule);
   }
 
-  /// Takes what has arrived.
+  /// Uses the chunks that have arrived.
   [[gnu::always_inline]] void receive(context& c) {
     endpoint const& end = step_->receive;
     if (!writable_) {
@@ -278,7 +289,7 @@ class machine {
       }
       return;
     }
-    bool const whole = part.bytes == run.count * size;  // the usual case, without divisions
+    bool const whole = part.bytes == run.count * size;  // usual case: no divisions
     const std::size_t first = whole ? run.begin : run.begin + in_.bytes / size;
     const std::size_t count = whole ? run.count : part.bytes / size;
     std::byte* const result = c.memories.write(to, first, c.payload.size_of(to));
@@ -295,7 +306,7 @@ class machine {
     return at_peer_.make(c, *step_, at_, total_, flow_, local, part, result, size);
   }
 
-  /// A step without a peer.
+  /// Runs a step without a peer.
   bool local(context& c) {
     if (!may_write(c, step_->receive)) {
       return false;
@@ -316,19 +327,20 @@ class machine {
     return true;
   }
 
-  /// Rule 4: no reader still needs the blocks.
+  /// Rule 4: true if no reader needs the blocks any more.
   bool may_write(context& c, endpoint const& end) {
     return readers_.empty() || readers_.none_needs(c.transport, flow_, [&](reader const& r) {
       return c.memories.same(r.memory, end.memory) && r.blocks.overlaps(end.blocks, cut_.blocks());
     });
   }
 
-  /// Of this step, in all.
+  /// The length of the step's message.
   [[nodiscard]] std::size_t bytes_to_send(context const& c) const {
     return cut_.elements_in(step_->send.blocks) * c.payload.size_of(step_->send.memory);
   }
 
-  /// Copies what the step sends aside; there is one place for that, so earlier readers must be done.
+  /// Copies the elements that the step sends (rule 3). There is one snapshot buffer: returns false while readers of the
+  /// previous snapshot need it.
   bool take_snapshot(context& c) {
     if (!readers_.none_needs(c.transport, flow_, [](reader const& r) { return r.of_snapshot; })) {
       return false;
@@ -356,7 +368,7 @@ class machine {
   std::uint32_t total_ = 0;
   step own_{};
   step const* step_ = &own_;
-  endpoint last_sent_{};  ///< unless it has been written to since
+  endpoint last_sent_{};  ///< the last message, if its blocks are unchanged; else empty
   progress out_;
   progress in_;
   bool sent_ = true;

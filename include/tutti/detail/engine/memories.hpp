@@ -7,9 +7,9 @@
 
 namespace tutti::inline v0_1_0::detail::inline engine {
 
-/// The three memories of an operation on one rank, each of which may be absent, and any two of which
-/// may be the same. `input` and `output` may hold just this rank's own block: then their element 0
-/// is the vector's element `input_origin` or `output_origin`.
+/// The three memories of an operation on one rank. Each may be absent, and any two may be the same. `input` and
+/// `output` may hold only this rank's own block: then their element 0 is element `input_origin` or `output_origin` of
+/// the vector.
 struct memories {
   std::byte const* input = nullptr;
   std::byte* work = nullptr;
@@ -33,7 +33,7 @@ struct memories {
     return memory == memory::work ? work + at * size : output + (at - output_origin) * size;
   }
 
-  /// Whether blocks of the one are blocks of the other.
+  /// True if the two name one memory, so that a block of one is that block of the other.
   [[nodiscard]] constexpr bool same(memory a, memory b) const noexcept { return a == b || base(a) == base(b); }
 };
 

@@ -13,7 +13,7 @@
 
 namespace tutti::inline v0_1_0::detail::inline engine {
 
-/// The part of an operation that has the user's types.
+/// The part of an operation that depends on topology and payload.
 template <class Topology, class Op, class Payload>
 struct work {
   // clang 16 crashes where members without an address are initialised as those of an aggregate.
@@ -23,7 +23,7 @@ struct work {
   [[no_unique_address]] Op op_;
   Payload elements_;
 
-  /// Step i, for the engine: `of` is the work.
+  /// Writes step `i` of rank `me`, for a schedule_view whose `of` points to this object.
   template <class Extent>
   static void step_at(void const* of, rank_type n, rank_type me, std::uint32_t i, step& to) {
     auto const& self = *static_cast<work const*>(of);
@@ -35,10 +35,9 @@ struct work {
   }
 };
 
-/// An operation of one operator: of a topology on elements. Reused from call to call, so that a prepared operation
-/// allocates nothing.
+/// An operation of one operator. Reused from call to call, so that a prepared operation allocates nothing.
 ///
-/// The work is a base, and the first: what the other one is made of points to it.
+/// `work` is the first base, since the other one is constructed from pointers into it.
 template <class Communicator, class Topology, class Op, class Payload>
 class operation : private work<Topology, Op, Payload>,
                   public segmented_operation<Communicator, std::same_as<Op, op::transfer>> {
@@ -47,20 +46,20 @@ class operation : private work<Topology, Op, Payload>,
   using extent_type = std::remove_cvref_t<decltype(std::declval<Communicator>().extent())>;
 
  public:
-  /// @param pool where it is kept between two starts; null for that of blocking calls
+  /// @param pool keeps the operation between two starts; null for the one of blocking calls
   operation(Communicator& world, Topology const& topology, Payload const& elements, operation_pool* pool = nullptr)
       : work_type(topology, elements),
         base(world, work_type::template schedule<extent_type>(), payload(work_type::elements_, world.size()), pool) {}
 
-  /// Takes the operation's place in the order of the communicator. `memory.work` may be left empty:
-  /// then it is allocated if the schedule uses it.
-  /// @throws std::bad_alloc, precondition_error; no place has been taken then, but the epoch has failed
+  /// Takes the operation's place in the order of the communicator. An empty `memory.work` is allocated if the schedule
+  /// uses it.
+  /// @throws std::bad_alloc, precondition_error; the operation has no place then, and the epoch has failed
   [[gnu::always_inline]] void start(choice<Topology> const& by, Op op, Payload const& elements, memories const& memory,
                                     std::size_t count) {
     work_type& mine = *this;
     try {
       if (!known_ || !(mine.op_ == op)) {
-        known_ = false;  // and so it stays if the topology refuses
+        known_ = false;  // remains false if the topology throws
         mine.op_ = op;
       }
       if constexpr (std::is_empty_v<Topology>) {
@@ -79,7 +78,7 @@ class operation : private work<Topology, Op, Payload>,
         this->segments_.set_pair(op.from, op.to);
       }
       this->segments_.prepare(by.segment_bytes, memory, count);
-    } catch (...) {  // the others would wait for this rank
+    } catch (...) {  // peers would wait for this rank
       this->withdraw();
       throw;
     }
@@ -101,8 +100,8 @@ class operation : private work<Topology, Op, Payload>,
   static constexpr bool asks_helpers = helps<typename Communicator::transport_type> && has_helpers<Topology, Op>;
   struct nothing {};
 
-  bool known_ = false;  ///< the size of the schedule of this very operation
-  /// Beside a bool it takes no room; with no address of its own, nvcc 13 breaks off.
+  bool known_ = false;  ///< the schedule's size has been read for op_
+  /// Takes no space beside a bool; nvcc 13 crashes on [[no_unique_address]] here.
   std::conditional_t<asks_helpers, helper_shares, nothing> helpers_{};
 };
 

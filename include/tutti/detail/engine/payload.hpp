@@ -11,9 +11,8 @@
 
 namespace tutti::inline v0_1_0::detail::inline engine {
 
-/// memcpy in pieces that leave what they have copied in the caches. What is long memcpy may move past them, which takes
-/// twice as long where the next level of cache, or the next reader, would have had it: 16 MiB 0.8 ms, and 0.4 like
-/// this.
+/// Copies in pieces that remain in the caches. A long memcpy may bypass them, which takes twice as long if the next
+/// reader would have found the bytes there: 16 MiB take 0.8 ms, and 0.4 ms in pieces.
 inline void copy_in_pieces(std::byte const* from, std::byte* to, std::size_t bytes) noexcept {
   constexpr std::size_t piece = std::size_t{256} << 10;
   while (bytes != 0) {
@@ -25,7 +24,7 @@ inline void copy_in_pieces(std::byte const* from, std::byte* to, std::size_t byt
   }
 }
 
-/// What an operation does with the elements it receives: combine them by a reduction.
+/// Payload policy that combines arriving elements by a reduction.
 template <tutti::reduction R>
 struct combining {
   using contribution_type = contribution_t<R>;
@@ -34,15 +33,15 @@ struct combining {
 
   [[no_unique_address]] R reduction;
 
-  /// Whether contributions must be combined in rank order.
+  /// True if contributions must be combined in rank order.
   static constexpr bool in_order = !R::commutative;
-  /// What a helper is asked for.
+  /// The operation requested of an in-network aggregator.
   static constexpr network_operation in_network = network_operation_of<R>;
-  /// Whether contributions must be lifted before a helper gets them.
+  /// True if contributions must be lifted before an in-network aggregator receives them.
   static constexpr bool lifts_for_helpers = lifts<R>;
-  /// Whether `work` may be the user's own output.
+  /// True if `work` may be the user's own output.
   static constexpr bool work_fits_output = accumulates_in_elements<R>;
-  /// Whether contributions, accumulators and results differ as numbers.
+  /// True if contributions, accumulators and results are different values.
   static constexpr bool memories_differ = lifts<R> || !lowers_nan_only<R> || !work_fits_output;
 
   [[nodiscard]] static constexpr std::size_t size_of(tutti::memory memory) noexcept {
@@ -58,7 +57,7 @@ struct combining {
     }
   }
 
-  /// What ranks must have in common besides the names of types.
+  /// A hash of the reduction and its settings, for the check that all ranks make one call.
   [[nodiscard]] std::uint32_t identity() const {
     std::uint32_t const spelt = hash(spelling_of<R>());
     if constexpr (has_own_settings<R>) {
@@ -79,7 +78,7 @@ struct combining {
                         local, arriving, result, n, ranks);
   }
 
-  /// A step of one rank alone: contributions are lifted, and what reaches the output is finished.
+  /// Runs a local step: lifts contributions, and finishes elements that reach the output.
   void local(step const& st, std::byte const* from, std::byte* to, std::size_t n, rank_type ranks) const {
     if (st.receive.memory == memory::output && st.send.memory != memory::output) {
       tutti::detail::finish(reduction, st.send.memory == memory::input, from, to, n, ranks);
@@ -97,7 +96,7 @@ struct combining {
   }
 };
 
-/// What an operation does with the elements it receives: move them as they are.
+/// Payload policy that moves elements unchanged.
 struct moving {
   std::size_t element_bytes;
 
@@ -108,12 +107,12 @@ struct moving {
   [[nodiscard]] constexpr std::size_t size_of(memory) const noexcept { return element_bytes; }
 };
 
-/// One of the two, as the engine knows it: sizes, and pointers to what combines. The engine is compiled once for all
-/// element types and reductions. A message is combined in at least one call anyway: that it goes through a pointer
-/// costs nothing that can be measured.
+/// Either policy with its type erased: element sizes, and pointers to the code that combines. The engine is compiled
+/// once for all element types and reductions. A message takes at least one call anyway, so the pointer has no
+/// measurable cost.
 class payload {
  public:
-  /// @pre `how` outlives it
+  /// @pre `how` outlives this object
   template <tutti::reduction R>
   payload(combining<R> const& how, rank_type ranks) noexcept
       : fold_(&by<R>::fold),
@@ -138,7 +137,7 @@ class payload {
     set_element_bytes(elements.element_bytes);
   }
 
-  /// Elements that are moved, and are of `bytes` bytes from now on.
+  /// Sets the element size, for operations that only move elements.
   void set_element_bytes(std::size_t bytes) noexcept {
     if (bytes_[0] != bytes) {
       bytes_[0] = bytes_[1] = bytes_[2] = bytes;
@@ -148,7 +147,7 @@ class payload {
   [[nodiscard]] std::size_t size_of(tutti::memory memory) const noexcept {
     return bytes_[static_cast<std::size_t>(memory)];
   }
-  /// Messages are not cut inside one of these. (Without a branch: it is asked for each message.)
+  /// The unit inside which a message is not cut. Branch-free, because it is needed for each message.
   [[nodiscard]] std::size_t granule(std::size_t size) const noexcept {
     return (size & elements_only_) | !elements_only_;
   }
@@ -156,18 +155,18 @@ class payload {
   [[nodiscard]] bool work_fits_output() const noexcept { return work_fits_output_; }
   [[nodiscard]] bool memories_differ() const noexcept { return memories_differ_; }
 
-  /// @throws precondition_error if it only moves
+  /// Combines `n` arriving elements with local ones. @throws precondition_error if this operation only moves elements
   void fold(step const& st, std::byte const* local, std::byte const* arriving, std::byte* result, std::size_t n) const {
     fold_(*this, st, local, arriving, result, n);
   }
-  /// The same of accumulators, as bytes: `of` is the payload.
+  /// Combines accumulators given as bytes, for in-network aggregators. `of` points to the payload.
   static void combine(void const* of, std::byte* into, std::byte const* from, std::size_t bytes) {
     constexpr step right{.how = action::fold_right};
     payload const& self = *static_cast<payload const*>(of);
     self.fold(right, into, from, into, bytes / self.size_of(memory::work));
   }
   void copy(std::byte const* from, std::byte* to, std::size_t bytes) const noexcept {
-    if (bytes == sizeof(std::uint32_t)) {  // one element: no call
+    if (bytes == sizeof(std::uint32_t)) {  // one element needs no call
       std::memcpy(to, from, sizeof(std::uint32_t));
     } else if (bytes == sizeof(std::uint64_t)) {
       std::memcpy(to, from, sizeof(std::uint64_t));
@@ -187,16 +186,16 @@ class payload {
                 std::size_t n);
   void (*local_)(payload const& self, step const&, std::byte const* from, std::byte* to, std::size_t n);
   void const* of_ = nullptr;
-  std::size_t bytes_[3] = {};  ///< of an element in each memory
+  std::size_t bytes_[3] = {};  ///< element size in each memory
   rank_type ranks_;
-  std::size_t elements_only_ = 0;  ///< all bits, if messages are not cut inside an element
+  std::size_t elements_only_ = 0;  ///< all bits set if messages are not cut inside an element
   network_operation in_network_ = network_operation::copy;
   bool work_fits_output_ = true;
   bool memories_differ_ = false;
 };
 
-/// The code of a reduction, which is compiled apart for those that are likely (detail/instances/arithmetic.hpp). No
-/// concept is asked again: that would be done for each of those in every unit.
+/// The code of a reduction, compiled separately for likely ones (detail/instances/arithmetic.hpp). R is unconstrained,
+/// because every unit would check the concept for each of those again.
 template <class R>
 struct payload::by {
   static void fold(payload const& self, step const&, std::byte const* local, std::byte const* arriving,

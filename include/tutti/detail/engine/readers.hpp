@@ -8,13 +8,13 @@
 
 namespace tutti::inline v0_1_0::detail::inline engine {
 
-/// A message that a peer reads, or may read, out of this rank's memory.
+/// A message that a peer reads, or may read, from this rank's memory.
 struct reader {
   ticket until;
   rank_type peer;
   tutti::memory memory;
-  block_range blocks;  ///< what the message holds
-  bool of_snapshot;    ///< it is read from the snapshot instead
+  block_range blocks;  ///< blocks in the message
+  bool of_snapshot;    ///< the peer reads the snapshot instead
 };
 
 /// The messages of a segment that have not been released yet: a small set of fixed capacity.
@@ -28,7 +28,7 @@ class readers {
   /// @pre !full()
   void add(reader r) noexcept { entries_[count_++] = r; }
 
-  /// Forgets those that have been released. True if there is room now.
+  /// Removes released messages; returns true if there is room.
   template <class Transport>
   bool reap(Transport& t, flow s) {
     std::uint32_t kept = 0;
@@ -49,7 +49,8 @@ class readers {
     return empty();
   }
 
-  /// Whether no unreleased message satisfies `concerns`. Such a one becomes the first.
+  /// True if no unreleased message satisfies `concerns`. Moves one that does to the front, where `first` names its
+  /// peer.
   template <class Transport, class Concerns>
   bool none_needs(Transport& t, flow s, Concerns concerns) {
     bool none = true;

@@ -9,33 +9,35 @@
 
 namespace tutti::inline v0_1_0::detail::inline engine {
 
-/// A step that would, run, leave some memory with wrong numbers. @throws precondition_error
+/// Refuses a step that would leave wrong values in a memory. @throws precondition_error
 [[noreturn]] TUTTI_DECL void refuse_step(std::string_view wrong);
 
-/// A message whose length is not the schedule's. @throws error (failure::protocol)
+/// Refuses a message whose length is not the schedule's. @throws error (failure::protocol)
 [[noreturn]] TUTTI_DECL void refuse_length(rank_type me, rank_type peer, std::size_t arrived, std::size_t expected,
                                            std::size_t granule);
 
-/// A reduction whose accumulators hold fewer contributions than there are ranks. @throws precondition_error
+/// Refuses a reduction whose accumulators hold fewer contributions than there are ranks. @throws precondition_error
 [[noreturn]] TUTTI_DECL void refuse_ranks(std::string_view reduction, rank_type most, rank_type ranks);
 
-/// A reduction that does not commute, on a schedule that does not combine in rank order. @throws precondition_error
+/// Refuses a reduction that does not commute on a schedule that does not combine in rank order.
+/// @throws precondition_error
 [[noreturn]] TUTTI_DECL void refuse_order(std::string_view told);
 
-/// A root, or a peer, that is no rank for it, or vectors of other lengths than they must have: "scatter: the output",
-/// and advice, which begins with its semicolon.
+/// Refuse an invalid root or peer, or a vector of wrong length: `what` is as "scatter: the output", and `advice` begins
+/// with a semicolon.
 /// @throws precondition_error
 [[noreturn]] TUTTI_DECL void refuse_root(std::string_view operation, rank_type root, rank_type ranks);
 [[noreturn]] TUTTI_DECL void refuse_peer(std::string_view what, rank_type peer, rank_type me, rank_type ranks);
 [[noreturn]] TUTTI_DECL void refuse_size(std::string_view what, std::size_t found, std::size_t expected,
                                          std::string_view advice);
 
-/// A rank's own part that is not its block of `total`: "allgather: the input", and what the total is.
+/// Refuses a rank's part that is not its block of `total`: `what` is as "allgather: the input", `total_is` explains the
+/// total.
 /// @throws precondition_error
 [[noreturn]] TUTTI_DECL void refuse_block(std::string_view what, std::string_view total_is, std::size_t found,
                                           std::size_t total, rank_type ranks, rank_type me);
 
-/// The checks of what an operator is called with. @throws precondition_error
+/// Checks of an operator's arguments. @throws precondition_error
 inline void expect_root(char const* operation, rank_type root, rank_type ranks) {
   if (root >= ranks) [[unlikely]] {
     refuse_root(operation, root, ranks);

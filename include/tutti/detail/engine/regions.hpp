@@ -18,7 +18,7 @@ template <class T>
   return reinterpret_cast<std::byte const*>(v.data());
 }
 
-/// Whether two regions share nothing.
+/// True if two regions do not overlap.
 template <class T, class U>
 [[nodiscard]] bool disjoint(std::span<T const> a, std::span<U> b) noexcept {
   std::byte const* const first = bytes_of(a);
@@ -26,7 +26,7 @@ template <class T, class U>
   return a.empty() || b.empty() || first + a.size_bytes() <= second || second + b.size_bytes() <= first;
 }
 
-/// Whether two regions are one and the same, or share nothing.
+/// True if two regions are identical or do not overlap.
 template <class T, class U>
 [[nodiscard]] bool same_or_apart(std::span<T const> a, std::span<U> b) noexcept {
   if constexpr (std::same_as<T, U>) {

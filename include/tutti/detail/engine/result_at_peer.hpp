@@ -11,13 +11,14 @@
 
 namespace tutti::inline v0_1_0::detail::inline engine {
 
-/// What a step finishes and the next one gives back to the same peer: it is made where the peer wants it, piece by
-/// piece, and copied from the cache to where this rank wants it. A line of the peer's that is read and written at once
-/// crosses over between the caches once; read first and written later, twice.
+/// Writes a result that the next step gives back to the same peer directly to its place in the peer's memory, piece by
+/// piece, and copies it from the cache to this rank's output. A cache line of the peer that is read and written at once
+/// moves between the caches once; one that is read first and written later, twice.
 template <class Communicator>
 class result_at_peer {
  public:
-  /// Makes it of a chunk of step `i` of `steps`, if it may. @param size of an element that arrives
+  /// Folds a chunk of step `i` of `steps` at the peer; returns false, and does nothing, if that is not possible.
+  /// @param size size of an arriving element
   [[gnu::always_inline]] bool make(run_context<Communicator>& c, step const& now, std::uint32_t i, std::uint32_t steps,
                                    flow s, std::byte const* local, chunk part, std::byte* result, std::size_t size) {
     if constexpr (lends<typename Communicator::transport_type>) {
@@ -34,7 +35,7 @@ class result_at_peer {
         return false;
       }
       const std::size_t piece = size < piece_bytes ? piece_bytes - piece_bytes % size : size;
-      const std::size_t local_size = c.payload.size_of(now.local);  // of a contribution, it may be another
+      const std::size_t local_size = c.payload.size_of(now.local);  // may differ from `size`
       for (std::size_t at = 0; at < part.bytes; at += piece) {
         const std::size_t n = part.bytes - at < piece ? part.bytes - at : piece;
         c.payload.fold(now, local + at / size * local_size, part.data + at, there + at, n / size);
@@ -46,19 +47,19 @@ class result_at_peer {
     return false;
   }
 
-  /// What is to be given back: these bytes, or as many where they have been made.
+  /// The bytes to give back: `bytes`, or their copy at the peer if `make` has written one.
   [[nodiscard]] std::span<std::byte const> take(std::span<std::byte const> bytes) noexcept {
     if (made_ == nullptr) {
       return bytes;
     }
-    // Of the type that other spans are made of: for another one the compiler checks pointers anew.
+    // Same pointer type as of other spans: a second type would make the compiler check span's constraints again.
     std::byte const* const made = made_;
     made_ = nullptr;
     return {made, bytes.size()};
   }
 
  private:
-  static constexpr std::size_t piece_bytes = 4096;  ///< stays in the first-level cache, with two operands
+  static constexpr std::size_t piece_bytes = 4096;  ///< fits the L1 cache together with two operands
 
   std::byte* made_ = nullptr;
 };

@@ -16,22 +16,22 @@
 
 namespace tutti::inline v0_1_0::detail::inline engine {
 
-/// A schedule as the engine asks for it: steps come through one pointer, so that the engine is compiled once for all
+/// A schedule with its type erased: steps come through one pointer, so that the engine is compiled once for all
 /// topologies and operations.
 struct schedule_view {
   void (*step_at)(void const* of, rank_type n, rank_type me, std::uint32_t i, step& to);
   void const* of;
   bool blocks_have_owners;
-  std::uint32_t steps = 0;   ///< of this rank
-  std::uint32_t blocks = 1;  ///< that the vector is cut into
-  /// `first` is step 0, as long as the schedule stays as it is: short operations have no other.
+  std::uint32_t steps = 0;   ///< steps of this rank
+  std::uint32_t blocks = 1;  ///< blocks of the vector
+  /// True if `first` is step 0 of every run: short operations have no other step.
   bool first_known = false;
   step first{};
-  /// What this rank does with each helper, those first that have the lowest numbers.
+  /// This rank's part at each in-network aggregator, in order of their numbers.
   std::span<helper_share const> helpers{};
 };
 
-/// What the segments of one operation have in common.
+/// State that the segments of one operation share.
 template <class Communicator>
 struct run_context {
   typename Communicator::transport_type& transport;
@@ -43,7 +43,7 @@ struct run_context {
   tutti::detail::memories memories;
   operation_number& number;
 
-  /// Step i of this rank, which may be put there.
+  /// Step `i` of this rank; `place` is storage that it may use.
   [[gnu::always_inline]] step const& step_at(std::uint32_t i, step& place) const {
     if (i == 0 && schedule.first_known) {
       return schedule.first;
@@ -52,18 +52,18 @@ struct run_context {
     return place;
   }
 
-  /// Tells the tracer, if there is one that listens.
+  /// Records an event of the operation, if a trace listens.
   void note(event_kind kind, std::uint32_t at = 0, std::string_view text = {}) {
     tutti::record(trace, [&] { return event{kind, transport.now(), number, {}, at, no_rank, 0, text}; });
   }
-  /// The same of a message, at a time before it.
+  /// Records an event of a message, at an earlier time.
   void note(event_kind kind, time_point when, flow on, std::uint32_t at, rank_type peer, std::size_t bytes) {
     tutti::record(trace, [&] { return event{kind, when, number, on, at, peer, bytes, {}}; });
   }
   /// The time, if a trace listens.
   [[nodiscard]] time_point traced_now() { return listens(trace) ? transport.now() : time_point{}; }
 
-  /// Does the arithmetic, or leaves it to a transport that keeps its own time.
+  /// Runs the arithmetic `f`, or leaves that to a transport that keeps its own time.
   template <class F>
   void compute(std::size_t bytes, F f) {
     if constexpr (computes<typename Communicator::transport_type>) {

@@ -14,8 +14,11 @@
 
 namespace tutti::inline v0_1_0::detail::inline engine {
 
-/// An operation that its communicator runs in segments and completes, whatever its schedule and its elements are:
-/// compiled once for each communicator, and once more for transfers. How it waits and fails is its base's.
+/// The part of an operation that depends on its communicator: runs the segments and completes it. Compiled once for
+/// each communicator type, and again for transfers. Waiting and failing are in the untyped base class.
+///
+/// No thread belongs to an operation. Whichever thread is inside a call (`test`, `wait`, `poll`, an event loop, a
+/// progress thread) advances all that it has started; a call from another thread takes the communicator over first.
 template <class Communicator, bool Transfers>
 class segmented_operation : public untyped_operation {
   using transport_type = typename Communicator::transport_type;
@@ -23,12 +26,12 @@ class segmented_operation : public untyped_operation {
  public:
   [[nodiscard]] Communicator& world() noexcept { return world_; }
 
-  /// The blocking form: until it is complete.
-  /// @throws error, and what a reduction throws; the epoch is revoked then, and no peer writes to this rank's memory
-  ///         any more
+  /// Runs the operation to its end.
+  /// @throws error, and exceptions of the reduction; the epoch is revoked then, and no peer writes to this rank's
+  /// memory any more
   void finish(duration limit);
 
-  /// Makes it one of those that the communicator moves on.
+  /// Adds the operation to the started ones, which every call on the communicator advances.
   void enlist() noexcept {
     note_lanes();
     rank_.operations.push_back(*this);
@@ -56,9 +59,9 @@ class segmented_operation : public untyped_operation {
     return static_cast<segmented_operation const&>(one);
   }
 
-  /// Moves it on, and ends it if it is complete or has failed; true if it has ended.
+  /// Advances the operation, and ends it if it is complete or has failed. Returns true if it has ended.
   bool move_on();
-  /// Moves its segments on; true when all are complete. @throws what a transport or a reduction throws
+  /// Advances the segments; returns true when all are complete. @throws exceptions of transport and reduction
   bool advance_segments();
   void note_lanes() noexcept {
     if constexpr (!Transfers) {
@@ -66,17 +69,17 @@ class segmented_operation : public untyped_operation {
     }
   }
 
-  /// Waits for what has not come at once. @throws as finish
+  /// Waits for the rest after a first attempt. @throws as finish
   void wait_for_the_rest(duration limit);
-  /// All of its segments have come, unless the wait ended otherwise. @throws error
+  /// Completes the operation unless the wait ended otherwise. @throws error
   [[gnu::always_inline]] void conclude(waited how) {
     if (how != waited::done || spoilt()) [[unlikely]] {
       throw_explained();
     }
     complete();
   }
-  /// True if what has been done may be wrong: after a fault the ranks whose memory was read have it back, and do not
-  /// wait for a reader that was stopped meanwhile.
+  /// True if results may be wrong, although all segments ended: after a fault, ranks may reuse memory that this one
+  /// still reads.
   [[nodiscard]] bool spoilt() const noexcept {
     if constexpr (shares_memory<transport_type>) {
       return static_cast<bool>(transport_.fault());
@@ -90,7 +93,7 @@ class segmented_operation : public untyped_operation {
   }
 
   Communicator world_;
-  transport_type& transport_;  ///< of that communicator, as the next one
+  transport_type& transport_;  ///< transport of `world_`
   typename Communicator::trace_type& trace_;
 
  protected:
@@ -109,7 +112,7 @@ class segmented_operation : public untyped_operation {
       .step_number = [](untyped_operation const& one) noexcept { return self(one).segments_.step_number(); }};
 };
 
-// Out of its class: where the instance is compiled apart, a unit does not look at what it would not inline.
+// Outside the class: a unit that links the compiled instance does not compile these.
 
 template <class Communicator, bool Transfers>
 segmented_operation<Communicator, Transfers>::segmented_operation(Communicator& world, schedule_view const& schedule,

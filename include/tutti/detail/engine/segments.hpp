@@ -19,19 +19,30 @@
 
 namespace tutti::inline v0_1_0::detail::inline engine {
 
-/// The vector of one operation cut into segments, several of them in flight, each a machine of its own.
-/// Reused from call to call, so that a prepared operation allocates nothing. Refers to what the communicator has, which
-/// must outlive it.
+/// The vector of one operation, cut into segments. Each segment is a flow, and up to `collective_lanes` of them are in
+/// flight, each run by the machine of its lane. Reused from call to call, so that a prepared operation allocates
+/// nothing. Refers to parts of the communicator, which must outlive it.
 ///
-/// `Transfers`: an operation is one message from one rank to another, and not of all ranks.
+/// Two operations in a row, of 2 and 7 segments, on 8 lanes:
+///
+///     operation        A  A  B  B  B  B  B  B  B
+///     segment          0  1  0  1  2  3  4  5  6
+///     flow             0  1  2  3  4  5  6  7  8     equal on all ranks, which start operations in one order
+///     lane, machine    0  1  2  3  4  5  6  7  0     flow % 8
+///
+/// A lane carries one flow at a time: flow 8 begins when flow 0 has ended on this rank. Lanes never wait for each
+/// other, so the oldest flow can always progress. Messages are told apart by flow, peers and order.
+///
+/// `Transfers`: operations are single messages between two ranks, on a lane of their own.
 template <class Communicator, bool Transfers>
 class segments {
  public:
-  /// Whether operations are also of a device, whose memory the host does not see.
+  /// True if operations may also be a device's, with memory that the host does not see.
   static constexpr bool is_gated = stages_devices<typename Communicator::transport_type> && !Transfers;
   using gate = typename gate_of<typename Communicator::transport_type>::type;
 
-  /// `what` is what the operation tells that it is doing, and `number` which one it is, from `take_place` on.
+  /// @param what the call that this operation announces to its peers
+  /// @param number identity of the operation, valid from `take_place` on
   segments(Communicator& world, call const& what, operation_number& number, schedule_view const& schedule,
            payload const& elements)
       : flows_(access::state(world).flows),
@@ -43,13 +54,12 @@ class segments {
     }
   }
 
-  /// Elements are of `bytes` bytes from now on: of an operation that moves them.
+  /// Sets the element size, for operations that only move elements.
   [[gnu::always_inline]] void set_element_bytes(std::size_t bytes) noexcept {
     context_.payload.set_element_bytes(bytes);
   }
 
-  /// From now on the schedule has this many steps and blocks. `stays`: it is the same each time, until this is called
-  /// again.
+  /// Sets the size of the schedule. `stays`: every run until the next call of this has the same steps.
   [[gnu::always_inline]] void set_schedule(std::uint32_t steps, std::uint32_t blocks, bool stays) {
     schedule_view& s = context_.schedule;
     s.steps = steps;
@@ -61,18 +71,18 @@ class segments {
     }
   }
 
-  /// What this rank does with helpers in what is prepared next. @pre it outlives that
+  /// Sets this rank's parts at in-network aggregators for the operations prepared next. @pre `all` outlives them
   void set_helpers(std::span<helper_share const> all) noexcept { context_.schedule.helpers = all; }
 
-  /// What comes next is of a device, whose memory is copied to the host's and back: by its gate, in as many segments as
-  /// that says, each of which has memory of its own. @pre it outlives that
+  /// Makes the next operations a device's: its gate copies segments to host memory and back, and gives their number and
+  /// the memory of each. @pre `g` outlives them
   void set_gate(gate& g) noexcept
     requires is_gated
   {
     gated_.by = &g;
   }
 
-  /// Which message it is: of a transfer.
+  /// Sets sender and receiver of the next message.
   [[gnu::always_inline]] void set_pair(rank_type from, rank_type to) noexcept
     requires Transfers
   {
@@ -83,7 +93,7 @@ class segments {
     }
   }
 
-  /// Cuts the vector. `memory.work` may be left empty: then it is allocated if the schedule uses it.
+  /// Cuts the vector. An empty `memory.work` is allocated if the schedule uses it.
   /// @throws std::bad_alloc, precondition_error
   [[gnu::always_inline]] void prepare(std::size_t segment_bytes, memories const& memory, std::size_t count) {
     context_.memories = memory;
@@ -111,8 +121,7 @@ class segments {
     }
   }
 
-  /// Tells the tracer, if there is one that listens, what starts where: the first of its flows, or the number of
-  /// the message among those of the pair.
+  /// Traces the start with the operation's first flow, or with the number of the message among those of its pair.
   void note_start() {
     if (!listens(context_.trace)) {
       return;
@@ -129,17 +138,17 @@ class segments {
     context_.trace.record(e);
   }
 
-  /// Goes as far as it can; true when the whole operation is complete.
-  /// @throws error as a transport reports it
+  /// Begins segments whose lanes are free and advances those under way; returns true when the operation is complete.
+  /// @throws error from the transport
   bool advance();
 
-  /// Asks whether those that are waited for are at the same operation.
+  /// Asks the transport if the awaited ranks are in the same call. @throws error (failure::mismatch)
   TUTTI_COLD void inquire();
-  /// Says to ranks that ask which ranks they wait for.
+  /// Answers ranks that ask which ranks this one waits for. `blocks`: the program waits for this operation.
   TUTTI_COLD void say(bool blocks);
 
-  /// Changes as often as something is moved through memory. Over other transports there is nothing to stay awake for:
-  /// there, messages go through the system anyway.
+  /// A number that changes with progress through memory. Constant over other transports: their messages go through the
+  /// system, so staying awake saves nothing.
   [[nodiscard]] std::uint64_t progress() const noexcept {
     std::uint64_t sum = 0;
     if constexpr (shares_memory<typename Communicator::transport_type>) {
@@ -151,7 +160,7 @@ class segments {
     return sum;
   }
 
-  /// The rank that one of them waits for, if any; and the flow of one that is under way, or would be next.
+  /// A rank that a segment waits for, or no_rank.
   [[nodiscard]] rank_type awaits() const noexcept {
     rank_type peer = no_rank;
     each_that_waits([&](auto const& m) { peer = peer == no_rank ? waited_for(m) : peer; });
@@ -166,9 +175,10 @@ class segments {
     }
   }
 
-  /// Whether it waits for its turn: for operations of the same queue that were started before.
+  /// True if no segment has begun, because earlier operations of its queue hold the lanes.
   [[nodiscard]] bool is_queued() const noexcept { return active_ == 0 && begun_ != segments_; }
-  /// All collective operations are of one queue, and the messages from one rank to another of one each.
+  /// The queue whose operations begin in order of starting: one for all collectives, one for each pair of sender and
+  /// receiver.
   [[nodiscard]] std::uint64_t queue() const noexcept {
     if constexpr (Transfers) {
       return std::uint64_t{context_.number.from} << 32 | context_.number.to;
@@ -176,7 +186,7 @@ class segments {
       return operation_list::collective;
     }
   }
-  /// The lanes that it holds and waits for.
+  /// The lanes of unfinished segments, and the lane without which none can begin.
   [[nodiscard]] lane_use lanes() const noexcept
     requires(!Transfers)
   {
@@ -202,7 +212,7 @@ class segments {
     }
   }
 
-  /// The rank that a machine waits for; where that waits for a helper, the one that the helper waits for, if known.
+  /// The rank that a machine waits for. For an in-network aggregator: a rank that this waits for, if known.
   [[nodiscard]] rank_type waited_for(machine<Communicator> const& m) const noexcept {
     rank_type const peer = m.awaits();
     if constexpr (helps<typename Communicator::transport_type>) {
@@ -216,8 +226,7 @@ class segments {
   [[nodiscard]] TUTTI_COLD std::uint32_t segment_count(std::size_t segment_bytes) const;
   TUTTI_COLD void provide_work();
 
-  /// In numbers, and then at once: a slice that was put together in memory would be copied as a whole, for which a
-  /// processor waits until its parts have reached the cache.
+  /// The elements of a segment. Built in one expression: copying a slice just written in parts stalls the processor.
   [[nodiscard, gnu::always_inline]] slice cut(std::uint32_t segment) const noexcept {
     std::size_t first = 0;
     std::size_t count = count_;
@@ -290,7 +299,7 @@ class segments {
       return false;
     }
   }
-  /// A segment with a gate works in memory of its own.
+  /// Selects the memory of the segment on this lane: with a gate, each has its own.
   [[gnu::always_inline]] void take_memory([[maybe_unused]] std::uint32_t slot) noexcept {
     if constexpr (is_gated) {
       context_.memories = gated_.at[slot];
@@ -316,22 +325,22 @@ class segments {
   static constexpr std::uint32_t all_lanes = (1U << collective_lanes) - 1;
 
   flow_numbers& flows_;
-  transfer_numbers* sends_ = nullptr;  ///< of transfers alone
+  transfer_numbers* sends_ = nullptr;  ///< null but for transfers
   transfer_numbers* receives_ = nullptr;
   run_context<Communicator> context_;
   std::size_t count_ = 0;
   std::uint32_t segments_ = 1;
   std::uint32_t begun_ = 0;
   std::uint32_t done_ = 0;
-  std::uint32_t active_ = 0;  ///< which machines run, a bit for each lane
-  std::uint64_t base_ = 0;    ///< the flow of the first segment
+  std::uint32_t active_ = 0;  ///< lanes whose machine runs, one bit each
+  std::uint64_t base_ = 0;    ///< flow of the first segment
   engine_memory<typename Communicator::transport_type> scratch_;
   call const& what_;
   [[no_unique_address]] std::conditional_t<is_gated, gated_segments<gate>, no_gated_segments> gated_;
   std::array<machine<Communicator>, Transfers ? 1 : collective_lanes> machines_;
 };
 
-// Defined here without `inline`: units for which the engine is compiled elsewhere do not compile it again.
+// Not `inline`: a unit that links the compiled engine does not compile these.
 
 template <class Communicator, bool Transfers>
 bool segments<Communicator, Transfers>::advance() {
@@ -347,7 +356,7 @@ bool segments<Communicator, Transfers>::advance() {
         end(slot);
       }
     }
-    if (done_ == before || begun_ == segments_) {  // no lane has become free for a segment that waits for one
+    if (done_ == before || begun_ == segments_) {  // no lane was freed for another segment
       return done_ == segments_;
     }
   }

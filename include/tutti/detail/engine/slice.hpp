@@ -5,11 +5,11 @@
 
 namespace tutti::inline v0_1_0::detail::inline engine {
 
-/// Which elements of the vector each block of one segment is.
+/// Maps the blocks of one segment to elements of the vector.
 ///
-/// Where blocks are only a way to share the work (allreduce, reduce, broadcast) the vector is cut
-/// into segments and every segment into blocks. Where a block's place is part of the result
-/// (gather and its kin) the blocks are cut, and a segment holds one part of each.
+/// If blocks only share the work (allreduce, reduce, broadcast), the vector is cut into segments and each segment into
+/// blocks. If a block's place is part of the result (gather and the like), each block is cut, and a segment holds one
+/// part of each.
 class slice {
  public:
   constexpr slice() noexcept = default;
@@ -32,7 +32,7 @@ class slice {
 
   [[nodiscard]] constexpr std::uint32_t blocks() const noexcept { return blocks_; }
 
-  /// The element that block `b` starts at.
+  /// The first element of block `b`.
   [[nodiscard]] constexpr std::size_t begin(std::uint32_t b) const noexcept {
     if (blocks_ == 1 && parts_ == 1) {
       return first_;
@@ -50,8 +50,8 @@ class slice {
     return parts_ == 1 ? whole : block_size(whole, parts_, part_);
   }
 
-  /// The elements of the longest prefix of `range`, from its block number `skip` on, that is
-  /// contiguous: where it starts, how many elements and how many blocks it has.
+  /// The longest contiguous part of `range` from its block number `skip` on: first element, and numbers of elements and
+  /// blocks.
   struct run {
     std::size_t begin;
     std::size_t count;
@@ -72,7 +72,7 @@ class slice {
     return {first_ + from, block_begin(count_, blocks_, b + here) - from, here};
   }
 
-  /// How many elements a range of blocks has.
+  /// The number of elements in a range of blocks.
   [[nodiscard]] constexpr std::size_t elements_in(block_range range) const noexcept {
     std::size_t count = 0;
     for (std::uint32_t done = 0; done < range.count;) {

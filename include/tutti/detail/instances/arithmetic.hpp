@@ -7,8 +7,8 @@
 
 #include <cstdint>
 
-// What tutti/compiled.cpp holds of these reductions, so that units which are linked with it need not compile it: the
-// kernels for the numbers that are likely.
+// The parts of these reductions in tutti/compiled.cpp, which linked units need not compile: kernels for likely element
+// types.
 namespace tutti::inline v0_1_0 {
 
 TUTTI_COMPILED template struct detail::payload::by<sum<float>>;

@@ -6,8 +6,8 @@
 #include <tutti/detail/engine/segmented_operation.hpp>
 #include <tutti/transport/loopback.hpp>
 
-// What tutti/compiled.cpp holds of this transport, so that units which are linked with it need not compile it: the
-// engine, which is one for all operations, and the making of worlds and parts.
+// The parts of this transport in tutti/compiled.cpp, which linked units need not compile: the engine, which is one for
+// all operations, and the creation of communicators.
 namespace tutti::inline v0_1_0 {
 
 TUTTI_COMPILED template class detail::mailbox_endpoint<detail::common_places>;

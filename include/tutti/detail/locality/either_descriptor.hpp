@@ -12,7 +12,7 @@ class either_descriptor {
   /// @throws error(failure::join) if the process has no descriptors left
   either_descriptor();
 
-  /// Readable when either of the two is. They are mostly the same at every call.
+  /// Returns a descriptor that is readable when either of the two is. Cheap if both are those of the last call.
   [[nodiscard]] int either(int first, int second) noexcept {
     replace(first_, first);
     replace(second_, second);

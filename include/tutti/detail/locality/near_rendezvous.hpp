@@ -6,8 +6,8 @@
 
 namespace tutti::inline v0_1_0::detail::inline locality {
 
-/// The rendezvous of the ranks of one host within that of all: every host's ranks exchange at the same
-/// time, through one exchange of all.
+/// The rendezvous of one host's ranks within the rendezvous of all: all hosts' ranks exchange at one time, through one
+/// exchange of all.
 template <class Meet>
 class near_rendezvous {
  public:
@@ -20,7 +20,7 @@ class near_rendezvous {
 
   [[nodiscard]] rank_type reported_rank(rank_type r) const { return detail::reported_rank(*all_, world_rank(r)); }
 
-  /// The transport that they talk through already, and a rank's number there, if all are members of such a world.
+  /// The transport that already connects the ranks, if all are members of such a world.
   [[nodiscard]] auto& transport() const
     requires requires(Meet& m) { m.transport().within_host(); }
   {

@@ -10,10 +10,10 @@
 
 namespace tutti::inline v0_1_0::detail::inline transport {
 
-/// A message to several ranks through a transport, to one after the other: a group where there is none.
+/// Sends a message through a transport to several ranks, one after the other: a multicast group in software.
 class fan_out {
  public:
-  /// @param ranks how many there may be
+  /// @param ranks maximum number of receivers
   void open(std::size_t ranks) { under_way_.reserve(ranks); }
   void begin(helper_part const& part) {
     part_ = part;
@@ -22,7 +22,7 @@ class fan_out {
     under_way_.clear();
     skip();
   }
-  /// The rank that gives, or no_rank.
+  /// The rank that sends the message, or no_rank.
   [[nodiscard]] rank_type root() const noexcept {
     for (helper_worker const& w : part_.workers) {
       if (w.gives) {
@@ -31,7 +31,7 @@ class fan_out {
     }
     return no_rank;
   }
-  /// A rank that does not have all of the message yet, or no_rank.
+  /// A rank that has not received the whole message yet, or no_rank.
   [[nodiscard]] rank_type waits_for() const noexcept {
     return place_ < part_.workers.size() ? part_.workers[place_].rank
            : under_way_.empty()          ? no_rank
@@ -39,7 +39,7 @@ class fan_out {
   }
   [[nodiscard]] std::size_t bytes() const noexcept { return part_.bytes; }
 
-  /// Offers all of the message, until it has been accepted for all ranks: then it is true.
+  /// Offers the whole message to the remaining ranks; true once all of them have accepted it.
   template <tutti::transport Host>
   bool send(Host& host, flow s, std::span<std::byte const> bytes, std::size_t granule) {
     while (place_ < part_.workers.size()) {
@@ -76,7 +76,7 @@ class fan_out {
     rank_type to;
     ticket until;
   };
-  /// To the next that gets the message.
+  /// Skips workers that receive nothing.
   void skip() noexcept {
     while (place_ < part_.workers.size() && !part_.workers[place_].gets) {
       ++place_;
@@ -84,8 +84,8 @@ class fan_out {
   }
 
   helper_part part_{};
-  std::size_t place_ = 0;  ///< of the rank that it goes to
-  std::size_t taken_ = 0;  ///< bytes that have been accepted for that one
+  std::size_t place_ = 0;  ///< index of the current receiver
+  std::size_t taken_ = 0;  ///< bytes accepted for the current receiver
   std::vector<reader> under_way_;
 };
 

@@ -20,8 +20,8 @@
 
 namespace tutti::inline v0_1_0::detail::inline transport {
 
-/// What transports with helpers beside Host have in common: what Host can do, they can. They add the messages, and what
-/// else a helper is told of.
+/// Base of transports that add in-network aggregators ("helpers" in names) to Host. Forwards Host's capabilities;
+/// derived classes add the messages and the aggregator's own.
 template <tutti::transport Host>
 class over_host {
  public:
@@ -126,11 +126,12 @@ class over_host {
   over_host(M& meet, Options const& o) : host_(open_transport<Host>(meet, o)) {}
   ~over_host() = default;
 
-  /// To sleep on, for what comes by Host and by another way.
+  /// The descriptor to sleep on for arrivals through Host or on `other`.
   [[nodiscard]] int arm_with(int other) { return bells_.either(host_.arm(), other); }
 
-  /// A helper knows only that calls differ: Host knows what the other rank has called.
-  /// @param other the rank that said something else, or no_rank
+  /// Handles calls that differ. The aggregator knows only that they do, so Host is asked for the other rank's call, and
+  /// its error shows both. After a second without one, throws error(failure::mismatch).
+  /// @param other the rank with another call, or no_rank
   void expect_agreement(flow s, rank_type other) {
     if (other == no_rank || host_.fault()) {
       return;
@@ -148,10 +149,10 @@ class over_host {
       throw messages_differ(rank(), other);
     }
   }
-  /// Revokes the world if a rank that this one depends on has left, unless its part was there before: then the result
-  /// is on the way. Does nothing where Host does not notice departures.
+  /// Revokes the world if a needed rank has been gone for two seconds. Before that, its contribution may have arrived,
+  /// and the result may be on its way. Does nothing if Host does not notice departures.
   /// @param wait a lane, or `other_wait`
-  /// @param needed all ranks whose absence would keep the wait from its end; no_rank and this rank are skipped
+  /// @param needed all ranks without which the wait cannot end; no_rank and this rank are skipped
   void look_for(std::uint32_t wait, std::initializer_list<rank_type> needed) {
     if constexpr (notices_departure<Host>) {
       absence& a = absent_[wait];
@@ -186,7 +187,7 @@ class over_host {
 
   either_descriptor bells_;
   std::array<difference, collective_lanes> differs_since_{};
-  std::array<absence, collective_lanes + 1> absent_{};  ///< by lanes, and of `other_wait`
+  std::array<absence, collective_lanes + 1> absent_{};  ///< by lane, and for `other_wait`
 };
 
 }  // namespace tutti::detail::transport
