@@ -53,7 +53,7 @@ struct automatic_options {
 /// @pre the world outlives it
 /// Cost: a table look-up, if the operation has run before with a vector of that size class (up to 1, 2, 4, ... bytes).
 /// The first of a class prices all candidates: docs/guide/automatic.md.
-/// Thread safety: that of the communicator.
+/// Thread safety: as the communicator.
 class automatic : public selection {
  public:
   /// The name of the topology in errors, traces and the fingerprint of a call.

@@ -51,8 +51,8 @@ class failure_detector {
   ///
   /// Waits for the last survivor, at most `patience`, and again after each further fault; three seconds more if the
   /// host of a lost member is unreachable.
-  /// @throws error (failure::join) if the members that neither come nor are gone may have continued without this one,
-  ///         or have
+  /// @throws error (failure::join) if enough members neither come nor are gone that they may have continued without
+  ///         this one, or if they have
   [[nodiscard]] communicator_type shrink() {
     detail::uncancelled const throughout(detail::uncancelled::points::none);  // the other ranks would wait for this one
     for (std::size_t left = meeting_.members().size();; --left) {

@@ -27,7 +27,7 @@ struct network_profile {
     std::int64_t wire = 0;       ///< the interface of each end, which is busy meanwhile
     std::int64_t receive = 0;    ///< the receiver's processor, if it stores
     std::int64_t combine = 0;    ///< additional time of the receiver's processor, if it combines
-    std::int64_t overwrite = 0;  ///< additional time, maybe negative, if this overwrites what the step sends
+    std::int64_t overwrite = 0;  ///< added to `combine` if the step overwrites what it sends; may be negative
     std::int64_t loan = 0;       ///< both processors together, if lent or given back; 0: as for other messages
     std::int64_t solo = 0;       ///< like `loan`, if the sender receives nothing meanwhile
     /// True if both are the same in all members.
@@ -54,7 +54,7 @@ struct network_profile {
   };
 
   rank_type ranks = 0;     ///< the number of ranks of the world
-  rank_type hosts = 0;     ///< number of their hosts
+  rank_type hosts = 0;     ///< the number of their hosts
   std::int64_t start = 0;  ///< time to start an operation, or a segment
   link within_host{};      ///< ranks of one host
   link provided{};         ///< ranks of one host with memory_kind::provided; without points: no difference

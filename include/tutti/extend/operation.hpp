@@ -67,11 +67,11 @@ struct broadcast {
 struct reduce_scatter {
   friend constexpr bool operator==(reduce_scatter, reduce_scatter) noexcept = default;
 };
-/// Every rank gets the blocks of all.
+/// Every rank gets the blocks of all ranks.
 struct allgather {
   friend constexpr bool operator==(allgather, allgather) noexcept = default;
 };
-/// The root gets the blocks of all.
+/// The root gets the blocks of all ranks.
 struct gather {
   rank_type root;  ///< the rank that gets the result
   friend constexpr bool operator==(gather, gather) noexcept = default;

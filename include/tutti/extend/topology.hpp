@@ -115,9 +115,9 @@ concept offers = topology<T> && requires(T const t, Op const op, rank_type n, ra
 };
 
 /// A topology that uses in-network aggregators (`helpers`): a switch that sums, a group that multicasts. They are
-/// extra members n, n+1, ...; they contribute no data and receive no result. Each has a schedule like a rank, and
-/// begins with the identity in its input (with nothing in operations that only move elements), so the verifier proves
-/// it and the cost model prices it. The engine of a rank leaves an aggregator's schedule to the transport.
+/// extra members n, n+1, ...; they contribute no data and receive no result. An aggregator has a schedule like a rank,
+/// and begins with the identity in its input (with nothing in operations that only move elements), so the verifier
+/// proves it and the cost model prices it. The engine of a rank leaves an aggregator's schedule to the transport.
 ///
 /// `without_helpers()` is the topology to run if no transport, or no device, can do the aggregator's part.
 template <class T, class Op>

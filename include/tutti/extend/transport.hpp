@@ -61,7 +61,7 @@ concept transport = requires(T& t, T const& c, rank_type peer, flow s, std::span
   { t.quiesce() } -> std::same_as<void>;
 };
 
-/// A transport whose ranks are threads of one process, if started on one host; otherwise they are processes.
+/// A transport whose ranks on one host are threads of one process, and share memory; otherwise they are processes.
 template <class T>
 concept in_process = transport<T> && T::in_process;
 
@@ -134,8 +134,8 @@ concept lends = transport<T> && requires(T& t, rank_type peer, flow s, std::span
 };
 
 /// A transport that copies messages and can send one copy to several peers. `next_message` is called before the first
-/// `send` of each message of a flow; `same` is true if the message has the bytes of the previous one on that flow, to
-/// any peer.
+/// `send` of each message of a flow; `same` is true if the message has the bytes of the previous one on that flow,
+/// perhaps to another peer.
 template <class T>
 concept repeats = transport<T> && requires(T& t, flow s, bool same) {
   { t.next_message(s, same) } -> std::same_as<void>;
