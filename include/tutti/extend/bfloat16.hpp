@@ -13,9 +13,9 @@ namespace tutti::inline v0_1_0 {
 /// A 16-bit floating-point number, the upper half of a float: the same range, and 8 bits of precision.
 ///
 /// A format for storage and messages. Arithmetic is that of float: the conversion to float is implicit and exact. The
-/// conversion back is explicit: `bfloat16(a + b)` rounds to nearest, ties to even, subnormals included (the processors'
-/// own instructions flush them, and so are not used); larger values become infinity. NaNs keep their sign and leading
-/// payload bits, and become quiet.
+/// conversion back is explicit: `bfloat16(a + b)` rounds to nearest, ties to even, subnormals included (the
+/// processors' own instructions flush them, and so are not used); larger values become infinity. NaNs keep their sign
+/// and leading payload bits, and become quiet.
 class bfloat16 {
  public:
   /// The type that reductions compute in.

@@ -7,8 +7,8 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// A reference-counted pointer to an object with `hold()` and `let_go()`, such as a `memory_source`. The last reference
-/// ends the object.
+/// A reference-counted pointer to an object with `hold()` and `let_go()`, such as a `memory_source`. The last
+/// reference ends the object.
 template <class Source>
 class counted {
  public:

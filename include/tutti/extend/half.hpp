@@ -14,9 +14,9 @@ namespace tutti::inline v0_1_0 {
 /// A 16-bit floating-point number, IEEE 754 binary16: 11 bits of precision, up to 65,504, subnormals down to 2^-24.
 ///
 /// A format for storage and messages. Arithmetic is that of float: the conversion to float is implicit and exact. The
-/// conversion back is explicit: `half(a + b)` rounds to nearest, ties to even; larger values become infinity. NaNs keep
-/// their sign and leading payload bits, and become quiet. The conversions give the bits of the processors' own (F16C,
-/// AVX-512) in every mode for subnormal floats, and have no branches, so that loops over them are vectorised.
+/// conversion back is explicit: `half(a + b)` rounds to nearest, ties to even; larger values become infinity. NaNs
+/// keep their sign and leading payload bits, and become quiet. The conversions give the bits of the processors' own
+/// (F16C, AVX-512) in every mode for subnormal floats, and have no branches, so that loops over them are vectorised.
 class half {
  public:
   /// The type that reductions compute in.
