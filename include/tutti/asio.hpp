@@ -38,7 +38,7 @@ struct awaited {
   awaited(awaited const&) = delete;
   awaited& operator=(awaited const&) = delete;
   virtual ~awaited() = default;
-  /// Hands the result over; the handler runs later.
+  /// Passes the result to the handler, which runs later.
   virtual void complete(std::exception_ptr why) = 0;
 
   request operation;
@@ -49,7 +49,7 @@ struct awaited_by final : awaited {
   awaited_by(request&& r, Handler&& h, boost::asio::any_io_executor const& fallback)
       : awaited(std::move(r)), handler(std::move(h)), work(boost::asio::get_associated_executor(handler, fallback)) {}
 
-  ~awaited_by() override { operation = {}; }  // the handler may own the buffers
+  ~awaited_by() override { operation = {}; }  // before the handler, which may own the buffers
 
   void complete(std::exception_ptr why) override {
     boost::asio::get_associated_cancellation_slot(handler).clear();
@@ -60,9 +60,9 @@ struct awaited_by final : awaited {
   boost::asio::executor_work_guard<boost::asio::associated_executor_t<Handler, boost::asio::any_io_executor>> work;
 };
 
-/// A descriptor that is readable when `fd` is, to be owned by Asio, which registers its descriptors again in a child of
-/// fork (`notify_fork`). The transport's own are closed there; this one stays open, and keeps nothing else open.
-/// @throws error(failure::cancelled) if the process has no descriptors left
+/// Returns a descriptor, to be owned by Asio, that is readable when `fd` is. Asio registers its descriptors again in a
+/// child of fork (`notify_fork`), where the transport's own are closed; this one stays open there, and keeps nothing
+/// else open.
 [[nodiscard]] inline int watch_for_asio(int fd) {
   descriptor watch([] { return ::epoll_create1(EPOLL_CLOEXEC); });
   epoll_event readable{.events = EPOLLIN, .data = {.fd = fd}};
@@ -75,35 +75,34 @@ struct awaited_by final : awaited {
 
 }  // namespace detail
 
-/// Runs a communicator on an io_context: its operations may be awaited with any completion token.
-/// The thread that runs the context is the communicator's thread. It sleeps in the context, on the
-/// transport's descriptor, until there is something to do.
+/// Runs a communicator on an io_context: its operations may be awaited with any completion token. The thread that runs
+/// the context is the communicator's thread. While there is no work it sleeps in the context, on the transport's
+/// descriptor.
 ///
 ///     boost::asio::io_context io;
 ///     tutti::on_asio loop{world, io};
 ///     co_await sum.async(bucket, boost::asio::use_awaitable);
 ///
-/// The completion signature is void(std::exception_ptr), so failures reach a coroutine or a future
-/// as the tutti::error they are. Per-operation cancellation (any type) gives the operation up, as
-/// request::cancel does.
+/// The completion signature is void(std::exception_ptr), so a failure reaches a coroutine or a future as a
+/// tutti::error. Per-operation cancellation (any type) cancels the operation, as request::cancel does.
 ///
-/// It must live as long as operations are awaited; destroying it gives them up. The initiating function
-/// starts the operation, also with a deferred token: to drop such an operation is to give it up.
+/// It must live as long as operations are awaited; its destructor cancels them. The initiating function starts the
+/// operation, even with a deferred token: dropping such an operation cancels it.
 ///
-/// A program may fork while operations are awaited, as Boost.Process does, and call `notify_fork`. They go on in the
-/// parent. The child may go on with the io_context: there their handlers are destroyed and not called.
+/// A program may fork while operations are awaited, as Boost.Process does, and call `notify_fork`. They continue in
+/// the parent. The child may run the io_context, too: there, their handlers are destroyed and not called.
 ///
-/// Cost: a handler of Asio's for each operation that is awaited.
+/// Cost: a handler of Asio's for each awaited operation.
 /// Thread safety: the thread that runs the context; one at a time.
 template <group Communicator>
 class on_asio {
  public:
-  /// Serves the communicator on this loop until it ends.
+  /// Serves the communicator on this io_context until it is destroyed.
   /// @throws precondition_error if another on_asio serves it
   on_asio(Communicator& world, boost::asio::io_context& io)
       : on_asio(world, boost::asio::any_io_executor(io.get_executor())) {}
 
-  /// The same, on any executor.
+  /// Serves the communicator on any executor.
   on_asio(Communicator& world, boost::asio::any_io_executor executor)
       : world_(world.alias()), readable_(executor), timer_(executor) {
     expects(state().companion == nullptr,
@@ -115,7 +114,7 @@ class on_asio {
   ~on_asio() {
     *alive_ = false;
     for (auto& w : waiting_) {
-      w->operation.cancel();  // before their buffers go
+      w->operation.cancel();  // before the buffers are freed
     }
     state().companion = nullptr;
   }
@@ -131,10 +130,10 @@ class on_asio {
                                                                                 timer_.get_executor()));
           if (slot.is_connected()) {
             slot.assign([this, alive = alive_, one = waiting_.back().get()](boost::asio::cancellation_type) {
-              std::shared_ptr<bool> there;  // a reduction may end the loop, and this handler with it
+              std::shared_ptr<bool> there;  // a reduction may destroy this loop and its handler
               there = alive;
               on_asio* const loop = this;
-              if (*there) {  // the slot is cleared before the operation goes
+              if (*there) {  // the slot is cleared before the operation is destroyed
                 one->operation.cancel();
                 if (*there) {
                   loop->pump_soon();
@@ -150,7 +149,7 @@ class on_asio {
  private:
   [[nodiscard]] detail::rank_state& state() const { return detail::access::state(world_); }
 
-  /// Lets the initiating function return first.
+  /// Posts a call of `pump`, so that the initiating function returns first.
   void pump_soon() {
     if (!std::exchange(pumping_, true)) {
       boost::asio::post(timer_.get_executor(), [this, alive = alive_] {
@@ -162,17 +161,17 @@ class on_asio {
     }
   }
 
-  /// Moves everything on, completes what has ended, and sleeps if there is more to wait for.
+  /// Advances all operations, completes the ended ones, and sleeps if others are left.
   void pump() {
     detail::uncancelled const throughout(detail::uncancelled::points::none);
-    if (state().inherited()) {  // a forked child: they go on in the parent
+    if (state().inherited()) {  // a forked child: the operations continue in the parent
       rest();
       waiting_.clear();
       return;
     }
     std::shared_ptr<bool> const alive = alive_;
     world_.poll();
-    if (!*alive) {  // a reduction has ended it
+    if (!*alive) {  // a reduction has destroyed it
       return;
     }
     complete();
@@ -213,7 +212,7 @@ class on_asio {
         if (*alive) {
           timed_ = false;
           if (!why && !state().inherited()) {
-            std::shared_ptr<bool> there;  // a reduction may end the loop, and this handler with it
+            std::shared_ptr<bool> there;  // a reduction may destroy this loop and its handler
             there = alive;
             state().look();
             for (std::size_t i = 0; *there && i < waiting_.size(); ++i) {
@@ -258,14 +257,14 @@ class on_asio {
   boost::asio::posix::stream_descriptor readable_;
   boost::asio::steady_timer timer_;
   std::vector<std::unique_ptr<detail::awaited>> waiting_;
-  int watched_ = -1;  ///< the transport's descriptor, for which `readable_` stands
+  int watched_ = -1;  ///< the transport's descriptor, which `readable_` watches
   bool armed_ = false;
   bool timed_ = false;
   bool pumping_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
-/// `op.async(arguments..., token)`: op.start(arguments...), awaited.
+/// Starts and awaits an operation: `op.async(arguments..., token)` calls op.start(arguments...).
 /// @pre a tutti::on_asio exists for the operator's communicator
 template <class Operator, class... Arguments>
   requires(sizeof...(Arguments) >= 1)

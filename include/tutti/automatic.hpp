@@ -23,60 +23,59 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// Sources of the knowledge that `automatic` has of the world.
+/// Sources of a world's profile for `automatic`.
 struct automatic_options {
-  /// A profile that was saved: rank 0 reads it if there is such a file; else rank 0 writes what was learned. Empty:
-  /// there is none.
+  /// A file for the profile. Rank 0 reads it, or, if it does not exist, writes the profile to it. Empty: no file.
   std::string file{};
-  /// The time that measuring the world takes, about. Where messages are slow it takes longer: some tens of messages of
-  /// 64 KiB are measured in any case.
+  /// The approximate time for measuring the world. Slow networks take longer: a few dozen messages of 64 KiB are
+  /// always measured.
   duration budget = std::chrono::milliseconds(20);
-  bool anew = false;  ///< measure even what is known
+  bool anew = false;  ///< measure even if a profile is known
 };
 
-/// The topology that picks one: for each operation, by its size, the schedule and the segments that are expected
-/// to be fastest in this world.
+/// A topology that picks another one: for each operation, by its size, the schedule and the segment size with the
+/// least predicted time in this world.
 ///
 ///     tutti::automatic best{world};  // measures for some milliseconds
 ///     tutti::allreduce sum{world, best, tutti::sum<float>{}};
 ///     tutti::broadcast share{world, best};
 ///     std::puts(sum.explain(1 << 20).c_str());
 ///
-/// A world, and the communicators that are split from it, measure once: of as many ranks on the same hosts it is known
-/// what was learned.
+/// A world and its splits measure once: as many ranks on the same hosts share a profile.
 ///
-/// All schedules are priced with one model (detail/tuning/timing.hpp) and the world's profile. What a reduction that
-/// does not commute needs is respected. Copies share one state.
+/// All schedules are priced with one model (detail/tuning/timing.hpp) and the world's profile. Reductions that do not
+/// commute get schedules that keep rank order. Copies share one state.
 ///
-/// A preference takes precedence: `best.prefer("allreduce:1M-=ring/512K")`, or the variable TUTTI_AUTOMATIC. All
-/// ranks must prefer the same; if they do not, the operation fails with an error that names both schedules. A trial
-/// finds out: `best.autotune(world, tutti::op::allreduce{}, gradients)`.
+/// A preference takes precedence: `best.prefer("allreduce:1M-=ring/512K")`, or the variable TUTTI_AUTOMATIC. All ranks
+/// must prefer the same, or the operation fails with an error that names both schedules. `best.autotune(world,
+/// tutti::op::allreduce{}, gradients)` measures instead of predicting.
 ///
 /// @pre the world outlives it
-/// Cost: an operation that has run before with a vector of that class of sizes (up to 1, 2, 4, ... bytes) looks up a
-/// table. The first of a class prices all candidates: docs/guide/automatic.md.
-/// Thread safety: that of the communicator.
+/// Cost: a table look-up, if the operation has run before with a vector of that size class (up to 1, 2, 4, ... bytes).
+/// The first of a class prices all candidates: docs/guide/automatic.md.
+/// Thread safety: as the communicator.
 class automatic : public selection {
  public:
   /// The name of the topology in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name = "automatic";
-  /// One type that is any of the topologies.
+  /// The type that can hold any of the topologies.
   using schedule = selection;
   /// The effort of `autotune`.
   struct autotune_options {
-    std::size_t ways = 8;   ///< at most this many, those that are expected to be fastest
-    double within = 3;      ///< and none that is expected to take this many times as long as the fastest
-    std::size_t turns = 7;  ///< each way's; their median counts
-    duration turn = std::chrono::microseconds(500);  ///< the time that each takes, about; one operation at least
+    std::size_t ways = 8;   ///< maximum of candidates, those with the least predicted times
+    double within = 3;      ///< maximum of a candidate's predicted time, relative to the fastest
+    std::size_t turns = 7;  ///< number of trials for each candidate; their median counts
+    duration turn = std::chrono::microseconds(500);  ///< approximate time for a trial; one operation at least
   };
 
-  /// Collective. @throws error, profile_error, preference_error: the last two on all ranks if on rank 0
+  /// Measures the world, or reads its profile. Collective. @throws error, profile_error, preference_error: the last
+  /// two on all ranks if on rank 0
   template <group Communicator>
   explicit automatic(Communicator& world, automatic_options const& options = {})
       : automatic(world, learn(world, options)) {}
 
-  /// With a profile that was taken before. Collective; all ranks must give the same.
-  /// @throws profile_error on every rank if the profile is another world's, or another rank's is another
+  /// Uses an existing profile. Collective; all ranks must give the same.
+  /// @throws profile_error on every rank if the profile is of another world, or ranks give different ones
   template <group Communicator>
   automatic(Communicator& world, network_profile known)
       : tuning_(std::make_shared<detail::tuner>(std::move(known), world.hosts(), memory_kind::ordinary)) {
@@ -85,24 +84,24 @@ class automatic : public selection {
     prefer(wishes == nullptr ? "" : wishes);
   }
 
-  /// The same for operators whose vectors lie there, on all ranks: with the same profile and what is preferred so far.
-  /// What is preferred or autotuned from now on, each has for itself.
+  /// Makes a copy for operators whose vectors are in memory of another kind, on all ranks. It starts with the same
+  /// profile and preferences; later preferences and autotuning apply to one of the two.
   ///
   ///     std::vector<float, tutti::allocator<float>> gradients(n, tutti::allocator<float>(world));
   ///     tutti::allreduce sum{world, best.for_memory(tutti::memory_kind::provided), tutti::sum<float>{}};
   ///
-  /// If vectors lie elsewhere after all, only speed suffers. All ranks must say the same; if they do not, an operation
-  /// for which they pick different schedules fails with an error that names both.
-  /// Not collective; it prices anew, and measures nothing.
+  /// Vectors in other memory only cost speed. All ranks must pass the same kind; otherwise an operation for which they
+  /// pick different schedules fails with an error that names both. Not collective; prices again, and measures nothing.
   [[nodiscard]] automatic for_memory(memory_kind where) const {
     auto same = std::make_shared<detail::tuner>(profile(), tuning_->hosts(), where);
     same->prefer(tuning_->preferences());
     return automatic(std::move(same));
   }
 
-  /// What the world was measured to take.
+  /// The measured profile of the world.
   [[nodiscard]] network_profile const& profile() const noexcept { return tuning_->profile(); }
 
+  /// Writes the profile to a file.
   /// @throws profile_error if the file cannot be written
   void save(std::string const& path) const {
     if (int const code = detail::replace_file(path, detail::to_text(profile())); code != 0) {
@@ -110,21 +109,21 @@ class automatic : public selection {
     }
   }
 
-  /// "allreduce:-4K=doubling; broadcast:1M-=chain/64K": for these sizes, these schedules, whatever they are expected
-  /// to take. A schedule that cannot do what is asked for is not taken.
+  /// Prefers these schedules for these sizes, whatever their predicted times: "allreduce:-4K=doubling;
+  /// broadcast:1M-=chain/64K". A schedule that cannot do an operation is ignored.
   /// @throws preference_error
   void prefer(std::string_view wishes) const { tuning_->prefer(detail::read_preferences(wishes, tuning_->hosts())); }
 
-  /// Tries the ways that are expected to be fastest for a vector of this length, in this memory, and from now on picks
-  /// the one that was for all vectors of its class of sizes (up to 1, 2, 4, ... bytes). For vectors that matter: what
-  /// a profile does not know - caches, the kind of memory, what else runs here - counts, too.
+  /// Tries the candidates with the least predicted times for a vector of this length, in this memory, and picks the
+  /// fastest from now on, for all vectors of its size class (up to 1, 2, 4, ... bytes). For vectors that matter: a
+  /// trial includes effects beyond the profile, such as caches, the kind of memory and other load.
   ///
   ///     best.autotune(world, tutti::op::allreduce{}, gradients);
   ///
-  /// Collective: with the same arguments on all ranks. The elements of `scratch` are lost, those of an allreduce are
-  /// summed. Returns what was found as `prefer` and TUTTI_AUTOMATIC take it.
+  /// Collective: with the same arguments on all ranks. Overwrites the elements of `scratch`, which an allreduce sums.
+  /// Returns the result in the syntax of `prefer` and TUTTI_AUTOMATIC.
   /// @throws error
-  /// Cost: 8 operations of each way and those of its turns; with the default, some 30 ms up to 64 KiB.
+  /// Cost: 8 operations of each candidate, and its trials; by default, some 30 ms up to 64 KiB.
   template <group Communicator, class Op, mutable_buffer Buffer>
     requires std::same_as<Op, op::allreduce> || std::same_as<Op, op::broadcast>
   std::string autotune(Communicator& world, Op op, Buffer&& scratch, autotune_options const& how) const {
@@ -146,28 +145,28 @@ class automatic : public selection {
     tuning_->prefer({found});
     return to_text(found, tuning_->hosts());
   }
-  /// Tries ways with the default effort.
+  /// Tries candidates with the default effort.
   template <group Communicator, class Op, mutable_buffer Buffer>
     requires std::same_as<Op, op::allreduce> || std::same_as<Op, op::broadcast>
   std::string autotune(Communicator& world, Op op, Buffer&& scratch) const {
     return autotune(world, op, scratch, {});
   }
 
-  /// Where helpers cannot do their part, none is picked that has some.
+  /// This topology, which picks no in-network aggregator unless `demands::helped` allows it.
   [[nodiscard]] automatic without_helpers() const { return *this; }
-  /// The schedule and the segments for an operation of so many bytes; alike on all ranks.
+  /// The schedule and the segment size for an operation on this many bytes; equal on all ranks.
   template <class Op>
   [[nodiscard]] choice<selection> choose(Op op, std::size_t bytes, demands needs = {}) const {
     return tuning_->choose(op, bytes, needs);
   }
 
-  /// All ways to run an operation on this many bytes and what they are expected to take, the fastest first.
+  /// All candidates for an operation on this many bytes with their predicted times, fastest first.
   template <class Op>
   [[nodiscard]] std::vector<prediction> predict(Op op, std::size_t bytes, demands needs = {}) const {
     return tuning_->predict(op, bytes, needs);
   }
 
-  /// What is picked for this many bytes, what it is expected to take, why, and what the others would take.
+  /// Describes the choice for this many bytes, its predicted time, the reason, and the alternatives.
   template <class Op>
   [[nodiscard]] std::string explain(Op op, std::size_t bytes, demands needs = {}) const {
     return tutti::detail::explain(*tuning_, op, bytes, needs);
@@ -190,14 +189,14 @@ class automatic : public selection {
     if (text.empty()) {
       text = recall_or_measure(world, options);
       if (!options.file.empty() && world.rank() == 0) {
-        static_cast<void>(detail::replace_file(options.file, text));  // the next run measures again
+        static_cast<void>(detail::replace_file(options.file, text));  // on failure, the next run measures again
       }
     }
     return detail::read_profile(text);
   }
 
-  /// What the lowest rank that has learned something of such hosts knows, so that all have the same; or if none has,
-  /// what is measured now.
+  /// Returns the profile text of the lowest rank that knows such hosts, so that all ranks have the same; if none does,
+  /// measures.
   template <class Communicator>
   static std::string recall_or_measure(Communicator& world, automatic_options const& options) {
     auto& known = detail::access::state(world).kin->template common<detail::known_profiles>();
@@ -214,7 +213,7 @@ class automatic : public selection {
     return text;
   }
 
-  /// Gives all ranks the text of one.
+  /// Broadcasts the text of one rank to all.
   template <class Communicator>
   static void share(Communicator& world, std::string& text, rank_type teller) {
     broadcast give{world, doubling{}};

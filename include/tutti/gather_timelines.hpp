@@ -15,8 +15,8 @@ namespace tutti::inline v0_1_0 {
 
 namespace detail {
 
-/// How far this rank's clock is ahead of rank 0's, as rank 0 finds out by asking: half of the shortest of several
-/// round trips is the error (Cristian, "Probabilistic clock synchronization", 1989).
+/// Measures the difference of this rank's clock to rank 0's, at rank 0. The error is at most half of the shortest of
+/// several round trips (Cristian, "Probabilistic clock synchronization", 1989).
 template <class Communicator>
 [[nodiscard]] duration clock_ahead(Communicator& world, rank_type other) {
   send give{world};
@@ -45,19 +45,19 @@ template <class Communicator>
 
 }  // namespace detail
 
-/// The timelines of all ranks, at rank 0, in its time; elsewhere nothing. The clocks of hosts differ, so those of other
-/// hosts' ranks are shifted, by what round trips show.
+/// Collects the timelines of all ranks at rank 0; returns nothing elsewhere. Hosts have different clocks, so timelines
+/// from other hosts are shifted to rank 0's time, by the measured difference.
 ///
 ///     auto const all = tutti::gather_timelines(world, tutti::timeline::of(world.trace()));
 ///     if (world.rank() == 0) { write(tutti::chrome_trace::text(tutti::causality(all))); }
 ///
 /// Collective over the communicator.
 ///
-/// @pre every rank calls it in the same place among its operations
-/// @throws error as all operations do
+/// @pre every rank calls it at the same point in its sequence of operations
+/// @throws error like all operations
 ///
-/// Cost: two messages per rank, of all its events; 32 more from other hosts.
-/// Thread safety: that of the communicator.
+/// Cost: two messages per rank, with all its events; 32 more for ranks of other hosts.
+/// Thread safety: as the communicator.
 template <group Communicator>
 [[nodiscard]] std::vector<timeline> gather_timelines(Communicator& world, timeline mine) {
   send give{world};

@@ -10,29 +10,28 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// Whether a launcher has started this process as one of several.
+/// True if a launcher has started this process as one of several.
 [[nodiscard]] inline bool launched() {
   return read_environment().launcher != "none";
 }
 
-/// Joins the world that this process was launched into, as the launcher's environment says: see
-/// environment.hpp for the variables. A process without a launcher is a world of one.
+/// Joins the world of this process, as its launcher's environment describes it: see environment.hpp for the variables.
+/// A process without a launcher is a world of one.
 ///
 ///     auto world = tutti::join<tutti::tcp>();
 ///
 /// Collective over the processes of the world.
 ///
 /// @pre N, if it is not `dynamic`, is the number of ranks that the launcher has started
-/// @throws error (failure::join) naming the ranks that are missing, that are there twice or that
-///         disagree, or the variable that is wrong
+/// @throws error (failure::join) that names missing, duplicate or disagreeing ranks, or the wrong variable
 ///
-/// Cost: rank 0 hears from every rank and answers it, or all write files (TUTTI_STORE); it takes as long as the last
-/// rank takes to come, at most TUTTI_TIMEOUT seconds (60).
+/// Cost: one message from every rank to rank 0 and back, or files (TUTTI_STORE); waits for the last rank, at most
+/// TUTTI_TIMEOUT seconds (60).
 /// Thread safety: one thread of the process calls it.
 template <class Transport, rank_type N = dynamic, class Trace = no_trace>
   requires(!in_process<Transport>)
 [[nodiscard]] communicator<Transport, N, Trace> join(world_options<Transport> options = {}, Trace trace = {}) {
-  detail::uncancelled const throughout(detail::uncancelled::points::none);  // the others would wait for this rank
+  detail::uncancelled const throughout(detail::uncancelled::points::none);  // the other ranks would wait for this one
   environment const where = read_environment();
   if (options.role.empty()) {
     options.role = where.role;
@@ -41,20 +40,20 @@ template <class Transport, rank_type N = dynamic, class Trace = no_trace>
   return communicator<Transport, N, Trace>(meet, options, std::move(trace));
 }
 
-/// The same with several ranks in each process: `threads` of them run `f(world)` here. How many may differ
-/// from process to process. Collective over the processes of the world.
+/// Joins the world with several ranks in each process: `threads` threads run `f(world)` here. Their number may differ
+/// between processes. Collective over the processes of the world.
 ///
 ///     auto results = tutti::join<tutti::by_locality<tutti::loopback, tutti::tcp>>(4, [](auto& world) { ... });
 ///
-/// Returns what the threads of this process returned, in the order of their ranks, or why they failed.
-/// @throws error (failure::join) as above
+/// Returns the outcomes of the threads of this process, in rank order: results or failures.
+/// @throws error (failure::join) like the other `join`
 ///
-/// Cost: that of the other `join`, and a thread for each rank.
+/// Cost: as the other `join`, and a thread for each rank.
 /// Thread safety: one thread of the process calls it.
 template <class Transport, class F>
   requires in_process<Transport>
 [[nodiscard]] auto join(rank_type threads, F&& f, world_options<Transport> options = {}) {
-  detail::uncancelled const throughout(detail::uncancelled::points::none);  // the others would wait for these ranks
+  detail::uncancelled const throughout(detail::uncancelled::points::none);  // the other ranks would wait for these
   environment const where = read_environment();
   if (options.role.empty()) {
     options.role = where.role;

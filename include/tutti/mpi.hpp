@@ -14,21 +14,22 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// Processes of an MPI communicator meet over it, and need no address of rank 0.
+/// A rendezvous over an MPI communicator, which needs no address of rank 0.
 ///
 ///     MPI_Init(&argc, &argv);
 ///     tutti::mpi_rendezvous meet(MPI_COMM_WORLD);
 ///     tutti::communicator<tutti::tcp> world(meet);
 ///
-/// MPI is used while a world, or a part of it, is made, and never for its data. It waits for a rank that does not come
-/// as MPI does: without end.
+/// MPI is used while a world, or a part of it, is made, and never for its data. A missing rank is waited for as in
+/// MPI: without end.
 /// @pre MPI is initialised, and is not finalised before the rendezvous ends; MPI calls come from one thread at a time
-/// Cost of an exchange: two allgathers. Needs an MPI of version 3 (component `mpi`).
+/// Cost of an exchange: two allgathers. Needs MPI 3 (component `mpi`).
 class mpi_rendezvous {
  public:
-  /// `interface` is the name or the number of the network interface to use; empty: that of the default route, or the
-  /// loopback interface if all are on one host.
-  /// @throws error(failure::join) if MPI fails, where the communicator's errors return
+  /// Constructs the rendezvous of the ranks of `among`.
+  /// @param network_interface its name or address; empty: the one of the default route, or the loopback interface if
+  /// all ranks are on one host
+  /// @throws error(failure::join) if MPI fails and its error handler returns
   explicit mpi_rendezvous(MPI_Comm among, std::string network_interface = preferred_interface())
       : interface_(std::move(network_interface)) {
     examine(MPI_Comm_dup(among, &own_), "MPI_Comm_dup");
@@ -46,7 +47,7 @@ class mpi_rendezvous {
   /// The size of MPI's communicator.
   [[nodiscard]] rank_type size() const { return count(own_, MPI_Comm_size); }
 
-  /// What each rank gave, in the order of ranks. Collective.
+  /// Returns the texts of all ranks, in rank order. Collective.
   std::vector<std::string> exchange(std::string_view mine) {
     int const length = static_cast<int>(mine.size());
     std::vector<int> lengths(size()), places(size());
@@ -66,8 +67,8 @@ class mpi_rendezvous {
     return texts;
   }
 
-  /// The number by which the other members reach this host.
-  /// @throws error(failure::join) if there is no such interface, or none to be found
+  /// The address by which the other members reach this host.
+  /// @throws error(failure::join) if there is no such interface, or no route
   [[nodiscard]] std::string local_host() const {
     if (!interface_.empty()) {
       return detail::net::interface_address(interface_).host();

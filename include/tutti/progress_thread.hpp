@@ -12,7 +12,7 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// A thread that moves on what has been started on a communicator while its owner computes.
+/// A thread that advances the operations of a communicator while the owner computes.
 ///
 ///     auto pending = sum.start(bucket);
 ///     {
@@ -21,18 +21,18 @@ namespace tutti::inline v0_1_0 {
 ///     }
 ///     pending.wait();
 ///
-/// As long as it lives, the communicator belongs to it, except while `pause()`'s lock is held: also to
-/// start, test, cancel or destroy a request takes the lock. It sleeps when nothing arrives.
+/// The communicator belongs to the thread, except while the lock of `pause()` is held. Starting, testing, cancelling
+/// and destroying a request need the lock, too. Without arrivals the thread sleeps.
 ///
-/// @pre it ends before its communicator's owner uses that without the lock
+/// @pre it ends before the owner uses the communicator without the lock
 /// @throws std::system_error if the system refuses a thread; failures of operations are thrown by their requests
 ///
-/// Cost: a thread, which spins a while and then sleeps on the transport's descriptor.
-/// Thread safety: as its communicator, with the lock.
+/// Cost: a thread, which spins briefly and then sleeps on the transport's descriptor.
+/// Thread safety: as the communicator, with the lock.
 template <class Communicator>
 class progress_thread {
  public:
-  /// Starts the thread. It holds a name of the communicator.
+  /// Starts the thread, which holds a handle of the communicator.
   explicit progress_thread(Communicator& world) : world_(world.alias()), thread_([this] { run(); }) {}
   progress_thread(progress_thread const&) = delete;
   progress_thread& operator=(progress_thread const&) = delete;
@@ -42,9 +42,9 @@ class progress_thread {
     detail::access::state(world_).claim();
   }
 
-  /// The communicator is the caller's until the lock is gone.
+  /// Locks the thread out: the communicator is the caller's until the lock is released.
   [[nodiscard]] std::unique_lock<std::mutex> pause() {
-    claims_.fetch_add(1, std::memory_order_relaxed);  // or the thread would take the mutex again at once
+    claims_.fetch_add(1, std::memory_order_relaxed);  // otherwise, the thread would take the mutex again at once
     std::unique_lock lock(mutex_);
     claims_.fetch_sub(1, std::memory_order_relaxed);
     return lock;
@@ -55,7 +55,7 @@ class progress_thread {
     try {
       drive();
     } catch (precondition_error const&) {
-      // Its owner has used the communicator without the lock, and is told so where it does.
+      // The owner has used the communicator without the lock, and gets the error there.
     }
   }
   void drive() {
@@ -80,13 +80,13 @@ class progress_thread {
         std::this_thread::yield();
         continue;
       }
-      // The owner's own waiting may take the wake-up instead, hence the short time.
+      // The owner's own wait may consume the wake-up, hence the short time-out.
       ::pollfd waiting{.fd = handle, .events = POLLIN, .revents = 0};
       if (::poll(&waiting, 1, 1) > 0) {
         idle = 0;
       }
       std::lock_guard const lock(mutex_);
-      detail::access::state(world_).claim();  // its owner may have started something
+      detail::access::state(world_).claim();  // the owner may have started operations
       world_.transport().disarm();
       if (time_point const now = world_.transport().now(); now - looked >= detail::between_looks) {
         looked = now;

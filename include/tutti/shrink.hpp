@@ -13,7 +13,7 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// What makes a new world of those that are left when members of one are gone. To be made while all are well:
+/// Makes a new world of the survivors when members of one are gone. To be constructed before any failure:
 ///
 ///     tutti::failure_detector detector{world};
 ///     try {
@@ -23,21 +23,21 @@ namespace tutti::inline v0_1_0 {
 ///       ...
 ///     }
 ///
-/// It works for any transport, and after one fault for the next. Members go when their process ends, however it does,
-/// or when their detector does: a rank that gives up destroys it. A rank that got an error shrinks; as all survivors do
-/// get one, all come, at the latest when their next operation fails. So the patience has to be longer than what a rank
-/// does between two operations.
+/// Works for any transport, and for one fault after another. A member is gone when its process or its detector ends: a
+/// rank that gives up destroys its detector. Every survivor gets an error, at the latest in its next operation, and
+/// then calls `shrink`. So `patience` must be longer than the time between two operations.
 ///
-/// Cost: one listening socket for each rank; making it, one exchange; shrinking, two connections per member to the
-/// host.
+/// Cost: one listening socket per rank; one exchange at construction; for shrinking, two connections of each member
+/// to the lowest surviving rank.
 /// Thread safety: one thread at a time.
 template <class Transport, class Trace = no_trace>
 class failure_detector {
  public:
-  /// What `shrink` makes.
+  /// The type of the new communicator.
   using communicator_type = communicator<Transport, dynamic, Trace>;
 
-  /// Collective. @throws error; precondition_error if the patience is negative
+  /// Opens a listening socket, and exchanges addresses. Collective. @throws error; precondition_error if the patience
+  /// is negative
   template <rank_type N>
   explicit failure_detector(communicator<Transport, N, Trace>& world, duration patience = join_timeout)
       : settings_(world.settings()),
@@ -46,15 +46,15 @@ class failure_detector {
         patience_(detail::finite_patience(patience)),
         meeting_(meet(world)) {}
 
-  /// Collective over those that are left; they are numbered anew, in the order that they had. They are called
-  /// "world+1" and so on, and `parent_rank` says their ranks in the world that failed.
+  /// Makes a communicator of the survivors, numbered in their previous order. Collective over them. Its name is
+  /// "world+1" and so on; `parent_rank` gives ranks in the failed world.
   ///
-  /// Takes as long as the last one takes to come, and at most `patience` for that and for each further fault; three
-  /// seconds more where the system of one that is left out cannot be reached.
-  /// @throws error (failure::join) if so many members neither come nor are gone that they may have gone on without
+  /// Waits for the last survivor, at most `patience`, and again after each further fault; three seconds more if the
+  /// host of a lost member is unreachable.
+  /// @throws error (failure::join) if enough members neither come nor are gone that they may have continued without
   ///         this one, or if they have
   [[nodiscard]] communicator_type shrink() {
-    detail::uncancelled const throughout(detail::uncancelled::points::none);  // the others would wait for this rank
+    detail::uncancelled const throughout(detail::uncancelled::points::none);  // the other ranks would wait for this one
     for (std::size_t left = meeting_.members().size();; --left) {
       detail::survivors all = meeting_.meet(patience_);
       all.local_host(host_);
@@ -69,7 +69,7 @@ class failure_detector {
     }
   }
 
-  /// Which members are still in, by the ranks of the first world.
+  /// The surviving members, by their ranks in the first world.
   [[nodiscard]] std::vector<rank_type> const& members() const noexcept { return meeting_.members(); }
 
  private:
@@ -77,7 +77,7 @@ class failure_detector {
     if constexpr (requires { transport.local_host(); }) {
       return transport.local_host();
     } else {
-      return detail::net::loopback_host();  // all are on this host
+      return detail::net::loopback_host();  // all ranks are on this host
     }
   }
 

@@ -9,26 +9,25 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// Makes a world of `n` ranks on this host, with no launcher: threads for a transport that lives in
-/// one process, forked processes for the others. Every rank runs `f(world)`.
+/// Makes a world of `n` ranks on this host, without a launcher: threads for in-process transports, forked processes
+/// for others. Every rank runs `f(world)`.
 ///
 ///     auto results = tutti::spawn<tutti::loopback>(4, [](auto& world) { return world.rank(); });
 ///
-/// With a tracer each rank's communicator has a copy of it: `spawn<tutti::loopback>(4, f, {},
-/// tutti::memory_trace(4096))`.
+/// With a tracer, each rank's communicator gets a copy: `spawn<tutti::loopback>(4, f, {}, tutti::memory_trace(4096))`.
 ///
-/// Returns, in rank order, what each rank returned or why it failed; waits until all have ended.
-/// What processes return must be able to travel: see detail/bootstrap/returnable.hpp.
+/// Returns the outcome of each rank, a result or a failure, in rank order, when all have ended. Results of processes
+/// must be serialisable: see detail/bootstrap/returnable.hpp.
 ///
-/// @pre n >= 1; before processes are forked the caller has no other threads that hold locks
-/// @throws precondition_error if n is 0; what fails on a rank is in its outcome
+/// @pre n >= 1; before processes are forked, no other thread of the caller holds locks
+/// @throws precondition_error if n is 0; the failure of a rank is in its outcome
 ///
-/// Cost: a thread, or a process, for each rank, and what it takes to open the transport.
+/// Cost: a thread or a process per rank, and opening the transport.
 /// Thread safety: any thread.
 template <class Transport, tracer Trace = no_trace, class F>
 [[nodiscard]] auto spawn(rank_type n, F&& f, world_options<Transport> const& options = {}, Trace const& trace = {}) {
   using world_type = communicator<Transport, dynamic, Trace>;
-  // A deduced return type would make clang 16 forget virtual functions, std::thread's among them, that f needs.
+  // With a deduced return type, clang 16 forgets virtual functions that f needs, std::thread's among them.
   auto const rank = [&](auto& meet) -> std::invoke_result_t<F&, world_type&> {
     world_type world(meet, options, trace);
     return f(world);
@@ -40,7 +39,7 @@ template <class Transport, tracer Trace = no_trace, class F>
   }
 }
 
-/// The same for a world whose size is known at compile time.
+/// Makes a world whose size is known at compile time.
 template <class Transport, rank_type N, class F>
   requires(N != dynamic)
 [[nodiscard]] auto spawn(F&& f, world_options<Transport> const& options = {}) {

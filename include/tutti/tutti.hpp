@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The parts of tutti that need nothing but the standard library and POSIX: worlds of threads and of
-// processes of one host, every topology, reduction and collective. Everything else has a header of its
-// own: joining a world that a launcher started, <tutti/join.hpp>; the other transports, e.g.
-// <tutti/transport/tcp.hpp>; Boost.Asio, <tutti/asio.hpp>.
+// The parts of tutti that need nothing but the standard library and POSIX: worlds of threads and of processes of one
+// host, every topology, reduction and collective. Other parts have headers of their own: <tutti/join.hpp> for a world
+// that a launcher started; <tutti/transport/tcp.hpp> and others for further transports; <tutti/asio.hpp> for
+// Boost.Asio.
 
 #include <tutti/collective/allgather.hpp>       // IWYU pragma: export
 #include <tutti/collective/allocator.hpp>       // IWYU pragma: export

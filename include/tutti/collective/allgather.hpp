@@ -12,22 +12,22 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// Every rank ends with all ranks' blocks, in rank order. Blocks differ by at most one element when
-/// the count does not divide: see block_begin and block_size.
+/// Every rank ends with the blocks of all ranks, in rank order. If the count is no multiple of n, block lengths differ
+/// by at most one element: see block_begin and block_size.
 ///
 ///     tutti::allgather collect{world, tutti::ring{}};
 ///     collect(mine, all);
-///     collect(all);        // in place: this rank's block is already where it belongs
+///     collect(all);        // in place: this rank's block is already at its place
 ///
-/// Shape: rank r of n gives block_size(count, n, r) elements, and every rank ends with `count`, as many as all give
-/// together, where those of rank r lie from block_begin(count, n, r) on.
+/// Shape: rank r of n gives block_size(count, n, r) elements; every rank ends with all `count` elements, those of rank
+/// r from block_begin(count, n, r) on.
 ///
-/// @pre the count and the type are the same on all ranks; `mine` and `all` are apart
-/// @throws precondition_error if `mine` has another size than this rank's block of `all`, or overlaps it
-/// @throws error as all operations do
+/// @pre count and type are the same on all ranks; `mine` and `all` do not overlap
+/// @throws precondition_error if `mine` differs in size from this rank's block of `all`, or overlaps it
+/// @throws error like all operations
 ///
-/// Cost: that of the topology's schedule for op::allgather, S being the bytes of all `count` elements.
-/// Thread safety: that of the communicator.
+/// Cost: the topology's schedule for op::allgather, where S is the bytes of all `count` elements.
+/// Thread safety: as the communicator.
 template <class Communicator, class Topology>
   requires runs<op::allgather, Communicator, Topology>
 class allgather : public operator_base<op::allgather, Communicator, Topology>,
@@ -37,27 +37,27 @@ class allgather : public operator_base<op::allgather, Communicator, Topology>,
   using calls = detail::allgather_calls;
 
  public:
-  /// Makes the operator, by a topology, alike on all ranks; it runs any number of times.
+  /// Constructs the operator; it runs any number of times. All ranks must give equal topologies.
   allgather(Communicator& world, Topology topology) : base(world, topology, {1}) {}
 
-  /// Runs the operation; returns when this rank's part is done and its memory is free again.
+  /// Runs the operation; returns when this rank's part is done and its memory may be reused.
   void operator()(lasting_mutable_buffer auto&& all) {
     auto const v = elements(all);
     this->run({}, {sizeof(v[0])}, what<buffer_value_t<decltype(all)>>, in_place(v), v.size());
   }
-  /// Runs the operation; returns when this rank's part is done and its memory is free again.
+  /// Runs the operation; returns when this rank's part is done and its memory may be reused.
   template <lasting_mutable_buffer All>
   void operator()(buffer_of<buffer_value_t<All>> auto const& mine, All&& all) {
     auto const v = elements(all);
     this->run({}, {sizeof(v[0])}, what<buffer_value_t<All>>,
               apart<buffer_value_t<All>>(detail::elements_of<buffer_value_t<All>>(mine), v), v.size());
   }
-  /// Starts the operation and returns its request; memory must last, untouched, until it is done.
+  /// Starts the operation and returns its request; the memory must stay valid and untouched until it is complete.
   [[nodiscard]] request start(lasting_mutable_buffer auto&& all) {
     auto const v = elements(all);
     return this->launch({}, {sizeof(v[0])}, what<buffer_value_t<decltype(all)>>, in_place(v), v.size());
   }
-  /// Starts the operation and returns its request; memory must last, untouched, until it is done.
+  /// Starts the operation and returns its request; the memory must stay valid and untouched until it is complete.
   template <lasting_mutable_buffer All>
   [[nodiscard]] request start(lasting_buffer_of<buffer_value_t<All>> auto&& mine, All&& all) {
     auto const v = elements(all);
@@ -65,18 +65,18 @@ class allgather : public operator_base<op::allgather, Communicator, Topology>,
                         apart<buffer_value_t<All>>(detail::elements_of<buffer_value_t<All>>(mine), v), v.size());
   }
 
-  /// Puts the operation into a stream of a device, after all that was enqueued before. The device owns the memory until
-  /// it has run; `tutti::cuda::wait` tells if it has failed. See <tutti/cuda/peers.hpp> and <tutti/cuda/staged.hpp>.
-  /// @throws precondition_error as on host memory, and if the schedule needs more scratch memory than the transport has
+  /// Enqueues the operation in a stream of a device, after all earlier work there. The device owns the memory until
+  /// it has run; `tutti::cuda::wait` reports a failure. See <tutti/cuda/peers.hpp> and <tutti/cuda/staged.hpp>.
+  /// @throws precondition_error like on host memory, and if the transport lacks scratch memory for the schedule
   template <device_memory All, class Stream>
     requires detail::enqueues<Communicator, Topology, op::allgather, Stream> && element<device_element_t<All>>
   void enqueue(All const& all, Stream const& in) {
     auto const v = device_span(all).elements();
     this->put({}, {sizeof(v[0])}, what<device_element_t<All>>, in_place(v), v.size(), in);
   }
-  /// Puts the operation into a stream of a device, after all that was enqueued before. The device owns the memory until
-  /// it has run; `tutti::cuda::wait` tells if it has failed. See <tutti/cuda/peers.hpp> and <tutti/cuda/staged.hpp>.
-  /// @throws precondition_error as on host memory, and if the schedule needs more scratch memory than the transport has
+  /// Enqueues the operation in a stream of a device, after all earlier work there. The device owns the memory until
+  /// it has run; `tutti::cuda::wait` reports a failure. See <tutti/cuda/peers.hpp> and <tutti/cuda/staged.hpp>.
+  /// @throws precondition_error like on host memory, and if the transport lacks scratch memory for the schedule
   template <device_memory All, class Stream>
     requires detail::enqueues<Communicator, Topology, op::allgather, Stream> && element<device_element_t<All>>
   void enqueue(device_span<device_element_t<All> const> mine, All const& all, Stream const& in) {

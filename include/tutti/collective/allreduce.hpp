@@ -13,22 +13,22 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// Every rank ends with the combination of all ranks' vectors, element by element, with equal bits.
+/// Every rank ends with the element-wise combination of all ranks' vectors, with equal bits.
 ///
 ///     tutti::allreduce sum{world, tutti::ring{}, tutti::sum<float>{}};
 ///     sum(gradients);                       // in place
 ///     sum(mine, total);                     // out of place
-///     auto pending = sum.start(gradients);  // under way; then pending.wait()
+///     auto pending = sum.start(gradients);  // under way, until pending.wait()
 ///     sum.enqueue(on_gpu, stream);          // on devices: see <tutti/cuda/peers.hpp>
 ///
-/// Shape: every rank gives `count` elements, and ends with `count`.
+/// Shape: every rank gives `count` elements, and ends with `count` elements.
 ///
-/// @pre the count is the same on all ranks; input and output are the same memory or apart
+/// @pre the count is the same on all ranks; input and output are the same memory or do not overlap
 /// @throws precondition_error if input and output differ in size, or overlap in part
-/// @throws error as all operations do
+/// @throws error like all operations
 ///
-/// Cost: that of the topology's schedule for op::allreduce, S being the bytes of all `count` accumulators.
-/// Thread safety: that of the communicator.
+/// Cost: the topology's schedule for op::allreduce, where S is the bytes of all `count` accumulators.
+/// Thread safety: as the communicator.
 /// Example: examples/allreduce.cpp
 template <class Communicator, class Topology, class Reduction>
   requires runs<op::allreduce, Communicator, Topology, Reduction>
@@ -39,16 +39,16 @@ class allreduce : public operator_base<op::allreduce, Communicator, Topology, Re
   using calls = detail::allreduce_calls<Reduction>;
 
  public:
-  /// The type of the elements that each rank gives.
+  /// The element type of each rank's contribution.
   using contribution_type = contribution_t<Reduction>;
-  /// The type of the elements of the result.
+  /// The element type of the result.
   using value_type = typename Reduction::value_type;
 
-  /// Makes the operator, by a topology, alike on all ranks; it runs any number of times.
+  /// Constructs the operator; it runs any number of times. All ranks must give equal topologies.
   allreduce(Communicator& world, Topology topology, Reduction reduction)
       : base(world, topology, {reduction}), payload_{reduction} {}
 
-  /// Runs the operation; returns when this rank's part is done and its memory is free again.
+  /// Runs the operation; returns when this rank's part is done and its memory may be reused.
   void operator()(lasting_mutable_buffer_of<value_type> auto&& data)
     requires contributes_elements<Reduction>
   {
@@ -56,13 +56,13 @@ class allreduce : public operator_base<op::allreduce, Communicator, Topology, Re
     this->run({}, payload_, what, in_place(v), v.size());
   }
 
-  /// Runs the operation; returns when this rank's part is done and its memory is free again.
+  /// Runs the operation; returns when this rank's part is done and its memory may be reused.
   void operator()(buffer_of<contribution_type> auto const& input, lasting_mutable_buffer_of<value_type> auto&& output) {
     auto const from = detail::elements_of<contribution_type>(input);
     this->run({}, payload_, what, apart(from, detail::elements_of<value_type>(output)), from.size());
   }
 
-  /// Starts the operation and returns its request; memory must last, untouched, until it is done.
+  /// Starts the operation and returns its request; the memory must stay valid and untouched until it is complete.
   [[nodiscard]] request start(lasting_mutable_buffer_of<value_type> auto&& data)
     requires contributes_elements<Reduction>
   {
@@ -70,24 +70,24 @@ class allreduce : public operator_base<op::allreduce, Communicator, Topology, Re
     return this->launch({}, payload_, what, in_place(v), v.size());
   }
 
-  /// Starts the operation and returns its request; memory must last, untouched, until it is done.
+  /// Starts the operation and returns its request; the memory must stay valid and untouched until it is complete.
   [[nodiscard]] request start(lasting_buffer_of<contribution_type> auto&& input,
                               lasting_mutable_buffer_of<value_type> auto&& output) {
     auto const from = detail::elements_of<contribution_type>(input);
     return this->launch({}, payload_, what, apart(from, detail::elements_of<value_type>(output)), from.size());
   }
 
-  /// Puts the operation into a stream of a device, after all that was enqueued before. The device owns the memory until
-  /// it has run; `tutti::cuda::wait` tells if it has failed. See <tutti/cuda/peers.hpp> and <tutti/cuda/staged.hpp>.
-  /// @throws precondition_error as on host memory, and if the schedule needs more scratch memory than the transport has
+  /// Enqueues the operation in a stream of a device, after all earlier work there. The device owns the memory until
+  /// it has run; `tutti::cuda::wait` reports a failure. See <tutti/cuda/peers.hpp> and <tutti/cuda/staged.hpp>.
+  /// @throws precondition_error like on host memory, and if the transport lacks scratch memory for the schedule
   template <class Stream>
     requires detail::enqueues<Communicator, Topology, op::allreduce, Stream> && contributes_elements<Reduction>
   void enqueue(device_span<value_type> data, Stream const& in) {
     this->put({}, payload_, what, in_place(data.elements()), data.size(), in);
   }
-  /// Puts the operation into a stream of a device, after all that was enqueued before. The device owns the memory until
-  /// it has run; `tutti::cuda::wait` tells if it has failed. See <tutti/cuda/peers.hpp> and <tutti/cuda/staged.hpp>.
-  /// @throws precondition_error as on host memory, and if the schedule needs more scratch memory than the transport has
+  /// Enqueues the operation in a stream of a device, after all earlier work there. The device owns the memory until
+  /// it has run; `tutti::cuda::wait` reports a failure. See <tutti/cuda/peers.hpp> and <tutti/cuda/staged.hpp>.
+  /// @throws precondition_error like on host memory, and if the transport lacks scratch memory for the schedule
   template <class Stream>
     requires detail::enqueues<Communicator, Topology, op::allreduce, Stream>
   void enqueue(device_span<contribution_type const> input, device_span<value_type> output, Stream const& in) {

@@ -16,14 +16,14 @@ namespace tutti::inline v0_1_0 {
 ///     tutti::alltoall swap{world, tutti::direct{}};
 ///     swap(outgoing, incoming);
 ///
-/// Shape: every rank gives `count` elements and ends with `count`: n blocks of count / n, in the order of ranks.
+/// Shape: every rank gives and receives `count` elements: n blocks of count / n, in rank order.
 ///
-/// @pre the count is the same on all ranks; input and output are apart
-/// @throws precondition_error if the count is no multiple of n, or the two differ in size or overlap
-/// @throws error as all operations do
+/// @pre the count is the same on all ranks; input and output do not overlap
+/// @throws precondition_error if the count is no multiple of n, or input and output differ in size or overlap
+/// @throws error like all operations
 ///
-/// Cost: that of the topology's schedule for op::alltoall, S being the bytes of all `count` elements.
-/// Thread safety: that of the communicator.
+/// Cost: the topology's schedule for op::alltoall, where S is the bytes of all `count` elements.
+/// Thread safety: as the communicator.
 template <class Communicator, class Topology>
   requires runs<op::alltoall, Communicator, Topology>
 class alltoall : public operator_base<op::alltoall, Communicator, Topology>,
@@ -33,17 +33,17 @@ class alltoall : public operator_base<op::alltoall, Communicator, Topology>,
   using calls = detail::alltoall_calls;
 
  public:
-  /// Makes the operator, by a topology, alike on all ranks; it runs any number of times.
+  /// Constructs the operator; it runs any number of times. All ranks must give equal topologies.
   alltoall(Communicator& world, Topology topology) : base(world, topology, {1}) {}
 
-  /// Runs the operation; returns when this rank's part is done and its memory is free again.
+  /// Runs the operation; returns when this rank's part is done and its memory may be reused.
   template <buffer Input>
   void operator()(Input const& input, lasting_mutable_buffer_of<buffer_value_t<Input>> auto&& output) {
     using value = buffer_value_t<Input>;
     auto const from = elements(input);
     this->run({}, {sizeof(value)}, what<value>, memory<value>(from, detail::elements_of<value>(output)), from.size());
   }
-  /// Starts the operation and returns its request; memory must last, untouched, until it is done.
+  /// Starts the operation and returns its request; the memory must stay valid and untouched until it is complete.
   template <lasting_buffer Input>
   [[nodiscard]] request start(Input&& input, lasting_mutable_buffer_of<buffer_value_t<Input>> auto&& output) {
     using value = buffer_value_t<Input>;

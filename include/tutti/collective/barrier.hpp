@@ -9,18 +9,18 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// No rank leaves before every rank has entered: an allreduce of nothing.
+/// No rank leaves before every rank has entered: an allreduce without elements.
 ///
 ///     tutti::barrier meet{world, tutti::doubling{}};
 ///     meet();
 ///
 /// Shape: no elements.
 ///
-/// @pre every rank calls it in the same place among its operations
-/// @throws error as all operations do
+/// @pre every rank calls it at the same point in its sequence of operations
+/// @throws error like all operations
 ///
 /// Cost: the rounds of the topology's schedule for op::allreduce, in messages without elements.
-/// Thread safety: that of the communicator.
+/// Thread safety: as the communicator.
 template <class Communicator, class Topology>
   requires runs<op::allreduce, Communicator, Topology>
 class barrier : public operator_base<op::allreduce, Communicator, Topology>,
@@ -30,12 +30,12 @@ class barrier : public operator_base<op::allreduce, Communicator, Topology>,
   using calls = detail::barrier_calls;
 
  public:
-  /// Makes the operator, by a topology, alike on all ranks; it runs any number of times.
+  /// Constructs the operator; it runs any number of times. All ranks must give equal topologies.
   barrier(Communicator& world, Topology topology) : base(world, topology, {1}) {}
 
-  /// Runs the operation; returns when this rank's part is done and its memory is free again.
+  /// Runs the operation; returns when this rank's part is done and its memory may be reused.
   void operator()() { this->run({}, {1}, what, memory(), 0); }
-  /// Starts the operation and returns its request; memory must last, untouched, until it is done.
+  /// Starts the operation and returns its request; the memory must stay valid and untouched until it is complete.
   [[nodiscard]] request start() { return this->launch({}, {1}, what, memory(), 0); }
 
   using calls::operator();
@@ -44,7 +44,7 @@ class barrier : public operator_base<op::allreduce, Communicator, Topology>,
  private:
   static constexpr call what = make_call(operation_kind::barrier, "", "", Topology::name);
 
-  /// One address for all three memories, nothing of which is used.
+  /// One address for all three memories; it is never accessed.
   detail::memories memory() noexcept { return {.input = &nothing_, .work = &nothing_, .output = &nothing_}; }
 
   std::byte nothing_{};

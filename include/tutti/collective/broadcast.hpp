@@ -17,14 +17,14 @@ namespace tutti::inline v0_1_0 {
 ///     tutti::broadcast share{world, tutti::binary_tree{}};
 ///     share(weights, 0);
 ///
-/// Shape: the root gives `count` elements, and every other rank's `count` elements are overwritten by them.
+/// Shape: the root gives `count` elements, which overwrite the `count` elements of every other rank.
 ///
 /// @pre count, type and root are the same on all ranks
 /// @throws precondition_error if the root is no rank
-/// @throws error as all operations do
+/// @throws error like all operations
 ///
-/// Cost: that of the topology's schedule for op::broadcast, S being the bytes of all `count` elements.
-/// Thread safety: that of the communicator.
+/// Cost: the topology's schedule for op::broadcast, where S is the bytes of all `count` elements.
+/// Thread safety: as the communicator.
 template <class Communicator, class Topology>
   requires runs<op::broadcast, Communicator, Topology>
 class broadcast : public operator_base<op::broadcast, Communicator, Topology>,
@@ -34,23 +34,23 @@ class broadcast : public operator_base<op::broadcast, Communicator, Topology>,
   using calls = detail::broadcast_calls;
 
  public:
-  /// Makes the operator, by a topology, alike on all ranks; it runs any number of times.
+  /// Constructs the operator; it runs any number of times. All ranks must give equal topologies.
   broadcast(Communicator& world, Topology topology) : base(world, topology, {1}) {}
 
-  /// Runs the operation; returns when this rank's part is done and its memory is free again.
+  /// Runs the operation; returns when this rank's part is done and its memory may be reused.
   void operator()(lasting_mutable_buffer auto&& data, rank_type root) {
     auto const v = elements(data);
     this->run(by(root), {sizeof(v[0])}, what<buffer_value_t<decltype(data)>>, memory(v), v.size());
   }
-  /// Starts the operation and returns its request; memory must last, untouched, until it is done.
+  /// Starts the operation and returns its request; the memory must stay valid and untouched until it is complete.
   [[nodiscard]] request start(lasting_mutable_buffer auto&& data, rank_type root) {
     auto const v = elements(data);
     return this->launch(by(root), {sizeof(v[0])}, what<buffer_value_t<decltype(data)>>, memory(v), v.size());
   }
 
-  /// Puts the operation into a stream of a device, after all that was enqueued before. The device owns the memory until
-  /// it has run; `tutti::cuda::wait` tells if it has failed. See <tutti/cuda/peers.hpp> and <tutti/cuda/staged.hpp>.
-  /// @throws precondition_error as on host memory, and if the schedule needs more scratch memory than the transport has
+  /// Enqueues the operation in a stream of a device, after all earlier work there. The device owns the memory until
+  /// it has run; `tutti::cuda::wait` reports a failure. See <tutti/cuda/peers.hpp> and <tutti/cuda/staged.hpp>.
+  /// @throws precondition_error like on host memory, and if the transport lacks scratch memory for the schedule
   template <device_memory Data, class Stream>
     requires detail::enqueues<Communicator, Topology, op::broadcast, Stream> && element<device_element_t<Data>>
   void enqueue(Data const& data, rank_type root, Stream const& in) {

@@ -25,21 +25,22 @@ namespace tutti::inline v0_1_0 {
 /// Settings of one rank for the world that it joins.
 template <class Transport>
 struct world_options {
-  duration deadline = std::chrono::minutes(5);       ///< how long an operation may take: forever, if it is no_deadline
-  std::string role;                                  ///< shown in errors and reports, e.g. "worker:3"
-  typename options_of<Transport>::type transport{};  ///< what its transport is told when it is opened
+  duration deadline = std::chrono::minutes(5);       ///< limit for an operation; no_deadline: none
+  std::string role;                                  ///< label in errors and reports, e.g. "worker:3"
+  typename options_of<Transport>::type transport{};  ///< options of the transport
 };
 
-/// A group of ranks that talk to each other: rank, size, transport, trace. The operators work on one.
+/// A group of ranks that communicate: rank, size, transport, trace. Operators work on one.
 ///
-/// It may be moved, and operators and requests go on: what they work on stays where it was made, and lives as long as
-/// the communicator or any of them. One that has been moved from is of no use, and says so.
+/// It may be moved while operators and requests exist: their state never moves, and lives as long as the communicator
+/// or any of them. Using a communicator that was moved from is an error.
 ///
 ///     world = detector.shrink();
 ///
-/// Cost: that of its transport, and records of the last operations; a look at its user's thread for each call, 3 ns.
-/// Thread safety: one thread at a time, which may hand it to another one, also with operations under way. Two at a time
-/// are told so, by a precondition_error, and the epoch fails. Different communicators are independent of each other.
+/// Cost: its transport, and the records of the last operations; 3 ns for each call, to check the calling thread.
+/// Thread safety: one thread at a time; it may be handed to another thread, also with operations under way. If two
+/// threads use it at once, one gets a precondition_error, and the epoch fails. Different communicators are independent
+/// of each other.
 template <transport Transport, rank_type N = dynamic, tracer Trace = no_trace>
 class communicator {
   struct state;
@@ -49,54 +50,55 @@ class communicator {
   using transport_type = Transport;
   /// The tracer, which records events.
   using trace_type = Trace;
-  /// Settings for its construction.
+  /// The settings for its construction.
   using options = world_options<Transport>;
 
-  /// None: what a rank has that joins no part of a split. Of no use, as one that has been moved from.
+  /// Constructs an empty communicator, as `split` returns to a rank that joins no part. Only assignment and `operator
+  /// bool` may be used.
   communicator() noexcept = default;
 
-  /// Collective over the members of the rendezvous.
-  /// @throws error (failure::join) naming the ranks that are missing when its deadline passes.
+  /// Constructs a communicator. Collective over the members of the rendezvous.
+  /// @throws error (failure::join) that names the missing ranks when its deadline passes
   template <rendezvous Meet>
   explicit communicator(Meet& meet, options const& o = {}, Trace trace = {})
       : state_(make(meet, o, std::move(trace))) {}
 
-  /// Takes the name over; the other one is none after that. Operations under way go on.
+  /// Takes over the state of the other communicator, which becomes empty. Operations under way continue.
   communicator(communicator&&) noexcept = default;
-  /// Takes over the other's state, and releases that of before.
+  /// Takes over the state of the other communicator, and releases the previous one.
   communicator& operator=(communicator&&) noexcept = default;
 
-  /// Whether it is one.
+  /// True if this communicator is not empty.
   [[nodiscard]] explicit operator bool() const noexcept { return state_.get() != nullptr; }
 
-  /// Another name of this very communicator, for what outlasts a move of it. (`dup` makes another communicator.)
+  /// Another handle to this communicator, for owners that outlast a move of it. (`dup` makes another communicator.)
   [[nodiscard]] communicator alias() const { return communicator(here()); }
 
   /// The number of this rank, from 0.
   [[nodiscard]] rank_type rank() const { return here().rank; }
   /// The number of ranks.
   [[nodiscard]] rank_type size() const { return here().extent; }
-  /// The number of ranks, as static or dynamic as the type says.
+  /// The number of ranks, static or dynamic as the type.
   [[nodiscard]] tutti::extent<N> extent() const { return here().extent; }
 
-  /// What it is called where its operations are numbered, in errors: the same on all its ranks. "world"; of a part,
-  /// the name of the whole, the number of the split there, and the colour: "world/7:1".
+  /// The name in errors, equal on all ranks: "world"; for a part, the parent's name, the number of the split among its
+  /// operations, and the colour: "world/7:1".
   [[nodiscard]] std::string const& name() const { return here().name; }
 
-  /// Which rank of the communicator that this one is a part of its rank r is. A world is a part of itself.
+  /// The rank, in the parent communicator, of rank `r` of this one. A world is its own parent.
   [[nodiscard]] rank_type parent_rank(rank_type r) const {
     expects(r < size(), "parent_rank: the rank must be below the size of this communicator, ", size(), ", not ", r);
     return here().parent_ranks.empty() ? r : here().parent_ranks[r];
   }
-  /// The number of this rank in the communicator that this one was made of.
+  /// The rank of this rank in the parent communicator.
   [[nodiscard]] rank_type parent_rank() const { return parent_rank(rank()); }
 
-  /// Host, process and role of every rank.
+  /// The host, process and role of every rank.
   [[nodiscard]] std::vector<member> const& members() const { return here().members; }
-  /// The role that this rank was started with; empty if none.
+  /// The role of this rank in `world_options`; empty if none.
   [[nodiscard]] std::string const& role() const { return here().settings.role; }
 
-  /// Which ranks share a host: as the transport sees it, or by the names of the hosts.
+  /// The ranks of each host, as the transport sees them, or by host names.
   ///
   ///     tutti::hierarchical{tutti::binary_tree{}, tutti::ring{}, world.hosts()}
   [[nodiscard]] host_map const& hosts() const {
@@ -106,31 +108,32 @@ class communicator {
       return here().hosts;
     }
   }
-  /// How many ranks are on this rank's host, and which of them this rank is.
+  /// The number of ranks on this rank's host.
   [[nodiscard]] rank_type local_size() const {
     return static_cast<rank_type>(hosts().members(hosts().host(rank())).size());
   }
-  /// The number of this rank among those of its host.
+  /// The number of this rank among the ranks of its host.
   [[nodiscard]] rank_type local_rank() const { return hosts().local(rank()); }
 
-  /// What it was made with; `split` makes others alike.
+  /// The options of its construction; `split` uses them, too.
   [[nodiscard]] options const& settings() const { return here().settings; }
 
-  /// How long an operation may take before it fails; an operator may set its own. `no_deadline`: as long as it takes.
+  /// The limit for an operation, after which it fails; an operator may set its own. `no_deadline`: none.
   [[nodiscard]] duration deadline() const { return here().settings.deadline; }
+  /// Sets the limit for an operation.
   /// @throws precondition_error if it is negative
   void deadline(duration d) { here().settings.deadline = detail::expect_deadline(d); }
 
-  /// The transport itself, for code that asks it directly.
+  /// The transport itself, for direct use.
   [[nodiscard]] Transport& transport() const { return here().transport; }
-  /// What this rank has recorded.
+  /// The tracer of this rank, with its records.
   [[nodiscard]] Trace& trace() const { return here().trace; }
 
-  /// The last operations of this rank, oldest first: what to look at when something failed.
+  /// The flight recorder: the last operations of this rank, oldest first.
   [[nodiscard]] recorder const& recent() const { return here().recent; }
 
-  /// Moves on everything that has been started, here and on all communicators on which this thread has started
-  /// operations. Never waits.
+  /// Advances all operations under way, here and on all communicators on which this thread has started some. Never
+  /// waits.
   /// @throws precondition_error if another thread is in a call
   void poll() const {
     state& s = here();
@@ -146,7 +149,7 @@ class communicator {
  private:
   friend struct detail::access;
 
-  /// All that it is: one for all its names, and never moved.
+  /// The state of a communicator: shared by all its handles, and never moved.
   struct state : detail::rank_state {
     template <class Joint>
     [[nodiscard]] TUTTI_COLD static state* make(Joint& all, options const& o, Trace&& to);
@@ -182,14 +185,15 @@ class communicator {
       return t;
     }
     static state& of(rank_state& s) noexcept { return static_cast<state&>(s); }
-    /// What the transport has refused since the last time, e.g. connections of unknown peers.
+    /// Traces the incidents that the transport has recorded since the last call, e.g. refused connections of unknown
+    /// peers.
     void trace_incidents();
 
     [[no_unique_address]] tutti::extent<N> extent;
     options settings;
     Transport transport;
-    detail::relative leaving;  ///< before its transport does
-    host_map hosts;            ///< empty if the transport knows them
+    detail::relative leaving;  ///< destroyed before its transport
+    host_map hosts;            ///< empty if the transport has a map
     [[no_unique_address]] Trace trace;
     std::size_t incidents_traced = 0;
     std::atomic<std::uint32_t> holders{1};
@@ -212,7 +216,7 @@ class communicator {
   counted<state> state_;
 };
 
-// Out of its class: where the instance is compiled apart, a unit does not look at what it would not inline.
+// Defined out of class: with the instance compiled separately, a translation unit then skips what it would not inline.
 
 template <transport Transport, rank_type N, tracer Trace>
 template <class Joint>
@@ -231,13 +235,13 @@ communicator<Transport, N, Trace>::state::state(Joint& all, options const& o, Tr
   }
   this->calls_system = !detail::only_wakes<Transport>;
   if constexpr (has_devices<Transport>) {
-    settings.transport.device = transport.device_number();  // parts of it are on the same
+    settings.transport.device = transport.device_number();  // communicators split from it use the same device
   }
   transport.begin({transfer_lane, 0}, make_call(operation_kind::transfer, "", "", ""));
-  // It is made when all have their part of it: from now on a rank that gives it up can tell the others why.
+  // All ranks have their part of the communicator now, so one that gives it up later can tell the others why.
   static_cast<void>(all.exchange({}));
 }
-/// A thread that meets others is not cancelled: they would wait for it.
+/// Creates the state. Holds back pthread_cancel, because the other ranks would wait for this thread.
 template <transport Transport, rank_type N, tracer Trace>
 template <class Joint>
 auto communicator<Transport, N, Trace>::state::make(Joint& all, options const& o, Trace&& to) -> state* {
@@ -255,7 +259,7 @@ communicator<Transport, N, Trace>::state::~state() {
 }
 template <transport Transport, rank_type N, tracer Trace>
 void communicator<Transport, N, Trace>::state::end() noexcept {
-  if (this->user.is_inside() || this->moving) {  // a reduction has destroyed the last name
+  if (this->user.is_inside() || this->moving) {  // a reduction has destroyed the last handle
     this->destroy = [](detail::duty& d) { static_cast<state*>(&d)->end(); };
   } else {
     detail::uncancelled const throughout(detail::uncancelled::points::none);

@@ -12,32 +12,32 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// Whether a type is a communicator.
+/// True if C is a communicator.
 template <class C>
 inline constexpr bool is_communicator = false;
-/// A communicator is one.
+/// True for communicators.
 template <class Transport, rank_type N, class Trace>
 inline constexpr bool is_communicator<communicator<Transport, N, Trace>> = true;
 
-/// A world, or a part of one made by `split`.
+/// A communicator: a world, or a part of one made by `split`.
 template <class C>
 concept group = is_communicator<C>;
 
-/// The topology combines contributions in an order that the reduction can stand: any, if it
-/// commutes; rank order otherwise. Where that is known only when the program runs, the operator asks each time.
+/// A topology whose order of combining suits the reduction: any order if it commutes, else rank order. A topology that
+/// tells its order only at run time is checked by the operator, each time.
 template <class Topology, class Op, class Reduction>
 concept keeps_order_for = topology<Topology> && reduction<Reduction> &&
                           (Reduction::commutative || Topology::keeps_order || tells_order<Topology, Op>);
 
-/// The topology sends raw contributions alone, if the reduction needs that: direct and star do.
+/// A topology that sends raw contributions alone, if the reduction needs that: direct and star do.
 template <class Topology, class Reduction>
 concept sends_raw_contributions_for = topology<Topology> && reduction<Reduction> &&
                                       (!needs_raw_contributions<Reduction> || Topology::sends_raw_contributions);
 
 namespace detail {
 
-/// Placeholders for a missing argument of an operator, for one too many, and for a communicator that ends with the
-/// expression. Each has its sentence in an error.
+/// Placeholders for a missing argument of an operator, for one too many, and for a temporary communicator. Each has
+/// its own error message.
 struct missing_part {};
 struct part_too_many {};
 template <class Communicator>
@@ -47,7 +47,7 @@ inline constexpr bool is_temporary = false;
 template <class Communicator>
 inline constexpr bool is_temporary<temporary<Communicator>> = true;
 
-/// The arguments that an operator is made of, as they are given; of another operator, no type: that one is copied.
+/// The communicator type among the arguments of an operator. No type if the argument is an operator, which is copied.
 template <class C>
 struct given_world {
   using type = C;
@@ -80,7 +80,7 @@ using given_topology = typename given<Parts, Rest...>::topology;
 template <class... Rest>
 using given_reduction = typename given<2, Rest...>::reduction;
 
-/// The communicator that send and recv are made of. All else is an error with a sentence.
+/// The communicator that send and recv are constructed with. Any other argument is an error with a message.
 template <class Communicator, class... More>
 struct connection {
   static_assert(!is_temporary<Communicator>,
@@ -93,7 +93,8 @@ struct connection {
 template <class C, class... More>
 using connected = typename connection<given_communicator<C>, More...>::type;
 
-/// Whether an operator can be made of these. If not, the compiler says why in a sentence, as its first error.
+/// True if an operator can be constructed with these arguments. If not, the first error of the compiler gives the
+/// reason.
 template <class Op, class Communicator, class Topology, class... Reduction>
 [[nodiscard]] consteval bool can_run() {
   constexpr bool no_reduction = (std::same_as<Reduction, missing_part> || ...);
@@ -103,7 +104,7 @@ template <class Op, class Communicator, class Topology, class... Reduction>
                   "this communicator ends with the expression: give it a name first, as in auto world = ...;");
     return false;
   } else if constexpr (!group<Communicator>) {
-    constexpr bool found = group<Communicator>;  // compilers explain a concept, in errors of its own
+    constexpr bool found = group<Communicator>;  // compilers explain a concept by further errors
     static_assert(found,
                   "the first argument of an operator is a communicator, a variable that is not const; a topology comes "
                   "next, then a reduction if it combines: tutti::allreduce{world, tutti::ring{}, tutti::sum<float>{}}");
@@ -161,9 +162,9 @@ template <class Op, class Communicator, class Topology, class... Reduction>
 
 }  // namespace detail
 
-/// What an operator of `Op` is made of: a communicator; a topology that offers it; and, where it combines, a reduction
-/// for which the topology keeps the order of ranks, and sends raw contributions, if it needs that. Arguments that are
-/// not so are an error with a sentence, also in a requires-expression: to ask, use the concepts above.
+/// The arguments of an operator of `Op`: a communicator; a topology that offers it; and, if it combines, a reduction
+/// whose demands on rank order and raw contributions the topology satisfies. Other arguments are an error with a
+/// message, even in a requires-expression: use the concepts above to test types.
 template <class Op, class Communicator, class Topology, class... Reduction>
 concept runs = detail::can_run<Op, Communicator, Topology, Reduction...>();
 

@@ -5,18 +5,18 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// A communicator of the same ranks, in the same order, with a transport of its own: what happens on one neither
-/// delays the other nor is taken for it. For a library that communicates on its own, or a thread that does.
+/// Duplicates a communicator: the same ranks in the same order, with a transport of its own, so that operations on one
+/// neither delay nor match those on the other. For a library, or a thread, that communicates on its own.
 ///
 ///     auto mine = tutti::dup(world);
 ///
 /// Collective over the parent.
 ///
-/// @pre every rank of the parent calls it in the same place among its operations
-/// @throws error as `split`
+/// @pre every rank of the parent calls it at the same point in its sequence of operations
+/// @throws error like `split`
 ///
-/// Cost: that of `split`.
-/// Thread safety: that of the parent.
+/// Cost: as `split`.
+/// Thread safety: as the parent.
 template <class Transport, rank_type N, class Trace>
 [[nodiscard]] communicator<Transport, N, Trace> dup(communicator<Transport, N, Trace>& parent) {
   auto meet = detail::choose_sides(parent, 0, parent.rank());

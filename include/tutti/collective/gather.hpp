@@ -11,23 +11,24 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// The root ends with all ranks' blocks, in rank order.
+/// The root ends with the blocks of all ranks, in rank order.
 ///
 ///     tutti::gather collect{world, tutti::binary_tree{}};
-///     collect(mine, all, 0);          // as many elements from each rank; `all` counts at the root only
-///     collect(mine, all, 0, total);   // `total` elements of all ranks together: the first ranks give one more
+///     collect(mine, all, 0);          // equal blocks; `all` is used at the root only
+///     collect(mine, all, 0, total);   // `total` elements in all: the first ranks give one more
 ///
-/// Shape: rank r of n gives block_size(total, n, r) elements; the root ends with `total`, as many as all give together,
-/// in which those of rank r lie from block_begin(total, n, r) on. Where `total` is not given it is n times what each
-/// rank gives. Other ranks' `all` is not looked at.
+/// Shape: rank r of n gives block_size(total, n, r) elements; the root ends with all `total` elements, those of rank r
+/// from block_begin(total, n, r) on. By default, `total` is n times the number that each rank gives. `all` is ignored
+/// on other ranks.
 ///
-/// @pre root, total and type are the same on all ranks; at the root `mine` is apart from `all`, or at its place in it
+/// @pre root, total and type are the same on all ranks; at the root `mine` is at its place in `all`, or does not
+/// overlap it
 /// @throws precondition_error if the root is no rank, a buffer has another size, or the two overlap otherwise
-/// @throws error as all operations do
+/// @throws error like all operations
 ///
-/// Cost: that of the topology's schedule for op::gather, S being the bytes of all `total` elements; scratch memory of S
-/// on ranks that pass blocks on.
-/// Thread safety: that of the communicator.
+/// Cost: the topology's schedule for op::gather, where S is the bytes of all `total` elements; scratch memory of S on
+/// ranks that forward blocks.
+/// Thread safety: as the communicator.
 template <class Communicator, class Topology>
   requires runs<op::gather, Communicator, Topology>
 class gather : public operator_base<op::gather, Communicator, Topology>,
@@ -37,27 +38,27 @@ class gather : public operator_base<op::gather, Communicator, Topology>,
   using calls = detail::gather_calls;
 
  public:
-  /// Makes the operator, by a topology, alike on all ranks; it runs any number of times.
+  /// Constructs the operator; it runs any number of times. All ranks must give equal topologies.
   gather(Communicator& world, Topology topology) : base(world, topology, {1}) {}
 
-  /// Runs the operation; returns when this rank's part is done and its memory is free again.
+  /// Runs the operation; returns when this rank's part is done and its memory may be reused.
   template <lasting_mutable_buffer All>
   void operator()(buffer_of<buffer_value_t<All>> auto const& mine, All&& all, rank_type root) {
     (*this)(mine, all, root, detail::elements_of<buffer_value_t<All>>(mine).size() * this->world().size());
   }
-  /// Runs the operation; returns when this rank's part is done and its memory is free again.
+  /// Runs the operation; returns when this rank's part is done and its memory may be reused.
   template <lasting_mutable_buffer All>
   void operator()(buffer_of<buffer_value_t<All>> auto const& mine, All&& all, rank_type root, std::size_t total) {
     using value = buffer_value_t<All>;
     this->run(by(root), {sizeof(value)}, what<value>,
               memory<value>(detail::elements_of<value>(mine), elements(all), root, total), total);
   }
-  /// Starts the operation and returns its request; memory must last, untouched, until it is done.
+  /// Starts the operation and returns its request; the memory must stay valid and untouched until it is complete.
   template <lasting_mutable_buffer All>
   [[nodiscard]] request start(lasting_buffer_of<buffer_value_t<All>> auto&& mine, All&& all, rank_type root) {
     return start(mine, all, root, detail::elements_of<buffer_value_t<All>>(mine).size() * this->world().size());
   }
-  /// Starts the operation and returns its request; memory must last, untouched, until it is done.
+  /// Starts the operation and returns its request; the memory must stay valid and untouched until it is complete.
   template <lasting_mutable_buffer All>
   [[nodiscard]] request start(lasting_buffer_of<buffer_value_t<All>> auto&& mine, All&& all, rank_type root,
                               std::size_t total) {

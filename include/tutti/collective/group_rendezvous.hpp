@@ -17,34 +17,34 @@
 namespace tutti::inline v0_1_0 {
 namespace detail {
 
-/// How a member of a group talks to another one.
+/// The functions by which a member of a group sends to another one, and receives.
 struct group_calls {
   void* of;
   void (*put)(void* of, rank_type to, std::string_view text);
   void (*get)(void* of, rank_type from, std::string& text);
 };
 
-/// The exchange of `group_rendezvous`, compiled once for all communicators: up and down a binomial tree, one message
-/// for each edge and direction.
+/// Runs the exchange of `group_rendezvous`, compiled once for all communicators: up and down a binomial tree, with one
+/// message for each edge and direction.
 [[nodiscard]] TUTTI_DECL std::vector<std::string> exchange_in_group(group_calls const& by,
                                                                     std::vector<rank_type> const& members,
                                                                     rank_type rank, std::string_view mine);
 
-/// "world/ranks 0 3"
+/// The default name of a group: "world/ranks 0 3".
 [[nodiscard]] TUTTI_DECL std::string name_of_group(std::string const& parent, std::vector<rank_type> const& members);
 
 }  // namespace detail
 
-/// The rendezvous of some of the members of a communicator that works: they exchange through it, along a binomial tree.
+/// The rendezvous of some members of a working communicator: they exchange texts through it, along a binomial tree.
 /// Other members take no part.
 ///
-/// Cost of an exchange among n members: 2 ceil(log2 n) rounds and 2 (n - 1) messages, of which each member sends at
-/// most ceil(log2 n) + 1, and the texts of all members through each edge.
+/// Cost of an exchange among n members: 2 ceil(log2 n) rounds and 2 (n - 1) messages, at most ceil(log2 n) + 1 from
+/// each member, with the texts of all members through each edge.
 template <group Communicator>
 class group_rendezvous {
  public:
-  /// `members` are ranks of the parent, in the order of the ranks they will have.
-  /// @param name what they are called, if not by their numbers; rank 0's counts
+  /// Constructs the rendezvous of `members`, ranks of the parent, which are numbered in this order.
+  /// @param name the name of the group instead of its default; rank 0's applies
   group_rendezvous(Communicator& parent, std::vector<rank_type> members, rank_type rank, std::string name = {})
       : members_(std::move(members)), rank_(rank), name_(std::move(name)), give_(parent), take_(parent) {}
 
@@ -53,10 +53,10 @@ class group_rendezvous {
   /// The number of members.
   [[nodiscard]] rank_type size() const noexcept { return static_cast<rank_type>(members_.size()); }
 
-  /// Its members, by their ranks in the parent.
+  /// The members, by their ranks in the parent.
   [[nodiscard]] std::vector<rank_type> const& parent_ranks() const noexcept { return members_; }
 
-  /// What a communicator that is made here is called, e.g. "world/ranks 0 3".
+  /// The name of a communicator made by this rendezvous, e.g. "world/ranks 0 3".
   [[nodiscard]] std::string name() const {
     if (!name_.empty()) {
       return name_;
@@ -64,26 +64,26 @@ class group_rendezvous {
     return detail::name_of_group(give_.world().name(), members_);
   }
 
-  /// What the members talk through already, and the number of one of them there.
+  /// The parent's transport, through which the members communicate already.
   [[nodiscard]] auto& transport() const noexcept { return give_.world().transport(); }
-  /// The number that member r has in the parent.
+  /// The rank of member r in the parent.
   [[nodiscard]] rank_type parent_rank(rank_type r) const noexcept { return members_[r]; }
 
-  /// The number by which other hosts reach this one, if the parent's transport knows.
+  /// The address by which other hosts reach this one, if the parent's transport knows it.
   [[nodiscard]] std::string local_host() const
     requires requires(typename Communicator::transport_type const& t) { t.local_host(); }
   {
     return give_.world().transport().local_host();
   }
 
-  /// What tells this host from others, if the parent's transport knows.
+  /// The name that identifies this host, if the parent's transport knows it.
   [[nodiscard]] std::string node() const
     requires requires(typename Communicator::transport_type const& t) { t.node(); }
   {
     return give_.world().transport().node();
   }
 
-  /// What each member gave, in the order of their numbers. Collective over the members.
+  /// Returns the texts of all members, in order. Collective over the members.
   std::vector<std::string> exchange(std::string_view mine) {
     return detail::exchange_in_group(
         {.of = this,

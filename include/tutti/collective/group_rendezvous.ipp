@@ -13,7 +13,7 @@ TUTTI_DECL std::vector<std::string> exchange_in_group(group_calls const& by, std
   std::vector<std::string> texts{std::string(mine)};
   std::string table;
   // Up the tree: a member collects the texts of the members from its own number on, twice as many in each round, until
-  // the round in which it hands them to its parent.
+  // the round in which it sends them to its parent.
   rank_type span = 1;
   for (; span < size && rank % (2 * span) == 0; span *= 2) {
     if (rank + span < size) {
@@ -30,7 +30,7 @@ TUTTI_DECL std::vector<std::string> exchange_in_group(group_calls const& by, std
   } else {
     table = packer().texts(texts).take();
   }
-  // Down the tree: everybody gets the whole table, those with the largest subtrees first.
+  // Down the tree: every member receives the whole table, those with the largest subtrees first.
   while (span > 1) {
     span /= 2;
     if (rank + span < size) {

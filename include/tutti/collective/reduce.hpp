@@ -13,21 +13,21 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// The root ends with the combination of all ranks' vectors; the other ranks' vectors stay as they are.
+/// The root ends with the combination of all ranks' vectors; the vectors of other ranks do not change.
 ///
 ///     tutti::reduce total{world, tutti::binary_tree{}, tutti::sum<double>{}};
 ///     total(data, 0);            // in place at the root
 ///     total(mine, result, 0);    // result is used at the root only, and may be empty elsewhere
 ///
-/// Shape: every rank gives `count` elements; the root ends with `count`, and other ranks' outputs are not looked at.
+/// Shape: every rank gives `count` elements; the root ends with `count`; the outputs of other ranks are ignored.
 ///
-/// @pre count and root are the same on all ranks; the root's input and output are the same memory or apart
+/// @pre count and root are the same on all ranks; the root's input and output are the same memory or do not overlap
 /// @throws precondition_error if the root is no rank, or its input and output differ in size or overlap in part
-/// @throws error as all operations do
+/// @throws error like all operations
 ///
-/// Cost: that of the topology's schedule for op::reduce, S being the bytes of all `count` accumulators; scratch memory
-/// of S on ranks that pass partial results on.
-/// Thread safety: that of the communicator.
+/// Cost: the topology's schedule for op::reduce, where S is the bytes of all `count` accumulators; scratch memory of S
+/// on ranks that forward partial results.
+/// Thread safety: as the communicator.
 template <class Communicator, class Topology, class Reduction>
   requires runs<op::reduce, Communicator, Topology, Reduction>
 class reduce : public operator_base<op::reduce, Communicator, Topology, Reduction>,
@@ -37,36 +37,36 @@ class reduce : public operator_base<op::reduce, Communicator, Topology, Reductio
   using calls = detail::reduce_calls<Reduction>;
 
  public:
-  /// The type of the elements that each rank gives.
+  /// The element type of each rank's contribution.
   using contribution_type = contribution_t<Reduction>;
-  /// The type of the elements of the result.
+  /// The element type of the result.
   using value_type = typename Reduction::value_type;
 
-  /// Makes the operator, by a topology, alike on all ranks; it runs any number of times.
+  /// Constructs the operator; it runs any number of times. All ranks must give equal topologies.
   reduce(Communicator& world, Topology topology, Reduction reduction)
       : base(world, topology, {reduction}), payload_{reduction} {}
 
-  /// Runs the operation; returns when this rank's part is done and its memory is free again.
+  /// Runs the operation; returns when this rank's part is done and its memory may be reused.
   void operator()(lasting_mutable_buffer_of<value_type> auto&& data, rank_type root)
     requires contributes_elements<Reduction>
   {
     auto const v = detail::elements_of<value_type>(data);
     this->run(by(root), payload_, what, memory(v, v, root), v.size());
   }
-  /// Runs the operation; returns when this rank's part is done and its memory is free again.
+  /// Runs the operation; returns when this rank's part is done and its memory may be reused.
   void operator()(buffer_of<contribution_type> auto const& input, lasting_mutable_buffer_of<value_type> auto&& output,
                   rank_type root) {
     auto const from = detail::elements_of<contribution_type>(input);
     this->run(by(root), payload_, what, memory(from, detail::elements_of<value_type>(output), root), from.size());
   }
-  /// Starts the operation and returns its request; memory must last, untouched, until it is done.
+  /// Starts the operation and returns its request; the memory must stay valid and untouched until it is complete.
   [[nodiscard]] request start(lasting_mutable_buffer_of<value_type> auto&& data, rank_type root)
     requires contributes_elements<Reduction>
   {
     auto const v = detail::elements_of<value_type>(data);
     return this->launch(by(root), payload_, what, memory(v, v, root), v.size());
   }
-  /// Starts the operation and returns its request; memory must last, untouched, until it is done.
+  /// Starts the operation and returns its request; the memory must stay valid and untouched until it is complete.
   [[nodiscard]] request start(lasting_buffer_of<contribution_type> auto&& input,
                               lasting_mutable_buffer_of<value_type> auto&& output, rank_type root) {
     auto const from = detail::elements_of<contribution_type>(input);
@@ -74,18 +74,18 @@ class reduce : public operator_base<op::reduce, Communicator, Topology, Reductio
                         from.size());
   }
 
-  /// Puts the operation into a stream of a device, after all that was enqueued before. The device owns the memory until
-  /// it has run; `tutti::cuda::wait` tells if it has failed. See <tutti/cuda/peers.hpp> and <tutti/cuda/staged.hpp>.
-  /// @throws precondition_error as on host memory, and if the schedule needs more scratch memory than the transport has
+  /// Enqueues the operation in a stream of a device, after all earlier work there. The device owns the memory until
+  /// it has run; `tutti::cuda::wait` reports a failure. See <tutti/cuda/peers.hpp> and <tutti/cuda/staged.hpp>.
+  /// @throws precondition_error like on host memory, and if the transport lacks scratch memory for the schedule
   template <class Stream>
     requires detail::enqueues<Communicator, Topology, op::reduce, Stream> && contributes_elements<Reduction>
   void enqueue(device_span<value_type> data, rank_type root, Stream const& in) {
     auto const v = data.elements();
     this->put(by(root), payload_, what, memory(v, v, root), v.size(), in);
   }
-  /// Puts the operation into a stream of a device, after all that was enqueued before. The device owns the memory until
-  /// it has run; `tutti::cuda::wait` tells if it has failed. See <tutti/cuda/peers.hpp> and <tutti/cuda/staged.hpp>.
-  /// @throws precondition_error as on host memory, and if the schedule needs more scratch memory than the transport has
+  /// Enqueues the operation in a stream of a device, after all earlier work there. The device owns the memory until
+  /// it has run; `tutti::cuda::wait` reports a failure. See <tutti/cuda/peers.hpp> and <tutti/cuda/staged.hpp>.
+  /// @throws precondition_error like on host memory, and if the transport lacks scratch memory for the schedule
   template <class Stream>
     requires detail::enqueues<Communicator, Topology, op::reduce, Stream>
   void enqueue(device_span<contribution_type const> input, device_span<value_type> output, rank_type root,

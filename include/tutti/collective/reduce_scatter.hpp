@@ -13,23 +13,23 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// Rank r ends with block r of the combination of all ranks' vectors. Blocks differ by at most one
-/// element when the count does not divide: see block_begin and block_size.
+/// Rank r ends with block r of the combination of all ranks' vectors. If the count is no multiple of n, block lengths
+/// differ by at most one element: see block_begin and block_size.
 ///
 ///     tutti::reduce_scatter share{world, tutti::ring{}, tutti::sum<float>{}};
 ///     share(vector, my_block);
-///     auto mine = share(vector);  // in place: a view of this rank's block; the others are used up
+///     auto mine = share(vector);  // in place: a view of this rank's block; the other blocks are overwritten
 ///
-/// Shape: every rank gives `count` elements; rank r of n ends with block_size(count, n, r), those from
+/// Shape: every rank gives `count` elements; rank r of n ends with block_size(count, n, r) elements, from
 /// block_begin(count, n, r) on.
 ///
-/// @pre the count is the same on all ranks; input and output are apart
-/// @throws precondition_error if the output has another size than this rank's block, or overlaps the input
-/// @throws error as all operations do
+/// @pre the count is the same on all ranks; input and output do not overlap
+/// @throws precondition_error if the output differs in size from this rank's block, or overlaps the input
+/// @throws error like all operations
 ///
-/// Cost: that of the topology's schedule for op::reduce_scatter, S being the bytes of all `count` accumulators; scratch
+/// Cost: the topology's schedule for op::reduce_scatter, where S is the bytes of all `count` accumulators; scratch
 /// memory of S unless in place.
-/// Thread safety: that of the communicator.
+/// Thread safety: as the communicator.
 template <class Communicator, class Topology, class Reduction>
   requires runs<op::reduce_scatter, Communicator, Topology, Reduction>
 class reduce_scatter : public operator_base<op::reduce_scatter, Communicator, Topology, Reduction>,
@@ -39,16 +39,16 @@ class reduce_scatter : public operator_base<op::reduce_scatter, Communicator, To
   using calls = detail::reduce_scatter_calls<Reduction>;
 
  public:
-  /// The type of the elements that each rank gives.
+  /// The element type of each rank's contribution.
   using contribution_type = contribution_t<Reduction>;
-  /// The type of the elements of the result.
+  /// The element type of the result.
   using value_type = typename Reduction::value_type;
 
-  /// Makes the operator, by a topology, alike on all ranks; it runs any number of times.
+  /// Constructs the operator; it runs any number of times. All ranks must give equal topologies.
   reduce_scatter(Communicator& world, Topology topology, Reduction reduction)
       : base(world, topology, {reduction}), payload_{reduction} {}
 
-  /// Runs the operation; returns when this rank's part is done and its memory is free again.
+  /// Runs the operation; returns when this rank's part is done and its memory may be reused.
   std::span<value_type> operator()(lasting_mutable_buffer_of<value_type> auto&& data)
     requires contributes_elements<Reduction>
   {
@@ -56,36 +56,36 @@ class reduce_scatter : public operator_base<op::reduce_scatter, Communicator, To
     this->run({}, payload_, what, in_place(v), v.size());
     return v.subspan(begin(v.size()), size(v.size()));
   }
-  /// Runs the operation; returns when this rank's part is done and its memory is free again.
+  /// Runs the operation; returns when this rank's part is done and its memory may be reused.
   void operator()(buffer_of<contribution_type> auto const& input, lasting_mutable_buffer_of<value_type> auto&& output) {
     auto const from = detail::elements_of<contribution_type>(input);
     this->run({}, payload_, what, apart(from, detail::elements_of<value_type>(output)), from.size());
   }
-  /// Starts the operation and returns its request; memory must last, untouched, until it is done.
+  /// Starts the operation and returns its request; the memory must stay valid and untouched until it is complete.
   [[nodiscard]] request start(lasting_mutable_buffer_of<value_type> auto&& data)
     requires contributes_elements<Reduction>
   {
     auto const v = detail::elements_of<value_type>(data);
     return this->launch({}, payload_, what, in_place(v), v.size());
   }
-  /// Starts the operation and returns its request; memory must last, untouched, until it is done.
+  /// Starts the operation and returns its request; the memory must stay valid and untouched until it is complete.
   [[nodiscard]] request start(lasting_buffer_of<contribution_type> auto&& input,
                               lasting_mutable_buffer_of<value_type> auto&& output) {
     auto const from = detail::elements_of<contribution_type>(input);
     return this->launch({}, payload_, what, apart(from, detail::elements_of<value_type>(output)), from.size());
   }
 
-  /// Puts the operation into a stream of a device, after all that was enqueued before. The device owns the memory until
-  /// it has run; `tutti::cuda::wait` tells if it has failed. See <tutti/cuda/peers.hpp> and <tutti/cuda/staged.hpp>.
-  /// @throws precondition_error as on host memory, and if the schedule needs more scratch memory than the transport has
+  /// Enqueues the operation in a stream of a device, after all earlier work there. The device owns the memory until
+  /// it has run; `tutti::cuda::wait` reports a failure. See <tutti/cuda/peers.hpp> and <tutti/cuda/staged.hpp>.
+  /// @throws precondition_error like on host memory, and if the transport lacks scratch memory for the schedule
   template <class Stream>
     requires detail::enqueues<Communicator, Topology, op::reduce_scatter, Stream> && contributes_elements<Reduction>
   void enqueue(device_span<value_type> data, Stream const& in) {
     this->put({}, payload_, what, in_place(data.elements()), data.size(), in);
   }
-  /// Puts the operation into a stream of a device, after all that was enqueued before. The device owns the memory until
-  /// it has run; `tutti::cuda::wait` tells if it has failed. See <tutti/cuda/peers.hpp> and <tutti/cuda/staged.hpp>.
-  /// @throws precondition_error as on host memory, and if the schedule needs more scratch memory than the transport has
+  /// Enqueues the operation in a stream of a device, after all earlier work there. The device owns the memory until
+  /// it has run; `tutti::cuda::wait` reports a failure. See <tutti/cuda/peers.hpp> and <tutti/cuda/staged.hpp>.
+  /// @throws precondition_error like on host memory, and if the transport lacks scratch memory for the schedule
   template <class Stream>
     requires detail::enqueues<Communicator, Topology, op::reduce_scatter, Stream>
   void enqueue(device_span<contribution_type const> input, device_span<value_type> output, Stream const& in) {

@@ -9,37 +9,36 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// An operation under way. The buffers belong to it until it is complete.
+/// An operation under way. It owns its buffers until it is complete.
 ///
-/// Destroying a request that is not complete gives the operation up: the epoch fails on every rank,
-/// with an error that names this one.
+/// Destroying a request that is not complete cancels the operation: the epoch fails on every rank, with an error that
+/// names this one.
 ///
 ///     auto pending = sum.start(gradients);
 ///     while (!pending.test()) { compute_a_little(); }   // or pending.wait()
 ///
-/// Calls move on all that the thread has started, in any order, so requests may be waited for in another order than
-/// they were started in.
+/// Calls advance all operations that the thread has started, so requests may be waited for in any order.
 ///
 /// A reduction may move, cancel or destroy a request of the operation that calls it, which ends when the reduction
-/// returns. Any other call on that communicator throws precondition_error there.
+/// returns. Any other call on that communicator from there throws precondition_error.
 ///
-/// @pre until it is complete, what it writes is neither read nor written, and what it reads is not written
-/// @throws error from `test`, `wait` and `wait_for`, once, if the operation has failed; its kind says how
+/// @pre until it is complete, its output is neither read nor written, and its input is not written
+/// @throws error from `test`, `wait` and `wait_for`, once, if the operation has failed; its kind gives the reason
 ///
-/// Cost: one pointer; no allocation once its operator has had as many operations under way.
-/// Thread safety: that of the communicator.
+/// Cost: one pointer; no allocation unless its operator has more operations under way than ever before.
+/// Thread safety: as the communicator.
 class request {
  public:
-  /// Constructs a request of no operation, which is complete.
+  /// Constructs a request without an operation, which counts as complete.
   request() noexcept = default;
 
   /// Exchanges the operations of both.
   void swap(request& other) noexcept { operation_.swap(other.operation_); }
 
-  /// Whether there is an operation that has not been waited for.
+  /// True if there is an operation that has not been waited for.
   [[nodiscard]] bool valid() const noexcept { return static_cast<bool>(operation_); }
 
-  /// Moves the operation on; true when it is complete. Never waits.
+  /// Advances the operation; true if it is complete. Never waits.
   /// @throws error if it has failed
   [[nodiscard]] bool test() {
     if (!operation_) {
@@ -55,7 +54,7 @@ class request {
     return true;
   }
 
-  /// Until the operation is complete, or its deadline has passed.
+  /// Waits until the operation is complete, or its deadline has passed.
   /// @throws error if it has failed
   void wait() {
     if (operation_) {
@@ -66,8 +65,8 @@ class request {
     }
   }
 
-  /// Until the operation is complete or `limit` has passed; false in that case, and the
-  /// operation goes on.
+  /// Waits until the operation is complete or `limit` has passed; returns false in the latter case, and the operation
+  /// continues.
   /// @throws error if it has failed
   [[nodiscard]] bool wait_for(duration limit) {
     if (!operation_) {
@@ -82,8 +81,8 @@ class request {
     return true;
   }
 
-  /// Gives the operation up, if it is not complete: the epoch fails on every rank, with an error that
-  /// names this one, and `test` and `wait` throw it here.
+  /// Cancels the operation, if it is not complete: the epoch fails on every rank, with an error that names this one;
+  /// `test` and `wait` throw it here.
   void cancel() {
     if (operation_) {
       detail::operation_use const until_given_up(*operation_);
@@ -91,11 +90,11 @@ class request {
     }
   }
 
-  /// Whether `test` would return or throw at once. Moves nothing on.
+  /// True if `test` would return true or throw. Advances nothing.
   [[nodiscard]] bool ended() const noexcept { return !operation_ || operation_->has_ended(); }
 
-  /// Ends the operation with an error if its deadline has passed, counted from the first such call.
-  /// For event loops, which never wait.
+  /// Ends the operation with an error if its deadline has passed, counted from the first such call. For event loops,
+  /// which never wait.
   void check_deadline() {
     if (operation_ && !operation_->has_ended()) {
       detail::operation_use const until_checked(*operation_);
@@ -108,7 +107,7 @@ class request {
 
   explicit request(detail::operation_handle&& started) noexcept : operation_(std::move(started)) {}
 
-  /// Static: this request may be gone by now.
+  /// Static, because this request may have been destroyed already.
   static void finish(detail::untyped_operation& operation) {
     operation.leave_owner();
     operation.throw_failure();

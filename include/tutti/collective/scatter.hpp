@@ -14,20 +14,21 @@ namespace tutti::inline v0_1_0 {
 /// Rank r ends with block r of the root's vector.
 ///
 ///     tutti::scatter deal{world, tutti::binary_tree{}};
-///     deal(all, mine, 0);          // as many elements for each rank; `all` counts at the root only
-///     deal(all, mine, 0, total);   // `total` elements for all ranks together: the first ranks get one more
+///     deal(all, mine, 0);          // equal blocks; `all` is used at the root only
+///     deal(all, mine, 0, total);   // `total` elements in all: the first ranks get one more
 ///
-/// Shape: the root gives `total` elements; rank r of n ends with block_size(total, n, r), those from
-/// block_begin(total, n, r) on. Where `total` is not given it is n times what each rank gets. Other ranks' `all` is not
-/// looked at.
+/// Shape: the root gives `total` elements; rank r of n ends with block_size(total, n, r) of them, from
+/// block_begin(total, n, r) on. By default, `total` is n times the number that each rank gets. `all` is ignored on
+/// other ranks.
 ///
-/// @pre root, total and type are the same on all ranks; at the root `mine` is apart from `all`, or at its place in it
+/// @pre root, total and type are the same on all ranks; at the root `mine` is at its place in `all`, or does not
+/// overlap it
 /// @throws precondition_error if the root is no rank, a buffer has another size, or the two overlap otherwise
-/// @throws error as all operations do
+/// @throws error like all operations
 ///
-/// Cost: that of the topology's schedule for op::scatter, S being the bytes of all `total` elements; scratch memory
-/// of S on ranks that pass blocks on.
-/// Thread safety: that of the communicator.
+/// Cost: the topology's schedule for op::scatter, where S is the bytes of all `total` elements; scratch memory of S on
+/// ranks that forward blocks.
+/// Thread safety: as the communicator.
 template <class Communicator, class Topology>
   requires runs<op::scatter, Communicator, Topology>
 class scatter : public operator_base<op::scatter, Communicator, Topology>,
@@ -37,15 +38,15 @@ class scatter : public operator_base<op::scatter, Communicator, Topology>,
   using calls = detail::scatter_calls;
 
  public:
-  /// Makes the operator, by a topology, alike on all ranks; it runs any number of times.
+  /// Constructs the operator; it runs any number of times. All ranks must give equal topologies.
   scatter(Communicator& world, Topology topology) : base(world, topology, {1}) {}
 
-  /// Runs the operation; returns when this rank's part is done and its memory is free again.
+  /// Runs the operation; returns when this rank's part is done and its memory may be reused.
   template <buffer All>
   void operator()(All const& all, lasting_mutable_buffer_of<buffer_value_t<All>> auto&& mine, rank_type root) {
     (*this)(all, mine, root, detail::elements_of<buffer_value_t<All>>(mine).size() * this->world().size());
   }
-  /// Runs the operation; returns when this rank's part is done and its memory is free again.
+  /// Runs the operation; returns when this rank's part is done and its memory may be reused.
   template <buffer All>
   void operator()(All const& all, lasting_mutable_buffer_of<buffer_value_t<All>> auto&& mine, rank_type root,
                   std::size_t total) {
@@ -53,12 +54,12 @@ class scatter : public operator_base<op::scatter, Communicator, Topology>,
     this->run(by(root), {sizeof(value)}, what<value>,
               memory<value>(elements(all), detail::elements_of<value>(mine), root, total), total);
   }
-  /// Starts the operation and returns its request; memory must last, untouched, until it is done.
+  /// Starts the operation and returns its request; the memory must stay valid and untouched until it is complete.
   template <lasting_buffer All>
   [[nodiscard]] request start(All&& all, lasting_mutable_buffer_of<buffer_value_t<All>> auto&& mine, rank_type root) {
     return start(all, mine, root, detail::elements_of<buffer_value_t<All>>(mine).size() * this->world().size());
   }
-  /// Starts the operation and returns its request; memory must last, untouched, until it is done.
+  /// Starts the operation and returns its request; the memory must stay valid and untouched until it is complete.
   template <lasting_buffer All>
   [[nodiscard]] request start(All&& all, lasting_mutable_buffer_of<buffer_value_t<All>> auto&& mine, rank_type root,
                               std::size_t total) {

@@ -14,7 +14,7 @@
 namespace tutti::inline v0_1_0 {
 namespace detail {
 
-/// A message has the schedule of one edge, and moves elements.
+/// The parts of a message: the schedule of one edge, and elements that are only moved.
 template <>
 struct parts_of<op::transfer> {
   using topology = edge;
@@ -23,23 +23,23 @@ struct parts_of<op::transfer> {
 
 }  // namespace detail
 
-/// Sends a message to one rank, which receives it with `recv`. Messages from one rank to another are
-/// received in the order of sending; those of different pairs are independent.
+/// Sends a message to one rank, which receives it with `recv`. Messages from one rank to another arrive in the order
+/// of sending; those of different pairs are independent.
 ///
 ///     tutti::send give{world};
 ///     give(data, 1);
 ///
-/// It may return before the message is received, or wait until it is: do not rely on either. Two
-/// ranks that exchange messages start both, then wait.
+/// It may return before the message is received, or wait until it is: do not rely on either. Two ranks that exchange
+/// messages start both, then wait.
 ///
 /// Shape: `count` elements, as many as the receiver's buffer has.
 ///
-/// @pre the receiver takes as many elements of the same type
+/// @pre the receiver's buffer has as many elements of the same type
 /// @throws precondition_error if the receiver is no rank, or this one
-/// @throws error as all operations do
+/// @throws error like all operations
 ///
 /// Cost: one message, L + S G.
-/// Thread safety: that of the communicator.
+/// Thread safety: as the communicator.
 template <group Communicator>
 class send : public operator_base<op::transfer, Communicator>,
              public asynchronous<send<Communicator>>,
@@ -48,16 +48,16 @@ class send : public operator_base<op::transfer, Communicator>,
   using calls = detail::send_calls;
 
  public:
-  /// Makes the operator of a communicator; it runs any number of times.
+  /// Constructs the operator; it runs any number of times.
   explicit send(Communicator& world) : base(world, {}, {1}) {}
 
-  /// Runs the operation; returns when this rank's part is done and its memory is free again.
+  /// Runs the operation; returns when this rank's part is done and its memory may be reused.
   template <buffer Data>
   void operator()(Data const& data, rank_type to) {
     std::span<buffer_value_t<Data> const> const v = elements(data);
     this->run(pair(to), {sizeof(v[0])}, what<buffer_value_t<Data>>, {.input = detail::bytes_of(v)}, v.size());
   }
-  /// Starts the operation and returns its request; memory must last, untouched, until it is done.
+  /// Starts the operation and returns its request; the memory must stay valid and untouched until it is complete.
   template <lasting_buffer Data>
   [[nodiscard]] request start(Data&& data, rank_type to) {
     std::span<buffer_value_t<Data> const> const v = elements(data);
@@ -84,14 +84,14 @@ send(C&&, Rest...) -> send<detail::connected<C, Rest...>>;
 ///     tutti::recv take{world};
 ///     take(data, 0);
 ///
-/// Shape: `count` elements, all of which the sender's overwrite.
+/// Shape: `count` elements, all overwritten by the sender's.
 ///
 /// @pre the sender sends as many elements of the same type
 /// @throws precondition_error if the sender is no rank, or this one
-/// @throws error as all operations do
+/// @throws error like all operations
 ///
 /// Cost: one message, L + S G.
-/// Thread safety: that of the communicator.
+/// Thread safety: as the communicator.
 template <group Communicator>
 class recv : public operator_base<op::transfer, Communicator>,
              public asynchronous<recv<Communicator>>,
@@ -100,16 +100,16 @@ class recv : public operator_base<op::transfer, Communicator>,
   using calls = detail::recv_calls;
 
  public:
-  /// Makes the operator of a communicator; it runs any number of times.
+  /// Constructs the operator; it runs any number of times.
   explicit recv(Communicator& world) : base(world, {}, {1}) {}
 
-  /// Runs the operation; returns when this rank's part is done and its memory is free again.
+  /// Runs the operation; returns when this rank's part is done and its memory may be reused.
   void operator()(lasting_mutable_buffer auto&& data, rank_type from) {
     auto const v = elements(data);
     this->run(pair(from), {sizeof(v[0])}, what<buffer_value_t<decltype(data)>>, {.output = detail::bytes_of(v)},
               v.size());
   }
-  /// Starts the operation and returns its request; memory must last, untouched, until it is done.
+  /// Starts the operation and returns its request; the memory must stay valid and untouched until it is complete.
   [[nodiscard]] request start(lasting_mutable_buffer auto&& data, rank_type from) {
     auto const v = elements(data);
     return this->launch(pair(from), {sizeof(v[0])}, what<buffer_value_t<decltype(data)>>,

@@ -18,7 +18,7 @@ inline constexpr std::uint32_t no_part = UINT32_MAX;
 
 namespace detail {
 
-/// A rank's wish in a split.
+/// The arguments of a rank to a split.
 struct split_wish {
   static constexpr std::string_view element_name = "split wish";
 
@@ -27,8 +27,7 @@ struct split_wish {
   rank_type rank;
 };
 
-/// The members of one colour, in the order of their keys, and among equal keys in the order of their
-/// ranks in the parent: a rendezvous to make a communicator of.
+/// The rendezvous of the members of one colour, ordered by key, then by rank in the parent.
 template <group Communicator>
 [[nodiscard]] group_rendezvous<Communicator> choose_sides(Communicator& parent, std::uint32_t colour,
                                                           std::int64_t key) {
@@ -57,27 +56,26 @@ template <group Communicator>
 
 }  // namespace detail
 
-/// A communicator of its own for each colour: its ranks are the members that named that colour, in
-/// the order of their keys. It has its own transport, so nothing that happens on it delays the
-/// parent, or the other way round; a fault of one is not a fault of the other. Through shared memory it lies in its
-/// parent's, and takes no address space of its own.
+/// Splits a communicator by colour: the ranks of one colour form a communicator, ordered by key. It has its own
+/// transport, so neither it nor the parent delays the other, and a fault of one is not a fault of the other. With
+/// shared memory, it uses part of the parent's segment, and no further address space.
 ///
 ///     auto row = tutti::split(world, world.rank() / columns, world.rank());
-///     row.parent_rank(0);  // the rank in the world that is first in the row
+///     row.parent_rank(0);  // the rank in the world of the first rank of the row
 ///
-/// A rank that is to be in none says `no_part`, and has a communicator that is none:
+/// A rank that joins no part passes `no_part`, and gets an empty communicator:
 ///
 ///     auto workers = tutti::split(world, world.rank() < 4 ? 0 : tutti::no_part);
 ///     if (workers) { ... }
 ///
-/// Collective over the parent: each rank gives its colour and its key, a number; equal keys are ordered by rank.
+/// Collective over the parent: each rank passes its colour and its key, a number; equal keys are ordered by rank.
 ///
-/// @pre every rank of the parent calls it in the same place among its operations
-/// @throws error as all operations do; failure::join if the transport cannot be opened. Its ranks have their numbers in
-///         the parent, for there is no part.
+/// @pre every rank of the parent calls it at the same point in its sequence of operations
+/// @throws error like all operations; failure::join if the transport cannot be opened. That error has ranks of the
+/// parent, because no part exists.
 ///
-/// Cost: an allgather, by `doubling`, of 16 bytes of each rank, and what it takes to open the transport.
-/// Thread safety: that of the parent.
+/// Cost: an allgather of 16 bytes per rank, by `doubling`, and opening the transport.
+/// Thread safety: as the parent.
 template <class Transport, rank_type N, class Trace>
 [[nodiscard]] communicator<Transport, dynamic, Trace> split(communicator<Transport, N, Trace>& parent,
                                                             std::uint32_t colour, std::int64_t key = 0) {
@@ -96,7 +94,7 @@ concept splits = group<std::remove_reference_t<Parent>> && std::is_lvalue_refere
 
 }  // namespace detail
 
-/// Refuses other calls with a sentence.
+/// Refuses other arguments with a message.
 template <class Parent, class... More>
   requires is_communicator<std::remove_cvref_t<Parent>> && (!detail::splits<Parent, More...>)
 auto split(Parent&&, More&&...) {

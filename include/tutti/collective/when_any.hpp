@@ -14,17 +14,17 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// Waits for the first of several requests to end, on one communicator or on several: how a rank serves
-/// peers that come in no order.
+/// Waits for the first of several requests to end, on one communicator or on several, so that a rank can serve peers
+/// in any order.
 ///
 ///     tutti::when_any any{world};
 ///     std::size_t const i = any(requests);
 ///     requests[i].wait();                    // at once; throws if it has failed
 ///
-/// Several communicators fail independently of each other: with one for each peer, the end of one peer is
-/// the end of its requests alone. Such a wait is long: it does not spin, and some yields come before sleep.
+/// Several communicators fail independently of each other: with one for each peer, a lost peer ends its own requests
+/// alone. The wait may be long, so it does not spin: it yields a few times, then sleeps.
 ///
-/// Cost: one look at each request and communicator, and again whenever something arrives. No allocation once made.
+/// Cost: one check of each request and communicator per arrival. Allocates only at construction.
 /// Thread safety: that of the communicators.
 template <group Communicator>
 class when_any {
@@ -32,6 +32,7 @@ class when_any {
   /// Waits for requests of one communicator.
   explicit when_any(Communicator& world) : when_any(std::vector<Communicator*>{&world}) {}
 
+  /// Waits for requests of several communicators.
   /// @pre at least one
   explicit when_any(std::vector<Communicator*> const& worlds) {
     for (Communicator* const one : worlds) {
@@ -40,12 +41,13 @@ class when_any {
     expects(!worlds_.empty(), "when_any: there must be 1 communicator or more, not 0; name those of the requests");
   }
 
-  /// The index of a request that has ended, well or not; its own `wait` says which, at once. Those that are not
-  /// valid, because they have been waited for, do not count.
+  /// Returns the index of a request that has ended, well or not; its own `wait` tells which, at once. Requests that
+  /// are not valid, because they have been waited for, are skipped.
   ///
-  /// @param requests of these communicators
-  /// @param first the search begins there, and wraps: the index after the last one serves all alike
-  /// @param limit how long to wait; the number of requests is returned if none has ended by then
+  /// @param requests operations of these communicators
+  /// @param first the start of the search, which wraps; passing the index after the last result serves all requests
+  /// alike
+  /// @param limit the longest wait; after it, the number of requests is returned
   /// @throws precondition_error if no request is valid, or the limit is negative
   [[nodiscard]] std::size_t operator()(std::span<request> requests, std::size_t first = 0,
                                        duration limit = no_deadline) {
@@ -72,7 +74,7 @@ class when_any {
                                             },
                                         .outlasts_faults = true};
     for (Communicator& one : worlds_) {
-      detail::access::state(one).claim();  // so they are among those that this thread moves on
+      detail::access::state(one).claim();  // this thread's waits advance them, too
     }
     detail::rank_state& world = detail::access::state(worlds_.front());
     world.poll();

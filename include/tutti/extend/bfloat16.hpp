@@ -10,12 +10,12 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// A number of 16 bits, the upper half of a float: its range, and 8 bits of precision.
+/// A 16-bit floating-point number, the upper half of a float: the same range, and 8 bits of precision.
 ///
-/// It is a format to store and send numbers in; arithmetic is that of float, to which it converts by
-/// itself and without loss. Back is said: `bfloat16(a + b)` rounds to nearest, ties to even, subnormals
-/// too (the instructions that processors have for it flush them, so they are not used); what is too
-/// large becomes infinity. NaNs stay NaNs of the same sign and leading payload bits, made quiet.
+/// A format for storage and messages. Arithmetic is that of float: the conversion to float is implicit and exact. The
+/// conversion back is explicit: `bfloat16(a + b)` rounds to nearest, ties to even, subnormals included (the
+/// processors' own instructions flush them, and so are not used); larger values become infinity. NaNs keep their sign
+/// and leading payload bits, and become quiet.
 class bfloat16 {
  public:
   /// The type that reductions compute in.
@@ -26,18 +26,18 @@ class bfloat16 {
   bfloat16() = default;
   /// Rounds to the nearest, ties to even.
   constexpr explicit bfloat16(float x) noexcept : bits_(narrowed(x)) {}
-  /// The number that has these bits.
+  /// The number with these bits.
   [[nodiscard]] static constexpr bfloat16 from_bits(std::uint16_t bits) noexcept {
     bfloat16 b;
     b.bits_ = bits;
     return b;
   }
 
-  /// Its bits: sign, 8 of the exponent, 7 of the fraction.
+  /// The bits: 1 of sign, 8 of exponent, 7 of fraction.
   [[nodiscard]] constexpr std::uint16_t bits() const noexcept { return bits_; }
 
   // NOLINTNEXTLINE(google-explicit-constructor): nothing is lost
-  /// Exact.
+  /// Converts exactly.
   [[nodiscard]] constexpr operator float() const noexcept {
     return std::bit_cast<float>(static_cast<std::uint32_t>(bits_) << 16);
   }

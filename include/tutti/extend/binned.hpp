@@ -9,53 +9,53 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// The sum of floating-point numbers, in a form in which addition is exactly associative and commutative: what the
-/// ranks of a reproducible_sum exchange. 16 bytes, for sums of float as well as of double.
+/// A sum of floating-point numbers in a form whose addition is exactly associative and commutative: the accumulator
+/// that the ranks of a reproducible_sum exchange. 16 bytes, for sums of float and of double.
 ///
-/// Whole numbers instead of floating-point ones, cut at fixed places. The exponents of double are divided into bins of
-/// 27 bits, the same on all ranks. A number lies in the bin of its leading bit, its tier; it is cut into three slices,
-/// the multiples of what the bin's and the next two bins' lowest bits are worth: each rounded to nearest, and
-/// what is then left forgotten. Slices depend on the number and on nothing else.
+/// Integers replace floating-point numbers, cut at fixed places. The exponents of double are divided into bins of 27
+/// bits, equal on all ranks. The tier of a number is the bin of its leading bit. The number is cut into three slices,
+/// multiples of the lowest bit of that bin and of the next two bins: each is rounded to nearest, and the rest is
+/// dropped. Slices depend on the number alone.
 ///
-/// The accumulator of a set S of numbers is the highest tier in S, and, for its bin and the next two, the sum over
-/// S of the slices in that bin. A bin has a field of 40 bits and nothing is ever carried from one into another, so
-/// dropping the low bins of a sum, as a higher tier demands, is the same as summing without them. Hence
-/// accumulator(S + T) is a function of accumulator(S) and accumulator(T), and the same for all orders and groupings.
-/// That is the whole proof; it needs fields that do not overflow, which is so for up to `most` numbers, as a slice is
-/// at most 2^26 in size.
+/// The accumulator of a set S of numbers is the highest tier in S, and, for its bin and the next two, the sum over S
+/// of the slices in that bin. A bin has a field of 40 bits and nothing is ever carried from one into another, so
+/// dropping the low bins of a sum, as a higher tier demands, equals summing without them. Hence accumulator(S + T) is
+/// a function of accumulator(S) and accumulator(T), equal for all orders and groupings. That is the whole proof. It
+/// needs fields that do not overflow: a slice is at most 2^26 in size, so up to `most` numbers fit.
 ///
-/// The other numbers are further tiers, which count: zeros lie below all bins and drop out when anything else comes,
-/// infinities and NaN above all, and everything else drops out. So a sum is -0 only if all were -0, NaN if there was
-/// a NaN or infinities of both signs, and infinite if there was one, or if the sum itself is too large.
+/// Other values have tiers of their own. Zeros are below all bins, and drop out if any other value is added;
+/// infinities and NaN are above all, and make all else drop out. So a sum is -0 only if all numbers are -0, NaN if
+/// there is a NaN or there are infinities of both signs, and infinite if there is one, or if the sum itself is too
+/// large.
 ///
 /// Error: numbers of a tier have at least 53 bits before the last bin ends, so each number is rounded by at most 2^-54
-/// of the largest number in S, n of them by at most n - 1 times that. The bound of a sum in double is twice as large or
-/// more, n - 1 times 2^-53 of the sum of all sizes. Nothing at all is lost if a sum in double is exact in every order.
-/// Rounding the sum itself to float or double comes on top: for double it can make the sum of just two numbers worse
-/// than the processor's, by a quarter of a unit in the last place.
+/// of the largest number in S, and n of them by at most n - 1 times that. The bound of a sum in double is at least
+/// twice as large: n - 1 times 2^-53 of the sum of all sizes. A sum that is exact in double in every order loses
+/// nothing. Rounding the sum itself to float or double comes on top: for double, the sum of just two numbers may be
+/// worse than the processor's by a quarter of a unit in the last place.
 ///
 /// Source: J. Demmel, H. D. Nguyen, "Parallel Reproducible Summation", IEEE Transactions on Computers 64 (2015), and
 /// P. Ahrens, J. Demmel, H. D. Nguyen, "Algorithms for Efficient Reproducible Floating Point Summation", ACM TOMS 46
-/// (2020): bins at fixed places, of which as many as are wanted from the highest on are kept. There a bin is two
-/// floating-point numbers; here it is a field of an integer, as in superaccumulators (S. Collange, D. Defour,
-/// S. Graillat, R. Iakymchuk, "Numerical reproducibility for the parallel reduction on multi- and many-core
-/// architectures", Parallel Computing 49 (2015); R. M. Neal, "Fast exact summation using small and large
-/// superaccumulators", 2015), which keep all bins: 40 bytes for float, 270 for double. What travels is to be short.
+/// (2020): bins at fixed places; the highest few are kept. There a bin is two floating-point numbers; here it
+/// is a field of an integer, as in superaccumulators (S. Collange, D. Defour, S. Graillat, R. Iakymchuk, "Numerical
+/// reproducibility for the parallel reduction on multi- and many-core architectures", Parallel Computing 49 (2015); R.
+/// M. Neal, "Fast exact summation using small and large superaccumulators", 2015). Those keep all bins, in 40 bytes
+/// for float and 270 for double, which is too long for messages.
 struct binned {
-  /// How many numbers an accumulator can hold. Beyond it fields overflow into each other, unnoticed: operators refuse
+  /// The capacity of an accumulator in numbers. Beyond it fields overflow into each other, unnoticed: operators refuse
   /// more ranks, and replicas more micro-batches.
   static constexpr std::uint32_t most = (1U << 13) - 1;
   /// The name of this element type in errors, traces and the fingerprint of a call.
   static constexpr std::string_view element_name = "binned";
 
-  // The three fields are one integer in two's complement, of 120 bits: top * 2^80 + middle * 2^40 + last.
-  std::uint64_t low = 0;   ///< 63 bits of it: the sum of two has room for a carry
-  std::uint64_t high = 0;  ///< the other 57, and 7 of the tier
+  // The three fields are one 120-bit integer in two's complement: top * 2^80 + middle * 2^40 + last.
+  std::uint64_t low = 0;   ///< the lower 63 bits: a sum of two has room for a carry
+  std::uint64_t high = 0;  ///< the upper 57 bits, and 7 bits of tier
 
   friend constexpr bool operator==(binned const&, binned const&) = default;
 };
 
-/// Elements that a reproducible_sum adds and makes: numbers, or accumulators of numbers that were added elsewhere.
+/// The element types of a reproducible_sum: numbers, or accumulators of numbers that were added elsewhere.
 template <class T>
 concept reproducible = std::same_as<T, float> || std::same_as<T, double> || std::same_as<T, binned>;
 
@@ -72,7 +72,7 @@ inline constexpr std::uint64_t field_mask = (std::uint64_t{1} << 40) - 1;
 inline constexpr std::uint64_t half_field = std::uint64_t{1} << 39;
 inline constexpr std::uint64_t bin_mask = (std::uint64_t{1} << bin_bits) - 1;
 
-// One in each of the fields.
+// The value one in each field.
 inline constexpr binned one_in_last{1, 0};
 inline constexpr binned one_in_middle{std::uint64_t{1} << 40, 0};
 inline constexpr binned one_in_top{0, std::uint64_t{1} << 24};
@@ -86,10 +86,10 @@ inline constexpr binned one_in_top{0, std::uint64_t{1} << 24};
   return static_cast<std::uint64_t>(static_cast<std::int64_t>(x) >> by);
 }
 
-/// An accumulator without its tier as the next tier sees it: the last field is dropped, not rounded away.
+/// An accumulator without its tier, shifted to the next tier: the last field is dropped, not rounded.
 [[nodiscard]] constexpr binned raised_by_one(binned const& a) noexcept {
   std::uint64_t const sum =
-      a.low + half_field;  // as fields are signed, the one before the last may have given one to it
+      a.low + half_field;  // fields are signed, so the last one may have borrowed from the one before
   std::uint64_t const high = a.high + (sum >> 63 << 7);
   return {((sum & low_mask) >> 40) | ((high << 16) & low_mask), shift_signed(high, 40) & ~tier_mask};
 }
@@ -97,7 +97,7 @@ inline constexpr binned one_in_top{0, std::uint64_t{1} << 24};
 }  // namespace detail
 
 /// The accumulator of the numbers of both.
-/// @pre they are at most binned::most
+/// @pre these are at most binned::most numbers
 [[nodiscard]] constexpr binned combine(binned const& a, binned const& b) noexcept {
   using namespace detail;
   bool const a_below = tier(a) < tier(b);

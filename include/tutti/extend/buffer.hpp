@@ -12,8 +12,8 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// Whether data() and size() of a B are all of its elements, one after the other. A class of yours for which that
-/// holds, and which is no contiguous range, says so:
+/// True if data() and size() of a B span all of its elements, contiguously. To be specialised for a class that
+/// satisfies this and is no contiguous range:
 ///
 ///     template <>
 ///     inline constexpr bool tutti::enable_buffer<my::matrix> = true;
@@ -28,7 +28,7 @@ concept enabled = enable_buffer<std::remove_cv_t<B>> && requires(B& b) {
   { b.size() } -> std::convertible_to<std::size_t>;
 };
 
-// The classes of two libraries are known by what they have; neither library is included for it.
+// The classes of xtensor and Eigen are recognised by their members; neither library is included.
 
 /// A container or view of xtensor. Its first element is at data() + data_offset().
 template <class B>
@@ -37,17 +37,17 @@ concept tensor = requires(B& b) {
   { b.size() } -> std::convertible_to<std::size_t>;
   b.strides()[b.shape().size()];
 };
-/// That its elements are one after the other is part of its type.
+/// A tensor whose type guarantees that its elements are contiguous.
 template <class B>
 concept dense_tensor = tensor<B> && requires { requires B::contiguous_layout; };
 
-/// Whether Eigen's constants tell of gaps: within columns (rows, if those run first), or between them. -1: it takes the
-/// run to tell.
+/// True if Eigen's compile-time constants show no gaps, neither within columns (rows, if row-major) nor between them.
+/// The constant -1 stands for a value that is known only at run time.
 [[nodiscard]] consteval bool no_known_gaps(int inner_stride, bool is_vector, int outer_stride, int inner_size) {
   return inner_stride == 1 && (is_vector || outer_stride == -1 || inner_size == -1 || outer_stride == inner_size);
 }
 
-/// A matrix, vector, map or block of Eigen, without gaps as far as its type tells.
+/// A matrix, vector, map or block of Eigen whose type shows no gaps.
 template <class B>
 concept matrix = requires(B& b) {
   { *b.data() };
@@ -65,7 +65,7 @@ concept one_number = std::is_arithmetic_v<B> || std::is_enum_v<B> || integer<std
 template <class B>
 concept plain_range = std::ranges::contiguous_range<B&> && std::ranges::sized_range<B&>;
 
-/// What is one after the other by type, or says so. Compilers show the line, and so its comment, where this fails.
+/// A type with contiguous elements, by its nature or by declaration. Compilers print the failing line and its comment.
 template <class B>
 concept laid_out = one_number<B> || plain_range<B> || tensor<B> || matrix<B> ||
                    enabled<B>;  // else give std::span(pointer, count), or specialise tutti::enable_buffer
@@ -98,7 +98,7 @@ template <laid_out B>
   }
 }
 
-/// Whether the elements of a tensor are one after the other, the last index running first.
+/// True if the elements of a tensor are contiguous, in row-major order.
 template <tensor B>
 [[nodiscard]] constexpr bool dense(B& b) {
   std::size_t expected = 1;
@@ -112,7 +112,7 @@ template <tensor B>
   return true;
 }
 
-/// What only the run knows of a layout.
+/// Checks the layout where it is known only at run time.
 template <laid_out B>
 constexpr void expect_no_gaps([[maybe_unused]] B& b) {
   constexpr char const* advice =
@@ -126,18 +126,18 @@ constexpr void expect_no_gaps([[maybe_unused]] B& b) {
 
 }  // namespace detail
 
-/// Elements in host memory that are one after the other, and whose number is known: a contiguous range, such as
-/// std::vector, std::array and std::span; an array, of any dimensions; a container of xtensor; a matrix, vector or
-/// unstrided map of Eigen; what `enable_buffer` is said of; one number, as a buffer of one element. A pointer and a
-/// count become one as `std::span(pointer, count)`. Views that have gaps between their elements are none: what the type
-/// tells does not compile, what the run tells is refused when it is given to an operator.
+/// Contiguous elements in host memory, of known number: a contiguous range, such as std::vector, std::array and
+/// std::span; an array of any dimensions; a container of xtensor; a matrix, vector or unstrided map of Eigen; a class
+/// with `enable_buffer`; one number, as a buffer of one element. A pointer and a count become one as
+/// `std::span(pointer, count)`. Views with gaps between their elements are refused: by the compiler if the type shows
+/// the gaps, otherwise when they are passed to an operator.
 ///
-/// A buffer has no more shape than memory: what is column-major at one end is column-major at the other.
+/// A buffer has no shape: elements that are column-major at one end are column-major at the other.
 template <class B>
 concept buffer = detail::laid_out<std::remove_reference_t<B>> &&
                  element<std::remove_cvref_t<decltype(*detail::first_of(std::declval<std::remove_reference_t<B>&>()))>>;
 
-/// What points to the first element of a buffer.
+/// The pointer to the first element of a buffer.
 template <class B>
 using buffer_pointer_t = decltype(detail::first_of(std::declval<std::remove_reference_t<B>&>()));
 
@@ -156,7 +156,7 @@ concept one_element = element<T> && std::same_as<std::remove_cvref_t<B>, T>;
 
 }  // namespace detail
 
-/// A buffer of elements of type T, or one T: where T is known, an object of a class is a buffer, too.
+/// A buffer of elements of type T, or one T: with a known T, an object of a class is a buffer, too.
 template <class B, class T>
 concept buffer_of = detail::one_element<B, T> || (buffer<B> && std::same_as<buffer_value_t<B>, T>);
 template <class B, class T>
@@ -165,7 +165,7 @@ concept mutable_buffer_of = (detail::one_element<B, T> && !std::is_const_v<std::
 
 namespace detail {
 
-/// A view of xtensor or Eigen into a container, which is another type.
+/// A view of xtensor or Eigen into a container of another type.
 template <class B>
 concept part_of_container =
     (tensor<B> && requires { typename B::temporary_type; } && !std::same_as<typename B::temporary_type, B>) ||
@@ -173,9 +173,9 @@ concept part_of_container =
 
 }  // namespace detail
 
-/// True if an argument's elements outlive the expression that it is given in: those of a variable do, and those that a
-/// span or another view refers to. Results go to nothing else, which nobody could read; and a started operation reads
-/// nothing else, for it does so later.
+/// True if an argument's elements outlive the expression that contains it: those of a variable, of a span and of other
+/// views. Results need it, because nobody could read them otherwise; a started operation needs it, because it reads
+/// its argument later.
 template <class B>
 concept lasting = std::is_lvalue_reference_v<B> || std::ranges::enable_borrowed_range<std::remove_cvref_t<B>> ||
                   detail::part_of_container<std::remove_cvref_t<B>>;
@@ -189,7 +189,7 @@ concept lasting_mutable_buffer = lasting<B> && mutable_buffer<B>;
 template <class B, class T>
 concept lasting_mutable_buffer_of = lasting<B> && mutable_buffer_of<B, T>;
 
-/// The elements of a buffer as a span, in the order of memory.
+/// The elements of a buffer as a span, in memory order.
 /// @throws precondition_error if there are gaps between them
 template <class B>
   requires buffer<B>

@@ -7,31 +7,31 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// A counted reference to something that can be held and let go, such as a `memory_source`: it ends with the last
-/// reference.
+/// A reference-counted pointer to an object with `hold()` and `let_go()`, such as a `memory_source`. The last
+/// reference ends the object.
 template <class Source>
 class counted {
  public:
-  /// Refers to nothing.
+  /// Constructs a null reference.
   counted() noexcept = default;
-  /// Takes over the first hold on a new source.
+  /// Takes over the first reference to a new object.
   explicit counted(Source* made) noexcept : source_(made) {}
-  /// Takes one more hold.
+  /// Adds a reference.
   counted(counted const& other) noexcept : source_(other.source_) {
     if (source_ != nullptr) {
       source_->hold();
     }
   }
-  /// Takes over the other's hold.
+  /// Takes over the reference of another pointer.
   counted(counted&& other) noexcept : source_(std::exchange(other.source_, nullptr)) {}
-  /// Takes one more hold on a source of a derived class.
+  /// Adds a reference to an object of a derived class.
   template <class Derived>
   counted(counted<Derived> const& other) noexcept : source_(other.get()) {
     if (source_ != nullptr) {
       source_->hold();
     }
   }
-  /// Refers to the other's source, and lets go of that of before.
+  /// Refers to the object of `other`, and drops the previous reference.
   counted& operator=(counted other) noexcept {
     std::swap(source_, other.source_);
     return *this;
@@ -42,16 +42,16 @@ class counted {
     }
   }
 
-  /// The source, or null.
+  /// The object, or null.
   [[nodiscard]] Source* get() const noexcept { return source_; }
-  /// A member of the source.
-  /// @pre there is a source
+  /// Accesses a member of the object.
+  /// @pre not null
   [[nodiscard]] Source* operator->() const noexcept { return source_; }
-  /// The source.
-  /// @pre there is a source
+  /// The object.
+  /// @pre not null
   [[nodiscard]] Source& operator*() const noexcept { return *source_; }
 
-  /// True if both refer to the same source, or to none.
+  /// True if both refer to one object, or both are null.
   friend bool operator==(counted const& a, counted const& b) noexcept { return a.source_ == b.source_; }
 
  private:

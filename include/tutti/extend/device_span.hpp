@@ -13,46 +13,46 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// Elements in a device's memory, one after the other. It owns nothing. It is no `buffer`: the host cannot read what
-/// lies there, and no operator for host memory takes it.
+/// A non-owning view of contiguous elements in a device's memory. It is no `buffer`: the host cannot read device
+/// memory, and operators for host memory refuse it.
 template <class T>
   requires element<std::remove_const_t<T>>
 class device_span {
  public:
-  /// T, const where they may only be read.
+  /// T, const for elements that may only be read.
   using element_type = T;
 
-  /// None.
+  /// Constructs an empty span.
   constexpr device_span() noexcept = default;
-  /// `size` elements from `first` on, an address of the device.
+  /// Views `size` elements from the device address `first` on.
   constexpr device_span(T* first, std::size_t size) noexcept : first_(first), size_(size) {}
-  /// The same, to be read only.
+  /// Views the elements of another span as const.
   template <class U>
     requires std::same_as<T, U const>
   constexpr device_span(device_span<U> const& s) noexcept  // NOLINT(google-explicit-constructor): as std::span
       : first_(s.data()), size_(s.size()) {}
 
-  /// All elements of what owns them, such as a cuda::array.
+  /// Views all elements of their owner, such as a cuda::array.
   template <class Owner>
     requires(!std::same_as<Owner, device_span<std::remove_const_t<T>>>) &&
             requires(Owner const& o) { requires std::convertible_to<decltype(o.span()), device_span>; }
   constexpr device_span(Owner const& o) noexcept  // NOLINT(google-explicit-constructor): as std::span
       : device_span(o.span()) {}
 
-  /// The address of the first one, on the device.
+  /// The device address of the first element.
   [[nodiscard]] constexpr T* data() const noexcept { return first_; }
-  /// How many elements.
+  /// The number of elements.
   [[nodiscard]] constexpr std::size_t size() const noexcept { return size_; }
-  /// Whether there are none.
+  /// True if there are no elements.
   [[nodiscard]] constexpr bool empty() const noexcept { return size_ == 0; }
 
-  /// The same as a span, of which the host must read nothing. @pre its address is a multiple of alignof(T)
+  /// The elements as a std::span, which the host must not read. @pre the address is a multiple of alignof(T)
   [[nodiscard]] std::span<T> elements() const {
     expects(reinterpret_cast<std::uintptr_t>(first_) % alignof(T) == 0,
             "device_span: its address is no multiple of the alignment of its elements, ", alignof(T));
     return {first_, size_};
   }
-  /// `count` of them from number `from` on. @pre these are within
+  /// The `count` elements from number `from` on. @pre they are within this span
   [[nodiscard]] constexpr device_span subspan(std::size_t from, std::size_t count) const {
     expects(from <= size_ && count <= size_ - from, "device_span: ", count, " elements from number ", from,
             " on are not within ", size_);
@@ -67,10 +67,10 @@ class device_span {
 template <class Owner>
 device_span(Owner const& o) -> device_span<typename decltype(o.span())::element_type>;
 
-/// A device_span, or what owns elements of a device, such as a cuda::array.
+/// A device_span, or an owner of elements on a device, such as a cuda::array.
 template <class D>
 concept device_memory = requires(D const& d) { device_span(d); };
-/// The type of its elements, const where they may only be read.
+/// The element type, const for elements that may only be read.
 template <device_memory D>
 using device_element_t = typename decltype(device_span(std::declval<D const&>()))::element_type;
 

@@ -17,8 +17,8 @@ namespace detail {
 __extension__ using int128 = __int128;
 __extension__ using uint128 = unsigned __int128;
 
-/// An integer of 128 bits. The standard library calls it integral or not as the compiler's flags say, and element types
-/// must not depend on flags.
+/// A 128-bit integer. Compiler flags decide if the standard library calls it integral, and element types must not
+/// depend on flags.
 template <class T>
 concept wide_integer = std::same_as<T, int128> || std::same_as<T, uint128>;
 #else
@@ -26,7 +26,7 @@ template <class T>
 concept wide_integer = false;
 #endif
 
-/// Integers of all sizes; bool and characters are among them.
+/// Integers of all sizes, bool and characters included.
 template <class T>
 concept integer = std::integral<T> || wide_integer<T>;
 template <class T>
@@ -47,24 +47,24 @@ struct unsigned_type_of<T> {
 template <integer T>
 using unsigned_of = typename unsigned_type_of<T>::type;
 
-/// The smallest and the largest integer of a type.
+/// The largest value of an integer type.
 template <integer T>
 inline constexpr T largest_integer = static_cast<T>(unsigned_of<T>(-1) >> (signed_integer<T> ? 1 : 0));
 template <>
 inline constexpr bool largest_integer<bool> = true;
+/// The smallest value of an integer type.
 template <integer T>
 inline constexpr T smallest_integer = static_cast<T>(signed_integer<T> ? -largest_integer<T> - 1 : 0);
 
 }  // namespace detail
 
-/// What may travel: its bytes are its value, and it has none of the alignments that a message slot
-/// cannot give.
+/// A type whose values can be sent as bytes, with an alignment of at most 16, as message slots have.
 template <class T>
 concept element = std::is_trivially_copyable_v<T> && std::is_object_v<T> && !std::is_const_v<T> && alignof(T) <= 16;
 
 namespace detail {
 
-/// A complex number of two parts and nothing else.
+/// A complex number that consists of two parts and nothing else.
 template <class T, class Part>
 concept complex_of = element<T> && requires(T const& z) {
   requires std::same_as<typename T::value_type, Part>;
@@ -76,19 +76,19 @@ concept complex_of = element<T> && requires(T const& z) {
 
 }  // namespace detail
 
-/// A complex number of floats or doubles, as std::complex<float>: two of them and nothing else.
+/// A complex number of two floats or doubles and nothing else, such as std::complex<float>.
 template <class T>
 concept complex_number = detail::complex_of<T, float> || detail::complex_of<T, double>;
 
-/// A name for T that is the same in every process: "float32", "int64", "complex64", what T itself says (a static
-/// member `element_name`), or the compiler's own spelling.
+/// The name of T, equal in every process: "float32", "int64", "complex64", the static member `element_name` of T, or
+/// the compiler's own spelling.
 template <element T>
 [[nodiscard]] constexpr std::string_view element_name() noexcept {
   if constexpr (std::same_as<T, float>) {
     return "float32";
   } else if constexpr (std::same_as<T, double>) {
     return "float64";
-  } else if constexpr (std::same_as<T, long double>) {  // 16 bytes here and there, and yet another number
+  } else if constexpr (std::same_as<T, long double>) {  // 16 bytes on several platforms, in different formats
     return __LDBL_MANT_DIG__ == 64 ? "float80" : __LDBL_MANT_DIG__ == 113 ? "float128" : "long double";
   } else if constexpr (std::same_as<T, bool>) {
     return "bool";

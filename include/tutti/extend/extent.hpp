@@ -5,7 +5,7 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// The size of a world that is known only when it is joined.
+/// The extent of a world whose size is known only at run time.
 inline constexpr rank_type dynamic = 0;
 
 /// The size of a world: a constant that costs no storage, or a number.
@@ -13,7 +13,7 @@ template <rank_type N = dynamic>
 class extent {
  public:
   constexpr extent() noexcept = default;
-  /// Takes the number that its type says.
+  /// Ignores the number, which the type fixes.
   constexpr explicit extent(rank_type) noexcept {}
   /// The number of ranks.
   [[nodiscard]] constexpr operator rank_type() const noexcept { return N; }
@@ -23,7 +23,7 @@ class extent {
 template <>
 class extent<dynamic> {
  public:
-  /// So many ranks.
+  /// Holds `n` ranks.
   constexpr explicit extent(rank_type n) noexcept : n_(n) {}
   /// The number of ranks.
   [[nodiscard]] constexpr operator rank_type() const noexcept { return n_; }

@@ -12,20 +12,20 @@ namespace tutti::inline v0_1_0 {
 
 /// The kinds of failure of a world.
 enum class failure : std::uint8_t {
-  none,         ///< all is well
+  none,         ///< no failure
   peer_lost,    ///< a peer died, closed its connection or left while it was needed
   deadline,     ///< nothing arrived in time
   mismatch,     ///< the ranks called different operations
   cancelled,    ///< a rank gave up its operation
   protocol,     ///< bytes that no tutti peer would send
   join,         ///< the world did not come together
-  unreachable,  ///< no connection to a peer could ever be made: it may live
+  unreachable,  ///< no connection to a peer could ever be made; the peer may be alive
 };
 
-/// The kinds of failure, for code that reads one from bytes.
+/// The number of kinds of failure, for decoders.
 inline constexpr std::uint64_t failure_kinds = 8;
 
-/// The word for it in messages.
+/// The word for a kind of failure in messages.
 [[nodiscard]] constexpr std::string_view name(failure kind) noexcept {
   constexpr std::string_view names[] = {"none",      "peer lost", "deadline passed", "mismatched call",
                                         "cancelled", "protocol",  "join failed",     "unreachable"};
@@ -33,17 +33,17 @@ inline constexpr std::uint64_t failure_kinds = 8;
   return names[static_cast<std::size_t>(kind)];
 }
 
-/// The state of an epoch that has failed, small enough for one shared word: the rank at fault, the one that noticed
-/// first, and the reason that the system gave. A default-constructed fault says that all is well.
+/// The state of an epoch that has failed, packed into one shared word: the rank at fault, the reporter, and the reason
+/// that the system gave. A default-constructed fault stands for no failure.
 struct fault {
   failure kind = failure::none;  ///< the kind of failure; none: nothing has failed
-  rank_type culprit = no_rank;   ///< no_rank: none in particular
-  rank_type reporter = no_rank;  ///< the rank that noticed
-  std::uint64_t circle = 0;      ///< ranks that wait for each other, a bit each; then the two above are no_rank
-  int code = 0;                  ///< the errno of the system call that failed, where one did; 1 to 127
-  bool elsewhere = false;  ///< it happened in another communicator of the same world, and a rank left because of it
+  rank_type culprit = no_rank;   ///< the rank at fault; no_rank: none in particular
+  rank_type reporter = no_rank;  ///< the rank that noticed first
+  std::uint64_t circle = 0;      ///< ranks in a deadlock, a bit each; `culprit` and `reporter` are then no_rank
+  int code = 0;                  ///< the errno of a failed system call, 1 to 127; 0: none
+  bool elsewhere = false;  ///< the fault is in another communicator of the same world, and made a rank leave this one
 
-  /// The bit of a rank in `circle`; none if there is no room for it.
+  /// The bit of a rank in `circle`; 0 for ranks of 48 and above.
   [[nodiscard]] static constexpr std::uint64_t bit_of(rank_type r) noexcept {
     return r < 48 ? std::uint64_t{1} << r : 0;
   }
@@ -52,7 +52,8 @@ struct fault {
   [[nodiscard]] constexpr explicit operator bool() const noexcept { return kind != failure::none; }
   friend constexpr bool operator==(fault const&, fault const&) = default;
 
-  /// Ranks below 2^24 - 1; zero stands for "no fault". A code that has no room is left out.
+  /// Packs the fault into a word; zero stands for no fault. A code that does not fit is left out.
+  /// @pre ranks are below 2^24 - 1
   [[nodiscard]] constexpr std::uint64_t pack() const noexcept {
     std::uint64_t const what = static_cast<std::uint64_t>(kind) | (elsewhere ? is_elsewhere : 0);
     if (circle != 0) {
@@ -62,7 +63,7 @@ struct fault {
     return reason << 56 | (std::uint64_t{culprit} & 0xffffffU) << 32 | (std::uint64_t{reporter} & 0xffffffU) << 8 |
            what;
   }
-  /// The fault that `pack` made this word of.
+  /// The fault that `pack` put into this word.
   [[nodiscard]] static constexpr fault unpack(std::uint64_t word) noexcept {
     auto const rank = [](std::uint64_t bits) {
       const auto r = static_cast<rank_type>(bits & 0xffffffU);
@@ -81,14 +82,14 @@ struct fault {
   static constexpr std::uint64_t is_elsewhere = 0x80;
 };
 
-/// The facts that an error holds beside its text: one value, so that code that passes an error on passes all of it.
+/// The facts of an error beside its text, as one value, so that code that passes an error on passes all of it.
 struct error_facts {
   failure kind = failure::none;          ///< the kind of failure
-  std::string communicator = {};         ///< its name; of a part that cannot be made, its parent's; empty: none yet
+  std::string communicator = {};         ///< its name; the parent's if a split fails; empty: no communicator yet
   std::string operation = {};            ///< the operation in words; empty if none
   std::uint64_t sequence = 0;            ///< the number of the operation in its communicator
   std::uint32_t step = 0;                ///< the step of its schedule
-  rank_type self = no_rank;              ///< the rank that reports it, by its number in the communicator
+  rank_type self = no_rank;              ///< the reporting rank, by its number in the communicator
   std::vector<rank_type> at_fault = {};  ///< the ranks at fault, by their numbers in the communicator; may be empty
 
   friend bool operator==(error_facts const&, error_facts const&) = default;

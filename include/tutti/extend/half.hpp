@@ -11,13 +11,12 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// A number of 16 bits, IEEE 754 binary16: 11 bits of precision, up to 65,504, subnormals down to 2^-24.
+/// A 16-bit floating-point number, IEEE 754 binary16: 11 bits of precision, up to 65,504, subnormals down to 2^-24.
 ///
-/// It is a format to store and send numbers in; arithmetic is that of float, to which it converts by
-/// itself and without loss. Back to half is said: `half(a + b)` rounds to nearest, ties to even; what is
-/// too large becomes infinity. NaNs stay NaNs of the same sign and leading payload bits, made quiet. The
-/// conversions give the bits that processors' own (F16C, AVX-512) give, whatever their rounding of
-/// subnormal floats, and have no branches, so that loops over them are vectorised.
+/// A format for storage and messages. Arithmetic is that of float: the conversion to float is implicit and exact. The
+/// conversion back is explicit: `half(a + b)` rounds to nearest, ties to even; larger values become infinity. NaNs
+/// keep their sign and leading payload bits, and become quiet. The conversions give the bits of the processors' own
+/// (F16C, AVX-512) in every mode for subnormal floats, and have no branches, so that loops over them are vectorised.
 class half {
  public:
   /// The type that reductions compute in.
@@ -28,18 +27,18 @@ class half {
   half() = default;
   /// Rounds to the nearest, ties to even.
   constexpr explicit half(float x) noexcept : bits_(narrowed(x)) {}
-  /// The number that has these bits.
+  /// The number with these bits.
   [[nodiscard]] static constexpr half from_bits(std::uint16_t bits) noexcept {
     half h;
     h.bits_ = bits;
     return h;
   }
 
-  /// Its bits: sign, 5 of the exponent, 10 of the fraction.
+  /// The bits: 1 of sign, 5 of exponent, 10 of fraction.
   [[nodiscard]] constexpr std::uint16_t bits() const noexcept { return bits_; }
 
   // NOLINTNEXTLINE(google-explicit-constructor): nothing is lost
-  /// Exact.
+  /// Converts exactly.
   [[nodiscard]] constexpr operator float() const noexcept {
 #if defined(__CUDA_ARCH__)
     if (!std::is_constant_evaluated()) {
@@ -48,7 +47,7 @@ class half {
 #endif
     std::uint32_t const magnitude = bits_ & 0x7fffU;
     std::uint32_t const normal = (magnitude << 13) + (112U << 23);
-    // Subnormals are small integers times 2^-24: no subnormal float appears, which a processor may flush.
+    // Subnormals are small integers times 2^-24, so no subnormal float appears that a processor might flush.
     auto const subnormal =
         std::bit_cast<std::uint32_t>(static_cast<float>(static_cast<std::int32_t>(magnitude)) * 0x1p-24F);
     std::uint32_t const special = mask(magnitude >= 0x7c00U) & 0x7f800000U;
@@ -58,7 +57,7 @@ class half {
   }
 
  private:
-  // Selections by masks. A compiler would make branches of conditions, and no vectors of branches.
+  // Selections by masks. A compiler would turn conditions into branches, and cannot vectorise branches.
   [[nodiscard]] static constexpr std::uint32_t mask(bool when) noexcept {
     return 0U - static_cast<std::uint32_t>(when);
   }
@@ -67,7 +66,7 @@ class half {
   }
 
 #if defined(__CUDA_ARCH__)
-  // A GPU has instructions for both ways; of NaNs they keep nothing.
+  // A GPU has instructions for both directions; they lose the payload of NaNs.
   [[nodiscard]] __attribute__((device)) float widened_by_device() const noexcept {
     float x;
     asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(bits_));
@@ -89,9 +88,9 @@ class half {
 #endif
     auto const all = std::bit_cast<std::uint32_t>(x);
     std::uint32_t const magnitude = all & 0x7fffffffU;
-    // Adding half a unit less one, and one more if the last bit that stays is set. A carry goes where it should.
+    // Adds half a unit less one, and one more if the last remaining bit is set. A carry increments the exponent.
     std::uint32_t const normal = (magnitude + 0xfffU + ((magnitude >> 13) & 1U) - (112U << 23)) >> 13;
-    // The last bit of 1/2 weighs 2^-24, as that of a subnormal half: the addition rounds.
+    // The last bit of 1/2 weighs 2^-24, like that of a subnormal half, so the addition rounds.
     std::uint32_t const subnormal =
         std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5F) - std::bit_cast<std::uint32_t>(0.5F);
     std::uint32_t const finite = either(magnitude < 0x38800000U, subnormal, normal);

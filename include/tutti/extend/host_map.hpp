@@ -8,15 +8,15 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// The hosts of a world, and the ranks of each. Hosts are numbered in the order of their lowest ranks, and the ranks of
-/// a host from 0 on in the order of their ranks.
+/// The hosts of a world, and the ranks of each. Hosts are numbered in the order of their lowest ranks, and the ranks
+/// of a host from 0 on in rank order.
 class host_map {
  public:
   /// Constructs the map of no ranks.
   host_map() = default;
 
-  /// Constructs the map of labels.size() ranks, by anything that can be compared.
-  /// @param labels equal for ranks of one host: labels[r] is that of rank r
+  /// Constructs the map of labels.size() ranks, from labels of any comparable type.
+  /// @param labels equal for ranks of one host: labels[r] is the label of rank r
   template <class Labels>
   constexpr explicit host_map(Labels const& labels) {
     fill(labels, seats_, hosts_, sizes_);
@@ -26,7 +26,7 @@ class host_map {
   [[nodiscard]] constexpr rank_type ranks() const noexcept { return static_cast<rank_type>(seats_.size()); }
   /// The number of hosts.
   [[nodiscard]] constexpr rank_type hosts() const noexcept { return static_cast<rank_type>(hosts_.size()); }
-  // By data(), since operator[] is not constexpr in the debug mode of libstdc++ 12.
+  // Uses data(), because operator[] is not constexpr in the debug mode of libstdc++ 12.
   /// The host of rank r.
   [[nodiscard]] constexpr rank_type host(rank_type r) const noexcept { return seats_.data()[r].host; }
   /// The number of rank r among the ranks of its host.
@@ -35,7 +35,7 @@ class host_map {
   [[nodiscard]] constexpr std::vector<rank_type> const& members(rank_type host) const noexcept {
     return hosts_.data()[host];
   }
-  /// The numbers of ranks that hosts have, each once.
+  /// The distinct numbers of ranks per host.
   [[nodiscard]] constexpr std::vector<rank_type> const& sizes() const noexcept { return sizes_; }
 
  private:
@@ -44,7 +44,7 @@ class host_map {
     rank_type local;
   };
 
-  /// Given the vectors, and so compiled only where a map is made.
+  /// Fills the vectors of a map. A template of their types, and so compiled only for programs that make a map.
   template <class Labels, class Seats, class Hosts, class Sizes>
   static constexpr void fill(Labels const& labels, Seats& seats, Hosts& hosts, Sizes& sizes) {
     for (rank_type r = 0; r < labels.size(); ++r) {

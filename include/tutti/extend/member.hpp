@@ -11,11 +11,11 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// What a member tells of itself when it joins, for errors and reports.
+/// The description of a member that joins, for errors and reports.
 struct member {
   std::string host;      ///< the name of its host
-  std::int64_t pid = 0;  ///< its process there
-  std::string role;      ///< its label in a list of hosts ("ps:0"); mostly empty
+  std::int64_t pid = 0;  ///< process id on its host
+  std::string role;      ///< label in a list of hosts ("ps:0"); mostly empty
 
   friend bool operator==(member const&, member const&) = default;
 };
@@ -23,15 +23,15 @@ struct member {
 /// The name of this host, for humans.
 [[nodiscard]] TUTTI_DECL std::string host_name();
 
-/// This process.
+/// The description of this process.
 [[nodiscard]] TUTTI_DECL member this_member(std::string role = {});
 
 namespace detail {
 
-/// Bytes to exchange.
+/// Serialises a member.
 [[nodiscard]] TUTTI_DECL std::string encode(member const& m);
 
-/// Reads what `encode` wrote. False: `bytes` are something else.
+/// Reads the output of `encode`. Returns false for any other bytes.
 [[nodiscard]] TUTTI_DECL bool decode(std::string_view bytes, member& to);
 
 /// A member as a part of a message, in the words of `describe`.
@@ -39,10 +39,10 @@ namespace detail {
 
 }  // namespace detail
 
-/// "node7, pid 4242", "worker:3 on node7, pid 4242"
+/// The member in words: "node7, pid 4242", "worker:3 on node7, pid 4242".
 [[nodiscard]] TUTTI_DECL std::string describe(member const& m);
 
-/// "rank 2 (worker:3 on node7, pid 4242)"
+/// The rank and the member in words: "rank 2 (worker:3 on node7, pid 4242)".
 [[nodiscard]] TUTTI_DECL std::string describe(rank_type rank, member const& m);
 
 }  // namespace tutti

@@ -11,29 +11,28 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// Where allocators take memory from: the segment that processes of one host share, what a device has been told of, or
-/// the heap. It lives for as long as it is held, so buffers may outlive the transport that they were made for.
-/// Thread-safe.
+/// The origin of an allocator's memory: the segment that processes of one host share, memory registered with a device,
+/// or the heap. Reference-counted, so buffers may outlive the transport that they were allocated from. Thread-safe.
 class memory_source {
  public:
-  /// What memory is aligned to: a cache line, and the widest vectors.
+  /// The alignment of all memory: a cache line, and the widest vectors.
   static constexpr std::size_t alignment = 64;
 
   memory_source(memory_source const&) = delete;
   memory_source& operator=(memory_source const&) = delete;
 
-  /// So many bytes.
+  /// Allocates `bytes` bytes.
   /// @throws std::bad_alloc
   [[nodiscard]] void* take(std::size_t bytes) { return take_(*this, bytes); }
-  /// Gives back so many bytes that `take` gave.
+  /// Frees `bytes` bytes that `take` returned.
   void give(void* memory, std::size_t bytes) noexcept { give_(*this, memory, bytes); }
-  /// Memory around this place that stays where it is for as long as the source lives, so that a device can be told of
-  /// it once. It may become longer. Empty: the place is none of this source's, or its memory does not stay.
+  /// The memory around an address that stays in place as long as the source exists, so that a device can register it
+  /// once. It may grow. Empty if the address is not this source's, or its memory may move.
   [[nodiscard]] std::span<std::byte const> around(void const* here) { return around_(*this, here); }
 
-  /// One more holder.
+  /// Adds a reference.
   void hold() noexcept { holders_.fetch_add(1, std::memory_order_relaxed); }
-  /// One holder fewer; it ends with the last one.
+  /// Drops a reference; the last one ends the source.
   void let_go() noexcept {
     if (holders_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
       end_(*this);
@@ -41,16 +40,16 @@ class memory_source {
   }
 
  protected:
-  /// How memory is taken.
+  /// Allocates, for `take`.
   using take_function = void* (*)(memory_source&, std::size_t bytes);
-  /// How memory is given back.
+  /// Frees, for `give`.
   using give_function = void (*)(memory_source&, void*, std::size_t bytes) noexcept;
-  /// How a source ends that has no holder.
+  /// Ends a source that has no reference.
   using end_function = void (*)(memory_source&) noexcept;
-  /// How a source finds what is around a place.
+  /// Finds the memory around an address, for `around`.
   using around_function = std::span<std::byte const> (*)(memory_source&, void const*);
 
-  /// Held once, by its maker.
+  /// Constructs a source with one reference, its maker's.
   memory_source(take_function t, give_function g, end_function e, around_function a) noexcept
       : take_(t), give_(g), end_(e), around_(a) {}
   ~memory_source() = default;

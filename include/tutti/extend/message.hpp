@@ -9,85 +9,83 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// The running number of a segment of an operation, on the lane that carries it. Flows are
-/// numbered alike on every rank of a communicator, so a flow is half of a message's key; the other
-/// half is its place among the messages of that flow on that edge.
+/// The number of a segment of an operation on the lane that carries it. Flows are numbered alike on every rank of a
+/// communicator. The key of a message is its flow and its place among the messages of that flow on that edge.
 struct flow {
-  std::uint32_t lane;    ///< which of the `lane_count` lanes carries it
-  std::uint32_t number;  ///< its running number there
+  std::uint32_t lane;    ///< the lane that carries it, below `lane_count`
+  std::uint32_t number;  ///< its running number on the lane
 
   friend constexpr bool operator==(flow, flow) = default;
 };
 
-/// Lanes keep flows apart: messages of one lane arrive in order, those of different lanes never
-/// wait for each other. A lane carries one flow at a time, so a bounded number is in flight.
+/// The lanes of collective operations. Messages of one lane arrive in order; those of different lanes never wait for
+/// each other. A lane carries one flow at a time, so a bounded number is in flight.
 inline constexpr std::uint32_t collective_lanes = 8;
-inline constexpr std::uint32_t transfer_lane = collective_lanes;  ///< send and recv
-/// All lanes.
+inline constexpr std::uint32_t transfer_lane = collective_lanes;  ///< lane of send and recv
+/// The number of all lanes.
 inline constexpr std::uint32_t lane_count = collective_lanes + 1;
 
-/// Says when the bytes of a send may be written again. 0: at once, they have been copied.
+/// Identifies the time at which the bytes of a send may be overwritten. 0: at once, because they have been copied.
 using ticket = std::uint64_t;
 
-/// What became of an offered message: how many bytes the transport took, and until when it reads
-/// them. `accepted` is false when it took nothing (a message of no bytes can be accepted, too).
+/// The result of offering a message to a transport. A message of no bytes can be accepted, too.
 struct sent {
-  bool accepted = false;  ///< whether the transport took anything
-  std::size_t bytes = 0;  ///< how many bytes it took
-  ticket until = 0;       ///< when they may be written again
+  bool accepted = false;  ///< true if the transport took anything
+  std::size_t bytes = 0;  ///< number of bytes that it took
+  ticket until = 0;       ///< ticket for `released`: the transport reads the bytes until then
 };
 
-/// Where a message that is about to be received is wanted.
+/// The demands of a receiver on the message that it expects.
 struct wanted {
-  std::size_t bytes;    ///< how much of the message is still to come
-  std::size_t granule;  ///< no chunk may split one of these: the element size
-  /// Where its bytes will be copied to unchanged, or null: they are combined. The transport's until it is whole.
+  std::size_t bytes;    ///< number of bytes still to come
+  std::size_t granule;  ///< element size, which no chunk may split
+  /// The destination if the bytes will be copied unchanged, or null if they are combined. Belongs to the transport
+  /// until the message is whole.
   std::byte* place;
 };
 
-/// The next part of a message: readable until `release`. No data: not yet. A transport that was
-/// given a place may have put the bytes there, and then returns that very address.
+/// The next part of a message, readable until `release`. A transport that was given a destination may have written the
+/// bytes there, and then returns that address.
 struct chunk {
-  std::byte const* data = nullptr;  ///< where the bytes are; null: not yet
-  std::size_t bytes = 0;            ///< how many there are
+  std::byte const* data = nullptr;  ///< the bytes; null: none yet
+  std::size_t bytes = 0;            ///< their number
 
-  /// Whether there is one.
+  /// True if there are bytes.
   [[nodiscard]] constexpr explicit operator bool() const noexcept { return data != nullptr; }
 };
 
-/// How many bytes a helper takes, and hands on, at once.
+/// The number of bytes that an in-network aggregator takes, and sends, at once.
 inline constexpr std::size_t helper_packet = 1024;
 
-/// A rank that takes part in what a helper does.
+/// A rank that takes part in the work of an in-network aggregator.
 struct helper_worker {
   rank_type rank = no_rank;  ///< its number
-  bool gives = false;        ///< a contribution
-  bool gets = false;         ///< what the helper makes of them
+  bool gives = false;        ///< true if it contributes
+  bool gets = false;         ///< true if it receives the result
 };
 
-/// What a rank does with a helper in one flow: with a member of the network, numbered from size() on.
+/// The part of a rank in the work of an in-network aggregator in one flow.
 struct helper_part {
-  rank_type helper = no_rank;                ///< the helper's number, from size() on
-  std::span<helper_worker const> workers{};  ///< the ranks that take part, alike on all ranks; valid until `end`
-  rank_type worker = no_rank;                ///< the place of this rank among them; no_rank: it does not take part
-  network_operation operation = network_operation::none;  ///< what becomes of what is given
-  std::size_t bytes = 0;  ///< that each rank that gives sends, and each that gets receives
-  /// `into` = `into` * `from`, as this rank would combine them; null where `operation` is copy. Valid while `send`
-  /// runs.
+  rank_type helper = no_rank;                ///< number of the aggregator, at least size()
+  std::span<helper_worker const> workers{};  ///< participants, equal on all ranks; valid until `end`
+  rank_type worker = no_rank;                ///< index of this rank in `workers`; no_rank: it does not take part
+  network_operation operation = network_operation::none;  ///< operation on the contributions
+  std::size_t bytes = 0;                                  ///< bytes per contribution, and per result
+  /// Combines as this rank would: `into` = `into` * `from`; null if `operation` is copy. Valid while `send` runs.
   void (*combine)(void const* of, std::byte* into, std::byte const* from, std::size_t bytes) = nullptr;
-  void const* of = nullptr;  ///< the first argument of `combine`
+  void const* of = nullptr;  ///< first argument of `combine`
 };
 
-/// Which rank another one waits for, as that one says: in which call, on which flow, and how far that has come.
+/// One link of the wait-for chain, as a waiting rank reports it.
 struct wait_report {
-  rank_type peer = no_rank;  ///< the rank that is waited for; no_rank: none
-  flow on{};                 ///< the flow on which it waits
-  std::uint32_t moved = 0;   ///< another number whenever it has come any further
-  bool blocks = false;       ///< its program does not go on before this has ended
-  bool fresh = false;        ///< it has been said since the rank was last asked
-  call what{};               ///< the call in which it waits
+  rank_type peer = no_rank;  ///< rank that it waits for; no_rank: none
+  flow on{};                 ///< flow on which it waits
+  std::uint32_t moved = 0;   ///< counter that changes with all progress
+  bool blocks = false;       ///< true if its program is blocked until this ends
+  bool fresh = false;        ///< true if reported since the rank was last asked
+  call what{};               ///< call in which it waits
 
-  /// Whether nothing has moved between the two.
+  /// True if there was no progress between the two reports.
   [[nodiscard]] constexpr bool same(wait_report const& other) const noexcept {
     return peer == other.peer && on == other.on && moved == other.moved;
   }

@@ -9,60 +9,61 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// The place of the vectors of an operation. Messages may take other times there: see network_profile::provided.
+/// The memory that the vectors of an operation are in. It may change the times of messages: see
+/// network_profile::provided.
 enum class memory_kind : std::uint8_t {
-  ordinary,  ///< anywhere
-  provided,  ///< on every rank in memory that the transport provides: by tutti::allocator
+  ordinary,  ///< any memory
+  provided,  ///< memory from the transport, by tutti::allocator, on every rank
 };
 
-/// The time that messages of a world take, as it was measured: a plain value, in picoseconds. `automatic` prices
-/// schedules with it (docs/guide/automatic.md); all ranks have the same.
+/// The measured times of the messages of a world, in picoseconds: a plain value, equal on all ranks. `automatic`
+/// prices schedules with it (docs/guide/automatic.md).
 struct network_profile {
-  /// A message of this many bytes.
+  /// The times of a message of one length.
   struct point {
     std::size_t bytes = 0;       ///< the length of the message
     std::int64_t send = 0;       ///< the sender's processor
-    std::int64_t lead = 0;       ///< the part of `send` until the message begins to leave
-    std::int64_t wire = 0;       ///< the interface of each end, which it keeps busy
+    std::int64_t lead = 0;       ///< the part of `send` before the message begins to leave
+    std::int64_t wire = 0;       ///< the interface of each end, which is busy meanwhile
     std::int64_t receive = 0;    ///< the receiver's processor, if it stores
-    std::int64_t combine = 0;    ///< the receiver's processor, more than that, if it combines
-    std::int64_t overwrite = 0;  ///< that, more or less, where this overwrites what it sends in that step
-    std::int64_t loan = 0;       ///< both processors, all told, if it is lent or given back; 0: as any other message
-    std::int64_t solo = 0;       ///< the same where its sender gets none meanwhile
+    std::int64_t combine = 0;    ///< additional time of the receiver's processor, if it combines
+    std::int64_t overwrite = 0;  ///< added to `combine` if the step overwrites what it sends; may be negative
+    std::int64_t loan = 0;       ///< both processors together, if lent or given back; 0: as for other messages
+    std::int64_t solo = 0;       ///< like `loan`, if the sender receives nothing meanwhile
     /// True if both are the same in all members.
     friend bool operator==(point const&, point const&) = default;
   };
-  /// A message of this many bytes in an operation that only moves elements.
+  /// The times of a message of one length in an operation that only moves elements.
   struct move {
     std::size_t bytes = 0;     ///< the length of the message
     std::int64_t send = 0;     ///< the sender's processor
-    std::int64_t lead = 0;     ///< the part of `send` until the message begins to leave
-    std::int64_t delay = 0;    ///< beside the latency: takes no processor
+    std::int64_t lead = 0;     ///< the part of `send` before the message begins to leave
+    std::int64_t delay = 0;    ///< additional latency, which occupies no processor
     std::int64_t receive = 0;  ///< the receiver's processor
     /// True if both are the same in all members.
     friend bool operator==(move const&, move const&) = default;
   };
-  /// Messages between two ranks: straight lines between sizes that were measured.
+  /// The messages between two ranks: linear interpolation between measured lengths.
   struct link {
-    std::int64_t latency = 0;     ///< from interface to interface
-    std::vector<point> points{};  ///< of growing sizes; empty: there are no such messages
+    std::int64_t latency = 0;     ///< interface to interface
+    std::vector<point> points{};  ///< in order of length; empty: no such messages
     std::int64_t burst = 0;       ///< the part of `wire` that an idle interface saves up
-    std::vector<move> moves{};    ///< of growing sizes; empty: they take what others take, which are stored
+    std::vector<move> moves{};    ///< in order of length; empty: like stored messages in `points`
     /// True if both are the same in all members.
     friend bool operator==(link const&, link const&) = default;
   };
 
   rank_type ranks = 0;     ///< the number of ranks of the world
-  rank_type hosts = 0;     ///< the number of hosts that they are on
-  std::int64_t start = 0;  ///< starting an operation, or a segment of one
-  link within_host{};      ///< between ranks of one host
-  link provided{};         ///< the same of memory_kind::provided; without points: it makes no difference
-  link between_hosts{};    ///< between hosts
-  link helper{};           ///< to a helper and from it, while all ranks do; without points: none helps
+  rank_type hosts = 0;     ///< the number of their hosts
+  std::int64_t start = 0;  ///< time to start an operation, or a segment
+  link within_host{};      ///< ranks of one host
+  link provided{};         ///< ranks of one host with memory_kind::provided; without points: no difference
+  link between_hosts{};    ///< ranks of different hosts
+  link helper{};           ///< to and from an in-network aggregator, used by all ranks at once; without points: none
 
-  /// True if messages within a host depend on the place of the vectors.
+  /// True if messages within a host depend on the memory of the vectors.
   [[nodiscard]] bool tells_apart() const noexcept { return !provided.points.empty(); }
-  /// The link between ranks of one host, for vectors in this place.
+  /// The link between ranks of one host, for vectors in this memory.
   [[nodiscard]] link const& within_a_host(memory_kind where) const noexcept {
     return where == memory_kind::provided && tells_apart() ? provided : within_host;
   }

@@ -12,23 +12,23 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// Writes numbers and texts one after the other, the same on every host.
+/// Serialises numbers and texts, alike on every host.
 class packer {
  public:
-  /// Appends a number: 8 bytes.
+  /// Appends a number as 8 bytes.
   packer& number(std::uint64_t value) {
     for (int shift = 0; shift < 64; shift += 8) {
       bytes_ += static_cast<char>(static_cast<unsigned char>(value >> shift));
     }
     return *this;
   }
-  /// Appends a text: its length, then its bytes.
+  /// Appends a text as its length and its bytes.
   packer& text(std::string_view value) {
     number(value.size());
     bytes_ += value;
     return *this;
   }
-  /// Appends texts: their number, then each.
+  /// Appends texts as their number, then each text.
   template <class Range>
   packer& texts(Range const& values) {
     number(values.size());
@@ -37,18 +37,18 @@ class packer {
     }
     return *this;
   }
-  /// What has been packed; the packer is empty after that.
+  /// Returns the bytes, and empties the packer.
   [[nodiscard]] std::string take() noexcept { return std::move(bytes_); }
 
  private:
   std::string bytes_;
 };
 
-/// Reads what a packer wrote. Bytes that no packer wrote give zeros and `good() == false`, never
-/// a read past the end or an allocation larger than the bytes at hand.
+/// Reads the output of a packer. Other bytes give zeros and `good() == false`, never a read past the end or an
+/// allocation larger than the input.
 class unpacker {
  public:
-  /// Reads these bytes, which must last.
+  /// Reads these bytes, which must outlive the unpacker.
   explicit unpacker(std::string_view bytes) noexcept : left_(bytes) {}
 
   /// The next number; 0 if there is none.
@@ -60,7 +60,7 @@ class unpacker {
     }
     return value;
   }
-  /// A number that has to fit a T.
+  /// The next number, which must fit a T; otherwise 0, and `good()` becomes false.
   template <class T>
   T number_as() noexcept {
     std::uint64_t const value = number();
@@ -78,9 +78,9 @@ class unpacker {
     }
     return out;
   }
-  /// Whether all that was asked for was there.
+  /// True if everything that was read was there.
   [[nodiscard]] bool good() const noexcept { return good_; }
-  /// All was good, and nothing is left over.
+  /// True if everything was read, and nothing is left over.
   [[nodiscard]] bool done() const noexcept { return good_ && left_.empty(); }
 
  private:

@@ -11,38 +11,38 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// A flight recorder: the last operations of a rank, kept whatever happens, for the handler of an error. Each rank
-/// starts messages in an order of its own, so other ranks know the number of an operation, and not its place here.
+/// A flight recorder: the last operations of a rank, for the handler of an error. Always on. Ranks may start messages
+/// in different orders, so other ranks know an operation by its number, not by its place here.
 ///
 ///     std::fputs(world.recent().text().c_str(), stderr);
 ///
 /// Cost: 16 entries; a few stores for each operation.
-/// Thread safety: that of the communicator, but for `started`.
+/// Thread safety: as the communicator; `started` may be called by any thread.
 class recorder {
  public:
   /// The state of an operation.
   enum class state : std::uint8_t {
     started,    ///< under way
-    completed,  ///< ended well
+    completed,  ///< ended without an error
     failed      ///< ended by an error
   };
 
-  /// An operation, as it is kept.
+  /// The record of an operation.
   struct entry {
-    std::uint64_t place;      ///< its place in the order of starting, on this rank
-    operation_number number;  ///< its number, the same on all ranks
-    call what;                ///< the operation, and its arguments as ranks compare them
-    state now;                ///< its state
+    std::uint64_t place;      ///< index in the order of starting, on this rank
+    operation_number number;  ///< number, equal on all ranks
+    call what;                ///< operation and arguments, as ranks compare them
+    state now;                ///< state
   };
 
-  /// The number of operations that are kept.
+  /// The number of entries.
   static constexpr std::size_t capacity = 16;
 
-  /// Notes the start of an operation, and returns its place. For the library.
+  /// Records the start of an operation, and returns its place. For the library.
   std::uint64_t start(call const& what, operation_number const& number) noexcept {
     entry& e = entries_[started() % capacity];
     e.what = what;
-    e.number.sequence = number.sequence;  // part by part: written a moment ago, so (see launcher::tell)
+    e.number.sequence = number.sequence;  // member by member, because it was written a moment ago (see launcher::tell)
     e.number.from = number.from;
     e.number.to = number.to;
     std::uint64_t const place = started();
@@ -52,10 +52,10 @@ class recorder {
     return place;
   }
 
-  /// The number of operations that have been started. Other threads may ask, too.
+  /// The number of operations started so far. Any thread may call it.
   [[nodiscard]] std::uint64_t started() const noexcept { return next_.load(std::memory_order_relaxed); }
 
-  /// Notes the end of an operation. For the library.
+  /// Records the end of an operation. For the library.
   void finish(std::uint64_t place, state how) noexcept {
     entry& e = entries_[place % capacity];
     if (e.place == place) {
@@ -63,7 +63,7 @@ class recorder {
     }
   }
 
-  /// Calls `f(entry const&)` for each kept operation, oldest first.
+  /// Calls `f(entry const&)` for each entry, oldest first.
   template <class F>
   void each(F f) const {
     std::uint64_t const end = started();
@@ -72,7 +72,7 @@ class recorder {
     }
   }
 
-  /// One line for each kept operation, oldest first.
+  /// The entries in words, one line each, oldest first.
   [[nodiscard]] std::string text() const;
 
  private:

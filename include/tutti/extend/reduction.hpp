@@ -29,21 +29,21 @@ struct contribution_of<R> {
 
 }  // namespace detail
 
-/// What each rank contributes to a reduction: elements, as in the result, unless the reduction has a
-/// `contribution_type`. Those of another type are reduced out of place only.
+/// The contributions of ranks to a reduction: elements, unless the reduction has a `contribution_type`. Contributions
+/// of another type are reduced out of place only.
 template <class R>
 using contribution_t = typename detail::contribution_of<R>::type;
 
-/// How contributions become a result: `lower(lift(x0) * lift(x1) * ... , n)`, where `*` is combine
+/// A function that combines contributions to a result: `lower(lift(x0) * lift(x1) * ... , n)`, where `*` is combine
 /// and n the number of ranks.
 ///
-/// Laws (test/laws/reduction.hpp), with the equality the reduction declares:
+/// Laws (test/laws/reduction.hpp), with the reduction's own equality:
 ///   - combine(identity(), a) == a == combine(a, identity());
-///   - combine is associative, commutative exactly if declared so;
+///   - combine is associative, and commutative exactly if declared so;
 ///   - lower(lift(x), 1) == x, if contributions are elements;
-///   - the span kernels give the bits that the scalar functions give.
+///   - the span kernels give the bits of the scalar functions.
 ///
-/// `associative` is about bits, and declared, not guessed: sum<float> says false.
+/// `associative` is about bits, and declared, not deduced: it is false for sum<float>.
 template <class R>
 concept reduction = std::copyable<R> &&
                     requires(R const r, contribution_t<R> const x, typename R::accumulator_type const a, rank_type n) {
@@ -59,17 +59,16 @@ concept reduction = std::copyable<R> &&
                       { r.lower(a, n) } -> std::same_as<typename R::value_type>;
                     };
 
-/// Contributions and results have one type, so a reduction can run in place.
+/// A reduction whose contributions and results have one type, so that it can run in place.
 template <class R>
 concept contributes_elements = reduction<R> && std::same_as<contribution_t<R>, typename R::value_type>;
 
-/// Accumulators fit where elements are, so a reduction can run in the user's own memory.
+/// A reduction whose accumulators are elements, so that it can run in the user's own memory.
 template <class R>
 concept accumulates_in_elements = reduction<R> && std::same_as<typename R::value_type, typename R::accumulator_type>;
 
-/// How many contributions an accumulator of r can hold. A reduction for which that is less than any number of ranks
-/// says so with `static constexpr std::uint32_t most_contributions` or, if it was made for as many, with a member
-/// function.
+/// The number of contributions that an accumulator of r can hold. A reduction with a limit declares `static constexpr
+/// std::uint32_t most_contributions`, or a member function if its arguments set the limit.
 template <reduction R>
 [[nodiscard]] constexpr rank_type most_contributions([[maybe_unused]] R const& r) {
   if constexpr (requires { r.most_contributions(); }) {
@@ -81,14 +80,15 @@ template <reduction R>
   }
 }
 
-/// A reduction that is made with arguments, of which `settings()`, a hash, tells whether the ranks gave the same.
+/// A reduction constructed with arguments. `settings()` is a hash of them, equal on ranks that gave the same
+/// arguments.
 template <class R>
 concept has_own_settings = reduction<R> && requires(R const r) {
   { r.settings() } -> std::same_as<std::uint32_t>;
 };
 
-/// Whether only contributions may travel, and no accumulators to be combined on: a reduction says so with
-/// `static constexpr bool needs_raw_contributions = true` if its accumulators would undo what its elements are for.
+/// True if only contributions may be sent, no partial sums. A reduction declares `static constexpr bool
+/// needs_raw_contributions = true` if its accumulators would defeat the purpose of its elements.
 template <reduction R>
 inline constexpr bool needs_raw_contributions = [] {
   if constexpr (requires { R::needs_raw_contributions; }) {
@@ -98,9 +98,9 @@ inline constexpr bool needs_raw_contributions = [] {
   }
 }();
 
-/// What a device in the network is asked to do with accumulators: what the ranks would do with `combine`, in some
-/// order. Ranks do what `lift` and `lower` do. A reduction says so with `static constexpr network_operation
-/// in_network`, and one that derives from it and combines otherwise says so again.
+/// The operation by which an in-network device replaces `combine`, in any order; `lift` and `lower` stay with the
+/// ranks. A reduction declares `static constexpr network_operation in_network`; a derived reduction that combines
+/// differently declares its own.
 template <reduction R>
 inline constexpr network_operation network_operation_of = [] {
   if constexpr (requires { R::in_network; }) {

@@ -11,14 +11,13 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// How long the members of a world wait for each other, unless told otherwise.
+/// The time that the members of a world wait for each other, unless set.
 inline constexpr duration join_timeout = std::chrono::seconds(60);
 
-/// How the members of a world find each other before they can talk.
+/// The exchange by which the members of a world find each other before they can communicate.
 ///
-/// `exchange` is collective: every member gives a text, and gets those of all in rank order. It may
-/// be called several times. It throws tutti::error (failure::join) that names the missing ranks when
-/// the deadline passes first.
+/// `exchange` is collective: every member passes a text, and receives the texts of all in rank order. It may be called
+/// several times. After the deadline it throws tutti::error (failure::join) with the missing ranks.
 template <class M>
 concept rendezvous = requires(M& m, M const& c, std::string_view mine) {
   { c.rank() } -> std::same_as<rank_type>;
@@ -30,15 +29,15 @@ concept rendezvous = requires(M& m, M const& c, std::string_view mine) {
 template <class M>
 concept on_one_host = rendezvous<M> && M::one_host;
 
-/// A rendezvous that can say by which number the other members reach this host, as a transport between hosts has to
-/// know: they are all on this one, or it has found it out (`local_host`).
+/// A rendezvous that provides the address by which other members reach this host, as a transport between hosts needs:
+/// all are on one host, or `local_host` has determined it.
 template <class M>
 concept locates_hosts = on_one_host<M> || (rendezvous<M> && requires(M const& m) {
                           { m.local_host() } -> std::convertible_to<std::string>;
                         });
 
-/// A rendezvous of some members of a larger world: a transport that is made from it and is
-/// `known_by_world` names ranks in its faults and errors by their numbers there.
+/// A rendezvous of some members of a larger world. A transport made from it that is `known_by_world` names ranks in
+/// faults and errors by their numbers in that world.
 template <class M>
 concept part_of_world = rendezvous<M> && requires(M const& m, rank_type r) {
   { m.world_rank(r) } -> std::same_as<rank_type>;
@@ -46,7 +45,7 @@ concept part_of_world = rendezvous<M> && requires(M const& m, rank_type r) {
 
 namespace detail {
 
-/// The number by which rank r of a rendezvous is known.
+/// The number of rank r of a rendezvous in its world.
 template <rendezvous M>
 [[nodiscard]] rank_type world_rank(M const& meet, rank_type r) {
   if constexpr (part_of_world<M>) {

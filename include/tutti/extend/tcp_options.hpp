@@ -10,27 +10,27 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// Settings of a rank in a `tcp` world. The ranks may differ in everything but `world`. Times are not negative, and
-/// `no_deadline` is as good as a year.
+/// Settings of a rank in a `tcp` world. Ranks may differ in all but `world`. Times must not be negative; `no_deadline`
+/// means one year.
 struct tcp_options {
-  /// The network interface to use: its name ("eth0") or one of its addresses. Empty: the one that the
-  /// rendezvous says the others reach (its `local_host()`), or the loopback interface if all are on one host.
+  /// The network interface: its name ("eth0") or one of its addresses. Empty: the one by which the others reach this
+  /// host (`local_host()` of the rendezvous), or the loopback interface if all are on one host.
   std::string network_interface;
 
-  /// Longer messages travel in pieces of this many bytes, so that those of other lanes get their turn.
+  /// The fragment size in bytes: longer messages are sent in fragments, so that other lanes get their turn.
   std::size_t piece = std::size_t{1} << 20;
-  /// This many bytes that no operation waits for yet are kept per peer and lane; the sender waits then.
+  /// The window per peer and lane: bytes of unexpected messages that are stored before the sender has to wait.
   std::size_t window = std::size_t{4} << 20;
-  /// SO_SNDBUF; 0 leaves it to the system, which adapts it to the connection.
+  /// SO_SNDBUF; 0: the system adapts it to the connection.
   int send_buffer = 0;
-  int receive_buffer = 0;  ///< SO_RCVBUF; 0 leaves it to the system
+  int receive_buffer = 0;  ///< SO_RCVBUF; 0: the system adapts it
 
-  duration handshake = std::chrono::seconds(5);  ///< what a new connection has to say which rank it is
-  duration connect = std::chrono::seconds(30);   ///< how long failing attempts to connect are repeated
-  duration silence = std::chrono::seconds(20);   ///< a host that answers nothing for so long is lost
-  duration linger = std::chrono::seconds(10);    ///< what the destructor has to hand over what was accepted
+  duration handshake = std::chrono::seconds(5);  ///< limit for a new connection to identify its rank
+  duration connect = std::chrono::seconds(30);   ///< time during which failed attempts to connect are repeated
+  duration silence = std::chrono::seconds(20);   ///< a host that answers nothing for this time is lost
+  duration linger = std::chrono::seconds(10);    ///< limit for the destructor to deliver accepted messages
 
-  /// Number that tells this world from all others; rank 0's counts. Zero: a random one.
+  /// The unique number of this world; rank 0's applies to all. Zero: a random one.
   std::array<std::uint64_t, 2> world{};
 };
 

@@ -9,13 +9,13 @@ namespace tutti::inline v0_1_0 {
 
 /// A span of time.
 using duration = std::chrono::nanoseconds;
-/// A point of time on a transport's own clock (virtual for a simulated one).
+/// A point in time on a transport's own clock (virtual for a simulated one).
 using time_point = std::chrono::nanoseconds;
 
-/// The deadline of what may take as long as it takes: the longest time there is, so that it needs no case of its own.
+/// The deadline of operations without one: the longest duration, so that it needs no case of its own.
 inline constexpr duration no_deadline = (duration::max)();
 
-/// The clock of transports that live in real time.
+/// The clock of transports in real time.
 [[nodiscard]] inline time_point steady_now() noexcept {
   return std::chrono::steady_clock::now().time_since_epoch();
 }

@@ -11,66 +11,66 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// The three memories of an operation. They also say what a block holds, so no step needs to:
-/// `input` the rank's own contribution as the user gave it, `work` accumulators, `output` finished
-/// elements. When the user works in place and an accumulator is an element they are one memory.
+/// The three memories of an operation. A memory also says what its blocks hold, so steps need not: `input` the rank's
+/// own contribution as the user gave it, `work` accumulators, `output` finished elements. In place, with accumulators
+/// that are elements, the three are one memory.
 enum class memory : std::uint8_t { input, work, output };
 
-/// What a step does with the bytes that arrive.
+/// The action of a step on the bytes that arrive.
 enum class action : std::uint8_t {
-  copy,        ///< store them
-  fold_left,   ///< acc = arriving * local: the sender's ranks lie below the local ones
-  fold_right,  ///< acc = local * arriving: they lie above
+  copy,        ///< stores them
+  fold_left,   ///< acc = arriving * local: the ranks already combined by the sender are below the local ones
+  fold_right,  ///< acc = local * arriving: they are above the local ones
 };
 
-/// One end of a step: which peer, which memory, which blocks.
+/// One end of a step: a peer, a memory and blocks.
 struct endpoint {
-  rank_type peer = no_rank;                    ///< the other rank; no_rank: none, so this end is local or absent
-  tutti::memory memory = tutti::memory::work;  ///< where the blocks are, or go
-  block_range blocks{};                        ///< which blocks
+  rank_type peer = no_rank;                    ///< the other rank; no_rank: this end is local or absent
+  tutti::memory memory = tutti::memory::work;  ///< the memory of the blocks
+  block_range blocks{};                        ///< the blocks
 
   friend constexpr bool operator==(endpoint const&, endpoint const&) = default;
 };
 
-/// Which rank may touch the blocks that a step sends, once they have left.
+/// The rank that may touch the blocks of a send once they have left.
 enum class loan : std::uint8_t {
   none,        ///< the sender
   lent,        ///< the receiver, until it sends them back finished: the sender neither reads nor writes them
-  given_back,  ///< the sender gives back what it was lent
+  given_back,  ///< the receiver: the sender returns a block that was lent to it
 };
 
 /// One step of one rank: at most one send and one receive, both under way at the same time.
 ///
-/// A fold reads its local operand from `local`: `input` the first time (the rank's own
-/// contribution, which is lifted), `work` after that. It writes `receive.memory`: `work` to go on
-/// accumulating, `output` when that was the last contribution - then the result is lowered.
-/// `arrives` is the memory that the sender sends from, so that the receiver knows what it gets.
+/// A fold reads its local operand from `local`: `input` the first time (the rank's own contribution, which is lifted),
+/// `work` after that. It writes `receive.memory`: `work` to accumulate further, `output` for the last contribution,
+/// whose result is lowered. `arrives` is the memory that the sender sends from, so that the receiver knows the type of
+/// the elements.
 ///
-/// Most reductions end with the blocks that a rank has sent to another coming back from there. A schedule
-/// says so with `loan`: a transport through memory then lets the receiver read and write them where
-/// the sender has them, and no finished element is copied twice.
+/// In most reductions, blocks that a rank has sent come back from the same peer, finished. A schedule declares this by
+/// `loan`: a transport through memory then lets the receiver read and write them in the sender's memory, and no
+/// finished element is copied twice.
 ///
-/// A step with neither peer is local: it copies `send` to `receive`; in a reducing operation it lifts what it takes
-/// from `input`, and lowers what it puts into `output`.
+/// A step without a peer is local: it copies `send` to `receive`; in a reducing operation it lifts elements from
+/// `input`, and lowers elements to `output`.
 struct step {
-  endpoint send{};                       ///< what is sent, and to which rank
-  endpoint receive{};                    ///< what arrives, and from which rank
-  action how = action::copy;             ///< what becomes of what arrives
-  memory local = memory::work;           ///< the memory of a fold's other operand
-  memory arrives = memory::work;         ///< the memory that the sender sends from
-  tutti::loan loan = tutti::loan::none;  ///< which rank may touch what is sent
+  endpoint send{};                       ///< blocks to send, and their receiver
+  endpoint receive{};                    ///< blocks to receive, and their sender
+  action how = action::copy;             ///< action on the blocks that arrive
+  memory local = memory::work;           ///< memory of a fold's other operand
+  memory arrives = memory::work;         ///< memory from which the sender sent
+  tutti::loan loan = tutti::loan::none;  ///< rank that may touch the sent blocks
 
   friend constexpr bool operator==(step const&, step const&) = default;
 
-  /// Whether there is a peer to send to.
+  /// True if there is a peer to send to.
   [[nodiscard]] constexpr bool sends() const noexcept { return send.peer != no_rank; }
-  /// Whether there is a peer to receive from.
+  /// True if there is a peer to receive from.
   [[nodiscard]] constexpr bool receives() const noexcept { return receive.peer != no_rank; }
 };
 
-/// What is wrong with the memories of a step of a reducing operation; "" if nothing. Each memory holds after it what it
-/// is for: what arrives is stored as it is, so a copy goes to the memory that it was sent from, and only a local step
-/// finishes what it moves to `output`, or lifts what it moves from `input` to `work`.
+/// The violation of the rules of memories by a step of a reducing operation; "" if none. Arriving bytes are stored
+/// unchanged, so a copy goes to the memory that it was sent from; only a local step lifts elements from `input` to
+/// `work`, or finishes elements on their way to `output`.
 [[nodiscard]] constexpr std::string_view misplacement(step const& s) noexcept {
   if (s.sends() && !s.receives()) {
     return "";
@@ -86,39 +86,40 @@ struct step {
   return s.receive.memory == from || lifts_or_finishes ? "" : "copies into a memory that holds something else";
 }
 
-/// A value that says which rank sends what to which, for any number of ranks. It owns no memory and does no I/O.
+/// A communication pattern: which rank sends which blocks to which rank, for any number of ranks. A value that owns no
+/// memory and does no I/O.
 template <class T>
 concept topology = std::copyable<T> && requires {
   { T::name } -> std::convertible_to<std::string_view>;
-  /// Reductions combine in rank order, in all operations that it offers: needed by those that do not commute.
+  /// True if all offered reductions combine in rank order, as reductions that do not commute need.
   { T::keeps_order } -> std::convertible_to<bool>;
-  /// Only `input` is ever sent to be folded, no partial sums.
+  /// True if only `input` is ever sent to be folded, and no partial sums.
   { T::sends_raw_contributions } -> std::convertible_to<bool>;
 };
 
-/// A topology that offers operation `Op`: closed-form, random-access schedules.
+/// A topology that offers operation `Op`, by closed-form, random-access schedules.
 ///
 /// Laws (test/laws/topology.hpp), for every n >= 1 and every root:
-///   - the k-th send on an edge meets the k-th receive on it: as many blocks, the same memory named;
+///   - the k-th send on an edge matches the k-th receive on it, in number of blocks and in memory;
 ///   - it finishes, even if no send completes before its receive is reached;
 ///   - every rank ends with every contribution exactly once (and nothing else);
-///   - in rank order if `combines_in_order`;
-///   - it is right in place, where input, work and output are one memory;
+///   - contributions are combined in rank order if `combines_in_order`;
+///   - it is correct in place, where input, work and output are one memory;
 ///   - no write can overtake a reader, or the engine's check finds it;
-///   - what is lent to a peer is touched by no other rank until the same peer gives it back, to `output`.
+///   - a block that is lent to a peer is touched by no other rank until that peer gives it back, to `output`.
 template <class T, class Op>
 concept offers = topology<T> && requires(T const t, Op const op, rank_type n, rank_type me, std::uint32_t i) {
-  { t.blocks(op, n) } -> std::same_as<std::uint32_t>;     // how many blocks the vector is cut into
-  { t.steps(op, n, me) } -> std::same_as<std::uint32_t>;  // the length of rank me's schedule
-  { t.at(op, n, me, i) } -> std::same_as<step>;           // its step i
+  { t.blocks(op, n) } -> std::same_as<std::uint32_t>;     // number of blocks of the vector
+  { t.steps(op, n, me) } -> std::same_as<std::uint32_t>;  // length of rank me's schedule
+  { t.at(op, n, me, i) } -> std::same_as<step>;           // step i of rank me
 };
 
-/// A topology whose schedules need helpers: members numbered from n on that give nothing of their own and get nothing.
-/// They are what the network does: a switch that sums, a group that multicasts. Each has a schedule like a rank, and
-/// begins with the identity in its input (with nothing in operations that only move elements), so the verifier proves
-/// it and the cost model prices it. The engine of a rank leaves a helper's schedule to the transport.
+/// A topology that uses in-network aggregators (`helpers`): a switch that sums, a group that multicasts. They are
+/// extra members n, n+1, ...; they contribute no data and receive no result. An aggregator has a schedule like a rank,
+/// and begins with the identity in its input (with nothing in operations that only move elements), so the verifier
+/// proves it and the cost model prices it. The engine of a rank leaves an aggregator's schedule to the transport.
 ///
-/// `without_helpers()` is the topology that is run where no transport, or no device, can do what a helper is asked for.
+/// `without_helpers()` is the topology to run if no transport, or no device, can do the aggregator's part.
 template <class T, class Op>
 concept has_helpers = offers<T, Op> && requires(T const t, Op const op, rank_type n) {
   { t.helpers(op, n) } -> std::same_as<rank_type>;
@@ -126,7 +127,7 @@ concept has_helpers = offers<T, Op> && requires(T const t, Op const op, rank_typ
 };
 
 namespace detail {
-/// What an operation runs by without helpers.
+/// The topology of an operation without in-network aggregators.
 template <class Op, tutti::topology T>
 [[nodiscard]] constexpr auto ranks_alone(T const& t) {
   if constexpr (has_helpers<T, Op>) {
@@ -139,7 +140,7 @@ template <class Op, class T>
 using ranks_alone_t = decltype(ranks_alone<Op>(std::declval<T const&>()));
 }  // namespace detail
 
-/// The ranks and their helpers.
+/// The number of ranks and in-network aggregators.
 template <class Op, class T>
   requires offers<T, Op>
 [[nodiscard]] constexpr rank_type members(T const& t, Op const& op, rank_type n) {
@@ -150,14 +151,14 @@ template <class Op, class T>
   }
 }
 
-/// A topology of which it is known only when the program runs whether an operation's reductions combine in rank
-/// order, in a world of n ranks: one that is picked at run time.
+/// A topology, such as one picked at run time, that tells only at run time if an operation's reductions combine in
+/// rank order, in a world of n ranks.
 template <class T, class Op>
 concept tells_order = topology<T> && requires(T const t, rank_type n) {
   { t.template combines_in_order<Op>(n) } -> std::same_as<bool>;
 };
 
-/// Whether an operation's reductions combine in rank order, as the topology declares.
+/// True if an operation's reductions combine in rank order, as the topology declares.
 template <class Op, topology T>
 [[nodiscard]] constexpr bool combines_in_order([[maybe_unused]] T const& t, [[maybe_unused]] rank_type n) {
   if constexpr (tells_order<T, Op>) {
@@ -167,13 +168,13 @@ template <class Op, topology T>
   }
 }
 
-/// What the ranks of an operation must agree upon besides the type of their topology: a hash of it, and how it
-/// is called in errors.
+/// The identity of a topology beside its type, on which the ranks of an operation must agree: a hash, and a label for
+/// errors.
 struct topology_settings {
-  std::uint32_t identity = 0;   ///< ranks with equal settings have equal ones
-  char label[call::text] = {};  ///< what errors call them
+  std::uint32_t identity = 0;   ///< hash, equal for equal settings
+  char label[call::text] = {};  ///< name in errors
 
-  /// Sets the label to these words, as much as there is room for.
+  /// Sets the label, cut to its capacity.
   constexpr void called(std::string_view words) noexcept {
     for (std::size_t i = 0; i + 1 < call::text; ++i) {
       label[i] = i < words.size() ? words[i] : '\0';
@@ -181,18 +182,18 @@ struct topology_settings {
   }
 };
 
-/// A topology that is made with arguments, of which `settings(n)` tells whether the ranks gave the same.
+/// A topology constructed with arguments. `settings(n)` tells if the ranks gave the same arguments.
 template <class T>
 concept has_settings = topology<T> && requires(T const t, rank_type n) {
   { t.settings(n) } -> std::same_as<topology_settings>;
 };
 
-/// A topology of which ranks can tell whether all of them run the same: it has no state, so that its name says all,
-/// or has settings, of which all that changes a schedule must be part. No operator is made over any other.
+/// A topology that ranks can compare: it has no state, so its name identifies it, or it has settings, which must cover
+/// all that changes a schedule. Operators refuse any other topology.
 template <class T>
 concept identifiable = topology<T> && (std::is_empty_v<T> || has_settings<T>);
 
-/// What a topology is, name and settings, to those that may have any of several types.
+/// The name and settings of a topology as one value, for comparison with topologies of other types.
 template <identifiable T>
 [[nodiscard]] constexpr topology_settings identity_of([[maybe_unused]] T const& t, [[maybe_unused]] rank_type n) {
   constexpr topology_settings named = [] {
@@ -209,21 +210,21 @@ template <identifiable T>
   }
 }
 
-/// How one operation is run: by which schedule, and in segments of at most `segment_bytes` bytes (0: in one).
+/// The execution of one operation: a schedule and a segment size.
 template <class Topology>
 struct choice {
   [[no_unique_address]] Topology topology;  ///< the schedule
-  std::size_t segment_bytes = 0;            ///< the longest segment; 0: the vector in one
+  std::size_t segment_bytes = 0;            ///< limit for a segment in bytes; 0: the whole vector in one
 };
 
-/// What an operation needs of the schedule that is picked for it, and what that may use.
+/// The demands of an operation on the schedule that is picked for it, and its permissions.
 struct demands {
-  bool in_order = false;  ///< contributions are combined in rank order
-  bool helped = false;    ///< it may have helpers: transport and reduction are such that they can do their part
+  bool in_order = false;  ///< contributions must be combined in rank order
+  bool helped = false;    ///< in-network aggregators may be used: transport and reduction allow it
 };
 
-/// A topology that picks, for every operation anew, the schedule and the segments that suit its size.
-/// All ranks must pick alike; what was picked is part of the call.
+/// A topology that picks, for every operation, the schedule and the segment size that suit its length. All ranks must
+/// pick alike; the choice is part of the call.
 template <class T, class Op>
 concept chooses = offers<T, Op> && requires(T const t, Op const op, std::size_t bytes, demands needs) {
   requires offers<typename T::schedule, Op>;
@@ -231,17 +232,17 @@ concept chooses = offers<T, Op> && requires(T const t, Op const op, std::size_t 
   { t.choose(op, bytes, needs) } -> std::same_as<choice<typename T::schedule>>;
 };
 
-/// The topology whose schedules the operations of a topology run by: its own, unless it picks others.
+/// The topology whose schedules the operations of T run: T itself, or the schedules that it picks.
 template <class T, class Op>
 struct schedule_of {
-  /// That topology.
+  /// T itself.
   using type = T;
 };
-/// Of one that picks, what it picks from.
+/// The schedules that T picks.
 template <class T, class Op>
   requires chooses<T, Op>
 struct schedule_of<T, Op> {
-  /// That topology.
+  /// The type of the picked schedules.
   using type = typename T::schedule;
 };
 

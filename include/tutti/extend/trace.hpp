@@ -11,50 +11,50 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// What happened on this rank.
+/// The kinds of events on a rank.
 enum class event_kind : std::uint8_t {
-  start,     ///< an operation was started; the text names it
-  send,      ///< the transport began to take a message; the time is just before, the bytes are all of it
-  receive,   ///< a message, or part of one, was taken from it
-  fold,      ///< what arrived was combined
+  start,  ///< an operation was started; the text names it
+  send,   ///< the transport began to take a message; the time is just before, the bytes are those of the whole message
+  receive,   ///< a message, or a part of one, was received
+  fold,      ///< arriving elements were combined
   finish,    ///< an accumulator or a contribution became part of the result
   complete,  ///< an operation is done
   fail,      ///< an operation failed; the text says why
-  note,      ///< anything else worth knowing, e.g. that a connection was refused, and why
-  enter,     ///< the rank begins to do something else than communicate; the text says what
-  leave,     ///< and ends it
+  note,      ///< anything else worth knowing, e.g. the reason why a connection was refused
+  enter,     ///< begin of work other than communication; the text names it
+  leave,     ///< end of such work
 };
 
-/// The word for it in pictures and reports.
+/// The word for an event in pictures and reports.
 [[nodiscard]] constexpr std::string_view name(event_kind kind) noexcept {
   constexpr std::string_view names[] = {"start",    "send", "receive", "fold",  "finish",
                                         "complete", "fail", "note",    "enter", "leave"};
   return names[static_cast<std::size_t>(kind)];
 }
 
-/// One event, as an engine or a transport reports it. What does not apply is left at its default.
+/// One event, as an engine or a transport reports it. Members that do not apply keep their defaults.
 struct event {
-  event_kind kind = event_kind::note;  ///< what happened
-  time_point time{};                   ///< on the transport's clock
-  operation_number number{};           ///< of the operation, on its communicator
-  flow on{};                           ///< which of its segments; of a start, the first
-  std::uint32_t step = 0;              ///< the step of the schedule
-  rank_type peer = no_rank;            ///< the other rank; no_rank: none
-  std::size_t bytes = 0;               ///< how many bytes it is about
-  std::string_view text{};             ///< valid during the call
+  event_kind kind = event_kind::note;  ///< kind
+  time_point time{};                   ///< time on the transport's clock
+  operation_number number{};           ///< number of the operation in its communicator
+  flow on{};                           ///< flow of the segment; for `start`, of the first segment
+  std::uint32_t step = 0;              ///< step of the schedule
+  rank_type peer = no_rank;            ///< other rank; no_rank: none
+  std::size_t bytes = 0;               ///< number of bytes
+  std::string_view text{};             ///< further words; valid during the call
 };
 
-/// Takes events. Called by the thread that uses the communicator, in order of happening.
+/// Receives events, from the thread that uses the communicator, in the order in which they happen.
 ///
-/// `record` neither throws nor blocks: it is called on the data path. If `enabled` is false no event
-/// is even made; nor while a member `on()` says so, if there is one.
+/// `record` is on the data path, so it neither throws nor blocks. No event is made if `enabled` is false, or while an
+/// optional member `on()` returns false.
 template <class T>
 concept tracer = std::movable<T> && requires(T& t, event const& e) {
   { T::enabled } -> std::convertible_to<bool>;
   { t.record(e) } noexcept -> std::same_as<void>;
 };
 
-/// Whether events are wanted. A tracer that can be switched off says so with `on()`.
+/// True if the tracer records at present. A tracer that can be switched off has a member `on()`.
 template <tracer Trace>
 [[nodiscard]] constexpr bool listens(Trace const& trace) noexcept {
   if constexpr (!Trace::enabled) {
@@ -66,7 +66,7 @@ template <tracer Trace>
   }
 }
 
-/// Records `make()`, an event; does nothing at all if the tracer is disabled.
+/// Records the event that `make()` returns; does nothing at all if the tracer is disabled.
 template <tracer Trace, class Make>
 constexpr void record(Trace& trace, [[maybe_unused]] Make const& make) {
   if constexpr (Trace::enabled) {
@@ -76,14 +76,14 @@ constexpr void record(Trace& trace, [[maybe_unused]] Make const& make) {
   }
 }
 
-/// Records nothing.
+/// The tracer that records nothing.
 ///
 /// Cost: nothing; it is empty, and no event is made for it.
 /// Thread safety: any thread.
 struct no_trace {
-  /// True if anything is recorded; false costs nothing.
+  /// False, so that tracing costs nothing.
   static constexpr bool enabled = false;
-  /// Records an event; called by the rank's own thread.
+  /// Does nothing.
   constexpr void record(event const&) noexcept {}
 };
 

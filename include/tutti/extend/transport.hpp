@@ -18,28 +18,27 @@ namespace tutti::inline v0_1_0 {
 
 /// Moves bytes between the members of one communicator. Used by one thread at a time.
 ///
-/// Messages. The engine opens a flow (`begin`), sends and receives on it, and closes it (`end`)
-/// when it is done with it; at most one flow is open on a lane. A message is offered with `send`
-/// until all of its bytes are accepted - the transport may take less, and part of a granule if that is long -
-/// and taken chunk by chunk, each of whole granules, with `view` and `release`. A place that is given to `view` is the
-/// transport's to write to, at any time, until the message is whole or there is a fault: it is given to one message at
-/// a time. On one lane from one peer messages arrive in the order sent; different lanes never wait for each other. An
-/// accepted message is under way: it needs no further call on the sending side except `poll`.
+/// Messages. The engine opens a flow (`begin`), sends and receives on it, and closes it (`end`) at the end; at most
+/// one flow is open on a lane. A message is offered with `send` until all of its bytes are accepted - the transport
+/// may take less, and part of a granule if that is long - and taken chunk by chunk, each of whole granules, with
+/// `view` and `release`. The destination that is passed to `view` belongs to one message: the transport may write to
+/// it at any time until the message is whole or there is a fault. Messages from one peer on one lane arrive in order;
+/// different lanes never wait for each other. An accepted message is under way: it needs no further call on the
+/// sending side except `poll`.
 ///
-/// Calls. Both ends of a flow opened it with a `call`; if the two differ, the receiving end's
-/// `view` throws error(failure::mismatch) that shows both and names the peer. On the transfer lane,
-/// which is opened once for all, the number of the flow is what both ends must agree on.
+/// Calls. Both ends of a flow open it with a `call`; if the two differ, the receiver's `view` throws
+/// error(failure::mismatch), which shows both and names the peer. On the transfer lane, which is opened once for all
+/// messages, both ends must agree on the number of the flow.
 ///
-/// Failure. `fault()` is cheap and is asked while waiting. `look()` is dear (system calls) and is
-/// asked every few milliseconds of waiting: it finds peers that are gone and revokes the epoch
-/// itself. `revoke` makes the fault known to every member; the first one takes precedence. It is named after ULFM's
-/// MPI_Comm_revoke, but carries a fault, and the library calls it as soon as one is found. After a fault
-/// `send` accepts nothing and `view` returns nothing. `quiesce` returns when nothing works in this rank's memory any
-/// more: no peer, and no device on behalf of this rank or of a peer. It is called after a fault, before the memory goes
-/// away.
+/// Failure. `fault()` is cheap and is called while waiting. `look()` probes: it costs system calls, is called every
+/// few milliseconds of waiting, finds peers that are gone, and revokes the epoch itself. `revoke` makes the fault
+/// known to every member; the first one takes precedence. It is named after ULFM's MPI_Comm_revoke, but carries a
+/// fault, and the library calls it as soon as it finds one. After a fault `send` accepts nothing and `view` returns
+/// nothing. `quiesce` is called after a fault, before the memory is freed. It returns once nothing accesses this
+/// rank's memory any more: no peer, and no device on behalf of this rank or of a peer.
 ///
-/// Waiting. `arm` returns a descriptor that becomes readable when there may be something to do;
-/// after `arm` the caller looks once more, then sleeps on the descriptor, and calls `disarm`.
+/// Waiting. `arm` returns a descriptor that becomes readable when there may be work; after `arm` the caller checks
+/// once more, then sleeps on the descriptor, and calls `disarm`.
 template <class T>
 concept transport = requires(T& t, T const& c, rank_type peer, flow s, std::span<std::byte const> bytes,
                              std::size_t granule, wanted w, ticket k, call const& what, fault const& why) {
@@ -62,33 +61,32 @@ concept transport = requires(T& t, T const& c, rank_type peer, flow s, std::span
   { t.quiesce() } -> std::same_as<void>;
 };
 
-/// How the ranks of a transport are started on one host, and whether they share an address space.
+/// A transport whose ranks on one host are threads of one process, and share memory; otherwise they are processes.
 template <class T>
 concept in_process = transport<T> && T::in_process;
 
 namespace detail {
 
-/// Transports that hold pthread_cancel back by themselves where they make system calls, which is rare: to wake a peer,
-/// to read a peer's memory, and while a rank sleeps. In calls on others a thread is not cancelled but where it waits.
+/// True for transports that themselves disable pthread_cancel around their rare system calls: to wake a peer, to read
+/// a peer's memory, and to sleep. In calls on other transports a thread can be cancelled only where it waits.
 template <class T>
 inline constexpr bool only_wakes = requires { T::only_wakes; };
 
 }  // namespace detail
 
-/// A transport that can serve a part of a world: it names ranks in faults and errors by their numbers in
-/// the world, if its rendezvous knows those.
+/// A transport that can serve a part of a world: it names ranks in faults and errors by their numbers in the world, if
+/// its rendezvous knows those.
 template <class T>
 concept known_by_world = transport<T> && T::known_by_world;
 
-/// A transport that can find out whether a peer is at the same flow with another call, even if no
-/// message ever comes from there. `inquire` is asked now and then about the peer that is waited for,
-/// and throws as `view` does.
+/// A transport that can detect a peer at the same flow with another call, even if no message ever arrives from there.
+/// `inquire` is called now and then about the peer that is waited for, and throws as `view` does.
 template <class T>
 concept inquires = transport<T> && requires(T& t, rank_type peer, flow s) { t.inquire(peer, s); };
 
-/// A transport through which a rank finds out what others wait for. A rank that waits says so now and then: `say`
-/// answers all that have asked since. `ask` asks a peer, and is false as long as it cannot be reached yet. `said` is
-/// what a rank, this one included, has last said about a lane, as far as it is known here.
+/// A transport that carries wait reports, from which a rank follows the wait-for chain. `say` is called now and then
+/// by a rank that waits: it answers all peers that have asked since. `ask` asks a peer, and returns false while the
+/// peer cannot be reached yet. `said` is the last known report of a rank, this one included, about a lane.
 template <class T>
 concept answers = transport<T> && requires(T& t, T const& c, rank_type peer, std::uint32_t lane, wait_report const& w) {
   { t.say(w) } -> std::same_as<void>;
@@ -96,37 +94,37 @@ concept answers = transport<T> && requires(T& t, T const& c, rank_type peer, std
   { c.said(peer, lane) } -> std::same_as<wait_report>;
 };
 
-/// A transport that can tell of a peer from which no message is expected whether it has left, or died, as far as is
-/// known here. To be asked every few milliseconds of waiting.
+/// A transport that can tell if a silent peer has left or died, as far as this rank knows. To be called every few
+/// milliseconds of waiting.
 template <class T>
 concept notices_departure = transport<T> && requires(T& t, rank_type peer) {
   { t.has_left(peer) } -> std::same_as<bool>;
 };
 
-/// A transport that tells why a rank has left. `excuse` is the last call before the transport ends, on a rank that
-/// leaves because of a fault in another communicator: a peer that misses this rank from then on has that fault instead
-/// of `failure::peer_lost`. What this rank has sent is delivered all the same.
+/// A transport that can tell why a rank has left. `excuse` is the last call on a rank that leaves because of a fault
+/// in another communicator: peers that miss this rank later report that fault instead of `failure::peer_lost`.
+/// Messages that this rank has sent are still delivered.
 template <class T>
 concept excuses = transport<T> && requires(T& t, fault const& why) {
   { t.excuse(why) } -> std::same_as<void>;
 };
 
-/// A transport whose receivers may read a message where the sender has it: `shares(peer, flow, bytes)` says whether
-/// that peer would.
+/// A transport whose receivers may read a message in the sender's memory: `shares(peer, flow, bytes)` is true if that
+/// peer would.
 template <class T>
 concept shares_memory = requires(T const& t, rank_type peer, flow s, std::span<std::byte const> bytes) {
   { t.shares(peer, s, bytes) } -> std::same_as<bool>;
 };
 
-/// A transport whose ranks may work in each other's memory. `lend` is a `send` that also says where the
-/// receiver may write what it makes of the message, if the transport can let it; the receiver's `give_back`
-/// of as many bytes to the same peer then writes them there, and the sender's `view` returns that very place.
-/// Where it cannot, both are `send`. Between the two that memory is the receiver's.
+/// A transport whose ranks may work in each other's memory. `lend` is a `send` that also offers the receiver a place
+/// for its result, if the transport supports it; the receiver's `give_back` of as many bytes to the same peer then
+/// writes them there, and the sender's `view` returns that place. Otherwise both are `send`. In between, that memory
+/// is the receiver's.
 ///
-/// A receiver that has the message before it by `view` may make the result at its place at once: `home`
-/// says where that is, or null. Such bytes are given back from there.
+/// A receiver whose `view` shows the message may make the result in the sender's memory at once: `home` is the
+/// address, or null. Results made there are given back from there.
 ///
-/// @pre of one flow at most one message is lent to a peer at a time
+/// @pre at most one message of one flow is lent to a peer at a time
 template <class T>
 concept lends = transport<T> && requires(T& t, rank_type peer, flow s, std::span<std::byte const> bytes,
                                          std::size_t granule, std::byte* back) {
@@ -135,23 +133,22 @@ concept lends = transport<T> && requires(T& t, rank_type peer, flow s, std::span
   { t.home(peer, s) } -> std::same_as<std::byte*>;
 };
 
-/// A transport that copies what it sends and can send the copy to several peers. `next_message` is called before
-/// the first `send` of each message of a flow, and says whether it holds the same bytes as the message
-/// before on that flow, whichever peer that was for.
+/// A transport that copies messages and can send one copy to several peers. `next_message` is called before the first
+/// `send` of each message of a flow; `same` is true if the message has the bytes of the previous one on that flow,
+/// perhaps to another peer.
 template <class T>
 concept repeats = transport<T> && requires(T& t, flow s, bool same) {
   { t.next_message(s, same) } -> std::same_as<void>;
 };
 
-/// A transport with helpers, which combine what ranks send them, or multicast it. `take_part` is called by all ranks
-/// for each helper of a flow, before any message of it to or from the helper, so that all number them alike.
-/// `does` says what can be asked of a helper; other operations run without. `missing` is a rank whose part a helper
-/// still waits for, as far as it is known here, or no_rank.
+/// A transport with in-network aggregators (`helpers`), which combine or multicast messages. All ranks call
+/// `take_part` for each aggregator of a flow, before any message of the flow to or from it, so that all number them
+/// alike. `does` is true for the operations that an aggregator supports; other operations run without. `missing` is a
+/// rank that an aggregator still waits for, as far as this rank knows, or no_rank.
 ///
-/// What a helper gives at one place of a message it has made of what was sent at that place, by this rank and by
-/// others. So the result may be put where the contribution was, and a transport may go on reading a contribution, and
-/// send it again, until it has put the result there: `send` may take all of a message to a helper at once, with no
-/// ticket.
+/// The result at one offset of a message is made of the contributions at that offset, from this rank and others. So
+/// the result may overwrite the contribution, and a transport may read and resend a contribution until the result has
+/// arrived there: `send` may take all of a message to an aggregator at once, without a ticket.
 template <class T>
 concept helps = transport<T> && requires(T& t, flow s, rank_type helper, helper_part const& mine) {
   requires std::bool_constant<(T::does(network_operation::none), true)>::value;
@@ -160,8 +157,8 @@ concept helps = transport<T> && requires(T& t, flow s, rank_type helper, helper_
   { t.missing(helper, s) } -> std::same_as<rank_type>;
 };
 
-/// Whether a helper can be asked now, and is worth it; alike on all ranks. A transport that may be without one, or
-/// whose helper serves others, says so by `bool has_helper() const`.
+/// True if an in-network aggregator is available and worth using; equal on all ranks. A transport that may lack one,
+/// or shares it with others, declares `bool has_helper() const`.
 template <transport T>
 [[nodiscard]] constexpr bool has_helper([[maybe_unused]] T const& t) {
   if constexpr (!helps<T>) {
@@ -173,72 +170,70 @@ template <transport T>
   }
 }
 
-/// What a helper waits for, as it has said: how it is called, and the ranks whose part it lacks.
+/// The state of an in-network aggregator that waits.
 struct helper_report {
-  /// The name of the helper.
+  /// The name of the aggregator.
   std::string name{};
-  /// A rank whose part a helper still waits for, as far as it is known here; or no_rank.
+  /// The ranks whose contribution it lacks.
   std::vector<rank_type> missing{};
 };
 
-/// A transport that knows of all ranks that a helper waits for, for errors.
+/// A transport that knows all ranks that an in-network aggregator waits for, for errors.
 template <class T>
 concept reports_helpers = helps<T> && requires(T const& t) {
   { t.waits_for() } -> std::same_as<helper_report>;
 };
 
-/// A transport that does the arithmetic itself: virtual time, device memory, payloads that do not
-/// exist. `compute(bytes, f)` stands for running f, which reads `bytes` bytes.
+/// A transport that does the arithmetic itself: virtual time, device memory, simulated payloads. `compute(bytes, f)`
+/// stands for a call of f, which reads `bytes` bytes.
 template <class T>
 concept computes = transport<T> && requires(T& t, std::size_t bytes, void (*f)()) { t.compute(bytes, f); };
 
-/// A transport that waits by itself, because real time means nothing to it: `rest` returns when there
-/// may be something to do, or when `limit` has passed on its own clock. Nothing spins, or sleeps on
-/// its descriptor.
+/// A transport that waits by itself, in virtual time: `rest` returns when there may be work, or when `limit` has
+/// passed on its own clock. The engine neither spins nor sleeps on its descriptor.
 template <class T>
 concept rests = transport<T> && requires(T& t, duration limit) { t.rest(limit); };
 
-/// A transport that has memory of its own, which its peers read without a copy: tutti::allocator takes
-/// buffers from it.
+/// A transport that provides memory that peers read without a copy: tutti::allocator allocates from it.
 template <class T>
 concept provides_memory = transport<T> && requires(T const& t) {
   { t.memory() } -> std::same_as<counted<memory_source>>;
 };
 
-/// A transport whose device has to know the memory that it works in: that of an adopted source it is told of once.
+/// A transport whose device needs registration of memory: `adopt` registers the memory of another source, once.
 template <class T>
 concept registers_memory = transport<T> && requires(T& t, counted<memory_source> s) {
   { t.adopt(s) } -> std::same_as<void>;
 };
 
-/// A transport whose ranks have devices: operations are put into a stream of the device, of type `stream_type`.
+/// A transport whose ranks have devices: operations are enqueued in a device's stream, of type `stream_type`.
 template <class T>
 concept has_devices = transport<T> && requires { typename T::stream_type; };
 
-/// A transport whose ranks have devices, from which elements are copied to host memory, sent, and copied back. A `gate`
-/// lets the segments of such an operation begin, and is told of their end.
+/// A transport whose ranks have devices, and which copies elements to host memory, sends them, and copies them back. A
+/// `gate` lets the segments of such an operation begin, and is told of their end.
 template <class T>
 concept stages_devices = has_devices<T> && requires { typename T::gate; };
 
-/// A transport whose ranks have devices, the kernels of which work in each other's memory.
+/// A transport whose ranks have devices, and whose kernels work in each other's memory.
 template <class T>
 concept maps_devices = has_devices<T> && !stages_devices<T>;
 
-/// What a transport may be told when it is opened: its `options`, if it has any.
+/// The options of a transport; empty if it has none.
 template <class Transport>
 struct options_of {
-  /// None.
+  /// The empty options.
   struct type {};
 };
-/// Of a transport that has options.
+/// The options of a transport that has some.
 template <class Transport>
   requires requires { typename Transport::options; }
 struct options_of<Transport> {
-  /// Those options.
+  /// The type `options` of the transport.
   using type = typename Transport::options;
 };
 
-/// Opens a transport from a rendezvous, with its options if it has any.
+/// Opens a transport from a rendezvous, with options if it has any.
 template <class Transport, class Meet>
 [[nodiscard]] Transport open_transport(Meet& meet, typename options_of<Transport>::type const& o) {
   if constexpr (std::constructible_from<Transport, Meet&, decltype(o)>) {

@@ -16,32 +16,32 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// The timelines of all ranks, with what caused what.
+/// The timelines of all ranks, with the causes of their events.
 ///
-/// Messages carry nothing for it: the k-th message of a flow from one rank to another is the k-th that is
-/// received there, which the schedules guarantee, so sends and receives are matched afterwards. From that
-/// follow vector clocks (Fidge 1988; Mattern, "Virtual time and global states of distributed systems", 1989):
-/// entry p of an event's clock is how many events of rank p it depends on, itself included. They need no
-/// synchronised time.
+/// Messages carry nothing for the trace. Schedules guarantee that the k-th message of a flow from one rank to another
+/// is the k-th received there, so sends and receives are matched afterwards. Vector clocks follow from the matches
+/// (Fidge 1988; Mattern, "Virtual time and global states of distributed systems", 1989): entry p of an event's clock
+/// is the number of events of rank p that it depends on, itself included. They need no synchronised time.
 ///
-/// What a rank gets from a helper, a member of the network, is caused by the contributions of all ranks to it.
+/// A message from an in-network aggregator is caused by the contributions of all ranks to it.
 ///
-/// What a tracer has dropped has no match: collective operations are matched from the first on that every rank has
-/// kept from its start, transfers one by one.
+/// Events that a tracer has dropped have no match: collective operations are matched from the first one that every
+/// rank has recorded from its start, transfers one by one.
 ///
-/// Cost: n numbers per event for n ranks, and once for each event a look at one message's other end.
+/// Cost: n numbers per event for n ranks, and one look-up per received message.
 /// Thread safety: as a value; const calls from any thread.
 class causality {
  public:
-  /// The place of an event: the rank that it happened on, and its number there.
+  /// The place of an event: a rank, and an index in its timeline.
   struct event_place {
-    rank_type rank = no_rank;  ///< the rank that recorded it
-    std::size_t index = 0;     ///< its number in that rank's timeline
+    rank_type rank = no_rank;  ///< rank that recorded it
+    std::size_t index = 0;     ///< index in that rank's timeline
 
     friend constexpr auto operator<=>(event_place, event_place) = default;
   };
 
-  /// @param ranks in rank order, of one communicator
+  /// Matches sends and receives, and computes the clocks.
+  /// @param ranks timelines of one communicator, in rank order
   explicit causality(std::vector<timeline> ranks) : ranks_(std::move(ranks)) {
     causes_.resize(ranks_.size());
     clocks_.resize(ranks_.size());
@@ -57,33 +57,33 @@ class causality {
   [[nodiscard]] rank_type size() const noexcept { return static_cast<rank_type>(ranks_.size()); }
   /// The timeline of rank r.
   [[nodiscard]] timeline const& of(rank_type r) const { return ranks_[r]; }
-  /// The event there.
+  /// The event at a place.
   [[nodiscard]] event at(event_place e) const { return ranks_[e.rank][e.index]; }
 
-  /// The send of what this event received, if it is a receive that has a match. Of what a helper has made of several
-  /// contributions, the last of these.
+  /// The send that a receive is matched with, if there is one. For a result of an in-network aggregator, the last of
+  /// the contributions.
   [[nodiscard]] std::optional<event_place> cause(event_place e) const {
     auto const why = causes(e);
     auto const last = std::ranges::max_element(why, {}, [this](event_place c) { return at(c).time; });
     return last == why.end() ? std::nullopt : std::optional(*last);
   }
 
-  /// All sends that it takes for this event to happen: none, one, or those of all that have contributed.
+  /// All sends that this event depends on directly: none, one, or all contributions to an aggregator's result.
   [[nodiscard]] std::span<event_place const> causes(event_place e) const {
     group const g = causes_[e.rank][e.index];
     return std::span(sends_).subspan(g.first, g.count);
   }
 
-  /// How many events of each rank happened before this one, or are it.
+  /// The number of events of each rank that happened before this one, itself included.
   [[nodiscard]] std::span<std::uint32_t const> clock(event_place e) const {
     return std::span(clocks_[e.rank]).subspan(e.index * ranks_.size(), ranks_.size());
   }
 
-  /// Whether a may have influenced b. If neither may have influenced the other, they are concurrent.
+  /// True if a may have influenced b. If neither may have influenced the other, they are concurrent.
   [[nodiscard]] bool happens_before(event_place a, event_place b) const { return a != b && clock(b)[a.rank] > a.index; }
 
  private:
-  /// The messages of a flow from one rank to another; of a transfer, the one message.
+  /// The messages of a flow from one rank to another; for a transfer, a single message.
   struct edge {
     bool transfer;
     std::uint64_t number;
@@ -97,12 +97,12 @@ class causality {
     std::size_t first = 0;
     std::size_t count = 0;
   };
-  /// What a receive is part of: a message is taken in one step of one operation.
+  /// The step of an operation in which a message is received, perhaps in several chunks.
   using taking = std::pair<operation_number, std::uint32_t>;
 
   void match() {
     std::uint32_t const from = first_whole();
-    // What is sent to a helper is one edge, whichever rank sends it.
+    // All contributions to an aggregator are on one edge, from any rank.
     std::map<edge, std::vector<event_place>> sent;
     for (rank_type r = 0; r != size(); ++r) {
       each_message(r, from, event_kind::send, [&](std::size_t i, edge const& on, event const&) {
@@ -115,7 +115,7 @@ class causality {
       sends_.insert(sends_.end(), places.begin(), places.end());
     }
     for (rank_type r = 0; r != size(); ++r) {
-      std::map<edge, std::pair<std::size_t, taking>> taken;  // messages before the last, and the last
+      std::map<edge, std::pair<std::size_t, taking>> taken;  // number of messages before the last one, and the last
       each_message(r, from, event_kind::receive, [&](std::size_t i, edge const& on, event const& e) {
         if (helps(on.from)) {
           edge const contributed{false, on.number, no_rank, on.from};
@@ -139,7 +139,7 @@ class causality {
 
   [[nodiscard]] bool helps(rank_type member) const noexcept { return member >= size(); }
 
-  /// The first flow of collective operations that every timeline has from its beginning.
+  /// The first flow of collective operations that every timeline contains from its start.
   [[nodiscard]] std::uint32_t first_whole() const {
     std::uint32_t first = 0;
     for (timeline const& t : ranks_) {
@@ -153,7 +153,8 @@ class causality {
     return first;
   }
 
-  /// Calls f(index, edge, event) for every event of that kind in what has been kept from its beginning.
+  /// Calls f(index, edge, event) for every event of that kind: of transfers, and of collective operations from flow
+  /// `from` on.
   template <class F>
   void each_message(rank_type r, std::uint32_t from, event_kind kind, F f) const {
     timeline const& t = ranks_[r];
@@ -171,7 +172,8 @@ class causality {
     }
   }
 
-  /// Every clock is the larger of that before it on its rank and that of its causes, one more in its own place.
+  /// Computes all clocks: the maximum of the previous clock on the rank and the clocks of the causes, with the rank's
+  /// own entry increased by one.
   void tick() {
     std::vector<std::size_t> next(ranks_.size());
     for (bool moved = true; moved;) {
@@ -180,7 +182,7 @@ class causality {
         for (; next[r] != ranks_[r].size(); ++next[r], moved = true) {
           auto const why = causes({r, next[r]});
           if (std::ranges::any_of(why, [&](event_place c) { return c.index >= next[c.rank]; })) {
-            break;  // the clock of one is not known yet
+            break;  // the clock of a cause is not known yet
           }
           tick({r, next[r]}, why);
         }
@@ -203,7 +205,7 @@ class causality {
   }
 
   std::vector<timeline> ranks_;
-  std::vector<event_place> sends_{};  ///< of one edge side by side
+  std::vector<event_place> sends_{};  ///< the sends of one edge are adjacent
   std::vector<std::vector<group>> causes_;
   std::vector<std::vector<std::uint32_t>> clocks_;
 };

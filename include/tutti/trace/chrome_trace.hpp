@@ -13,15 +13,16 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// The timelines of all ranks as a trace that ui.perfetto.dev and chrome://tracing open: a process for every rank,
-/// with tracks for what it did besides, for its waits, for its messages and its operations; arrows from sends to
-/// receives; vector clocks, peers and bytes as arguments of the messages.
+/// Writes the timelines of all ranks as a trace for ui.perfetto.dev and chrome://tracing: one process per rank, with
+/// tracks for its computation, its waits, and its messages and operations; arrows from sends to receives; vector
+/// clocks, peers and bytes as arguments of the messages.
 ///
-/// (Google, "Trace Event Format": JSON.) Times are microseconds since the first event.
+/// Source: Google, "Trace Event Format" (JSON). Times are microseconds since the first event.
 class chrome_trace {
  public:
-  /// @param names of the ranks, of their processes in the picture; missing ones are called by their number
-  /// @param parts that they play, such as "worker 2", for those that are late
+  /// Returns the trace as JSON.
+  /// @param names labels of the processes in the picture; by default "rank 2"
+  /// @param parts roles of the ranks in the names of waits, such as "worker 2"; by default "rank 2"
   [[nodiscard]] static std::string text(causality const& all, std::span<std::string const> names = {},
                                         std::span<std::string const> parts = {}) {
     chrome_trace to(all, parts);
@@ -111,7 +112,7 @@ class chrome_trace {
   void operation(std::string_view phase, std::string_view name, rank_type r, event const& e) {
     open(phase, name, r, messages, e.time);
     out_.append(",\"cat\":\"operation\",\"id2\":{\"local\":\"").append(std::to_string(e.number.sequence));
-    if (e.number.is_message()) {  // numbered among those of its pair
+    if (e.number.is_message()) {  // numbered within its pair of ranks
       out_.append(" ").append(std::to_string(e.number.from)).append(" ").append(std::to_string(e.number.to));
     }
     out_ += "\"}";

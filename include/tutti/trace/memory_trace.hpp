@@ -10,22 +10,23 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// Keeps the latest events in memory. It allocates when it is made and never again.
+/// Records the latest events in memory. Allocates at construction only.
 ///
 ///     tutti::communicator<tutti::loopback, tutti::dynamic, tutti::memory_trace> world{...};
 ///     world.trace().each([](tutti::event const& e) { ... });
 ///
-/// Cost: a copy of each event, with up to 95 bytes of its text; the memory of `capacity` of them.
-/// Thread safety: that of the communicator.
+/// Cost: a copy of each event, with up to 95 bytes of its text; memory for `capacity` events.
+/// Thread safety: as the communicator.
 class memory_trace {
  public:
-  /// True if anything is recorded; false costs nothing.
+  /// True: events are recorded.
   static constexpr bool enabled = true;
   static constexpr std::size_t text_capacity = 95;       ///< longer texts are cut
-  static constexpr std::size_t default_capacity = 1024;  ///< events that it holds unless told otherwise
+  static constexpr std::size_t default_capacity = 1024;  ///< default number of events
 
   memory_trace() : memory_trace(default_capacity) {}
-  /// @pre capacity is not zero.
+  /// Constructs a trace of the latest `capacity` events.
+  /// @pre capacity is not zero
   explicit memory_trace(std::size_t capacity) {
     expects(capacity != 0, "memory_trace: there must be room for 1 event or more, not 0");
     kept_.resize(capacity);
@@ -41,13 +42,13 @@ class memory_trace {
     }
   }
 
-  /// How many events are kept.
+  /// The number of recorded events.
   [[nodiscard]] std::size_t size() const noexcept { return recorded_ < kept_.size() ? recorded_ : kept_.size(); }
-  /// How many older ones had to go.
+  /// The number of older events that were overwritten.
   [[nodiscard]] std::size_t dropped() const noexcept { return recorded_ - size(); }
 
-  /// Calls `f(event const&)` for every kept event, oldest first. The text lives as long as the trace
-  /// and until the event is dropped.
+  /// Calls `f(event const&)` for every recorded event, oldest first. The text is valid as long as the trace, until the
+  /// event is overwritten.
   template <class F>
   void each(F f) const {
     for (std::size_t i = dropped(); i < recorded_; ++i) {
@@ -58,7 +59,7 @@ class memory_trace {
     }
   }
 
-  /// Forgets all events.
+  /// Discards all events.
   void clear() noexcept { recorded_ = 0; }
 
  private:

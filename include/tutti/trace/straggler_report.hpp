@@ -11,9 +11,9 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// Which rank waited for which, as text: a line per rank, and one that names the rank, or the device in the network,
-/// that held up the others most.
-/// @param names of the ranks, such as "worker 2", if they have others than "rank 2"
+/// Reports waits as text: one line per rank, and one that names the straggler, a rank or an in-network aggregator,
+/// that delayed the others most.
+/// @param names labels of the ranks, such as "worker 2"; by default "rank 2"
 [[nodiscard]] inline std::string straggler_report(blame const& found, std::span<std::string const> names = {}) {
   auto const seconds = [](duration d) { return detail::fixed_text(static_cast<double>(d.count()) * 1e-9, 3); };
   auto const padding = [](std::size_t width, std::string const& text) {

@@ -7,31 +7,31 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// Whether to trace, decided at run time: a program has one kind of communicator either way.
+/// A tracer that is switched on at run time, so that a program has one type of communicator either way.
 ///
-/// Cost: off, one look at a flag where there would be an event, and the memory of one; on, that of memory_trace.
-/// Thread safety: that of the communicator.
+/// Cost: off, a check of a flag per event, and memory for one; on, that of memory_trace.
+/// Thread safety: as the communicator.
 class switched_trace {
  public:
-  /// True if anything is recorded; false costs nothing.
+  /// True: events may be recorded.
   static constexpr bool enabled = true;
 
-  /// Off.
+  /// Constructs a tracer that is off.
   switched_trace() : kept_(1) {}
-  /// On.
-  /// @param capacity how many events to keep, the latest
+  /// Constructs a tracer that is on.
+  /// @param capacity number of the latest events to record
   explicit switched_trace(std::size_t capacity) : kept_(capacity), on_(true) {}
 
-  /// Whether it records.
+  /// True if it records.
   [[nodiscard]] bool on() const noexcept { return on_; }
   /// Records an event; called by the rank's own thread.
   void record(event const& e) noexcept { kept_.record(e); }
 
-  /// How many events there are.
+  /// The number of recorded events.
   [[nodiscard]] std::size_t size() const noexcept { return kept_.size(); }
-  /// How many were overwritten by later ones.
+  /// The number of older events that were overwritten.
   [[nodiscard]] std::size_t dropped() const noexcept { return kept_.dropped(); }
-  /// Calls f with each event, the oldest first.
+  /// Calls f with each event, oldest first.
   template <class F>
   void each(F f) const {
     kept_.each(f);

@@ -15,11 +15,12 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// What one rank's tracer kept, as a value that outlives it and can travel. Events are in order of happening.
+/// The events of one rank's tracer, in order, as a value that outlives it and can be sent.
 class timeline {
  public:
   timeline() = default;
 
+  /// Copies the events of a tracer.
   /// @param trace has `each(f)`, such as memory_trace
   template <class Trace>
   static timeline of(Trace const& trace) {
@@ -37,23 +38,23 @@ class timeline {
     entries_.push_back(kept);
   }
 
-  /// How many events there are.
+  /// The number of events.
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
-  /// The text lives as long as the timeline.
+  /// Event i. Its text is valid as long as the timeline.
   [[nodiscard]] event operator[](std::size_t i) const {
     event e = entries_[i].what;
     e.text = std::string_view(texts_).substr(entries_[i].text, entries_[i].length);
     return e;
   }
 
-  /// Moves it in time: what to do with that of a rank whose clock is another host's.
+  /// Shifts all times, to correct for the clock of another host.
   void shift(duration by) noexcept {
     for (entry& e : entries_) {
       e.what.time += by;
     }
   }
 
-  /// As bytes, for a rank of the same program.
+  /// Serialises the timeline, for a rank of the same program.
   [[nodiscard]] std::vector<std::byte> packed() const {
     std::size_t const count = entries_.size();
     std::size_t const bytes = count * sizeof(entry);
@@ -67,7 +68,8 @@ class timeline {
     }
     return out;
   }
-  /// @throws precondition_error if these are not bytes that `packed` made
+  /// Reads the output of `packed`.
+  /// @throws precondition_error if the bytes are something else
   [[nodiscard]] static timeline unpacked(std::span<std::byte const> bytes) {
     std::size_t count = 0;
     expects(bytes.size() >= sizeof(count), "timeline: ", bytes.size(),
@@ -94,7 +96,7 @@ class timeline {
  private:
   struct entry {
     event what;
-    std::size_t text;  ///< where it begins
+    std::size_t text;  ///< its offset in `texts_`
     std::size_t length = 0;
   };
   static_assert(std::is_trivially_copyable_v<entry>);

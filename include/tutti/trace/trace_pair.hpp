@@ -7,21 +7,21 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// Two tracers of one communicator.
+/// A tracer that passes every event to two others.
 ///
-/// Cost: that of both.
-/// Thread safety: that of the communicator.
+/// Cost: the sum of both.
+/// Thread safety: as the communicator.
 template <tracer First, tracer Second>
 class trace_pair {
  public:
-  /// True if anything is recorded; false costs nothing.
+  /// True if either tracer is enabled.
   static constexpr bool enabled = First::enabled || Second::enabled;
 
   trace_pair() = default;
-  /// Both get every event.
+  /// Takes both tracers.
   trace_pair(First first, Second second) : first_(std::move(first)), second_(std::move(second)) {}
 
-  /// Whether either records.
+  /// True if either records.
   [[nodiscard]] bool on() const noexcept { return listens(first_) || listens(second_); }
   /// Records an event; called by the rank's own thread.
   void record(event const& e) noexcept {

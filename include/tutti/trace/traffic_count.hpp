@@ -5,25 +5,24 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// Counts what a rank sends and receives in the operations of its communicator, over any transport: the bytes of the
-/// messages that schedules call for, without what a transport puts around them. Through memory, a message
-/// that is read, or made, where it lies counts as one that was sent.
+/// Counts the bytes and messages of a rank's operations, over any transport: the payload of the schedule's messages,
+/// without the headers of a transport. A message that is read or written in place, through memory, counts as sent.
 ///
 ///     tutti::communicator<tutti::tcp, tutti::dynamic, tutti::traffic_count> world{...};
 ///     sum(gradients);
 ///     world.trace().sent().bytes;
 ///
-/// Cost: two additions for each message, and for each chunk that one is received in.
-/// Thread safety: that of the communicator.
+/// Cost: two additions per sent message and per received chunk.
+/// Thread safety: as the communicator.
 class traffic_count {
  public:
-  /// True if anything is recorded; false costs nothing.
+  /// True: events are counted.
   static constexpr bool enabled = true;
 
-  /// What went one way.
+  /// The traffic in one direction.
   struct total {
-    std::uint64_t messages = 0;  ///< received: chunks that a transport made of them
-    std::uint64_t bytes = 0;     ///< of payload, without headers
+    std::uint64_t messages = 0;  ///< number of messages; in `received`, number of chunks
+    std::uint64_t bytes = 0;     ///< payload without headers
   };
 
   /// Records an event; called by the rank's own thread.
@@ -35,9 +34,9 @@ class traffic_count {
     }
   }
 
-  /// What this rank has sent.
+  /// The traffic that this rank has sent.
   [[nodiscard]] total sent() const noexcept { return sent_; }
-  /// What this rank has received.
+  /// The traffic that this rank has received.
   [[nodiscard]] total received() const noexcept { return received_; }
 
  private:

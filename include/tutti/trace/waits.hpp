@@ -11,30 +11,30 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// The members that are answerable for time that ranks waited, in a square of them: `of(waiter, culprit)`. Members are
-/// the ranks, and the helpers that something came from, which follow them.
+/// The time that each member of a communicator made each other one wait: `of(waiter, culprit)`. Members are the ranks,
+/// followed by in-network aggregators.
 class blame {
  public:
-  /// A time that a rank could not go on before a message came.
+  /// A time during which a rank waited for a message.
   struct waiting {
-    causality::event_place receive;  ///< the event that ended it
-    rank_type peer = no_rank;        ///< whose message it was; of what a helper has made, whose contribution came last
-    operation_number number{};       ///< the operation
+    causality::event_place receive;  ///< event that ended the wait
+    rank_type peer = no_rank;        ///< sender; behind an aggregator, the rank that contributed last
+    operation_number number{};       ///< operation
     time_point begin{};              ///< the rank was ready
-    time_point sent{};               ///< the peer began to send; never before `begin`: until then the peer was late
-    time_point end{};                ///< the message was there: from `sent` on it was under way
-    rank_type through = no_rank;     ///< the helper that has made it, if one has
+    time_point sent{};               ///< the peer began to send; until then it was late. Not before `begin`
+    time_point end{};                ///< the message had arrived; from `sent` on it was in transit
+    rank_type through = no_rank;     ///< in-network aggregator that sent the message; no_rank: none
   };
 
-  /// All waits, rank by rank in order of time; those of a rank do not overlap. A rank waits from the last thing on that
-  /// it did before, whatever that was, once the operation was started, and not while it does something else (`enter` to
-  /// `leave`). If it waits for several messages at once, it is the next one to come that it waits for.
+  /// All waits of each rank, in order of time and without overlap. A wait begins after the rank's previous event, once
+  /// the operation was started, and never during other work (`enter` to `leave`). Of several expected messages, the
+  /// rank waits for the first to arrive.
   [[nodiscard]] static std::vector<std::vector<waiting>> waits_of(causality const& all) {
     std::vector<std::vector<waiting>> waits(all.size());
     for (rank_type r = 0; r != all.size(); ++r) {
       timeline const& t = all.of(r);
-      std::map<operation_number, time_point> started;  // by operation
-      time_point free = (time_point::min)();           // of what it did before
+      std::map<operation_number, time_point> started;  // start of each operation
+      time_point free = (time_point::min)();           // time of the previous event
       bool busy = false;
       for (std::size_t i = 0; i != t.size(); ++i) {
         event const e = t[i];
@@ -65,10 +65,10 @@ class blame {
     return waits;
   }
 
-  /// A rank that waited for a peer's message blames the peer for the time until it sent, but for what of it the
-  /// peer waited itself: that is passed on to the rank that the peer waited for, and so on. So a server that is late
-  /// because a worker is, is not blamed, and a server that is late by itself is. A helper is answerable from the last
-  /// contribution on until its result is there, the ways included: it keeps no timeline of its own.
+  /// Computes the blame. A rank that waited for a peer's message blames the peer for the time until it sent. The part
+  /// during which the peer itself waited is passed on to the rank that the peer waited for, and so on. So a server
+  /// that is late because of a worker is not blamed; a server that is late by itself is. An aggregator, which has no
+  /// timeline of its own, is blamed from the last contribution until its result arrives, transit included.
   explicit blame(causality const& all) : ranks_(all.size()), size_(ranks_) {
     auto const waits = waits_of(all);
     for (auto const& of_rank : waits) {
@@ -86,16 +86,17 @@ class blame {
     }
   }
 
-  /// The number of ranks.
+  /// The number of members: ranks and in-network aggregators.
   [[nodiscard]] rank_type size() const noexcept { return static_cast<rank_type>(size_); }
-  /// How many of them are ranks.
+  /// The number of ranks.
   [[nodiscard]] rank_type ranks() const noexcept { return static_cast<rank_type>(ranks_); }
-  /// How long one waited while the other did something else. If both are one: while it was waited for.
+  /// The time that one waited while the other did something else. If both are the same: the time that a rank waited
+  /// for a peer that waited for it.
   [[nodiscard]] duration of(rank_type waiter, rank_type culprit) const { return late_[waiter * size_ + culprit]; }
-  /// How long a rank waited for messages that were under way.
+  /// The time that a rank waited for messages in transit.
   [[nodiscard]] duration under_way(rank_type waiter) const { return wire_[waiter]; }
 
-  /// How long all the others waited for that one.
+  /// The time that all members waited for this one.
   [[nodiscard]] duration by(rank_type culprit) const {
     duration sum{};
     for (rank_type r = 0; r != size_; ++r) {
@@ -105,11 +106,12 @@ class blame {
   }
 
  private:
-  /// Something was under way that a rank waited for.
+  /// Adds the time that a rank waited for a message in transit.
   void travel(rank_type waiter, waiting const& w, time_point from, time_point to) {
     (w.through == no_rank ? wire_[waiter] : late_[waiter * size_ + w.through]) += to - from;
   }
-  /// @param depth how many more times it may be passed on; more than there are ranks is a clock that is wrong
+  /// Blames a rank for a span of time, except where the rank itself waited.
+  /// @param depth limit for passing blame on; a longer chain than the number of ranks means a wrong clock
   void pass(std::vector<std::vector<waiting>> const& waits, rank_type waiter, rank_type culprit, time_point from,
             time_point to, std::size_t depth) {
     if (from >= to) {
@@ -139,7 +141,7 @@ class blame {
   }
 
   std::size_t ranks_;
-  std::size_t size_;  ///< with helpers
+  std::size_t size_;  ///< ranks and in-network aggregators
   std::vector<duration> late_;
   std::vector<duration> wire_;
 };

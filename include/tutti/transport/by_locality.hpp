@@ -14,27 +14,27 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// How a rank takes part in a `by_locality` world.
+/// The settings of a rank in a `by_locality` world.
 template <class Near, class Far>
 struct locality_options {
-  typename options_of<Near>::type within_host{};   ///< of the transport within hosts
-  typename options_of<Far>::type between_hosts{};  ///< of the transport between hosts
-  /// This many consecutive ranks count as a host, wherever they are: to try out on one machine what is meant
-  /// for several. 0: as it is.
+  typename options_of<Near>::type within_host{};   ///< options of the transport within hosts
+  typename options_of<Far>::type between_hosts{};  ///< options of the transport between hosts
+  /// The number of consecutive ranks that count as one host, to test programs for several hosts on one machine. 0: the
+  /// real hosts.
   rank_type ranks_per_host = 0;
 };
 
-/// Two transports as one: ranks of one host talk through `Near`, ranks of different hosts through `Far`.
+/// Combines two transports: ranks of one host communicate through `Near`, ranks of different hosts through `Far`.
 ///
 ///     auto world = tutti::join<tutti::by_locality<tutti::shared_memory, tutti::tcp>>();
 ///
-/// With `loopback` as Near the ranks are threads of several processes, and a process is what a host is
-/// otherwise. Which ranks share a host the system says (see detail/core/node_identity.hpp), or the variable
-/// TUTTI_NODE, which has one value on each.
+/// With `loopback` as Near, the ranks are threads of several processes, and each process counts as a host. Hosts are
+/// identified by the system (see detail/core/node_identity.hpp), or by the variable TUTTI_NODE, with one value per
+/// host.
 ///
-/// A fault of one transport is a fault of both; every rank hears of it through whichever reaches it.
+/// A fault of one transport is a fault of both; every rank learns of it through either.
 ///
-/// Cost: a look at a table for each call; while waiting, both transports are asked.
+/// Cost: a table look-up per call; while waiting, both transports are polled.
 /// Thread safety: one thread at a time; instances are independent.
 template <known_by_world Near, transport Far>
 class by_locality {
@@ -43,11 +43,11 @@ class by_locality {
   static constexpr std::string_view name = "by_locality";
   /// True if `spawn` starts ranks as threads of this process, false if as processes.
   static constexpr bool in_process = Near::in_process;
-  /// The options with which the transport may be opened; see `open_transport`.
+  /// The options for construction; see `open_transport`.
   using options = locality_options<Near, Far>;
 
-  /// Collective over the members of the rendezvous.
-  /// @throws error(failure::join) when a transport cannot be opened on this host
+  /// Joins the world. Collective over the members of the rendezvous.
+  /// @throws error(failure::join) if a transport cannot be opened on this host
   template <rendezvous M>
   explicit by_locality(M& meet, options const& o = {})
       : node_(node_of(meet, o)),
@@ -70,13 +70,13 @@ class by_locality {
   [[nodiscard]] rank_type rank() const noexcept { return far_.rank(); }
   /// The number of ranks.
   [[nodiscard]] rank_type size() const noexcept { return far_.size(); }
-  /// Which ranks share a host.
+  /// The ranks of each host.
   [[nodiscard]] host_map const& hosts() const noexcept { return hosts_; }
-  /// What this rank's host is told from others by.
+  /// The name that identifies this rank's host.
   [[nodiscard]] std::string const& node() const noexcept { return node_; }
   /// The transport within hosts.
   [[nodiscard]] Near& within_host() noexcept { return *near_; }
-  /// The number there of a rank of this host.
+  /// The rank in that transport of a rank of this host; no_rank for others.
   [[nodiscard]] rank_type near_rank(rank_type r) const noexcept { return near_ranks_[r]; }
   /// The transport between hosts.
   [[nodiscard]] Far& between_hosts() noexcept { return far_; }
@@ -86,12 +86,12 @@ class by_locality {
     near_->begin(s, what);
     far_.begin(s, what);
   }
-  /// Closes a flow whose messages are all done with.
+  /// Closes a flow whose messages are all complete.
   void end(flow s) {
     near_->end(s);
     far_.end(s);
   }
-  /// Tells of a message, before it is sent, if it has the bytes of the one before on that flow.
+  /// Announces a message; `same` is true if it has the bytes of the previous one on that flow.
   void next_message(flow s, bool same)
     requires(repeats<Near> || repeats<Far>)
   {
@@ -103,7 +103,7 @@ class by_locality {
     }
   }
 
-  /// Whether the peer would read these bytes where they are.
+  /// True if the peer would read these bytes in place.
   [[nodiscard]] bool shares(rank_type peer, flow s, std::span<std::byte const> bytes) const
     requires(shares_memory<Near> || shares_memory<Far>)
   {
@@ -117,8 +117,8 @@ class by_locality {
     rank_type const mate = near_ranks_[peer];
     return mate != no_rank ? shares_there(*near_, mate) : shares_there(far_, peer);
   }
-  /// Where tutti::allocator takes buffers from that ranks of this host read without a copy, and that a device of the
-  /// transport between hosts is told of once.
+  /// The memory of tutti::allocator, which ranks of this host read without a copy, and which is registered once with a
+  /// device of the transport between hosts.
   [[nodiscard]] counted<memory_source> memory() const noexcept
     requires provides_memory<Near>
   {
@@ -129,7 +129,7 @@ class by_locality {
   [[nodiscard]] sent send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule) {
     return through(peer, [&](auto& t, rank_type r) { return t.send(r, s, bytes, granule); });
   }
-  /// Offers a message like `send`, with the place where the receiver may write what it makes of it.
+  /// Offers a message like `send`, with the place where the receiver may write its result.
   [[nodiscard]] sent lend(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule,
                           std::byte* back)
     requires(lends<Near> || lends<Far>)
@@ -142,7 +142,7 @@ class by_locality {
       }
     });
   }
-  /// Offers bytes that the peer has lent, like `send`; they go to where it wants them, if that can be.
+  /// Offers bytes that the peer has lent, like `send`; writes them to the peer's place if possible.
   [[nodiscard]] sent give_back(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule)
     requires(lends<Near> || lends<Far>)
   {
@@ -154,7 +154,7 @@ class by_locality {
       }
     });
   }
-  /// The place where the result of lent bytes that `view` shows may be made at once; null if there is none.
+  /// The place where the result of lent bytes in `view` may be made at once; null if there is none.
   [[nodiscard]] std::byte* home(rank_type peer, flow s)
     requires(lends<Near> || lends<Far>)
   {
@@ -166,7 +166,7 @@ class by_locality {
       }
     });
   }
-  /// True if the buffer of what was sent under this ticket is free.
+  /// True if the buffer of the send with this ticket is free.
   [[nodiscard]] bool released(rank_type peer, flow s, ticket k) {
     return through(peer, [&](auto& t, rank_type r) { return t.released(r, s, k); });
   }
@@ -174,11 +174,11 @@ class by_locality {
   [[nodiscard]] chunk view(rank_type peer, flow s, wanted const& w) {
     return telling([&] { return through(peer, [&](auto& t, rank_type r) { return t.view(r, s, w); }); });
   }
-  /// Gives back what `view` has shown.
+  /// Releases the chunk of `view`.
   void release(rank_type peer, flow s) {
     through(peer, [&](auto& t, rank_type r) { t.release(r, s); });
   }
-  /// Throws as `view` does if that peer is at the same flow with another call, although it sends nothing.
+  /// Throws as `view` does if that peer is at the same flow with another call, even if it sends nothing.
   void inquire(rank_type peer, flow s) {
     telling([&] {
       through(peer, [&](auto& t, rank_type r) {
@@ -189,20 +189,21 @@ class by_locality {
     });
   }
 
-  /// A rank that waits is asked from near and from far; the rank that it waits for has its number of the world there.
+  /// Answers ranks that have asked what this rank waits for, through both transports. Reports name ranks by their
+  /// numbers in the world.
   void say(wait_report const& w)
     requires(answers<Near> && answers<Far>)
   {
     near_->say(w);
     far_.say(w);
   }
-  /// Asks a peer what it waits for; false as long as it cannot be reached.
+  /// Asks a peer what it waits for; false while it cannot be reached.
   [[nodiscard]] bool ask(rank_type peer)
     requires(answers<Near> && answers<Far>)
   {
     return through(peer, [](auto& t, rank_type r) { return t.ask(r); });
   }
-  /// The last report of a rank, this one included, of what it waits for on a lane.
+  /// The last wait report of a rank, this one included, for a lane.
   [[nodiscard]] wait_report said(rank_type peer, std::uint32_t lane) const
     requires(answers<Near> && answers<Far>)
   {
@@ -217,28 +218,28 @@ class by_locality {
     return through(peer, [](auto& t, rank_type r) { return t.has_left(r); });
   }
 
-  /// Advances what is under way; never waits.
+  /// Makes progress; never waits.
   void poll() {
     near_->poll();
     far_.poll();
     share_fault();
   }
-  /// Returns a descriptor that becomes readable when there may be something to do; poll once more, then sleep.
+  /// Returns a descriptor that becomes readable when there may be work; poll once more, then sleep.
   [[nodiscard]] int arm() { return bells_.either(near_->arm(), far_.arm()); }
-  /// Ends what `arm` began.
+  /// Undoes `arm`.
   void disarm() {
     near_->disarm();
     far_.disarm();
   }
-  /// The time by the clock of the transport.
+  /// The time on the transport's clock.
   [[nodiscard]] time_point now() const { return far_.now(); }
 
-  /// The fault of this world, if there is one; cheap, as it is asked for while waiting.
+  /// The fault of this world, if any; cheap, because it is called while waiting.
   [[nodiscard]] tutti::fault fault() {
     share_fault();
     return fault_;
   }
-  /// Finds peers that are gone, by system calls: for every few milliseconds of waiting.
+  /// Probes for lost peers by system calls; to be called every few milliseconds of waiting.
   void look() {
     near_->look();
     far_.look();
@@ -247,7 +248,7 @@ class by_locality {
   /// Makes a fault known to every member; the first one takes precedence.
   void revoke(tutti::fault const& why) {
     share_fault();
-    if (!fault_ && why.culprit < size()) {  // whose transport may know a better reason
+    if (!fault_ && why.culprit < size()) {  // the culprit's own transport may know a better reason
       through(why.culprit, [&](auto& t, rank_type) { t.revoke(why); });
       share_fault();
     }
@@ -255,7 +256,7 @@ class by_locality {
       adopt(why);
     }
   }
-  /// Tells the other ranks why this one leaves: a fault in another communicator of its world.
+  /// Tells the other ranks the reason why this one leaves: a fault in another communicator of its world.
   void excuse(tutti::fault const& why)
     requires(excuses<Near> || excuses<Far>)
   {
@@ -266,14 +267,14 @@ class by_locality {
       far_.excuse(why);
     }
   }
-  /// Returns when nothing works in this rank's memory any more; called after a fault.
+  /// Returns once nothing accesses this rank's memory any more; called after a fault.
   void quiesce() {
     share_fault();
     near_->quiesce();
     far_.quiesce();
   }
 
-  /// The odd events of the transport between hosts.
+  /// Refused connections and other odd events of the transport between hosts.
   [[nodiscard]] decltype(auto) incidents() const
     requires requires(Far const& transport) { transport.incidents(); }
   {
@@ -285,7 +286,7 @@ class by_locality {
   {
     return near_ranks_[peer] == no_rank ? far_.place_of(peer) : std::string();
   }
-  /// By which number the other members reach this host.
+  /// The address by which the other members reach this host.
   [[nodiscard]] std::string local_host() const
     requires requires(Far const& transport) { transport.local_host(); }
   {
@@ -323,7 +324,8 @@ class by_locality {
     return mate != no_rank ? f(*near_, mate) : f(far_, peer);
   }
 
-  /// A transport that throws has made the fault known on its side; the other side must hear of it, too.
+  /// Calls f, and shares the fault if it throws: a transport that throws has made the fault known on its own side
+  /// only.
   template <class F>
   decltype(auto) telling(F f) {
     try {
@@ -334,7 +336,7 @@ class by_locality {
     }
   }
 
-  /// The first fault that this rank sees, on either side, is its own for good.
+  /// Keeps the first fault of either transport, and passes it to both.
   void share_fault() {
     if (!fault_) [[likely]] {
       if (tutti::fault const within = near_->fault()) [[unlikely]] {
@@ -352,9 +354,9 @@ class by_locality {
 
   std::string node_;
   host_map hosts_;
-  std::vector<rank_type> near_ranks_;  ///< of ranks of this host there; no_rank for others
+  std::vector<rank_type> near_ranks_;  ///< ranks in `near_`; no_rank for ranks of other hosts
   Far far_;
-  detail::owned<Near> near_;  ///< leaves first, and with it the ranks that are near learn of it at once
+  detail::owned<Near> near_;  ///< destroyed first, so that near ranks learn of the departure at once
   detail::either_descriptor bells_;
   tutti::fault fault_{};
 };

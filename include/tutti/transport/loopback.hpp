@@ -12,12 +12,11 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// Ranks are threads of one process. A short message travels in one cache line or two; a longer one is copied to
-/// a chunk that the receiver combines straight out of; a long one stays where it is, and the receiver
-/// combines straight out of the sender's buffer.
+/// A transport between threads of one process. A short message travels in one or two cache lines; a longer one is
+/// copied to a chunk, and combined from there; a long one is combined straight from the sender's buffer.
 ///
 /// Cost: 576 bytes for each ordered pair of ranks and lane, and one descriptor per rank.
-/// Thread safety: one thread at a time, each rank's own; instances are independent.
+/// Thread safety: one thread at a time, which is the rank's own; instances are independent.
 class loopback {
   using world = detail::loopback_world;
   using endpoint_type = detail::mailbox_endpoint<detail::common_places>;
@@ -25,15 +24,15 @@ class loopback {
  public:
   /// The name of the transport in errors and traces.
   static constexpr std::string_view name = "loopback";
-  /// True if `spawn` starts ranks as threads of this process, false if as processes.
+  /// True: `spawn` starts ranks as threads of this process.
   static constexpr bool in_process = true;
-  /// True if system calls are made only to wake a peer, to read a peer's memory, and while a rank sleeps.
+  /// True: system calls are made only to wake a peer, and to sleep.
   static constexpr bool only_wakes = true;
-  /// True if faults name ranks by their numbers in the world.
+  /// True: faults name ranks by their numbers in the world.
   static constexpr bool known_by_world = true;
 
-  /// Collective. @throws error(failure::join) when the ranks are not threads of one process, or it
-  /// has no descriptors left; and what the rendezvous throws.
+  /// Joins the world. Collective. @throws error(failure::join) if the ranks are not threads of one process, or the
+  /// process has no descriptors left; and the errors of the rendezvous
   template <rendezvous M>
   explicit loopback(M& meet)
       : world_(join(meet)),
@@ -43,7 +42,7 @@ class loopback {
 
   loopback(loopback const&) = delete;
   loopback& operator=(loopback const&) = delete;
-  /// Leaves. Peers that still wait for something from this rank get failure::peer_lost.
+  /// Leaves the world. Peers that still wait for this rank get failure::peer_lost.
   TUTTI_COLD ~loopback() { endpoint_.leave(all_live); }
 
   /// The number of this rank.
@@ -56,12 +55,12 @@ class loopback {
     endpoint_.begin(s, what);
     out_.begin(s, what);
   }
-  /// Closes a flow whose messages are all done with.
+  /// Closes a flow whose messages are all complete.
   void end(flow) noexcept {}
-  /// Tells of a message, before it is sent, if it has the bytes of the one before on that flow.
+  /// Announces a message; `same` is true if it has the bytes of the previous one on that flow.
   void next_message(flow s, bool same) noexcept { out_.next_message(s, same); }
 
-  /// Whether a peer would read these bytes where they are.
+  /// True if a peer would read these bytes in place.
   [[nodiscard]] bool shares(rank_type, flow s, std::span<std::byte const> bytes) const noexcept {
     return out_.shares(s, bytes.size());
   }
@@ -70,18 +69,18 @@ class loopback {
   sent send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule) {
     return out_.send(peer, s, bytes, granule, shares(peer, s, bytes));
   }
-  /// Offers a message like `send`, with the place where the receiver may write what it makes of it.
+  /// Offers a message like `send`, with the place where the receiver may write its result.
   sent lend(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule, std::byte* back) {
     return out_.lends(bytes.size()) ? out_.lend(peer, s, bytes, back) : send(peer, s, bytes, granule);
   }
-  /// Offers bytes that the peer has lent, like `send`; they go to where it wants them, if that can be.
+  /// Offers bytes that the peer has lent, like `send`; writes them to the peer's place if possible.
   sent give_back(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule) {
     return endpoint_.has_loan(peer, s, bytes.size()) ? endpoint_.give_back(peer, s, bytes)
                                                      : send(peer, s, bytes, granule);
   }
-  /// The place where the result of lent bytes that `view` shows may be made at once; null if there is none.
+  /// The place where the result of lent bytes in `view` may be made at once; null if there is none.
   [[nodiscard]] std::byte* home(rank_type peer, flow s) noexcept { return endpoint_.home(peer, s); }
-  /// True if the buffer of what was sent under this ticket is free.
+  /// True if the buffer of the send with this ticket is free.
   [[nodiscard]] bool released(rank_type peer, flow s, ticket k) noexcept { return endpoint_.released(peer, s, k); }
 
   /// The next chunk of a peer's message, of whole granules, or nothing yet; throws error (mismatch) if calls differ.
@@ -92,46 +91,46 @@ class loopback {
     }
     return endpoint_.view(peer, s);
   }
-  /// Gives back what `view` has shown.
+  /// Releases the chunk of `view`.
   void release(rank_type peer, flow s) noexcept {
     elements_.release(peer, s.lane);
     endpoint_.release(peer, s);
   }
-  /// Throws as `view` does if that peer is at the same flow with another call, although it sends nothing.
+  /// Throws as `view` does if that peer is at the same flow with another call, even if it sends nothing.
   void inquire(rank_type peer, flow s) { endpoint_.inquire(peer, s); }
   /// True if a peer, from which no message is expected, is known to have left or died.
   [[nodiscard]] bool has_left(rank_type peer) const noexcept { return endpoint_.has_departed(peer); }
-  /// Tells ranks that have asked since what this rank waits for.
+  /// Answers ranks that have asked what this rank waits for.
   void say(wait_report const& w) noexcept { endpoint_.say(w); }
-  /// Asks a peer what it waits for; false as long as it cannot be reached.
+  /// Asks a peer what it waits for; false while it cannot be reached.
   bool ask(rank_type peer) noexcept { return endpoint_.ask(peer); }
-  /// The last report of a rank, this one included, of what it waits for on a lane.
+  /// The last wait report of a rank, this one included, for a lane.
   [[nodiscard]] wait_report said(rank_type r, std::uint32_t lane) const noexcept { return endpoint_.said(r, lane); }
-  /// Advances what is under way; never waits.
+  /// Does nothing: messages need no progress.
   void poll() noexcept {}
 
-  /// Returns a descriptor that becomes readable when there may be something to do; poll once more, then sleep.
+  /// Returns a descriptor that becomes readable when there may be work; poll once more, then sleep.
   int arm() noexcept {
     endpoint_.sleep();
     return world_->bells().descriptor_of(rank());
   }
-  /// Ends what `arm` began.
+  /// Undoes `arm`.
   void disarm() noexcept {
     endpoint_.wake();
     world_->bells().clear(rank());
   }
 
-  /// The time by the clock of the transport.
+  /// The time on the transport's clock.
   [[nodiscard]] time_point now() const noexcept { return steady_now(); }
-  /// The fault of this world, if there is one; cheap, as it is asked for while waiting.
+  /// The fault of this world, if any; cheap, because it is called while waiting.
   [[nodiscard, gnu::always_inline]] tutti::fault fault() const noexcept { return endpoint_.fault(); }
-  /// Threads do not die alone, and those that leave say so.
+  /// Does nothing: threads do not die alone, and a rank that leaves announces it.
   void look() noexcept {}
   /// Makes a fault known to every member; the first one takes precedence.
   void revoke(tutti::fault why) noexcept { endpoint_.revoke(why); }
-  /// Tells the other ranks why this one leaves: a fault in another communicator of its world.
+  /// Tells the other ranks the reason why this one leaves: a fault in another communicator of its world.
   void excuse(tutti::fault const& why) noexcept { endpoint_.excuse(why); }
-  /// Returns when nothing works in this rank's memory any more; called after a fault.
+  /// Returns once nothing accesses this rank's memory any more; called after a fault.
   void quiesce() noexcept { endpoint_.quiesce(all_live); }
 
  private:

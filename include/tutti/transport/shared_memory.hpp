@@ -12,35 +12,34 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// Ranks are processes of one host. A short message travels in one cache line or two; a longer one is
-/// copied once, into a chunk of shared memory, and the receiver combines straight out of that. A long
-/// one the receiver copies itself out of the sender's memory, or asks for where the system does not allow it. What
-/// already lies in shared memory - a buffer by tutti::allocator - is not copied: the receiver reads it where it is.
+/// A transport between processes of one host. A short message travels in one or two cache lines; a longer one is
+/// copied once, into a chunk of shared memory, and combined from there. A long one is copied by the receiver out of
+/// the sender's memory, or sent on request if the system does not allow that. A buffer in shared memory, by
+/// tutti::allocator, is read in place, without a copy.
 ///
-/// A process that is killed leaves nothing behind, whenever that is: neither memory nor sockets have names in a file
-/// system.
+/// A process that is killed leaves nothing behind at any time: neither memory nor sockets have names in a file system.
 ///
-/// Cost: 576 bytes for each ordered pair of ranks and lane, the chunks, and descriptors: one of each rank's process
-/// and three more.
+/// Cost: 576 bytes for each ordered pair of ranks and lane, the chunks, and one descriptor per rank's process and
+/// three more.
 /// Thread safety: one thread at a time; instances are independent.
-template <class Doorbells>  // one kind, but as a class it would cost each unit that includes tutti.hpp 0.06 s
+template <class Doorbells>  // one instance; a class would cost each unit that includes tutti.hpp 0.06 s
 class basic_shared_memory {
   using endpoint_type = detail::mailbox_endpoint<detail::shared_places>;
 
  public:
   /// The name of the transport in errors and traces.
   static constexpr std::string_view name = "shared_memory";
-  /// True if `spawn` starts ranks as threads of this process, false if as processes.
+  /// False: `spawn` starts ranks as processes.
   static constexpr bool in_process = false;
-  /// True if system calls are made only to wake a peer, to read a peer's memory, and while a rank sleeps.
+  /// True: system calls are made only to wake a peer, to read a peer's memory, and to sleep.
   static constexpr bool only_wakes = true;
-  /// True if faults name ranks by their numbers in the world.
+  /// True: faults name ranks by their numbers in the world.
   static constexpr bool known_by_world = true;
-  /// The options with which the transport may be opened; see `open_transport`.
+  /// The options for construction; see `open_transport`.
   using options = shared_memory_options;
 
-  /// Collective. @throws error(failure::join) on every rank when one cannot map the memory or there
-  /// is not enough of it; and what the rendezvous throws.
+  /// Joins the world. Collective. @throws error(failure::join) on every rank if one cannot map the memory, or there is
+  /// not enough memory; and the errors of the rendezvous
   template <rendezvous M>
   explicit basic_shared_memory(M& meet, options const& o = {})
       : world_(meet, o),
@@ -52,9 +51,9 @@ class basic_shared_memory {
 
   basic_shared_memory(basic_shared_memory const&) = delete;
   basic_shared_memory& operator=(basic_shared_memory const&) = delete;
-  /// Leaves. Peers that still wait for something from this rank get failure::peer_lost.
+  /// Leaves the world. Peers that still wait for this rank get failure::peer_lost.
   ~basic_shared_memory() {
-    if (world_.bells().own_descriptor() >= 0) {  // else this is the copy of a forked child, which takes no part
+    if (world_.bells().own_descriptor() >= 0) {  // else this is a copy in a forked child, which takes no part
       endpoint_.leave([this](rank_type r) { return is_alive(r); });
     }
   }
@@ -69,12 +68,12 @@ class basic_shared_memory {
     endpoint_.begin(s, what);
     out_.begin(s, what);
   }
-  /// Closes a flow whose messages are all done with.
+  /// Closes a flow whose messages are all complete.
   void end(flow) noexcept {}
-  /// Tells of a message, before it is sent, if it has the bytes of the one before on that flow.
+  /// Announces a message; `same` is true if it has the bytes of the previous one on that flow.
   void next_message(flow s, bool same) noexcept { out_.next_message(s, same); }
 
-  /// Whether a peer would read these bytes where they are.
+  /// True if a peer would read these bytes in place.
   [[nodiscard]] bool shares(rank_type peer, flow s, std::span<std::byte const> bytes) const noexcept {
     return attaches(peer, s, bytes) || lies_in_shared_memory(s, bytes);
   }
@@ -90,23 +89,23 @@ class basic_shared_memory {
     }
     return out_.send(peer, s, bytes, granule, lies_in_shared_memory(s, bytes));
   }
-  /// Offers a message like `send`, with the place where the receiver may write what it makes of it.
+  /// Offers a message like `send`, with the place where the receiver may write its result.
   sent lend(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule, std::byte* back) {
     bool const here =
         out_.lends(bytes.size()) && endpoint_.places().is_shared(bytes.data()) && endpoint_.places().is_shared(back);
     return here ? out_.lend(peer, s, bytes, back) : send(peer, s, bytes, granule);
   }
-  /// Offers bytes that the peer has lent, like `send`; they go to where it wants them, if that can be.
+  /// Offers bytes that the peer has lent, like `send`; writes them to the peer's place if possible.
   sent give_back(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule) {
     return endpoint_.has_loan(peer, s, bytes.size()) ? endpoint_.give_back(peer, s, bytes)
                                                      : send(peer, s, bytes, granule);
   }
-  /// The place where the result of lent bytes that `view` shows may be made at once; null if there is none.
+  /// The place where the result of lent bytes in `view` may be made at once; null if there is none.
   [[nodiscard]] std::byte* home(rank_type peer, flow s) noexcept { return endpoint_.home(peer, s); }
-  /// True if the buffer of what was sent under this ticket is free.
+  /// True if the buffer of the send with this ticket is free.
   [[nodiscard]] bool released(rank_type peer, flow s, ticket k) noexcept { return endpoint_.released(peer, s, k); }
 
-  /// Where tutti::allocator takes buffers from that peers read without a copy.
+  /// The memory of tutti::allocator, which peers read without a copy.
   [[nodiscard]] counted<memory_source> memory() const noexcept { return world_.arena(); }
 
   /// The next chunk of a peer's message, of whole granules, or nothing yet; throws error (mismatch) if calls differ.
@@ -117,44 +116,44 @@ class basic_shared_memory {
     }
     return next(peer, s, w);
   }
-  /// Gives back what `view` has shown.
+  /// Releases the chunk of `view`.
   void release(rank_type peer, flow s) noexcept {
     elements_.release(peer, s.lane);
     finished(peer, s);
   }
-  /// Throws as `view` does if that peer is at the same flow with another call, although it sends nothing.
+  /// Throws as `view` does if that peer is at the same flow with another call, even if it sends nothing.
   void inquire(rank_type peer, flow s) { endpoint_.inquire(peer, s); }
   /// True if a peer, from which no message is expected, is known to have left or died.
   [[nodiscard]] bool has_left(rank_type peer) const noexcept { return endpoint_.has_departed(peer); }
-  /// Tells ranks that have asked since what this rank waits for.
+  /// Answers ranks that have asked what this rank waits for.
   void say(wait_report const& w) noexcept { endpoint_.say(w); }
-  /// Asks a peer what it waits for; false as long as it cannot be reached.
+  /// Asks a peer what it waits for; false while it cannot be reached.
   bool ask(rank_type peer) noexcept { return endpoint_.ask(peer); }
-  /// The last report of a rank, this one included, of what it waits for on a lane.
+  /// The last wait report of a rank, this one included, for a lane.
   [[nodiscard]] wait_report said(rank_type r, std::uint32_t lane) const noexcept { return endpoint_.said(r, lane); }
-  /// Advances what is under way; never waits.
+  /// Makes progress: sends the parts of private memory that peers request. Never waits.
   void poll() {
     if (!attached_.empty()) [[unlikely]] {
       attached_.serve(endpoint_, out_);
     }
   }
 
-  /// Returns a descriptor that becomes readable when there may be something to do; poll once more, then sleep.
+  /// Returns a descriptor that becomes readable when there may be work; poll once more, then sleep.
   int arm() noexcept {
     endpoint_.sleep();
     return world_.bells().own_descriptor();
   }
-  /// Ends what `arm` began.
+  /// Undoes `arm`.
   void disarm() noexcept {
     endpoint_.wake();
     world_.bells().clear();
   }
 
-  /// The time by the clock of the transport.
+  /// The time on the transport's clock.
   [[nodiscard]] time_point now() const noexcept { return steady_now(); }
-  /// The fault of this world, if there is one; cheap, as it is asked for while waiting.
+  /// The fault of this world, if any; cheap, because it is called while waiting.
   [[nodiscard, gnu::always_inline]] tutti::fault fault() const noexcept { return endpoint_.fault(); }
-  /// Cost: one system call per peer, unless another rank has just looked.
+  /// Probes for dead peers. Cost: one system call per peer, unless another rank has just probed.
   void look() noexcept {
     if (!endpoint_.claims_liveness_check(now())) {
       return;
@@ -167,9 +166,9 @@ class basic_shared_memory {
   }
   /// Makes a fault known to every member; the first one takes precedence.
   void revoke(tutti::fault why) noexcept { endpoint_.revoke(why); }
-  /// Tells the other ranks why this one leaves: a fault in another communicator of its world.
+  /// Tells the other ranks the reason why this one leaves: a fault in another communicator of its world.
   void excuse(tutti::fault const& why) noexcept { endpoint_.excuse(why); }
-  /// Returns when nothing works in this rank's memory any more; called after a fault.
+  /// Returns once nothing accesses this rank's memory any more; called after a fault.
   void quiesce() noexcept {
     endpoint_.quiesce([this](rank_type r) { return is_alive(r); });
   }
@@ -177,9 +176,9 @@ class basic_shared_memory {
  private:
   friend detail::shared_world<Doorbells>;
 
-  /// The world, whose memory the worlds that are split from it share.
+  /// The world, whose memory its splits share.
   [[nodiscard]] detail::shared_world<Doorbells> const& shared() const noexcept { return world_; }
-  /// What has come of a message, wherever it is.
+  /// The next chunk of a message, from shared or from private memory.
   chunk next(rank_type peer, flow s, wanted const& w) {
     chunk const c = endpoint_.view(peer, s);
     if (c.bytes <= detail::mailbox::max_inline ||
@@ -212,19 +211,19 @@ class basic_shared_memory {
     }
   }
 
-  /// True if the peer is to copy the bytes out of this rank's private memory by itself.
+  /// True if the peer copies the bytes out of this rank's private memory itself.
   [[nodiscard]] bool attaches(rank_type peer, flow s, std::span<std::byte const> bytes) const noexcept {
     return bytes.size() >= world_.shape().attach_from && bytes.size() > detail::mailbox::max_inline && out_.moves(s) &&
            !attached_.refused_by(peer);
   }
 
-  /// True if the peer is to read the bytes where they are, in shared memory.
+  /// True if the peer reads the bytes in place, in shared memory.
   [[nodiscard]] bool lies_in_shared_memory(flow s, std::span<std::byte const> bytes) const noexcept {
     return out_.shares(s, bytes.size()) && endpoint_.places().is_shared(bytes.data());
   }
 
-  /// Not so for a process that died, or became another program. One that left has said so before it closed its
-  /// doorbell.
+  /// False for a process that died or executed another program. A rank that leaves announces it before it closes its
+  /// doorbell, hence the second check.
   [[nodiscard]] bool is_alive(rank_type r) const noexcept {
     return r == rank() || endpoint_.has_departed(r) || world_.is_alive(r) || endpoint_.has_departed(r);
   }
@@ -237,7 +236,7 @@ class basic_shared_memory {
   detail::large_elements elements_;
 };
 
-/// Processes of one host, which wait at sockets.
+/// The transport between processes of one host, which sleep on sockets.
 using shared_memory = basic_shared_memory<detail::datagram_doorbells>;
 
 }  // namespace tutti

@@ -10,32 +10,33 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// Processes anywhere, over TCP. Connections are made when they are first needed, so there are as many
-/// as the schedules have edges.
+/// A transport between processes anywhere, over TCP. Connections are made on first use, so there are as many as the
+/// schedules have edges.
 ///
-/// Messages are sent at once, without a copy in user space at the sender, in pieces of `options::piece` bytes.
-/// What is waited for is read from the socket straight to its place, or through a buffer that fits into the
-/// cache if it is combined; what comes before its receiver is kept, up to `options::window` bytes per lane, and
-/// the sender waits then. A rank that has asked for a message goes on asking until it has the whole, for other
-/// lanes may wait behind it; of a long one that is asked for, all may come.
+/// Messages are sent at once, without a copy in user space at the sender, in fragments of `options::piece` bytes.
+/// Expected messages are read from the socket straight to their place, or, to be combined, through a buffer that fits
+/// into the cache. Unexpected messages are stored, up to the window of `options::window` bytes per lane; then the
+/// sender waits. Once a receiver has begun a message it must keep calling `view` until the message is complete,
+/// because other lanes queue behind it. A long message that is already being received is not limited by the window.
 ///
-/// What connects to a rank's port and is not a member of its world is refused; `incidents` tells.
+/// Connections from strangers to a rank's port are refused, and listed in `incidents`.
 ///
-/// Cost: a connection, and so a descriptor and the system's buffers, for each peer that a schedule talks to; what came
-/// too early, up to options::window bytes for each peer and lane.
+/// Cost: a connection, with a descriptor and the system's buffers, for each peer in the schedules; unexpected
+/// messages, up to options::window bytes per peer and lane.
 /// Thread safety: one thread at a time; instances are independent.
 class tcp {
  public:
   /// The name of the transport in errors and traces.
   static constexpr std::string_view name = "tcp";
-  /// True if `spawn` starts ranks as threads of this process, false if as processes.
+  /// False: `spawn` starts ranks as processes.
   static constexpr bool in_process = false;
-  /// The options with which the transport may be opened; see `open_transport`.
+  /// The options for construction; see `open_transport`.
   using options = tcp_options;
 
-  /// Collective over the members of the rendezvous, which has to know by which number the others reach this host.
-  /// @throws error (failure::join) if there is no such interface, the rendezvous fails, or a rank listens where others
-  ///         cannot reach it
+  /// Joins the world. Collective over the members of the rendezvous, which must know the address by which the others
+  /// reach this host.
+  /// @throws error (failure::join) if there is no such interface, the rendezvous fails, or a rank listens at an
+  /// address that others cannot reach
   template <locates_hosts M>
   explicit tcp(M& meet, options const& o = {}) : mesh_(o, detail::tcp::own_address(meet, o), meet.rank(), meet.size()) {
     std::vector<std::string> const endpoints =
@@ -50,7 +51,7 @@ class tcp {
 
   /// Opens a flow, as part of a call; at most one is open on a lane.
   void begin(flow s, call const& what) noexcept { mesh_.calls[s.lane] = {true, s.number, what}; }
-  /// Closes a flow whose messages are all done with.
+  /// Closes a flow whose messages are all complete.
   void end(flow) noexcept {}
 
   /// Offers a message, or the rest of one, and returns how many bytes were accepted; never waits.
@@ -69,9 +70,10 @@ class tcp {
     mesh_.watch(peer);
     return result;
   }
-  /// True if the buffer of what was sent under this ticket is free.
+  /// True: the socket has copied the bytes.
   [[nodiscard]] bool released(rank_type, flow, ticket) const noexcept { return true; }
 
+  /// The next chunk of a peer's message, of whole granules, or nothing yet.
   /// @throws error (failure::mismatch) that shows both calls
   [[nodiscard]] chunk view(rank_type peer, flow s, wanted const& w) {
     detail::tcp::connection* const link = fault() ? nullptr : mesh_.reach(peer);
@@ -94,7 +96,7 @@ class tcp {
     mesh_.watch(peer);
     return c;
   }
-  /// Gives back what `view` has shown.
+  /// Releases the chunk of `view`.
   void release(rank_type peer, flow s) {
     if (detail::tcp::connection* const link = mesh_.reach(peer)) {
       link->release(s);
@@ -102,49 +104,48 @@ class tcp {
     }
   }
 
-  /// Asks a peer that is waited for in which call it is; a later inquiry has the answer.
+  /// Asks the peer that is waited for in which call it is; a later inquiry has the answer.
   /// @throws error (failure::mismatch) if it is at the same flow with another call
   void inquire(rank_type peer, flow s) { mesh_.inquire(peer, s); }
 
-  /// Connects to the peer, if it has not been: only a connection tells.
+  /// True if the peer is known to have left or died. Connects to it first, because only a connection shows this.
   [[nodiscard]] bool has_left(rank_type peer) { return mesh_.has_left(peer); }
-  /// Tells ranks that have asked since what this rank waits for.
+  /// Answers ranks that have asked what this rank waits for.
   void say(wait_report const& w) { mesh_.say(w); }
-  /// Asks a peer what it waits for; false as long as it cannot be reached.
+  /// Asks a peer what it waits for; false while it cannot be reached.
   [[nodiscard]] bool ask(rank_type peer) { return mesh_.ask(peer); }
-  /// The last report of a rank, this one included, of what it waits for on a lane.
+  /// The last wait report of a rank, this one included, for a lane.
   [[nodiscard]] wait_report said(rank_type r, std::uint32_t lane) const noexcept { return mesh_.said(r, lane); }
 
-  /// Advances what is under way; never waits.
+  /// Makes progress; never waits.
   void poll() { mesh_.poll(); }
-  /// Returns a descriptor that becomes readable when there may be something to do; poll once more, then sleep.
+  /// Returns a descriptor that becomes readable when there may be work; poll once more, then sleep.
   [[nodiscard]] int arm() { return mesh_.arm(); }
-  /// Ends what `arm` began.
+  /// Undoes `arm`.
   void disarm() { mesh_.disarm(); }
-  /// The time by the clock of the transport.
+  /// The time on the transport's clock.
   [[nodiscard]] time_point now() const noexcept { return steady_now(); }
 
-  /// The fault of this world, if there is one; cheap, as it is asked for while waiting.
+  /// The fault of this world, if any; cheap, because it is called while waiting.
   [[nodiscard]] tutti::fault fault() const noexcept { return mesh_.fault(); }
-  /// Finds peers that are gone, by system calls: for every few milliseconds of waiting.
+  /// Probes for lost peers by system calls; to be called every few milliseconds of waiting.
   void look() { mesh_.look(); }
   /// Makes a fault known to every member; the first one takes precedence.
   void revoke(tutti::fault const& why) { mesh_.revoke(why); }
-  /// Tells the other ranks why this one leaves: a fault in another communicator of its world.
+  /// Tells the other ranks the reason why this one leaves: a fault in another communicator of its world.
   void excuse(tutti::fault const& why) { mesh_.excuse(why); }
-  /// Peers never read this rank's memory.
+  /// Does nothing: peers never access this rank's memory.
   void quiesce() noexcept {}
 
-  /// The connections that were refused, and other odd events: for reports, at most a few dozen.
+  /// Refused connections and other odd events, for reports; at most a few dozen.
   [[nodiscard]] std::vector<std::string> const& incidents() const noexcept { return mesh_.incidents(); }
-  /// How many peers this rank is connected to.
+  /// The number of connected peers.
   [[nodiscard]] std::size_t connections() const noexcept { return mesh_.connections(); }
-  /// By which number the other members reach this host.
+  /// The address by which the other members reach this host.
   [[nodiscard]] std::string local_host() const { return mesh_.listening_address().host(); }
-  /// The address at which a peer listens, "10.0.0.2:41234", and for how long this rank has tried to connect without
-  /// success.
+  /// The address at which a peer listens, "10.0.0.2:41234", and the time for which connecting to it has failed.
   [[nodiscard]] std::string place_of(rank_type peer) const { return mesh_.place_of(peer); }
-  /// Where this rank listens: "10.0.0.1:41234".
+  /// The address at which this rank listens: "10.0.0.1:41234".
   [[nodiscard]] std::string address() const { return mesh_.listening_address().text(); }
 
  private:
