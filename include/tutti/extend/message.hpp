@@ -9,11 +9,11 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// The number of a segment of an operation on the lane that carries it. Flows are numbered alike on every rank of a
-/// communicator. The key of a message is its flow and its place among the messages of that flow on that edge.
+/// A segment of an operation on its way: the lane that carries it, and its number. Flows are numbered alike on every
+/// rank of a communicator. The key of a message is its flow and its place among the messages of that flow on that edge.
 struct flow {
   std::uint32_t lane;    ///< the lane that carries it, below `lane_count`
-  std::uint32_t number;  ///< its running number on the lane
+  std::uint32_t number;  ///< its running number, over all collective lanes
 
   friend constexpr bool operator==(flow, flow) = default;
 };
