@@ -41,8 +41,8 @@ class file_rendezvous {
   [[nodiscard]] rank_type rank() const noexcept { return rank_; }
   [[nodiscard]] rank_type size() const noexcept { return size_; }
 
-  /// The address by which other hosts are likely to reach this one; a guess, as files tell nothing. @see
-  /// net::outward_host
+  /// The address by which other hosts are likely to reach this one; a guess, as files tell nothing.
+  /// @see net::outward_host
   [[nodiscard]] std::string local_host() const;
 
   /// The first 64 hellos that rank 0 has refused, with reasons.

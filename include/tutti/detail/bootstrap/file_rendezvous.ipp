@@ -277,7 +277,6 @@ class file_rendezvous::meeting {
   }
 
   /// Calls `work`. If that fails, tells the members that have joined why, and for a moment members on their way.
-  /// way.
   template <class Work>
   TUTTI_COLD void reporting(Work&& work) {
     try {
@@ -301,7 +300,7 @@ class file_rendezvous::meeting {
       if (!hear().empty()) {
         answer("failure." + self_, nonces_, why);
       }
-      // True when all members, or one twice, have joined and have removed their hellos after hearing of the failure.
+      // True once all members, or one twice, have joined, and have removed their hellos on hearing of the failure.
       return (!session_.empty() || nonces_.size() >= me_.size) && at_.list("hello." + self_ + ".").empty();
     });
     close();

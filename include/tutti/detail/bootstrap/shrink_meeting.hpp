@@ -26,9 +26,9 @@ namespace tutti::inline v0_1_0::detail::inline bootstrap {
 /// Law: no two groups continue from one world. A member that neither joins nor is known to be gone is *silent*: it may
 /// be cut off and have continued elsewhere. A group continues if it is larger than the number of silent members, or as
 /// large and contains the lowest rank of both. (A quorum: Gifford, "Weighted voting for replicated data", SOSP 1979;
-/// members known to be dead have no vote.) Before it continues, it leaves a notice at the listener of each silent
-/// member. A silent member that wakes after the group has ended finds all listeners closed, and the notice. So the law
-/// holds unless the system of a silent member cannot be reached when the group decides.
+/// members known to be dead have no vote.) Before it continues, it leaves a notice at the listener of each silent or
+/// left-out member. If such a member wakes after the group has ended, it finds all listeners closed, and the notice.
+/// So the law holds unless the system of a silent member cannot be reached when the group decides.
 class shrink_meeting {
  public:
   /// @param places the address of every member's listener, by rank; `listener` is this rank's
@@ -41,9 +41,10 @@ class shrink_meeting {
   /// Finds the other survivors. Collective over them; the rendezvous numbers them from 0 in their original order.
   /// Ranks that are left out are not waited for again.
   ///
-  /// Takes until the last member has joined: at most `patience`, and once more for each silent host.
-  /// @throws error(failure::join) if too many are silent, or the others continued without this rank; in that case
-  ///         every later call fails, too
+  /// Takes until the last member has joined: at most `patience`, plus as much for the first silent host and a quarter
+  /// for each further one.
+  /// @throws error(failure::join) if too many are silent, or the others continued without this rank; in the latter
+  ///         case every later call fails, too
   [[nodiscard]] survivors meet(duration patience);
 
  private:

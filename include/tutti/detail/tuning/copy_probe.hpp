@@ -30,7 +30,6 @@ struct copy_prices {
 /// At each of several sizes, every second rank sends the next one a single message, and then a train of messages; and
 /// all ranks send and receive one message at a time. The first shows the time of one message, the second the interval
 /// at which messages follow each other, the third the processor time of sending in a rank that also receives.
-/// each other, the third what sending takes of a processor that receives, too.
 template <class Communicator>
 class copy_probe {
   static constexpr bool through_memory = shares_memory<typename Communicator::transport_type>;
@@ -72,8 +71,7 @@ class copy_probe {
       left -= t.spent;
       seen.push_back(t);
     }
-    if constexpr (!through_memory) {  // through memory, a shared message may take less than a shorter one that is
-                                      // copied
+    if constexpr (!through_memory) {  // sharing a message may be faster than copying a shorter one
       for (std::size_t i = seen.size() - 1; i-- > 0;) {
         seen[i].undisturbed_by(seen[i + 1]);
       }

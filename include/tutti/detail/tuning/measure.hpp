@@ -230,10 +230,10 @@ class world_meter {
     return lending && saved > 0;
   }
 
-  /// Determines if a wire moves the bytes, never if a peer reads them in the sender's memory. All ranks send and
+  /// Determines whether a wire moves the bytes, never if a peer reads them in the sender's memory. All ranks send and
   /// receive, and then every second one only sends. A wire carries both directions at once; a processor finishes
-  /// sooner if it need not do both. Long messages in a row are used for this, since a link that has been idle may let
-  /// a burst pass at once (token bucket), as may a link that is used by turns. So for a wire, a message that goes
+  /// sooner if it need not do both. Long messages in a row are used for this: a link that has been idle may let a burst
+  /// pass at once (token bucket), and a link that is used by turns always does. So for a wire, a message that goes
   /// round takes as long as one of those, or at most half of that; values between mean a processor.
   /// @pre messages of `always_measured` bytes, or longer ones, have just passed
   wire try_wire(place where, std::vector<rank_type> const& group, times const& always_takes, std::int64_t latency,

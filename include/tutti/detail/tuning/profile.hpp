@@ -21,8 +21,8 @@ struct line_between {
     return std::max<std::int64_t>(signed_at(from, to), 0);
   }
 };
-/// The index of the upper of the two sizes between which `bytes` lies; the last two if it lies beyond. @pre there are
-/// two sizes
+/// The index of the upper of the two sizes between which `bytes` lies; the last size if it lies beyond.
+/// @pre there are two sizes
 template <class Sizes>
 [[nodiscard]] std::size_t end_of_line(Sizes const& all, std::size_t bytes) {
   std::size_t i = 1;
@@ -59,8 +59,8 @@ template <class Sizes>
   return p;
 }
 
-/// The prices of a message that is only moved: interpolated, but in proportion beyond the last size. @pre sizes were
-/// measured
+/// The prices of a message that is only moved: interpolated, but in proportion beyond the last size.
+/// @pre sizes were measured
 [[nodiscard]] inline network_profile::move move_at_size(network_profile::link const& link, std::size_t bytes) {
   auto const& all = link.moves;
   if (bytes <= all.front().bytes) {

@@ -17,8 +17,8 @@ namespace tutti::inline v0_1_0::detail::inline tuning {
 /// The network of a profile, to price schedules for: see timed_schedule.
 class profiled_network {
  public:
-  /// Prices operations of this kind on vectors in memory `where`. @pre profile and map outlive this network, and are
-  /// of the same world
+  /// Prices operations of this kind on vectors in memory `where`.
+  /// @pre profile and map outlive this network, and are of the same world
   profiled_network(network_profile const& p, host_map const& hosts, operation_kind kind, memory_kind where)
       : profile_(&p), near_(&p.within_a_host(where)), hosts_(&hosts), moves_(!combines(kind)) {}
 

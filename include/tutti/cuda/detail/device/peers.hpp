@@ -176,7 +176,7 @@ class peers : private peers_memory<D>, public over_host<Host> {
     tables_.push_back({&type, identity, std::make_unique<tables<D>>(*driver_, topology, op, size(), rank())});
     return *tables_.back().all;
   }
-  /// The number of the operation that is enqueued now, whose deadline is `limit`.
+  /// Counts an operation that is enqueued with deadline `limit`, and returns its number.
   [[nodiscard]] std::uint64_t count(call const& what, duration limit) {
     longest_ = (std::max)(longest_, limit);
     recent_[++enqueued_ % recent_.size()] = what;
