@@ -149,7 +149,7 @@ class launcher {
       return 0;
     }
   }
-  /// True if reading all inputs is faster than a second wait: all ranks together then read at most 256 KiB.
+  /// True if reading all inputs is faster than a second wait: each rank then reads at most 256 KiB.
   [[nodiscard]] bool is_short(payload_type const& payload, std::size_t count, std::uint32_t groups) const noexcept {
     std::size_t const size = payload.size_of(memory::input);
     std::uint32_t const fits = scratch_layout::parts(count, on_->size(), size, on_->board().area_bytes(), groups);

@@ -11,8 +11,7 @@
 
 namespace tutti::inline v0_1_0::detail::device {
 
-/// A device, as a rank uses it whose elements pass through host memory: copies, and words by which host and streams
-/// synchronize.
+/// A device of a rank whose elements pass through host memory: copies, and words by which host and streams synchronize.
 ///
 /// - There are `devices()`; a stager is constructed with the number of one.
 /// - `allocate_for_all` returns zeroed host memory that the device copies from and to while the host continues. It

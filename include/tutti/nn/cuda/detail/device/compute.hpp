@@ -334,7 +334,7 @@ class compute {
       math_.copy(pieces_.data(), message_.data(), numbers * sizeof(float));
     }
   }
-  /// True if the derivatives of such a micro-batch overflowed. The gradient buffer is then invalid.
+  /// Unscales the gradients of a micro-batch. Returns true if one overflowed; the gradient buffer is then invalid.
   [[nodiscard]] bool overflows() {
     unscale(0, parameters_.size());
     if (!scales()) {
