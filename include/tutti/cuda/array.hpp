@@ -15,18 +15,18 @@
 
 namespace tutti::inline v0_1_0::cuda {
 
-/// Elements in memory of the device that was the current one when it was made.
+/// Elements in memory of the device that was current at construction.
 ///
 ///     tutti::cuda::array<float> gradients(n);
 ///     gradients.copy_from(on_host, stream);
 ///
-/// Its elements have no values until something is copied there. Aligned to 256 bytes.
+/// The elements are uninitialized until something is copied there. Aligned to 256 bytes.
 template <element T>
 class array {
  public:
-  /// None.
+  /// An empty array.
   array() noexcept = default;
-  /// `size` elements. @throws cuda::error
+  /// An array of `size` elements. @throws cuda::error
   explicit array(std::size_t size) : size_(size) {
     expects(size <= SIZE_MAX / sizeof(T), "cuda::array: there is no room for ", size, " elements of ", sizeof(T),
             " bytes");
@@ -38,31 +38,31 @@ class array {
     }
     first_ = static_cast<T*>(p);
   }
-  /// Takes its memory; `other` has none then.
+  /// Takes the memory of `other`, which becomes empty.
   array(array&& other) noexcept : first_(std::exchange(other.first_, nullptr)), size_(std::exchange(other.size_, 0)) {}
-  /// Takes over the other's value, and releases that of before.
+  /// Takes the memory of `other`; the old memory is released.
   array& operator=(array&& other) noexcept {
     std::swap(first_, other.first_);
     std::swap(size_, other.size_);
     return *this;
   }
-  /// Waits for the device, as cudaFree does: also for operations of other ranks on it, which may wait for this one. Let
-  /// arrays live longer than what is enqueued, on all ranks of the device.
+  /// Waits for the device, like cudaFree, and so also for operations of other ranks on it, which may wait for this
+  /// rank. Let arrays outlive the enqueued operations of all ranks on the device.
   ~array() { static_cast<void>(cudaFree(first_)); }
 
-  /// The address of the first one, on the device.
+  /// The device address of the first element.
   [[nodiscard]] T* data() const noexcept { return first_; }
-  /// How many elements.
+  /// The number of elements.
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
-  /// All of them, for operators.
+  /// All elements, as an argument of operators.
   [[nodiscard]] device_span<T> span() const noexcept { return {first_, size_}; }
 
-  /// Puts into the stream that these become what is on the host, which stays as it is until then; out of a
-  /// `pinned_array` the host does not wait for it. @pre as many elements @throws cuda::error
+  /// Enqueues a copy from the host, whose elements must not change before it has run. From a `pinned_array` the call
+  /// does not block. @pre as many elements @throws cuda::error
   void copy_from(std::span<T const> host, stream const& in) const {
     copy(first_, host.data(), host.size(), cudaMemcpyHostToDevice, in);
   }
-  /// Puts into the stream that these are copied to the host. @pre as many elements @throws cuda::error
+  /// Enqueues a copy to the host. @pre as many elements @throws cuda::error
   void copy_to(std::span<T> host, stream const& in) const {
     copy(host.data(), first_, host.size(), cudaMemcpyDeviceToHost, in);
   }

@@ -12,14 +12,14 @@
 
 namespace tutti::inline v0_1_0::cuda {
 
-/// Elements in host memory whose pages stay where they are, so that a device copies them while the host goes on. A
-/// `buffer`, as std::vector is. Its elements have no values until something is written there.
+/// Elements in host memory that is pinned, so that a device copies them while the host continues. A `buffer`, like
+/// std::vector. The elements are uninitialized.
 template <element T>
 class pinned_array {
  public:
-  /// None.
+  /// An empty array.
   pinned_array() noexcept = default;
-  /// `size` elements. @throws cuda::error
+  /// An array of `size` elements. @throws cuda::error
   explicit pinned_array(std::size_t size) : size_(size) {
     expects(size <= SIZE_MAX / sizeof(T), "cuda::pinned_array: there is no room for ", size, " elements of ", sizeof(T),
             " bytes");
@@ -31,10 +31,10 @@ class pinned_array {
     }
     first_ = static_cast<T*>(p);
   }
-  /// Takes its memory; `other` has none then.
+  /// Takes the memory of `other`, which becomes empty.
   pinned_array(pinned_array&& other) noexcept
       : first_(std::exchange(other.first_, nullptr)), size_(std::exchange(other.size_, 0)) {}
-  /// Takes over the other's value, and releases that of before.
+  /// Takes the memory of `other`; the old memory is released.
   pinned_array& operator=(pinned_array&& other) noexcept {
     std::swap(first_, other.first_);
     std::swap(size_, other.size_);
@@ -42,13 +42,13 @@ class pinned_array {
   }
   ~pinned_array() { static_cast<void>(cudaFreeHost(first_)); }
 
-  /// The first one.
+  /// The address of the first element.
   [[nodiscard]] T* data() const noexcept { return first_; }
-  /// How many elements.
+  /// The number of elements.
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
-  /// The first one.
+  /// The first element.
   [[nodiscard]] T* begin() const noexcept { return first_; }
-  /// Behind the last one.
+  /// The end of the elements.
   [[nodiscard]] T* end() const noexcept { return first_ + size_; }
   /// @pre i < size()
   [[nodiscard]] T& operator[](std::size_t i) const noexcept { return first_[i]; }

@@ -7,7 +7,7 @@
 
 namespace tutti::inline v0_1_0::cuda {
 
-/// The number of GPUs that CUDA counts on this host, as CUDA_VISIBLE_DEVICES leaves them.
+/// The number of GPUs on this host that are visible to CUDA (CUDA_VISIBLE_DEVICES).
 /// @throws cuda::error if there is none, or no driver
 /// Thread safety: any thread.
 [[nodiscard]] inline int devices() {

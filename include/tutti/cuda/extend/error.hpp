@@ -9,16 +9,16 @@
 
 namespace tutti::inline v0_1_0::cuda {
 
-/// A call of CUDA that failed. Its text names what was to be done, CUDA's reason and, where there is one, a remedy.
+/// A failed call of CUDA. The text names the purpose of the call, CUDA's reason and, for some, a remedy.
 class error : public std::runtime_error {
  public:
-  /// Makes the error of a call that failed; `doing` names the call.
+  /// Makes the error of a failed call; `doing` says what the call was for.
   error(cudaError_t code, std::string const& doing)
       : std::runtime_error(doing + " failed: " + cudaGetErrorString(code) + " (" + cudaGetErrorName(code) + ")" +
                            remedy(code)),
         code_(code) {}
 
-  /// CUDA's own word for it.
+  /// CUDA's error code.
   [[nodiscard]] cudaError_t code() const noexcept { return code_; }
 
  private:
@@ -43,11 +43,11 @@ class error : public std::runtime_error {
 
 namespace tutti::inline v0_1_0::detail::runtime {
 
-/// Throws a tutti::cuda::error if a call of CUDA has failed; `doing` says in words what it was to do.
+/// Throws a tutti::cuda::error if a call of CUDA has failed; `doing` returns the purpose of the call.
 template <class Doing>
 void examine(cudaError_t code, Doing const& doing) {
   if (code != cudaSuccess) [[unlikely]] {
-    static_cast<void>(cudaGetLastError());  // or the next call would be blamed for it
+    static_cast<void>(cudaGetLastError());  // clears the error, which the next call would report
     throw tutti::cuda::error(code, doing());
   }
 }

@@ -10,28 +10,28 @@
 
 namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
-/// What a frame means. The same numbers in every program that meets at one place.
+/// The kind of a frame. The numbers are part of the protocol.
 enum class bootstrap_frame_kind : std::uint32_t {
   none,
   hello,    ///< a member presents itself
-  welcome,  ///< all members have come
+  welcome,  ///< all members have joined
   text,     ///< one member's part of an exchange
-  table,    ///< the parts of all
-  result,   ///< what a rank returned
-  failure,  ///< why it will not come to a good end
-  refusal,  ///< the hello does not fit; why is for insiders
+  table,    ///< the parts of all members
+  result,   ///< the return value of a rank
+  failure,  ///< the reason why a rank or the world has failed
+  refusal,  ///< the hello does not fit; the reason is not sent to strangers
 };
 
-/// A frame of the bootstrap protocol: 16 bytes that say magic number, kind and length, then the
-/// payload. All numbers are little-endian.
+/// A frame of the bootstrap protocol: 16 bytes that say magic number, kind and length, then the payload. All numbers
+/// are little-endian.
 struct bootstrap_frame {
   bootstrap_frame_kind kind = bootstrap_frame_kind::none;
   std::string payload;
 };
 
-/// A connection that carries frames, non-blocking at heart: fill and flush move what can be moved.
-/// It does not trust the other end: foreign bytes are found at the first one that differs, a frame
-/// too long before any of it is stored.
+/// A connection that carries frames. Non-blocking: `fill` and `flush` move as much as is possible at once. The peer is
+/// not trusted: foreign bytes are noticed at the first byte that differs, and a frame that is too long before any of
+/// it is stored.
 class channel {
  public:
   channel() noexcept = default;
@@ -44,26 +44,26 @@ class channel {
   void queue(bootstrap_frame_kind kind, std::string_view payload);
   [[nodiscard]] bool flushed() const noexcept { return written_ == out_.size(); }
 
-  /// Writes what fits. False: the connection is closed.
+  /// Writes as much as fits. Returns false if the connection is closed.
   bool flush() noexcept;
 
-  /// Reads what is there: `done` if that was `at_most` bytes and there may be more, `open` if it was
-  /// all. `closed`: nothing more will come, but what came can still be taken with `next`.
+  /// Reads available bytes. Returns `done` after `at_most` bytes, as there may be more, `open` if it read everything,
+  /// and `closed` if nothing more will come; `next` still returns frames that were read before.
   io fill(std::size_t at_most = 1U << 16U);
 
-  /// How much was read that no frame has taken.
+  /// The number of bytes that were read and that no frame has taken.
   [[nodiscard]] std::size_t unread() const noexcept { return in_.size(); }
 
-  /// What `next` found.
+  /// The result of `next`.
   enum class found { nothing, frame, foreign, too_long };
 
-  /// Takes the next frame out of what was read, if it is complete.
+  /// Takes the next frame out of the bytes that were read, if it is complete.
   found next(bootstrap_frame& to, std::uint64_t limit);
 
-  /// Writes everything that is queued: `done`, `closed` or `late`.
+  /// Writes all queued frames. Returns `done`, `closed` or `late`.
   io send(time_point deadline);
 
-  /// Waits for a frame: `done`, `closed` or `late`. Foreign bytes count as `closed`.
+  /// Waits for a frame. Returns `done`, `closed` or `late`; foreign bytes count as `closed`.
   io receive(bootstrap_frame& to, std::uint64_t limit, time_point deadline);
 
  private:

@@ -7,7 +7,7 @@
 
 namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
-/// What a frame begins with.
+/// The head of a frame.
 struct frame_head {
   static constexpr std::string_view magic = "tut1";
   static constexpr std::size_t size = 16;

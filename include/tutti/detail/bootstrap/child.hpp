@@ -11,7 +11,7 @@
 
 namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
-/// A forked process, and the duty to bury it: destroying one that still runs kills it and waits.
+/// A forked process. The destructor kills it if it still runs, and reaps it.
 class child {
  public:
   child() noexcept = default;
@@ -26,12 +26,12 @@ class child {
   }
   ~child();
 
-  /// Forks. The child runs `body(descriptor)`, to which the descriptor `for_it` goes, the only one that it inherits,
-  /// and then ends at once, with no exit handler and no destructor: only what it wrote to stdout and stderr itself is
-  /// flushed. It is killed when the thread that called this ends, so that it cannot outlive its parent.
+  /// Forks. The child runs `body(descriptor)` with the descriptor `for_it`, the only one that it inherits, and then
+  /// ends at once without exit handlers and destructors: only its output to stdout and stderr is flushed. The child is
+  /// killed when the calling thread ends, so that it cannot outlive its parent.
   ///
-  /// Output of the parent to stdout and stderr is written first. No other stream is touched, and no lock of a
-  /// stream is waited for: another thread may hold one for long, of stdin until somebody types.
+  /// The parent's output to stdout and stderr is written first. No other stream is touched and no stream's lock is
+  /// waited for: another thread may hold one for long, that of stdin until somebody types.
   /// @throws error(failure::join) if the system gives no process
   template <class Body>
   [[nodiscard]] static child start(descriptor for_it, Body&& body) {
@@ -42,16 +42,16 @@ class child {
 
   [[nodiscard]] pid_t pid() const noexcept { return pid_; }
 
-  /// Whether it has ended. Does not wait.
+  /// True if the process has ended. Does not wait.
   bool has_ended() noexcept;
 
-  /// The signal that killed it, or 0: none, or unknown. @pre it has ended
+  /// The signal that killed the process; 0 if there was none or it is unknown. @pre the process has ended
   [[nodiscard]] int signal() const noexcept;
-  /// The status that it exited with, or 0. @pre it has ended
+  /// The exit status, or 0. @pre the process has ended
   [[nodiscard]] int status() const noexcept;
 
-  /// "was killed by signal 9 (Killed)", "exited with status 3". The system tells only once how a process has ended: if
-  /// the program ignores SIGCHLD, or waits for all children itself, it is unknown here. @pre it has ended
+  /// "was killed by signal 9 (Killed)", "exited with status 3". The system reports the end of a process only once: it
+  /// is unknown here if the program ignores SIGCHLD or waits for all children itself. @pre the process has ended
   [[nodiscard]] std::string end_text() const;
 
  private:
@@ -63,7 +63,7 @@ class child {
   pid_t pid_ = -1;
   int status_ = 0;
   bool over_ = false;
-  bool known_ = false;  ///< the system has told how it ended
+  bool known_ = false;  ///< the system has reported how the process ended
 };
 
 }  // namespace tutti::detail::bootstrap

@@ -16,8 +16,8 @@
 
 namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
-/// Writes what this program has printed, so that it comes before what the child prints. A stream whose lock another
-/// thread holds is left out: that thread may be held up for long, by a pipe that nobody reads.
+/// Writes buffered output of this program, so that it precedes the child's. A stream that another thread has locked is
+/// skipped: that thread may block for long, on a pipe that nobody reads.
 inline void flush_unlocked(std::FILE* stream) noexcept {
   uncancelled const while_writing;
   if (::ftrylockfile(stream) == 0) {
@@ -56,11 +56,11 @@ TUTTI_DECL child child::start(descriptor for_it, body_call call, void* body) {
 
 TUTTI_DECL void child::run(pid_t parent, body_call call, void* body, descriptor own) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  ::__fpurge(stdout);  // what is still there is the parent's to write
+  ::__fpurge(stdout);  // the parent writes its buffered output itself
   ::__fpurge(stderr);
-  if (::getppid() == parent) {  // else it died before the line above
+  if (::getppid() == parent) {  // otherwise the parent died before prctl
     struct end {
-      ~end() {  // also of a thread that is unwound, by pthread_exit
+      ~end() {  // runs also when pthread_exit unwinds the thread
         std::fflush(stdout);
         std::fflush(stderr);
         ::_exit(0);
@@ -75,7 +75,7 @@ TUTTI_DECL bool child::has_ended() noexcept {
   if (!over_) {
     pid_t const got = ::waitpid(pid_, &status_, WNOHANG);
     known_ = got == pid_;
-    over_ = known_ || (got < 0 && errno != EINTR);  // ECHILD: somebody else has asked how it ended
+    over_ = known_ || (got < 0 && errno != EINTR);  // ECHILD: the program has reaped the child itself
   }
   return over_;
 }

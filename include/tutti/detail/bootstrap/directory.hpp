@@ -12,33 +12,34 @@
 
 namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
-/// The contents of a file of at most `most` bytes; nothing, and errno, if it cannot be read or is longer (EFBIG).
+/// The contents of a file of at most `most` bytes. Returns nothing and sets errno if it cannot be read or is longer
+/// (EFBIG).
 [[nodiscard]] TUTTI_DECL std::optional<std::string> read_file(std::string const& path, std::size_t most);
 
-/// A folder of the library's own, below a place that the user names, through which processes exchange small files. A
-/// file is there with all of its contents or not at all.
+/// A folder of the library's own, below a place that the user names, for small files that processes exchange. A file
+/// is visible with all of its contents or not at all.
 ///
 /// Nothing else in the place is read, changed or removed, nor is the place itself. Files are reached through the open
-/// folder and never through a link, and only regular files of this user are read, up to a length that the reader gives.
+/// folder and never through a link. Only regular files of this user are read, up to a length that the reader gives.
 class directory {
  public:
-  /// Opens the folder `name` below `place`, and makes both (not what is above the place) if need be, for this user
-  /// alone.
+  /// Opens the folder `name` below `place`. Creates both if they are missing, but no parent of the place, for this
+  /// user alone.
   /// @throws error(failure::join) if that fails, if other users could put files there, or if nothing can be written
   directory(std::string place, std::string name);
 
   /// The path of the folder.
   [[nodiscard]] std::string path() const { return place_ + "/" + name_; }
 
-  /// Puts a file there, in place of one of that name.
+  /// Puts a file there and replaces one of the same name.
   /// @throws error(failure::join)
   void write(std::string const& name, std::string_view contents);
 
-  /// Puts an empty file there, for which a full disk has room. It may fail without a word.
+  /// Puts an empty file there, which succeeds on a full disk. Ignores errors.
   void mark(std::string const& name) const noexcept;
 
-  /// The contents of a file, if it is there.
-  /// @throws error(failure::join) if it is a link or anything but a file of this user of at most `most` bytes
+  /// The contents of a file, if it exists.
+  /// @throws error(failure::join) if it is anything but a regular file of this user of at most `most` bytes
   [[nodiscard]] std::optional<std::string> read(std::string const& name, std::size_t most) const;
 
   /// The names of the files that begin with `prefix`.
@@ -46,7 +47,7 @@ class directory {
 
   void remove(std::string const& name) const noexcept;
 
-  /// Removes the folder if nothing is in it and this user alone may write there.
+  /// Removes the folder if it is empty and only this user may write there.
   void remove_if_empty() const noexcept;
 
  private:

@@ -14,7 +14,7 @@
 
 namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
-/// Reads a file to its end, or says by errno why not: EFBIG, it is longer than `most` bytes.
+/// Reads a file to its end. Returns nothing and sets errno on failure; EFBIG: it is longer than `most` bytes.
 TUTTI_DECL std::optional<std::string> read_to_end(descriptor const& file, std::size_t most) {
   std::string contents;
   for (;;) {
@@ -39,7 +39,7 @@ TUTTI_DECL std::optional<std::string> read_file(std::string const& path, std::si
   return f ? read_to_end(f, most) : std::nullopt;
 }
 
-/// True if this user alone may write in a folder.
+/// True if only this user may write in the folder.
 TUTTI_DECL bool is_private(struct stat const& folder) noexcept {
   return folder.st_uid == ::geteuid() && (folder.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
@@ -58,13 +58,13 @@ TUTTI_DECL directory::directory(std::string place, std::string name)
   if (s.st_uid != ::geteuid() && s.st_uid != 0) {
     refuse(place_, "it belongs to another user", other);
   }
-  // In a folder with the sticky bit, as /tmp, none but its owner can rename or remove what this user makes.
+  // In a folder with the sticky bit, such as /tmp, only the owner can rename or remove files of this user.
   if ((s.st_mode & S_ISVTX) == 0 && (s.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
     refuse(place_,
            std::string((s.st_mode & S_IWOTH) != 0 ? "all users" : "the members of its group") + " may write there",
            "take that right away (chmod go-w '" + place_ + "'), or " + other);
   }
-  // A rank whose disk is full has to say so by itself: it could not tell the others.
+  // A rank whose disk is full must notice it now, alone: it could not tell the others.
   std::string const probe = "probe." + self_;
   try {
     write(probe, std::string_view("tutti"));
@@ -91,8 +91,8 @@ TUTTI_DECL void directory::write(std::string const& name, std::string_view conte
       ::unlinkat(folder.get(), draft.c_str(), 0);
       errno = code;
     }
-    // The last member of an earlier job has just removed the folder, perhaps on another host, or rank 0 drafts of
-    // earlier jobs.
+    // The last member of an earlier job has just removed the folder, perhaps on another host, or rank 0 has removed
+    // drafts of earlier jobs.
     if ((errno != ENOENT && errno != ESTALE) || attempt == 3) {
       fail("cannot write to", errno);
     }
@@ -155,13 +155,14 @@ TUTTI_DECL void directory::remove_if_empty() const noexcept {
   }
 }
 
-/// The folder as it is now, or none and errno. It may be removed and made again by others, so it is opened each time.
+/// Opens the folder, or returns none and sets errno. Others may remove and recreate it, so it is opened each time.
 TUTTI_DECL descriptor directory::look() const noexcept {
   return descriptor(
       [&] { return ::openat(root_.get(), name_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); });
 }
 
-/// Opens the folder; none if there is no such folder. @throws error(failure::join) if it is not safe
+/// Opens the folder; returns none if it does not exist.
+/// @throws error(failure::join) if it is not safe
 TUTTI_DECL descriptor directory::open() const {
   descriptor folder = look();
   struct stat s {};
@@ -187,14 +188,14 @@ TUTTI_DECL descriptor directory::make() const {
   }
 }
 
-/// Writes all of a file and closes it. False, and errno, if that fails: some file systems say at the end that they are
-/// full.
+/// Writes all of a file and closes it. Returns false and sets errno on failure: some file systems report a full disk
+/// only at close.
 TUTTI_DECL bool directory::store(descriptor file, std::string_view contents) const noexcept {
   if (int const code = write_file(file.get(), bytes_of(contents)); code != 0) {
     errno = code;
     return false;
   }
-  return ::close(file.release()) == 0 || errno == EINTR;  // then it is closed, too
+  return ::close(file.release()) == 0 || errno == EINTR;  // EINTR closes the file, too
 }
 
 TUTTI_DECL void directory::fail(char const* what, int code) const {

@@ -8,8 +8,9 @@
 
 namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
-/// Reads other variables than those of the process: "NAME=value" each, null at the end, as in `environ`.
-/// @param parent the number of the parent process
+/// Reads other variables than those of the process: strings "NAME=value" with a null pointer at the end, as in
+/// `environ`.
+/// @param parent the process id of the parent
 /// @param host the name of the host
 [[nodiscard]] TUTTI_DECL environment read_environment(char const* const* variables, long parent, std::string host);
 

@@ -16,13 +16,13 @@
 
 namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
-/// Reads what a launcher says.
+/// Reads the variables that a launcher sets.
 class environment_reader {
  public:
   TUTTI_COLD environment_reader(char const* const* variables, long parent, std::string host)
       : variables_(variables), parent_(parent), host_(std::move(host)) {}
 
-  /// @throws error(failure::join) that names the variable that is wrong or lacks
+  /// @throws error(failure::join) that names the variable that is wrong or missing
   [[nodiscard]] TUTTI_COLD environment read() {
     environment e;
     find_ranks(e);
@@ -61,7 +61,7 @@ class environment_reader {
     auto const hosts = get("TUTTI_HOSTS");
     for (launcher const& l : launchers) {
       bool const ours = &l == launchers;
-      // A batch script has Slurm's variables too, but is no rank: only a step is.
+      // A batch script has Slurm's variables but is no rank; only a step is.
       if (l.name == std::string_view("Slurm") && !get("SLURM_STEP_ID") && !get("SLURM_STEPID")) {
         continue;
       }
@@ -79,7 +79,7 @@ class environment_reader {
         if (ours) {
           fail(text + "; set both");
         }
-        incomplete = incomplete.empty() ? text : incomplete;  // such names may be there for other reasons
+        incomplete = incomplete.empty() ? text : incomplete;  // other programs may have set such names
         continue;
       } else {
         e.launcher = l.name;
@@ -102,7 +102,7 @@ class environment_reader {
     advise_batch(e);
   }
 
-  /// TUTTI_RANK, in which `hostname` stands for the number at the end of the host's name.
+  /// TUTTI_RANK; the value `hostname` stands for the number at the end of the host's name.
   [[nodiscard]] TUTTI_COLD std::optional<std::string> own_rank() const {
     auto rank = get("TUTTI_RANK");
     if (rank != "hostname") {
@@ -164,17 +164,17 @@ class environment_reader {
     e.master = hosts.master();
   }
 
-  /// The name that tells the ranks of this job from those of any other one that may meet at the same place: the
-  /// user's, or what the launcher gives all of its ranks and no other ones. A number of a process is not enough of one:
-  /// it is unique in a PID namespace of a running system alone.
+  /// The name that distinguishes the ranks of this job from those of other jobs that may meet at the same place: the
+  /// user's, or a value that the launcher gives to exactly its own ranks. A process id is not enough: it is unique
+  /// only within one PID namespace of a running system.
   TUTTI_COLD void find_job(environment& e) const {
     auto const value = [this](char const* name) { return get(name).value_or(""); };
     bool const one_host = e.local_size == e.size;
     if (auto const job = get("TUTTI_JOB")) {
       e.job = *job;
     } else if (e.launcher == "torchrun") {
-      // Restarted workers are another world; the agent numbers the attempts. Without --rdzv-id every job is called
-      // none.
+      // Restarted workers form another world; the agent numbers the attempts. Without --rdzv-id torchrun calls every
+      // job "none".
       std::string const id = value("TORCHELASTIC_RUN_ID");
       e.job = id == "none" ? name_by_parent(e) : id;
       if (auto const attempt = get("TORCHELASTIC_RESTART_COUNT"); attempt && !e.job.empty()) {
@@ -183,7 +183,7 @@ class environment_reader {
     } else if (e.launcher == "Open MPI") {
       auto const name = get("PMIX_NAMESPACE");
       e.job = name ? *name : value("OMPI_MCA_ess_base_jobid");
-      // The name is made of the host and the process of mpirun; the key is drawn at random, for each mpirun.
+      // The name consists of mpirun's host and process; the key is random for each mpirun.
       auto const key = get("OMPI_MCA_orte_precondition_transports");
       std::string const space = key ? *key : one_host ? process_space() : "";
       e.job = e.job.empty() || space.empty() ? "" : e.job + " " + space;
@@ -198,16 +198,15 @@ class environment_reader {
     }
   }
 
-  /// The process that has started all ranks, if they are of one host; else nothing. It ends after them: one with the
-  /// number 1 has taken over an orphan, and 0 stands for one of another namespace.
+  /// The process that started all ranks if they share a host, else nothing. It outlives them. The id 1 means that a
+  /// process was orphaned, and 0 a parent in another namespace.
   [[nodiscard]] std::string name_by_parent(environment const& e) const {
     std::string const space = process_space();
     bool const known = e.local_size == e.size && parent_ > 1 && !space.empty();
     return known ? "parent " + std::to_string(parent_) + " " + space : "";
   }
 
-  /// The running system and its PID namespace, in which the number of a process is unique at any one time. Empty if
-  /// unknown.
+  /// The running system and its PID namespace, in which a process id is unique at any one time. Empty if unknown.
   [[nodiscard]] TUTTI_COLD static std::string process_space() {
     auto const boot = read_file("/proc/sys/kernel/random/boot_id", 64);
     struct stat space {};
@@ -217,8 +216,8 @@ class environment_reader {
                : "";
   }
 
-  /// Ranks of two jobs that meet at one place cannot be told apart without a name: both would be complete with each
-  /// other's ranks, and both sums wrong.
+  /// Ranks of two jobs that meet at one place cannot be told apart without a name: both worlds would be completed by
+  /// each other's ranks, and both sums wrong.
   TUTTI_COLD static void require_job(environment const& e) {
     if (e.size > 1 && e.job.empty()) {
       fail("nothing tells the ranks of this job from those of another one that meets at the same place (" + e.launcher +
@@ -227,7 +226,7 @@ class environment_reader {
     }
   }
 
-  /// Where they meet: as told, else what the launcher knows, else files if all are on this host.
+  /// Sets the meeting place: the user's, else the launcher's, else files if all ranks share this host.
   TUTTI_COLD void find_place(environment& e) {
     auto const store = get("TUTTI_STORE");
     if (store && store->starts_with("file:") && store->size() > 5) {
@@ -270,7 +269,7 @@ class environment_reader {
         ++e.master.port;  // the agent itself listens at MASTER_PORT
       }
     } else if (e.master.port == 0) {
-      // Below the ports that systems give to connections, and likely another one for another job.
+      // Below the ephemeral ports, and likely a different port for each job.
       e.master.port = static_cast<std::uint16_t>(12000 + hash(e.job) % 17000);
     }
   }
@@ -288,7 +287,7 @@ class environment_reader {
     }
   }
 
-  /// The value of a variable, if it has one that is not empty.
+  /// The value of a variable, unless it is unset or empty.
   [[nodiscard]] TUTTI_COLD std::optional<std::string> get(std::string_view name) const {
     for (char const* const* v = variables_; v != nullptr && *v != nullptr; ++v) {
       if (std::string_view const text = *v; text.starts_with(name) && text.substr(name.size()).starts_with('=')) {
@@ -308,7 +307,7 @@ class environment_reader {
     fail(std::string(name) + "=" + text + " is not a number from 0 to 16777214");
   }
 
-  /// A name or a number of a host; one in brackets is meant without them.
+  /// The name or number of a host, without brackets.
   [[nodiscard]] TUTTI_COLD static std::string host(char const* name, std::string const& text) {
     if (host_port both; net::parse(text, both)) {
       fail(std::string(name) + "=" + text + " has a port in it: set TUTTI_MASTER_PORT to that");
@@ -325,7 +324,7 @@ class environment_reader {
     return port;
   }
 
-  /// "30", "0.5", ".25": up to seven digits of seconds, of the rest the first three.
+  /// "30", "0.5", ".25": at most seven digits of whole seconds; only the first three decimals count.
   [[nodiscard]] TUTTI_COLD static std::int64_t milliseconds(char const* name, std::string const& text) {
     auto const point = text.find('.');
     std::string const whole = text.substr(0, point);

@@ -29,8 +29,8 @@ TUTTI_DECL std::string meeting_folder(std::string_view job) {
   return "tutti-meeting-" + std::to_string(::geteuid()) + "-" + digits;
 }
 
-/// The number that a file of a meeting has behind its kind: mostly the session's, of drafts and probes their writer's.
-/// Empty for every other file. Names are "open" or KIND.NUMBER, then more numbers, each behind a dot.
+/// The number after the kind in the name of a meeting's file: the session's, or the writer's for drafts and probes.
+/// Empty for every other file. Names are "open" or KIND.NUMBER, followed by more numbers, each after a dot.
 TUTTI_DECL std::string_view number_in_name(std::string_view name) noexcept {
   constexpr std::size_t digits = 16;
   auto const dot = name.find('.');
@@ -59,7 +59,7 @@ class file_rendezvous::meeting {
       enter();
     }
   }
-  meeting(meeting const&) = delete;  // its end has a meaning
+  meeting(meeting const&) = delete;  // the destructor says bye
   meeting& operator=(meeting const&) = delete;
 
   TUTTI_COLD ~meeting() {
@@ -75,11 +75,11 @@ class file_rendezvous::meeting {
         sweep([this](std::string_view session) { return session == session_; });
         at_.remove_if_empty();
       }
-    } catch (...) {  // what stays is swept by the next meeting of this job; ending is no place to fail
+    } catch (...) {  // a destructor must not fail; the next meeting of this job sweeps leftovers
     }
   }
 
-  /// Which hellos rank 0 has refused, and why. The first 64.
+  /// The first 64 hellos that rank 0 has refused, with reasons.
   [[nodiscard]] std::vector<std::string> const& refused() const noexcept { return refused_; }
 
   TUTTI_COLD std::vector<std::string> exchange(std::string_view mine) {
@@ -89,11 +89,11 @@ class file_rendezvous::meeting {
 
  private:
   static constexpr duration grace = std::chrono::seconds(5);   ///< rank 0 decides first
-  static constexpr duration moment = std::chrono::seconds(1);  ///< how long it tells latecomers that it failed
-  static constexpr std::size_t most_words = 1U << 16U;         ///< bytes of what one rank says of itself
-  static constexpr std::size_t most_table = 1U << 28U;         ///< bytes of what rank 0 tells all
+  static constexpr duration moment = std::chrono::seconds(1);  ///< time in which latecomers are told of the failure
+  static constexpr std::size_t most_words = 1U << 16U;         ///< bytes of one rank's hello
+  static constexpr std::size_t most_table = 1U << 28U;         ///< bytes of rank 0's table for all
 
-  /// Calls `look` until it says true. False at the deadline, which `look` may move.
+  /// Calls `look` until it returns true. Returns false at the deadline, which `look` may move.
   template <class Look>
   TUTTI_COLD static bool wait_for(time_point& deadline, Look&& look) {
     constexpr duration longest = std::chrono::milliseconds(50);
@@ -118,7 +118,7 @@ class file_rendezvous::meeting {
     return false;
   }
 
-  /// Removes files of meetings by the number in their names. Whatever else lies in the folder stays.
+  /// Removes files of meetings by the number in their names. All other files in the folder stay.
   template <class Which>
   TUTTI_COLD void sweep(Which&& which) const {
     for (std::string const& name : at_.list("")) {
@@ -128,21 +128,21 @@ class file_rendezvous::meeting {
     }
   }
 
-  /// Removes the files of a meeting that has failed before all had come, and the folder. Only the last of those that
-  /// have heard of it does: each first takes back its sign, which is a hello, or of rank 0 the open file. Where all had
-  /// come, those that are here say bye at their end instead.
+  /// Removes the files of a meeting that failed before it was complete, and the folder. Only the last member that has
+  /// heard of the failure does so: each first removes its own sign, which is its hello, or the open file of rank 0.
+  /// Members of a meeting that was complete say bye at their end instead.
   TUTTI_COLD void leave_nothing(std::string const& session) const noexcept {
     try {
       if (!session.empty() && read_open().nonce != session && at_.list("hello." + session + ".").empty() &&
           at_.list("welcome." + session).empty()) {
         sweep([&](std::string_view number) { return number == session; });
       }
-    } catch (...) {  // what stays is swept by the next meeting of this job
+    } catch (...) {  // the next meeting of this job sweeps leftovers
     }
     at_.remove_if_empty();
   }
 
-  /// Writes a file of a session. If that fails, the other ranks are told at once, by an empty file.
+  /// Writes a file of a session. On failure an empty file tells the other ranks at once.
   TUTTI_COLD void write(std::string const& session, std::string const& name, std::string_view contents) {
     try {
       at_.write(name, contents);
@@ -152,7 +152,7 @@ class file_rendezvous::meeting {
     }
   }
 
-  /// @throws error(failure::join) if a rank of this session could not write, or rank 0 could not even open one
+  /// @throws error(failure::join) if a rank of this session could not write, or rank 0 could not even open a session
   TUTTI_COLD void check_written(std::string const& session, std::vector<std::string> const& earlier = {}) const {
     for (std::string const& name : at_.list("unwritten." + session + (session.empty() ? "" : "."))) {
       rank_type rank = 0;
@@ -168,9 +168,9 @@ class file_rendezvous::meeting {
     }
   }
 
-  // rank 0
+  // Functions of rank 0.
 
-  /// What a member says of itself, and the number that it drew.
+  /// The contents of a hello: the member and the number that it drew.
   struct hello {
     std::string nonce;
     rank_type rank = 0;
@@ -194,7 +194,7 @@ class file_rendezvous::meeting {
         }
         roll_.fail_missing(me_.patience, why);
       }
-      // Before the welcome, while no member of this session writes: drafts are swept too.
+      // Before the welcome no member of this session writes, so drafts can be swept, too.
       sweep([this](std::string_view number) { return number != self_; });
       answer("welcome." + self_, nonces_, {});
     });
@@ -204,18 +204,18 @@ class file_rendezvous::meeting {
     }
   }
 
-  /// Removes the sign that rank 0 is here, if it is this one's.
+  /// Removes the sign of rank 0, if it belongs to this process.
   TUTTI_COLD void close() const noexcept {
     try {
       if (read_open().nonce == self_) {
         at_.remove("open");
       }
-    } catch (...) {  // it is none of this rank's
+    } catch (...) {  // another process wrote it
     }
   }
 
-  /// Takes the hellos that have come. A world has one rank 0, and one process for each other rank, until this
-  /// rendezvous ends: a second one ends it for all, for then two jobs meet here.
+  /// Takes new hellos. A world has one rank 0 and one process for each other rank until this rendezvous ends. A second
+  /// process means that two jobs meet here, and ends the rendezvous for all.
   TUTTI_COLD void serve() {
     for (hello const& h : hear()) {
       roll_.note(h.rank, h.process);
@@ -234,7 +234,7 @@ class file_rendezvous::meeting {
     check_written(self_);
   }
 
-  /// The hellos of this world that have come since the last time. Others are told that they are not of it.
+  /// The hellos of this world since the last call. All others are refused.
   [[nodiscard]] TUTTI_COLD std::vector<hello> hear() {
     std::vector<hello> out;
     for (std::string const& name : at_.list("hello." + self_ + ".")) {
@@ -276,7 +276,7 @@ class file_rendezvous::meeting {
                : describe(h.process) + " says it is rank " + std::to_string(h.rank) + " of " + std::to_string(h.size);
   }
 
-  /// Does `work`; if that fails, tells those that have come why, and for a moment those that are on their way.
+  /// Calls `work`. If that fails, tells the members that have joined why, and for a moment members on their way.
   template <class Work>
   TUTTI_COLD void reporting(Work&& work) {
     try {
@@ -285,7 +285,7 @@ class file_rendezvous::meeting {
       try {
         dismiss(encode(rank_failure(e)));
       } catch (error const&) {
-        at_.mark("unwritten." + self_ + ".0");  // stays for ranks that are on their way
+        at_.mark("unwritten." + self_ + ".0");  // this file stays for ranks that are on their way
         close();
       }
       e.between(0, e.at_fault());
@@ -300,7 +300,7 @@ class file_rendezvous::meeting {
       if (!hear().empty()) {
         answer("failure." + self_, nonces_, why);
       }
-      // All have come, or one is there twice, and those that have heard it have taken their hellos back.
+      // True once all members, or one twice, have joined, and have removed their hellos on hearing of the failure.
       return (!session_.empty() || nonces_.size() >= me_.size) && at_.list("hello." + self_ + ".").empty();
     });
     close();
@@ -346,7 +346,7 @@ class file_rendezvous::meeting {
       }
       write(session_, "table." + round, table.take());
     });
-    if (round_ >= 2) {  // all have come to this round, so all have read the last one's
+    if (round_ >= 2) {  // all ranks have joined this round, so all have read the last one's table
       at_.remove("table." + session_ + "." + std::to_string(round_ - 2));
     }
     return out;
@@ -361,7 +361,7 @@ class file_rendezvous::meeting {
     }
   }
 
-  // the others
+  // Functions of the other ranks.
 
   TUTTI_COLD void enter() {
     time_point deadline = steady_now() + me_.patience;
@@ -376,7 +376,7 @@ class file_rendezvous::meeting {
           mine = "hello." + session + "." + self_;
           write(session, mine,
                 packer().text(self_).number(me_.rank).number(me_.size).text(encode(this_member(me_.role))).take());
-          deadline = steady_now() + me_.patience + grace;  // it may have come just now
+          deadline = steady_now() + me_.patience + grace;  // rank 0 may have started only now
         }
         check_written(session, earlier);
         return !session.empty() && heard(session);
@@ -418,7 +418,7 @@ class file_rendezvous::meeting {
     std::string const name = "text." + round + "." + std::to_string(me_.rank);
     write(session_, name, mine);
     std::optional<std::string> table;
-    // Rank 0 keeps the time from when it comes itself, which may be as late as its own patience allows.
+    // Rank 0's patience begins with its own call, which may be as late as that patience allows.
     time_point deadline = steady_now() + 2 * me_.patience + grace;
     bool const answered = wait_for(deadline, [&] {
       if (auto const why = read_failure(session_)) {
@@ -444,9 +444,9 @@ class file_rendezvous::meeting {
     return all;
   }
 
-  // all
+  // Functions of all ranks.
 
-  /// The process that is rank 0 here now, and its number; without a number if there is none.
+  /// The process that is rank 0 here now, with its number; the number is empty if there is none.
   [[nodiscard]] TUTTI_COLD hello read_open() const {
     auto const bytes = at_.read("open", most_words);
     unpacker u(bytes ? std::string_view(*bytes) : std::string_view());
@@ -455,7 +455,7 @@ class file_rendezvous::meeting {
     return decode(u.text(), h.process) && u.done() && h.nonce.size() == self_.size() ? h : hello();
   }
 
-  /// The contents of an answer that is meant for this very process; none of any other.
+  /// The contents of an answer that is addressed to this process, else nothing.
   [[nodiscard]] TUTTI_COLD std::optional<std::string> addressed(std::optional<std::string> const& bytes) const {
     unpacker u(bytes ? std::string_view(*bytes) : std::string_view());
     auto const to = u.texts();
@@ -472,12 +472,12 @@ class file_rendezvous::meeting {
   membership me_;
   directory at_;
   std::string self_;     ///< the number that this process drew
-  std::string session_;  ///< the one that rank 0 drew; empty until all have come
+  std::string session_;  ///< the number that rank 0 drew; empty until all have joined
   std::uint64_t round_ = 0;
-  // of rank 0
+  // Used by rank 0 only.
   roll_call roll_;
-  std::vector<std::string> seen_;    ///< names of hellos
-  std::vector<std::string> nonces_;  ///< of those that sent them
+  std::vector<std::string> seen_;    ///< names of hello files
+  std::vector<std::string> nonces_;  ///< the numbers of the senders of hellos
   std::vector<std::string> refused_;
 };
 

@@ -14,7 +14,7 @@ namespace tutti::inline v0_1_0::detail::inline bootstrap {
 /// One member of a list of hosts.
 struct host_entry {
   std::string role;  ///< "ps:0", "worker:3"; empty if the list gives none
-  host_port at;      ///< where it listens
+  host_port at;      ///< the address at which the member listens
 
   friend bool operator==(host_entry const&, host_entry const&) = default;
 };
@@ -22,8 +22,8 @@ struct host_entry {
 /// A world that is known in advance: its members in rank order. Rank 0's address is the rendezvous.
 class host_list {
  public:
-  /// Reads "ps:0=node0:7000,worker:0=node1:7000" or "node0:7000,node1:7000": entries in rank order,
-  /// one a line or with commas between; what follows a # is a comment. `source` is named in errors.
+  /// Reads "ps:0=node0:7000,worker:0=node1:7000" or "node0:7000,node1:7000": entries in rank order, separated by
+  /// commas or newlines; a # begins a comment. Errors name `source`.
   /// @throws error(failure::join) that names the line and the entry that is wrong
   explicit host_list(std::string_view text, std::string source = "the list of hosts");
 
@@ -33,7 +33,7 @@ class host_list {
   [[nodiscard]] host_port const& master() const noexcept { return entries_.front().at; }
 
   /// The rank whose host has an address of one of the interfaces `own`, by default those of this host.
-  /// @throws error(failure::join) if none has, or several
+  /// @throws error(failure::join) if none or several have
   [[nodiscard]] rank_type find_self(std::vector<net::network_interface> const& own = net::interfaces()) const;
 
  private:

@@ -11,7 +11,7 @@
 
 namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
-/// How the entries of a list of hosts are read.
+/// Parsing of the entries of a host list.
 struct host_entry_text {
   [[nodiscard]] static std::string_view trim(std::string_view text) noexcept {
     constexpr std::string_view blank = " \t\r";
@@ -26,7 +26,7 @@ struct host_entry_text {
            text.find_first_not_of("0123456789", colon + 1) == text.npos;
   }
 
-  /// Whether one of these interfaces has an address of the host.
+  /// True if one of these interfaces has an address of the host.
   [[nodiscard]] static bool is_among(std::string const& host, std::vector<net::network_interface> const& own) {
     try {
       for (net::address const& a : net::resolve(host, 0)) {
@@ -36,7 +36,7 @@ struct host_entry_text {
           }
         }
       }
-    } catch (error const&) {  // a name that only other hosts know is another host
+    } catch (error const&) {  // a name that only other hosts can resolve is not this host's
     }
     return false;
   }

@@ -14,8 +14,8 @@ namespace tutti::inline v0_1_0::detail::inline bootstrap {
 class tcp_rendezvous;
 class file_rendezvous;
 
-/// The rendezvous that an environment calls for: through rank 0's port, through files, or, in a
-/// world of one, none. Constructing it is collective. Used by one thread at a time.
+/// The rendezvous that an environment asks for: through rank 0's port or through files; none in a world of one.
+/// Construction is collective. Used by one thread at a time.
 class launched_rendezvous {
  public:
   /// @throws error(failure::join) that names the ranks at fault
@@ -29,16 +29,16 @@ class launched_rendezvous {
 
   std::vector<std::string> exchange(std::string_view mine);
 
-  /// The number by which the other members reach this host: of the interface that the user named, or that very number,
-  /// else the one on the route to rank 0; where they met through files, of the default route, or of the
-  /// loopback interface if the launcher put all ranks on this host.
-  /// @throws error(failure::join) if there is no such interface, or none to be found
+  /// The address by which other members reach this host: that of the interface, or the very address, that the user
+  /// named; else the one on the route to rank 0. After a meeting through files it is that of the default route, or of
+  /// the loopback interface if the launcher put all ranks on this host.
+  /// @throws error(failure::join) if that interface does not exist, or none is found
   [[nodiscard]] std::string local_host() const;
 
-  /// What the user says tells this host from others (TUTTI_NODE); empty if nothing.
+  /// The user's name for this host (TUTTI_NODE), or empty.
   [[nodiscard]] std::string const& node() const noexcept { return node_; }
 
-  /// What came to rank 0 that was no member, and why it was refused.
+  /// The connections and hellos that rank 0 has refused, with reasons.
   [[nodiscard]] std::vector<std::string> refused() const;
 
  private:

@@ -13,16 +13,16 @@
 
 namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
-/// What a member has to know to find the others.
+/// The facts that a member needs to find the others.
 struct membership {
   rank_type rank = 0;
   rank_type size = 1;
-  std::string job = {};   ///< keeps jobs apart that meet at one place by mistake; the same on all ranks
+  std::string job = {};   ///< equal on all ranks; separates jobs that meet at one place by mistake
   std::string role = {};  ///< a label for this rank ("ps:0")
   duration patience = join_timeout;
 };
 
-/// The same with a patience that may be added to a time.
+/// Limits the patience so that it can be added to a time.
 /// @throws precondition_error if it is negative
 [[nodiscard]] TUTTI_DECL membership with_finite_patience(membership me);
 
@@ -32,26 +32,26 @@ struct membership {
 /// "rank 2", "ranks 2 and 5", "ranks 0, 1, 2 and 61 more"
 [[nodiscard]] TUTTI_DECL std::string list_ranks(std::vector<rank_type> const& ranks);
 
-/// The longest text of an exchange in bytes, so that all together are a few megabytes.
+/// The longest text of an exchange in bytes; the texts of all ranks together are a few megabytes.
 [[nodiscard]] TUTTI_DECL std::size_t text_limit(rank_type size) noexcept;
 
-/// Which members of a world have come, which have not, and what is wrong about it.
+/// The members of a world that have joined or are missing, and the errors that follow.
 class roll_call {
  public:
-  /// `place` is where they meet: "node0:29500".
+  /// @param place the place where they meet: "node0:29500"
   roll_call(rank_type size, std::string place);
 
-  /// Notes that `process` has come as `rank`.
+  /// Notes that `process` has joined as `rank`.
   /// @pre rank < size
-  /// @throws error(failure::join) that names both if another process has
+  /// @throws error(failure::join) that names both if another process has joined as that rank
   void note(rank_type rank, member const& process);
 
-  /// Notes that a rank has gone again: another process may come as it.
+  /// Notes that a rank has left again: another process may take its place.
   void strike_off(rank_type rank) noexcept;
 
   [[nodiscard]] bool complete() const noexcept { return present_ == seats_.size(); }
 
-  /// "rank 2 (node7, pid 4242)", or "rank 2" as long as it is unknown.
+  /// "rank 2 (node7, pid 4242)", or "rank 2" until it has joined.
   [[nodiscard]] std::string known(rank_type rank) const;
 
   /// "ranks 2 and 5 of 8 did not join at node0:29500 within 30 s; joined: 0 (node0, pid 7), ...; refused: ..."

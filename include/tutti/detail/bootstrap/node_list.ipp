@@ -18,7 +18,7 @@ struct node_list_text {
     return !digits.empty() && digits.size() <= 9;
   }
 
-  /// The number of numbers that the text between two brackets stands for, at most `most + 1`; 0 if it is malformed.
+  /// The number of values that the text between two brackets stands for, at most `most + 1`; 0 if it is malformed.
   [[nodiscard]] static std::size_t count_numbers(std::string_view text, std::size_t most) noexcept {
     std::size_t count = 0;
     for (;;) {
@@ -42,9 +42,9 @@ struct node_list_text {
 
 TUTTI_DECL std::optional<std::string> first_node(std::string_view text, std::size_t most) {
   std::optional<std::string> first;
-  std::string name;         // the first of those that the text at hand stands for, as far as it is read
-  std::size_t count = 1;    // of those
-  std::size_t earlier = 0;  // names before them
+  std::string name;         // the first name of the current entry, as far as it is read
+  std::size_t count = 1;    // names in the current entry
+  std::size_t earlier = 0;  // names in earlier entries
   for (std::size_t at = 0; at <= text.size(); ++at) {
     if (at == text.size() || text[at] == ',') {
       earlier += count;

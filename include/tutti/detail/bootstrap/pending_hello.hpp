@@ -9,15 +9,15 @@
 
 namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
-/// A connection that was accepted and is to present itself by a frame of kind `hello`.
+/// An accepted connection that still has to present itself by a frame of kind `hello`.
 struct pending_hello {
   channel line;
-  std::string from = {};  ///< its address, for reports
+  std::string from = {};  ///< the peer's address, for reports
   bootstrap_frame said = {};
 
   [[nodiscard]] int fd() const noexcept { return line.fd(); }
 
-  /// Reads on. A hello longer than `limit` is refused before it is stored.
+  /// Reads available bytes. A hello longer than `limit` is refused before it is stored.
   [[nodiscard]] net::heard hear(std::uint64_t limit) {
     bool const open = line.fill(integer_cast<std::size_t>(limit) + 64) != io::closed;
     channel::found const found = line.next(said, limit);

@@ -17,7 +17,7 @@
 
 namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
-/// The rendezvous of a rank that is a forked process: asks its parent. Used by one thread at a time.
+/// The rendezvous of a rank that is a forked process; its parent serves it. Used by one thread at a time.
 class process_rendezvous {
  public:
   static constexpr bool one_host = true;
@@ -36,8 +36,8 @@ class process_rendezvous {
   rank_type size_;
 };
 
-/// The parent of a world of processes: starts them, serves their exchanges with its own thread,
-/// collects what they return, buries them. It needs no port, no thread and no signal handler.
+/// The parent of a world of processes: starts them, serves their exchanges with its own thread, collects their results
+/// and reaps them. It needs no port, no thread and no signal handler.
 class process_world {
  public:
   process_world(rank_type size, duration patience);
@@ -46,19 +46,19 @@ class process_world {
   process_world(process_world const&) = delete;
   process_world& operator=(process_world const&) = delete;
 
-  /// The work of every rank: a function, and the bytes of its result.
+  /// The work of every rank: a function that returns the bytes of its result.
   struct body {
     void* of;
     std::string (*call)(void* of, process_rendezvous& at);
   };
 
-  /// Forks rank r, which calls `what` and sends its result, or its failure.
+  /// Forks rank r, which calls `what` and sends its result or its failure.
   void start(rank_type r, body const& what);
 
   /// Serves until every process has ended.
   void serve();
 
-  /// What rank r returned, or why it did not. @pre serve() has returned
+  /// The result of rank r, or the reason why it has none. @pre serve() has returned
   template <class R>
   [[nodiscard]] outcome<R> take(rank_type r) {
     if (!ranks_[r].returned) {
@@ -75,11 +75,11 @@ class process_world {
   struct state {
     channel line;
     child process;
-    bool over = false;      ///< it will not exchange any more
-    bool buried = false;    ///< its process has ended
-    bool here = false;      ///< it has come to the exchange that is being collected
-    bool returned = false;  ///< it has come to its end
-    std::string text;       ///< its part of that exchange
+    bool over = false;      ///< takes part in no further exchange
+    bool buried = false;    ///< the process has ended and is reaped
+    bool here = false;      ///< has joined the current exchange
+    bool returned = false;  ///< has sent its result
+    std::string text;       ///< the rank's part of the current exchange
     std::string result;
     rank_failure why;
   };
@@ -97,19 +97,19 @@ class process_world {
   std::vector<state> ranks_;
   bool collecting_ = false;
   time_point deadline_{};
-  rank_failure broken_;  ///< why no exchange can succeed any more
+  rank_failure broken_;  ///< the reason why no exchange can succeed any more
 };
 
-/// Runs f(process_rendezvous&) as n ranks, each a forked process of its own, and waits for all of
-/// them. Returns in rank order what each returned, or why it did not: what it threw, the signal that
-/// killed it, the status it exited with. Only the result comes back, not what f changed in memory.
+/// Runs f(process_rendezvous&) as n ranks, each in a forked process, and waits for all of them. Returns, in rank
+/// order, each rank's result or failure: its exception, the signal that killed it, or its exit status. Only the result
+/// comes back, not changes that f made in memory.
 ///
-/// `patience` bounds every exchange. A rank that ends before an exchange makes it fail at once on
-/// the others. A child is killed if its parent dies; it runs no exit handlers and flushes nothing
-/// but stdout and stderr (a std::cout that was unhooked from stdout flushes itself in f).
+/// `patience` bounds every exchange. If a rank ends before an exchange, the exchange fails at once on the others. A
+/// child is killed if its parent dies; it runs no exit handlers and flushes only stdout and stderr (f itself must
+/// flush a std::cout that was unhooked from stdout).
 ///
 /// @pre n >= 1; no other thread of this process holds a lock that f needs, as ever with fork
-/// @throws error(failure::join) if the system gives no more processes; those that run are killed
+/// @throws error(failure::join) if the system gives no more processes; running ones are killed
 template <class F>
 [[nodiscard]] auto run_processes(rank_type n, F&& f, duration patience = join_timeout)
     -> std::vector<outcome<std::invoke_result_t<F&, process_rendezvous&>>> {

@@ -16,7 +16,7 @@ namespace tutti::inline v0_1_0::detail::inline bootstrap {
 TUTTI_DECL std::vector<std::string> process_rendezvous::exchange(std::string_view mine) {
   bootstrap_frame answer;
   parent_->queue(bootstrap_frame_kind::text, mine);
-  // The parent keeps the time for all. If it dies, so does this process.
+  // The parent's deadline covers all. If the parent dies, so does this process.
   if (parent_->send((time_point::max)()) != io::done ||
       parent_->receive(answer, UINT64_MAX, (time_point::max)()) != io::done) {
     throw error(failure::join, "exchange among processes: the process that started them is gone").between(rank_, {});
@@ -57,7 +57,7 @@ TUTTI_DECL void process_world::start(rank_type r, body const& what) {
   });
 }
 
-/// Makes the connection between rank r and this process; returns the end for rank r.
+/// Connects this process with rank r; returns rank r's end.
 TUTTI_DECL descriptor process_world::connect(rank_type r) {
   auto [here, there] = stream_pair();
   if (!here) {
@@ -85,7 +85,7 @@ TUTTI_DECL void process_world::serve() {
   }
 }
 
-/// Waits for something to happen. False: all have ended.
+/// Waits for an event. Returns false if all processes have ended.
 TUTTI_DECL bool process_world::watch(std::vector<pollfd>& set) {
   bool running = false;
   bool ending = false;
@@ -98,8 +98,8 @@ TUTTI_DECL bool process_world::watch(std::vector<pollfd>& set) {
   if (!running) {
     return false;
   }
-  // A hang-up announces the end of a process by a moment. The long pause is for one whose socket
-  // lives on in a process that it forked itself.
+  // A hang-up shortly precedes the end of its process. The long pause is for a process whose socket lives on in a fork
+  // of its own.
   time_point const look = steady_now() + std::chrono::milliseconds(ending ? 1 : 200);
   poll_until(set, collecting_ && deadline_ < look ? deadline_ : look);
   return true;
@@ -107,7 +107,8 @@ TUTTI_DECL bool process_world::watch(std::vector<pollfd>& set) {
 
 TUTTI_DECL void process_world::listen_to(rank_type r) {
   state& s = ranks_[r];
-  bool const ended = !s.buried && s.process.has_ended();  // asked first: what it sent is then all there
+  // Before reading: a process that has ended has sent everything.
+  bool const ended = !s.buried && s.process.has_ended();
   for (io got = io::done; s.line && got == io::done;) {
     got = s.line.fill();
     if (!take_frames(r) || got == io::closed) {
@@ -128,7 +129,7 @@ TUTTI_DECL void process_world::listen_to(rank_type r) {
   }
 }
 
-/// False: these bytes are no frames of a rank.
+/// Returns false if the bytes are no frames of a rank.
 TUTTI_DECL bool process_world::take_frames(rank_type r) {
   state& s = ranks_[r];
   bootstrap_frame f;
@@ -153,7 +154,7 @@ TUTTI_DECL bool process_world::take_frames(rank_type r) {
   }
 }
 
-/// Rank r will not exchange any more, so neither will the others.
+/// Marks rank r as unable to exchange, which fails the exchanges of all.
 TUTTI_DECL void process_world::end(rank_type r, rank_failure why) {
   ranks_[r].over = true;
   bool const told = why.text.starts_with("rank " + std::to_string(r) + " ");
@@ -167,7 +168,7 @@ TUTTI_DECL void process_world::break_up(std::string const& why, std::vector<rank
   }
 }
 
-/// Completes the exchange that is under way, or tells its members why it cannot be.
+/// Completes the current exchange, or tells its members why it fails.
 TUTTI_DECL void process_world::answer() {
   std::vector<rank_type> absent;
   for (rank_type r = 0; r < ranks_.size(); ++r) {

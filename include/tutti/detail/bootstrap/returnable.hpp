@@ -14,7 +14,7 @@
 
 namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
-/// Bytes that mean the same in another process: no pointer, no view of memory.
+/// A value whose bytes mean the same in another process: no pointer, no view of memory.
 template <class T>
 concept plain_value = std::is_trivially_copyable_v<T> && std::is_object_v<T> && !std::is_pointer_v<T> &&
                       !std::is_member_pointer_v<T> && !std::ranges::enable_borrowed_range<T>;
@@ -24,8 +24,8 @@ inline constexpr bool is_plain_vector = false;
 template <plain_value T>
 inline constexpr bool is_plain_vector<std::vector<T>> = !std::is_same_v<T, bool>;  // vector<bool> has no data()
 
-/// What a process can return to the one that started it: nothing, a trivially copyable value that
-/// is no pointer or view, a std::string, or a std::vector of such values.
+/// A type that a process can return to its parent: void, a trivially copyable type that is no pointer or view,
+/// std::string, or std::vector of such a type.
 template <class R>
 concept returnable = std::is_void_v<R> || std::is_same_v<R, std::string> || is_plain_vector<R> || plain_value<R>;
 
@@ -45,7 +45,7 @@ template <returnable R>
   }
 }
 
-/// The result again, out of the bytes that the very same program encoded.
+/// Decodes a result that the very same program encoded.
 template <returnable R>
 [[nodiscard]] R decode_result(std::string const& bytes) {
   if constexpr (std::is_same_v<R, std::string>) {
@@ -57,7 +57,7 @@ template <returnable R>
     for (std::size_t at = 0; at + sizeof(value) <= bytes.size(); at += sizeof(value)) {
       std::array<std::byte, sizeof(value)> one;
       std::memcpy(one.data(), bytes.data() + at, sizeof(value));
-      out.push_back(std::bit_cast<value>(one));  // needs no default constructor
+      out.push_back(std::bit_cast<value>(one));  // bit_cast needs no default constructor
     }
     return out;
   } else {

@@ -24,10 +24,10 @@
 
 namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
-/// The side that waits for the others, and decides which are in.
+/// The member that waits for the others and decides who belongs to the new world.
 class shrink_host {
  public:
-  /// @param silent those of lower numbers that did not answer; the others of lower numbers are gone
+  /// @param silent the members of lower ranks that did not answer; all other lower ranks are gone
   shrink_host(int listener, shrink_message const& me, std::vector<net::address> const& places,
               std::vector<rank_type> silent, duration patience)
       : listener_(listener),
@@ -43,28 +43,28 @@ class shrink_host {
     }
   }
 
-  /// Waits until all are here or gone.
-  /// @returns which are in
-  /// @throws error(failure::join) if too many are silent, or others went on without this rank; those that came are told
-  ///         the same
+  /// Waits until every member has joined or is gone.
+  /// @returns the members of the new world
+  /// @throws error(failure::join) if too many are silent, or others continued without this rank; members that have
+  ///         joined get the same error
   std::vector<rank_type> gather() {
     time_point const deadline = steady_now() + patience_;
     while (expecting() && !is_left_out_ && steady_now() < deadline) {
       listen(deadline);
     }
-    // Others that are gone now may have left a notice before, which is here by now.
+    // Members that are gone now may have left a notice before, which has arrived by now.
     pending_.hear_all(*this);
     pending_ = {};
     is_left_out_ = is_left_out_ || take_notice(listener_, me_, longest_hello_);
     if (is_left_out_) {
-      fail([](rank_type r) { return left_out(r); });  // those that came are no members of that group, either
+      fail([](rank_type r) { return left_out(r); });  // guests are no members of that group, either
     }
     return decide();
   }
-  /// True if `gather` has found that others went on without this rank.
+  /// True if `gather` has found that others continued without this rank.
   [[nodiscard]] bool is_left_out() const noexcept { return is_left_out_; }
 
-  /// The lines to those that are in, in the order of their numbers.
+  /// The connections to the members of the new world, in rank order.
   [[nodiscard]] std::vector<channel> take_lines() {
     std::vector<channel> lines;
     for (other& o : others_) {
@@ -75,11 +75,11 @@ class shrink_host {
     return lines;
   }
 
-  // What the greeter asks and tells.
+  // Callbacks of the greeter.
 
   [[nodiscard]] static pending_hello begin(descriptor s) { return {channel(std::move(s))}; }
   [[nodiscard]] net::heard hear(pending_hello& p) const { return p.hear(longest_hello_); }
-  static void turn_away(pending_hello const&, char const*) noexcept {}  // a member comes again
+  static void turn_away(pending_hello const&, char const*) noexcept {}  // a member tries again
   void arrive(pending_hello p) {
     shrink_message message;
     if (!message.parse(p.said.payload) || message.world != me_.world) {
@@ -104,8 +104,8 @@ class shrink_host {
  private:
   struct other {
     rank_type rank;
-    channel line;      ///< once it has come
-    descriptor watch;  ///< a connection to its listener, which the system closes when it goes
+    channel line;      ///< empty until the member has joined
+    descriptor watch;  ///< a connection to the member's listener, which the system closes when the member is gone
     shrink_message message;
     bool connected = false;
     bool gone = false;
@@ -115,7 +115,7 @@ class shrink_host {
     return std::any_of(others_.begin(), others_.end(), [](other const& o) { return !o.line && !o.gone; });
   }
 
-  /// Begins a connection to a listener; another time where that cannot be now.
+  /// Begins a connection to a listener; schedules another attempt if that is impossible now.
   void watch(other& o) noexcept {
     o.connected = false;
     o.watch = net::begin_connect(places_[o.rank]);
@@ -125,7 +125,7 @@ class shrink_host {
     }
   }
 
-  /// A connection to a listener could not be begun, or made.
+  /// Notes that a connection to a listener could not be begun or made.
   static void note_connection(other& o, int code) noexcept {
     if (!o.watch) {
       o.gone = code == ECONNREFUSED || code == ECONNRESET;
@@ -152,7 +152,7 @@ class shrink_host {
     for (std::size_t i = 0; i < others_.size(); ++i) {
       other& o = others_[i];
       if (set[1 + 2 * i].revents != 0 && o.line.fill() == io::closed) {
-        o.line.close();  // whether it is gone, its listener tells
+        o.line.close();  // only the listener tells if the member is gone
       }
       if (set[2 + 2 * i].revents != 0) {
         look_at_watch(o);
@@ -162,7 +162,7 @@ class shrink_host {
     if (set[0].revents != 0) {
       pending_.accept_some(listener_, *this);
       if (pending_.starved() != 0 && pending_.empty()) {
-        opens_ = steady_now() + pause;  // there is nothing to make room with
+        opens_ = steady_now() + pause;  // no pending connection can be closed to make room
       }
     }
   }
@@ -181,18 +181,18 @@ class shrink_host {
     std::byte some[64];
     if (read_some(o.watch.get(), some).state == io::closed) {
       o.watch.reset();
-      watch(o);  // it may have been turned away, by another host: whether it is gone, its listener tells
+      watch(o);  // another host may have turned it away; the listener tells if the member is gone
     }
   }
 
-  /// As much as fits: a member that does not read it is not waited for.
+  /// Sends as much as fits; does not wait for a member that does not read.
   static void tell(channel& line, rank_failure const& why) {
     line.queue(bootstrap_frame_kind::failure, encode(why));
     line.flush();
     line.close();
   }
   static void refuse(channel& line, rank_type rank) { tell(line, left_out(rank)); }
-  /// Fails, and all members with it: each is told `why(rank)`.
+  /// Fails on this rank and on all members; each is told `why(rank)`.
   template <class Why>
   [[noreturn]] void fail(Why const& why) {
     for (other& o : others_) {
@@ -237,25 +237,25 @@ class shrink_host {
     return here;
   }
 
-  /// Whether all that have come count this one among them: one that was left out once stays out.
+  /// True if all that have joined count this rank as a member: a rank that was left out once stays out.
   [[nodiscard]] bool agreed(rank_type rank) const noexcept {
     return std::all_of(others_.begin(), others_.end(),
                        [&](other const& o) { return !o.line || o.message.counts(rank); });
   }
 
-  static constexpr duration pause = std::chrono::milliseconds(100);  ///< before what failed is tried again
+  static constexpr duration pause = std::chrono::milliseconds(100);  ///< before a failed attempt is repeated
 
   int listener_;
   shrink_message const& me_;
   std::vector<net::address> const& places_;
-  std::size_t longest_hello_;  ///< bytes; a longer one is refused before it is read
+  std::size_t longest_hello_;  ///< longest hello in bytes; a longer one is refused unread
   std::vector<rank_type> silent_;
   duration patience_;
   std::vector<other> others_;
   net::greeter<pending_hello> pending_;
-  bool is_left_out_ = false;                  ///< a notice says so
-  time_point opens_{};                        ///< until then nothing is accepted
-  time_point watches_ = (time_point::max)();  ///< when listeners are tried again that could not be
+  bool is_left_out_ = false;                  ///< a notice says that others continued without this rank
+  time_point opens_{};                        ///< nothing is accepted before this time
+  time_point watches_ = (time_point::max)();  ///< time of the next attempt to reach listeners
 };
 
 }  // namespace tutti::detail::bootstrap

@@ -15,58 +15,59 @@
 
 namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
-/// One member's part in finding the others again when some are gone: a listener that it keeps from the
-/// beginning, and the addresses of all others'. A listener closes with its owner, however that ends, so the system
-/// itself tells which are gone. Members go by the numbers that they had in the beginning. Used by one thread at a time.
+/// One member's part in `shrink`, by which the survivors of a world find each other. The member has a listener from
+/// the beginning, and the addresses of all others' listeners. A listener closes when its owner ends, in whatever way,
+/// so the system itself tells who is gone. Ranks are those of the original world. Used by one thread at a time.
 ///
-/// The lowest that is left is the host: each tries the listeners of those below it, from the lowest on, and takes one
-/// that does not answer for gone. If a host goes in its turn its guests go on to the next listener. The host waits for
-/// all others that are not gone, and decides.
+/// The lowest surviving rank is the host. Each member tries the listeners of lower ranks in ascending order and
+/// considers a rank gone if its listener refuses. If a host ends, its guests try the next listener. The host waits for
+/// all members that are not gone, and decides.
 ///
-/// Law: no two groups go on from one world. A member that neither comes nor is known to be gone is *silent*: it may be
-/// cut off, and have gone on elsewhere. A group goes on if it is more than the silent ones, or as many and has the
-/// lowest number of both. (A quorum: Gifford, "Weighted voting for replicated data", SOSP 1979; what is known to be
-/// dead has no vote.) Before it goes on, the silent ones are left a notice, at their own listeners: one that wakes when
-/// the group has ended, and finds all listeners closed, finds the notice, too. So the law holds unless the system of a
-/// silent member cannot be reached when the group decides.
+/// Law: no two groups continue from one world. A member that neither joins nor is known to be gone is *silent*: it may
+/// be cut off and have continued elsewhere. A group continues if it is larger than the number of silent members, or as
+/// large and contains the lowest rank of both. (A quorum: Gifford, "Weighted voting for replicated data", SOSP 1979;
+/// members known to be dead have no vote.) Before it continues, it leaves a notice at the listener of each silent or
+/// left-out member. If such a member wakes after the group has ended, it finds all listeners closed, and the notice.
+/// So the law holds unless the system of a silent member cannot be reached when the group decides.
 class shrink_meeting {
  public:
-  /// @param places where every member's listener is, by rank; `listener` listens at this one's
-  /// @param world what no other program knows, the same for all
+  /// @param places the address of every member's listener, by rank; `listener` is this rank's
+  /// @param world a value that no other program knows, equal on all members
   shrink_meeting(rank_type rank, descriptor listener, std::vector<net::address> places, std::string world);
 
-  /// Which are still in, by the numbers of the beginning.
+  /// The ranks that are still members, by their original numbers.
   [[nodiscard]] std::vector<rank_type> const& members() const noexcept { return mine_.members; }
 
-  /// Finds the others. Collective over those that are left, which are numbered anew from 0 on by the rendezvous, in the
-  /// order that they had. Those that are not in it will not be waited for again.
+  /// Finds the other survivors. Collective over them; the rendezvous numbers them from 0 in their original order.
+  /// Ranks that are left out are not waited for again.
   ///
-  /// It takes as long as the last to come, and at most `patience` for that and once more for each host that is silent.
-  /// @throws error(failure::join) if too many are silent, or the others went on without this rank; then also each time
-  ///         that it is called again
+  /// Takes until the last member has joined: at most `patience`, plus as much for the first silent host and a quarter
+  /// for each further one.
+  /// @throws error(failure::join) if too many are silent, or the others continued without this rank; in the latter
+  ///         case every later call fails, too
   [[nodiscard]] survivors meet(duration patience);
 
  private:
   [[noreturn]] void stay_out();
   channel visit(rank_type at, duration patience, std::vector<rank_type>& silent, std::vector<rank_type>& chosen);
 
-  shrink_message mine_;  ///< which rank this is, and which are in
+  shrink_message mine_;  ///< this rank and the current members
   descriptor listener_;
   std::vector<net::address> places_;
-  bool is_left_out_ = false;  ///< others went on without this one: it stays out
+  bool is_left_out_ = false;  ///< others continued without this rank, which stays out for ever
 };
 
 /// A listener for a shrink meeting, before the others are known.
 class shrink_listener {
  public:
-  /// @param host the number by which the others reach this host
+  /// @param host the address by which the others reach this host
   /// @throws error(failure::join) if it cannot listen there
   explicit shrink_listener(std::string const& host);
 
-  /// What the others have to know of this one.
+  /// The endpoint info that the others need of this member.
   [[nodiscard]] std::string card() const;
 
-  /// The meeting of those whose cards these are, by rank.
+  /// The meeting of the members with these endpoint infos, by rank.
   /// @pre called once
   [[nodiscard]] shrink_meeting meeting(rank_type rank, std::vector<std::string> const& cards);
 

@@ -59,13 +59,13 @@ TUTTI_DECL void shrink_meeting::stay_out() {
   throw error(why.kind, why.text).between(mine_.rank, why.at_fault);
 }
 
-/// Comes to a host. Returns the line to it, once it has decided which are in; none if it is gone or silent.
+/// Visits a host. Returns the connection once the host has chosen the members; none if the host is gone or silent.
 ///
-/// A closed listener says that its owner is gone. A closed line does not: a host that lives may have turned it away
-/// for others, or have gone on before it heard it. So this one comes again.
+/// A closed listener means that its owner is gone. A closed connection does not: a live host may have turned this rank
+/// away for others, or continued before it heard it. So this rank tries again.
 TUTTI_DECL channel shrink_meeting::visit(rank_type at, duration patience, std::vector<rank_type>& silent,
                                          std::vector<rank_type>& chosen) {
-  // One that is silent has cost all of the patience; the next ones get less, so that it does not add up.
+  // The first silent host has cost all of the patience; later ones get less, so that the delays do not add up.
   duration const share = silent.empty() ? patience : patience / 4;
   time_point deadline = steady_now() + share;
   for (;; ::poll(nullptr, 0, 10)) {
@@ -81,7 +81,8 @@ TUTTI_DECL channel shrink_meeting::visit(rank_type at, duration patience, std::v
     io state = line.send(deadline);
     state = state == io::done ? line.receive(answer, shrink_message::limit, deadline) : state;
     if (state == io::done && answer.kind == bootstrap_frame_kind::welcome) {
-      deadline = steady_now() + 2 * patience + longest_notices;  // it is the host, and keeps the time from now on
+      // The peer that welcomes this rank is the host. Its deadline counts from now on.
+      deadline = steady_now() + 2 * patience + longest_notices;
       state = line.receive(answer, shrink_message::limit, deadline);
     }
     rank_failure why;
@@ -103,7 +104,7 @@ TUTTI_DECL channel shrink_meeting::visit(rank_type at, duration patience, std::v
   return {};
 }
 
-// Before the meeting
+// Before the meeting.
 
 TUTTI_DECL shrink_listener::shrink_listener(std::string const& host)
     : own_(net::resolve(host, 0).front()), socket_(net::listen(own_)) {}
@@ -123,7 +124,7 @@ TUTTI_DECL shrink_meeting shrink_listener::meeting(rank_type rank, std::vector<s
     unpacker u(card);
     std::string const host(u.text());
     places.push_back(net::resolve(host, u.number_as<std::uint16_t>()).front().through(own_.zone()));
-    world = world.empty() ? std::string(u.text()) : world;  // rank 0's
+    world = world.empty() ? std::string(u.text()) : world;  // rank 0's value
   }
   return {rank, std::move(socket_), std::move(places), std::move(world)};
 }

@@ -12,24 +12,24 @@
 
 namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
-/// What a member says when it comes to a shrink meeting, and what the host says when it has decided.
+/// The hello of a member at a shrink meeting, and the decision of the host.
 struct shrink_message {
   static constexpr std::uint64_t version = 1;
-  static constexpr std::uint64_t limit = 1U << 22U;  ///< bytes; longer ones are refused before they are read
+  static constexpr std::uint64_t limit = 1U << 22U;  ///< bytes; a longer message is refused unread
 
-  std::string world;               ///< which
-  rank_type rank = no_rank;        ///< whose message it is
-  std::vector<rank_type> members;  ///< which are in, as far as that one knows
+  std::string world;               ///< identifies the world
+  rank_type rank = no_rank;        ///< the sender
+  std::vector<rank_type> members;  ///< the members that the sender knows of
 
   [[nodiscard]] std::string text() const;
-  /// Bytes that the text of none is longer than, in a world of so many ranks.
+  /// An upper bound for the bytes of a text in a world of `ranks` ranks.
   [[nodiscard]] std::size_t longest(std::size_t ranks) const;
-  /// False: `bytes` are something else.
+  /// Returns false if `bytes` are no such message.
   [[nodiscard]] bool parse(std::string_view bytes);
 
-  /// Whether a rank is among the members.
+  /// True if the rank is a member.
   [[nodiscard]] bool counts(rank_type one) const noexcept;
-  /// True if this message is of the same world as the other one, and does not count the sender of that.
+  /// True if both messages are of one world, and this one does not count the sender of the other.
   [[nodiscard]] bool leaves_out(shrink_message const& other) const noexcept;
 };
 

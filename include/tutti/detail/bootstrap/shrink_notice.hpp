@@ -13,21 +13,21 @@
 
 namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
-// A notice is a hello at the listener of a member that does not count that member: a group has left it out, and goes
-// on. The member's system keeps the notice, also while the member is stopped and after the group has ended. So a member
-// that finds the others gone, and no notice, has not been left out. A system that cannot be reached keeps none.
+// A notice is a hello at a member's listener that does not count that member: a group has left it out and continues.
+// The member's system keeps the notice even while the member is stopped and after the group has ended. So a member
+// that finds the others gone and no notice has not been left out. A system that cannot be reached keeps none.
 
-/// The longest time that a group takes to leave its notices. Guests wait for its verdict for this much longer.
+/// The longest time that a group takes to leave its notices. Guests wait this much longer for its decision.
 inline constexpr duration longest_notices = std::chrono::seconds(3);
 
-/// Leaves a notice with each of these members. Returns when their systems have confirmed it, or after
+/// Leaves a notice with each of these members. Returns when their systems have acknowledged it, or after
 /// `longest_notices`.
 TUTTI_DECL void leave_notices(shrink_message const& group, std::vector<rank_type> const& left_out,
                               std::vector<net::address> const& places);
 
-/// True if a notice waits at the listener of this member. Closes all connections that wait there: guests come again.
-/// @param longest_hello bytes; a longer one is not read
-/// @throws error(failure::join) if there are no descriptors left to look with
+/// True if a notice waits at this member's listener. Closes all connections that wait there: guests try again.
+/// @param longest_hello bytes; a longer hello is not read
+/// @throws error(failure::join) if no descriptor is left for it
 [[nodiscard]] TUTTI_DECL bool take_notice(int listener, shrink_message const& me, std::size_t longest_hello);
 
 /// The failure of a member that has been left out.

@@ -35,7 +35,7 @@ TUTTI_DECL void leave_notices(shrink_message const& group, std::vector<rank_type
     pollfd one{n.line.fd(), POLLOUT, 0};
     if (!n.line) {
       n.line = channel(net::begin_connect(places[n.to]));
-      n.is_over = !n.line && errno == ECONNREFUSED;  // it is gone
+      n.is_over = !n.line && errno == ECONNREFUSED;  // the member is gone
     } else if (!n.is_written && ::poll(&one, 1, 0) == 1) {
       int const code = net::connect_error(n.line.fd());
       if (code == ECONNREFUSED) {
@@ -59,12 +59,12 @@ TUTTI_DECL void leave_notices(shrink_message const& group, std::vector<rank_type
   while (std::count_if(all.begin(), all.end(), [&](notice& n) { return n.is_over || advance(n); }) !=
              static_cast<std::ptrdiff_t>(all.size()) &&
          steady_now() < deadline) {
-    ::poll(nullptr, 0, 1);  // nothing says when bytes have been confirmed
+    ::poll(nullptr, 0, 1);  // no event tells that bytes have been acknowledged
   }
 }
 
 TUTTI_DECL bool take_notice(int listener, shrink_message const& me, std::size_t longest_hello) {
-  constexpr int most_waiting = 4096;  // a listener holds fewer: what comes after the notice is not waited for
+  constexpr int most_waiting = 4096;  // a listener queues fewer, so connections after the notice are not waited for
   for (int i = 0; i != most_waiting; ++i) {
     descriptor s = net::accept(listener);
     if (!s && out_of_resources(errno)) {

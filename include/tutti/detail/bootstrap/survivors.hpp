@@ -13,25 +13,25 @@
 
 namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
-/// The rendezvous of those that are left of a world, over the lines between the lowest of them and each other. If
-/// another one goes meanwhile, its exchanges fail on all. Used by one thread at a time.
+/// The rendezvous of the survivors of a world, over connections between the lowest of them, the host, and each other
+/// one. If one ends later, exchanges fail on all. Used by one thread at a time.
 class survivors {
  public:
-  /// @param lines on the host those to all others, in the order of their numbers; on the others the one to the host
+  /// @param lines on the host the connections to all others in rank order; on the others the one to the host
   survivors(rank_type me, std::vector<rank_type> members, std::vector<channel> lines, duration patience);
 
   [[nodiscard]] rank_type rank() const noexcept { return rank_; }
   [[nodiscard]] rank_type size() const noexcept { return static_cast<rank_type>(members_.size()); }
 
-  /// The number by which the others reach this host.
+  /// The address by which the others reach this host.
   [[nodiscard]] std::string const& local_host() const noexcept { return host_; }
   void local_host(std::string host) { host_ = std::move(host); }
 
-  /// What they are called together; rank 0's counts.
+  /// The name of the new world; rank 0's counts.
   [[nodiscard]] std::string const& name() const noexcept { return name_; }
   void name(std::string text) { name_ = std::move(text); }
 
-  /// Their ranks in the world that failed.
+  /// The ranks of the survivors in the world that failed.
   [[nodiscard]] std::vector<rank_type> const& parent_ranks() const noexcept { return members_; }
 
   std::vector<std::string> exchange(std::string_view mine);
@@ -40,7 +40,7 @@ class survivors {
   std::vector<std::string> serve(std::string_view mine);
   std::vector<std::string> ask(std::string_view mine);
 
-  std::vector<rank_type> members_;  ///< by the numbers of the beginning
+  std::vector<rank_type> members_;  ///< original ranks
   rank_type rank_;
   std::vector<channel> lines_;
   duration patience_;

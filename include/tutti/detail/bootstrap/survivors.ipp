@@ -48,7 +48,7 @@ TUTTI_DECL std::vector<std::string> survivors::serve(std::string_view mine) {
     line.queue(failed ? bootstrap_frame_kind::failure : bootstrap_frame_kind::table, reply);
   }
   for (channel& line : lines_) {
-    line.send(deadline);  // one that has gone meanwhile is missed by the next exchange, or by the world
+    line.send(deadline);  // the next exchange, or the world, notices a rank that is gone by now
   }
   if (failed) {
     throw error(why.kind, why.text).between(members_[0], why.at_fault);
@@ -57,7 +57,7 @@ TUTTI_DECL std::vector<std::string> survivors::serve(std::string_view mine) {
 }
 
 TUTTI_DECL std::vector<std::string> survivors::ask(std::string_view mine) {
-  time_point const deadline = steady_now() + 2 * patience_;  // the host keeps the time
+  time_point const deadline = steady_now() + 2 * patience_;  // the host's deadline counts
   bootstrap_frame answer;
   lines_[0].queue(bootstrap_frame_kind::text, mine);
   io state = lines_[0].send(deadline);

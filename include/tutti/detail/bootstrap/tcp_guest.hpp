@@ -21,11 +21,11 @@
 
 namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
-/// Comes to rank 0.
+/// The side of the ranks that connect to rank 0.
 class tcp_guest final : public tcp_side {
  public:
-  /// Connects, presents itself, and waits until every rank has come. Rank 0 may start later: until
-  /// the deadline a host that is unknown, unreachable or refuses is tried again.
+  /// Connects, presents itself, and waits until every rank has joined. Rank 0 may start later: a host that is unknown,
+  /// unreachable or refuses is tried again until the deadline.
   /// @throws error(failure::join)
   TUTTI_COLD tcp_guest(host_port const& at, membership const& me)
       : me_(with_finite_patience(me)), place_(net::format(at)) {
@@ -49,7 +49,7 @@ class tcp_guest final : public tcp_side {
   TUTTI_COLD std::vector<std::string> exchange(std::string_view mine) override {
     line_.queue(bootstrap_frame_kind::text, mine);
     bootstrap_frame answer;
-    // Rank 0 keeps the time from when it comes itself, which may be as late as its own patience allows.
+    // Rank 0's patience begins with its own call, which may be as late as that patience allows.
     time_point const deadline = steady_now() + 2 * me_.patience + grace;
     io state = line_.send(deadline);
     state = state == io::done ? line_.receive(answer, most_table, deadline) : state;
@@ -69,20 +69,20 @@ class tcp_guest final : public tcp_side {
         .between(me_.rank, {0});
   }
 
-  /// The number by which others reach this host: the interface that leads to rank 0, or what leads
-  /// to it where rank 0 is on this very host.
+  /// The address by which others reach this host: that of the interface on the route to rank 0, or the address that
+  /// leads to rank 0 if it is on this host.
   [[nodiscard]] std::string local_host() const override { return reach_; }
 
  private:
-  /// How much longer than rank 0 the others wait: it is the one that can say which are missing.
+  /// The time by which the others outwait rank 0, as only rank 0 can name the missing ranks.
   static constexpr duration grace = std::chrono::seconds(5);
-  static constexpr std::uint64_t most_words = 1U << 16U;  ///< of a welcome or a failure
-  static constexpr std::uint64_t most_table = 1U << 28U;  ///< of all texts
+  static constexpr std::uint64_t most_words = 1U << 16U;  ///< bytes of a welcome or a failure
+  static constexpr std::uint64_t most_table = 1U << 28U;  ///< bytes of all texts
 
   TUTTI_COLD bool reach(host_port const& at, time_point deadline) {
     try {
       for (net::address const& to : net::resolve(at.host, at.port)) {
-        // An address that swallows packets must not keep the others from being tried.
+        // An address that drops packets must not keep the others from being tried.
         time_point const next = steady_now() + std::chrono::seconds(5);
         line_ = channel(net::connect(to, (std::min)(next, deadline)));
         if (line_) {

@@ -23,14 +23,13 @@
 
 namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
-/// Takes the hellos, then serves exchanges over the same connections. Rank 0's own thread does that, inside the calls;
-/// nothing is served between them.
+/// The side of rank 0: accepts the hellos, then serves exchanges over the same connections. Rank 0's own thread does
+/// that, inside the calls; nothing is served between them.
 ///
-/// No connection is trusted before a valid hello: one that sends other bytes, too many or none is refused or left aside
-/// and never delays the others. It is told nothing of the job, and so is a hello of another job or another world size.
-/// A hello is a claim, though, and proves nothing: what the process that made it can do is to close its connection,
-/// which frees its seat again, to take a seat, which the right process will find taken, and to send texts, which are
-/// bounded.
+/// No connection is trusted before a valid hello. A connection that sends other bytes, too many or none is refused or
+/// left aside, and never delays the others. It is told nothing of the job; neither is a hello of another job or world
+/// size. A valid hello is a claim and proves nothing. Its sender can take a seat, which the right process then finds
+/// taken; close its connection, which frees the seat; and send texts, which are bounded.
 class tcp_host final : public tcp_side {
  public:
   TUTTI_COLD tcp_host(descriptor listener, membership const& me)
@@ -63,11 +62,11 @@ class tcp_host final : public tcp_side {
     return all;
   }
 
-  /// Not a loopback address, unless all are here.
+  /// Not a loopback address, unless all ranks are on this host.
   [[nodiscard]] std::string local_host() const override { return reach_; }
   [[nodiscard]] std::vector<std::string> refused() const override { return refused_; }
 
-  // What the greeter asks and tells.
+  // Callbacks of the greeter.
 
   [[nodiscard]] TUTTI_COLD static pending_hello begin(descriptor s) {
     std::string from = net::peer_address(s.get()).text();
@@ -103,7 +102,7 @@ class tcp_host final : public tcp_side {
   }
 
  private:
-  static constexpr duration moment = std::chrono::seconds(1);  ///< how long it tells latecomers that it failed
+  static constexpr duration moment = std::chrono::seconds(1);  ///< time in which latecomers are told of the failure
 
   /// Waits until all have come.
   TUTTI_COLD void gather() {
@@ -113,14 +112,14 @@ class tcp_host final : public tcp_side {
       for (rank_type r = 1; roll_.complete() && r < me_.size; ++r) {
         check_seat(r);
       }
-      // Not by what poll says: a chatty connection must not keep the deadline away.
+      // The clock decides, not poll: a chatty connection must not postpone the deadline.
       if (!roll_.complete() && steady_now() >= deadline) {
         roll_.fail_missing(me_.patience, refused_text());
       }
     }
   }
 
-  /// Tells those that have come why it failed, and for a moment those that are on their way.
+  /// Tells the members that have joined why it failed, and for a moment members on their way.
   TUTTI_COLD void dismiss(rank_failure why) {
     verdict_ = std::move(why);
     std::size_t left = me_.size - 1;
@@ -134,7 +133,7 @@ class tcp_host final : public tcp_side {
     }
   }
 
-  /// Waits once, and hears what has come.
+  /// Waits once and handles the events.
   TUTTI_COLD void listen(time_point deadline) {
     std::vector<pollfd> set(1, {listener_.get(), POLLIN, 0});
     for (channel const& g : guests_) {
@@ -159,7 +158,7 @@ class tcp_host final : public tcp_side {
     }
   }
 
-  /// A rank that has said hello has nothing more to say before it is welcome. If it has, or is gone, its seat is free.
+  /// Frees the seat of a rank that has left, or that sends more than its hello before it is welcome.
   TUTTI_COLD void check_seat(rank_type r) {
     io const heard = guests_[r].fill(1);
     if (heard == io::open) {
@@ -192,7 +191,7 @@ class tcp_host final : public tcp_side {
     }
   }
 
-  /// The first few that were refused, for a failure that they may explain.
+  /// The first few refusals, for an error that they may explain.
   [[nodiscard]] TUTTI_COLD std::string refused_text() const {
     constexpr std::size_t most = 4;
     std::string text;
@@ -272,7 +271,7 @@ class tcp_host final : public tcp_side {
     here[r] = true;
   }
 
-  /// Writes the same to all guests, one after the other: the system takes it at once.
+  /// Writes one frame to all guests in turn; the system usually buffers it at once.
   TUTTI_COLD void deliver(bootstrap_frame_kind kind, std::string_view what) {
     time_point const deadline = steady_now() + me_.patience;
     for (rank_type r = 1; r < me_.size; ++r) {
@@ -289,7 +288,7 @@ class tcp_host final : public tcp_side {
     throw error(failure::join, "exchange at " + place_ + ": " + what).between(0, std::move(at_fault));
   }
 
-  /// Does `work`; if that fails, all guests are told why.
+  /// Calls `work`; if that fails, all guests are told why.
   template <class Work>
   TUTTI_COLD void reporting(Work&& work) {
     try {
@@ -318,8 +317,8 @@ class tcp_host final : public tcp_side {
   std::vector<channel> guests_;  ///< by rank
   net::greeter<pending_hello> pending_;
   std::vector<std::string> refused_;
-  std::optional<rank_failure> verdict_;  ///< why the world does not come together
-  std::size_t dismissed_ = 0;            ///< how many have been told that after they came late
+  std::optional<rank_failure> verdict_;  ///< the reason why the world cannot be formed
+  std::size_t dismissed_ = 0;            ///< the number of latecomers that have been told
   std::string reach_;
 };
 

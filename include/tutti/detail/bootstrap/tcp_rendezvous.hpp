@@ -13,22 +13,22 @@
 
 namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
-class tcp_side;  // rank 0's, or that of the others
+class tcp_side;  // rank 0's side or the other ranks'
 
-/// A rendezvous at a port of rank 0's host, which every member knows. Constructing it is collective and
-/// returns when all have come; exchanges follow over the connections made then.
+/// A rendezvous at a port of rank 0's host that every member knows. Construction is collective and returns when all
+/// have joined; exchanges use the same connections.
 ///
-/// Cost: joining and each exchange take two messages per rank, all of them through rank 0. Used by
-/// one thread at a time; rank 0 serves only while it is inside a call.
+/// Cost: joining and each exchange take two messages per rank, all of them through rank 0. Used by one thread at a
+/// time; rank 0 serves only while it is inside a call.
 class tcp_rendezvous {
  public:
   /// Joins at `at`: rank 0 listens there, at every address of its host, and the others connect.
   /// @pre me.rank < me.size
-  /// @throws error(failure::join) that names the ranks that are missing after me.patience, that exist
-  ///         twice or that disagree about the size, on every rank that has reached rank 0
+  /// @throws error(failure::join) that names the ranks that are missing after me.patience, that exist twice or that
+  ///         disagree about the size, on every rank that has reached rank 0
   tcp_rendezvous(host_port const& at, membership const& me);
 
-  /// Rank 0's side at a port that it listens at already.
+  /// Rank 0's side at a port with an open listener.
   /// @pre me.rank == 0
   tcp_rendezvous(descriptor listener, membership const& me);
 
@@ -41,11 +41,10 @@ class tcp_rendezvous {
 
   std::vector<std::string> exchange(std::string_view mine);
 
-  /// The number by which the other members reach this host: of the interface on the route to rank 0.
+  /// The address by which other members reach this host: that of the interface on the route to rank 0.
   [[nodiscard]] std::string local_host() const;
 
-  /// What came to rank 0's port that was no member: where from, and why it was refused. The first 64; none on the
-  /// other ranks.
+  /// The first 64 connections that rank 0 has refused, with addresses and reasons. Empty on the other ranks.
   [[nodiscard]] std::vector<std::string> refused() const;
 
  private:

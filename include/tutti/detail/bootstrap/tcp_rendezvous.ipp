@@ -14,13 +14,13 @@
 
 namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
-/// Listens at the port where rank 0 is to serve.
-/// @throws error(failure::join) that names both if another process is rank 0 there
+/// Listens at rank 0's port.
+/// @throws error(failure::join) that names both processes if another one is rank 0 there
 TUTTI_DECL descriptor listen_as_rank_0(host_port const& at, membership const& me) {
   try {
     return net::listen(at.port);
   } catch (error const& e) {
-    // If another process is rank 0 here, it names both when this one says hello.
+    // If another process is rank 0 here, its answer to this one's hello names both.
     constexpr duration short_visit = std::chrono::milliseconds(200);
     membership brief = me;
     brief.patience = (std::min)(me.patience, short_visit);

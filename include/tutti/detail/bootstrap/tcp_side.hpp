@@ -16,7 +16,7 @@ namespace tutti::inline v0_1_0::detail::inline bootstrap {
 /// The message by which a member presents itself to rank 0.
 struct tcp_hello {
   static constexpr std::uint64_t version = 2;
-  static constexpr std::size_t limit = 1U << 12U;  ///< a longer one is refused before it is read
+  static constexpr std::size_t limit = 1U << 12U;  ///< bytes; a longer hello is refused unread
 
   rank_type rank = 0;
   rank_type size = 0;

@@ -10,8 +10,8 @@
 
 namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
-/// The rendezvous of threads of several processes: those of process 0 have the first ranks, and so on. A
-/// process may have any number of threads. Thread 0 of each speaks with the other processes.
+/// The rendezvous of threads of several processes: the threads of process 0 have the first ranks, and so on. Each
+/// process may have any number of threads; its thread 0 talks to the other processes.
 ///
 /// `Seat` is the rendezvous of the threads of a process, `Processes` that of the processes.
 template <class Seat, class Processes>
@@ -19,8 +19,8 @@ class team_rendezvous {
  public:
   static constexpr bool one_host = on_one_host<Processes>;
 
-  /// Collective over all threads. Of each process thread 0 alone uses `processes`.
-  /// @throws what they throw
+  /// Collective over all threads. Only thread 0 of each process uses `processes`.
+  /// @throws the errors of both rendezvous
   team_rendezvous(Seat& seat, Processes& processes) : seat_(&seat), processes_(&processes) {
     auto const facts = relay([&] {
       std::vector<std::string> known{"", ""};
@@ -63,7 +63,7 @@ class team_rendezvous {
     });
   }
 
-  /// As the processes' rendezvous says.
+  /// The value of the processes' rendezvous.
   [[nodiscard]] std::string const& local_host() const noexcept
     requires requires(Processes const& p) { p.local_host(); }
   {
@@ -79,7 +79,7 @@ class team_rendezvous {
   static constexpr bool knows_host = requires(Processes const& p) { p.local_host(); };
   static constexpr bool knows_node = requires(Processes const& p) { p.node(); };
 
-  /// What `f` returns on thread 0.
+  /// Returns the result of `f` on thread 0 to all threads.
   template <class F>
   std::vector<std::string> relay(F f) {
     std::string packed;

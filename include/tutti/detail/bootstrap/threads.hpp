@@ -18,7 +18,7 @@
 
 namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
-/// Where the threads of one world meet. Thread-safe.
+/// The meeting of the threads of one world. Thread-safe.
 class thread_meeting {
  public:
   thread_meeting(rank_type size, duration patience);
@@ -27,14 +27,14 @@ class thread_meeting {
 
   std::vector<std::string> exchange(rank_type me, std::string_view mine);
 
-  /// Rank `me` has ended and will never come again. The ranks that wait for it, or will, are told.
+  /// Notes that rank `me` has ended. Exchanges of ranks that wait for it, now or later, fail.
   void leave(rank_type me, std::string_view why);
 
  private:
   struct seat {
     bool here = false;
-    std::string text;  ///< its part of the exchange that is being collected
-    std::string gone;  ///< why it will never come again; empty as long as it may
+    std::string text;  ///< the rank's part of the current exchange
+    std::string gone;  ///< the reason why the rank has ended; empty while it runs
   };
 
   [[nodiscard]] bool broken() const noexcept { return broken_.kind != failure::none; }
@@ -49,7 +49,7 @@ class thread_meeting {
   rank_type present_ = 0;
   std::vector<seat> seats_;  ///< by rank
   std::vector<std::string> complete_;
-  rank_failure broken_;  ///< why no exchange can succeed any more
+  rank_failure broken_;  ///< the reason why no exchange can succeed any more
 };
 
 /// The rendezvous of a rank that is a thread. Used by that thread alone.
@@ -68,21 +68,21 @@ class thread_rendezvous {
   rank_type rank_;
 };
 
-/// Runs f(thread_rendezvous&) as n ranks, each a thread of this process, and waits for all of them.
-/// Returns in rank order what each returned or threw. `f` is shared: it is called n times at once.
+/// Runs f(thread_rendezvous&) as n ranks, each a thread of this process, and waits for all of them. Returns, in rank
+/// order, each rank's result or exception. `f` is shared: it is called n times at once.
 ///
-/// `patience` bounds every exchange. A rank that ends before an exchange makes it fail at once on
-/// the others; no rank is stopped by force, so this waits for as long as the slowest f runs.
+/// `patience` bounds every exchange. If a rank ends before an exchange, the exchange fails at once on the others. No
+/// rank is stopped by force, so this waits for the slowest f.
 ///
 /// @pre n >= 1
-/// @throws std::system_error if the system gives no more threads; those that run have ended then
+/// @throws std::system_error if the system gives no more threads; running ones have ended then
 template <class F>
 [[nodiscard]] auto run_threads(rank_type n, F&& f, duration patience = join_timeout)
     -> std::vector<outcome<std::invoke_result_t<F&, thread_rendezvous&>>> {
   using result = std::invoke_result_t<F&, thread_rendezvous&>;
   expects(n >= 1, "spawn: a world has at least one rank, not 0");
   thread_meeting meeting(n, patience);
-  std::vector<outcome<result>> ends;  // each rank writes its own
+  std::vector<outcome<result>> ends;  // each rank writes only its own element
   ends.reserve(n);
   for (rank_type r = 0; r < n; ++r) {
     ends.emplace_back(rank_failure{});

@@ -30,7 +30,7 @@ TUTTI_DECL std::vector<std::string> thread_meeting::exchange(rank_type me, std::
     }
   }
   if (round_ != round) {
-    return complete_;  // overwritten only when every rank has come again
+    return complete_;  // overwritten only after every rank has joined again
   }
   throw error(broken_.kind, broken_.text).between(me, broken_.at_fault);
 }

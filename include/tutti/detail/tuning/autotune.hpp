@@ -20,23 +20,24 @@
 
 namespace tutti::inline v0_1_0::detail::inline tuning {
 
-/// Runs several ways in turns, so that what disturbs one disturbs all, and finds the fastest.
+/// Runs several choices of schedule in turns, so that a disturbance affects all alike, and finds the fastest.
 template <class Communicator>
 class trials {
   template <class Op, class T>
   class runner;
 
  public:
-  /// Whether ways with helpers may be tried, on elements of this type.
+  /// True if choices with in-network aggregators may be tried on elements of this type.
   template <class Op, class T>
   static constexpr bool helped = can_be_helped<typename Communicator::transport_type, typename runner<Op, T>::payload>;
 
   explicit trials(Communicator& world)
       : world_(world), meet_(world, doubling{}, sum<std::int32_t>{}), agree_(world, doubling{}, max<std::int64_t>{}) {}
 
-  /// The place of the fastest in `ways`; the same on all ranks. Each way has so many turns, of about `turn` each, of
-  /// which the median counts. Collective. The vector's elements are lost.
-  /// @pre ways are not empty, and are the same on all ranks @throws error
+  /// The index of the fastest choice in `ways`, equal on all ranks. Each choice gets `turns` turns of about `turn`
+  /// each, and their median counts. Collective. Overwrites the vector.
+  /// @pre ways are not empty, and are the same on all ranks
+  /// @throws error
   template <class Op, class T>
   [[nodiscard]] std::size_t fastest(Op op, std::span<prediction const> ways, std::span<T> vector, std::size_t turns,
                                     duration turn) {
@@ -45,7 +46,7 @@ class trials {
     std::vector<std::unique_ptr<operation>> candidates;
     for (prediction const& p : ways) {
       candidates.push_back(std::make_unique<operation>(world_, op, p.way, vector));
-      for (std::uint32_t lane = 0; lane < collective_lanes; ++lane) {  // each has memory of its own to copy to
+      for (std::uint32_t lane = 0; lane < collective_lanes; ++lane) {  // each lane has its own memory to copy to
         candidates.back()->run();
       }
     }
@@ -77,8 +78,8 @@ class trials {
     std::span<T> vector_;
   };
 
-  /// The root goes on when all have answered, each with one message: what it takes then is what the last of them took,
-  /// and that.
+  /// A broadcast ends at the root when every rank has answered with one message, so the root measures the slowest
+  /// rank, and that message.
   template <class T>
   class runner<op::broadcast, T> {
    public:
@@ -101,12 +102,12 @@ class trials {
     rank_type root_;
   };
 
-  /// Nanoseconds of one of this many operations; 0 on a rank that cannot tell.
+  /// Nanoseconds per operation, measured over `times` operations; 0 on a rank that cannot tell.
   template <class Runner>
   [[nodiscard]] std::int64_t time(Runner& one, std::int64_t times) {
     std::array<std::int32_t, 1> nothing{};
     meet_(nothing);
-    access::state(world_).patience = {};  // as if nothing else computed here
+    access::state(world_).patience = {};  // resets the backoff, as if each rank had a core
     auto const begin = world_.transport().now();
     for (std::int64_t i = 0; i < times; ++i) {
       one.run();

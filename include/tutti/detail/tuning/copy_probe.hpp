@@ -16,25 +16,25 @@
 
 namespace tutti::inline v0_1_0::detail::inline tuning {
 
-/// What only moves, as a copy_probe has seen it.
+/// The result of a copy_probe: the prices of messages that are only moved.
 struct copy_prices {
   std::vector<network_profile::move> sizes{};
-  bool by_processors = false;  ///< a rank that sends long messages one after the other is busy most of the time
+  bool by_processors = false;  ///< a rank that sends long messages in a row is busy most of the time
 };
 
-/// Measures what messages take of operations that only move: transports through memory send those in other ways than
-/// what is combined, what peers read costs its owner only when it is written again, and a rank that waits for a
-/// message is not as fast as one that is busy. So here no rank writes what it has received, and all write what they
-/// will send anew, and meet, before the clock runs.
+/// Measures messages of operations that only move data. Transports through memory send them in other ways than
+/// messages that are combined; a block that peers read costs its owner only when it is next written; and a rank that
+/// waits for a message is slower than a busy one. So no rank writes the blocks that it has received, and all ranks
+/// rewrite the blocks that they will send, and synchronize, before the clock runs.
 ///
-/// For each of some sizes: every second rank sends the next one a vector, whole and then a train of them, one after the
-/// other; and all send and receive one at a time. The first tells how long one takes, the second how fast they follow
-/// each other, the third what sending takes of a processor that receives, too.
+/// At each of several sizes, every second rank sends the next one a single message, and then a train of messages; and
+/// all ranks send and receive one message at a time. The first shows the time of one message, the second the interval
+/// at which messages follow each other, the third the processor time of sending in a rank that also receives.
 template <class Communicator>
 class copy_probe {
   static constexpr bool through_memory = shares_memory<typename Communicator::transport_type>;
-  /// Through memory, beside powers of two, the longest that is copied, more or less. What a system moves is not shared:
-  /// of long messages, those that are stored tell.
+  /// Through memory, the sizes besides powers of two are near the longest message that is copied. Messages that a
+  /// system moves are not shared; long ones are priced as messages that are stored.
   static constexpr auto sizes = [] {
     if constexpr (through_memory) {
       return std::array<std::size_t, 8>{4, 256, 2048, 4096, 16 << 10, 60 << 10, 64 << 10, 256 << 10};
@@ -42,8 +42,8 @@ class copy_probe {
       return std::array<std::size_t, 5>{4, 256, 2048, 16 << 10, 64 << 10};
     }
   }();
-  /// This many messages follow each other. Of two that are shared, the second tells; what is copied, and acknowledged
-  /// now and then, needs more.
+  /// The length of a train. The second of two shared messages shows their interval; messages that are copied, and
+  /// acknowledged only now and then, need more.
   static constexpr std::uint32_t train = through_memory ? 2 : 4;
 
  public:
@@ -51,8 +51,9 @@ class copy_probe {
 
   explicit copy_probe(Communicator& world) : world_(world), agree_(world, doubling{}, max<std::int64_t>{}) {}
 
-  /// Collective, as `world_meter::measure`; in picoseconds. `latency` is told apart from each message's own delay.
-  /// @pre the memory has room for `memory_bytes` @throws error
+  /// Collective, like `world_meter::measure`; in picoseconds. `latency` is not included in each message's own delay.
+  /// @pre the memory has room for `memory_bytes`
+  /// @throws error
   [[nodiscard]] copy_prices measure(std::vector<rank_type> const& group, std::int64_t latency, std::int64_t budget,
                                     std::span<float> memory) {
     copy_prices all;
@@ -70,7 +71,7 @@ class copy_probe {
       left -= t.spent;
       seen.push_back(t);
     }
-    if constexpr (!through_memory) {  // there, what is shared takes less than what is shorter and copied
+    if constexpr (!through_memory) {  // sharing a message may be faster than copying a shorter one
       for (std::size_t i = seen.size() - 1; i-- > 0;) {
         seen[i].undisturbed_by(seen[i + 1]);
       }
@@ -88,18 +89,18 @@ class copy_probe {
   static constexpr std::size_t always = 64 << 10;
   static constexpr int least_turns = 4;
   static constexpr int most_turns = 16;
-  /// The lower quartile of several turns counts, or, where a system moves the bytes, which takes now more and now less
-  /// of itself, the median.
+  /// The lower quartile of several turns counts. Where a system moves the bytes, whose own overhead varies in both
+  /// directions, the median counts.
   static constexpr int quantile = through_memory ? 4 : 2;
 
   struct times {
     std::size_t bytes;
-    std::int64_t one;       ///< of a message
-    std::int64_t in_a_row;  ///< of a train
-    std::int64_t trade;     ///< of sending one and receiving one
-    std::int64_t sending;   ///< until the sender of a train is done with it
+    std::int64_t one;       ///< time of a message
+    std::int64_t in_a_row;  ///< time of a train
+    std::int64_t trade;     ///< time of sending one message and receiving one
+    std::int64_t sending;   ///< time until the sender of a train is done with it
     std::int64_t spent;
-    /// What is short takes no longer than what is long.
+    /// Lowers the times of a short message to those of a longer one.
     void undisturbed_by(times const& longer) {
       one = (std::min)(one, longer.one);
       in_a_row = (std::min)(in_a_row, longer.in_a_row);
@@ -118,7 +119,7 @@ class copy_probe {
             .receive = each};
   }
 
-  /// `once`: what one turn of this size takes, after the call.
+  /// @param once set to the time of one turn of this size
   times time_size(std::vector<rank_type> const& group, std::span<float> memory, std::int64_t share,
                   std::int64_t& once) {
     time_point const begin = world_.transport().now();
@@ -128,12 +129,12 @@ class copy_probe {
                         time({probe::kind::train, group, world_.rank(), train, action::copy}, memory),
                         time({probe::kind::trade, group, world_.rank(), 1, action::copy}, memory.first(2 * one))};
     };
-    for (int i = 0; i < 2; ++i) {  // the second one tells
+    for (int i = 0; i < 2; ++i) {  // the second turn counts
       time_point const before = world_.transport().now();
       (void)turn();
       once = since(before);
     }
-    agree_(std::span(&once, 1));  // ranks decide alike: they go by nothing but what they have agreed on
+    agree_(std::span(&once, 1));  // ranks decide alike because they use only agreed times
     auto const turns =
         static_cast<int>(std::clamp<std::int64_t>(share / std::max<std::int64_t>(once, 1), least_turns, most_turns));
     std::array<std::array<std::int64_t, most_turns>, 3> took{};
@@ -157,13 +158,13 @@ class copy_probe {
     std::int64_t ready[1] = {0};
     std::fill(memory.begin(), memory.end(), 1.0F);
     agree_(std::span(ready));
-    access::state(world_).patience = {};  // as if nothing else computed here
+    access::state(world_).patience = {};  // resets the backoff, as if each rank had a core
     time_point const begin = world_.transport().now();
     run(memory, 0);
     return since(begin);
   }
 
-  /// In picoseconds.
+  /// The time since `begin` in picoseconds.
   [[nodiscard]] std::int64_t since(time_point begin) const { return (world_.transport().now() - begin).count() * 1000; }
 
   Communicator& world_;

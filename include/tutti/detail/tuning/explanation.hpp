@@ -37,7 +37,7 @@ inline int percent(std::int64_t part, std::int64_t all) {
 
 }  // namespace explanation
 
-/// What `t` picks for an operation on this many bytes, in words.
+/// Explains the tuner's choice for an operation on `bytes` bytes.
 template <class Op>
 [[nodiscard]] std::string explain(tuner& t, Op op, std::size_t bytes, demands needs) {
   using namespace explanation;

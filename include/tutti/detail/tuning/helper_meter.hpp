@@ -14,18 +14,19 @@
 
 namespace tutti::inline v0_1_0::detail::inline tuning {
 
-/// What a message to a helper and the one from it take, half of it each: an allreduce takes twice the latency, a
-/// packet, which is handed on when it is there, and the message. Short segments tell what each takes of a processor.
-/// Ranks that share an interface send all at once here, as they do later.
+/// Prices a message to an in-network aggregator and one from it, at half of an allreduce each. An allreduce takes
+/// twice the latency, the message, and a packet, which is forwarded once it is complete. Short segments show the
+/// processor's share. Ranks that share an interface send at the same time here, as in later operations.
 template <class Communicator>
 class helper_meter {
  public:
-  /// Whether the transport has helpers that sum.
+  /// True if the transport has aggregators that sum.
   static constexpr bool sums = can_be_helped<typename Communicator::transport_type, combining<sum<float>>>;
 
   helper_meter(Communicator& world, stopwatch<Communicator>& clock) : world_(world), clock_(clock) {}
 
-  /// Collective; all ranks get the same. @param neighbour the cost of combining
+  /// Collective; all ranks get the same result.
+  /// @param neighbour the link whose price of combining is subtracted
   network_profile::link measure(network_profile::link const& neighbour, duration budget) {
     allreduce run{world_, in_network{}, sum<float>{}};
     bool is_new = false;
@@ -73,7 +74,7 @@ class helper_meter {
       }
     }
     if constexpr (requires { world_.transport().release_helpers(); }) {
-      if (is_new) {  // all have ended what was done here: they have agreed on what it took
+      if (is_new) {  // all ranks have finished, as they have agreed on the times
         world_.transport().release_helpers();
       }
     }
@@ -81,7 +82,7 @@ class helper_meter {
     for (std::size_t i = link.points.size(); i-- > 0;) {
       network_profile::point& p = link.points[i];
       p.send = p.lead = p.receive = gap;
-      if (i + 1 != link.points.size()) {  // a long one is not faster: the short one was disturbed
+      if (i + 1 != link.points.size()) {  // a longer message is not faster, so the short one was disturbed
         p.wire = (std::min)(p.wire, link.points[i + 1].wire);
       }
     }

@@ -12,10 +12,10 @@
 
 namespace tutti::inline v0_1_0::detail::inline tuning {
 
-/// What a rank has learned of its world and the parts of it: the profile of this many ranks on these hosts.
+/// Profiles that a rank has learned of its world and parts of it, by the number of ranks on each host.
 class known_profiles {
  public:
-  /// How many ranks of a communicator are on which hosts, not which ranks: "node7 4\nnode9 2\n".
+  /// The hosts of a communicator with their numbers of ranks: "node7 4\nnode9 2\n".
   template <class Communicator>
   [[nodiscard]] static std::string hosts_of(Communicator const& world) {
     host_map const& hosts = world.hosts();
@@ -32,7 +32,7 @@ class known_profiles {
     return all;
   }
 
-  /// The text of what was learned of these hosts in as much time at least; empty if nothing was.
+  /// The profile of these hosts as text, if it was measured with at least this budget; otherwise empty.
   [[nodiscard]] std::string find(std::string_view hosts, duration budget) {
     std::lock_guard const lock(mutex_);
     auto const known = place(hosts);

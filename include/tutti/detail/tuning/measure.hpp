@@ -16,25 +16,28 @@
 
 namespace tutti::inline v0_1_0::detail::inline tuning {
 
-/// Measures what messages take in a world, by real messages of the engine between all neighbours at once.
+/// Measures the costs of messages in a world, by real messages of the engine between all neighbours at once.
 ///
-/// For each of some sizes: all ranks send to the next and receive from the one before, storing and combining
-/// (sums of float), elsewhere and over what they send; they lend each other what is to be combined and get it back, all
-/// at a time and every second one; and one message goes round. Where it takes longer to send and receive than only to
-/// send, or, within a host, a rank that only sends is busy most of the time, processors move the bytes (memory; TCP
-/// within a host), and sending and receiving add up; else a wire does. The lower quartile of several times counts, of
-/// the slowest rank. Within a host, what is only moved is measured, too: copy_probe. If the transport provides memory,
-/// all that is within a host is measured once more in 2 MiB of it, which later buffers of the world get; unless some
-/// rank is given none. If the transport has helpers, allreduces by one of them are timed as a whole.
+/// At each of several sizes: (1) all ranks send to the next and receive from the previous one, copying or combining
+/// (sums of float), into other memory or over the block that they send; (2) they lend each other blocks that are
+/// combined and returned, all at a time and every second rank; (3) one message goes round. Processors move the bytes
+/// (through memory; TCP within a host) if sending and receiving takes longer than only sending, or if, within a host,
+/// a rank that only sends is busy most of the time; then the times of sending and receiving add up. Otherwise a wire
+/// moves them. The lower quartile of several times counts, on the slowest rank.
+///
+/// Within a host, messages that are only moved are measured too: copy_probe. If the transport provides memory,
+/// everything within a host is measured again in 2 MiB of it, which later buffers of the world get, unless an
+/// allocation fails on some rank. If the transport has in-network aggregators, whole allreduces through one are timed.
 template <class Communicator>
 class world_meter {
  public:
   explicit world_meter(Communicator& world) : world_(world), clock_(world) {}
 
-  /// Takes about this time in total, in equal parts for messages within hosts, between hosts, and through a
-  /// device that sums. Within a host, up to a quarter goes by until transports through memory have settled, and half of
-  /// the rest is for memory that the transport provides, if it does.
-  /// Collective; all ranks get the same profile. @throws error
+  /// Takes about `total`, in equal parts for messages within hosts, between hosts, and through an in-network
+  /// aggregator. Within a host, up to a quarter is spent until transports through memory have settled; half of the
+  /// rest is for memory that the transport provides, if it does.
+  /// Collective; all ranks get the same profile.
+  /// @throws error
   [[nodiscard]] network_profile measure(duration total) {
     auto const& hosts = world_.hosts();
     network_profile p{.ranks = world_.size(), .hosts = hosts.hosts()};
@@ -71,45 +74,46 @@ class world_meter {
  private:
   static constexpr std::size_t longest_provided = 1024 << 10;
   static constexpr std::size_t long_from = 16 << 10;
-  static constexpr std::uint32_t in_a_row = 4;   ///< messages of `always_measured` bytes, to see what a link lasts
-  static constexpr std::int64_t wire_from = 92;  ///< percent: a processor that only sends takes two thirds, or half
-  /// Beyond, what is copied aside first, because peers read it there, takes as long a byte as before.
+  /// Messages of `always_measured` bytes in a row, to see the sustained rate of a link.
+  static constexpr std::uint32_t in_a_row = 4;
+  static constexpr std::int64_t wire_from = 92;  ///< percent; a processor that only sends takes a half or two thirds
+  /// Beyond this size, a block is copied aside first because peers read it in place, at the same price per byte.
   static constexpr std::size_t longest_swap = 256 << 10;
   static constexpr bool copies_aside = shares_memory<typename Communicator::transport_type>;
-  /// Longer messages fill the buffers of a system, so a step that overwrites what it sends copies it first.
+  /// Longer messages fill the system's socket buffers, so a step that overwrites its sent block copies it first.
   static constexpr std::size_t longest_taken_whole = 1024 << 10;
   static constexpr bool fills_buffers = !copies_aside && !computes<typename Communicator::transport_type>;
   static constexpr bool lending = lends<typename Communicator::transport_type>;
 
-  /// Picoseconds of one message of one size.
+  /// Picoseconds per message of one size.
   struct times {
     std::size_t bytes;
-    std::int64_t shift;  ///< of sending one and receiving one
+    std::int64_t shift;  ///< sends one message and receives one
     std::int64_t combining_shift;
     std::int64_t combining_swap;
-    std::int64_t loan;   ///< the same, of those that are lent and given back
-    std::int64_t solo;   ///< of one of these, if the others wait
-    std::int64_t relay;  ///< from rank to rank
-    std::int64_t spent;  ///< on measuring this size
+    std::int64_t loan;   ///< lends or returns one block, all ranks at once
+    std::int64_t solo;   ///< lends or returns one block, every second rank
+    std::int64_t relay;  ///< from one rank to the next
+    std::int64_t spent;  ///< time of measuring this size
   };
 
-  /// The shortest one: what it takes of a processor, and of time.
+  /// The shortest message: its processor time and its latency.
   struct short_message {
     std::int64_t gap;
     std::int64_t latency;
-    /// Of what another one takes, all but the latency.
+    /// The time of a message without the latency.
     [[nodiscard]] std::int64_t rest(std::int64_t takes) const {
       return std::max<std::int64_t>({takes - latency, 2 * gap, 1});
     }
   };
-  /// Whether a wire moves the bytes, and not processors.
+  /// The result of `try_wire`.
   struct wire {
     bool moves_bytes = false;
-    std::int64_t lasting = 0;  ///< what it takes for `always_measured` bytes if it goes on and on, where it saves up
+    std::int64_t lasting = 0;  ///< sustained time of `always_measured` bytes, if an idle link lets bursts pass; else 0
   };
   enum class place { within_a_host, between_hosts };
 
-  /// Memory of the transport's to measure in, on all ranks; or on none, if one of them is given none.
+  /// Buffers of the transport to measure in, on all ranks; empty on all if an allocation fails on one.
   std::vector<float, allocator<float>> provided_memory() {
     std::vector<float, allocator<float>> given{allocator<float>(world_)};
     if constexpr (provides_memory<typename Communicator::transport_type>) {
@@ -125,7 +129,7 @@ class world_meter {
     return given;
   }
 
-  /// Two blocks of this many bytes for a probe: in memory that is given, or in some of their own.
+  /// Two blocks of `bytes` bytes for a probe, in the given memory or their own.
   struct blocks {
     blocks(std::span<float> given, std::size_t bytes)
         : own(given.empty() ? bytes / 2 : 0), memory(given.empty() ? std::span(own) : given.first(bytes / 2)) {}
@@ -133,7 +137,7 @@ class world_meter {
     std::span<float> memory;
   };
 
-  /// In the memory `given`, or if there is none, in ordinary memory.
+  /// Measures a link in the memory `given`, or in ordinary memory if there is none.
   network_profile::link measure_link(std::vector<rank_type> const& group, place where, std::span<float> given,
                                      duration budget, std::int64_t& start) {
     std::size_t const longest = given.empty() ? measured_sizes.back() : longest_provided;
@@ -141,9 +145,9 @@ class world_meter {
     bool const is_within = where == place::within_a_host;
     std::int64_t const of_moves = is_within ? budget.count() * 1000 / (copies_aside ? 8 : 4) : 0;
     std::int64_t const limit = budget.count() * 1000 - of_moves;
-    // Ranks decide alike: they go by nothing but what they have agreed on. The first turns are slow.
+    // Ranks decide alike because they use only agreed times. The first turns are slow.
     std::int64_t spent = time_size(group, given, measured_sizes.front(), 8, 4, 8).spent;
-    std::int64_t once = spent / 9;  // what one turn of the last size took
+    std::int64_t once = spent / 9;  // the time of one turn of the previous size
     for (std::size_t const bytes : measured_sizes) {
       auto const growth = static_cast<std::int64_t>(bytes <= 2048 ? 1 : bytes / all.back().bytes);
       std::int64_t const expected = std::max<std::int64_t>(once * growth, 1);
@@ -162,8 +166,8 @@ class world_meter {
       spent += all.back().spent;
       once = all.back().spent / (turns + 1);
     }
-    // Combining does not take less than storing, and a short message no longer than a long one: if it seems
-    // so, it was disturbed. The first long messages over a connection are, for it grows with them.
+    // Combining takes no less time than storing, and a short message no more than a long one: where it seems so, the
+    // measurement was disturbed. The first long messages over a connection are slow because its window still grows.
     if constexpr (!copies_aside) {
       for (times& t : all) {
         t.shift = (std::min)(t.shift, t.combining_shift);
@@ -189,13 +193,13 @@ class world_meter {
     blocks const b(given, copy_probe<Communicator>::memory_bytes / 2);
     std::int64_t left = of_moves;
     if constexpr (copies_aside) {
-      left -= settle(group, 144, budget / 32).count() * 1000;  // a lap of the chunks, as they are by default
+      left -= settle(group, 144, budget / 32).count() * 1000;  // once through the ring of chunks at its default size
     }
     copy_prices moved = copy_probe(world_).measure(group, least.latency, left, b.memory);
     if (moved.by_processors) {
       w.moves_bytes = false;
     }
-    if (w.moves_bytes) {  // others send alike whatever is done with it
+    if (w.moves_bytes) {  // a system sends combined and moved messages alike
       moved.sizes.clear();
     }
     return solve(all, least, w, std::move(moved.sizes));
@@ -204,7 +208,7 @@ class world_meter {
   [[nodiscard]] static std::int64_t lasts(std::int64_t of_always, std::size_t bytes) {
     return of_always / static_cast<std::int64_t>(always_measured) * static_cast<std::int64_t>(bytes);
   }
-  /// What a link saves up while it is idle: a message that goes round finds it so, and takes that much less.
+  /// The transmission time that an idle link saves up: a message that goes round finds it idle and is faster by that.
   static std::int64_t burst(std::vector<times> const& all, short_message const& least, std::int64_t lasting) {
     std::int64_t most = 0;
     for (times const& t : all) {
@@ -215,10 +219,10 @@ class world_meter {
     return most;
   }
 
-  /// Whether peers work where what is lent to them lies: then it takes less than other messages. The memory, and
-  /// not only the transport, decides.
+  /// True if peers work on lent blocks in place: loans then take less time than other messages. The transport alone
+  /// does not tell; it depends on the memory, too.
   static bool sees_loans(std::vector<times> const& all, short_message const& least) {
-    std::int64_t saved = 0;  // in percent, summed over the long messages
+    std::int64_t saved = 0;  // percent, summed over the long messages
     for (times const& t : all) {
       saved +=
           t.bytes >= long_from ? 75 - std::min<std::int64_t>(least.rest(t.loan) * 100 / least.rest(t.shift), 150) : 0;
@@ -226,11 +230,11 @@ class world_meter {
     return lending && saved > 0;
   }
 
-  /// Whether a wire moves the bytes. Not if a peer reads them in the sender's memory. Else, all ranks send and
-  /// receive, and then every second one only sends. A wire carries both ways at a time; a processor is done sooner if
-  /// it need not do both. That is told by long messages, one after the other: a link that has been idle may let some
-  /// bytes pass at once (token buckets), and one that is used by turns always does. So a message that goes
-  /// round takes as long as one of those, or half of it and less; what lies between is a processor's, too.
+  /// Determines whether a wire moves the bytes, never if a peer reads them in the sender's memory. All ranks send and
+  /// receive, and then every second one only sends. A wire carries both directions at once; a processor finishes
+  /// sooner if it need not do both. Long messages in a row are used for this: a link that has been idle may let a burst
+  /// pass at once (token bucket), and a link that is used by turns always does. So for a wire, a message that goes
+  /// round takes as long as one of those, or at most half of that; values between mean a processor.
   /// @pre messages of `always_measured` bytes, or longer ones, have just passed
   wire try_wire(place where, std::vector<rank_type> const& group, times const& always_takes, std::int64_t latency,
                 std::int64_t limit) {
@@ -255,7 +259,7 @@ class world_meter {
     return {t[1] * 100 >= both * wire_from && (alike || saves_up), saves_up ? both : 0};
   }
 
-  /// Which part of the world a message keeps busy.
+  /// Attributes the measured times to processors or to the wire.
   static network_profile::link solve(std::vector<times> const& all, short_message const& least, wire const& w,
                                      std::vector<network_profile::move> moves) {
     network_profile::link link{.latency = least.latency, .moves = std::move(moves)};
@@ -289,13 +293,13 @@ class world_meter {
     return link;
   }
 
-  /// How fast messages follow each other. Where processors move the bytes that is what one end takes for each, and the
-  /// other end the rest: that the receiver does fits what was seen of all ways over TCP.
+  /// The interval at which messages follow each other. Where processors move the bytes, one end takes that long for
+  /// each, and the other end the rest. That this end is the receiver fits measurements of all schedules over TCP.
   static std::int64_t pace(network_profile::link const& link, std::size_t bytes, std::int64_t most) {
     return link.moves.empty() ? 0 : (std::min)(move_at_size(link, bytes).receive, most);
   }
 
-  /// A system moves long messages alike, whatever is done with them.
+  /// Adds long messages, which a system moves at the same price as combined ones.
   static void add_longer_moves(network_profile::link& link) {
     for (network_profile::point const& p : link.points) {
       if (p.bytes > link.moves.back().bytes) {
@@ -304,9 +308,9 @@ class world_meter {
     }
   }
 
-  /// Adds sizes beyond the measured ones, on the last line: a cache that is too small adds as much to every way of
-  /// moving a vector. Where peers read long messages in the sender's memory, or these fill the buffers of a system, a
-  /// step that overwrites what it sends copies it first.
+  /// Adds sizes beyond the measured ones on the last line: a cache that is too small adds as much to every schedule
+  /// for a vector. A step that overwrites its sent block copies it first where peers read long messages in the
+  /// sender's memory, and where they fill the system's socket buffers.
   static void add_longer_points(network_profile::link& link) {
     network_profile::link const measured = link;
     std::size_t const last = measured.points.back().bytes;
@@ -323,7 +327,8 @@ class world_meter {
     }
   }
 
-  /// Returns `p` with the price of a copy, which takes about as long as the message, where it is overwritten.
+  /// Adds to `p` the price of a copy, which takes about as long as the message, for steps that overwrite their sent
+  /// block.
   [[nodiscard]] static network_profile::point copied_first(network_profile::point p) {
     p.overwrite = (std::max)(p.overwrite, p.send + p.receive);
     return p;
@@ -344,7 +349,7 @@ class world_meter {
                          lending ? timed(probe::kind::solo, shifts, action::fold_right, 1) / (2 * shifts) : 0,
                          timed(probe::kind::relay, rounds, action::copy, 1) / hops,
                          0};
-    if (bytes <= longest_swap) {  // each lane has memory of its own to copy to
+    if (bytes <= longest_swap) {  // each lane has its own memory to copy to
       t[2] = timed(probe::kind::swap, shifts, action::fold_right, collective_lanes) / shifts;
     }
     t[6] = clock_.since(begin);
@@ -352,9 +357,10 @@ class world_meter {
     return {bytes, t[0], t[1], t[2], t[3], t[4], t[5], t[6]};
   }
 
-  /// Lets transports use the memory that they copy through, for this many messages, and find out how to copy
-  /// (detail/shared_memory/copy_account.hpp); or probes would be timed before and after. Memory that long messages have
-  /// washed out of the caches is dear for a lap, too. Returns how long it took: not much more than `at_most`.
+  /// Sends `messages` messages so that transports use the memory that they copy through and choose a copy strategy
+  /// (detail/shared_memory/copy_account.hpp); otherwise a probe would be timed partly before and partly after. Memory
+  /// that long messages have evicted from the caches also costs more during the first lap. Returns the time taken, not
+  /// much more than `at_most`.
   duration settle(std::vector<rank_type> const& group, std::uint32_t messages, duration at_most) {
     constexpr std::uint32_t at_once = 48;
     std::vector<float> memory((16 << 10) / 2);
@@ -368,7 +374,7 @@ class world_meter {
     return duration(spent[0]);
   }
 
-  /// What of the shortest message follows upon another one.
+  /// The interval at which the shortest messages follow each other.
   std::int64_t time_gap(std::vector<rank_type> const& group) {
     std::array<float, 2> memory{};
     std::int64_t t[2] = {clock_.time({probe::kind::flood, group, world_.rank(), 8, action::copy}, memory, 8, 1),
@@ -377,7 +383,7 @@ class world_meter {
     return std::max<std::int64_t>(t[1] - t[0], 0) / 16;
   }
 
-  /// What an operation takes besides its messages.
+  /// The time of an operation beyond its messages.
   std::int64_t time_start(std::vector<rank_type> const& group, std::int64_t shift) {
     std::array<float, 2> memory{};
     std::int64_t t[1] = {clock_.time({probe::kind::shift, group, world_.rank(), 1, action::copy}, memory, 16, 1)};

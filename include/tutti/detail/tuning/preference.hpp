@@ -12,19 +12,19 @@
 
 namespace tutti::inline v0_1_0::detail::inline tuning {
 
-/// What is known to be best for an operation on vectors of `from` to `to` bytes: by the user, or by a trial of several
-/// ways.
+/// The schedule to use for an operation on vectors of `from` to `to` bytes, from the user or from a trial of several
+/// choices.
 struct preference {
   operation_kind operation = operation_kind::none;
   std::size_t from = 0;
   std::size_t to = SIZE_MAX;
   schedule_kind kind = schedule_kind::direct;
   std::size_t segment_bytes = 0;
-  std::size_t tried = 0;  ///< how many ways were; 0: the user said so
+  std::size_t tried = 0;  ///< the number of choices in the trial; 0 if the user set the preference
   friend bool operator==(preference const&, preference const&) = default;
 };
 
-/// What a text of preferences says that it must not.
+/// An error in a text of preferences.
 class preference_error : public std::runtime_error {
  public:
   explicit preference_error(std::string_view wish, std::string const& why)
@@ -101,7 +101,7 @@ inline preference read_one(std::string_view wish, host_map const& hosts) {
          (p.segment_bytes == 0 ? "" : "/" + std::to_string(p.segment_bytes));
 }
 
-/// Reads "allreduce:-4K=doubling; allreduce:1M-=ring/512K". Later ones win.
+/// Reads "allreduce:-4K=doubling; allreduce:1M-=ring/512K". Later preferences override earlier ones.
 /// @throws preference_error
 [[nodiscard]] inline std::vector<preference> read_preferences(std::string_view text, host_map const& hosts) {
   std::vector<preference> all;

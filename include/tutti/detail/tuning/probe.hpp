@@ -7,21 +7,21 @@
 
 namespace tutti::inline v0_1_0::detail::inline tuning {
 
-/// Schedules that compute nothing: they are there to be timed. A probe runs in groups of ranks, such as the
-/// ranks of a host, all groups at once; a rank that is in none does nothing. It answers for the rank that it was made
-/// for. Messages are half of the vector, which has two blocks. What is sent has been received before, as in real
-/// schedules, so it lies in no cache but the sender's.
+/// A topology of schedules that compute nothing and are only timed. A probe runs in one group of ranks; several
+/// groups, such as the ranks of each host, run at once. The probe belongs to one rank, and has no steps if that rank
+/// is in no group. A message is half of the vector, which has two blocks. As in real schedules, a message that is sent
+/// has been received before, so that it is in no cache but the sender's.
 class probe {
  public:
   enum class kind {
-    shift,  ///< all send to the next and receive from the one before, `repeats` times
-    swap,   ///< the same, and what is received overwrites what is sent
-    loan,   ///< all lend the next a message and give back what the one before has lent, `repeats` times
-    solo,   ///< every second rank lends the next one a message, and gets it back, `repeats` times
-    relay,  ///< one message goes round, `repeats` times
+    shift,  ///< all send to the next rank and receive from the previous one, `repeats` times
+    swap,   ///< a shift whose received block overwrites the sent one
+    loan,   ///< all lend the next rank a block and return the previous one's, `repeats` times
+    solo,   ///< every second rank lends the next one a block and gets it back, `repeats` times
+    relay,  ///< one message goes round the ring, `repeats` times
     flood,  ///< every second rank sends the next one `repeats` messages, then gets an answer
-    train,  ///< every second rank sends the next one a vector of `repeats` messages, each a block of its own
-    trade,  ///< all send the next one a block, and receive another one from the one before
+    train,  ///< every second rank sends the next one a vector of `repeats` messages, each its own block
+    trade,  ///< all send one block to the next rank and receive the other from the previous one
   };
 
   static constexpr std::string_view name = "probe";
@@ -42,7 +42,7 @@ class probe {
     }
   }
 
-  /// What is measured; groups never talk to each other.
+  /// Identifies the measurement; groups never communicate with each other.
   [[nodiscard]] topology_settings settings(rank_type) const {
     topology_settings s{
         .identity = (static_cast<std::uint32_t>(kind_) * 4 + static_cast<std::uint32_t>(how_)) * 16777619U ^ blocks_};
@@ -50,7 +50,7 @@ class probe {
     return s;
   }
 
-  // As an operation that combines, or as one that only moves: transports may tell them apart.
+  // Every operation is offered: transports may treat combining and moving ones differently.
   template <class Op>
   [[nodiscard]] std::uint32_t blocks(Op, rank_type) const {
     return kind_ == kind::train ? blocks_ : 2;

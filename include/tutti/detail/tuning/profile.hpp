@@ -9,10 +9,10 @@
 
 namespace tutti::inline v0_1_0::detail::inline tuning {
 
-/// A straight line through what two sizes take.
+/// Linear interpolation between the values at two sizes.
 struct line_between {
-  std::int64_t wide;    ///< the second size, from the first on
-  std::int64_t target;  ///< the size that is asked for, from the first on
+  std::int64_t wide;    ///< second size minus first size
+  std::int64_t target;  ///< wanted size minus first size
   [[nodiscard]] std::int64_t signed_at(std::int64_t from, std::int64_t to) const {
     std::int64_t const rise = to - from;
     return from + rise / wide * target + rise % wide * (target % wide) / wide + rise % wide * (target / wide);
@@ -21,7 +21,8 @@ struct line_between {
     return std::max<std::int64_t>(signed_at(from, to), 0);
   }
 };
-/// Of several sizes, the second of those that it is about. @pre there are two
+/// The index of the upper of the two sizes between which `bytes` lies; the last size if it lies beyond.
+/// @pre there are two sizes
 template <class Sizes>
 [[nodiscard]] std::size_t end_of_line(Sizes const& all, std::size_t bytes) {
   std::size_t i = 1;
@@ -31,8 +32,8 @@ template <class Sizes>
   return i;
 }
 
-/// What a message of this many bytes takes on a link: between the sizes that were measured on straight lines,
-/// beyond the last on the last line, before the first as much as the first.
+/// The prices of a message of `bytes` bytes on a link: interpolated between the measured sizes, extrapolated beyond
+/// the last, and those of the first size below it.
 [[nodiscard]] inline network_profile::point at_size(network_profile::link const& link, std::size_t bytes) {
   auto const& all = link.points;
   if (all.empty()) {
@@ -58,7 +59,8 @@ template <class Sizes>
   return p;
 }
 
-/// The same of one that is only moved, but in proportion beyond the last size. @pre there are such sizes
+/// The prices of a message that is only moved: interpolated, but in proportion beyond the last size.
+/// @pre sizes were measured
 [[nodiscard]] inline network_profile::move move_at_size(network_profile::link const& link, std::size_t bytes) {
   auto const& all = link.moves;
   if (bytes <= all.front().bytes) {

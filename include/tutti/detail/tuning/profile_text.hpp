@@ -14,7 +14,7 @@
 
 namespace tutti::inline v0_1_0::detail::inline tuning {
 
-/// What a profile file says that it must not. The message says in which line.
+/// An error in a profile file. The message names the line.
 class profile_error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -24,21 +24,22 @@ namespace profile_text {
 
 inline constexpr std::string_view title = "tutti-profile 7";
 inline constexpr std::size_t most_points = 64;
-inline constexpr std::int64_t most = std::int64_t{1} << 50;  ///< of any number: sums stay far from overflow
+/// The limit of every number, which keeps sums far from overflow.
+inline constexpr std::int64_t most = std::int64_t{1} << 50;
 
 /// Reads a profile word by word.
 class reader {
  public:
   explicit reader(std::string_view text) : text_(text) {}
 
-  /// The next line is exactly this.
+  /// Reads a line that must equal `expected`.
   void line(std::string_view expected) {
     if (std::string_view const found = next_line(); found != expected) {
       fail("must be \"" + std::string(expected) + "\", not \"" + std::string(found.substr(0, shown)) + "\"" +
            (line_ == 1 ? ", so this is no profile, or one of another version" : ""));
     }
   }
-  /// The next line is this word and N numbers.
+  /// Reads a line of `word` and N numbers.
   template <std::size_t N>
   void numbers(std::string_view word, std::int64_t (&into)[N]) {
     std::string_view const found = next_line();
@@ -56,7 +57,7 @@ class reader {
         rest.remove_prefix(1);
       }
       auto const [end, problem] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
-      bool const may_be_negative = &value - into == 6;  // what overwriting takes less
+      bool const may_be_negative = &value - into == 6;  // the price of overwriting may be negative
       if (problem != std::errc{} || value < (may_be_negative ? -most : 0) || value > most) {
         fail("must hold numbers from 0 to 2^50, not \"" + std::string(rest.substr(0, rest.find(' ')).substr(0, shown)) +
              "\"");
@@ -67,7 +68,7 @@ class reader {
       fail("must hold " + std::to_string(N) + " numbers, not more: \"" + std::string(found.substr(0, shown)) + "\"");
     }
   }
-  /// The next line is this word and a number of ranks.
+  /// Reads a line of `word` and a number of ranks.
   rank_type ranks(std::string_view word) {
     std::int64_t value[1];
     numbers(word, value);
@@ -93,14 +94,14 @@ class reader {
     return line;
   }
 
-  static constexpr std::size_t shown = 60;  ///< characters of a line, in a message
+  static constexpr std::size_t shown = 60;  ///< characters of a line that a message quotes
 
   std::string_view text_;
   std::size_t line_ = 0;
 };
 
-/// `lines` lines of numbers, of which the first is a size and the second and third are how long sending takes, and
-/// until the message begins to leave.
+/// Reads lines of N numbers. The first number is a size, the second the time to send it, the third the time until the
+/// message begins to leave.
 template <std::size_t N, class Take>
 void read_sizes(reader& in, std::int64_t lines, Take const& take) {
   std::int64_t last = -1;
@@ -139,7 +140,7 @@ inline network_profile::link read_link(reader& in, std::string_view word) {
 
 }  // namespace profile_text
 
-/// The profile as text, which `read_profile` reads.
+/// The profile as text, for `read_profile`.
 [[nodiscard]] inline std::string to_text(network_profile const& p) {
   std::string out(profile_text::title);
   auto const put = [&](std::string_view word, auto... numbers) {
@@ -167,7 +168,7 @@ inline network_profile::link read_link(reader& in, std::string_view word) {
   return out + "end\n";
 }
 
-/// @throws profile_error if the text is cut off, no profile, or one of another version
+/// @throws profile_error if the text is cut off, is no profile, or has another version
 [[nodiscard]] inline network_profile read_profile(std::string_view text) {
   profile_text::reader in(text);
   in.line(profile_text::title);

@@ -14,10 +14,11 @@
 
 namespace tutti::inline v0_1_0::detail::inline tuning {
 
-/// The network that a profile was taken of, to price schedules for: see timed_schedule.
+/// The network of a profile, to price schedules for: see timed_schedule.
 class profiled_network {
  public:
-  /// For operations of this kind, on vectors that lie there. @pre both outlive it, and are of the same world
+  /// Prices operations of this kind on vectors in memory `where`.
+  /// @pre profile and map outlive this network, and are of the same world
   profiled_network(network_profile const& p, host_map const& hosts, operation_kind kind, memory_kind where)
       : profile_(&p), near_(&p.within_a_host(where)), hosts_(&hosts), moves_(!combines(kind)) {}
 
@@ -28,9 +29,9 @@ class profiled_network {
       return {m.send, m.lead, l.latency + m.delay, 0, m.receive, 0};
     }
     network_profile::point const p = at_size(l, bytes);
-    if (held != loan::none && p.loan != 0) {  // the message says where the bytes are
-      // A rank that gives back has written there already: half of the time and half of the messages, but all of the
-      // work.
+    if (held != loan::none && p.loan != 0) {  // the message only says where the bytes are
+      // The rank that returns a block has already written to it, so the loan takes half of the time and of the
+      // messages, but all of the work.
       std::int64_t const loan = solo ? p.solo : p.loan;
       std::int64_t const least = (std::min)(l.points.front().loan, loan);
       std::int64_t const gap = (std::min)(l.points.front().send, least);
@@ -45,7 +46,7 @@ class profiled_network {
   [[nodiscard]] std::int64_t overwrite(rank_type from, rank_type to, std::size_t bytes) const {
     return at_size(link(from, to), bytes).overwrite;
   }
-  /// Between hosts, the ranks of a host share its interface.
+  /// The ranks of a host share its interface to other hosts.
   [[nodiscard]] rank_type port(rank_type from, rank_type to) const {
     return helps(from, to) || share_host(from, to) ? from : hosts_->ranks() + hosts_->host(from);
   }

@@ -15,14 +15,13 @@
 
 namespace tutti::inline v0_1_0::detail::inline tuning {
 
-/// What links are measured at, in bytes of a message.
+/// The message sizes at which links are measured, in bytes.
 inline constexpr std::array<std::size_t, 9> measured_sizes{4,         256,        2048,       16 << 10,   64 << 10,
                                                            256 << 10, 1024 << 10, 4096 << 10, 16384 << 10};
-/// Up to this one whatever the time that there is.
+/// Sizes up to this one are measured whatever the budget.
 inline constexpr std::size_t always_measured = 64 << 10;
 
-/// Times operations of a world, in picoseconds of this rank, and agrees with the others on what they took: the slowest
-/// rank counts.
+/// Times operations of a world, in picoseconds of this rank, and agrees on the time of the slowest rank.
 template <class Communicator>
 class stopwatch {
  public:
@@ -30,10 +29,10 @@ class stopwatch {
 
   explicit stopwatch(Communicator& world) : world_(world), agree_(world, doubling{}, max<std::int64_t>{}) {}
 
-  /// Collective: the greatest of each.
+  /// Replaces each value by its maximum over all ranks. Collective.
   void agree(std::span<std::int64_t> values) { agree_(values); }
 
-  /// The lower quartile of several runs' times, after some that warm up.
+  /// The lower quartile of the times of `turns` runs, after `warming` runs that are not timed.
   std::int64_t time(probe const& what, std::span<float> memory, int turns, int warming) {
     allreduce run{world_, what, sum<float>{}};
     return time(run, memory, turns, warming);
@@ -46,7 +45,7 @@ class stopwatch {
     }
     std::array<std::int64_t, most_turns> took{};
     for (int i = 0; i < turns; ++i) {
-      access::state(world_).patience = {};  // as if nothing else computed here
+      access::state(world_).patience = {};  // resets the backoff, as if each rank had a core
       auto const begin = world_.transport().now();
       run(memory);
       took[static_cast<std::size_t>(i)] = since(begin);
@@ -56,7 +55,7 @@ class stopwatch {
     return *middle;
   }
 
-  /// In picoseconds.
+  /// The time since `begin` in picoseconds.
   [[nodiscard]] std::int64_t since(time_point begin) const { return (world_.transport().now() - begin).count() * 1000; }
 
  private:

@@ -9,49 +9,50 @@
 
 namespace tutti::inline v0_1_0::detail::inline tuning {
 
-/// What one message takes, in picoseconds: LogGP (Alexandrov and others, 1995) with o and G as functions of
-/// the message's size, as in PLogP (Kielmann, Bal, Verstoep, 2000), and for transports that hand on the
+/// The price of one message, in picoseconds: LogGP (Alexandrov and others, 1995) with o and G as functions of the
+/// message's size, as in PLogP (Kielmann, Bal, Verstoep, 2000). Extended by `lead`, for transports that forward the
 /// beginning of a message before they have taken its end.
 struct message_time {
-  std::int64_t send = 0;     ///< of the sender's processor
-  std::int64_t lead = 0;     ///< of that, until the message begins to leave; equal to `send`: it leaves whole
+  std::int64_t send = 0;     ///< time of the sender's processor
+  std::int64_t lead = 0;     ///< part of `send` until the message begins to leave; equal to `send` if it leaves whole
   std::int64_t latency = 0;  ///< from interface to interface
-  std::int64_t wire = 0;     ///< how long it keeps the interface of each end busy
-  std::int64_t receive = 0;  ///< of the receiver's processor, but for combining
-  std::int64_t burst = 0;    ///< how much of `wire` each interface saves up while it is idle, to pass at once
+  std::int64_t wire = 0;     ///< time that it keeps the interface of each end busy
+  std::int64_t receive = 0;  ///< time of the receiver's processor without combining
+  std::int64_t burst = 0;    ///< part of `wire` that an idle interface saves up to pass at once
   friend bool operator==(message_time const&, message_time const&) = default;
 };
 
-/// A world that schedules can be priced for. Times in picoseconds.
+/// A network for which schedules can be priced. Times are in picoseconds.
 template <class N>
 concept timed_network = requires(N const net, rank_type from, rank_type to, std::size_t bytes, loan held, bool solo) {
-  // `solo`: the sender's step receives nothing, so that its receiver works on it alone
+  // `solo`: the sender's step receives nothing, so only the receiver works on the message.
   { net.message(from, to, bytes, held, solo) } -> std::same_as<message_time>;
-  { net.combine(from, to, bytes, held) } -> std::same_as<std::int64_t>;  // of the receiver, more than to store
-  { net.overwrite(from, to, bytes) } -> std::same_as<std::int64_t>;      // of that, if it overwrites what is being sent
-  { net.port(from, to) } -> std::same_as<rank_type>;  // that `from` uses, below 2 n: ranks may share one
-  { net.start() } -> std::same_as<std::int64_t>;      // of the processor, to start a segment
+  { net.combine(from, to, bytes, held) } -> std::same_as<std::int64_t>;  // receiver's price, beyond storing
+  { net.overwrite(from, to, bytes) } -> std::same_as<std::int64_t>;      // added if it overwrites the sent block
+  { net.port(from, to) } -> std::same_as<rank_type>;  // the port that `from` uses, below 2 n; ranks may share one
+  { net.start() } -> std::same_as<std::int64_t>;      // the processor's price of a new segment
 };
 
-/// Tells what a schedule takes on a network, for any number of bytes, whole or in segments: an interpreter of
-/// schedules that runs them in time as the engine does. Each rank has one processor, which takes the messages
-/// of its segments one after the other; up to `lanes` segments are under way. Vectors are combined in place.
+/// Prices a schedule on a network, for any number of bytes, whole or in segments: an interpreter of schedules that
+/// runs them in virtual time like the engine. Each rank has one processor, which handles the messages of its segments
+/// one after the other; up to `lanes` segments are under way. Vectors are combined in place.
 ///
-/// With a network of LogGP's parameters it tells what the simulator tells (docs/guide/simulation.md), but for the order
-/// of what happens at one moment.
+/// With a network of LogGP's parameters it agrees with the simulator (docs/guide/simulation.md), except for the order
+/// of simultaneous events.
 ///
-/// An interface that lets a burst pass is a token bucket. What is told then is what an operation takes among others of
-/// its kind: from full buckets, but no less than it takes to fill them again.
+/// An interface with a burst is a token bucket. The result is the time of one operation in a series: it starts with
+/// full buckets, but takes at least the time to refill them.
 ///
-/// A helper has no processor that could be busy, and a port for each member. It hands on the first packet of a message
-/// as soon as it has that of all (cut-through).
+/// An in-network aggregator has one port per member and no processor that could be busy. It forwards the first packet
+/// of a message as soon as it has that packet from all members (cut-through).
 ///
-/// Whole numbers, so that all ranks come to the same.
-/// Cost: memory for all steps of all ranks; time() takes about 0.1 us a message, of some 2,000: what has more segments
-/// than that reaches is reckoned from what each segment more takes in the end.
+/// Integers only, so that all ranks get the same result.
+///
+/// Cost: memory for all steps of all ranks; time() takes about 0.1 us per message, for some 2,000 messages. Longer
+/// runs are extrapolated from the price of each further segment.
 class timed_schedule {
  public:
-  static constexpr std::uint32_t lanes = 8;  ///< as many as the engine has
+  static constexpr std::uint32_t lanes = 8;  ///< equal to the engine's number of lanes
   static constexpr std::uint32_t most_messages = 1U << 11;
 
   template <class Topology, class Op>
@@ -70,8 +71,8 @@ class timed_schedule {
     }
   }
 
-  /// When the last rank is done with a vector of `bytes` bytes, cut into segments of `segment_bytes` bytes at most (0:
-  /// not at all).
+  /// The time when the last rank has finished a vector of `bytes` bytes, cut into segments of at most `segment_bytes`
+  /// bytes (0: not cut).
   template <timed_network Network>
   [[nodiscard]] std::int64_t time(Network const& network, std::size_t bytes, std::size_t segment_bytes = 0) {
     const std::size_t segments = segment_bytes == 0 || bytes == 0 ? 1 : (bytes - 1) / segment_bytes + 1;
@@ -86,8 +87,8 @@ class timed_schedule {
     return (std::max)(more + rest, busiest(network) * static_cast<std::int64_t>(segments));
   }
 
-  /// A time that `time` never falls below: how long the busiest processor or interface works. It costs a fraction of
-  /// what `time` costs, since nothing is put into the order of events.
+  /// A lower bound of `time`: the work of the busiest processor or interface. Costs a fraction of `time`, as no events
+  /// are ordered.
   template <timed_network Network>
   [[nodiscard]] std::int64_t least_time(Network const& network, std::size_t bytes, std::size_t segment_bytes = 0) {
     const std::size_t segments = segment_bytes == 0 || bytes == 0 ? 1 : (bytes - 1) / segment_bytes + 1;
@@ -98,7 +99,7 @@ class timed_schedule {
  private:
   static constexpr std::int64_t never = INT64_MAX;
 
-  /// A message that has left, and then one that has arrived.
+  /// A message in flight, or one that has arrived.
   struct message {
     rank_type from;
     rank_type to;
@@ -106,9 +107,9 @@ class timed_schedule {
     std::size_t bytes;
     message_time takes;
     tutti::loan loan;
-    std::int64_t sent;         ///< when all of it has been sent
-    std::int64_t ready = 0;    ///< when the receiver may begin with it
-    std::int64_t arrived = 0;  ///< when all of it is there
+    std::int64_t sent;         ///< time when all of it has been sent
+    std::int64_t ready = 0;    ///< time when the receiver may begin with it
+    std::int64_t arrived = 0;  ///< time when all of it has arrived
   };
   struct lane {
     std::uint32_t segment = 0;
@@ -116,7 +117,7 @@ class timed_schedule {
     bool active = false;
     bool sent = false;
     bool received = false;
-    std::int64_t tail = 0;  ///< of a helper: when all that it has received is there
+    std::int64_t tail = 0;  ///< aggregators only: the time when everything received has arrived
   };
   struct state {
     std::vector<step> steps{};
@@ -125,30 +126,30 @@ class timed_schedule {
     std::uint32_t begun = 0;
     std::int64_t now = 0;
     std::int64_t ended = 0;
-    std::int64_t woken = never;  ///< when it will be asked next
+    std::int64_t woken = never;  ///< the time of its next event
   };
-  /// One way of an interface.
+  /// One direction of an interface.
   struct port {
-    std::int64_t busy = 0;     ///< until when, if it passed nothing at once
-    std::int64_t carried = 0;  ///< for how long, all told
+    std::int64_t busy = 0;     ///< end of the last transmission, without bursts
+    std::int64_t carried = 0;  ///< total transmission time
     struct times {
       std::int64_t begins;
       std::int64_t ends;
     };
-    /// A message that comes at `now`.
+    /// Transmits a message that arrives at `now`.
     times carry(std::int64_t now, message_time const& m) {
       busy = (std::max)(now, busy) + m.wire;
       carried += m.wire;
       return {(std::max)(now, busy - m.burst - m.wire), (std::max)(now, busy - m.burst)};
     }
   };
-  /// A message reaches the interface of its receiver, or a rank is asked what it can do.
+  /// A message reaches its receiver's interface, or a rank takes its next action.
   struct event {
     std::int64_t time;
-    std::size_t message;  ///< `wakes`: none
+    std::size_t message;  ///< the message's index, or `wakes`
     rank_type rank;
     static constexpr std::size_t wakes = SIZE_MAX;
-    /// The heap's order: the earliest comes first, messages before ranks.
+    /// Orders the heap: the earliest first, messages before ranks.
     friend bool operator<(event const& a, event const& b) noexcept {
       return a.time != b.time ? a.time > b.time : a.message != b.message ? a.message > b.message : a.rank > b.rank;
     }
@@ -184,7 +185,7 @@ class timed_schedule {
         me.woken = never;
       }
       if (me.now > e.time) {
-        wake(e.rank, me.now);  // busy until then
+        wake(e.rank, me.now);  // the rank is busy until then
       } else {
         me.now = e.time;
         act(network, e.rank);
@@ -203,7 +204,7 @@ class timed_schedule {
     return end;
   }
 
-  /// The time that the busiest processor or interface works on one segment.
+  /// The work of the busiest processor or interface for one segment.
   template <class Network>
   std::int64_t busiest(Network const& network) {
     std::fill(out_.begin(), out_.end(), port{});
@@ -236,7 +237,7 @@ class timed_schedule {
     std::vector<std::size_t> next(ranks_.size());
     for (rank_type r = 0; r < n_; ++r) {
       state& me = ranks_[r];
-      // The senders were visited in the order of their ranks, so the messages of each lie together.
+      // The senders were visited in rank order, so each one's messages are contiguous.
       std::fill(next.begin(), next.end(), me.inbox.size());
       for (std::size_t i = me.inbox.size(); i-- > 0;) {
         next[me.inbox[i].from] = i;
@@ -251,7 +252,7 @@ class timed_schedule {
     return most;
   }
 
-  /// The time of the receiver's processor for a message.
+  /// The receiver's processor time for a message.
   template <class Network>
   [[nodiscard]] std::int64_t work_on(Network const& network, step const& s, message const& m) const {
     std::int64_t const needs = m.takes.receive +
@@ -271,7 +272,7 @@ class timed_schedule {
     std::push_heap(events_.begin(), events_.end());
   }
 
-  /// Does the next thing that the rank can do, and asks it again when that is done.
+  /// Takes the rank's next action and schedules the one after it.
   template <class Network>
   void act(Network const& network, rank_type r) {
     state& me = ranks_[r];
@@ -306,7 +307,7 @@ class timed_schedule {
             continue;
           }
           std::int64_t const takes = work_on(network, s, *m);
-          // Of what comes in parts, the last part is dealt with when that is there.
+          // The last part of a message that arrives in parts is processed when it is there.
           std::int64_t const last = whole(*m) ? takes : takes / 1024 * (m->takes.lead * 1024 / m->takes.send);
           me.now = (std::max)(me.now + takes, m->arrived + last);
           me.inbox.erase(m);
@@ -365,18 +366,18 @@ class timed_schedule {
     wake(m.to, m.ready);
   }
 
-  /// The interface that a member uses: a helper's ports follow those of the ranks.
+  /// The interface that a member uses; aggregators' ports follow those of the ranks.
   template <class Network>
   [[nodiscard]] std::size_t port_of(Network const& network, rank_type of, rank_type other) const noexcept {
     return of < n_ ? network.port(of, other) : 2 * std::size_t{n_} + (of - n_) * ranks_.size() + other;
   }
 
-  /// In place, as the engine sees it.
+  /// True if the step overwrites its sent block when the operation runs in place, as in the engine.
   [[nodiscard]] bool overwrites_itself(step const& s) const noexcept {
     return s.sends() && s.send.blocks.overlaps(s.receive.blocks, blocks_);
   }
 
-  /// A pass over what another member has combined.
+  /// True for a local step that lowers accumulators combined by another member.
   static bool finishes(step const& s) noexcept {
     return !s.sends() && !s.receives() && s.send.memory == memory::work && s.receive.memory == memory::output;
   }
@@ -385,11 +386,11 @@ class timed_schedule {
 
   std::uint32_t blocks_;
   rank_type n_;
-  std::size_t messages_ = 0;  ///< of one segment
+  std::size_t messages_ = 0;  ///< messages in one segment
   std::uint32_t segments_ = 1;
-  std::size_t bytes_ = 0;  ///< of a segment
+  std::size_t bytes_ = 0;  ///< bytes of a segment
   std::vector<state> ranks_;
-  std::vector<port> out_{};  ///< one way, and the other
+  std::vector<port> out_{};  ///< outgoing directions; `in_` has the incoming ones
   std::vector<port> in_{};
   std::vector<event> events_{};
   std::vector<message> flying_{};

@@ -17,19 +17,19 @@
 
 namespace tutti::inline v0_1_0::detail::inline tuning {
 
-/// Prices all schedules for a profile, and remembers what it has picked. Every rank of a world that has the same
-/// profile and the same preferences picks the same: all is reckoned in whole numbers, from nothing else.
+/// Prices all schedules for a profile, and remembers its choices. All ranks with the same profile and preferences
+/// choose alike, because only integers and no other inputs are used.
 ///
-/// Vectors are put into classes: up to 1, 2, 4, ... bytes, each priced as its longest. A rooted operation is
+/// Vectors are grouped into size classes: up to 1, 2, 4, ... bytes, each priced as its longest. A rooted operation is
 /// priced for root 0.
 class tuner {
  public:
   static constexpr std::array<std::size_t, 5> segment_sizes{0, 16 << 10, 64 << 10, 256 << 10, 1024 << 10};
-  /// Schedules of more messages take longer to price than they could gain.
+  /// Schedules with more messages take longer to price than they could gain.
   static constexpr std::size_t most_messages = std::size_t{1} << 18;
   static constexpr std::size_t most_messages_in_segments = std::size_t{1} << 12;
 
-  /// For vectors that lie there. @pre the map outlives it, and the profile is of the same world
+  /// Chooses for vectors in memory `where`. @pre the map outlives the tuner, and the profile is of the same world
   tuner(network_profile p, host_map const& hosts, memory_kind where)
       : profile_(std::move(p)), hosts_(&hosts), memory_(where) {}
 
@@ -38,14 +38,14 @@ class tuner {
   [[nodiscard]] memory_kind memory() const noexcept { return memory_; }
   [[nodiscard]] std::vector<preference> const& preferences() const noexcept { return preferences_; }
 
-  /// From now on, also these; the last one that fits wins.
+  /// Adds preferences; the last one that fits counts.
   void prefer(std::vector<preference> const& more) {
     preferences_.insert(preferences_.end(), more.begin(), more.end());
     chosen_ = {};
   }
 
-  /// What is picked for vectors of this many bytes. Some nanoseconds once a class of sizes has been priced, which
-  /// allocates and takes milliseconds for long vectors of many ranks: docs/guide/automatic.md.
+  /// The choice for vectors of `bytes` bytes. Takes some nanoseconds once the size class has been priced. Pricing
+  /// allocates, and takes milliseconds for long vectors of many ranks: docs/guide/automatic.md.
   template <class Op>
   [[nodiscard]] choice<selection> choose(Op, std::size_t bytes, demands needs) {
     if (preference const* const wish = preferred<Op>(bytes, needs)) {
@@ -59,7 +59,7 @@ class tuner {
     return {selection(c.kind, hosts_), c.segment_bytes};
   }
 
-  /// All ways to run an operation that may be picked, the fastest first.
+  /// All choices for an operation, the fastest first.
   template <class Op>
   [[nodiscard]] std::vector<prediction> predict(Op op, std::size_t bytes, demands needs) const {
     profiled_network const network(profile_, *hosts_, verify::kind_of<Op>, memory_);
@@ -72,7 +72,7 @@ class tuner {
     return all;
   }
 
-  /// The first of what `predict` returns. Ways that cannot be faster than the best one so far are not run in time.
+  /// The first of `predict`. Choices whose lower bound exceeds the best time so far are not run.
   template <class Op>
   [[nodiscard]] prediction fastest(Op op, std::size_t bytes, demands needs) const {
     profiled_network const network(profile_, *hosts_, verify::kind_of<Op>, memory_);
@@ -99,7 +99,7 @@ class tuner {
     return {all[best].way, time};
   }
 
-  /// What one way is expected to take, and what it would take on a network that is as fast but in one respect.
+  /// The expected time of one choice, and its times on networks that are ideal in one respect.
   struct shares {
     std::int64_t all;
     std::int64_t empty;        ///< if its messages were empty
@@ -125,7 +125,7 @@ class tuner {
     return nullptr;
   }
 
-  /// The class of sizes that this many bytes belong to.
+  /// The smallest and the largest number of bytes in a size class.
   struct sizes {
     std::size_t from;
     std::size_t to;
@@ -157,11 +157,11 @@ class tuner {
     [[nodiscard]] std::int64_t start() const { return of.start(); }
   };
 
-  /// A way that may be picked.
+  /// A choice with a lower bound of its time.
   struct candidate {
     choice<selection> way;
-    std::size_t schedule;     ///< its number among the schedules
-    std::int64_t least_time;  ///< that it cannot fall below
+    std::size_t schedule;     ///< index into `schedules`
+    std::int64_t least_time;  ///< lower bound of its time
   };
   template <class Op>
   [[nodiscard]] std::vector<candidate> candidates(profiled_network const& network, Op op, std::size_t bytes,

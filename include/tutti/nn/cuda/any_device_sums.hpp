@@ -8,12 +8,12 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// Sums on devices, as `device_synchronous` needs them. A unit with kernels makes `device_sums` of its world; a unit
-/// without, such as one with the trainer, knows them by this base class, whatever the world.
+/// The sums on devices that `device_synchronous` needs. A translation unit with kernels makes `device_sums` of its
+/// world; one without, such as one with the trainer, uses this base class for any world.
 template <class Stream>
 class any_device_sums {
  public:
-  /// The stream that kernels are put into.
+  /// The type of streams in which kernels are enqueued.
   using stream_type = Stream;
 
   any_device_sums() = default;
@@ -21,7 +21,7 @@ class any_device_sums {
   any_device_sums& operator=(any_device_sums const&) = delete;
   virtual ~any_device_sums() = default;
 
-  /// The number of this rank.
+  /// The rank of this process.
   [[nodiscard]] virtual rank_type rank() const = 0;
   /// The number of ranks.
   [[nodiscard]] virtual rank_type size() const = 0;
@@ -29,9 +29,9 @@ class any_device_sums {
   virtual void share(std::span<float> numbers) = 0;
   /// Replaces the numbers, in host memory, by their sums over all ranks. Collective.
   virtual void sum(std::span<float> numbers) = 0;
-  /// Puts into the stream that these become their sums over all ranks. Collective.
+  /// Enqueues the replacement of the numbers by their sums over all ranks. Collective.
   virtual void enqueue(device_span<float> numbers, Stream& in) = 0;
-  /// Waits until all has run that is in the stream.
+  /// Waits until everything in the stream has run.
   /// @throws error if one of these sums has failed
   virtual void wait(Stream& in) = 0;
 };

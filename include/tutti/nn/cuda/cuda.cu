@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernels of the trainer on GPUs, which nvcc of CUDA 13 compiles, once for a program:
+// The kernels of the trainer on GPUs, for nvcc of CUDA 13. Compiled once per program:
 // `nvcc -std=c++20 --expt-relaxed-constexpr -arch=sm_90 -O3 -c cuda.cu`; or link tutti::nn_cuda.
 // Define TUTTI_SEPARATE_COMPILATION if the program does.
 #include <tutti/nn/cuda/detail/runtime/column_kernels.hpp>
@@ -12,7 +12,7 @@ namespace tutti::inline v0_1_0::nn::detail::runtime {
 
 namespace {
 
-/// Sums as they are, if they are wanted.
+/// Writes plain sums, if they are wanted.
 struct as_they_are {
   float* to;
 
@@ -22,7 +22,7 @@ struct as_they_are {
     }
   }
 };
-/// Those of batch normalisation, and how many pixels they are of.
+/// Writes the sums of batch normalisation, and the number of their pixels.
 struct with_count {
   float* to;
   std::size_t count;
@@ -35,7 +35,7 @@ struct with_count {
     }
   }
 };
-/// Those of its slopes, and the gradients.
+/// Writes the sums of batch normalisation's derivatives, and the gradients.
 struct with_gradients {
   float* to;
   float* gradients;
@@ -62,7 +62,7 @@ __global__ void finish_norms(geometry::batch_norm const l, float const* sums, fl
 [[nodiscard]] std::size_t pixels_of(geometry::batch_norm const& l, std::size_t rows) {
   return rows * l.image.rows * l.image.columns;
 }
-/// Backward only reads what forward kept.
+/// The layout of `kept` for backward, which only reads it.
 [[nodiscard]] device::norm_kept kept_of(geometry::batch_norm const& l, float const* kept) {
   return {const_cast<float*>(kept), l.image.channels};
 }

@@ -13,19 +13,19 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// The sums on devices of a world that has some. It has kernels, so over cuda::peers it is for a .cu file, and includes
-/// nothing that nvcc cannot read; a unit with the trainer knows it as `any_device_sums`.
+/// Sums on the devices of a world. Has kernels, so over cuda::peers it belongs in a .cu file, and includes nothing
+/// that nvcc cannot read. A translation unit with the trainer knows it as `any_device_sums`.
 template <class Communicator, offers<op::allreduce> Topology>
 class device_sums : public any_device_sums<typename Communicator::transport_type::stream_type> {
  public:
-  /// The stream that kernels are put into.
+  /// The type of streams in which kernels are enqueued.
   using stream_type = typename Communicator::transport_type::stream_type;
 
-  /// @pre the communicator outlives this
+  /// @pre the communicator outlives this object
   explicit device_sums(Communicator& world, Topology topology = {})
       : all_(world, topology), sum_on_device_(world, topology, tutti::sum<float>{}) {}
 
-  /// The number of this rank.
+  /// The rank of this process.
   [[nodiscard]] rank_type rank() const noexcept override { return all_.rank(); }
   [[nodiscard]] rank_type size() const noexcept override { return all_.size(); }
   void share(std::span<float> numbers) override { all_.share(numbers); }

@@ -14,12 +14,12 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// Synchronous training of replicas on devices: as `synchronous`, but messages are added up where they are computed, by
-/// kernels (`enqueue`), in a stream of the replica's beside that of the computation. Buckets begin when what they hold
-/// has been computed, while the gradients before them are; no message goes to the host.
+/// Synchronous training of replicas on devices. Like `synchronous`, but gradients are summed on the devices by kernels
+/// (`enqueue`), in a stream beside that of the computation. A bucket's allreduce begins when its gradients have been
+/// computed, while earlier layers' gradients still are; no gradient passes through the host.
 ///
-/// All ranks' replicas are on devices of the world, with the same buckets. The host waits for the sums of each step,
-/// and learns then of ranks that failed. Initial weights, and small sums, go the way of operations on host memory.
+/// All ranks' replicas are on devices of the world, with equal buckets. The host waits for the sums of each step, and
+/// then learns of failed ranks. Initial weights, and small sums, use operations on host memory.
 ///
 ///     // in a .cu file, of a world over cuda::peers; nvcc cannot read the trainer
 ///     tutti::nn::device_sums sums(world, tutti::ring{});
@@ -32,17 +32,17 @@ namespace tutti::inline v0_1_0::nn {
 template <class Stream>
 class device_synchronous : public strategy {
  public:
-  /// @param bucket most bytes of a bucket, the same on all ranks; 0: the whole message is one
+  /// @param bucket most bytes of a bucket, equal on all ranks; 0: one bucket holds the whole gradient buffer
   /// @pre the sums outlive the strategy
   explicit device_synchronous(any_device_sums<Stream>& sums, std::size_t bucket = 0) : sums_(sums), bucket_(bucket) {}
 
-  /// The number of this rank.
+  /// The rank of this process.
   [[nodiscard]] rank_type rank() const override { return sums_.rank(); }
   [[nodiscard]] rank_type size() const override { return sums_.size(); }
   void share(std::span<float> numbers) override { sums_.share(numbers); }
   void sum(std::span<float> numbers) override { sums_.sum(numbers); }
 
-  /// @returns false if the message is in another kind of device memory
+  /// @returns false if the gradient buffer is in another kind of device memory
   [[nodiscard]] bool begin_on_device(any_device_message const& message) override {
     auto const* const known = message.template as<device_message<Stream>>();
     if (known == nullptr) {
@@ -53,7 +53,7 @@ class device_synchronous : public strategy {
     return true;
   }
   [[nodiscard]] bool is_on_device() const noexcept override { return true; }
-  /// Sums the numbers from `first` on behind the work in the stream of the computation, which makes them final.
+  /// Sums the numbers from `first` on, after the earlier work in the computation's stream, which makes them final.
   void enqueued(std::size_t first) override {
     std::size_t const most =
         bucket_ == 0 ? message_->numbers().size() : (std::max)(bucket_ / sizeof(float), std::size_t{1});
@@ -68,7 +68,7 @@ class device_synchronous : public strategy {
       waiting_ = cut;
     }
   }
-  /// @throws error if a bucket's allreduce has failed; weights are then as they were
+  /// @throws error if a bucket's allreduce has failed; the weights are then unchanged
   score_of step(training_step& step) override {
     message_->precede();
     sums_.wait(message_->stream());
@@ -76,7 +76,7 @@ class device_synchronous : public strategy {
     return score_of::all_ranks;
   }
 
-  /// A message in host memory is refused.
+  /// Refuses a gradient buffer in host memory.
   void begin(std::span<float> /*message*/) override {
     expects(false,
             "device_synchronous: this rank's replica is not on a device of this world; give all ranks one that is, or "
@@ -87,7 +87,7 @@ class device_synchronous : public strategy {
   any_device_sums<Stream>& sums_;
   std::size_t bucket_;
   std::optional<device_message<Stream>> message_;
-  std::size_t waiting_ = 0;  // numbers in front that are in no bucket yet
+  std::size_t waiting_ = 0;  // numbers at the front that are in no bucket yet
 };
 
 }  // namespace tutti::nn

@@ -6,10 +6,10 @@
 
 namespace tutti::inline v0_1_0::detail::device {
 
-// What is done with a combination in the same pass, while it is in registers. `Fold` combines the contributions of all
-// ranks to an element, as fold_of_all does.
+// Functions applied to a combined element in the same pass, while it is in registers. `Fold` combines the
+// contributions of all ranks to an element, like fold_of_all.
 
-/// It is multiplied: a sum by 1 / n, for example.
+/// Multiplies the combined element: a sum by 1 / n, for example.
 template <class Fold, class T>
 struct scaled {
   Fold fold;
@@ -21,7 +21,7 @@ struct scaled {
   }
 };
 
-/// It becomes an element of another type.
+/// Converts the combined element to another type.
 template <class Fold, class To>
 struct converted {
   Fold fold;
@@ -32,8 +32,8 @@ struct converted {
   }
 };
 
-/// It is a gradient: v = momentum v + g, w = w - rate v, each operation rounded by itself. Takes w and v, and then the
-/// contributions; makes both anew.
+/// An SGD step with the combined element as gradient: v = momentum v + g, w = w - rate v, each operation rounded
+/// separately. Takes w, v and the contributions; returns the new w and v.
 template <class Fold, class T>
 struct sgd_step {
   Fold fold;

@@ -14,7 +14,7 @@
 
 namespace tutti::inline v0_1_0::detail::device {
 
-/// What each rank makes of its part. One that cannot says why, and all throw that.
+/// Exchanges the results of `part` of all ranks. If it fails on one rank, all throw that rank's error.
 template <rendezvous M, class F>
 [[nodiscard]] std::vector<std::string> agree(std::string_view transport, M& meet, F const& part) {
   std::string mine;
@@ -33,7 +33,7 @@ template <rendezvous M, class F>
   return all;
 }
 
-/// The number of a rank's device: the one that it asks for, or in turns where that is negative.
+/// The number of a rank's device: `asked`, or in turns if that is negative.
 template <class D>
 [[nodiscard]] int device_for(rank_type rank, int asked) {
   int const devices = D::devices();

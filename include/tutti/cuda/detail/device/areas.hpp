@@ -8,10 +8,10 @@
 
 namespace tutti::inline v0_1_0::detail::device {
 
-// Where ranks are apart, a part of every block of a rank's memories lies in areas of a group's scratch memory: a part
-// of block b at element `scratch_layout::place`. What is one memory of the user is one area there.
+// If ranks are apart, a part of every block of a rank's memories is in areas of a group's scratch memory: that of
+// block b begins at element `scratch_layout::place`. Memories that share the user's memory share an area.
 
-/// The number of an area: see `board`. A memory that the rank does not have is `work`, or is not asked for.
+/// The index of an area: see `board`. A memory that the rank does not have counts as `work`, or is never asked for.
 [[nodiscard]] constexpr std::size_t area_number(memories const& of_user, memory m) noexcept {
   std::byte const* const base = of_user.base(m);
   if (base != nullptr && base == of_user.output) {
@@ -19,7 +19,7 @@ namespace tutti::inline v0_1_0::detail::device {
   }
   return m == memory::work || (base != nullptr && base == of_user.work) ? 1 : 2;
 }
-/// What peers are told instead of the user's memories.
+/// The memories that peers are told instead of the user's.
 [[nodiscard]] constexpr memories areas(memories const& of_user, std::byte* scratch, std::size_t area_bytes) noexcept {
   return {.input = of_user.input == nullptr ? nullptr : scratch + area_number(of_user, memory::input) * area_bytes,
           .work = of_user.work == nullptr ? nullptr : scratch + area_number(of_user, memory::work) * area_bytes,

@@ -11,8 +11,8 @@
 
 namespace tutti::inline v0_1_0::detail::device {
 
-/// What one group of threads says to the groups of the same number on other ranks, and hears from them. A barrier of
-/// the group is before what it says and after what it hears.
+/// The link of one thread group to the groups with the same number on other ranks. A barrier of the group precedes
+/// each word that it writes, and follows each that it waits for.
 template <thread_group G>
 class block_link {
  public:
@@ -28,14 +28,15 @@ class block_link {
     return on_.scratches[peer] + group_ * on_.scratch_bytes;
   }
 
-  /// From now on it may reach into memory of other ranks. False: the world has failed. For all threads.
+  /// Marks this group as possibly accessing other ranks' memory. Returns false if the world has failed. Called by all
+  /// threads.
   constexpr bool enter() const {
     if (is_first()) {
       g_.announce(&counts_.busy, 1);
     }
     return g_.all(!is_first() || !has_ended());
   }
-  /// It does not any more. For all threads.
+  /// Ends that access. Called by all threads.
   constexpr void leave() const {
     if (g_.all(true); is_first()) {
       g_.tell(&counts_.busy, 0);
@@ -45,8 +46,8 @@ class block_link {
     }
   }
 
-  /// Tells all ranks what this one has begun, and where its memories are, and waits for the peers. False: another one
-  /// has called something else, or the world has failed. For all threads. `peer_at(i)` is one of `count` peers.
+  /// Tells all ranks this rank's call and memories, and waits for the peers. Returns false if a peer has called
+  /// something else or the world has failed. Called by all threads. `peer_at(i)` is one of `count` peers.
   template <class PeerAt>
   constexpr bool begin(std::uint32_t count, PeerAt const& peer_at, memories const& mine, call const& what) const {
     std::uint64_t const number = counts_.begun + 1;
@@ -66,7 +67,7 @@ class block_link {
     }
     return g_.all(good);
   }
-  /// The operation's messages are counted. @pre all threads have got to its end, and the first one calls this
+  /// Counts the operation's messages. @pre all threads have reached its end, and the first one calls this
   template <class PeerAt>
   constexpr void end(std::uint32_t count, PeerAt const& peer_at) const {
     ++counts_.begun;
@@ -76,7 +77,7 @@ class block_link {
       counts_.received[p.rank] += p.received;
     }
   }
-  // --- for one thread a peer; messages are numbered within the operation
+  // --- for one thread per peer; messages are numbered within the operation
 
   constexpr void tell_sent(rank_type peer, std::uint32_t message, bool of_snapshot) const {
     mailbox& there = to(peer);
@@ -99,13 +100,13 @@ class block_link {
     return wait(&from(peer).taken, counts_.sent[peer] + messages, peer);
   }
 
-  /// Whether a message of a peer that has come lies in its snapshot. For any thread.
+  /// True if a peer's message that has arrived is in its snapshot. Called by any thread.
   [[nodiscard]] constexpr bool is_snapshot(rank_type peer, std::uint32_t message) const {
     return (g_.look(&from(peer).snapshots) >> (counts_.received[peer] + message) % most_messages & 1) != 0;
   }
 
  private:
-  /// A rank has other addresses for this one's window, if it is in another process.
+  /// Translates addresses in this rank's window, which differ in another process.
   [[nodiscard]] constexpr memories as_seen_by(rank_type peer, memories m) const noexcept {
     if (std::uintptr_t const shift = on_.shifts[peer]; shift != 0) {
       auto const move = [shift](auto*& p) {
@@ -120,9 +121,9 @@ class block_link {
     return m;
   }
 
-  static constexpr std::uint32_t looks = 64;  ///< between two at what ends all waiting
+  static constexpr std::uint32_t looks = 64;  ///< reads between two checks for faults and the deadline
 
-  /// What this group hears from a rank, and where it is heard there.
+  /// The box of messages from a peer to this group.
   [[nodiscard]] constexpr mailbox const& from(rank_type peer) const noexcept {
     return *on_.box(on_.rank, group_, peer);
   }
@@ -142,7 +143,7 @@ class block_link {
     }
     return true;
   }
-  /// Whether a rank has ended what this one does; then this one's host is told.
+  /// True if a rank has ended the current operation; tells this rank's host.
   [[nodiscard]] constexpr bool has_ended() const {
     std::uint64_t const why = g_.look(on_.stops[on_.rank]);
     if (why != 0) {
@@ -150,8 +151,7 @@ class block_link {
     }
     return why != 0;
   }
-  /// The rank that is late where one waits for `peer`: one that has not begun, if there is one, for the peer may wait
-  /// for it, too.
+  /// The rank to blame while waiting for `peer`: one that has not begun, if any, as the peer may wait for it, too.
   [[nodiscard]] constexpr rank_type late(rank_type peer) const {
     for (rank_type i = 0; i != on_.ranks; ++i) {
       rank_type const r = (peer + i) % on_.ranks;
@@ -161,7 +161,8 @@ class block_link {
     }
     return peer;
   }
-  /// Ends what all ranks do, now and later. Of failures at one time any may be the one that is known.
+  /// Ends the operations of all ranks, now and later. If several fail at once, any of the faults may be the one that
+  /// is kept.
   constexpr bool fail(failure kind, rank_type culprit) const {
     if (has_ended()) {
       return false;

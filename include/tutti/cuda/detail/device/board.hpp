@@ -11,49 +11,50 @@
 namespace tutti::inline v0_1_0::detail::device {
 
 inline constexpr rank_type most_ranks = 16;
-/// To one peer in an operation: of each is known whether it lies in a snapshot.
+/// The most messages to one peer in an operation: each has a bit that says if it is in a snapshot.
 inline constexpr std::uint32_t most_messages = 64;
 
-/// What another rank tells one group of threads of this rank. Only that rank writes it.
+/// Words for one thread group from the same group of another rank, the writer.
 struct alignas(64) mailbox {
-  std::uint64_t begun = 0;      ///< operations that the other rank has begun
-  std::uint64_t sent = 0;       ///< messages to this rank that lie ready
-  std::uint64_t taken = 0;      ///< messages of this rank that it has used
-  std::uint64_t snapshots = 0;  ///< whether a message lies in its snapshot: bit `number % most_messages`
-  memories where{};             ///< its memories of the operation that it has begun, in this rank's addresses
-  call what{};                  ///< and what that is
+  std::uint64_t begun = 0;      ///< operations that the writer has begun
+  std::uint64_t sent = 0;       ///< messages to this rank that are ready
+  std::uint64_t taken = 0;      ///< messages of this rank that the writer has consumed
+  std::uint64_t snapshots = 0;  ///< bit `number % most_messages`: the message is in the writer's snapshot
+  memories where{};             ///< memories of the writer's current operation, in this rank's addresses
+  call what{};                  ///< the writer's current operation
 };
 
-/// What a group has counted so far, from operation to operation.
+/// A group's counters, which persist over operations.
 struct block_counts {
-  std::uint64_t busy = 0;  ///< whether it may be in memory of other ranks
+  std::uint64_t busy = 0;  ///< nonzero while the group may be in memory of other ranks
   std::uint64_t begun = 0;
   std::uint64_t sent[most_ranks] = {};
   std::uint64_t received[most_ranks] = {};
-  std::uint64_t snapshots[most_ranks] = {};  ///< as the other ranks have been told
+  std::uint64_t snapshots[most_ranks] = {};  ///< as told to the other ranks
 };
 
-/// One rank's end of everything, as its threads reach it. Trivially copyable: a kernel gets it as an argument.
+/// The shared state of a world with devices, as one rank's threads reach it. Trivially copyable: it is passed to
+/// kernels by value.
 ///
-/// Scratch memory of a group has areas: what it sends and overwrites is copied to the first; the second is `work` where
-/// an operation has none of its own. Where ranks reach nothing of each other but windows (`apart`), the third has the
-/// input, and the fourth the output, of the part that is under way.
+/// A group's scratch memory is divided into areas. The first holds copies of blocks that are sent and overwritten
+/// (snapshots); the second is `work` in an operation without memory for it. If ranks reach only windows of each other
+/// (`apart`), the third holds the input, and the fourth the output, of the current part.
 struct board {
   rank_type rank = 0;
   rank_type ranks = 1;
-  bool apart = false;                           ///< ranks reach only windows of each other; alike on all ranks
-  std::uintptr_t shifts[most_ranks] = {};       ///< from this rank's addresses in its window to those of each rank
-  mailbox* boxes[most_ranks] = {};              ///< of each rank: that of group b for rank p is number b * ranks + p
-  block_counts* counts = nullptr;               ///< this rank's: one for each group
-  std::byte* scratch = nullptr;                 ///< this rank's: `scratch_bytes` for each group
-  std::byte const* scratches[most_ranks] = {};  ///< of each rank
-  std::size_t scratch_bytes = 0;                ///< of each group
-  std::uint64_t* stops[most_ranks] = {};        ///< of each rank: a packed tutti::fault that ends its operations, or 0
-  std::uint64_t* fault = nullptr;               ///< this rank's, of its host: the same
-  std::uint64_t* failed = nullptr;              ///< and its first operation without a result, or 0
-  std::uint64_t* progress = nullptr;            ///< and a word that changes with every operation that ends
+  bool apart = false;                      ///< ranks reach only windows of each other; equal on all ranks
+  std::uintptr_t shifts[most_ranks] = {};  ///< from addresses in this rank's window to those of each rank
+  mailbox* boxes[most_ranks] = {};         ///< boxes of each rank; group b's box for rank p has index b * ranks + p
+  block_counts* counts = nullptr;          ///< this rank's counters, one per group
+  std::byte* scratch = nullptr;            ///< this rank's scratch memory, `scratch_bytes` per group
+  std::byte const* scratches[most_ranks] = {};  ///< scratch memory of each rank
+  std::size_t scratch_bytes = 0;                ///< bytes per group
+  std::uint64_t* stops[most_ranks] = {};        ///< for each rank: a packed tutti::fault that ends its operations, or 0
+  std::uint64_t* fault = nullptr;               ///< in host memory: a packed tutti::fault, or 0
+  std::uint64_t* failed = nullptr;              ///< in host memory: the first operation without a result, or 0
+  std::uint64_t* progress = nullptr;            ///< in host memory: changes when an operation ends
 
-  /// Bytes of an area of a group's scratch memory.
+  /// The size of one area of a group's scratch memory.
   [[nodiscard]] constexpr std::size_t area_bytes() const noexcept { return scratch_bytes / (apart ? 4 : 2); }
   [[nodiscard]] constexpr mailbox* box(rank_type of, std::uint32_t group, rank_type peer) const noexcept {
     return boxes[of] + std::size_t{group} * ranks + peer;

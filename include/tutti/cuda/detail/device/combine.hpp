@@ -13,7 +13,7 @@
 
 namespace tutti::inline v0_1_0::detail::device {
 
-/// Elements that are moved at once: 16 bytes of the widest of the types, or one where that is no whole number.
+/// The number of elements that are moved at once: 16 bytes of the widest type, or one if that is no whole number.
 template <class... T>
 inline constexpr std::size_t pack_elements = [] {
   std::size_t widest = 1;
@@ -27,8 +27,8 @@ struct alignas(N * sizeof(T)) pack {
   T at[N];
 };
 
-/// The same bytes as words. Of narrow elements a compiler for a device loads four at a time, whatever their alignment,
-/// and so it does of words that are only another view of them: each is taken out of its word by a shift.
+/// The bytes of a pack as words. A device compiler loads four narrow elements at a time, whatever their alignment,
+/// even from words that merely alias them; so elements are extracted from their words by shifts.
 template <std::size_t Bytes>
 struct [[gnu::may_alias]] alignas(Bytes) words {
   std::uint32_t at[Bytes / sizeof(std::uint32_t)];
@@ -36,7 +36,7 @@ struct [[gnu::may_alias]] alignas(Bytes) words {
 template <class T, std::size_t N>
 inline constexpr bool moves_as_words = sizeof(T) < sizeof(std::uint32_t) && N * sizeof(T) >= sizeof(std::uint32_t);
 
-/// Element K.
+/// Extracts element K.
 template <class T, std::size_t K, std::size_t Bytes>
 [[nodiscard]] constexpr T out_of_words(words<Bytes> const& all) {
   using bits = std::conditional_t<sizeof(T) == 1, std::uint8_t, std::uint16_t>;
@@ -45,8 +45,8 @@ template <class T, std::size_t K, std::size_t Bytes>
   return std::bit_cast<T>(static_cast<bits>(all.at[K / in_word] >> 8 * sizeof(T) * place));
 }
 
-// What is done for each place is expanded and not looped over: a compiler for a device keeps in registers only arrays
-// whose places it knows.
+// Places are expanded at compile time, not looped over: a device compiler keeps an array in registers only if it knows
+// the indices.
 template <std::size_t N, class T>
 [[nodiscard]] constexpr pack<T, N> load_pack(T const* p) {
   if constexpr (moves_as_words<T, N>) {
@@ -66,13 +66,13 @@ constexpr void store_pack(T* p, pack<T, N> const& x) {
   }
 }
 
-/// Whether packs may begin there.
+/// True if `p` is aligned for a pack.
 template <std::size_t N, class T>
 [[nodiscard]] constexpr bool begins_pack(T const* p) noexcept {
   return reinterpret_cast<std::uintptr_t>(p) % (N * sizeof(T)) == 0;
 }
 
-/// f of each place of some packs. These are copies: no result changes an operand.
+/// Applies f to each place of some packs. The packs are copies: no result changes an operand.
 template <class To, std::size_t N, class F, class... From>
 [[nodiscard]] constexpr pack<To, N> of_packs(F const& f, pack<From, N> const... from) {
   auto const of = [&]<std::size_t K>(std::integral_constant<std::size_t, K>) { return f(from.at[K]...); };
@@ -81,15 +81,15 @@ template <class To, std::size_t N, class F, class... From>
   }(std::make_index_sequence<N>{});
 }
 
-/// Memories that all get the same.
+/// Memories that all receive the same result.
 template <class T, std::size_t M = 1>
 struct places {
-  using element_type = T;  ///< what is stored
-  using result_type = T;   ///< of what is computed
+  using element_type = T;  ///< type of a stored element
+  using result_type = T;   ///< type of a computed element
 
   T* to[M];
 
-  /// Whether packs may begin at that element.
+  /// True if all memories are aligned for packs at element `at`.
   template <std::size_t N>
   [[nodiscard]] constexpr bool begin_packs(std::size_t at) const noexcept {
     return each([&](T* p) { return begins_pack<N>(p + at); });
@@ -111,13 +111,13 @@ struct places {
   }
 };
 
-/// Two results of one element.
+/// Two results for one element.
 template <class T>
 struct two {
   T first;
   T second;
 };
-/// Two memories, each for one of them.
+/// Two memories, one for each result.
 template <class T>
 struct two_places {
   using element_type = T;
@@ -140,8 +140,8 @@ struct two_places {
   }
 };
 
-/// `to[i] = f(from[i]...)` for i < n, by all of the threads: 16 bytes of the widest type at a time where all are
-/// aligned alike. Places to write may be among the operands.
+/// `to[i] = f(from[i]...)` for i < n, by all threads. Moves 16 bytes of the widest type at a time if all memories are
+/// aligned alike. Written places may be among the operands.
 template <numbered_threads G, class F, class Places, class... From>
 constexpr void for_each_element(G const& g, F const& f, std::size_t n, Places const& to, From const*... from) {
   using To = typename Places::element_type;
@@ -171,7 +171,7 @@ constexpr void for_each_element(G const& g, F const& f, std::size_t n, To* to, F
   for_each_element(g, f, n, places<To>{{to}}, from...);
 }
 
-/// The same bytes elsewhere. They do not overlap, or are the same.
+/// Copies bytes. The two places do not overlap, or are identical.
 template <numbered_threads G>
 constexpr void copy_bytes(G const& g, std::byte const* from, std::byte* to, std::size_t bytes) {
   auto const as = [&]<class Word>(Word const* words) {
@@ -191,11 +191,11 @@ constexpr void copy_bytes(G const& g, std::byte const* from, std::byte* to, std:
   }
 }
 
-/// What an operation on a device does with elements: combine them by a reduction. As `combining` of the engine, whose
-/// bits it gives, one thread group at a time.
+/// Combines elements by a reduction on a device, in one thread group at a time, with the bits of the engine's
+/// `combining`.
 template <tutti::reduction R>
 struct group_combining {
-  // Members of the class and not looked up where they are used: nvcc does not know variable templates there.
+  // Class members because nvcc does not find variable templates where they are used.
   static constexpr bool lifting = lifts<R>;
   static constexpr bool lowering = lowers<R>;
   static constexpr bool sided = !symmetric<R>;
@@ -220,7 +220,7 @@ struct group_combining {
       });
     });
   }
-  /// A step of one rank alone.
+  /// Runs a step without a peer.
   template <thread_group G>
   constexpr void local(G const& g, step const& st, std::byte const* from, std::byte* to, std::size_t n,
                        rank_type ranks) const {
@@ -245,7 +245,7 @@ struct group_combining {
   }
 };
 
-/// Or only move them.
+/// Moves elements without combining them.
 struct group_moving {
   std::size_t element_bytes;
 

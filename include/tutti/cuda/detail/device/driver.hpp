@@ -12,7 +12,7 @@
 
 namespace tutti::inline v0_1_0::detail::device {
 
-/// The least kernel there is: what a driver must be able to launch.
+/// The smallest kernel that a driver must be able to launch.
 struct empty_kernel {
   board on;
   template <thread_group G>
@@ -21,19 +21,20 @@ struct empty_kernel {
   }
 };
 
-/// What a kind of device gives to one rank: memory, streams of work, and kernels in them.
+/// A device as one rank uses it: memory, streams of work, and kernels in them.
 ///
-///   - There are `devices()`; it is made of the number of one, which is its thread's device from then on.
-///   - `allocate` gives memory of the device, which kernels of all ranks reach that `reach` each other's devices;
-///     `allocate_for_all` memory of the host that kernels of all devices read and write while they run. Both are zero.
-///     Any thread may `free` them. `upload` and `download` block.
-///   - `has` says whether that is memory of the device. Cost: a look-up; it may be asked while a stream is captured.
-///   - `device` names the very device; `groups` is how many groups of threads run on it at a time, whatever they run.
-///   - `load<Kernel>` makes a kernel ready, so that no later `launch` of it waits for others to end. `launch` puts
-///     `groups` groups into a stream, each of which runs `run_group(threads, kernel, group)`, after all that was
-///     launched before, also in other streams; its waits are late after `limit` nanoseconds.
-///   - `is_done` says whether all has run that is in a stream, and throws if some of it could not.
-///   - `is_idle` says whether all has run that was launched, or never will, because the device has failed.
+/// - There are `devices()`; a driver is constructed with the number of one, which becomes current in its thread.
+/// - `allocate` returns device memory, accessible to kernels of all ranks that `reach` each other's devices;
+///   `allocate_for_all` returns host memory that kernels of all devices read and write while they run. Both are
+///   zeroed. Any thread may `free` them. `upload` and `download` block.
+/// - `has` is true for memory of the device. Cost: a look-up; allowed while a stream is captured.
+/// - `device` identifies the physical device; `groups` is the number of thread groups that run on it at the same time,
+///   for every kernel.
+/// - `load<Kernel>` prepares a kernel, so that no later `launch` of it waits for others to end. `launch` enqueues
+///   `groups` groups, each of which runs `run_group(threads, kernel, group)`, after all earlier launches, even in
+///   other streams; its waits are late after `limit` nanoseconds.
+/// - `is_done` is true if everything in a stream has run; it throws if some of it failed.
+/// - `is_idle` is true if all launches have run, or never will because the device has failed.
 template <class D>
 concept driver = requires(D& d, D const& c, typename D::stream_type const& s, std::string const& other, std::byte* to,
                           std::byte const* from, std::size_t bytes, empty_kernel const& k, std::uint32_t groups,
@@ -57,11 +58,11 @@ concept driver = requires(D& d, D const& c, typename D::stream_type const& s, st
   { c.is_idle() } -> std::same_as<bool>;
 };
 
-/// A driver whose memory kernels of other processes reach.
+/// A driver whose memory is accessible to kernels of other processes.
 ///
-///   - `allocate_to_export` gives memory as `allocate` does, and shares no pages with other memory; `exported` is what
-///     another process needs to map it.
-///   - `imported` maps it, at any address, on whatever device it is; `let_go` ends that. It is to be freed afterwards.
+/// - `allocate_to_export` is like `allocate`, but shares no pages with other memory; `exported` returns the text by
+///   which another process maps it.
+/// - `imported` maps it, at any address, on any device; `let_go` unmaps it. The memory is freed only afterwards.
 template <class D>
 concept exports_memory = driver<D> && requires(D const& c, std::byte* mine, std::size_t bytes, std::string_view text) {
   { c.allocate_to_export(bytes) } -> std::same_as<std::byte*>;

@@ -14,8 +14,8 @@
 
 namespace tutti::inline v0_1_0::detail::device {
 
-/// What `direct` makes of the contributions of N ranks to a block: that of its owner first, then those of the ranks
-/// below it, each from the left.
+/// Combines the contributions of N ranks to a block in the order of `direct`: the owner's first, then those of the
+/// ranks below it, each from the left.
 template <tutti::reduction R, rank_type N>
 struct fold_of_all {
   R how;
@@ -41,16 +41,16 @@ struct fold_of_all {
   }
 };
 
-/// An allreduce by `direct` without its steps: its custody of blocks lets a rank read N inputs, combine them in
-/// registers and store the result to N outputs at once. The bits are those of `direct`, whose order is kept.
+/// An allreduce by `direct` without its steps: since each rank owns a block, it reads N inputs, combines them in
+/// registers and stores the result to N outputs at once. Keeps the order of `direct`, and so its bits.
 ///
-/// Cost: in one pass each rank reads and writes S bytes in all, after one hop and before another. In one hop it reads
-/// N S bytes and writes S, and nothing is stored at peers: for short vectors.
+/// Cost: `in_one_pass`: each rank reads and writes S bytes in total, between two hops. `in_one_hop`: it reads N S
+/// bytes and writes S, and stores nothing at peers; for short vectors.
 template <thread_group G, tutti::reduction R, rank_type N>
   requires(N >= 2 && N <= most_ranks)
 class fused_allreduce {
  public:
-  /// @pre on every rank the same group runs that part; the board is of N ranks. Of `what` the table is not used
+  /// @pre the same group runs that part on every rank; the board has N ranks. The table of `what` is not used
   constexpr fused_allreduce(G const& g, board const& on, std::uint32_t group, std::uint32_t part, std::uint32_t parts,
                             operation const& what, R const& how)
       : g_(g),
@@ -60,7 +60,8 @@ class fused_allreduce {
         cut_(slice::of_blocks(what.count, N, part, parts)),
         layout_(what.count, N, parts) {}
 
-  /// Each rank combines its own block, and stores it everywhere. False: the board's fault says why.
+  /// Combines this rank's block and stores it everywhere. Returns false if the operation has failed; the board has the
+  /// fault.
   constexpr bool in_one_pass() const {
     bool const apart = link_.on().apart;
     if (!apart) {
@@ -98,7 +99,7 @@ class fused_allreduce {
       link_.tell_sent(peer(i), 1, false);
     }
     for (rank_type i = g_.rank(); good && i < N - 1; i += g_.size()) {
-      good = link_.wait_sent(peer(i), 1);  // then that peer does not read this rank's memory any more, too
+      good = link_.wait_sent(peer(i), 1);  // that peer has then also stopped reading this rank's memory
     }
     if (!end(good)) {
       return false;
@@ -110,7 +111,7 @@ class fused_allreduce {
     return g_.all(true);
   }
 
-  /// Each rank combines all blocks for itself. In place, or apart, its peers read a copy of its input.
+  /// Combines all blocks on each rank. In place, or apart, peers read a copy of the input.
   /// @pre the first half of a group's scratch memory has room for that copy
   constexpr bool in_one_hop() const {
     if (is_copied(what_.mine)) {
@@ -147,7 +148,7 @@ class fused_allreduce {
   using contribution = contribution_t<R>;
   using value = typename R::value_type;
 
-  /// One of the N - 1 others.
+  /// The i-th of the N - 1 peers.
   [[nodiscard]] constexpr rank_type peer(rank_type i) const noexcept { return (link_.on().rank + 1 + i) % N; }
   [[nodiscard]] constexpr auto peer_at() const noexcept {
     return [this](std::uint32_t i) { return table_peer{.rank = peer(i), .sent = 1, .received = 1}; };
@@ -156,22 +157,21 @@ class fused_allreduce {
   [[nodiscard]] constexpr bool is_copied(memories const& m) const noexcept {
     return link_.on().apart || m.input == m.output;
   }
-  /// Where this group's part of a block lies in a copy.
+  /// The offset of this group's part of a block in a copy.
   template <class T>
   [[nodiscard]] constexpr std::size_t offset(std::uint32_t block) const noexcept {
     return layout_.place(block, cut_.begin(block)) * sizeof(T);
   }
-  /// The place of this group's part of a block in a peer's area; none if the peer has no such memory, as where there
-  /// are no elements.
+  /// This group's part of a block in a peer's area; null if the peer has no such memory, for example without elements.
   template <class T, class Byte>
   [[nodiscard]] constexpr Byte* in_area(Byte* area, std::uint32_t block) const noexcept {
     return area == nullptr ? nullptr : area + offset<T>(block);
   }
-  /// Its memories, as that rank has told.
+  /// The memories of rank r, as it has announced them.
   [[nodiscard]] constexpr memories const& of(rank_type r) const noexcept {
     return r == link_.on().rank ? what_.mine : link_.where(r);
   }
-  /// Where it lies in this rank's areas.
+  /// This group's part of a block in this rank's areas.
   template <class T>
   [[nodiscard]] constexpr std::byte* own(memory m, std::uint32_t block) const noexcept {
     return link_.scratch() + area_number(what_.mine, m) * link_.on().area_bytes() + offset<T>(block);
@@ -180,7 +180,7 @@ class fused_allreduce {
     return m.read(memory::input, cut_.begin(block), sizeof(contribution));
   }
 
-  /// The part of these threads of a block, of all ranks: `input_of` says where each one's is.
+  /// Combines these threads' part of a block; `input_of` gives each rank's input.
   template <numbered_threads Threads, std::size_t M, class InputOf, std::size_t... Index>
   constexpr void combine(Threads const& threads, rank_type block, places<value, M> const& to, InputOf const& input_of,
                          std::index_sequence<Index...>) const {
@@ -189,7 +189,7 @@ class fused_allreduce {
         reinterpret_cast<contribution const*>(input_of((block + N - static_cast<rank_type>(Index)) % N))...);
   }
 
-  /// Threads of a group that have a block to themselves.
+  /// The threads of a group that handle one block.
   class block_share {
    public:
     constexpr block_share(std::uint32_t rank, std::uint32_t size) : rank_(rank), size_(size) {}
@@ -201,8 +201,8 @@ class fused_allreduce {
     std::uint32_t rank_;
     std::uint32_t size_;
   };
-  /// Calls f(threads, block) for all blocks of a short vector: each has threads of its own, so that it waits for memory
-  /// while the others do. Fewer threads than blocks take one block after another.
+  /// Calls f(threads, block) for all blocks of a short vector. Each block has its own threads, so that memory
+  /// latencies overlap. If there are fewer threads than blocks, all take one block after another.
   template <class F>
   constexpr void for_each_block(F const& f) const {
     std::uint32_t const shares = g_.size() < N ? 1 : N;

@@ -13,24 +13,24 @@
 
 namespace tutti::inline v0_1_0::detail::device {
 
-/// What is the same for all groups of threads of a rank in one operation.
+/// The state of one operation that all thread groups of a rank share.
 struct operation {
   step_table table{};
   memories mine{};
-  std::size_t count = 0;     ///< elements of the vector
-  call what{};               ///< what other ranks must have called, too
-  std::uint64_t number = 0;  ///< of those of this rank, from 1 on
+  std::size_t count = 0;     ///< number of elements of the vector
+  call what{};               ///< compared with the other ranks' calls
+  std::uint64_t number = 0;  ///< index among this rank's operations, from 1
 };
 
-/// One rank's schedule, run by a group of threads on one part of every block: so the order in which elements are
-/// combined, and with it the bits, is that of the engine, whatever the number of parts.
+/// Runs one rank's schedule in a group of threads, on one part of every block. So the order in which elements are
+/// combined, and with it the bits, is that of the engine, for any number of parts.
 ///
-/// Peers read this rank's memory while it is worked in. The four rules of the engine's `machine` make that safe; which
-/// readers a step waits for says the table.
+/// Peers read this rank's memory during the operation. The four rules of the engine's `machine` make that safe; the
+/// table says which readers a step waits for.
 template <thread_group G, class Payload>
 class interpreter {
  public:
-  /// @param part of `parts`; on every rank the same group runs it, and `on` has scratch memory for it
+  /// @param part one of `parts`; the same group runs it on every rank, and `on` has scratch memory for it
   constexpr interpreter(G const& g, board const& on, std::uint32_t group, std::uint32_t part, std::uint32_t parts,
                         operation const& what, Payload const& payload)
       : g_(g),
@@ -40,7 +40,8 @@ class interpreter {
         cut_(slice::of_blocks(what.count, what.table.blocks, part, parts)),
         layout_(what.count, what.table.blocks, parts) {}
 
-  /// False: the board's fault says why. Then memory holds anything, and peers may still read it.
+  /// Returns false if the operation has failed; the board has the fault. Memory is undefined then, and peers may still
+  /// read it.
   constexpr bool run() const {
     step_table const& t = what_.table;
     auto const peer_at = [&t](std::uint32_t i) { return t.peers[i]; };
@@ -66,8 +67,8 @@ class interpreter {
   }
 
  private:
-  /// Peers that are apart reach only copies of the user's memory: of what the steps read, before; and of what they
-  /// leave in the output, back. The next barrier is in `begin`.
+  /// Ranks that are apart reach only copies of the user's memory. `take_in` copies the blocks that the steps read,
+  /// `give_out` the output back. The next barrier is in `begin`.
   constexpr void take_in() const {
     step_table const& t = what_.table;
     for (std::uint32_t i = 0; i != t.read_count; ++i) {
@@ -93,7 +94,7 @@ class interpreter {
     return g_.all(true);
   }
 
-  /// Makes the message known; if it is about to be overwritten, a copy of it.
+  /// Announces the message. If it is about to be overwritten, a copy is sent.
   constexpr bool send(table_step const& s) const {
     endpoint const& end = s.what.send;
     if (s.snapshot) {
@@ -114,7 +115,7 @@ class interpreter {
     return written;
   }
 
-  /// Takes what a peer has made known, where it lies.
+  /// Consumes a message in the peer's memory.
   constexpr bool receive(table_step const& s) const {
     endpoint const& end = s.what.receive;
     bool const ready = !link_.is_first() || link_.wait_sent(end.peer, s.arrival);
@@ -149,7 +150,7 @@ class interpreter {
     }
   }
 
-  /// A step without a peer.
+  /// Runs a step without a peer.
   constexpr bool local(table_step const& s) const {
     if (!wait_for_readers(s.wait + s.snapshot_waits, s.write_waits)) {
       return false;
@@ -171,7 +172,7 @@ class interpreter {
     step_table const& t = what_.table;
     bool good = true;
     for (std::uint32_t i = 0; link_.is_first() && good && i != t.peer_count; ++i) {
-      // Messages of earlier operations are counted as taken, but not every operation tells that they are.
+      // Messages of earlier operations count as taken, though not every operation announces that.
       good = t.peers[i].sent == 0 || link_.wait_taken(t.peers[i].rank, t.peers[i].sent);
     }
     if (!g_.all(good)) {
@@ -183,7 +184,7 @@ class interpreter {
     return g_.all(true);
   }
 
-  /// `good` is what the first thread knows already.
+  /// Waits for peers to take messages; `good` is the result so far of the first thread.
   constexpr bool wait_for_readers(std::uint32_t first, std::uint32_t count, bool good = true) const {
     for (std::uint32_t i = first; link_.is_first() && good && i != first + count; ++i) {
       good = link_.wait_taken(what_.table.waits[i].peer, what_.table.waits[i].messages);
@@ -194,7 +195,7 @@ class interpreter {
   [[nodiscard]] constexpr std::uint32_t number(block_range blocks, std::uint32_t i) const noexcept {
     return (blocks.first + i) % what_.table.blocks;
   }
-  /// Where the part of a block lies in this rank's memory.
+  /// The part of a block in this rank's memory.
   [[nodiscard]] constexpr std::byte* own(memory m, std::uint32_t block) const noexcept {
     std::size_t const size = payload_.size_of(m);
     if (link_.on().apart || (m == memory::work && what_.mine.work == nullptr)) {
@@ -202,7 +203,7 @@ class interpreter {
     }
     return const_cast<std::byte*>(what_.mine.read(m, cut_.begin(block), size));
   }
-  /// And in that of another one, which has that scratch memory.
+  /// The part of a block in another rank's memory; `scratch` is that rank's.
   [[nodiscard]] constexpr std::byte const* theirs(memories const& of, std::byte const* scratch, memory m,
                                                   std::uint32_t block) const noexcept {
     std::size_t const size = payload_.size_of(m);

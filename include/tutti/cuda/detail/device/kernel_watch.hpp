@@ -12,14 +12,14 @@
 
 namespace tutti::inline v0_1_0::detail::device {
 
-/// What a rank's host sees while it waits for its kernels: that a rank which they wait for has left, or that none ends
-/// in time. Kernels find out themselves which rank is late, as far as they run.
+/// Failure detection by a rank's host while it waits for its kernels: a rank that they wait for has left, or no
+/// operation ends in time. Running kernels detect late ranks themselves.
 template <class Peers>
 class kernel_watch {
  public:
   explicit kernel_watch(Peers& on) : on_(on), moved_(on.now()) {}
 
-  /// Whether it is time for a look: now, and then every few milliseconds.
+  /// True if a check is due: at first, and then every few milliseconds.
   [[nodiscard]] bool is_due() {
     time_point const now = on_.now();
     if (has_looked_ && now - looked_ < between_looks) {
@@ -29,7 +29,7 @@ class kernel_watch {
     looked_ = now;
     return true;
   }
-  /// What has to end them, or no fault. @param limit how long any of them may take
+  /// The fault that has to end the kernels, or none. @param limit the longest deadline of all operations
   [[nodiscard]] tutti::fault found(duration limit) {
     if (std::uint64_t const here = on_.progress(); here != progress_) {
       progress_ = here;
@@ -51,9 +51,9 @@ class kernel_watch {
   }
 
  private:
-  /// What has not ended then is the user's own.
+  /// Kernels end by their deadline. After this further time, the user's own work must be blocking the stream.
   static constexpr duration grace = std::chrono::seconds(1);
-  /// What a rank that has left has begun may still be on its way.
+  /// Operations that a rank began before it left may still be under way for this time.
   static constexpr duration farewell = std::chrono::seconds(2);
 
   Peers& on_;

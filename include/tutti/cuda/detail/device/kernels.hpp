@@ -9,16 +9,16 @@
 
 namespace tutti::inline v0_1_0::detail::device {
 
-/// What a kernel runs: an operation by its steps, cut into parts. Trivially copyable, as the next one.
+/// A kernel that runs an operation by its steps, cut into parts. Trivially copyable, like `by_direct`.
 ///
-/// What users make comes last. If class A has a [[no_unique_address]] member, and class B has a member of type A, nvcc
-/// 13.0 puts B's later members at other offsets in kernels than on the host.
+/// Members of user-defined types come last. If class A has a [[no_unique_address]] member and class B a member of type
+/// A, nvcc 13.0 places B's later members at other offsets in kernels than on the host.
 template <class Payload>
 struct by_steps {
   board on;
   operation what;
   std::uint32_t groups;
-  std::uint32_t parts;  ///< at least as many; a group runs one after the other
+  std::uint32_t parts;  ///< at least `groups`; a group runs several in turn
   Payload payload;
 
   template <thread_group G>
@@ -32,13 +32,13 @@ struct by_steps {
   }
 };
 
-/// Or an allreduce by `direct` without steps.
+/// A kernel that runs an allreduce by `direct` without steps.
 template <tutti::reduction R, rank_type N>
 struct by_direct {
   board on;
   operation what;
   std::uint32_t groups;
-  std::uint32_t parts;  ///< at least as many; a group runs one after the other
+  std::uint32_t parts;  ///< at least `groups`; a group runs several in turn
   bool in_one_hop;
   R how;
 
@@ -54,7 +54,7 @@ struct by_direct {
   }
 };
 
-/// All that a group of threads does in a kernel.
+/// Runs a kernel in one thread group.
 template <thread_group G, class Kernel>
 constexpr void run_group(G const& g, Kernel const& kernel, std::uint32_t group) {
   block_link<G> const link(g, kernel.on, group);

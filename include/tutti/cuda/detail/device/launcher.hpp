@@ -21,7 +21,7 @@
 
 namespace tutti::inline v0_1_0::detail::device {
 
-/// A payload of the engine, as groups of threads have it.
+/// Converts a payload of the engine to one for thread groups.
 template <tutti::reduction R>
 [[nodiscard]] constexpr group_combining<R> for_groups(combining<R> const& p) noexcept {
   return {p.reduction};
@@ -30,7 +30,7 @@ template <tutti::reduction R>
   return {p.element_bytes};
 }
 
-/// Puts one kind of operation into streams of a device.
+/// Enqueues one kind of operation in streams of a device.
 template <class Communicator, class Topology, class Op, class Payload>
 class launcher {
   using transport_type = typename Communicator::transport_type;
@@ -41,7 +41,7 @@ class launcher {
   using steps = by_steps<payload_type>;
 
  public:
-  /// Makes its tables and kernels ready, so that nothing is allocated or loaded later.
+  /// Prepares tables and kernels, so that nothing is allocated or loaded later.
   launcher(Communicator const& world, Topology const& topology, Payload const&)
       : on_(&world.transport()), tables_(&on_->tables_of(topology, Op{})) {
     auto& driver = on_->driver();
@@ -51,8 +51,8 @@ class launcher {
     }
   }
 
-  /// @param limit how long the operation may take once it has begun
-  /// @throws error if an earlier one of this rank's has no result
+  /// @param limit deadline, from the beginning of the operation
+  /// @throws error if an earlier operation of this rank has no result
   void enqueue(Communicator const& world, Op const& op, Payload const& elements, call const& what, memories const& m,
                std::size_t count, duration limit, stream_type const& in) const {
     expect_results(world);
@@ -87,7 +87,7 @@ class launcher {
   }
 
  private:
-  /// Asked every time: what has been found of an address ends when its memory is freed, and that is not known here.
+  /// Checked for every call: memory may have been freed since, and another allocation have its address.
   void expect_own(char const* what, std::byte const* p) const {
     if (p != nullptr && !on_->driver().has(p)) [[unlikely]] {
       std::string const device = on_->driver().device();
@@ -107,10 +107,11 @@ class launcher {
   template <rank_type N, class R = typename reduction_of<Payload>::type>
   using fused = by_direct<R, N>;
 
-  /// An allreduce by direct needs no steps where the number of ranks is known to the compiler, or is 2, 4 or 8.
+  /// True if an allreduce by direct needs no steps: the number of ranks is known to the compiler, or is 2, 4 or 8.
   static constexpr bool is_fused = std::same_as<Op, op::allreduce> && std::same_as<Topology, direct>;
 
-  /// Whether some rank has no other memory for accumulators. Not asked of this call: it must be alike on all ranks.
+  /// True if some rank has no other memory for accumulators. Independent of the call's memories, as it must be equal
+  /// on all ranks.
   static constexpr bool works_in_scratch = [] {
     if constexpr (std::same_as<Payload, moving>) {
       return false;
@@ -148,13 +149,13 @@ class launcher {
       return 0;
     }
   }
-  /// Whether it is better to read all inputs than to wait once more: what all ranks read then is at most 256 KiB.
+  /// True if reading all inputs is faster than a second wait: each rank then reads at most 256 KiB.
   [[nodiscard]] bool is_short(payload_type const& payload, std::size_t count, std::uint32_t groups) const noexcept {
     std::size_t const size = payload.size_of(memory::input);
     std::uint32_t const fits = scratch_layout::parts(count, on_->size(), size, on_->board().area_bytes(), groups);
     return fits == groups && count * size * on_->size() <= std::size_t{256} << 10;
   }
-  /// How many parts the blocks are cut into: what a group needs of scratch memory for one of them has room.
+  /// The number of parts of each block, so that a group's scratch memory has room for one part.
   [[nodiscard]] std::uint32_t parts_of(payload_type const& payload, step_table const& table, std::size_t count,
                                        std::uint32_t groups) const {
     if (!tables_->sends_snapshots() && !works_in_scratch && !on_->board().apart) {

@@ -13,16 +13,16 @@
 
 namespace tutti::inline v0_1_0::detail::device {
 
-/// Memory of a device that other processes have mapped. It must not be freed before they have let go of it, and a rank
-/// that leaves does not wait for that: another one may go on for as long as it likes. So it is put aside, and freed
-/// when ranks of this process meet the next time, or leave.
+/// Device memory that other processes have mapped. It must not be freed before they have unmapped it, and a rank that
+/// leaves does not wait for that, as another rank may continue for any time. So the memory is set aside, and freed
+/// when ranks of this process next meet or leave.
 template <exports_memory D>
 class lent_memory {
  public:
   using borrowers = std::shared_ptr<datagram_doorbells>;
 
-  /// The same memory, which is put aside when this process does not use it any more. The bells are connected to those
-  /// of the ranks that may map it; this rank's own one is not looked at.
+  /// Returns `memory` with a deleter that sets it aside. The sockets `to` are connected to those of the ranks that may
+  /// map it; this rank's own is ignored.
   [[nodiscard]] static std::shared_ptr<std::byte> lend(std::shared_ptr<std::byte> memory, borrowers to, rank_type ranks,
                                                        rank_type me) {
     std::byte* const p = memory.get();
@@ -36,7 +36,7 @@ class lent_memory {
     std::lock_guard const hold(lock());
     free_returned();
   }
-  /// How many are put aside.
+  /// The number of memories set aside.
   [[nodiscard]] static std::size_t count() {
     std::lock_guard const hold(lock());
     return aside().size();
@@ -66,7 +66,7 @@ class lent_memory {
     static std::mutex m;
     return m;
   }
-  /// What is still there when the process ends goes with it: by then a device may be gone, and nothing can be freed.
+  /// Never destroyed: at the end of the process the device may be gone, so nothing can be freed.
   [[nodiscard]] static std::vector<lent>& aside() {
     static auto& all = *new std::vector<lent>;
     return all;

@@ -24,26 +24,26 @@
 
 namespace tutti::inline v0_1_0::detail::device {
 
-/// How a rank takes part in a world with devices. All ranks give the same, but for the device.
+/// Options of a rank in a world with devices. Equal on all ranks except `device`.
 template <class Host>
 struct peers_options {
-  typename options_of<Host>::type host{};  ///< of the transport that it stands on
-  /// The number of this rank's device, which may differ from rank to rank. Negative: ranks take them in turns.
+  typename options_of<Host>::type host{};  ///< options of the underlying transport
+  /// The number of this rank's device, which may differ between ranks. Negative: ranks take them in turns.
   int device = -1;
-  /// Groups of threads that an operation has at most, each a block of a GPU's threads. 0: as many as run at a time on
-  /// the device beside those of other ranks on it, and at most 64.
+  /// The most thread groups of an operation; each is a block of GPU threads. 0: as many as run at the same time on the
+  /// device beside those of its other ranks, and at most 64.
   std::uint32_t groups = 0;
-  /// Bytes of device memory that each group has for itself. Longer vectors take more rounds where a topology overwrites
-  /// what it sends, as doubling does, or a reduction's accumulators do not fit the output.
+  /// Bytes of device memory per group. Long vectors take more rounds if a topology overwrites sent blocks, as doubling
+  /// does, or if accumulators do not fit the output.
   std::size_t scratch_bytes = std::size_t{1} << 20;
 };
 
-/// Whether ranks of Host have one another's windows: as threads, or as processes of one host.
+/// True if ranks of Host, as threads or as processes of one host, can reach each other's windows.
 template <class Host, class D>
 concept meets_windows = in_process<Host> || (shares_memory<Host> && exports_memory<D>);
 
-/// What a rank has on its device. It is given back after Host, which tells the others that this rank has left: a device
-/// that frees memory may wait for all its kernels, and so for other ranks, which would wait for this one.
+/// A rank's objects on its device. Destroyed after Host, which tells the others that this rank has left: freeing
+/// device memory may wait for all kernels on the device, and so for ranks that wait for this one.
 template <driver D>
 class peers_memory {
  protected:
@@ -59,12 +59,12 @@ class peers_memory {
   std::vector<kept_tables> tables_;
 };
 
-/// Ranks with a device each, or a share of one, whose kernels work in each other's memory. Host does all else: messages
-/// of host memory, faults, looks.
+/// Ranks that have a device, or share one, and whose kernels work in each other's memory. Host does everything else:
+/// messages in host memory, faults, failure detection.
 ///
-/// Ranks that are processes reach windows only, and no memory of a user: an operation copies it there and back, part by
-/// part. So memory is never exported while operations are put into streams, which may not wait; and when this rank's
-/// own kernels have ended, the user's memory is its own again, whatever has become of other processes.
+/// Ranks in different processes reach only windows, not users' memory: an operation copies it into the window and
+/// back, part by part. So `enqueue`, which must not block, never exports memory. When this rank's own kernels have
+/// ended, it owns the user's memory again, whatever has happened to other processes.
 template <tutti::transport Host, driver D>
   requires meets_windows<Host, D>
 class peers : private peers_memory<D>, public over_host<Host> {
@@ -84,7 +84,7 @@ class peers : private peers_memory<D>, public over_host<Host> {
   using base::size;
 
   /// Collective over the members of the rendezvous.
-  /// @throws error(failure::join) if Host cannot be opened, a rank has no device, or no memory of it, devices cannot
+  /// @throws error(failure::join) if Host cannot be opened, a rank has no device or no memory on it, devices cannot
   ///         reach each other, there are more than 16 ranks, or more ranks than groups on one device
   template <rendezvous M>
   explicit peers(M& meet, options const& o = {}) : base(meet, o.host) {
@@ -126,10 +126,10 @@ class peers : private peers_memory<D>, public over_host<Host> {
     }
     fill_board(o.scratch_bytes);
   }
-  /// Waits until all that was enqueued has run, or has been ended: by its deadline, or a fault of the world. Then no
-  /// kernel is in this rank's memory any more, nor will be. In a forked child, waits for nothing.
+  /// Waits until everything enqueued has run, or was ended by its deadline or a fault of the world. Afterwards no
+  /// kernel accesses this rank's memory. Does not wait in a forked child.
   ~peers() {
-    if (made_in_ != inheritance::generation()) {  // kernels go on in the parent
+    if (made_in_ != inheritance::generation()) {  // kernels continue in the parent
       return;
     }
     kernel_watch watch(*this);
@@ -155,18 +155,18 @@ class peers : private peers_memory<D>, public over_host<Host> {
   // --- for operators
 
   [[nodiscard]] D& driver() noexcept { return *driver_; }
-  /// The number of its device: also for parts of this world.
+  /// The number of the device, also in parts of this world.
   [[nodiscard]] int device_number() const noexcept { return device_; }
   [[nodiscard]] device::board const& board() const noexcept { return board_; }
-  /// How many groups an operation has that moves so many bytes. Alike on all ranks.
+  /// The number of groups of an operation that moves `bytes` bytes. Equal on all ranks.
   [[nodiscard]] std::uint32_t groups_for(std::size_t bytes) const noexcept {
     constexpr std::size_t each = std::size_t{16} << 10;
     return static_cast<std::uint32_t>(std::clamp<std::size_t>(bytes / each, 1, groups_));
   }
-  /// The tables of an operation of a topology; they stay until this ends, as graphs may go on using them.
+  /// The tables of an operation of a topology. They live as long as this transport, as graphs may use them.
   template <class Topology, class Op>
   [[nodiscard]] tables<D> const& tables_of(Topology const& topology, Op const& op) {
-    static constexpr char type = 0;  // its address
+    static constexpr char type = 0;  // identifies the type by its address
     std::uint32_t const identity = identity_of(topology, size()).identity;
     for (auto const& known : tables_) {
       if (known.type == &type && known.identity == identity) {
@@ -176,28 +176,28 @@ class peers : private peers_memory<D>, public over_host<Host> {
     tables_.push_back({&type, identity, std::make_unique<tables<D>>(*driver_, topology, op, size(), rank())});
     return *tables_.back().all;
   }
-  /// The number of an operation that is put into a stream now, and may take so long.
+  /// Counts an operation that is enqueued with deadline `limit`, and returns its number.
   [[nodiscard]] std::uint64_t count(call const& what, duration limit) {
     longest_ = (std::max)(longest_, limit);
     recent_[++enqueued_ % recent_.size()] = what;
     return enqueued_;
   }
-  /// How long any of them may take.
+  /// The longest deadline of all enqueued operations.
   [[nodiscard]] duration longest() const noexcept { return longest_; }
 
   // --- failure
 
-  /// What has ended the operations of devices, as far as their kernels, or this rank, have found out.
+  /// The fault that has ended operations on devices, as far as kernels or this rank have noticed.
   [[nodiscard]] tutti::fault device_fault() const noexcept { return tutti::fault::unpack(read(board_.fault)); }
-  /// This rank's first operation that ended without a result; 0: none.
+  /// This rank's first operation that ended without a result, or 0.
   [[nodiscard]] std::uint64_t failed() const noexcept { return read(board_.failed); }
-  /// What it was, if it is one of the last 64.
+  /// The call of that number, if it is one of the last 64.
   [[nodiscard]] call called(std::uint64_t number) const noexcept {
     return number != 0 && number + recent_.size() > enqueued_ ? recent_[number % recent_.size()] : call{};
   }
-  /// Changes whenever an operation of this rank has ended.
+  /// Changes whenever an operation of this rank ends.
   [[nodiscard]] std::uint64_t progress() const noexcept { return read(board_.progress); }
-  /// A rank that has left, and will never begin what this one is in; or no_rank.
+  /// A rank that has left and will never begin the current operation, or no_rank.
   [[nodiscard]] rank_type missing()
     requires notices_departure<Host>
   {
@@ -214,7 +214,7 @@ class peers : private peers_memory<D>, public over_host<Host> {
     }
     return no_rank;
   }
-  /// What another rank called where this one called something else, as far as this rank has been told.
+  /// The call of another rank that differs from this rank's, if this rank has been told of it.
   [[nodiscard]] call told_by(rank_type other) {
     for (std::uint32_t g = 0; g != groups_; ++g) {
       mailbox box;
@@ -240,7 +240,7 @@ class peers : private peers_memory<D>, public over_host<Host> {
       host_.revoke(f);
     }
   }
-  /// As Host's; then no kernel is in this rank's memory any more, nor will be.
+  /// Does as Host does; afterwards no kernel accesses this rank's memory.
   void quiesce() {
     host_.quiesce();
     stop();
@@ -272,7 +272,7 @@ class peers : private peers_memory<D>, public over_host<Host> {
  private:
   static constexpr std::uint32_t most_groups = 64;
 
-  /// How many groups this rank may have: all ranks of a device must run at the same time.
+  /// The number of groups of this rank: all ranks of a device must run at the same time.
   [[nodiscard]] std::uint32_t share(std::vector<std::string> const& devices, std::uint32_t asked) const {
     auto const ranks = static_cast<std::uint32_t>(std::count(devices.begin(), devices.end(), devices[rank()]));
     std::uint32_t const most = driver_->groups() / ranks;
@@ -302,8 +302,8 @@ class peers : private peers_memory<D>, public over_host<Host> {
       board_.stops[r] = windows_.of[r].stop();
     }
   }
-  /// The windows of the ranks whose kernels may be in memory of this one's user. Of ranks that are apart that is its
-  /// own one: others may be dead by now, their memory be gone, and their counts never change again.
+  /// The windows of the ranks whose kernels may access this rank's user memory. Ranks that are apart have only their
+  /// own: others may be dead, their memory gone, and their counters never change again.
   [[nodiscard]] std::span<window const> within_reach() const noexcept {
     return board_.apart ? std::span(&windows_.of[rank()], 1) : std::span(windows_.of);
   }
@@ -311,8 +311,8 @@ class peers : private peers_memory<D>, public over_host<Host> {
   [[nodiscard]] static std::uint64_t read(std::uint64_t const* word) noexcept {
     return std::atomic_ref(*const_cast<std::uint64_t*>(word)).load(std::memory_order_acquire);
   }
-  /// Ends what kernels of all ranks do, and will do, once the world has failed. A rank that is apart is told by its own
-  /// host, as Host knows the fault everywhere.
+  /// Ends the operations of all ranks' kernels, now and later, after the world has failed. If ranks are apart, each is
+  /// told by its own host, as Host knows the fault everywhere.
   void stop() {
     tutti::fault const why = host_.fault();
     if (!why || stopped_) {
@@ -327,7 +327,7 @@ class peers : private peers_memory<D>, public over_host<Host> {
       }
     });
   }
-  /// A device that has failed runs no kernels: there is nothing to end, and nothing to wait for.
+  /// Calls `f`, ignoring errors of a failed device: it runs no kernels, so there is nothing to end or wait for.
   template <class F>
   static void if_device_works(F const& f) {
     try {
@@ -355,7 +355,7 @@ class peers : private peers_memory<D>, public over_host<Host> {
   std::uint64_t enqueued_ = 0;
   duration longest_{};
   bool stopped_ = false;
-  std::uint32_t made_in_ = inheritance::generation();  ///< by which process
+  std::uint32_t made_in_ = inheritance::generation();  ///< detects a forked child
 };
 
 }  // namespace tutti::detail::device

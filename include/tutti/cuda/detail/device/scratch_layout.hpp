@@ -8,19 +8,19 @@
 
 namespace tutti::inline v0_1_0::detail::device {
 
-/// Where one part of every block lies in scratch memory, in elements: each block has as much room as the longest, and
-/// is aligned there as it is in the vector, so that both are moved by the same packs.
+/// The layout of one part of every block in scratch memory, in elements. Each block has room for the longest one, and
+/// is aligned as in the vector, so that both are moved by the same packs.
 class scratch_layout {
  public:
   constexpr scratch_layout(std::size_t count, std::uint32_t blocks, std::uint32_t parts) noexcept
       : room_(room(count, blocks, parts)) {}
 
-  /// Of the block number i there, whose part begins at that element of the vector.
+  /// The place of the i-th block, whose part begins at element `begin` of the vector.
   [[nodiscard]] constexpr std::size_t place(std::uint32_t i, std::size_t begin) const noexcept {
     return i * room_ + begin % pack;
   }
 
-  /// How many parts there must be for all blocks to have room in `bytes` bytes, at least `least`; 0: they never have.
+  /// The least number of parts, but at least `least`, with which all blocks fit `bytes` bytes; 0 if they never fit.
   [[nodiscard]] static constexpr std::uint32_t parts(std::size_t count, std::uint32_t blocks, std::size_t element,
                                                      std::size_t bytes, std::uint32_t least) noexcept {
     std::size_t const each = bytes / element / blocks / pack * pack;
@@ -34,7 +34,7 @@ class scratch_layout {
   }
 
  private:
-  static constexpr std::size_t pack = 16;  ///< elements: at least a pack of any type
+  static constexpr std::size_t pack = 16;  ///< elements; at least one pack of any type
 
   [[nodiscard]] static constexpr std::size_t room(std::size_t count, std::uint32_t blocks,
                                                   std::uint32_t parts) noexcept {

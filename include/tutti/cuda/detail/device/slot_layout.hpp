@@ -11,10 +11,10 @@
 
 namespace tutti::inline v0_1_0::detail::device {
 
-/// Where the three memories of an operation lie in a slot of host memory: in one place where their elements are alike.
+/// The layout of an operation's three memories in a slot of host memory; memories with equal elements share one place.
 class slot_layout {
  public:
-  /// None.
+  /// A layout of one-byte elements.
   constexpr slot_layout() noexcept = default;
   template <tutti::reduction R>
   explicit slot_layout(combining<R> const& p) noexcept
@@ -26,18 +26,18 @@ class slot_layout {
   explicit slot_layout(moving const& p) noexcept
       : input_(p.element_bytes), work_(p.element_bytes), output_(p.element_bytes) {}
 
-  /// Bytes of an element of the input, and of the output.
+  /// The size of an element of the input, or of the output, in bytes.
   [[nodiscard]] std::size_t input() const noexcept { return input_; }
   [[nodiscard]] std::size_t output() const noexcept { return output_; }
-  /// What an element takes in a slot.
+  /// The bytes of a slot that one element takes.
   [[nodiscard]] std::size_t each() const noexcept {
     return output_ + (input_is_output_ ? 0 : input_) + (work_is_output_ ? 0 : work_);
   }
-  /// How many elements have room in a slot.
+  /// The number of elements that fit a slot.
   [[nodiscard]] std::size_t room(std::size_t slot_bytes) const noexcept {
     return slot_bytes < 2 * line ? 0 : (slot_bytes - 2 * line) / each();
   }
-  /// Where they are. @param room what room() says
+  /// The memories in a slot. @param room the value of room()
   [[nodiscard]] memories in(std::byte* slot, std::size_t room) const noexcept {
     std::byte* next = slot + whole(room * output_);
     memories m{.input = slot, .work = slot, .output = slot};

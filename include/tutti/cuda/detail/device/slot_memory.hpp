@@ -10,12 +10,12 @@
 
 namespace tutti::inline v0_1_0::detail::device {
 
-/// One piece of host memory that a device copies from and to, zero at first. A source that gives nothing away: so a
-/// transport whose device has to know the memory that it works in is told of it once.
+/// One zeroed piece of host memory that a device copies from and to. A memory_source only so that transports can
+/// register the memory once; it allocates nothing.
 template <stager D>
 class slot_memory : public memory_source {
  public:
-  /// @throws what the stager throws
+  /// @throws the stager's errors
   slot_memory(D const& by, std::size_t bytes)
       : memory_source([](memory_source&, std::size_t) -> void* { throw std::bad_alloc(); },
                       [](memory_source&, void*, std::size_t) noexcept {},

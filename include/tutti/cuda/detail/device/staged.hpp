@@ -22,21 +22,21 @@
 
 namespace tutti::inline v0_1_0::detail::device {
 
-/// How a rank takes part in a world whose device memory goes through host memory. All ranks give the same, but for the
-/// device and the number of slots.
+/// Options of a rank in a world whose device memory passes through host memory. Equal on all ranks except `device` and
+/// `slot_count`.
 template <class Host>
 struct staged_options {
-  typename options_of<Host>::type host{};  ///< of the transport that it stands on
-  /// The number of this rank's device, which may differ from rank to rank. Negative: ranks take them in turns.
+  typename options_of<Host>::type host{};  ///< options of the underlying transport
+  /// The number of this rank's device, which may differ between ranks. Negative: ranks take them in turns.
   int device = -1;
-  /// Bytes of host memory that a part of a vector goes through.
+  /// Bytes of host memory for one part of a vector.
   std::size_t slot_bytes = std::size_t{1} << 20;
-  /// How many of these there are: parts that are copied or sent at the same time.
+  /// The number of slots, and so of parts that are copied or sent at the same time.
   std::uint32_t slot_count = 8;
 };
 
-/// What a rank has on its device. It is destroyed after Host, as `peers_memory` is: streams of other ranks on
-/// this device may be held until those ranks hear that this one has left.
+/// A rank's objects on its device. Destroyed after Host, like `peers_memory`: streams of other ranks on this device
+/// may be held until those ranks hear that this one has left.
 template <stager D>
 class staged_memory {
  protected:
@@ -44,7 +44,7 @@ class staged_memory {
   std::unique_ptr<device::staging<D>> staging_;
 };
 
-/// Ranks with a device each, or a share of one, whose elements are copied to host memory, sent by Host, and copied
+/// Ranks that have a device, or share one, and whose elements are copied to host memory, sent by Host, and copied
 /// back.
 template <tutti::transport Host, stager D>
   requires(!rests<Host>)
@@ -65,7 +65,7 @@ class staged : private staged_memory<D>, public over_host<Host> {
 
   /// Collective over the members of the rendezvous.
   /// @throws error(failure::join) if Host cannot be opened, a rank has no device, or no host memory for it, or ranks
-  ///         give different `slot_bytes`
+  ///         have different `slot_bytes`
   template <rendezvous M>
   explicit staged(M& meet, options const& o = {}) : base(meet, o.host) {
     auto const all = agree(name, meet, [&] {
@@ -94,7 +94,7 @@ class staged : private staged_memory<D>, public over_host<Host> {
   // --- for operators
 
   [[nodiscard]] D& driver() noexcept { return *driver_; }
-  /// The number of its device: also for parts of this world.
+  /// The number of the device, also in parts of this world.
   [[nodiscard]] int device_number() const noexcept { return device_; }
   [[nodiscard]] device::staging<D>& staging() noexcept { return *staging_; }
 
@@ -104,7 +104,7 @@ class staged : private staged_memory<D>, public over_host<Host> {
     host_.look();
     staging_->meet_deadlines();
   }
-  /// As Host's; then nothing is copied between host and device any more, and all streams go on.
+  /// Does as Host does; afterwards nothing is copied between host and device, and all streams continue.
   void quiesce() {
     host_.quiesce();
     staging_->stop();
@@ -126,7 +126,7 @@ class staged : private staged_memory<D>, public over_host<Host> {
     return host_.has_left(peer);
   }
   void poll() { host_.poll(); }
-  /// A device writes words, which no descriptor tells of: where one is waited for, a sleep is short.
+  /// Limits a sleep while a word is awaited that a device writes, as no descriptor signals that.
   [[nodiscard]] int arm() {
     if (!staging_->awaits_device()) {
       return host_.arm();

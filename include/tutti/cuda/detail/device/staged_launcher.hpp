@@ -19,8 +19,8 @@
 
 namespace tutti::inline v0_1_0::detail::device {
 
-/// Puts one kind of operation into streams of devices whose elements go through host memory. What has been put there is
-/// the engine's, as what has been started; when this goes, it waits for the end of that.
+/// Enqueues one kind of operation in streams of devices whose elements pass through host memory. Enqueued operations
+/// belong to the engine, like started ones; the destructor waits for them.
 template <class Communicator, class Topology, class Op, class Payload>
 class staged_launcher {
   using transport_type = typename Communicator::transport_type;
@@ -43,7 +43,7 @@ class staged_launcher {
     places(places const&) = delete;
     places& operator=(places const&) = delete;
     ~places() { world.transport().staging().finish(world, pool.get()); }
-    Communicator world;  ///< outlasts what is below, also where an operator is assigned to
+    Communicator world;  ///< outlives the members below, also in an assignment of operators
     Topology topology;
     owned<operation_pool, operation_pool::leave> pool;
   };
@@ -52,8 +52,8 @@ class staged_launcher {
   staged_launcher(Communicator const& world, Topology const& topology, Payload const&)
       : places_(new places(world, topology)) {}
 
-  /// @param limit how long the operation may take once its stream has come to it
-  /// @throws error if an earlier one of this rank's has failed; precondition_error if the stream is being captured
+  /// @param limit deadline, from the time when the stream reaches the operation
+  /// @throws error if an earlier operation of this rank has failed; precondition_error if the stream is being captured
   void enqueue(Communicator& world, Op const& op, Payload const& elements, call const& what, memories const& m,
                std::size_t count, duration limit, stream_type const& in) {
     expects(!driver_type::is_captured(in),
@@ -89,10 +89,10 @@ class staged_launcher {
   }
 
  private:
-  /// Ranks whose memory is the host's cut their vectors otherwise.
+  /// Marks calls of this transport: ranks with host memory cut their vectors differently.
   static constexpr std::uint32_t is_staged = 0x57a6ed;
 
-  /// An operation of the pool.
+  /// Takes an idle operation of the pool, or makes one.
   [[nodiscard]] staged_operation& take(Communicator& world, Payload const& elements) {
     operation_pool& pool = *places_->pool;
     untyped_operation* const idle = pool.take();
@@ -100,7 +100,7 @@ class staged_launcher {
                            : pool.adopt(new staged_operation(world, places_->topology, elements, pool));
   }
 
-  /// Which elements of the vector this rank gives, and which it gets.
+  /// The elements of this rank's block.
   [[nodiscard]] static element_range own(Communicator const& world, std::size_t count) {
     return {block_begin(count, world.size(), world.rank()), block_begin(count, world.size(), world.rank() + 1)};
   }

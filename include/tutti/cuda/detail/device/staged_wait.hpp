@@ -10,9 +10,8 @@
 
 namespace tutti::inline v0_1_0::detail::device {
 
-/// Moves on what this rank has enqueued until all has run that is in a stream, as long as deadlines allow; see
-/// cuda::wait.
-/// @throws error if an operation of this rank's has failed; what the driver throws if something else in the stream has
+/// Advances this rank's enqueued operations until everything in a stream has run, or deadlines pass; see cuda::wait.
+/// @throws error if an operation of this rank has failed; the driver's error if other work in the stream has failed
 template <class Communicator>
 void wait_for_staged(Communicator const& world, typename Communicator::transport_type::stream_type const& stream) {
   auto& on = world.transport();
@@ -34,11 +33,11 @@ void wait_for_staged(Communicator const& world, typename Communicator::transport
     }
     move_on();
   } catch (
-      ...) {  // an operation has failed, and the world has; or the device, which runs nothing of this rank any more
+      ...) {  // an operation has failed, and with it the world; or the device, which runs no more work of this rank
     on.revoke({failure::cancelled, world.rank(), world.rank()});
     try {
       world.poll();
-    } catch (...) {  // the first one is told
+    } catch (...) {  // the first error is reported
     }
     throw;
   }

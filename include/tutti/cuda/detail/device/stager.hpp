@@ -11,22 +11,19 @@
 
 namespace tutti::inline v0_1_0::detail::device {
 
-/// What a kind of device gives to one rank whose elements go through host memory: copies, and words by which host and
-/// streams know of each other.
+/// A device of a rank whose elements pass through host memory: copies, and words by which host and streams synchronize.
 ///
-///   - There are `devices()`; it is made of the number of one.
-///   - `allocate_for_all` gives memory of the host, zero, that the device copies from and to while the host goes on,
-///   and
-///     words in which streams write and read. Any thread may free it.
-///   - `is_captured` says whether what is put into a stream is recorded for later instead of run.
-///   - A `mark` that is `set` in a stream has been `passed` when all has run that was in the stream before.
-///   - `hold` makes a stream wait until a word has reached a value; nothing else waits for that, and no thread.
-///   - Downloads follow each other, and so do uploads, but neither waits for the other, nor for any stream of the
-///   user's.
-///     `tell_downloaded` writes a word after all downloads that were put there before, `tell_uploaded` one after all
-///     uploads; with it the host, or a stream that is held, sees what they have copied.
-///   - `is_done` says whether all has run that is in a stream, and throws if some of it could not. `finish` waits until
-///     all downloads and uploads have ended.
+/// - There are `devices()`; a stager is constructed with the number of one.
+/// - `allocate_for_all` returns zeroed host memory that the device copies from and to while the host continues. It
+///   also holds words that streams write and read. Any thread may free it.
+/// - `is_captured` is true if work in the stream is recorded for later instead of run.
+/// - A `mark` that is `set` in a stream has been `passed` when all earlier work in the stream has run.
+/// - `hold` makes a stream wait until a word has reached a value. No thread and no other stream waits.
+/// - Downloads run in order, and so do uploads, but neither waits for the other, nor for a stream of the user.
+///   `tell_downloaded` writes a word after all earlier downloads, `tell_uploaded` after all earlier uploads; the host,
+///   or a held stream, that sees the value sees the copies.
+/// - `is_done` is true if everything in a stream has run; it throws if some of it failed. `finish` waits until all
+///   downloads and uploads have ended.
 template <class D>
 concept stager = std::default_initializable<typename D::mark> && std::constructible_from<D, int> &&
                  requires(D& d, D const& c, typename D::stream_type const& s, typename D::mark& m, std::byte* to,

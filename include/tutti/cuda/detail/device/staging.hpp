@@ -29,13 +29,13 @@ namespace tutti::inline v0_1_0::detail::device {
 template <stager D>
 class staging;
 
-/// Which elements of a vector.
+/// A range of elements of a vector.
 struct element_range {
   std::size_t begin = 0;
   std::size_t end = 0;
 };
 
-/// The vector of one operation whose parts go through slots of host memory; the gate of its segments.
+/// A vector of one operation whose parts pass through slots of host memory. The gate of the operation's segments.
 template <stager D>
 class staged_vector {
  public:
@@ -43,8 +43,8 @@ class staged_vector {
   staged_vector(staged_vector const&) = delete;
   staged_vector& operator=(staged_vector const&) = delete;
 
-  /// Describes what comes next. `given` are the elements that the operation reads on the device, `wanted` those that it
-  /// writes there.
+  /// Describes the next operation. `given` are the elements that it reads on the device, `wanted` those that it writes
+  /// there.
   /// @throws precondition_error if a slot has no room for an element of each block
   void prepare(memories const& on_device, std::size_t count, std::uint32_t blocks, slot_layout const& layout,
                element_range given, element_range wanted) {
@@ -67,24 +67,24 @@ class staged_vector {
 
   [[nodiscard]] std::uint32_t segments() const noexcept { return parts_.number(); }
   [[nodiscard]] std::size_t count(std::uint32_t part) const noexcept { return parts_.count(part); }
-  /// Whether all elements of a part that the operation reads are where `memory` says.
+  /// True if all elements of a part that the operation reads are in `memory(part)`.
   [[nodiscard]] bool may_begin(std::uint32_t part) { return in_.may_begin(*this, part); }
   [[nodiscard]] memories memory(std::uint32_t part) const noexcept {
     return layout_.in(in_.slot_of(first_ + part), room_);
   }
-  /// Its memory is not the segment's any more.
+  /// Notes that the segment does not use the part's memory any more.
   void has_ended(std::uint32_t part) { in_.empty(*this, part); }
 
  private:
   friend class staging<D>;
 
-  /// Whether the stream has come to it.
+  /// True if the stream has reached the operation.
   [[nodiscard]] bool reached() {
     reached_ = reached_ || (marked_ && before_.passed());
     return reached_;
   }
-  /// Whether the stream has gone on, and looks at the word no more that it was held by. A device that has failed looks
-  /// at nothing any more.
+  /// True if the stream has passed the operation and no longer reads the word that held it. Also true for a device
+  /// that has failed.
   [[nodiscard]] bool is_past() const noexcept {
     try {
       return !held_ || behind_.passed();
@@ -96,7 +96,7 @@ class staged_vector {
   staging<D>& in_;
   void const* owner_;
   untyped_operation* operation_ = nullptr;
-  staged_vector* next_ = nullptr;  ///< that was put into a stream after it
+  staged_vector* next_ = nullptr;  ///< the next vector that was enqueued
   typename D::mark before_;
   typename D::mark behind_;
   vector_parts parts_;
@@ -104,24 +104,24 @@ class staged_vector {
   memories device_;
   element_range given_;
   element_range wanted_;
-  std::size_t room_ = 0;      ///< elements of a slot
-  std::uint64_t first_ = 0;   ///< the number of its first part among all of this rank
-  std::uint64_t ticket_ = 0;  ///< what the word must have reached that its stream is held by
-  std::uint32_t filled_ = 0;  ///< parts that have a slot, or had one
+  std::size_t room_ = 0;      ///< elements per slot
+  std::uint64_t first_ = 0;   ///< number of its first part among all parts of this rank
+  std::uint64_t ticket_ = 0;  ///< value of `released` at which the stream continues
+  std::uint32_t filled_ = 0;  ///< parts that have or had a slot
   std::uint32_t ended_ = 0;
   bool marked_ = false;
   bool reached_ = false;
   bool released_ = false;
   bool held_ = false;
-  bool told_ = false;  ///< how it has ended
+  bool told_ = false;  ///< its end has been recorded
 };
 
-/// One rank's slots of host memory, and the operations whose parts go through them: in the order of `enqueue`, so that
+/// One rank's slots of host memory, and the operations whose parts pass through them, in the order of `enqueue`. So
 /// the oldest part, which other ranks wait for first, always gets a slot.
 ///
-/// A part is copied into its slot once its stream has come to the operation; the engine runs it there; it is copied
-/// back, and the slot is another part's when that has ended. A stream goes on when all of its operation has been copied
-/// back, after the streams of operations that were enqueued before.
+/// Once a stream has reached an operation, its parts are copied into slots. The engine runs a part there; it is copied
+/// back, and then the slot is free for another part. A stream continues when its whole operation has been copied back,
+/// after the streams of earlier operations.
 template <stager D>
 class staging {
  public:
@@ -142,7 +142,7 @@ class staging {
     }
   }
 
-  /// Of all slots.
+  /// The memory of all slots.
   [[nodiscard]] counted<memory_source> memory() const noexcept { return memory_; }
   [[nodiscard]] std::size_t slot_bytes() const noexcept { return slot_bytes_; }
   [[nodiscard]] std::byte* slot_of(std::uint64_t part) const noexcept {
@@ -151,7 +151,7 @@ class staging {
 
   // --- operations
 
-  /// An operation is the last one from now on. @pre it has been prepared
+  /// Appends an operation to the list. @pre it has been prepared
   void append(vector& v, untyped_operation& operation) noexcept {
     v.operation_ = &operation;
     operation_use::begin(operation);
@@ -165,7 +165,7 @@ class staging {
       releasing_ = releasing_ == nullptr ? &v : releasing_;
     }
   }
-  /// It is put into a stream, which goes on when it has ended.
+  /// Enqueues the operation in a stream, which is held until the operation has ended.
   void hold(vector& v, stream_type const& in) {
     v.before_.set(in);
     v.marked_ = true;
@@ -173,7 +173,7 @@ class staging {
     v.behind_.set(in);
     v.held_ = true;
   }
-  /// Keeps the error of the first that has failed, and gives back the places of those that streams have gone past.
+  /// Keeps the error of the first failed operation, and releases operations that streams have passed.
   void collect() {
     for (vector** link = &first_; *link != nullptr;) {
       vector& v = **link;
@@ -194,18 +194,18 @@ class staging {
       operation_use::end(*v.operation_);
     }
   }
-  /// @throws what the first one ended with that has failed
+  /// @throws the error of the first operation that has failed
   void expect_results() const {
     if (failure_) [[unlikely]] {
       std::rethrow_exception(failure_);
     }
   }
-  /// Waits until those of an owner have ended, as long as deadlines allow, and their streams have gone on. `world` has
-  /// this staging. Where operations of another world hold the same stream, this thread moves them on.
+  /// Waits until an owner's operations have ended, within their deadlines, and their streams have passed them. `world`
+  /// has this staging. Operations of another world that hold the same stream advance in this thread.
   template <class Communicator>
   void finish(Communicator const& world, void const* owner) noexcept {
     uncancelled const throughout(uncancelled::points::none);
-    if (inherited()) {  // they go on in the parent
+    if (inherited()) {  // the operations continue in the parent
       for (vector* v = first_; v != nullptr; v = v->next_) {
         if (v->owner_ == owner) {
           v->operation_->cancel();
@@ -217,7 +217,7 @@ class staging {
     for (vector* v = first_; v != nullptr; v = v->next_) {
       last = v->owner_ == owner ? v : last;
     }
-    for (vector* v = first_; last != nullptr; v = v->next_) {  // streams go on in order
+    for (vector* v = first_; last != nullptr; v = v->next_) {  // streams continue in order
       if (!v->operation_->has_ended()) {
         try {
           static_cast<void>(v->operation_->wait(no_deadline));
@@ -238,14 +238,14 @@ class staging {
             looked = now;
             access::state(world).look();
           }
-        } catch (...) {  // the operations' own, which tell it
+        } catch (...) {  // the error of an operation, which reports it itself
         }
         std::this_thread::yield();
       }
     }
     collect();
   }
-  /// Ends those that are late. A deadline counts from when it was first looked for after the stream had come there.
+  /// Ends operations that are late. A deadline counts from the first check after the stream has reached the operation.
   void meet_deadlines() {
     for (vector* v = first_; v != nullptr; v = v->next_) {
       if (!v->operation_->has_ended() && v->reached()) {
@@ -253,10 +253,10 @@ class staging {
       }
     }
   }
-  /// Whether there is something to do for this rank as soon as its device has got further.
+  /// True if this rank has work that waits for its device.
   [[nodiscard]] bool awaits_device() const noexcept { return filling_ != nullptr || read(words_->filled) != fills_; }
 
-  /// Ends all copies, now and for ever, and lets all streams go on. No memory of a device is written to afterwards.
+  /// Ends all copies for good, and lets all streams continue. Device memory is not written afterwards.
   void stop() noexcept {
     if (stopped_) {
       return;
@@ -273,7 +273,7 @@ class staging {
     fill();
     return !stopped_ && part < v.filled_ && read(words_->filled) >= slot(v, part).fill;
   }
-  /// The engine is done with a part: it is copied back.
+  /// Copies a part back after the engine has finished it.
   void empty(vector& v, std::uint32_t part) {
     if (stopped_) {
       return;
@@ -297,10 +297,10 @@ class staging {
   }
 
  private:
-  /// Whether this is a copy of it in a forked child, which has no part in the device.
+  /// True in a forked child, which must not use the device.
   [[nodiscard]] bool inherited() const noexcept { return made_in_ != inheritance::generation(); }
 
-  /// Written by streams and read by the host, or the other way round, each in a line of its own.
+  /// Written by streams and read by the host, or vice versa. Each has its own cache line.
   struct words {
     alignas(64) std::uint64_t filled;
     alignas(64) std::uint64_t emptied;
@@ -308,8 +308,8 @@ class staging {
   };
   struct slot_state {
     bool is_used = false;
-    std::uint64_t fill = 0;   ///< what `filled` must have reached when it has been filled
-    std::uint64_t empty = 0;  ///< what `emptied` must have reached when it may be filled again
+    std::uint64_t fill = 0;   ///< value of `filled` once the slot has been filled
+    std::uint64_t empty = 0;  ///< value of `emptied` once the slot may be filled again
   };
   static constexpr std::uint64_t everything = std::uint64_t{1} << 62;
 
@@ -319,7 +319,7 @@ class staging {
   [[nodiscard]] slot_state& slot(vector const& v, std::uint32_t part) noexcept {
     return slots_[(v.first_ + part) % slots_.size()];
   }
-  /// Begins to copy what has a slot now, and a stream that has come to it.
+  /// Begins to fill free slots with parts of operations that streams have reached.
   void fill() {
     while (filling_ != nullptr) {
       vector& v = *filling_;
@@ -349,7 +349,7 @@ class staging {
       by_.tell_downloaded(&words_->filled, s.fill);
     }
   }
-  /// Lets the streams go on of operations all of which is being copied back, in their order.
+  /// Lets streams of operations continue, in order, once everything is being copied back.
   void release() {
     std::uint64_t last = 0;
     for (; releasing_ != nullptr && releasing_->ended_ == releasing_->parts_.number(); releasing_ = releasing_->next_) {
@@ -360,7 +360,7 @@ class staging {
       by_.tell_uploaded(&words_->released, last);
     }
   }
-  /// A device that has failed copies nothing: there is nothing to wait for.
+  /// Calls `f`, ignoring errors of a failed device, which copies nothing.
   template <class F>
   static void if_device_works(F const& f) noexcept {
     try {
@@ -370,15 +370,15 @@ class staging {
   }
 
   D& by_;
-  std::uint32_t made_in_ = inheritance::generation();  ///< by which process
+  std::uint32_t made_in_ = inheritance::generation();  ///< detects a forked child
   std::size_t slot_bytes_;
   counted<slot_memory<D>> memory_;
   words* words_;
   std::vector<slot_state> slots_;
-  vector* first_ = nullptr;  ///< all that have not been collected
+  vector* first_ = nullptr;  ///< vectors that have not been collected
   vector** end_ = &first_;
-  vector* filling_ = nullptr;    ///< the first one with parts that have had no slot yet
-  vector* releasing_ = nullptr;  ///< the first one whose stream is held
+  vector* filling_ = nullptr;    ///< first vector with a part that has had no slot
+  vector* releasing_ = nullptr;  ///< first vector whose stream is held
   std::uint64_t parts_ = 0;
   std::uint64_t enqueued_ = 0;
   std::uint64_t fills_ = 0;

@@ -10,7 +10,7 @@
 
 namespace tutti::inline v0_1_0::detail::device {
 
-/// Which memories of an operation are one.
+/// The memories of an operation that coincide.
 struct shared_places {
   bool input_is_output = false;
   bool work_is_output = true;
@@ -25,24 +25,24 @@ struct shared_places {
   }
 };
 
-/// A peer must have taken that many messages of this operation.
+/// A condition: a peer has taken `messages` messages of this operation.
 struct taken_before {
   rank_type peer;
   std::uint32_t messages;
 };
 
-/// A step, and what was found out about it before the operation began. Waits are ranges of `step_table::waits`.
+/// A step, with facts computed before the operation. Waits are ranges of `step_table::waits`.
 struct table_step {
   step what{};
-  bool snapshot = false;             ///< it overwrites what it sends: a copy is sent (rule 3)
-  std::uint32_t message = 0;         ///< the number of its message to the peer in this operation, from 1 on
-  std::uint32_t arrival = 0;         ///< and what it receives
-  std::uint32_t wait = 0;            ///< the first of its waits
-  std::uint32_t snapshot_waits = 0;  ///< how many come before the snapshot: the last one is not read any more then
-  std::uint32_t write_waits = 0;     ///< how many follow, before anything is written (rule 4)
+  bool snapshot = false;             ///< overwrites its sent block, so a copy is sent (rule 3)
+  std::uint32_t message = 0;         ///< number of its message to the peer in this operation, from 1
+  std::uint32_t arrival = 0;         ///< number of the message that it receives
+  std::uint32_t wait = 0;            ///< index of its first wait
+  std::uint32_t snapshot_waits = 0;  ///< waits before the snapshot, until the previous one is no longer read
+  std::uint32_t write_waits = 0;     ///< waits after those, before anything is written (rule 4)
 };
 
-/// A peer, and how many messages this operation sends to and receives from it.
+/// A peer, with the numbers of messages to and from it in this operation.
 struct table_peer {
   rank_type rank;
   std::uint32_t sent = 0;
@@ -55,13 +55,13 @@ struct table_block {
   std::uint32_t block;
 };
 
-/// One rank's steps of one operation, as threads of a device read them. Trivially copyable; the arrays are another's.
+/// One rank's steps of one operation, as threads of a device read them. Trivially copyable; does not own the arrays.
 struct step_table {
   table_step const* steps = nullptr;
   taken_before const* waits = nullptr;
   table_peer const* peers = nullptr;
-  table_block const* reads = nullptr;   ///< what the steps read that none of them has written
-  table_block const* writes = nullptr;  ///< what they leave in the output
+  table_block const* reads = nullptr;   ///< blocks that steps read before any step writes them
+  table_block const* writes = nullptr;  ///< blocks of the output that steps write
   std::uint32_t step_count = 0;
   std::uint32_t peer_count = 0;
   std::uint32_t read_count = 0;
@@ -69,8 +69,8 @@ struct step_table {
   std::uint32_t blocks = 1;
 };
 
-/// Computes and owns such a table, on the host: which readers each step waits for, and what is sent as a snapshot. A
-/// device does not look for overlapping blocks.
+/// Computes and owns such a table, on the host: the readers that each step waits for, and the sends that need a
+/// snapshot. Devices need not search for overlapping blocks.
 class step_list {
  public:
   /// @throws precondition_error if there are more ranks than `most_ranks`, or more messages to one of them than
@@ -101,7 +101,7 @@ class step_list {
   }
 
  private:
-  /// A message that a peer reads in this rank's memory, or in its snapshot.
+  /// A message that a peer reads in this rank's memory or its snapshot.
   struct reader {
     endpoint end;
     std::uint32_t message;
@@ -133,7 +133,7 @@ class step_list {
     steps_.push_back(t);
     note(s);
   }
-  /// What the step reads and writes of this rank's memories.
+  /// Notes the blocks of this rank's memories that the step reads and writes.
   void note(step const& s) {
     bool const is_local = !s.sends() && !s.receives();
     for (std::uint32_t i = 0; (s.sends() || is_local) && i != s.send.blocks.count; ++i) {
@@ -166,7 +166,7 @@ class step_list {
   [[nodiscard]] bool overlap(endpoint const& a, endpoint const& b) const noexcept {
     return places_.same(a.memory, b.memory) && a.blocks.overlaps(b.blocks, blocks_);
   }
-  /// Whether that has not been waited for before.
+  /// Adds a wait for the reader. Returns false if an earlier wait covers it.
   bool wait_for(reader const& r) {
     for (taken_before const& w : waits_) {
       if (w.peer == r.end.peer && w.messages >= r.message) {

@@ -11,8 +11,8 @@
 
 namespace tutti::inline v0_1_0::detail::device {
 
-/// The step tables of one operation of a topology in a device's memory: for each root, and for each way in which its
-/// memories may be one.
+/// The step tables of one operation of a topology in device memory: for each root, and for each way in which its
+/// memories may coincide.
 template <driver D>
 class tables {
  public:
@@ -54,7 +54,7 @@ class tables {
   [[nodiscard]] step_table const& of(rank_type root, shared_places const& p) const {
     return tables_[root * 4 + (p.work_is_output ? 2U : 0U) + (p.input_is_output ? 1U : 0U)];
   }
-  /// Whether a step of some rank overwrites what it sends, if its memories are one. Alike on all ranks.
+  /// True if a step of some rank overwrites its sent block when memories coincide. Equal on all ranks.
   [[nodiscard]] bool sends_snapshots() const noexcept { return sends_snapshots_; }
 
  private:
@@ -77,7 +77,7 @@ class tables {
   [[nodiscard]] static std::uint32_t last_wait(table_step const& s) noexcept {
     return s.wait + s.snapshot_waits + s.write_waits;
   }
-  /// Appends them, and returns how far from the beginning, as an address.
+  /// Appends elements, and returns their offset as an address.
   template <class T>
   [[nodiscard]] static T const* put(T const* from, std::uint32_t count, std::vector<std::byte>& all) {
     std::size_t const at = (all.size() + alignof(T) - 1) / alignof(T) * alignof(T);

@@ -15,15 +15,15 @@ concept numbered_threads = requires(G const g) {
   { g.size() } -> std::same_as<std::uint32_t>;
 };
 
-/// Threads that run one part of an operation together: a block of a GPU's threads, or a model of one on the host. Each
-/// of them has its own.
+/// Threads that run one part of an operation together: a block of GPU threads, or a model of one on the host. Each
+/// thread has its own object.
 ///
-///   - `all(good)` is a barrier: it returns when every thread has called it, and then whether all were good. What they
-///     wrote before is seen by all after it.
-///   - `look` reads a word that another rank's threads may write, and what that rank wrote before it told this value is
-///     seen after it; `tell` writes one, after all that this group has written before its last barrier; `announce`
-///     writes one before anything that the thread looks at later.
-///   - `pause` is called between two looks; `is_late` says whether the deadline of the operation has passed.
+/// - `all(good)` is a barrier. It returns true if every thread has passed true. Writes before it are visible to all
+///   threads after it.
+/// - `look` reads a word that another rank's threads may write (acquire): writes of that rank before its `tell` of the
+///   value are visible afterwards. `tell` writes a word (release), after all that this group has written before its
+///   last barrier. `announce` writes a word before anything that the thread reads later.
+/// - `pause` is called between two reads; `is_late` is true once the operation's deadline has passed.
 template <class G>
 concept thread_group =
     numbered_threads<G> && requires(G const g, std::uint64_t* word, std::uint64_t const* seen, bool good) {

@@ -9,14 +9,14 @@
 
 namespace tutti::inline v0_1_0::detail::device {
 
-/// A vector of blocks cut into parts that are vectors of as many blocks: a part has the same number of elements of each
-/// block, and the last one the rest of each. So a part that is run by itself, its elements one after the other, has the
-/// bits that it has in the whole, whatever the number of parts.
+/// A vector of blocks, cut into parts that are themselves vectors of as many blocks. Each part has an equal number of
+/// elements of each block, and the last part the rest. So a part that is run alone, its elements contiguous, has the
+/// bits that it has in the whole, for any number of parts.
 class vector_parts {
  public:
-  /// None.
+  /// A vector of no elements.
   constexpr vector_parts() noexcept = default;
-  /// @param most elements of a part
+  /// @param most the most elements of a part
   vector_parts(std::size_t count, std::uint32_t blocks, std::size_t most)
       : count_(count), blocks_(blocks), of_each_(most / blocks) {
     std::size_t const longest = block_size(count, blocks, 0);
@@ -31,8 +31,8 @@ class vector_parts {
     return part + 1 == number_ ? count_ - begin(part) * blocks_ : of_each_ * blocks_;
   }
 
-  /// Calls f(place in the vector, place in the part, how many) for the elements of a part that are among those from
-  /// `first` to `last` of the vector, as few times as it takes.
+  /// Calls f(place in the vector, place in the part, count) for the elements of a part between `first` and `last` of
+  /// the vector, with as few calls as possible.
   template <class F>
   void each_run(std::uint32_t part, std::size_t first, std::size_t last, F const& f) const {
     std::size_t const all = count(part);
@@ -65,7 +65,7 @@ class vector_parts {
   }
 
  private:
-  /// Where it begins in each block.
+  /// The offset of a part in each block.
   [[nodiscard]] constexpr std::size_t begin(std::uint32_t part) const noexcept { return part * of_each_; }
 
   std::size_t count_ = 0;

@@ -13,12 +13,12 @@
 
 namespace tutti::inline v0_1_0::detail::device {
 
-/// The error of this rank's first operation on a device that has no result, or of `found`. The world has failed then,
-/// and no kernel is in this rank's memory any more.
+/// Throws the error of this rank's first operation without a result, or of `found`. The world has failed afterwards,
+/// and no kernel accesses this rank's memory.
 template <class Communicator>
 [[noreturn]] void throw_explained(Communicator const& world, tutti::fault const& found) {
   auto& on = world.transport();
-  on.revoke(found);  // of several the first one is known to all
+  on.revoke(found);  // if there are several faults, the first becomes known to all
   on.quiesce();
   tutti::fault const why = on.fault();
   std::uint64_t const number = on.failed();
@@ -41,7 +41,7 @@ void expect_results(Communicator const& world) {
   }
 }
 
-/// Waits until all has run that is in a stream, for as long as deadlines allow; see cuda::wait.
+/// Waits until everything in a stream has run, or deadlines pass; see cuda::wait.
 template <class Communicator>
 class stream_wait {
   using transport_type = typename Communicator::transport_type;
@@ -51,7 +51,7 @@ class stream_wait {
   stream_wait(Communicator const& world, stream_type const& stream)
       : world_(world), on_(world.transport()), stream_(stream), watch_(on_) {}
 
-  /// @throws error if an operation of this rank's has ended without a result, or none ends in time
+  /// @throws error if an operation of this rank has ended without a result, or none ends in time
   void run() {
     while (!is_done()) {
       world_.poll();
@@ -70,7 +70,7 @@ class stream_wait {
   [[nodiscard]] bool is_done() {
     try {
       return on_.driver().is_done(stream_);
-    } catch (...) {  // another kernel has failed: the device runs nothing of this rank any more
+    } catch (...) {  // another kernel has failed, so the device runs no more work of this rank
       on_.revoke({failure::cancelled, world_.rank(), world_.rank()});
       throw;
     }

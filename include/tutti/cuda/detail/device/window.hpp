@@ -11,13 +11,13 @@
 
 namespace tutti::inline v0_1_0::detail::device {
 
-/// What is in each window of a world, in this order: mailboxes, counts, a stop word, scratch memory.
+/// The contents of each window of a world, in this order: mailboxes, counters, a stop word, scratch memory.
 struct window_shape {
   rank_type ranks = 1;
   std::uint32_t groups = 1;
-  std::size_t scratch_bytes = 0;  ///< of each group, a multiple of 512
+  std::size_t scratch_bytes = 0;  ///< bytes per group, a multiple of 512
 
-  static constexpr std::size_t stop_bytes = 256;  ///< of its own lines, so that what follows is aligned
+  static constexpr std::size_t stop_bytes = 256;  ///< padding that keeps scratch memory aligned
 
   [[nodiscard]] constexpr std::size_t boxes_bytes() const noexcept {
     return whole(std::size_t{groups} * ranks * sizeof(mailbox));
@@ -31,14 +31,14 @@ struct window_shape {
   [[nodiscard]] static constexpr std::size_t whole(std::size_t bytes) noexcept { return (bytes + 255) / 256 * 256; }
 };
 
-/// The memory of one rank that other ranks' kernels work in, as this rank reaches it. It stays as long as any rank
-/// knows it: how is the memory's own affair.
+/// The memory of one rank that other ranks' kernels access, as this rank reaches it. It lives as long as any rank
+/// refers to it; the owner of the memory ensures that.
 class window {
  public:
   window(window_shape const& shape, std::shared_ptr<std::byte> memory) : shape_(shape), memory_(std::move(memory)) {}
 
   [[nodiscard]] std::byte* base() const noexcept { return memory_.get(); }
-  /// For each group, a mailbox of each rank.
+  /// The mailboxes: for each group, one from each rank.
   [[nodiscard]] mailbox* boxes() const noexcept { return reinterpret_cast<mailbox*>(base()); }
   [[nodiscard]] block_counts* counts() const noexcept {
     return reinterpret_cast<block_counts*>(base() + shape_.boxes_bytes());
@@ -55,7 +55,7 @@ class window {
   std::shared_ptr<std::byte> memory_;
 };
 
-/// Words of the host's memory, which a rank's own kernels write.
+/// Words in host memory that a rank's own kernels write.
 struct alignas(64) host_words {
   std::uint64_t fault;
   std::uint64_t failed;

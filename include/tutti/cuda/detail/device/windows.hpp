@@ -20,13 +20,13 @@
 
 namespace tutti::inline v0_1_0::detail::device {
 
-/// The windows of all ranks, as one of them reaches them.
+/// The windows of all ranks, as one rank reaches them.
 struct known_windows {
-  std::vector<window> of;                         ///< each rank
-  std::array<std::uintptr_t, most_ranks> shifts;  ///< from this rank's addresses in its own one to those of each rank
+  std::vector<window> of;                         ///< by rank
+  std::array<std::uintptr_t, most_ranks> shifts;  ///< from addresses in this rank's own window to those of each rank
 };
 
-/// Of ranks that are threads of one process: the memory is one and the same for all.
+/// Windows of ranks that are threads of one process and share memory.
 template <driver D, rendezvous M>
 [[nodiscard]] known_windows windows_of_threads(D const& on, M& meet, window_shape const& shape) {
   known_windows all{};
@@ -40,15 +40,14 @@ template <driver D, rendezvous M>
         reinterpret_cast<std::shared_ptr<std::byte> const*>(word_reader(one).number<std::uintptr_t>());
     all.of.emplace_back(shape, *theirs);
   }
-  static_cast<void>(meet.exchange({}));  // all have taken hold of all
+  static_cast<void>(meet.exchange({}));  // all have copied all pointers
   return all;
 }
 
-/// Of ranks that are processes of one host: each maps the memory of the others, anywhere.
+/// Windows of ranks that are processes of one host. Each maps the memory of the others, at any address.
 ///
-/// While a rank may reach into that of others it has a local socket, whose name they know. So the owner of memory can
-/// find out when all have let go of it, also much later, and also of those that were killed.
-///
+/// A rank that may access other ranks' memory keeps a local socket open whose name they know. So the owner of memory
+/// notices when all have unmapped it, even much later, or were killed.
 /// @pre the driver outlives the result
 template <exports_memory D, rendezvous M>
 [[nodiscard]] known_windows windows_of_processes(D const& on, M& meet, window_shape const& shape) {
@@ -71,7 +70,7 @@ template <exports_memory D, rendezvous M>
     borrowers->connect(names);
     return std::string();
   }));
-  mine = lent_memory<D>::lend(std::move(mine), borrowers, meet.size(), meet.rank());  // from here on it may be mapped
+  mine = lent_memory<D>::lend(std::move(mine), borrowers, meet.size(), meet.rank());  // others may map it from here on
   auto const places = agree(D::name, meet, [&] {
     std::string seen;
     for (rank_type r = 0; r != meet.size(); ++r) {
@@ -80,7 +79,7 @@ template <exports_memory D, rendezvous M>
         try {
           there = {on.imported(std::string_view(offers[r]).substr(names[r].size() + 1)),
                    [holds, &on](std::byte* p) { on.let_go(p); }};
-        } catch (std::exception const& e) {  // its process may have been killed
+        } catch (std::exception const& e) {  // the process may have been killed
           throw std::runtime_error("memory of rank " + std::to_string(r) + ": " + e.what());
         }
       }

@@ -7,12 +7,13 @@
 
 namespace tutti::inline v0_1_0::detail::runtime {
 
-/// The threads of a block; see `device::thread_group`. For sources that nvcc compiles, with --expt-relaxed-constexpr.
+/// The threads of a CUDA thread block; see `device::thread_group`. For sources compiled by nvcc with
+/// --expt-relaxed-constexpr.
 ///
-/// Its functions are of both sides, as the constexpr ones that call them are; the host has no definitions of them.
+/// The functions are declared for host and device, as are their constexpr callers, but defined for the device only.
 class block {
  public:
-  /// @param nanoseconds of the device's clock in which what is waited for has to come; UINT64_MAX: without end
+  /// @param nanoseconds the deadline of waits on the device's clock; UINT64_MAX: none
   __host__ __device__ explicit block(std::uint64_t nanoseconds);
 
   [[nodiscard]] __host__ __device__ std::uint32_t rank() const;
@@ -25,7 +26,7 @@ class block {
   [[nodiscard]] __host__ __device__ bool is_late() const;
 
  private:
-  std::uint64_t last_;  // of the device's clock
+  std::uint64_t last_;  // deadline on the device's clock
 };
 static_assert(device::thread_group<block>);
 
@@ -50,8 +51,8 @@ inline std::uint32_t block::size() const {
 inline bool block::all(bool good) const {
   return __syncthreads_and(good) != 0;
 }
-// Between devices and host alike. What the block has written before its last barrier comes before what is told: the
-// barrier puts it before the teller's release, which is cumulative.
+// Memory order of system scope, among devices and host. Writes of the block before its last barrier precede the value
+// that `tell` writes: the barrier orders them before the caller's release, which is cumulative.
 inline std::uint64_t block::look(std::uint64_t const* word) const {
   std::uint64_t value;
   asm volatile("ld.acquire.sys.u64 %0, [%1];" : "=l"(value) : "l"(word) : "memory");

@@ -7,7 +7,7 @@
 
 namespace tutti::inline v0_1_0::detail::runtime {
 
-/// Makes a device the current one, and afterwards that one again which was.
+/// Makes a device current, and restores the previous one at the end.
 class current_device {
  public:
   explicit current_device(int number) {
@@ -30,7 +30,7 @@ class current_device {
   bool changed_ = false;
 };
 
-/// Lets this thread allocate and copy while another one captures a stream.
+/// Allows this thread to allocate and copy while another thread captures a stream.
 class relaxed_capture {
  public:
   relaxed_capture() noexcept { static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode_)); }

@@ -20,10 +20,10 @@
 
 namespace tutti::inline v0_1_0::detail::runtime {
 
-/// Threads of a block. With the registers that kernels take, one block of them fits a multiprocessor whatever it runs.
+/// Threads per block. With the registers of these kernels, one block fits a multiprocessor, whichever kernel it runs.
 inline constexpr std::uint32_t block_threads = 512;
 
-/// The kernel of CUDA that runs one of tutti's.
+/// The CUDA kernel that runs one of tutti's kernels.
 template <class Kernel>
 __global__ void __launch_bounds__(block_threads, 1)
     run_groups(Kernel const __grid_constant__ kernel, std::uint64_t const limit) {
@@ -31,10 +31,10 @@ __global__ void __launch_bounds__(block_threads, 1)
   device::run_group(threads, kernel, blockIdx.x);
 }
 
-/// The last launch, and the order of the next one behind it, also in another stream.
+/// Orders launches one after the other, even in different streams.
 class launch_order {
  public:
-  /// A launch's place: a capture, or 0, and a stream's number, which no later stream has; 0 in a capture.
+  /// The place of a launch: a capture, or 0, and the id of a stream, which is never reused; 0 in a capture.
   struct place {
     unsigned long long capture = 0;
     unsigned long long stream = 0;
@@ -48,9 +48,9 @@ class launch_order {
   launch_order& operator=(launch_order const&) = delete;
   ~launch_order() { static_cast<void>(cudaEventDestroy(event_)); }
 
-  /// A stream keeps the order of its launches by itself. An event that it waits for is not only needless there: a
-  /// hardware queue stands still until the event has come, and kernels of other streams that it serves stand behind it.
-  /// Kernels of several ranks on a device then wait for each other without end.
+  /// Orders the next launch after the last one. In the same stream no event is needed, and waiting for one would
+  /// deadlock: a hardware queue blocks until the event occurs, and kernels of other streams in that queue with it.
+  /// Kernels of several ranks on one device would then wait for each other forever.
   void before(cudaStream_t in, place const& next) {
     bool const is_ordered = next.stream != 0 && next.stream == last_.stream;
     if (any_ && next.capture == last_.capture && !is_ordered) {
@@ -62,7 +62,7 @@ class launch_order {
     any_ = true;
     last_ = launched;
   }
-  /// Whether it has run, or never will.
+  /// True if the last launch has run or never will.
   [[nodiscard]] bool is_over() const noexcept {
     relaxed_capture const meanwhile;
     bool const runs = any_ && cudaEventQuery(event_) == cudaErrorNotReady;
@@ -78,7 +78,7 @@ class launch_order {
   bool any_ = false;
 };
 
-/// A device of CUDA; see `device::driver`.
+/// A CUDA device; see `device::driver`.
 class driver {
  public:
   static constexpr std::string_view name = "cuda_peers";
@@ -101,7 +101,7 @@ class driver {
   }
   [[nodiscard]] static std::byte* allocate_for_all(std::size_t bytes) { return pinned_memory(bytes); }
   static void free(std::byte* p) noexcept { unused_memory::give_back(p); }
-  /// CUDA exports memory in pieces of 2 MiB, with whatever else is there.
+  /// CUDA exports memory in pieces of 2 MiB, including other allocations there.
   [[nodiscard]] std::byte* allocate_to_export(std::size_t bytes) const {
     constexpr std::size_t piece = std::size_t{2} << 20;
     return allocate((bytes + piece - 1) / piece * piece);
@@ -148,7 +148,7 @@ class driver {
     return known.type == cudaMemoryTypeDevice && known.device == number_;
   }
 
-  /// Its address on the bus: programs may number devices otherwise.
+  /// The device's PCI bus address, as device numbers may differ between programs.
   [[nodiscard]] std::string device() const {
     char id[32] = {};
     examine(cudaDeviceGetPCIBusId(id, sizeof id, number_),
@@ -197,7 +197,7 @@ class driver {
     examine(cudaStreamGetCaptureInfo(in.native(), &status, &place.capture),
             [] { return std::string("asking whether a stream of CUDA is captured"); });
     bool const captured = status == cudaStreamCaptureStatusActive;
-    if (!captured) {  // CUDA does not say then; the stream in which the graph will run is another one anyway
+    if (!captured) {  // the capture's number is undefined here, and the stream in which a graph will run is unknown
       place.capture = 0;
       expect_own_queue(in.native());
       examine(cudaStreamGetId(in.native(), &place.stream),
@@ -222,12 +222,13 @@ class driver {
   [[nodiscard]] bool is_idle() const noexcept { return in_streams_.is_over(); }
 
  private:
-  /// Before its streams and events are made.
+  /// Selects the device before its streams and events are made.
   [[nodiscard]] static int taken(int number) {
     examine(cudaSetDevice(number), [=] { return "taking device " + std::to_string(number) + " of CUDA"; });
     return number;
   }
-  /// Kernels of ranks that share a device wait for each other, and must not for the default stream.
+  /// Requires that a stream does not wait for the default stream: kernels of ranks that share a device wait for each
+  /// other.
   void expect_own_queue(cudaStream_t in) const {
     if (ranks_here_ > 1) {
       unsigned flags = 0;
@@ -244,9 +245,9 @@ class driver {
     copies_.wait();
   }
 
-  unused_memory::user user_;  ///< until all else is given back
+  unused_memory::user user_;  ///< declared first, so that it outlives all other members
   int number_;
-  std::uint32_t ranks_here_ = 0;  ///< of its world, itself among them
+  std::uint32_t ranks_here_ = 0;  ///< ranks of this world on this device, itself included
   tutti::cuda::stream copies_;
   launch_order in_streams_;
   launch_order in_graphs_;

@@ -12,7 +12,7 @@
 
 namespace tutti::inline v0_1_0::detail::runtime {
 
-/// What CUDA makes another process map memory by, as a text of hexadecimal digits.
+/// A CUDA memory handle for other processes, as hexadecimal text.
 struct memory_handle {
   [[nodiscard]] static std::string text(cudaIpcMemHandle_t const& handle) {
     unsigned char bytes[sizeof handle];
@@ -24,7 +24,7 @@ struct memory_handle {
     }
     return digits;
   }
-  /// @throws precondition_error if it is none
+  /// @throws precondition_error if the text is no handle
   [[nodiscard]] static cudaIpcMemHandle_t of(std::string_view text) {
     unsigned char bytes[sizeof(cudaIpcMemHandle_t)];
     bool good = text.size() == 2 * sizeof bytes;

@@ -16,8 +16,8 @@
 
 namespace tutti::inline v0_1_0::detail::runtime {
 
-/// A stream for copies, before others where the device has to choose. It has a queue of the device that streams of
-/// another priority have not, so it does not come to stand behind one that is held.
+/// A stream for copies, with the highest priority. Streams of one priority share hardware queues only with each other,
+/// so this one is never queued behind a held stream.
 class copy_stream {
  public:
   copy_stream() {
@@ -45,13 +45,13 @@ class copy_stream {
   cudaStream_t stream_ = nullptr;
 };
 
-/// A device of CUDA from which elements are copied to the host's memory and back; see `device::stager`.
+/// A CUDA device whose elements are copied to host memory and back; see `device::stager`.
 class stager {
  public:
   static constexpr std::string_view name = "cuda_staged";
   using stream_type = tutti::cuda::stream;
 
-  /// An event.
+  /// A CUDA event.
   class mark {
    public:
     mark() noexcept = default;
@@ -127,7 +127,7 @@ class stager {
   }
 
  private:
-  /// What a question of CUDA has found.
+  /// Interprets the result of a query.
   template <class Doing>
   [[nodiscard]] static bool has_run(cudaError_t code, Doing const& doing) {
     if (code == cudaErrorNotReady) {
@@ -137,13 +137,13 @@ class stager {
     examine(code, doing);
     return true;
   }
-  /// Before its streams are made.
+  /// Selects the device before its streams are made.
   [[nodiscard]] static int taken(int number) {
     examine(cudaSetDevice(number), [=] { return "taking device " + std::to_string(number) + " of CUDA"; });
     return number;
   }
 
-  unused_memory::user user_;  ///< until all else is given back
+  unused_memory::user user_;  ///< declared first, so that it outlives all other members
   int number_;
   stream_memory memory_;
   copy_stream down_;

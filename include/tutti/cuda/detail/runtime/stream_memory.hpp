@@ -10,11 +10,11 @@
 
 namespace tutti::inline v0_1_0::detail::runtime {
 
-/// What only CUDA's driver offers: streams that wait for a word of memory, or write one. It is asked for these when the
-/// program runs, so nothing is linked that is not there without a driver.
+/// Streams that wait for a word of memory or write one, which only CUDA's driver offers. The functions are looked up
+/// at run time, so that programs link without a driver.
 class stream_memory {
  public:
-  /// @throws cuda::error, std::runtime_error if the driver, or that device, has no such operations
+  /// @throws cuda::error, std::runtime_error if the driver or the device lacks these operations
   explicit stream_memory(int device)
       : wait_(function<decltype(wait_)>("cuStreamWaitValue64")),
         write_(function<decltype(write_)>("cuStreamWriteValue64")) {
@@ -32,12 +32,12 @@ class stream_memory {
     }
   }
 
-  /// What is put into the stream from now on waits until the word has reached that value.
+  /// Makes later work in the stream wait until the word has reached `value`.
   void wait(cudaStream_t in, std::uint64_t* word, std::uint64_t value) const {
     done(wait_(in, reinterpret_cast<CUdeviceptr>(word), value, CU_STREAM_WAIT_VALUE_GEQ),
          [] { return std::string("having a stream of CUDA wait for a word"); });
   }
-  /// The word becomes that, when all has run that was put into the stream before.
+  /// Writes `value` to the word when all earlier work in the stream has run.
   void write(cudaStream_t in, std::uint64_t* word, std::uint64_t value) const {
     done(write_(in, reinterpret_cast<CUdeviceptr>(word), value, CU_STREAM_WRITE_VALUE_DEFAULT),
          [] { return std::string("having a stream of CUDA write a word"); });
@@ -55,7 +55,7 @@ class stream_memory {
     }
     return reinterpret_cast<Function>(found);
   }
-  /// The errors of the driver have the numbers of the runtime's.
+  /// Driver errors have the numbers of the runtime's errors.
   template <class Doing>
   static void done(CUresult code, Doing const& doing) {
     examine(static_cast<cudaError_t>(code), doing);

@@ -15,19 +15,19 @@
 
 namespace tutti::inline v0_1_0::detail::runtime {
 
-/// Memory of CUDA that ranks of this process use, or have given back.
+/// CUDA memory that ranks of this process use or have returned.
 ///
-/// CUDA frees memory only when the whole device is at rest, and holds back copies of all other threads until then: a
-/// rank that leaves would wait for kernels of the others, and keep these from ending them. So memory that is given back
-/// waits here for a rank that wants as much, and is freed with the last rank of this process that uses a device.
+/// CUDA frees memory only when the whole device is idle, and blocks copies of all other threads until then: a rank
+/// that leaves would wait for kernels of the others, and prevent these from ending. So returned memory is kept for a
+/// rank that wants as much, and is freed with the last rank of this process that uses a device.
 ///
-/// In a forked child CUDA cannot be used: nothing is done there.
+/// CUDA cannot be used in a forked child; there, nothing is done.
 class unused_memory {
  public:
-  /// The number that stands for memory of the host, which all devices reach.
+  /// The device number of host memory, which all devices reach.
   static constexpr int host = -1;
 
-  /// A rank that uses a device, for as long as this lives.
+  /// A rank that uses a device, for the lifetime of this object.
   class user {
    public:
     user() {
@@ -53,7 +53,7 @@ class unused_memory {
     std::uint32_t made_in_ = inheritance::generation();
   };
 
-  /// Memory of that device, or of the host, which has been given back; else what `make()` gives, a new piece.
+  /// Returned memory of that device (or `host`) of that size, or a new piece from `make()`.
   template <class Make>
   [[nodiscard]] static std::byte* take(int device, std::size_t bytes, Make const& make) {
     {
@@ -70,7 +70,7 @@ class unused_memory {
     state().pieces.push_back({made, bytes, device, false});
     return made;
   }
-  /// Gives back what `take` has given.
+  /// Returns memory from `take`.
   static void give_back(std::byte* p) noexcept {
     if (inheritance::forked_since(state().made_in)) {
       return;
@@ -95,14 +95,14 @@ class unused_memory {
     std::uint32_t made_in = inheritance::generation();
   };
 
-  /// Never destroyed: ranks may end after static objects have.
+  /// Never destroyed, as ranks may end after static objects have.
   [[nodiscard]] static all_of_process& state() {
     static auto& one = *new all_of_process;
     return one;
   }
 };
 
-/// Pinned memory of the host, zero, which all devices read and write. For `unused_memory::give_back`.
+/// Pinned host memory, zeroed, that all devices read and write. Returned by `unused_memory::give_back`.
 [[nodiscard]] inline std::byte* pinned_memory(std::size_t bytes) {
   relaxed_capture const meanwhile;
   std::byte* const all = unused_memory::take(unused_memory::host, bytes, [bytes] {

@@ -5,12 +5,12 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// The message of a replica on a device, whatever the device.
+/// The gradient buffer of a replica on any kind of device.
 class any_device_message {
  public:
   virtual ~any_device_message() = default;
 
-  /// The message with its stream, if that is of this type; else null.
+  /// The gradient buffer with its stream, if that is of this type; else null.
   template <class Message>
   [[nodiscard]] Message const* as() const noexcept {
     return type() == &Message::tag ? static_cast<Message const*>(this) : nullptr;
@@ -18,22 +18,22 @@ class any_device_message {
 
  protected:
   any_device_message() = default;
-  /// Copies the message's place, not its numbers.
+  /// Copies the address, not the numbers.
   any_device_message(any_device_message const&) = default;
-  /// Copies the message's place, not its numbers.
+  /// Copies the address, not the numbers.
   any_device_message& operator=(any_device_message const&) = default;
 
-  /// Differs between types of messages. (Instead of type information, which programs may be compiled without.)
+  /// Identifies the type of gradient buffer, for programs that are compiled without type information.
   [[nodiscard]] virtual void const* type() const noexcept = 0;
 };
 
-/// The message of a replica on a device, for strategies that sum it there.
+/// The gradient buffer of a replica on a device, for strategies that sum it there.
 template <class Stream>
 class device_message final : public any_device_message {
  public:
   /// @param beside a stream of the same device
-  /// @param owner has `follow()`, which makes that stream wait for what has been computed so far, and `precede()`,
-  ///        which makes what is computed from now on wait for that stream; outlives this, as the stream does
+  /// @param owner outlives this, as the stream does. Its `follow()` makes that stream wait for the computation so far,
+  ///        its `precede()` makes later computation wait for that stream
   template <class Owner>
   device_message(device_span<float> numbers, Stream& beside, Owner& owner) noexcept
       : numbers_(numbers),
@@ -42,18 +42,18 @@ class device_message final : public any_device_message {
         follow_([](void* at) { static_cast<Owner*>(at)->follow(); }),
         precede_([](void* at) { static_cast<Owner*>(at)->precede(); }) {}
 
-  /// Gradients, and what is attached to them, in device memory.
+  /// The gradients, followed by the batch metrics, in device memory.
   [[nodiscard]] device_span<float> numbers() const noexcept { return numbers_; }
-  /// For what is done with them beside the computation.
+  /// The stream for work on them beside the computation.
   [[nodiscard]] Stream& stream() const noexcept { return *stream_; }
-  /// Makes later work in the stream wait for what has been put into that of the computation so far.
+  /// Makes later work in the stream wait for all work in the computation's stream so far.
   void follow() const { follow_(owner_); }
-  /// Makes later computation wait for what has been put into the stream so far.
+  /// Makes later computation wait for all work in the stream so far.
   void precede() const { precede_(owner_); }
 
  private:
   friend any_device_message;
-  static constexpr char tag = 0;  // its address tells types apart
+  static constexpr char tag = 0;  // its address identifies the type
 
   [[nodiscard]] void const* type() const noexcept override { return &tag; }
 

@@ -6,11 +6,11 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// What a replica on a device is made of: the layers of a host's model, which compute there instead.
+/// The description of a replica on a device: the layers of a host's model, which are computed there instead.
 struct device_model {
-  layer_list<float> layers;                ///< each takes what the one before it gives
-  precision numbers = precision::float32;  ///< what the device computes with
-  int device = 0;                          ///< its number
+  layer_list<float> layers;                ///< each layer's inputs are the outputs of the one before
+  precision numbers = precision::float32;  ///< precision of the computation
+  int device = 0;                          ///< number of the device
 };
 
 }  // namespace tutti::nn

@@ -12,15 +12,15 @@
 
 namespace tutti::inline v0_1_0::nn::detail::device {
 
-/// Brings a message to the host, from its end on, while what lies before is computed: parts of it, in a stream of their
-/// own, each behind an event of the computation. A word of the device may come with each: if it is not 0 when a part
-/// arrives, that part, and what lies before, is not what it should be.
+/// Copies a gradient buffer to the host in parts, from its end on, while earlier gradients are computed. The copies
+/// have a stream of their own, and each follows an event of the computation. A device word may accompany each part: if
+/// it is nonzero when the part arrives, that part and all numbers before it are invalid.
 template <device_math M>
 class arrivals {
  public:
   explicit arrivals(M& math) : math_(math), copies_(math.another_stream()), words_(math, most_parts) {}
 
-  /// A new message of so many floats, to go to the host at `to`. @param word on the device, or null
+  /// Begins a new gradient buffer, which is copied to the host at `to`. @param word on the device, or null
   void begin(float const* message, std::span<float> to, std::uint32_t const* word) {
     settle();
     message_ = message;
@@ -29,24 +29,24 @@ class arrivals {
     told_ = to.size();
     cut_ = to.size();
   }
-  /// What has not been told is computed again.
+  /// Begins again with the numbers that have not been reported, which will be computed again.
   void begin_again() {
     settle();
     cut_ = told_;
   }
 
-  /// The stream of the copies. Others may use it while no message goes to the host.
+  /// The stream of the copies. May be used for other work between gradient buffers.
   [[nodiscard]] typename M::stream_type& stream() noexcept { return copies_; }
 
-  /// Where the next part ends: what lies behind is on its way.
+  /// The end of the next part; numbers after it have been sent.
   [[nodiscard]] std::size_t cut() const noexcept { return cut_; }
-  /// Whether any of what is final from `first` on is not on its way yet.
+  /// True if final numbers from `first` on have not been sent.
   [[nodiscard]] bool is_new(std::size_t first) const noexcept { return first < cut_; }
-  /// Whether what is final from `first` on is worth a copy.
+  /// True if the numbers from `first` on are worth a copy.
   [[nodiscard]] bool is_part(std::size_t first) const noexcept {
     return is_new(first) && (first == 0 || cut_ - first >= least);
   }
-  /// Puts the part from `first` to `cut()` on its way, behind what has been put into the math's stream.
+  /// Sends the part from `first` to `cut()`, after all earlier work in the math's stream.
   void send(std::size_t first) {
     std::size_t const at = ready_ + waiting_;
     if (at == parts_.size()) {
@@ -67,8 +67,8 @@ class arrivals {
     cut_ = first;
   }
 
-  /// Tells of parts that have arrived, without waiting.
-  /// @returns false if one is not what it should be
+  /// Reports parts that have arrived, without waiting.
+  /// @returns false if a part is invalid
   bool tell_arrived(gradient_listener& listener) {
     while (waiting_ != 0 && math_.has_run(parts_[ready_].arrived)) {
       if (is_wrong()) {
@@ -78,10 +78,10 @@ class arrivals {
     }
     return true;
   }
-  /// Waits for all parts and tells of them; meanwhile, again and again, of what was told before, if anything was, which
-  /// moves on what is on its way to other ranks.
-  /// @param take_all whatever the word says
-  /// @returns false if one is not what it should be
+  /// Waits for all parts and reports them. Meanwhile repeats the last report, if any, so that operations with other
+  /// ranks advance.
+  /// @param take_all accept invalid parts
+  /// @returns false if a part is invalid
   bool tell_all(gradient_listener& listener, bool take_all) {
     while (waiting_ != 0) {
       while (!math_.has_run(parts_[ready_].arrived)) {
@@ -98,7 +98,7 @@ class arrivals {
     return true;
   }
 
-  /// Waits until nothing is on its way.
+  /// Waits until no copy is under way.
   void settle() {
     math_.record(computed_, copies_);
     math_.finish(computed_);
@@ -107,7 +107,7 @@ class arrivals {
   }
 
  private:
-  static constexpr std::size_t least = std::size_t{64} << 10;  // floats; shorter parts take as long
+  static constexpr std::size_t least = std::size_t{64} << 10;  // floats; copies of shorter parts take as long
   static constexpr std::size_t most_parts = 4096;
 
   struct part {
@@ -126,14 +126,14 @@ class arrivals {
   M& math_;
   typename M::stream_type copies_;
   typename M::event_type computed_;
-  pinned<M, std::uint32_t> words_;  // as each part's came
-  std::deque<part> parts_;          // events are kept for the next message
+  pinned<M, std::uint32_t> words_;  // the words of the parts
+  std::deque<part> parts_;          // kept for the next gradient buffer with their events
   float const* message_ = nullptr;
   std::span<float> to_;
   std::uint32_t const* word_ = nullptr;
-  std::size_t ready_ = 0;    // parts that have been told
-  std::size_t waiting_ = 0;  // behind them, parts on their way
-  std::size_t told_ = 0;     // final on the host from here on
+  std::size_t ready_ = 0;    // parts that have been reported
+  std::size_t waiting_ = 0;  // parts under way, which follow the ready ones
+  std::size_t told_ = 0;     // numbers from here on are final on the host
   std::size_t cut_ = 0;
 };
 

@@ -16,8 +16,8 @@ namespace tutti::inline v0_1_0::nn::detail::device {
 template <device_math M>
 [[nodiscard]] std::unique_ptr<stage<M>> make_stage(M& math, geometry::any const& what);
 
-/// Stages, each of which takes what the one before it gives; as `nn::detail::sequence`. Of derivatives between stages
-/// two are kept at a time.
+/// Stages, each of which takes the outputs of the one before; like `nn::detail::sequence`. Keeps two sets of
+/// derivatives between stages.
 template <device_math M>
 class sequence final : public stage<M> {
  public:
@@ -64,7 +64,8 @@ class sequence final : public stage<M> {
   void backward(pass<float> const& how, std::size_t rows, std::byte const* x, std::byte const* y, std::byte* dy,
                 std::byte* dx) override {
     float const* first = behind_;
-    std::size_t const last = dx == nullptr ? learning_ : 0;  // no layer needs a derivative by its inputs
+    // The first learning layer need not compute derivatives of its inputs.
+    std::size_t const last = dx == nullptr ? learning_ : 0;
     for (std::size_t i = stages_.size(); i-- != last;) {
       stages_[i]->backward(how, rows, i == 0 ? x : values_[i - 1].data(), i == values_.size() ? y : values_[i].data(),
                            i == values_.size() ? dy : slopes_[i % 2].data(),
@@ -100,13 +101,13 @@ class sequence final : public stage<M> {
 
   M& math_;
   stages stages_;
-  std::vector<buffer<M>> values_;    // of each stage but the last
-  std::array<buffer<M>, 2> slopes_;  // derivatives of the loss by these: of an even stage, and of an odd one
-  float const* behind_ = nullptr;    // the gradients
-  std::size_t learning_ = 0;         // the first stage that has parameters
+  std::vector<buffer<M>> values_;    // outputs of each stage but the last
+  std::array<buffer<M>, 2> slopes_;  // derivatives by these, of even and odd stages
+  float const* behind_ = nullptr;    // end of the gradients
+  std::size_t learning_ = 0;         // index of the first stage with parameters
 };
 
-/// As nn::residual.
+/// Computes nn::residual.
 template <device_math M>
 class residual_stage final : public stage<M> {
  public:
@@ -145,10 +146,10 @@ class residual_stage final : public stage<M> {
   }
   void backward(pass<float> const& how, std::size_t rows, std::byte const* x, std::byte const* y, std::byte* dy,
                 std::byte* dx) override {
-    // The body may use its derivatives up; the shortcut wants them as well.
+    // The body may overwrite its derivatives, and the shortcut needs them too.
     math_.split_slopes(rows * this->of().outputs, y, dy, body_slopes_.data());
     std::byte const* more = dy;
-    if (shortcut_) {  // first, as its gradients are the last ones
+    if (shortcut_) {  // the shortcut's gradients are the last ones
       shortcut_->backward(how, rows, x, short_way_.data(), dy, dx == nullptr ? nullptr : inputs_slopes_.data());
       more = inputs_slopes_.data();
     }
@@ -178,13 +179,13 @@ class residual_stage final : public stage<M> {
   M& math_;
   part body_;
   part shortcut_;
-  buffer<M> long_way_;       // the body's values
-  buffer<M> short_way_;      // the shortcut's
-  buffer<M> body_slopes_;    // derivative by the body's values
-  buffer<M> inputs_slopes_;  // derivative by x along the shortcut
+  buffer<M> long_way_;       // outputs of the body
+  buffer<M> short_way_;      // outputs of the shortcut
+  buffer<M> body_slopes_;    // derivatives by the body's outputs
+  buffer<M> inputs_slopes_;  // derivatives by x along the shortcut
 };
 
-/// As nn::weight_norm.
+/// Computes nn::weight_norm.
 template <device_math M>
 class weight_norm_stage final : public stage<M> {
  public:
@@ -207,7 +208,7 @@ class weight_norm_stage final : public stage<M> {
   void backward(pass<float> const& how, std::size_t rows, std::byte const* x, std::byte const* y, std::byte* dy,
                 std::byte* dx) override {
     pass<float> inside = how;
-    inside.completed = {};  // what the layer completes are not yet gradients of the model
+    inside.completed = {};  // gradients of the inner layer are not gradients of the model
     inner_->backward(inside, rows, x, y, dy, dx);
     math_.differentiate_norm(l_, parameters_, slopes_.floats(), gradients_);
   }
@@ -224,13 +225,13 @@ class weight_norm_stage final : public stage<M> {
   M& math_;
   geometry::weight_norm l_;
   std::unique_ptr<stage<M>> inner_;
-  buffer<M> made_;    // the layer's own parameters
-  buffer<M> slopes_;  // its gradients
+  buffer<M> made_;    // parameters of the inner layer
+  buffer<M> slopes_;  // gradients of the inner layer
   float const* parameters_ = nullptr;
   float* gradients_ = nullptr;
 };
 
-/// The stage that computes what the geometry says.
+/// Makes the stage for a geometry.
 template <device_math M>
 std::unique_ptr<stage<M>> make_stage(M& math, geometry::any const& what) {
   struct maker {

@@ -8,11 +8,10 @@
 #include <cstddef>
 #include <type_traits>
 
-// What is done to a batch channel by channel, as functions that a host runs, too.
+// Channel-wise operations on a batch, in functions for devices and hosts.
 //
-// An operation has, for each channel, some numbers of its own, which `at(c)` computes once. Its call then takes one or
-// two numbers of a batch (`inputs`), returns what becomes of them (if it `writes`), and adds to `sums` sums over all
-// pixels.
+// An operation has a value per channel, which `at(c)` computes once. Its call operator takes one or two numbers of a
+// batch (`inputs`), returns the result (if it `writes`), and adds to `sums`, which are totals over all pixels.
 namespace tutti::inline v0_1_0::nn::detail::device {
 
 /// The layer's activation of that kind.
@@ -30,13 +29,13 @@ struct bias_and_activation {
   static constexpr bool writes = true;
   using channel = float;
 
-  float const* bias;  ///< null: none
+  float const* bias;  ///< may be null
 
   [[nodiscard]] constexpr channel at(std::size_t c) const { return bias == nullptr ? 0.0F : bias[c]; }
   constexpr float operator()(channel b, float x, float, float*) const { return activation_of<Kind>::value(x + b); }
 };
 
-/// dy times the activation's slope, and its sums.
+/// Multiplies dy by the derivative of the activation, and sums it.
 template <activation_kind Kind>
 struct activation_slopes {
   static constexpr std::size_t inputs = 2;
@@ -89,7 +88,7 @@ struct norm_sums {
   }
 };
 
-/// What `kept` holds from forward to backward: mean, spread, and how many pixels.
+/// The layout of `kept`, from forward to backward: mean, spread, and the number of pixels.
 struct norm_kept {
   float* kept;
   std::size_t channels;
@@ -99,7 +98,7 @@ struct norm_kept {
   [[nodiscard]] constexpr float& pixels() const { return kept[2 * channels]; }
 };
 
-/// What becomes of a channel's sums: mean and spread of the batch, and the running ones are moved.
+/// Computes a channel's mean and spread from its sums, and updates the running statistics.
 template <std::same_as<float> T>
 constexpr void finish_norm(geometry::batch_norm const& l, std::size_t c, T const* sums, T* statistics,
                            norm_kept const& kept) {
@@ -124,14 +123,14 @@ struct norm_line {
   float offset;
   float mean;
 };
-/// Of a channel whose mean and spread are known. Parameters: gamma, then beta.
+/// The line of a channel with this mean and spread. Parameters: gamma, then beta.
 [[nodiscard]] constexpr norm_line line_of(float const* parameters, std::size_t channels, std::size_t c, float mean,
                                           float spread) {
   float const factor = parameters[c] * spread;
   return {factor, parameters[channels + c] - mean * factor, mean};
 }
 
-/// y, by the batch's mean and spread.
+/// Computes y from the batch's mean and spread.
 template <activation_kind Kind>
 struct norm_forward {
   static constexpr std::size_t inputs = 1;
@@ -149,7 +148,7 @@ struct norm_forward {
     return activation_of<Kind>::value(x * l.factor + l.offset);
   }
 };
-/// y, by the running ones.
+/// Computes y from the running statistics.
 template <activation_kind Kind>
 struct norm_inference {
   static constexpr std::size_t inputs = 1;
@@ -170,7 +169,7 @@ struct norm_inference {
   }
 };
 
-/// dy times the activation's slope, and the sums of that, and of that times x - mean.
+/// Multiplies dy by the derivative of the activation; sums the product, and the product times x - mean.
 template <activation_kind Kind>
 struct norm_slopes {
   static constexpr std::size_t inputs = 2;
@@ -189,7 +188,7 @@ struct norm_slopes {
   }
 };
 
-/// dx.
+/// Computes dx.
 struct norm_backward {
   static constexpr std::size_t inputs = 2;
   static constexpr std::size_t sums = 0;

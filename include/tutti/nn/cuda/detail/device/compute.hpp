@@ -26,7 +26,7 @@
 
 namespace tutti::inline v0_1_0::nn::detail::device {
 
-/// What a device learner has: stages in device memory, and on the host the layers that they were made of, which draw
+/// The state of a device learner: stages in device memory, and the host's layers from which they were made, which draw
 /// the first weights.
 template <device_math M>
 class compute {
@@ -43,7 +43,7 @@ class compute {
         velocity_(math_, has_velocity(settings) ? parameters_.size() : 0),
         step_{0, settings.momentum, settings.weight_decay, settings.optimizer == optimizer_kind::nesterov,
               settings.momentum_corrected},
-        // Norms of layers, in the host's order of sums: weights shall have the same bits on all ranks.
+        // Layers' norms are summed in the host's order, so that weights have equal bits on all ranks.
         host_optimizer_(make_optimizer(settings, settings.optimizer == optimizer_kind::lars
                                                      ? gradient_ranges<float>(std::as_const(layers_).layers())
                                                      : std::vector<parameter_range>{})),
@@ -60,7 +60,7 @@ class compute {
             "replica on a device: statistics of all ranks do not go with fp16, whose ranks scale their losses each for "
             "itself; take float or bf16, or set synchronised_statistics to false");
     layers_.bind(parameters_.write(), mirror_.span().first(parameters_.size()), statistics_.write());
-    std::ranges::fill(parameters_.write(), 0.0F);  // what is pretended begins with that
+    std::ranges::fill(parameters_.write(), 0.0F);  // the initial weights of a simulated computation
     std::ranges::fill(statistics_.write(), 0.0F);
     std::ranges::fill(mirror_.span(), 0.0F);
     std::ranges::fill(velocity_.write(), 0.0F);
@@ -70,7 +70,7 @@ class compute {
   ~compute() {
     try {
       finish();
-    } catch (...) {  // a device that has failed uses no memory any more
+    } catch (...) {  // a device that has failed uses no memory
     }
   }
 
@@ -96,7 +96,7 @@ class compute {
     return {numbers[0], numbers[1]};
   }
 
-  // What is summed on the device.
+  // Sums on the device.
   [[nodiscard]] device_message<typename M::stream_type> message_there() noexcept {
     return {{message_.floats(), parameters_.size() + attached}, arrivals_.stream(), *this};
   }
@@ -137,7 +137,7 @@ class compute {
     static_cast<void>(parameters_.write());
     static_cast<void>(statistics_.write());
     layers_.draw(seed);
-    model_.emplace(math_, layers_.geometries());  // now that layers know what they drop by
+    model_.emplace(math_, layers_.geometries());  // the layers know their dropout keys now
     model_->bind(parameters_.address(), scales() ? raw_.floats() : message_.floats(), statistics_.address());
     model_->reserve(rows_);
   }
@@ -147,7 +147,7 @@ class compute {
     }
   }
   void begin() {
-    arrivals_.settle();  // after a step that a fault has ended, parts may still be on their way
+    arrivals_.settle();  // parts may still be under way after a step that a fault has ended
     any_pieces_ = false;
   }
 
@@ -206,8 +206,9 @@ class compute {
   }
 
  private:
-  /// Sends parts of the message as they become final, and passes on what has arrived. Where layers exchange sums with
-  /// other ranks meanwhile, it waits for each part: all ranks then start these, and what follows a part, in one order.
+  /// Sends parts of the gradient buffer as they become final, and reports parts that have arrived. If layers exchange
+  /// sums with other ranks meanwhile, it waits for each part: all ranks then start these sums and the parts'
+  /// operations in one order.
   struct part_sender {
     void completed(float const* gradient) {
       auto const first =
@@ -225,7 +226,7 @@ class compute {
     bool right = true;
   };
 
-  /// Says what has been enqueued, for sums on the device.
+  /// Reports enqueued gradients, for sums on the device.
   struct part_teller {
     void completed(float const* gradient) {
       if (auto const first = static_cast<std::size_t>(gradient - owner.message_.floats()); first < end) {
@@ -236,10 +237,11 @@ class compute {
 
     compute& owner;
     gradient_listener& listener;
-    std::size_t end;  // enqueued from here on
+    std::size_t end;  // numbers from here on have been enqueued
   };
 
-  /// The last piece, for sums on the device. With a scale, the host first waits to see whether it was too large.
+  /// Computes the last micro-batch, for sums on the device. With a loss scale, the host first waits to learn of an
+  /// overflow.
   void enqueue(pass<float> how, std::size_t rows, float share, gradient_listener& listener) {
     message_is_there_ = true;
     std::size_t const numbers = parameters_.size() + attached;
@@ -271,8 +273,8 @@ class compute {
     return reinterpret_cast<std::uint8_t const*>(labels_there_.data());
   }
 
-  /// Puts a batch, and what was written on the host, into the math's stream.
-  /// @returns its rows
+  /// Enqueues a batch, and the host's writes, in the math's stream.
+  /// @returns the number of its rows
   std::size_t load(image_batch const& images, bool training) {
     std::size_t const rows = images.labels.size();
     reserve(rows);
@@ -280,7 +282,7 @@ class compute {
       expects(label < layers_.outputs(), "replica on a device: labels must be below the number of classes, ",
               layers_.outputs(), ", not ", label);
     }
-    math_.finish(loaded_);  // the batch before
+    math_.finish(loaded_);  // for the upload of the previous batch
     std::ranges::copy(images.numbers, images_->span().begin());
     std::ranges::copy(images.labels, labels_->span().begin());
     math_.upload(math_.stream(), floats_there_.data(), images_->bytes(), images.numbers.size_bytes());
@@ -296,7 +298,7 @@ class compute {
     return rows;
   }
 
-  /// The derivatives of the last batch, scaled if they are to be.
+  /// Computes the derivatives of the last batch, scaled if necessary.
   void derive(pass<float> const& how, std::size_t rows, float share) {
     if (scales()) {
       math_.clear(overflow_.data(), sizeof(std::uint32_t));
@@ -306,14 +308,14 @@ class compute {
     model_->backward(how, rows, x_.data(), y_.data(), dy_.data(), nullptr);
   }
 
-  /// Takes the scale out of a part of the gradients.
+  /// Removes the loss scale from a part of the gradients.
   void unscale(std::size_t first, std::size_t end) {
     end = (std::min)(end, parameters_.size());
     if (scales() && first < end) {
       math_.unscale(end - first, 1 / scale_.value(), raw_.floats() + first, message_.floats() + first, word());
     }
   }
-  /// Makes what is final of the last piece's message final of the batch's.
+  /// Makes final numbers of the last micro-batch final for the whole batch.
   void finalise(std::size_t first, std::size_t end) {
     unscale(first, end);
     add_pieces(first, end);
@@ -323,7 +325,7 @@ class compute {
       math_.accumulate(end - first, pieces_.floats() + first, message_.floats() + first);
     }
   }
-  /// Keeps the message of a piece that is not the last.
+  /// Keeps the gradient buffer of a micro-batch other than the last.
   void keep() {
     std::size_t const numbers = parameters_.size() + attached;
     if (std::exchange(any_pieces_, true)) {
@@ -332,7 +334,7 @@ class compute {
       math_.copy(pieces_.data(), message_.data(), numbers * sizeof(float));
     }
   }
-  /// Whether derivatives of a piece that is not the last were too large. The message then is of no use.
+  /// Unscales the gradients of a micro-batch. Returns true if one overflowed; the gradient buffer is then invalid.
   [[nodiscard]] bool overflows() {
     unscale(0, parameters_.size());
     if (!scales()) {
@@ -358,13 +360,13 @@ class compute {
   mirrored<M> parameters_;
   mirrored<M> statistics_;
   buffer<M> message_;
-  pinned<M, float> mirror_;  // what strategies see of the message, and what is followed
+  pinned<M, float> mirror_;  // the host's copy of the gradient buffer, which strategies sum and updates read
   mirrored<M> velocity_;
   sgd_step step_;
   std::unique_ptr<nn::optimizer<float>> host_optimizer_;
   bool follows_on_host_;
-  buffer<M> overflow_;  // a word: whether a derivative was too large
-  buffer<M> raw_;       // gradients times the scale
+  buffer<M> overflow_;  // nonzero if a derivative overflowed
+  buffer<M> raw_;       // gradients times the loss scale
   buffer<M> result_;
   pinned<M, float> score_;
   pinned<M, std::uint32_t> overflowed_;
@@ -375,7 +377,7 @@ class compute {
   buffer<M> x_;
   buffer<M> y_;
   buffer<M> dy_;
-  buffer<M> pieces_;  // the sum of the messages of pieces
+  buffer<M> pieces_;  // sum over earlier micro-batches of the gradient buffer
   std::optional<sequence<M>> model_;
   arrivals<M> arrivals_;
   typename M::event_type loaded_;
@@ -385,8 +387,8 @@ class compute {
   typename M::event_type computed_;
   typename M::event_type summed_;
   bool any_pieces_ = false;
-  bool message_is_there_ = false;  // on the device, and not on the host
-  bool stale_ = true;              // parameters have changed since the stages took them
+  bool message_is_there_ = false;  // only the device's gradient buffer is valid
+  bool stale_ = true;              // parameters have changed since the last refresh of the stages
 };
 
 }  // namespace tutti::nn::detail::device

@@ -11,10 +11,10 @@
 #include <cstddef>
 #include <cstdint>
 
-// What a device does with numbers one by one, as functions that a host runs, too.
+// Element-wise functions for devices and hosts.
 namespace tutti::inline v0_1_0::nn::detail::device {
 
-/// Another format of the same number.
+/// Converts a number to another format.
 template <class To>
 struct converted {
   template <class From>
@@ -23,7 +23,7 @@ struct converted {
   }
 };
 
-/// Of floats: each sum is rounded once. Of numbers: then rounded to one.
+/// Adds as floats; for numbers, rounds the sum once.
 template <class T>
 struct added {
   constexpr T operator()(T to, T from) const {
@@ -31,7 +31,7 @@ struct added {
   }
 };
 
-/// max(a + b, 0); a NaN stays one.
+/// max(a + b, 0); keeps NaNs.
 template <class T>
 struct added_and_rectified {
   constexpr T operator()(T a, T b) const {
@@ -40,7 +40,7 @@ struct added_and_rectified {
   }
 };
 
-/// A slope where y > 0, else 0: to both places.
+/// The derivative where y > 0, else 0, for two places.
 template <class T>
 struct slope_of_rectified {
   constexpr tutti::detail::device::two<T> operator()(T y, T dy) const {
@@ -59,7 +59,7 @@ struct multiplied {
   return (std::bit_cast<std::uint32_t>(x) & 0x7f800000U) != 0x7f800000U;
 }
 
-/// The same, and 1 to a word if it is not finite. Threads that write to it at once all write that.
+/// Multiplies, and sets a word to 1 if the result is not finite. Threads may write it concurrently, as all write 1.
 struct unscaled {
   float factor;
   std::uint32_t* overflow;
@@ -73,7 +73,7 @@ struct unscaled {
   }
 };
 
-/// A step of `sgd` or of `corrected_sgd`, to weight and velocity; see sgd_step.
+/// A step of `sgd` or `corrected_sgd` on weight and velocity; see sgd_step.
 struct followed {
   sgd_step step;
 
@@ -87,7 +87,7 @@ struct followed {
   }
 };
 
-/// The same without a velocity.
+/// A step of `sgd` or `corrected_sgd` without a velocity.
 struct followed_at_once {
   sgd_step step;
 
@@ -98,7 +98,7 @@ struct followed_at_once {
   }
 };
 
-/// By what `dropout` multiplies the numbers of a row from one on, in turn.
+/// The factors of `dropout` for the numbers of a row from `first` on, in turn.
 class drops {
  public:
   constexpr drops(geometry::dropout const& l, std::uint64_t key, std::uint64_t row, std::uint64_t first)

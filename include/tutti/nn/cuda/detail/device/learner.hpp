@@ -17,15 +17,15 @@
 
 namespace tutti::inline v0_1_0::nn::detail::device {
 
-/// A learner on a device. Its message is also in pinned host memory, where strategies sum it: parts of it go there as
-/// they become final, in a stream of their own, while the gradients before them are computed.
+/// A learner on a device. Its gradient buffer has a copy in pinned host memory, where strategies sum it: parts are
+/// copied as they become final, in a stream of their own, while earlier gradients are computed.
 ///
-/// With float16 the loss is scaled (loss_scale.hpp). Where that was too large, the derivatives are computed once more
-/// with half of it before anyone is told that they are final, so other ranks, on hosts or devices, need not know.
+/// With float16 the loss is scaled (loss_scale.hpp). After an overflow the derivatives are computed again with half
+/// the scale before they are reported as final, so other ranks, on hosts or devices, need not know.
 template <device_math M>
 class device_learner final : public learner {
  public:
-  /// @throws what the math throws: there is no such device, or not enough memory
+  /// @throws the math's error if the device does not exist or has not enough memory
   device_learner(device_model what, nn::settings const& settings) : device_(std::move(what), settings) {}
 
   [[nodiscard]] std::size_t inputs() const override { return device_.layers().inputs(); }
@@ -70,7 +70,7 @@ class device_learner final : public learner {
   [[nodiscard]] score<float> test(image_batch const& images) override { return device_.test(images); }
 
  private:
-  mutable compute<M> device_;  // to read its parameters may bring them to the host
+  mutable compute<M> device_;  // mutable because reading parameters may copy them to the host
   std::optional<device_message<typename M::stream_type>> message_there_;
 };
 

@@ -87,7 +87,7 @@ class pooling_stage final : public stage<M> {
   buffer<M> kept_;
 };
 
-/// Over the batch of this rank, or, where the pass adds up over ranks, of all: then the host waits for the sums.
+/// Normalises over the batch of this rank or, if the pass sums over ranks, of all; then the host waits for the sums.
 template <device_math M>
 class norm_stage final : public stage<M> {
  public:
@@ -117,7 +117,7 @@ class norm_stage final : public stage<M> {
   void backward(pass<float> const& how, std::size_t rows, std::byte const* x, std::byte const*, std::byte* dy,
                 std::byte* dx) override {
     math_.slopes(l_, rows, x, parameters_, kept_.floats(), dy, sums_.floats(), gradients_);
-    if (dx != nullptr) {  // or else no rank waits for the sum
+    if (dx != nullptr) {  // otherwise no rank waits for the sum
       exchange(how, numbers() - 1);
       math_.backward(l_, rows, x, parameters_, kept_.floats(), sums_.floats(), dy, dx);
     }
@@ -168,7 +168,7 @@ class dropout_stage final : public stage<M> {
  private:
   M& math_;
   geometry::dropout l_;
-  std::uint64_t key_ = 0;  // of the last batch
+  std::uint64_t key_ = 0;  // key of the last batch
 };
 
 template <device_math M>

@@ -8,15 +8,15 @@
 
 namespace tutti::inline v0_1_0::nn::detail::device {
 
-/// By what a loss is multiplied so that its derivatives are neither too small for half nor too large: a power of two,
-/// which is halved when one was too large, and doubled when none has been for many steps. (Micikevicius et al., "Mixed
-/// precision training", ICLR 2018)
+/// The factor of a loss, so that its derivatives neither underflow nor overflow in half precision: a power of two that
+/// is halved after an overflow, and doubled after many steps without one. (Micikevicius et al., "Mixed precision
+/// training", ICLR 2018)
 class loss_scale {
  public:
   static constexpr std::size_t steps_to_grow = 2000;
 
   [[nodiscard]] float value() const noexcept { return value_; }
-  /// @returns whether a smaller one is to be tried
+  /// @returns true if a smaller scale is to be tried
   [[nodiscard]] bool halve() noexcept {
     good_ = 0;
     if (value_ <= 1) {
@@ -36,7 +36,7 @@ class loss_scale {
   static constexpr float most = 16777216;
 
   float value_ = 65536;
-  std::size_t good_ = 0;  // steps since the last change
+  std::size_t good_ = 0;  // steps since the last change or overflow
 };
 
 }  // namespace tutti::nn::detail::device

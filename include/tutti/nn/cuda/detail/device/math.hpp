@@ -9,48 +9,48 @@
 #include <cstdint>
 #include <string_view>
 
-/// The trainer's model on a device. What a vendor gives is `device_math`, a class for one rank: memory, streams, and
-/// the arithmetic of layers. All else - which layer computes when, where its numbers lie, what ranks exchange - is
-/// written once, over that concept, and tested with a model of it on the host.
+/// The interface between the trainer's model and a device. `device_math` is a vendor's class for one rank: memory,
+/// streams, and the arithmetic of layers. Everything else - the order of layers, the places of their numbers, the
+/// exchange between ranks - is written once, over that concept, and tested with a model of it on the host.
 ///
-/// **Words.** A *float* is a float in device memory. A *number* is of the precision that the math was made with (float,
-/// bfloat16, half), in device memory; addresses of numbers are those of bytes. A *batch* is `rows` rows of numbers, row
-/// after row without gaps; rows is at least 1. A row that is an image lies row by row, pixel by pixel, the channels of
-/// a pixel beside each other (NHWC), as on the CPU. Biases, weights, gradients, statistics and scores are always
-/// floats, laid out as the structs of `nn::geometry` say, which is the CPU's order.
+/// **Words.** A *float* is a float in device memory. A *number* is an element in device memory of the precision with
+/// which the math was made (float, bfloat16, half); its address is a byte address. A *batch* is `rows` rows of
+/// numbers, at least one, without gaps. A row that is an image has NHWC order as on the CPU: row by row, pixel by
+/// pixel, with the channels of a pixel adjacent. Biases, weights, gradients, statistics and scores are always floats,
+/// in the order of the structs of `nn::geometry`, which is the CPU's.
 ///
-/// **Order.** Each call puts work into the stream `stream()`, unless it names another, and returns without waiting for
-/// it. What is in a stream runs in order. Arguments that are not in device memory have been read when a call returns.
+/// **Order.** Each call enqueues work in the stream `stream()`, unless it names another, and does not wait for it.
+/// Work in a stream runs in order. Arguments that are not in device memory have been read when a call returns.
 ///
-/// **Memory.** What a call reads is as the caller left it, or as an earlier call in the stream did; it writes all that
-/// its comment says, over anything, NaNs included, and nothing else. It adds to memory only where that is said. Inputs
-/// and outputs of a call do not overlap, unless it names one argument for both, or says so. Addresses of batches and of
-/// whole vectors are multiples of 256, those of a layer's parameters, gradients and statistics only of 4. Copies name
-/// first where they write, as memcpy does; arithmetic names first what it reads.
+/// **Memory.** A call reads memory as the caller, or earlier calls in the stream, left it. It overwrites everything
+/// that its comment names, whatever the old values, NaNs included, and nothing else; it adds to memory only if the
+/// comment says so. Inputs and outputs do not overlap, unless one argument is both or the comment allows it. Addresses
+/// of batches and whole vectors are multiples of 256, those of a layer's parameters, gradients and statistics only of
+/// 4. Copies take the destination first, like memcpy; arithmetic takes inputs first.
 ///
-/// **Values.** Numbers are computed with as floats, or more precisely, and rounded once, when they are written.
-/// Products in float are products of floats: no TF32. The same arguments give the same bits, from run to run (no atomic
-/// sums of floats). NaNs and infinities go through, as IEEE 754 has them.
+/// **Values.** Arithmetic uses floats, or more precision, and rounds once, when a number is written. Products in float
+/// are products of floats: no TF32. Equal arguments give equal bits, from run to run (no atomic sums of floats). NaNs
+/// and infinities propagate as in IEEE 754.
 ///
-/// **Failure.** A call may throw a std::exception, which says what failed and what helps.
+/// **Failure.** A call may throw a std::exception that says what failed and how to help.
 ///
-/// **Threads.** One thread at a time uses a math. Several maths of one process are independent, on one device or not.
+/// **Threads.** One thread at a time uses a math. Several maths in a process are independent, even on one device.
 namespace tutti::inline v0_1_0::nn::detail::device {
 
-/// A layer's parameters: floats in the order of the CPU; and what `take_weights` made of them last, if the math keeps
-/// anything of its own, such as weights as numbers in the order that its products want.
+/// A layer's parameters: floats in the order of the CPU, and the math's own form of them, if any, from the last
+/// `take_weights`, such as weights as numbers in the order that its products need.
 struct weights {
   float const* parameters = nullptr;
   std::byte const* kept = nullptr;
 };
 
-/// A step of sgd. For weight w, gradient g and velocity v, with each operation rounded by itself (no product is fused
+/// A step of sgd for weight w, gradient g and velocity v. Each operation is rounded separately (no product is fused
 /// with a sum), because ranks on CPUs make the same step and must get the same bits:
 ///
 ///     s = decay == 0 ? g : g + decay w;   v = momentum v + s;   w = w - rate d
 ///
-/// where d = v, or with `lookahead` d = s + momentum v. If `corrected`, momentum has run before: without a velocity
-/// w = w - rate g; with one, s = decay w, v = momentum v + s, and w = w - rate (g + d).
+/// where d = v, or with `lookahead` d = s + momentum v. If `corrected`, momentum has been applied before: without a
+/// velocity w = w - rate g; with one, s = decay w, v = momentum v + s, and w = w - rate (g + d).
 struct sgd_step {
   float rate = 0;
   float momentum = 0;
@@ -59,20 +59,19 @@ struct sgd_step {
   bool corrected = false;
 };
 
-/// Memory, streams and events of one device. Threads may have another one as their own meanwhile.
+/// Memory, streams and events of one device. The current device of a thread may be another one.
 ///
-///   - `devices()` says how many there are; a math is made of the number of one, and a precision.
-///   - `allocate` gives device memory, aligned to 256 bytes, which kernels of peers reach as they do the memory of
-///     operators on devices; `allocate_host` host memory whose pages are pinned, aligned to 256. Neither has a value.
-///     Any number of bytes but 0. `free` and `free_host` take it back, at any time from then on that nothing enqueued
-///     uses it; the model waits for that first.
-///   - `stream()` is where arithmetic goes; `another_stream()` makes another one of the same device.
-///   - `upload(stream, to, from, bytes)` and `download` put a copy into that stream, between memory of `allocate_host`
-///     and of the device. Host memory is read, or written, when the copy runs: the caller keeps it as it is until then.
-///     `copy(to, from, bytes)` is one in device memory, `clear(to, bytes)` makes bytes zeros, both in `stream()`.
-///   - `record` makes an event stand for all that is in that stream now; `hold` makes all that is put into the stream
-///     from then on wait for an event as it was last recorded. `has_run` asks, `finish` waits, on the host, until what
-///     an event stands for has run; of an event that was never recorded all has. Both throw if it failed.
+/// - `devices()` is the number of devices; a math is constructed with the number of one, and a precision.
+/// - `allocate` returns device memory, aligned to 256 bytes, that kernels of peers reach like the memory of operators
+///   on devices; `allocate_host` returns pinned host memory, aligned to 256. Both are uninitialized. The size is not
+///   0. `free` and `free_host` take memory back once nothing enqueued uses it; the model waits for that first.
+/// - `stream()` is the stream of arithmetic; `another_stream()` makes one of the same device.
+/// - `upload(stream, to, from, bytes)` and `download` enqueue a copy between memory of `allocate_host` and of the
+///   device. Host memory is read, or written, when the copy runs; the caller does not touch it before. `copy(to, from,
+///   bytes)` copies within device memory, `clear(to, bytes)` zeroes it, both in `stream()`.
+/// - `record` makes an event stand for all work in the stream so far; `hold` makes later work in a stream wait for the
+///   event as last recorded. `has_run` tests on the host, and `finish` waits, until the event's work has run, which is
+///   true of an event never recorded. Both throw if the work failed.
 template <class M>
 concept device_memory_and_order = requires(M& m, M const& c, typename M::stream_type& s, typename M::event_type& e,
                                            std::byte* to, std::byte const* from, std::size_t bytes, precision p) {
@@ -99,18 +98,17 @@ concept device_memory_and_order = requires(M& m, M const& c, typename M::stream_
 
 /// Layers with weights, L = geometry::dense or geometry::convolution.
 ///
-///   - `reserve(l, rows)` makes ready what batches of up to so many rows take; afterwards no call for that layer
-///     allocates device memory.
-///   - `weight_bytes(l)` of device memory are the math's own for each such layer: `take_weights(l, parameters, kept)`
-///     writes there what it makes of the layer's parameters. May be 0; then kept is null.
-///   - `forward(l, rows, w, x, y)` writes y = activation(x W + b), or of the convolution.
-///   - `differentiate_sums(l, rows, y, dy, gradients)` multiplies dy by the activation's slope, a function of its value
-///   y
-///     (relu: 1 if y > 0, else 0; tanh: 1 - y^2; sigmoid: y (1 - y)), and writes the sums over rows, or pixels, of that
-///     to the biases' place among the layer's gradients, if it has biases.
-///   - `differentiate_weights(l, rows, x, dy, gradients)` writes the gradients of the weights, dy being as the call
-///     before left it.
-///   - `differentiate_input(l, rows, w, dy, dx)` writes the derivative by x.
+/// - `reserve(l, rows)` prepares for batches of up to `rows` rows; afterwards no call for that layer allocates device
+///   memory.
+/// - `weight_bytes(l)` bytes of device memory per layer belong to the math: `take_weights(l, parameters, kept)` writes
+///   its own form of the layer's parameters there. May be 0; then kept is null.
+/// - `forward(l, rows, w, x, y)` writes y = activation(x W + b), or of the convolution.
+/// - `differentiate_sums(l, rows, y, dy, gradients)` multiplies dy by the derivative of the activation, a function of
+///   its value y (relu: 1 if y > 0, else 0; tanh: 1 - y^2; sigmoid: y (1 - y)). Writes the sums over rows, or pixels,
+///   of the product to the gradients of the biases, if the layer has biases.
+/// - `differentiate_weights(l, rows, x, dy, gradients)` writes the gradients of the weights, with dy from the call
+///   before.
+/// - `differentiate_input(l, rows, w, dy, dx)` writes the derivative by x.
 template <class M, class L>
 concept device_products = requires(M& m, L const& l, std::size_t rows, weights const& w, float const* parameters,
                                    float* gradients, std::byte const* in, std::byte* out) {
@@ -125,39 +123,38 @@ concept device_products = requires(M& m, L const& l, std::size_t rows, weights c
 
 /// Layers without weights.
 ///
-/// Pooling. `reserve(l, rows)` as above. `kept_bytes(l, rows)` of device memory are what backward has from forward,
-/// such as which pixel was the largest; may be 0.
-///   - `forward(l, rows, x, y, kept)` writes y and kept.
-///   - `backward(l, rows, x, y, kept, dy, dx)` writes dx: x, y and kept are as forward read and wrote them.
+/// Pooling. `reserve(l, rows)` as for layers with weights. `kept_bytes(l, rows)` bytes of device memory pass from
+/// forward to backward, such as the index of the largest pixel; may be 0.
+/// - `forward(l, rows, x, y, kept)` writes y and kept.
+/// - `backward(l, rows, x, y, kept, dy, dx)` writes dx; x, y and kept are as forward read and wrote them.
 ///
-/// Batch normalisation over P = rows x pixels of an image, C channels, in five parts, as ranks may add up the sums
-/// between them. `kept` are 2 C + 1 floats that the math has for itself from the forward of a batch to its backward.
-///   - `sums(l, rows, x, statistics, sums)` writes 2 C + 1 floats: the sums over pixels of x - running mean, of the
-///     squares of that, and P.
-///   - `forward(l, rows, x, parameters, sums, statistics, kept, y)`: with n = sums[2 C], d = sums[c] / n and variance =
-///     max(sums[C + c] / n - d^2, 0), the batch's mean is running mean + d; writes y; moves the running mean by
-///     momentum d, and the running variance by momentum (variance n / max(n - 1, 1) - running variance).
-///   - `inference(l, rows, x, parameters, statistics, y)` writes y by the running statistics.
-///   - `slopes(l, rows, x, parameters, kept, dy, sums, gradients)` multiplies dy by the activation's slope; writes the
-///   2 C
-///     sums over pixels of dy, and of dy (x - mean), and the gradients: gamma's, the latter times spread = 1 / sqrt(
-///     variance + epsilon), then beta's, the former.
-///   - `backward(l, rows, x, parameters, kept, sums, dy, dx)` writes dx = f dy - f sums[c] / n - (x - mean) f spread^2
-///     sums[C + c] / n, with f = gamma spread, and n from `forward`; the sums may by now be those of all ranks.
+/// Batch normalisation over P = rows x pixels of an image, C channels. It has five parts, so that ranks can add up the
+/// sums between them. `kept` are 2 C + 1 floats of the math, from the forward of a batch to its backward.
+/// - `sums(l, rows, x, statistics, sums)` writes 2 C + 1 floats: the sums over pixels of x - running mean, of the
+///   squares of that, and P.
+/// - `forward(l, rows, x, parameters, sums, statistics, kept, y)`: with n = sums[2 C], d = sums[c] / n and variance =
+///   max(sums[C + c] / n - d^2, 0), the batch's mean is running mean + d. Writes y; adds momentum d to the running
+///   mean, and momentum (variance n / max(n - 1, 1) - running variance) to the running variance.
+/// - `inference(l, rows, x, parameters, statistics, y)` writes y by the running statistics.
+/// - `slopes(l, rows, x, parameters, kept, dy, sums, gradients)` multiplies dy by the derivative of the activation.
+///   Writes the 2 C sums over pixels of dy, and of dy (x - mean). Writes the gradients: gamma's, the latter times
+///   spread = 1 / sqrt(variance + epsilon), then beta's, the former.
+/// - `backward(l, rows, x, parameters, kept, sums, dy, dx)` writes dx = f dy - f sums[c] / n - (x - mean) f spread^2
+///   sums[C + c] / n, with f = gamma spread, and n from `forward`; the sums may be those of all ranks.
 ///
-/// Dropout: `drop(l, rows, key, first_row, from, to)` writes `to`, with key = random_sequence(l.key, step)(). It serves
+/// Dropout: `drop(l, rows, key, first_row, from, to)` writes `to`, with key = random_sequence(l.key, step)(). Used for
 /// forward and backward.
 ///
-/// Channels last: `forward(l, rows, x, y)`, and `backward(l, rows, dy, dx)`, which puts them back.
+/// Channels last: `forward(l, rows, x, y)`, and its inverse `backward(l, rows, dy, dx)`.
 ///
-/// Residual blocks, over `count` numbers: `add_rectified(count, a, b, y)` writes y = max(a + b, 0); a NaN stays one.
-/// `split_slopes(count, y, dy, more)` makes dy 0 where not y > 0, and writes the same to `more`. `add(count, from, to)`
-/// adds to numbers.
+/// Residual blocks, over `count` numbers: `add_rectified(count, a, b, y)` writes y = max(a + b, 0), keeping NaNs.
+/// `split_slopes(count, y, dy, more)` sets dy to 0 unless y > 0, and copies it to `more`. `add(count, from, to)` adds
+/// to numbers.
 ///
-/// Weight normalisation, on floats: `normalise(l, parameters, made)` writes to `made` the parameters of the layer
-/// inside. `differentiate_norm(l, parameters, slopes, gradients)` writes its gradients, with n = v / |v| dg = dw n and
-/// dv = g / |v| (dw - dg n), where dw are `slopes`, the gradients of the layer inside; what else that learns keeps its
-/// own.
+/// Weight normalisation, on floats: `normalise(l, parameters, made)` writes the parameters of the inner layer to
+/// `made`. `differentiate_norm(l, parameters, slopes, gradients)` writes gradients, with n = v / |v| dg = dw n and dv
+/// = g / |v| (dw - dg n), where dw are `slopes`, the gradients of the inner layer. Gradients of its other parameters
+/// are copied.
 template <class M>
 concept device_layers = requires(
     M& m, geometry::pooling const& pooling, geometry::batch_norm const& norm, geometry::dropout const& dropout,
@@ -183,20 +180,19 @@ concept device_layers = requires(
   m.differentiate_norm(lengths, floats, floats, to);
 };
 
-/// What a step takes besides its layers.
+/// Arithmetic of a step beyond its layers.
 ///
-///   - `narrow(count, floats, numbers)` rounds floats to numbers, `widen(count, numbers, floats)` is its inverse.
-///   - `softmax_cross_entropy(rows, classes, scores, labels, share, scale, derivatives, result)`: `scores` are the last
-///     layer's numbers; labels bytes in device memory, each below the number of classes. Writes two floats: share times
-///     the sum over rows of -log softmax(row)[label], and share times how many rows have their largest number, the
-///     first of equal ones, at the label. Unless `derivatives` is null writes there, as numbers, scale times the
-///     derivative of each row's loss by its numbers, softmax - [c == label].
-///   - `unscale(count, factor, from, to, overflow)` writes to[i] = factor from[i], and 1 to the word `overflow` if one
-///   of
-///     these is not finite; otherwise the word stays as it is. `from` may be `to`.
-///   - `accumulate(count, from, to)` adds floats to floats, each sum rounded once; `multiply(count, factor, numbers)`
-///     multiplies floats.
-///   - `follow(count, step, weights, gradients, velocity)` is a step of sgd; `velocity` is null if it has none.
+/// - `narrow(count, floats, numbers)` rounds floats to numbers, `widen(count, numbers, floats)` converts back.
+/// - `softmax_cross_entropy(rows, classes, scores, labels, share, scale, derivatives, result)`: `scores` are the last
+///   layer's numbers; labels are bytes in device memory, each below the number of classes. Writes two floats: share
+///   times the sum over rows of -log softmax(row)[label], and share times the number of rows whose largest number, the
+///   first of equal ones, is at the label. Unless `derivatives` is null, writes there, as numbers, scale times the
+///   derivative of each row's loss by its numbers, softmax - [c == label].
+/// - `unscale(count, factor, from, to, overflow)` writes to[i] = factor from[i], and sets the word `overflow` to 1 if
+///   a result is not finite; otherwise the word is unchanged. `from` may be `to`.
+/// - `accumulate(count, from, to)` adds floats to floats, each sum rounded once; `multiply(count, factor, numbers)`
+///   multiplies floats.
+/// - `follow(count, step, weights, gradients, velocity)` is a step of sgd; `velocity` is null if it has none.
 template <class M>
 concept device_step_math =
     requires(M& m, std::size_t rows, std::size_t count, float factor, sgd_step const& step, float const* floats,
@@ -210,7 +206,7 @@ concept device_step_math =
       m.follow(count, step, to, floats, to);
     };
 
-/// All that a device gives to the trainer.
+/// Everything that a device provides to the trainer.
 ///
 /// Laws (test/nn/cuda/device/device_math_laws.hpp): each operation agrees with the CPU's layer, relative error 1e-4 in
 /// float and 2e-2 in bfloat16; `follow`, `accumulate`, `multiply`, `drop` in float have its bits.

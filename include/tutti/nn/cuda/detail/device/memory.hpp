@@ -9,7 +9,7 @@
 
 namespace tutti::inline v0_1_0::nn::detail::device {
 
-/// Copies from the device to pinned memory, behind what is in the math's stream, and waits for that.
+/// Copies from the device to pinned memory, after all work in the math's stream, and waits for the copy.
 template <device_math M>
 void download_now(M& math, std::byte* to, std::byte const* from, std::size_t bytes) {
   typename M::event_type done;
@@ -18,7 +18,7 @@ void download_now(M& math, std::byte* to, std::byte const* from, std::size_t byt
   math.finish(done);
 }
 
-/// Bytes in device memory, or none. What is enqueued uses it no more when this ends.
+/// Bytes in device memory, or none. @pre nothing enqueued uses them when the buffer is destroyed
 template <device_math M>
 class buffer {
  public:
@@ -44,7 +44,7 @@ class buffer {
   std::byte* first_ = nullptr;
 };
 
-/// Elements in host memory that a device copies from and to.
+/// Elements in pinned host memory, from and to which a device copies.
 template <device_math M, class T>
 class pinned {
  public:
@@ -73,8 +73,8 @@ class pinned {
   std::size_t size_;
 };
 
-/// Floats in device memory with an image of them on the host. Whichever side was written last is right; the other one
-/// follows when it is asked for.
+/// Floats in device memory with a copy on the host. The side that was written last is valid; the other is updated on
+/// demand.
 template <device_math M>
 class mirrored {
  public:
@@ -83,7 +83,7 @@ class mirrored {
 
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
-  /// To be read.
+  /// The host's copy, for reading.
   [[nodiscard]] std::span<float const> read() {
     if (newer_ == side::device) {
       fetch();
@@ -91,16 +91,16 @@ class mirrored {
     }
     return host_.span();
   }
-  /// To be read and written, until the device is asked for.
+  /// The host's copy, for reading and writing until the device's is used.
   [[nodiscard]] std::span<float> write() {
     static_cast<void>(read());
     math_->finish(uploaded_);
     newer_ = side::host;
     return host_.span();
   }
-  /// Whether the device has yet to be told what was written on the host.
+  /// True if the device has yet to receive the host's writes.
   [[nodiscard]] bool host_is_newer() const noexcept { return newer_ == side::host; }
-  /// To be read by what is put into the math's stream.
+  /// The device's copy, for reading by work in the math's stream.
   [[nodiscard]] float* on_device() {
     if (newer_ == side::host && size_ != 0) {
       math_->upload(math_->stream(), device_.data(), host_.bytes(), size_ * sizeof(float));
@@ -109,13 +109,13 @@ class mirrored {
     newer_ = newer_ == side::host ? side::neither : newer_;
     return device_.floats();
   }
-  /// To be read and written there.
+  /// The device's copy, for reading and writing there.
   [[nodiscard]] float* change_on_device() {
     float* const first = on_device();
     newer_ = side::device;
     return first;
   }
-  /// The same addresses, whatever is there.
+  /// The device address, which never changes; does not update the copy.
   [[nodiscard]] float* address() const noexcept { return device_.floats(); }
 
  private:

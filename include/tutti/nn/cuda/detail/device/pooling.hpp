@@ -8,17 +8,17 @@
 #include <cstddef>
 #include <cstdint>
 
-// Pooling of images, a pack of channels of one pixel at a time, as functions that a host runs, too.
+// Pooling of images, a pack of channels of one pixel at a time, in functions for devices and hosts.
 namespace tutti::inline v0_1_0::nn::detail::device {
 
-/// An integer that is larger for a larger number, and the largest for any NaN.
+/// An integer with the order of the numbers, and the largest one for any NaN.
 [[nodiscard]] constexpr std::int32_t order_of(float x) noexcept {
   auto const bits = std::bit_cast<std::int32_t>(x);
   std::int32_t const magnitude = bits & 0x7fffffff;
   return magnitude > 0x7f800000 ? 0x7fffffff : bits < 0 ? bits ^ 0x7fffffff : bits;
 }
 
-/// Which places of a window lie over a pixel: from `first` to before `end`.
+/// The places of a window that cover a pixel: from `first` to before `end`.
 struct place_range {
   std::size_t first;
   std::size_t end;
@@ -30,21 +30,22 @@ struct place_range {
   return {first, end < places ? end : places};
 }
 
-/// Which pixel under its window a number is from: places are counted row by row, those beyond the edge, too.
+/// The index of the pixel under its window from which a number comes; counted row by row, including pixels beyond the
+/// edge.
 using pooled_from = std::uint16_t;
 
-/// Pixels of a window.
+/// The number of pixels of a window.
 [[nodiscard]] constexpr std::size_t area(geometry::pooling const& l) noexcept {
   return l.down.side * l.across.side;
 }
 
-/// The pixel (i, j) of an image's output: V channels from c on. `x` and `y` are the image's, as `from` is its part of
-/// what is kept.
+/// Computes the pixel (i, j) of an image's output: V channels from c on. `x` and `y` are the image's numbers, `from`
+/// its part of `kept`.
 template <std::size_t V, class T>
 constexpr void pool_largest(geometry::pooling const& l, std::size_t i, std::size_t j, std::size_t c, T const* x, T* y,
                             pooled_from* from) {
   using namespace tutti::detail::device;
-  using tutti::detail::device::pack;  // the trainer has a function of this name
+  using tutti::detail::device::pack;  // nn has a function named pack
   std::int32_t best[V];
   pack<T, V> largest{};
   pack<pooled_from, V> chosen{};
@@ -70,11 +71,11 @@ constexpr void pool_largest(geometry::pooling const& l, std::size_t i, std::size
   store_pack<V>(from + made, chosen);
 }
 
-/// The same of the mean.
+/// Computes the same pixel of a mean.
 template <std::size_t V, class T>
 constexpr void pool_mean(geometry::pooling const& l, std::size_t i, std::size_t j, std::size_t c, T const* x, T* y) {
   using namespace tutti::detail::device;
-  using tutti::detail::device::pack;  // the trainer has a function of this name
+  using tutti::detail::device::pack;  // nn has a function named pack
   std::size_t const pixels =
       (l.down.end(i, l.input.rows) - l.down.begin(i)) * (l.across.end(j, l.input.columns) - l.across.begin(j));
   float const share = 1.0F / static_cast<float>(pixels);
@@ -94,13 +95,13 @@ constexpr void pool_mean(geometry::pooling const& l, std::size_t i, std::size_t 
   store_pack<V>(y + (i * l.output.columns + j) * l.output.channels + c, made);
 }
 
-/// dx of the pixel (r, s), V channels from c on, from all places that lie over it, in their order. `from` is null for
-/// a mean.
+/// Computes dx of the pixel (r, s), V channels from c on, from all window places that cover it, in order. `from` is
+/// null for a mean.
 template <std::size_t V, class T>
 constexpr void pool_backward(geometry::pooling const& l, std::size_t r, std::size_t s, std::size_t c, T const* dy,
                              pooled_from const* from, T* dx) {
   using namespace tutti::detail::device;
-  using tutti::detail::device::pack;  // the trainer has a function of this name
+  using tutti::detail::device::pack;  // nn has a function named pack
   float sum[V] = {};
   place_range const rows = places_over(l.down, r, l.output.rows);
   place_range const columns = places_over(l.across, s, l.output.columns);

@@ -8,21 +8,21 @@
 #include <cstddef>
 #include <cstdint>
 
-// The loss of a row, as a function that a host runs, too.
+// The loss of a row, in functions for devices and hosts.
 namespace tutti::inline v0_1_0::nn::detail::device {
 
-/// The largest number of some, and where it is.
+/// The largest number of a row, and its index.
 struct largest_of_row {
   float value;
   std::size_t at;
 
-  /// Of equal ones the first.
+  /// Returns the larger one; the first of equal ones.
   [[nodiscard]] static constexpr largest_of_row of(largest_of_row const& a, largest_of_row const& b) {
     return b.value > a.value || (b.value == a.value && b.at < a.at) ? b : a;
   }
 };
 
-/// The lanes of a row's loss on a host: one.
+/// A model of lanes on a host: a single one.
 struct one_lane {
   [[nodiscard]] static constexpr std::size_t rank() { return 0; }
   [[nodiscard]] static constexpr std::size_t size() { return 1; }
@@ -30,14 +30,14 @@ struct one_lane {
   [[nodiscard]] static constexpr float sum(float mine) { return mine; }
 };
 
-/// What a row adds to loss and count.
+/// The metrics of one row.
 struct row_score {
   float loss;
   float correct;
 };
 
-/// -log softmax(row)[label], and, unless `derivatives` is null, scale times its derivative. Lanes share the row, and
-/// know the same afterwards: of what each has `largest` gives the largest, `sum` the sum.
+/// Computes -log softmax(row)[label] and, unless `derivatives` is null, `scale` times its derivative. Lanes share the
+/// row and return equal results: `largest` and `sum` are reductions over the lanes.
 template <class Lanes, class T, std::same_as<float> Float>
 constexpr row_score softmax_of_row(Lanes const& g, std::size_t classes, T const* row, std::size_t label, Float scale,
                                    T* derivatives) {

@@ -8,7 +8,7 @@
 
 namespace tutti::inline v0_1_0::nn::detail::device {
 
-/// How many numbers a stage takes and gives, learns and remembers.
+/// The numbers of inputs, outputs, parameters and statistics of a stage.
 struct extents {
   std::size_t inputs = 0;
   std::size_t outputs = 0;
@@ -16,9 +16,9 @@ struct extents {
   std::size_t statistics = 0;
 };
 
-/// A layer on a device. Addresses are of device memory: of numbers but for parameters, gradients and statistics, which
-/// are floats. What a layer's `forward` and `backward` do is as on the host (nn/extend/layer.hpp), put into the math's
-/// stream; dx is null where it is not wanted. A call through a pointer for each layer costs nothing beside a launch.
+/// A layer on a device. All addresses are in device memory: of numbers, but parameters, gradients and statistics are
+/// floats. `forward` and `backward` compute like those of a layer on the host (nn/extend/layer.hpp), in the math's
+/// stream; dx is null if it is not wanted. A virtual call per layer costs nothing beside a launch.
 template <device_math M>
 class stage {
  public:
@@ -29,11 +29,11 @@ class stage {
 
   [[nodiscard]] extents const& of() const noexcept { return of_; }
 
-  /// Its part of all parameters, gradients and statistics.
+  /// Sets the places of this layer's parameters, gradients and statistics.
   virtual void bind(float const* /*parameters*/, float* /*gradients*/, float* /*statistics*/) {}
-  /// Makes the room that batches of so many rows take. @pre nothing is enqueued
+  /// Allocates memory for batches of `rows` rows. @pre nothing is enqueued
   virtual void reserve(std::size_t rows) = 0;
-  /// The parameters have changed.
+  /// Notes that the parameters have changed.
   virtual void refresh() {}
   virtual void forward(pass<float> const& how, std::size_t rows, std::byte const* x, std::byte* y) = 0;
   virtual void backward(pass<float> const& how, std::size_t rows, std::byte const* x, std::byte const* y, std::byte* dy,

@@ -6,17 +6,17 @@
 
 #include <cstddef>
 
-// Batches, channel by channel: one kernel, whatever is done. For sources that nvcc compiles.
+// Channel-wise operations on batches, with one kernel for all. For sources compiled by nvcc.
 namespace tutti::inline v0_1_0::nn::detail::runtime {
 
-/// How pixels and channels are shared out among threads; of sizes alone. A block has `width` packs of channels, and
-/// `height` threads for each, which take pixels in turn.
+/// The distribution of pixels and channels over threads; depends only on sizes. A block has `width` packs of channels,
+/// and `height` threads for each pack, which take pixels in turn.
 struct columns_layout {
   unsigned width;
   unsigned height;
   unsigned parts;      ///< blocks along the pixels
-  unsigned bands;      ///< and along the channels
-  std::size_t pixels;  ///< of a part
+  unsigned bands;      ///< blocks along the channels
+  std::size_t pixels;  ///< pixels of a part
 
   columns_layout(std::size_t all_pixels, std::size_t packs, std::size_t channels, bool sums) {
     constexpr std::size_t widest = 64;
@@ -30,7 +30,7 @@ struct columns_layout {
     pixels = (all_pixels + part - 1) / part;
     parts = static_cast<unsigned>((all_pixels + pixels - 1) / pixels);
   }
-  /// Of sums, so that their room is bounded.
+  /// The most parts of a sum, which bounds its memory.
   [[nodiscard]] static std::size_t most_parts(std::size_t channels) {
     constexpr std::size_t room = std::size_t{1} << 18;
     std::size_t const some = room / channels;
@@ -38,7 +38,7 @@ struct columns_layout {
   }
 };
 
-/// Threads of a block add up what those for the same channels have found, always in the same order.
+/// Sums over the threads of a block that handle the same channels, always in the same order.
 template <std::size_t N>
 __device__ void sum_of_block(float const (&mine)[N], float (&sums)[N]) {
   __shared__ float all[N][block_threads];
@@ -62,12 +62,12 @@ __device__ void sum_of_block(float const (&mine)[N], float (&sums)[N]) {
   }
 }
 
-/// What a thread needs of the memory of an operation.
+/// The arguments of a channel-wise kernel.
 template <class Operation, class T>
 struct columns_call {
   Operation operation;
   T const* first;
-  T const* second;  ///< null where it has one input
+  T const* second;  ///< null if the operation has one input
   T* out;           ///< may be one of the inputs
   std::size_t pixels;
   std::size_t part_pixels;
@@ -77,7 +77,7 @@ struct columns_call {
 template <std::size_t V, class Operation, class T>
 __global__ void __launch_bounds__(block_threads) columns(columns_call<Operation, T> const call) {
   using namespace tutti::detail::device;
-  using tutti::detail::device::pack;  // the trainer has a function of this name
+  using tutti::detail::device::pack;  // nn has a function named pack
   constexpr std::size_t sums = Operation::sums;
   constexpr std::size_t room = sums == 0 ? 1 : V * sums;
   unsigned const pack_number = blockIdx.y * blockDim.x + threadIdx.x;
@@ -120,7 +120,7 @@ __global__ void __launch_bounds__(block_threads) columns(columns_call<Operation,
   }
 }
 
-/// The sums of all parts, in their order, and what becomes of them: `finish(i, sum)` for each of `count`.
+/// Sums all parts in order, and calls `finish(i, sum)` for each of `count` sums.
 template <class Finish>
 __global__ void __launch_bounds__(block_threads)
     sum_parts(how<Finish> const what, unsigned parts, float const* partial) {
@@ -138,7 +138,7 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
-/// An operation that has no sums.
+/// The finish of an operation without sums.
 struct no_finish {};
 
 template <class T, class Operation, class Finish = no_finish>
@@ -168,7 +168,7 @@ void for_columns(char const* what, cudaStream_t in, std::size_t pixels, std::siz
   });
 }
 
-/// Calls f with the activation, where any is possible, as a type.
+/// Calls f with the activation as a type, if it is one of `Kinds`.
 template <activation_kind... Kinds, class F>
 void with_activation(activation_kind kind, F const& f) {
   static_cast<void>(((kind == Kinds && (f(std::integral_constant<activation_kind, Kinds>{}), true)) || ...));
@@ -178,7 +178,7 @@ void with_any_activation(activation_kind kind, F const& f) {
   using enum activation_kind;
   with_activation<identity, relu, nn::activation_kind::tanh, sigmoid>(kind, f);
 }
-/// Batch normalisation has one of two.
+/// Calls f with one of the two activations of batch normalisation.
 template <class F>
 void with_norm_activation(activation_kind kind, F const& f) {
   with_activation<activation_kind::identity, activation_kind::relu>(kind, f);

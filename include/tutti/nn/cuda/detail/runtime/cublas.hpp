@@ -13,16 +13,16 @@
 
 namespace tutti::inline v0_1_0::nn::detail::runtime {
 
-/// A number's type in CUDA's words.
+/// The CUDA type of a precision.
 [[nodiscard]] constexpr cudaDataType_t data_type(precision p) noexcept {
   return p == precision::float32 ? CUDA_R_32F : p == precision::bfloat16 ? CUDA_R_16BF : CUDA_R_16F;
 }
 
-/// Products of matrices that lie row by row, by cuBLAS.
+/// Products of row-major matrices, by cuBLAS.
 ///
-/// Floats are multiplied as floats ("pedantic": no TF32, no emulation by bfloat16), and other numbers with sums in
-/// float. The same bits from run to run: all products of a handle are in one stream, with one workspace of its own, and
-/// atomic sums, which a handle must be asked for, are not.
+/// Floats are multiplied as floats ("pedantic": no TF32, no emulation by bfloat16), other numbers with sums in float.
+/// Results have the same bits from run to run: all products of a handle are in one stream, with one workspace of its
+/// own, and atomic sums are off by default.
 class products {
  public:
   /// @param in a stream of that device
@@ -38,17 +38,17 @@ class products {
            "setting up cuBLAS");
   }
 
-  /// A matrix as it lies, or transposed.
+  /// A matrix in memory, to be used as it is or transposed.
   struct matrix {
     void const* numbers;
-    std::size_t columns;  ///< as it lies
+    std::size_t columns;  ///< columns in memory
     bool transposed;
   };
-  /// c = a b: m x n numbers, or floats, sums of k products.
-  /// @pre its device is the current one
+  /// c = a b: m x n numbers, or floats, each the sum of k products.
+  /// @pre its device is current
   void multiply(std::size_t m, std::size_t n, std::size_t k, matrix const& a, matrix const& b, void* c,
                 bool floats) const {
-    // cuBLAS has columns where these have rows, and so computes c transposed: b's transpose times a's.
+    // cuBLAS is column-major, so it computes the transpose of c: b's transpose times a's.
     float const one = 1;
     float const none = 0;
     auto const size = [](std::size_t x) { return static_cast<std::int64_t>(x); };
@@ -61,7 +61,7 @@ class products {
   }
 
  private:
-  /// What NVIDIA recommends for Hopper.
+  /// NVIDIA's recommendation for Hopper.
   static constexpr std::size_t workspace_bytes = std::size_t{32} << 20;
 
   [[nodiscard]] static cublasOperation_t operation(matrix const& m) noexcept {

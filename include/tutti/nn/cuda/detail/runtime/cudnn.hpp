@@ -25,7 +25,7 @@ inline void demand(cudnnStatus_t status, char const* doing) {
   }
 }
 
-/// What cuDNN calls a descriptor. It is of no device.
+/// A cuDNN descriptor. Belongs to no device.
 template <class T, cudnnStatus_t (*Create)(T*), cudnnStatus_t (*Destroy)(T)>
 class described {
  public:
@@ -53,16 +53,16 @@ using cudnn_convolution =
 
 /// Products of a layer's images and weights, by cuDNN.
 ///
-/// Images lie as on the CPU (NHWC). Weights have, for each channel of the output, the numbers under the window beside
-/// each other (KRSC): the transpose of each group's matrix. Only products that sum along the window are taken, and of
-/// these the deterministic ones: transforms (Winograd, FFT) round otherwise than products of floats do, or have no
-/// NHWC. Floats are multiplied as floats (CUDNN_FMA_MATH), 16 bits with sums in float.
+/// Images have the CPU's order (NHWC). Weights have KRSC order, in which the numbers under the window for one output
+/// channel are adjacent: the transpose of each group's matrix. Only deterministic algorithms that sum along the window
+/// are used: transforms (Winograd, FFT) round differently from products of floats, or have no NHWC. Floats are
+/// multiplied as floats (CUDNN_FMA_MATH), 16-bit numbers with sums in float.
 ///
-/// These are the functions for one convolution of cuDNN 7, which 9 still has: they name algorithms, of which cuDNN says
-/// whether they are deterministic, where its graphs name engines by numbers that change. They take and give weights of
-/// the precision of images, so the gradients of 16-bit weights are rounded to 16 bits, as in other trainers.
+/// The class uses the functions for single convolutions of cuDNN 7, which 9 still has: they name algorithms, and cuDNN
+/// says which are deterministic, whereas its graphs name engines by numbers that change. They take and return weights
+/// in the precision of the images, so the gradients of 16-bit weights are rounded to 16 bits, as in other trainers.
 ///
-/// What is asked of one is asked while its device is the current one.
+/// @pre the device is current in every call
 class convolutions {
  public:
   /// @param in a stream of that device
@@ -71,7 +71,7 @@ class convolutions {
     demand(cudnnSetStream(handle_.get(), in), "giving cuDNN a stream");
   }
 
-  /// How a layer's products are made for so many rows: chosen once.
+  /// The algorithms for a layer and a number of rows, chosen once.
   class plan {
    public:
     plan(cudnnHandle_t handle, precision numbers, geometry::convolution const& l, std::size_t rows)
@@ -100,7 +100,7 @@ class convolutions {
     [[nodiscard]] bool serves(geometry::convolution const& l, std::size_t rows) const {
       return rows_ == rows && layer_ == l;
     }
-    /// Bytes of device memory in the meantime.
+    /// Bytes of device memory that the algorithms need temporarily.
     [[nodiscard]] std::size_t workspace() const noexcept {
       return (std::max)({forward_.bytes, weights_.bytes, input_.bytes});
     }
@@ -126,8 +126,8 @@ class convolutions {
              "describing images to cuDNN");
     }
 
-    /// The first of those that cuDNN expects to be the fastest which may be taken.
-    /// @param bytes_of sets the bytes that an algorithm takes
+    /// The first allowed algorithm in the order of cuDNN's expected speed.
+    /// @param bytes_of sets the bytes that an algorithm needs
     template <class Algorithm, class Known, class BytesOf>
     [[nodiscard]] chosen<Algorithm> first_of(std::span<Known const> known, std::span<Algorithm const> may,
                                              BytesOf const& bytes_of) const {
@@ -143,7 +143,7 @@ class convolutions {
           return found;
         }
       }
-      for (Algorithm const a : may) {  // it may know more than it names
+      for (Algorithm const a : may) {  // cuDNN may support more than it lists
         if (taken(a, found)) {
           return found;
         }
@@ -208,7 +208,7 @@ class convolutions {
     chosen<cudnnConvolutionBwdDataAlgo_t> input_;
   };
 
-  /// The one for so many rows of that layer.
+  /// The plan for a layer and a number of rows.
   [[nodiscard]] plan const& of(geometry::convolution const& l, std::size_t rows) {
     for (plan const& p : plans_) {
       if (p.serves(l, rows)) {
@@ -218,7 +218,7 @@ class convolutions {
     return plans_.emplace_back(handle_.get(), numbers_, l, rows);
   }
 
-  // `workspace` has the bytes that the plan says.
+  // `workspace` has at least the plan's number of bytes.
   void forward(plan const& p, void const* w, void const* x, void* y, void* workspace) const {
     demand(cudnnConvolutionForward(handle_.get(), &whole, p.x_.get(), x, p.w_.get(), w, p.how_.get(),
                                    p.forward_.algorithm, workspace, p.forward_.bytes, &none, p.y_.get(), y),

@@ -6,11 +6,11 @@
 
 namespace tutti::inline v0_1_0::nn::detail::runtime {
 
-/// A library's handle for a device: that is the current one while it is made and destroyed, as libraries want it.
+/// A library's handle for a device, which is current during construction and destruction, as libraries require.
 template <class T, auto Create, auto Destroy>
 class handle {
  public:
-  /// @param demand throws if what `Create` says is no success
+  /// @param demand throws if the result of `Create` is an error
   template <class Demand>
   handle(memory_and_order const& of, Demand const& demand) : device_(of.number()) {
     current_device const here(device_);
@@ -22,7 +22,7 @@ class handle {
     try {
       current_device const here(device_);
       static_cast<void>(Destroy(it_));
-    } catch (tutti::cuda::error const&) {  // a device that has failed has nothing of it
+    } catch (tutti::cuda::error const&) {  // a device that has failed holds no resources
     }
   }
 

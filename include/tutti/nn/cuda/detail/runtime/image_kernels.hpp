@@ -8,16 +8,16 @@
 #include <cstddef>
 #include <cstdint>
 
-// Images, and rows of numbers, each a row of blocks. For sources that nvcc compiles.
+// Images and rows of numbers, each handled by a row of blocks. For sources compiled by nvcc.
 namespace tutti::inline v0_1_0::nn::detail::runtime {
 
-/// Blocks along a row, and rows of blocks: as many rows as a launch may have.
+/// The grid for rows of work: blocks along a row, and rows up to the limit of a launch.
 [[nodiscard]] inline dim3 blocks_of_rows(std::size_t pieces, std::size_t rows) {
   constexpr std::size_t most = 65535;
   return {blocks_for(pieces), static_cast<unsigned>(rows < most ? rows : most)};
 }
 
-/// What a thread of pooling needs.
+/// The arguments of a pooling kernel.
 template <class T>
 struct pooling_call {
   geometry::pooling l;
@@ -65,7 +65,7 @@ __global__ void __launch_bounds__(block_threads) differentiate_pool(pooling_call
   }
 }
 
-/// What a thread of dropout needs.
+/// The arguments of a dropout kernel.
 template <class T>
 struct dropping_call {
   geometry::dropout l;
@@ -78,7 +78,7 @@ struct dropping_call {
 template <std::size_t V, class T>
 __global__ void __launch_bounds__(block_threads) drop_numbers(dropping_call<T> const call) {
   using namespace tutti::detail::device;
-  using tutti::detail::device::pack;  // the trainer has a function of this name
+  using tutti::detail::device::pack;  // nn has a function named pack
   for (std::size_t row = blockIdx.y; row < call.rows; row += gridDim.y) {
     std::size_t const begin = row * call.l.numbers;
     for (std::size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < call.l.numbers / V; i += gridDim.x * blockDim.x) {
@@ -92,7 +92,7 @@ __global__ void __launch_bounds__(block_threads) drop_numbers(dropping_call<T> c
   }
 }
 
-/// Matrices of which one side is short: each thread takes an element and puts it where it is written in turn.
+/// Transposes matrices with a short side: each thread moves one element, in the order of the output.
 template <class To, class From>
 __global__ void __launch_bounds__(block_threads)
     transpose_narrow(std::size_t count, unsigned rows, unsigned columns, From const* from, To* to) {
@@ -106,7 +106,7 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 inline constexpr unsigned tile = 32;
-/// Others, by tiles: both sides are read and written row by row.
+/// Transposes other matrices by tiles: both sides are accessed row by row.
 template <class To, class From>
 __global__ void __launch_bounds__(block_threads)
     transpose_tiles(std::size_t count, unsigned rows, unsigned columns, From const* from, To* to) {

@@ -7,30 +7,31 @@
 #include <cstddef>
 #include <cstdint>
 
-/// The trainer's own kernels, as functions that put them into a stream of the current device. They are defined in
-/// `tutti/nn/cuda/cuda.cu`, which nvcc compiles: the trainer's headers, which it cannot read, and kernels never meet.
+/// The trainer's own kernels, as functions that enqueue them in a stream of the current device. They are defined in
+/// `tutti/nn/cuda/cuda.cu`, which nvcc compiles and which does not include the trainer's headers, as nvcc cannot read
+/// them.
 ///
-/// What they compute `device_math` says. Numbers are of the precision that is named; `partial` has room for
-/// `partial_floats`. How work is cut depends on sizes alone, so bits do, too.
+/// `device_math` specifies the results. Numbers have the precision that is named; `partial` has room for
+/// `partial_floats`. The division of work depends only on sizes, and so do the bits.
 namespace tutti::inline v0_1_0::nn::detail::runtime {
 
-/// Where work goes, and of what precision its numbers are.
+/// The stream for the work, and the precision of its numbers.
 struct place {
   cudaStream_t in;
   precision numbers;
 };
 
-/// Floats for parts of sums over pixels of so many channels, whatever the number of pixels.
+/// The floats for partial sums over pixels, for any number of pixels.
 [[nodiscard]] std::size_t partial_floats(std::size_t channels);
-/// Floats for parts of a batch's loss.
+/// The floats for partial sums of a batch's loss.
 [[nodiscard]] std::size_t loss_floats();
 
-// Batches, channel by channel.
+// Channel-wise operations.
 
 /// y = activation(y + bias); bias may be null.
 void add_bias(place const& p, activation_kind kind, std::size_t pixels, std::size_t channels, float const* bias,
               std::byte* y);
-/// dy times the slope at y; their sums over pixels unless `sums` is null.
+/// Multiplies dy by the derivative at y, and writes the sums over pixels unless `sums` is null.
 void take_slopes(place const& p, activation_kind kind, std::size_t pixels, std::size_t channels, std::byte const* y,
                  std::byte* dy, float* sums, float* partial);
 void add_norm_sums(place const& p, geometry::batch_norm const& l, std::size_t rows, std::byte const* x,
@@ -52,16 +53,16 @@ void pool(place const& p, geometry::pooling const& l, std::size_t rows, std::byt
           std::byte* kept);
 void pool_backward(place const& p, geometry::pooling const& l, std::size_t rows, std::byte const* kept,
                    std::byte const* dy, std::byte* dx);
-/// Each of `count` matrices of numbers, transposed.
+/// Transposes each of `count` matrices of numbers.
 void transpose(place const& p, std::size_t count, std::size_t rows, std::size_t columns, std::byte const* from,
                std::byte* to);
-/// The same, from floats to numbers and back.
+/// Transposes, from floats to numbers and back.
 void transpose_narrowed(place const& p, std::size_t count, std::size_t rows, std::size_t columns, float const* from,
                         std::byte* to);
 void transpose_widened(place const& p, std::size_t count, std::size_t rows, std::size_t columns, std::byte const* from,
                        float* to);
 
-// Numbers one by one.
+// Element-wise operations on numbers.
 
 void drop(place const& p, geometry::dropout const& l, std::size_t rows, std::uint64_t key, std::size_t first_row,
           std::byte const* from, std::byte* to);
@@ -71,19 +72,19 @@ void add(place const& p, std::size_t count, std::byte const* from, std::byte* to
 void narrow(place const& p, std::size_t count, float const* from, std::byte* to);
 void widen(place const& p, std::size_t count, std::byte const* from, float* to);
 
-// Floats.
+// Element-wise operations on floats.
 
 void unscale(cudaStream_t in, std::size_t count, float factor, float const* from, float* to, std::uint32_t* overflow);
 void accumulate(cudaStream_t in, std::size_t count, float const* from, float* to);
 void multiply(cudaStream_t in, std::size_t count, float factor, float* numbers);
 void follow(cudaStream_t in, std::size_t count, device::sgd_step const& step, float* weights, float const* gradients,
             float* velocity);
-/// The parameters of the layer inside; those that are no v are copied.
+/// Writes the parameters of the inner layer; those other than v are copied.
 void normalise_weights(cudaStream_t in, geometry::weight_norm const& l, float const* parameters, float* made);
 void differentiate_weight_norm(cudaStream_t in, geometry::weight_norm const& l, float const* parameters,
                                float const* slopes, float* gradients);
 
-/// `result` gets loss and count; `partial` has room for `loss_floats`.
+/// Writes loss and count to `result`; `partial` has room for `loss_floats`.
 void softmax_cross_entropy(place const& p, std::size_t rows, std::size_t classes, std::byte const* scores,
                            std::uint8_t const* labels, float share, float scale, std::byte* derivatives, float* result,
                            float* partial);

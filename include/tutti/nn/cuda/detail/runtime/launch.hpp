@@ -11,13 +11,13 @@
 #include <cstdint>
 #include <string>
 
-// What the kernels' definitions share. For sources that nvcc compiles.
+// Shared parts of the kernels' definitions. For sources compiled by nvcc.
 namespace tutti::inline v0_1_0::nn::detail::runtime {
 
-/// Threads of a block.
+/// Threads per block.
 inline constexpr unsigned block_threads = 256;
 
-/// A place among numbers of a device's memory.
+/// The address of numbers in device memory.
 template <class T>
 [[nodiscard]] T const* numbers_at(std::byte const* p) {
   return reinterpret_cast<T const*>(p);
@@ -39,7 +39,7 @@ void with_numbers(precision p, F const& f) {
       return f(half{});
   }
 }
-/// Calls f with the width of packs: 16 bytes of numbers if so many divide a row, or else one.
+/// Calls f with the width of packs: 16 bytes of numbers if that divides a row, else one number.
 template <class T, class F>
 void with_width(std::size_t row, F const& f) {
   constexpr std::size_t width = 16 / sizeof(T);
@@ -50,7 +50,7 @@ void with_width(std::size_t row, F const& f) {
   }
 }
 
-/// Blocks of threads for so many pieces of work, each of which goes through them as often as it must.
+/// The number of blocks for `pieces` pieces of work; each thread loops if there are more.
 [[nodiscard]] inline unsigned blocks_for(std::size_t pieces, std::size_t most = 4096) {
   std::size_t const blocks = (pieces + block_threads - 1) / block_threads;
   return static_cast<unsigned>(blocks == 0 ? 1 : blocks < most ? blocks : most);
@@ -60,19 +60,20 @@ inline void check_launch(char const* what) {
   tutti::detail::runtime::examine(cudaGetLastError(), [=] { return "launching the kernel of " + std::string(what); });
 }
 
-/// All threads of a launch as one group, which never waits: elements are shared out among them.
+/// All threads of a launch as one group that shares elements and never waits.
 struct all_threads {
   [[nodiscard]] __device__ std::uint32_t rank() const { return blockIdx.x * blockDim.x + threadIdx.x; }
   [[nodiscard]] __device__ std::uint32_t size() const { return gridDim.x * blockDim.x; }
 };
 
-/// A kernel takes no empty structs alone; f is last as in cuda/detail/device/kernels.hpp.
+/// Arguments of a kernel, which takes no empty struct by itself; f is last for the reason in
+/// cuda/detail/device/kernels.hpp.
 template <class F>
 struct how {
   std::size_t n;
   F f;
 };
-/// `to = f(from...)`, element by element, by packs where all memories are aligned alike.
+/// Computes `to = f(from...)` element by element, in packs if all memories are aligned alike.
 template <class F, class Places, class... From>
 __global__ void __launch_bounds__(block_threads) elements(how<F> const what, Places const to, From const*... from) {
   using namespace tutti::detail::device;

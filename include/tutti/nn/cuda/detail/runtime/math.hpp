@@ -15,8 +15,9 @@
 
 namespace tutti::inline v0_1_0::nn::detail::runtime {
 
-/// A GPU of NVIDIA for the trainer: a `device_math`. Products are cuBLAS's and cuDNN's, all else is done by kernels of
-/// its own. A host's compiler reads it; programs link `tutti/nn/cuda/cuda.cu`, where kernels are.
+/// An NVIDIA GPU for the trainer: a `device_math`. Products are computed by cuBLAS and cuDNN, everything else by
+/// kernels of this library. The host's compiler reads this header; programs link `tutti/nn/cuda/cuda.cu` with the
+/// kernels.
 class math : public memory_and_order {
  public:
   static constexpr std::string_view name = "cuda";
@@ -71,7 +72,7 @@ class math : public memory_and_order {
     reserve_sums(l.output.channels);
     meantime_.reserve(weight_bytes(l) + convolutions_.of(l, rows).workspace(), *this);
   }
-  /// The transpose of each group's matrix.
+  /// The math's form of weights is the transpose of each group's matrix.
   [[nodiscard]] std::size_t weight_bytes(geometry::convolution const& l) const {
     return whole(l.weights() * bytes_of(numbers_));
   }
@@ -235,7 +236,7 @@ class math : public memory_and_order {
  private:
   static constexpr std::size_t most_pooled = std::size_t{1} << 16;
 
-  /// A multiple of 256, so that what lies behind is aligned, too.
+  /// Rounds up to a multiple of 256, so that the memory after it is aligned, too.
   [[nodiscard]] static constexpr std::size_t whole(std::size_t bytes) noexcept { return (bytes + 255) / 256 * 256; }
 
   [[nodiscard]] place here() const noexcept { return {native(), numbers_}; }
@@ -244,7 +245,7 @@ class math : public memory_and_order {
   }
   void reserve_sums(std::size_t channels) { partial_.reserve(partial_floats(channels) * sizeof(float), *this); }
   [[nodiscard]] float* partial() const noexcept { return reinterpret_cast<float*>(partial_.data()); }
-  /// For batches smaller than reserved cuDNN may choose otherwise, and want more.
+  /// Grows the workspace: for batches smaller than reserved, cuDNN may choose another algorithm that needs more.
   [[nodiscard]] convolutions::plan const& prepared(geometry::convolution const& l, std::size_t rows) {
     auto const& plan = convolutions_.of(l, rows);
     meantime_.reserve(weight_bytes(l) + plan.workspace(), *this);
@@ -254,8 +255,8 @@ class math : public memory_and_order {
   precision numbers_;
   products products_;
   convolutions convolutions_;
-  scratch meantime_;  // of convolutions: gradients of weights as numbers, then cuDNN's workspace
-  scratch partial_;   // of sums over pixels
+  scratch meantime_;  // convolutions: gradients of weights as numbers, then cuDNN's workspace
+  scratch partial_;   // partial sums over pixels
   scratch losses_;
 };
 static_assert(device::device_math<math>);

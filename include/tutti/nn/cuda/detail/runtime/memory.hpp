@@ -15,8 +15,8 @@ namespace tutti::inline v0_1_0::nn::detail::runtime {
 using tutti::detail::runtime::current_device;
 using tutti::detail::runtime::examine;
 
-/// A place in a stream, as it was last recorded; at first none. It is of the device that records it first, so making
-/// it asks nothing of CUDA.
+/// A point in a stream, as last recorded; none at first. The CUDA event is created by the first recording, on that
+/// device, so the constructor does not call CUDA.
 class event {
  public:
   event() noexcept = default;
@@ -31,7 +31,7 @@ class event {
     }
   }
 
-  /// @pre the stream is one of the current device
+  /// @pre the stream belongs to the current device
   void record(cudaStream_t in) {
     if (event_ == nullptr) {
       examine(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming),
@@ -39,14 +39,14 @@ class event {
     }
     examine(cudaEventRecord(event_, in), [] { return std::string("recording an event in a stream of CUDA"); });
   }
-  /// CUDA's handle; null if it was never recorded.
+  /// CUDA's handle; null if never recorded.
   [[nodiscard]] cudaEvent_t native() const noexcept { return event_; }
 
  private:
   cudaEvent_t event_ = nullptr;
 };
 
-/// Memory, streams and events of one device, whichever is the thread's current one; see
+/// Memory, streams and events of one device, for any current device of the thread; see
 /// `device::device_memory_and_order`.
 class memory_and_order {
  public:
@@ -54,7 +54,7 @@ class memory_and_order {
   using event_type = event;
 
   [[nodiscard]] static int devices() { return tutti::cuda::devices(); }
-  /// Makes it the current device of this thread.
+  /// Makes the device current in this thread.
   explicit memory_and_order(int number) : number_(taken(number)) {}
 
   /// CUDA's number of the device.
@@ -66,7 +66,7 @@ class memory_and_order {
     examine(cudaMalloc(&p, bytes), [=] { return "allocating " + std::to_string(bytes) + " bytes of device memory"; });
     return static_cast<std::byte*>(p);
   }
-  /// CUDA gives whole pages, of which the first byte is aligned to far more than 256.
+  /// CUDA returns whole pages, which are aligned to far more than 256 bytes.
   [[nodiscard]] std::byte* allocate_host(std::size_t bytes) const {
     current_device const here(number_);
     void* p = nullptr;
@@ -131,7 +131,7 @@ class memory_and_order {
   [[nodiscard]] cudaStream_t native() const noexcept { return stream_.native(); }
 
  private:
-  /// Before its stream is made.
+  /// Selects the device before its stream is made.
   [[nodiscard]] static int taken(int number) {
     examine(cudaSetDevice(number), [=] { return "taking device " + std::to_string(number) + " of CUDA"; });
     return number;
@@ -146,7 +146,7 @@ class memory_and_order {
   stream_type stream_;
 };
 
-/// Device memory that grows, for what one operation after the other needs in the meantime.
+/// Device memory that grows, for temporary data of one operation after another.
 class scratch {
  public:
   scratch() noexcept = default;
@@ -159,7 +159,7 @@ class scratch {
   }
   ~scratch() { static_cast<void>(cudaFree(first_)); }
 
-  /// At least so many bytes. What was there before is lost, after all that uses it has run: CUDA waits for that.
+  /// Grows to at least `bytes` bytes. CUDA first waits for all work that uses the old memory; its contents are lost.
   void reserve(std::size_t bytes, memory_and_order const& of) {
     if (bytes > bytes_) {
       static_cast<void>(cudaFree(std::exchange(first_, nullptr)));

@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-// The loss, a warp for each row of scores; and normalised weights. For sources that nvcc compiles.
+// The loss, with a warp per row of scores, and weight normalisation. For sources compiled by nvcc.
 namespace tutti::inline v0_1_0::nn::detail::runtime {
 
 /// The threads of a warp; see device::softmax_of_row.
@@ -44,9 +44,9 @@ struct loss_call {
   std::uint8_t const* labels;
   float scale;
   T* derivatives;
-  float* partial;  ///< two for each block
+  float* partial;  ///< two per block
 };
-/// Each block takes rows in turn, a warp each.
+/// Computes losses; a block takes rows in turn, one per warp.
 template <class T>
 __global__ void __launch_bounds__(block_threads) losses(loss_call<T> const call) {
   __shared__ float sums[2][warps];
@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(block_threads) losses(loss_call<T> const call)
   }
 }
 
-/// A share of a sum.
+/// Multiplies a sum by a share.
 struct shared_out {
   float share;
   float* result;
@@ -91,23 +91,23 @@ void add_losses(cudaStream_t in, loss_call<T> const& call, float share, float* r
   check_launch("summing losses");
 }
 
-/// What a thread of weight normalisation needs: of each block of weights `length` rows of `units`.
+/// The arguments of weight normalisation: each block of weights has `length` rows of `units`.
 struct weights_call {
   std::size_t length;
   std::size_t units;
   float const* v;
   float const* lengths;  ///< g
-  float const* slopes;   ///< dw; null: w is made
+  float const* slopes;   ///< dw; null to compute w
   float* to;             ///< w, or dv
   float* length_slopes;  ///< dg
 };
-/// Threads share a column: 32 columns a block.
+/// Normalises columns, 32 per block, each shared by several threads.
 template <class Call>
 __global__ void __launch_bounds__(block_threads) normalise_columns(Call const call) {
   std::size_t const first = blockIdx.y * call.length * call.units;
   std::size_t const unit = blockIdx.x * blockDim.x + threadIdx.x;
   bool const mine = unit < call.units;
-  float sum[2] = {};  // of squares, and of products with slopes
+  float sum[2] = {};  // sum of squares, and of products with dw
   for (std::size_t i = threadIdx.y; mine && i < call.length; i += blockDim.y) {
     std::size_t const at = first + i * call.units + unit;
     sum[0] += call.v[at] * call.v[at];
