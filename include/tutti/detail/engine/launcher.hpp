@@ -29,8 +29,8 @@ inline constexpr bool can_be_helped = [] {
   }
 }();
 
-/// True if the topology's operation runs with in-network aggregators. A topology that chooses at run time has schedules
-/// of one type, which cannot lift first.
+/// True if aggregators may be used where the topology has them. False if contributions must be lifted first and the
+/// topology chooses at run time: its schedules are of one type, which `lifted` cannot adapt.
 template <class Transport, class Op, class Payload, class Topology>
 inline constexpr bool runs_helped =
     can_be_helped<Transport, Payload> && !(Payload::lifts_for_helpers && chooses<Topology, Op>);
@@ -121,7 +121,7 @@ class launcher {
     }
     operation_handle started(next);
     next.enlist();
-    access::state(world_).advance_operations();  // sends the first messages at once
+    access::state(world_).advance_operations();  // its first messages leave now if their lanes are free
     mine.end();
     return started;
   }

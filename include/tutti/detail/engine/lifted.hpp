@@ -7,8 +7,9 @@
 
 namespace tutti::inline v0_1_0::detail::inline engine {
 
-/// Adapts a topology whose in-network aggregators combine to a reduction that lifts. Aggregators cannot lift, so each
-/// rank first lifts its contribution, in a local step, and only accumulators travel.
+/// Wraps a topology whose in-network aggregators combine, for a reduction whose contributions must be converted to
+/// accumulators first ("lifted"). Aggregators cannot lift, so each rank does, in a local step before the others, and
+/// only accumulators travel.
 template <tutti::topology Inner>
 struct lifted {
   static constexpr std::string_view name = Inner::name;

@@ -27,8 +27,9 @@ namespace tutti::inline v0_1_0::detail::inline engine {
 /// completed.
 ///
 /// The receive of a step asks the transport for the next message of its peer on this flow. An unexpected message (no
-/// step has asked for it yet) stays in the transport, within its window, until a step asks. A full window delays the
-/// sender on this lane only. A message of another call throws `failure::mismatch`, of another length
+/// step has asked for it yet) stays in the transport, which buffers a limited number of bytes for each lane (its
+/// window), until a step asks. A full window delays the sender on this lane only. The transport throws
+/// `failure::mismatch` for a message of another call; a chunk that exceeds the message, or ends inside an element, is a
 /// `failure::protocol`.
 ///
 /// Topology and reduction are behind pointers, so this is compiled once for each communicator type.
@@ -36,9 +37,9 @@ namespace tutti::inline v0_1_0::detail::inline engine {
 /// Four rules make it safe to work in the user's own memory while peers read from it:
 ///   1. a reader releases each message as soon as it has used it;
 ///   2. a machine is done only when all readers of its messages have released them;
-///   3. a step that overwrites what it sends, sends a snapshot of it, unless the transport copies all of it at once:
-///      arriving elements would replace those still to be sent or read. Receiving cannot wait for the send, since in
-///      an exchange each send may need the peer's receive;
+///   3. a step that overwrites what it sends, sends a snapshot of it, unless the transport accepts the whole message in
+///      the first offer: arriving elements would replace those still to be sent or read. Receiving cannot wait for the
+///      send, since in an exchange each send may need the peer's receive;
 ///   4. nothing is written over a block that a reader may still need.
 template <class Communicator>
 class machine {
@@ -82,7 +83,7 @@ class machine {
   }
 
   [[nodiscard]] std::uint32_t step_number() const noexcept { return at_; }
-  /// A number that changes with every byte sent or received.
+  /// A number that usually changes when bytes have been sent or received: a hint for waiting.
   [[nodiscard]] std::uint64_t moved() const noexcept {
     return (std::uint64_t{at_} << 40) + in_.blocks + in_.bytes + out_.blocks + out_.total;
   }
@@ -104,7 +105,7 @@ class machine {
   struct progress {
     std::uint32_t blocks = 0;
     std::size_t bytes = 0;  ///< sent or received of the current run
-    std::size_t total = 0;  ///< bytes of the whole step, when sending
+    std::size_t total = 0;  ///< bytes of the step sent so far, over all runs
     bool begun = false;     ///< the send has been traced
   };
 
@@ -148,7 +149,8 @@ class machine {
     }
   }
 
-  /// Tells the transport if the step sends the bytes of the previous message to another rank: it may reuse its copy.
+  /// Tells the transport if this step sends the same, unchanged bytes as the previous send, to any rank. The transport
+  /// may then reuse its copy of them.
   void announce(context& c) {
     if constexpr (repeats<transport_type>) {
       endpoint const& out = step_->send;

@@ -188,7 +188,7 @@ class payload {
   void const* of_ = nullptr;
   std::size_t bytes_[3] = {};  ///< element size in each memory
   rank_type ranks_;
-  std::size_t elements_only_ = 0;  ///< all bits set if messages are not cut inside an element
+  std::size_t elements_only_ = 0;  ///< mask: all bits set if no message may be cut inside an element
   network_operation in_network_ = network_operation::copy;
   bool work_fits_output_ = true;
   bool memories_differ_ = false;

@@ -10,7 +10,7 @@ namespace tutti::inline v0_1_0::detail::inline engine {
 
 /// A message that a peer reads, or may read, from this rank's memory.
 struct reader {
-  ticket until;
+  ticket until;  ///< the transport tells by this ticket if the peer has released the message
   rank_type peer;
   tutti::memory memory;
   block_range blocks;  ///< blocks in the message

@@ -11,13 +11,15 @@
 
 namespace tutti::inline v0_1_0::detail::inline engine {
 
-/// Writes a result that the next step gives back to the same peer directly to its place in the peer's memory, piece by
-/// piece, and copies it from the cache to this rank's output. A cache line of the peer that is read and written at once
-/// moves between the caches once; one that is read first and written later, twice.
+/// Folds into memory of the peer. If the next step returns the result to the peer that has lent its block, this rank
+/// folds piece by piece into that block's result place, and copies each piece from the cache to its own output. A cache
+/// line of the peer that is read and written at once moves between the caches once; one that is read first and written
+/// later, twice.
 template <class Communicator>
 class result_at_peer {
  public:
-  /// Folds a chunk of step `i` of `steps` at the peer; returns false, and does nothing, if that is not possible.
+  /// Folds a chunk of step `i` of `steps` into the peer's memory. Returns false, and does nothing, if that is not
+  /// possible.
   /// @param size size of an arriving element
   [[gnu::always_inline]] bool make(run_context<Communicator>& c, step const& now, std::uint32_t i, std::uint32_t steps,
                                    flow s, std::byte const* local, chunk part, std::byte* result, std::size_t size) {

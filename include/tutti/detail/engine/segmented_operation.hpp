@@ -17,8 +17,9 @@ namespace tutti::inline v0_1_0::detail::inline engine {
 /// The part of an operation that depends on its communicator: runs the segments and completes it. Compiled once for
 /// each communicator type, and again for transfers. Waiting and failing are in the untyped base class.
 ///
-/// No thread belongs to an operation. Whichever thread is inside a call (`test`, `wait`, `poll`, an event loop, a
-/// progress thread) advances all that it has started; a call from another thread takes the communicator over first.
+/// No thread belongs to an operation. The thread that is inside a call on the communicator (`test`, `wait`, `poll`; it
+/// may be an event loop, or a `progress_thread` that the program has made) advances all operations started on it. A
+/// call from another thread takes the communicator over first.
 template <class Communicator, bool Transfers>
 class segmented_operation : public untyped_operation {
   using transport_type = typename Communicator::transport_type;
@@ -27,8 +28,8 @@ class segmented_operation : public untyped_operation {
   [[nodiscard]] Communicator& world() noexcept { return world_; }
 
   /// Runs the operation to its end.
-  /// @throws error, and exceptions of the reduction; the epoch is revoked then, and no peer writes to this rank's
-  /// memory any more
+  /// @throws error (failure::deadline if it takes longer than `limit` from now), and exceptions of the reduction. After
+  /// either the world has a fault: no operation of it succeeds any more, and no peer writes to this rank's memory
   void finish(duration limit);
 
   /// Adds the operation to the started ones, which every call on the communicator advances.

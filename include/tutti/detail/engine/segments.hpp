@@ -147,8 +147,8 @@ class segments {
   /// Answers ranks that ask which ranks this one waits for. `blocks`: the program waits for this operation.
   TUTTI_COLD void say(bool blocks);
 
-  /// A number that changes with progress through memory. Constant over other transports: their messages go through the
-  /// system, so staying awake saves nothing.
+  /// A number that changes with progress, over transports through memory. Constant over other transports: their
+  /// messages go through the system, so staying awake saves nothing.
   [[nodiscard]] std::uint64_t progress() const noexcept {
     std::uint64_t sum = 0;
     if constexpr (shares_memory<typename Communicator::transport_type>) {
@@ -175,7 +175,7 @@ class segments {
     }
   }
 
-  /// True if no segment has begun, because earlier operations of its queue hold the lanes.
+  /// True if no segment is running and some have not begun: they wait for a lane, or for the gate.
   [[nodiscard]] bool is_queued() const noexcept { return active_ == 0 && begun_ != segments_; }
   /// The queue whose operations begin in order of starting: one for all collectives, one for each pair of sender and
   /// receiver.

@@ -10,7 +10,7 @@ namespace tutti::inline v0_1_0::detail::verbs {
 
 /// Owns an object of libibverbs. The object belongs to the process that made it: a forked child has neither its
 /// descriptors nor its mappings, and does not free it.
-template <class T, auto free_object>
+template <class T, auto FreeObject>
 class handle {
  public:
   handle() noexcept = default;
@@ -31,7 +31,7 @@ class handle {
   [[nodiscard]] explicit operator bool() const noexcept { return p_ != nullptr; }
   void reset() noexcept {
     if (p_ != nullptr && owner_ == inheritance::generation()) {
-      free_object(p_);
+      FreeObject(p_);
     }
     p_ = nullptr;
   }
