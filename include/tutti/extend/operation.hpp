@@ -112,7 +112,7 @@ inline constexpr bool blocks_have_owners<op::alltoall> = true;
 /// The identity of an operation, as a rank calls it. All ranks must make the same call: transports compare
 /// fingerprints on the first message of every edge, and report both calls if they differ.
 struct call {
-  static constexpr std::size_t text = 13;  ///< names in reports are cut to this many characters
+  static constexpr std::size_t text = 13;  ///< size of a name with its zero: reports cut names to 12 characters
 
   std::uint64_t count = 0;       ///< elements in the vector (of send/recv: in the message)
   std::uint32_t root = no_rank;  ///< no_rank: the operation has none

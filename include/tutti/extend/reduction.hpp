@@ -37,13 +37,15 @@ using contribution_t = typename detail::contribution_of<R>::type;
 /// A function that combines contributions to a result: `lower(lift(x0) * lift(x1) * ... , n)`, where `*` is combine
 /// and n the number of ranks.
 ///
-/// Laws (test/laws/reduction.hpp), with the reduction's own equality:
+/// Laws (test/laws/reduction.hpp), where == is an equality that the test is given:
 ///   - combine(identity(), a) == a == combine(a, identity());
 ///   - combine is associative, and commutative exactly if declared so;
-///   - lower(lift(x), 1) == x, if contributions are elements;
+///   - lower(lift(x), 1) == x, if contributions are elements and `lift` converts nothing;
 ///   - the span kernels give the bits of the scalar functions.
 ///
-/// `associative` is about bits, and declared, not deduced: it is false for sum<float>.
+/// `associative` is about bits, and declared, not deduced: it is false for sum<float>. Optional members speed up
+/// kernels (detail/reduction/traits.hpp): `lifts`, `lowers` and `fuses` are true if they are not declared, `symmetric`
+/// is false.
 template <class R>
 concept reduction = std::copyable<R> &&
                     requires(R const r, contribution_t<R> const x, typename R::accumulator_type const a, rank_type n) {
@@ -67,8 +69,8 @@ concept contributes_elements = reduction<R> && std::same_as<contribution_t<R>, t
 template <class R>
 concept accumulates_in_elements = reduction<R> && std::same_as<typename R::value_type, typename R::accumulator_type>;
 
-/// The number of contributions that an accumulator of r can hold. A reduction with a limit declares `static constexpr
-/// std::uint32_t most_contributions`, or a member function if its arguments set the limit.
+/// The number of contributions that an accumulator of r can hold; no_rank: any. A reduction with a limit declares
+/// `static constexpr std::uint32_t most_contributions`, or a member function if its arguments set the limit.
 template <reduction R>
 [[nodiscard]] constexpr rank_type most_contributions([[maybe_unused]] R const& r) {
   if constexpr (requires { r.most_contributions(); }) {
@@ -87,8 +89,9 @@ concept has_own_settings = reduction<R> && requires(R const r) {
   { r.settings() } -> std::same_as<std::uint32_t>;
 };
 
-/// True if only contributions may be sent, no partial sums. A reduction declares `static constexpr bool
-/// needs_raw_contributions = true` if its accumulators would defeat the purpose of its elements.
+/// True if only contributions may be sent, no partial sums; false by default. A reduction declares `static constexpr
+/// bool needs_raw_contributions = true` if its accumulators are larger than its elements, so that partial sums would
+/// cost the bytes that small elements save.
 template <reduction R>
 inline constexpr bool needs_raw_contributions = [] {
   if constexpr (requires { R::needs_raw_contributions; }) {

@@ -12,8 +12,8 @@
 namespace tutti::inline v0_1_0 {
 
 /// The three memories of an operation. A memory also says what its blocks hold, so steps need not: `input` the rank's
-/// own contribution as the user gave it, `work` accumulators, `output` finished elements. In place, with accumulators
-/// that are elements, the three are one memory.
+/// own contribution as the user gave it, `work` accumulators (elements in transit, if the operation only moves them),
+/// `output` finished elements. In place, with accumulators that are elements, the three are one memory.
 enum class memory : std::uint8_t { input, work, output };
 
 /// The action of a step on the bytes that arrive.
@@ -32,11 +32,12 @@ struct endpoint {
   friend constexpr bool operator==(endpoint const&, endpoint const&) = default;
 };
 
-/// The rank that may touch the blocks of a send once they have left.
+/// A loan of blocks, which a schedule marks on two steps that send: on the lender's, and on the borrower's that sends
+/// the blocks back. Steps that only receive have no mark.
 enum class loan : std::uint8_t {
-  none,        ///< the sender
-  lent,        ///< the receiver, until it sends them back finished: the sender neither reads nor writes them
-  given_back,  ///< the receiver: the sender returns a block that was lent to it
+  none,        ///< the blocks stay with the sender
+  lent,        ///< the receiver sends them back finished; until then the sender neither reads nor writes them
+  given_back,  ///< returns the finished blocks to the rank that lent them; the sender may still read its own copy
 };
 
 /// One step of one rank: at most one send and one receive, both under way at the same time.
@@ -47,8 +48,8 @@ enum class loan : std::uint8_t {
 /// the elements.
 ///
 /// In most reductions, blocks that a rank has sent come back from the same peer, finished. A schedule declares this by
-/// `loan`: a transport through memory then lets the receiver read and write them in the sender's memory, and no
-/// finished element is copied twice.
+/// `loan`: through memory, the receiver then reads the blocks where they are, and writes the result into the lender's
+/// `output`, so no finished element is copied twice. Loans are optional: without them the same messages are copied.
 ///
 /// A step without a peer is local: it copies `send` to `receive`; in a reducing operation it lifts elements from
 /// `input`, and lowers elements to `output`.
@@ -88,6 +89,10 @@ struct step {
 
 /// A communication pattern: which rank sends which blocks to which rank, for any number of ranks. A value that owns no
 /// memory and does no I/O.
+///
+/// In the costs of topologies, n is the number of ranks, L the latency of a message, G the time per byte, and S the
+/// bytes of the vector. A long vector is cut into segments: the whole schedule runs once for each, and cuts it into
+/// blocks.
 template <class T>
 concept topology = std::copyable<T> && requires {
   { T::name } -> std::convertible_to<std::string_view>;
@@ -102,10 +107,12 @@ concept topology = std::copyable<T> && requires {
 /// Laws (test/laws/topology.hpp), for every n >= 1 and every root:
 ///   - the k-th send on an edge matches the k-th receive on it, in number of blocks and in memory;
 ///   - it finishes, even if no send completes before its receive is reached;
-///   - every rank ends with every contribution exactly once (and nothing else);
+///   - every rank that gets a result ends with exactly that; in a reduction it has each contribution once;
 ///   - contributions are combined in rank order if `combines_in_order`;
 ///   - it is correct in place, where input, work and output are one memory;
-///   - no write can overtake a reader, or the engine's check finds it;
+///   - no rank writes a block while a peer may still read it in place, or the verdict says so (`war_free`) and the
+///   engine
+///     waits for readers before it writes;
 ///   - a block that is lent to a peer is touched by no other rank until that peer gives it back, to `output`.
 template <class T, class Op>
 concept offers = topology<T> && requires(T const t, Op const op, rank_type n, rank_type me, std::uint32_t i) {

@@ -124,7 +124,7 @@ concept shares_memory = requires(T const& t, rank_type peer, flow s, std::span<s
 /// A receiver whose `view` shows the message may make the result in the sender's memory at once: `home` is the
 /// address, or null. Results made there are given back from there.
 ///
-/// @pre at most one message of one flow is lent to a peer at a time
+/// @pre of each flow, at most one message is lent to each peer at a time
 template <class T>
 concept lends = transport<T> && requires(T& t, rank_type peer, flow s, std::span<std::byte const> bytes,
                                          std::size_t granule, std::byte* back) {

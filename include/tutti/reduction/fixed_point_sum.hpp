@@ -37,11 +37,12 @@ class fixed_point_sum {
  public:
   /// The type of an element of the result, and of a contribution unless there is a `contribution_type`.
   using value_type = float;
-  /// The type that travels between ranks and is combined.
+  /// The type of partial results, in which contributions are combined.
   using accumulator_type = std::int32_t;
   /// The name of the reduction in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name = "fixed_point_sum";
-  /// True if a * b is b * a, bit by bit, as a ring demands; declared, not guessed.
+  /// True if combine(a, b) equals combine(b, a), which topologies that do not keep the order demand; declared, not
+  /// guessed.
   static constexpr bool commutative = true;
   /// True if (a * b) * c and a * (b * c) have the same bits once lowered; declared, not guessed.
   static constexpr bool associative = true;

@@ -99,9 +99,10 @@ class functor {
  public:
   /// The type of an element of the result, and of a contribution unless there is a `contribution_type`.
   using value_type = T;
-  /// The type that travels between ranks and is combined.
+  /// The type of partial results, in which contributions are combined.
   using accumulator_type = T;
-  /// True if a * b is b * a, bit by bit, as a ring demands; declared, not guessed.
+  /// True if combine(a, b) equals combine(b, a), which topologies that do not keep the order demand; declared, not
+  /// guessed.
   static constexpr bool commutative = (std::same_as<Properties, commutative_t> || ...);
   /// True if (a * b) * c is a * (b * c), bit by bit; declared, not guessed.
   static constexpr bool associative = (std::same_as<Properties, associative_t> || ...);

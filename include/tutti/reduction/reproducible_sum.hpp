@@ -231,14 +231,15 @@ struct reproducible_sum {
   using contribution_type = From;
   /// The type of an element of the result, and of a contribution unless there is a `contribution_type`.
   using value_type = To;
-  /// The type that travels between ranks and is combined.
+  /// The type of partial results, in which contributions are combined.
   using accumulator_type = binned;
   /// The name of the reduction in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name = std::same_as<From, To>     ? "reproducible_sum"
                                            : std::same_as<To, float>  ? "reproducible_sum, to float"
                                            : std::same_as<To, double> ? "reproducible_sum, to double"
                                                                       : "reproducible_sum, to accumulators";
-  /// True if a * b is b * a, bit by bit, as a ring demands; declared, not guessed.
+  /// True if combine(a, b) equals combine(b, a), which topologies that do not keep the order demand; declared, not
+  /// guessed.
   static constexpr bool commutative = true;
   /// True if (a * b) * c is a * (b * c), bit by bit; declared, not guessed.
   static constexpr bool associative = true;
