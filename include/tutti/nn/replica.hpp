@@ -47,6 +47,7 @@ class model;
 ///
 /// Law: replicas of equal settings and data in which equal values were written take equal steps on equal batches, on
 /// any device, up to rounding; `update` gives the same bits on all.
+///
 ///     tutti::nn::replica mine(tutti::nn::model<float>(layers, tutti::nn::replica::attached), images, tests, settings,
 ///                             world.rank(), world.size());
 class replica {

@@ -36,8 +36,8 @@ struct dataset {
 
 /// A training set and a test set.
 struct data_pair {
-  dataset training;  ///< images that the model learns from
-  dataset test;      ///< images that the model is tested with
+  dataset training;  ///< images of the training
+  dataset test;      ///< images of the test
 };
 
 }  // namespace tutti::nn

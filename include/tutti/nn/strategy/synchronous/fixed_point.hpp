@@ -44,7 +44,6 @@ using fixed_point_scale = std::variant<constant_factor, shared_exponents>;
 ///
 /// Sources: Lao and others, "ATP", NSDI 2021 (a constant factor, overflows repeated as floats); Sapio and others,
 /// "SwitchML", NSDI 2021 (exponents agreed on one packet ahead).
-/// "SwitchML", NSDI 2021 (exponents that the next packet's workers agree on).
 template <class Communicator, offers<op::allreduce> Topology>
 class fixed_point : public summing_strategy {
  public:
