@@ -36,8 +36,8 @@ struct dataset {
 
 /// A training set and a test set.
 struct data_pair {
-  dataset training;  ///< images of the training
-  dataset test;      ///< images of the test
+  dataset training;  ///< images of the training set
+  dataset test;      ///< images of the test set
 };
 
 }  // namespace tutti::nn

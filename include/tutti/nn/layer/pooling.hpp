@@ -28,7 +28,7 @@ class average_pool final : public detail::pooling<T> {
   /// Describes the layer without its arithmetic.
   [[nodiscard]] geometry::any geometry() const override { return {this->geometry_of(geometry::pooling_kind::mean)}; }
 
-  /// Computes y from x, a row for each row.
+  /// Computes y from x, row by row.
   void forward(pass<T> const&, matrix_view<T const> const& x, matrix_view<T> y) override {
     this->for_each_place(x.shape(0), [&](detail::place const& p) {
       T* const mean = y.data() + p.output;
@@ -77,7 +77,7 @@ class max_pool final : public detail::pooling<T> {
   /// Allocates memory for batches of this many rows; later calls do not allocate.
   void reserve(std::size_t rows) override { chosen_.resize((std::max)(chosen_.size(), rows * this->outputs())); }
 
-  /// Computes y from x, a row for each row.
+  /// Computes y from x, row by row.
   void forward(pass<T> const&, matrix_view<T const> const& x, matrix_view<T> y) override {
     auto const& in = this->input();
     this->for_each_place(x.shape(0), [in, from = x.data(), to = y.data(), at = chosen_.data()](detail::place const& p) {

@@ -37,8 +37,8 @@ class federated : public strategy {
   /// The parameters of a round, equal on all ranks.
   struct rounds {
     std::size_t steps = 1;       ///< steps of a round; for E local epochs, E times the steps of an epoch
-    double participation = 1.0;  ///< share of the ranks that are clients; at least one rank is
-    std::uint64_t seed = 0;      ///< source of the choice of clients
+    double participation = 1.0;  ///< share of the ranks that are clients, at least one rank
+    std::uint64_t seed = 0;      ///< seed of the choice of clients
   };
 
   /// @pre 0 <= participation <= 1
