@@ -112,8 +112,14 @@ TUTTI_DECL void train(replica& model, nn::strategy& ranks, observers& told);
 /// only in its rank. All ranks end with the same weights, bit for bit. Training continues at the replicas' position:
 /// at the first batch, or where a checkpoint or a fault left them.
 ///
-/// The strategy receives each gradient as soon as it is computed, and makes the step. Its work on gradients while
-/// others are computed counts as communication, not as computing, and so does all of the step but the update.
+/// One step, in order:
+/// 1. `strategy::begin` receives the gradient buffer.
+/// 2. `replica::gradient` runs forward, the loss and backward on the rank's images, and passes final parts of the
+///    buffer to `strategy::completed`.
+/// 3. `strategy::step` completes the exchange, and calls `update`, in which the optimizer updates the weights.
+/// 4. The observers are called.
+///
+/// All of the strategy's work except the update counts as communication, not as computing.
 ///
 /// Replicas that have begun keep their weights; others begin with those of rank 0.
 ///

@@ -74,7 +74,8 @@ struct figures {
   double busy = 0;          ///< seconds of computing, or of serving
   double waited = 0;        ///< seconds of waiting
   histogram lead;           ///< servers: clocks that a reading worker was ahead of the slowest other one
-  histogram missed;         ///< servers: updates made between a worker's read of weights and its push of their gradient
+  histogram
+      missed;  ///< servers: number of updates made between a worker's read of weights and its push of their gradient
 };
 
 /// A lost worker, with the reason.

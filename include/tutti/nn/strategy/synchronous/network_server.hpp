@@ -100,7 +100,7 @@ class network_server : public strategy {
     if (rank() != 0) {
       by.pull(weights_);
     }
-    meet();  // the world has not failed
+    meet();  // throws if the world has failed
     is_held_ = true;
     std::copy_n(weights_.begin(), numbers.size(), numbers.begin());
   }
