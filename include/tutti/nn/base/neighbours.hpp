@@ -8,7 +8,7 @@ namespace tutti::inline v0_1_0::nn {
 /// The pairs of ranks that exchange weights.
 enum class neighbours {
   ring,  ///< the previous and the next rank: two messages a step, always with the same two ranks
-  /// at step k a send to the rank 2^(k mod log n) ahead, a receive from the one as far behind: one message a step
+  /// One message a step: at step k to the rank 2^(k mod log n) ahead, and one from the rank as far behind.
   exponential
 };
 

@@ -62,7 +62,7 @@ class completion {
 /// The context of a batch: all that a model's layers know about it besides its values.
 template <class T>
 struct pass {
-  /// if false, dropout drops nothing and batch normalisation uses its running statistics
+  /// True in training. If false, dropout drops nothing and batch normalisation uses its running statistics.
   bool training = false;
   std::uint64_t step = 0;        ///< index of the step in the training; random masks differ from step to step
   std::size_t first_row = 0;     ///< index of the batch's first row in the batch of all ranks

@@ -64,7 +64,7 @@ struct settings {
   float rate = 0.1F;         ///< learning rate of the first step
   float last_rate = 0.001F;  ///< learning rate of the last step, with a linear or a cosine schedule
   float momentum = 0.9F;     ///< share of the velocity that is kept
-  /// momentum runs on each rank before gradients are summed; needs a strategy for it
+  /// True: momentum runs on each rank before gradients are summed, which needs a strategy for it.
   bool momentum_corrected = false;
   bool synchronised_statistics = false;  ///< batch normalisation over the batch of all ranks
   std::uint64_t seed = 1;                ///< seed of the initial weights, the order of samples and the augmentation
@@ -81,7 +81,7 @@ struct settings {
 
   ownership images = ownership::shared;  ///< division of the images among ranks
 
-  /// largest number of samples that a rank computes at a time; 0: all of its part of a batch
+  /// Largest number of samples that a rank computes at a time; 0: all of its part of a batch.
   std::size_t micro_batch = 0;
   any_augmentation augmentation;  ///< changes of training images
   bool standardise = false;       ///< true: channels have mean 0 and deviation 1; false: bytes become 0 to 1

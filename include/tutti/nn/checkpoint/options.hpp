@@ -11,10 +11,10 @@ namespace tutti::inline v0_1_0::nn {
 /// The checkpoints of a training: place, interval and number.
 struct checkpoint_options {
   std::filesystem::path folder;  ///< folder of the checkpoints
-  /// steps between checkpoints; 0: after each epoch. The last epoch always ends with one
+  /// Steps between checkpoints; 0: after each epoch. The last epoch always ends with one.
   std::size_t every = 0;
   std::size_t keep = 2;  ///< number of the latest checkpoints that are kept
-  /// true: each rank writes a part, into a folder visible to all; false: rank 0 writes everything
+  /// True: each rank writes a part, into a folder visible to all; false: rank 0 writes everything.
   bool sharded = false;
   bool resume = false;  ///< true: continue from the last intact checkpoint, if there is one
 };

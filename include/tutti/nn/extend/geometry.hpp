@@ -31,7 +31,7 @@ struct convolution {
   image_shape input;   ///< shape of an image of x
   image_shape output;  ///< shape of an image of y
   window over;         ///< window that moves over an image of x
-  /// parts of equal size into which the channels of both sides are divided
+  /// Parts of equal size into which the channels of both sides are divided.
   std::size_t groups = 1;
   bool bias = true;                                        ///< true if there are biases
   activation_kind activation = activation_kind::identity;  ///< activation of each sum

@@ -12,6 +12,9 @@ namespace tutti::inline v0_1_0::nn {
 /// Law: the result is a function of its state, the weights, the gradients and the rate, in bits: replicas that start
 /// alike stay alike, and a replica that receives another one's weights and state continues as that one would.
 /// Allocates nothing.
+///
+/// To add an optimizer, derive a class, add its name to `optimizer_kind` (base/settings.hpp) and a case to
+/// `make_optimizer`. Replicas on devices have code of their own (cuda/detail/device/compute.hpp).
 template <class T>
 class optimizer {
  public:

@@ -11,7 +11,7 @@ namespace tutti::inline v0_1_0::nn {
 
 /// The simulated speed of a rank, if it is to differ from its machine's.
 struct simulated_speed {
-  /// multiple of the real time, 1 or more; the rank sleeps for the rest, as if on a slower machine
+  /// Multiple of the real time, 1 or more; the rank sleeps for the rest, as if on a slower machine.
   double factor = 1;
   /// Seconds per image of a gradient that is simulated instead of computed: it is zero, and the test is skipped. With
   /// 0, everything is computed.

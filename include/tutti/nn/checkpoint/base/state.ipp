@@ -30,7 +30,7 @@ TUTTI_DECL std::size_t restore(training_state const& from, own_numbers const& to
     return static_cast<std::size_t>(images(to.rank));
   }
   float all = 0;
-  // the result if no rank has seen an image since: the statistics are equal on all
+  // The result if no rank has seen an image since: the statistics are equal on all.
   std::ranges::copy(remembered(0), own.begin());
   for (std::size_t r = 0; r != from.ranks; ++r) {
     if (images(r) > 0) {

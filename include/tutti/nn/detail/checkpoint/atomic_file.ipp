@@ -49,7 +49,7 @@ TUTTI_DECL void atomic_file::commit() {
 TUTTI_DECL void atomic_file::sync_folder(std::filesystem::path const& folder) {
   tutti::detail::descriptor const f(
       [&] { return ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
-  // some file systems cannot flush folders, and need not
+  // Some file systems cannot flush folders, and need not.
   if (!f || (::fsync(f.get()) != 0 && errno != EINVAL && errno != ENOTSUP)) {
     throw checkpoint_error("the folder " + folder.string() +
                            " cannot be put onto the disk: " + tutti::detail::describe_errno(errno));

@@ -116,7 +116,7 @@ class sequence {
                 matrix_view<T> dx) {
     std::size_t const rows = x.shape(0);
     T const* first = gradients_.data() + gradients_.size();
-    // earlier layers have no parameters and need no derivatives
+    // Earlier layers have no parameters and need no derivatives.
     std::size_t const last = dx.shape(1) == 0 ? learning_ : 0;
     for (std::size_t i = layers_.size(); i-- != last;) {
       layers_[i].backward(how, input_of(i, x), output_of(i, y), i == values_.size() ? dy : first_rows(slopes_[i], rows),

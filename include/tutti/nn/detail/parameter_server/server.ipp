@@ -170,7 +170,7 @@ TUTTI_DECL void server::serve_message(std::size_t w, server_observer& told) {
 
 /// Sends all answers that are ready, to each worker in the order of its requests, because it receives in that order.
 TUTTI_DECL void server::answer_all(scheduler* tasks) {
-  // repeats, because a dropped worker may have blocked other answers
+  // Repeats, because a dropped worker may have blocked other answers.
   for (std::size_t before = present_ + 1; before != present_;) {
     before = present_;
     std::ranges::fill(waits_, char{0});

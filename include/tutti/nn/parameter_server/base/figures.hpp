@@ -14,7 +14,7 @@ namespace tutti::inline v0_1_0::nn::parameter_server {
 /// A histogram of small numbers. Sent as its bytes.
 class histogram {
  public:
-  /// number of places; the last one counts its own number and all larger ones
+  /// Number of places; the last one counts its own number and all larger ones.
   static constexpr std::size_t places = 33;
 
   /// Counts a number, in the last place if it is too large.
