@@ -23,8 +23,8 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// The start of a checkpointer: with the training, or after a fault in another world; the checkpoints in the folder
-/// then belong to this training.
+/// The start of a checkpointer: with the training, or later, in another world after a fault. In the second case the
+/// checkpoints in the folder belong to this training.
 enum class checkpoint_start { beginning, going_on };
 
 /// An observer that keeps checkpoints of a training, on all of its ranks.

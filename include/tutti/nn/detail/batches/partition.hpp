@@ -11,7 +11,7 @@
 
 namespace tutti::inline v0_1_0::nn::detail::inline batches {
 
-/// Divides the samples among the ranks for the whole training. A function of its arguments, equal on every platform.
+/// Assigns each sample to one rank for the whole training. A function of its arguments, equal on every platform.
 ///
 /// With ownership::labels the samples are sorted by label and divided into twice as many shards as there are ranks;
 /// each rank receives two of them: with ten ranks or more, images of about two of ten classes. (McMahan et al.,

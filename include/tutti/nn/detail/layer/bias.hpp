@@ -23,7 +23,7 @@ void add_bias(T* y, std::size_t rows, std::size_t columns, T const* bias) {
 }
 
 /// Multiplies dy by the derivative of the activation, computed from y, and writes the sums of its columns. Threads
-/// divide the columns, or few columns by rows.
+/// divide the columns or, if these are few, the rows.
 template <class Activation, class T>
 void differentiate_bias(T const* y, T* dy, std::size_t rows, std::size_t columns, T* bias) {
   auto const add = [](T const* value, T* slope, std::size_t count, T* sums) {

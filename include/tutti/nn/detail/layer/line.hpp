@@ -9,8 +9,8 @@
 
 namespace tutti::inline v0_1_0::nn::detail::inline layer {
 
-/// The minimum length of an inner loop. Loops over few columns of a matrix would be short and slow; its rows are
-/// contiguous, so several short rows are treated as one line.
+/// The largest length of a line of several rows. Loops over few columns of a matrix would be short and slow; its rows
+/// are contiguous, so several short rows are treated as one line.
 inline constexpr std::size_t line_numbers = 128;
 
 /// The number of values of a line: as many rows as fit, each of this many columns.

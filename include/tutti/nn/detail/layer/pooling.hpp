@@ -77,7 +77,7 @@ class pooling : public nn::layer<T> {
     });
   }
 
-  /// Computes the derivative with respect to the inputs, unless it has no columns: f adds to it for each position.
+  /// Computes the derivative with respect to the inputs, unless it has no columns: zeros, to which f adds.
   template <class F>
   void differentiate(matrix_view<T> const& dy, matrix_view<T> dx, F const& f) const {
     if (dx.shape(1) != 0) {
