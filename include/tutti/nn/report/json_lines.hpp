@@ -9,7 +9,7 @@
 namespace tutti::inline v0_1_0::nn {
 
 /// An observer that writes a line of JSON after every step and every epoch, for programs that watch a training or
-/// read the rest of one that was stopped. Lines are complete after every epoch.
+/// read the record of a stopped one. Lines are complete after every epoch.
 ///
 ///     {"event":"step","epoch":1,"step":12,"images":128,"loss":0.7,"accuracy":0.8,"rate":0.1,...,"seconds":0.31}
 ///     {"event":"epoch","epoch":1,"images":60000,"test_loss":0.1,"test_accuracy":0.97,...,"ranks":[{...}]}

@@ -32,7 +32,7 @@ struct to_wide {
   }
 };
 
-/// Rounds each number to the nearest one of a 16-bit format. Too large numbers become infinity, NaN stays NaN.
+/// Rounds each number to the nearest one of a 16-bit format. Overflow gives infinity, NaN stays NaN.
 /// @pre both spans have one length
 template <tutti::detail::narrow_number T>
 void narrow(std::span<float const> from, std::span<T> to) {

@@ -23,7 +23,7 @@ namespace tutti::inline v0_1_0::nn::detail::inline compression {
 /// Any words may follow a message, so that all ranks' messages can have one length.
 namespace sparse_message {
 
-/// The number of indices in a message with all elements.
+/// Replaces the number of indices in a message with all elements.
 inline constexpr std::uint32_t dense = 0xffffffffU;
 
 /// The number of words for k of n elements.
