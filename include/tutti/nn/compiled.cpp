@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The parts of the trainer that are compiled once where TUTTI_SEPARATE_COMPILATION is defined. Add this file to a
+// The parts of the trainer that are compiled once if TUTTI_SEPARATE_COMPILATION is defined. Add this file to a
 // program, or link tutti::nn_compiled.
 
 #ifndef TUTTI_SEPARATE_COMPILATION

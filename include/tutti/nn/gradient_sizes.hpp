@@ -9,7 +9,7 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// How many parameters layers have. Descriptions suffice; nothing is allocated.
+/// The total number of parameters of these layers. Descriptions suffice; nothing is allocated.
 template <class T>
 [[nodiscard]] std::size_t count_parameters(layer_list<T> const& layers) {
   std::size_t count = 0;
@@ -21,7 +21,7 @@ template <class T>
 
 namespace detail {
 
-/// The layers that have parameters, in the order of the vector of parameters, those inside of blocks as well.
+/// The layers that have parameters, in the order of the parameter vector, those inside blocks included.
 template <class T>
 [[nodiscard]] std::vector<nn::layer<T> const*> learning_parts(layer_list<T> const& layers) {
   std::vector<nn::layer<T> const*> parts;
@@ -34,9 +34,8 @@ template <class T>
 
 }  // namespace detail
 
-/// The lengths of the parts of a gradient, layer by layer in the order of the vector of gradients, those
-/// inside of blocks as well. Backward makes them from the last to the first: as messages, they are the
-/// communication of one step of training.
+/// The number of gradients of each layer, in the order of the gradient buffer, layers inside blocks included.
+/// Backward completes them from the last to the first: they are the messages of one training step.
 template <class T>
 [[nodiscard]] std::vector<std::size_t> gradient_sizes(layer_list<T> const& layers) {
   std::vector<std::size_t> sizes;
@@ -48,7 +47,7 @@ template <class T>
 
 namespace detail {
 
-/// Where these lie in the vector of all.
+/// The range of each of these layers in the parameter vector.
 template <class T>
 [[nodiscard]] std::vector<parameter_range> gradient_ranges(layer_list<T> const& layers) {
   std::vector<parameter_range> result;

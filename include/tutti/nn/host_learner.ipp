@@ -22,10 +22,10 @@
 
 namespace tutti::inline v0_1_0::nn::detail {
 
-/// A learner on the host: a model, and the optimizer that follows its gradients.
+/// A learner on the host: a model with its optimizer.
 class host_learner final : public learner {
  public:
-  /// @pre the model was made with two attached numbers, loss and number of correct answers
+  /// @pre the model was constructed with two extra scalars, loss and number of correct answers
   host_learner(model<float> m, settings const& settings);
 
   [[nodiscard]] std::size_t inputs() const override { return model_.inputs(); }
@@ -53,10 +53,10 @@ class host_learner final : public learner {
   [[nodiscard]] score<float> test(image_batch const& images) override;
 
  private:
-  /// Keeps the message of a piece that is not the last.
+  /// Accumulates the gradient buffer of a piece that is not the last.
   void keep();
-  /// Adds what was kept to the last piece's message, in a part of it that begins with its number `first`; or that part
-  /// to what was kept.
+  /// Adds the earlier pieces to this part of the last piece's gradient buffer, which begins at element `first`; for
+  /// reproducible learners adds the part to the accumulators.
   void complete(std::span<float> part, std::size_t first);
 
   [[nodiscard]] matrix_view<float const> rows_of(image_batch const& images) const {
@@ -103,7 +103,7 @@ TUTTI_DECL void host_learner::gradient(image_batch const& images, pass<float> co
     keep();
     return;
   }
-  /// Makes the final part of the last piece's message final of the batch's, and passes it on.
+  /// Completes each final part of the last piece with the earlier pieces, and passes it to the listener.
   struct last_piece {
     void completed(float const* gradient) {
       auto const first = static_cast<std::size_t>(gradient - message.data());
@@ -114,7 +114,7 @@ TUTTI_DECL void host_learner::gradient(image_batch const& images, pass<float> co
 
     host_learner& owner;
     std::span<float> message;
-    std::size_t end;  // final from here on
+    std::size_t end;  // elements from here on are final
     gradient_listener& listener;
   } piece{*this, model_.message(), model_.message().size(), listener};
   model_.backward(x, completion<float>(piece));

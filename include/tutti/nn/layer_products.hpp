@@ -8,8 +8,8 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// The multiplications that forward takes for an image, of each layer that `gradient_sizes` names: each parameter is
-/// used once for each pixel of what the layer gives. Backward takes about twice as many.
+/// The multiplications of one forward pass for an image, for each layer that `gradient_sizes` lists: every parameter
+/// is used once for each pixel of the layer's output. Backward needs about twice as many.
 template <class T>
 [[nodiscard]] std::vector<double> layer_products(layer_list<T> const& layers) {
   std::vector<double> products;

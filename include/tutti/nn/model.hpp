@@ -18,16 +18,16 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// A sequence of layers with the memory they need. All parameters lie in one contiguous vector and all
-/// gradients in another, so that a world shares or sums them by one operation on one range; what layers
-/// remember without learning it lies in a third.
+/// A sequence of layers with its memory. All parameters are in one contiguous vector and all gradients in another, so
+/// that one operation on one range shares or sums them. A third vector holds the layers' statistics: values that are
+/// kept but not learned.
 ///
-/// The vector of gradients may be followed by a few numbers more that travel with it, such as the
-/// loss: a second operation a step would cost its latency again.
+/// A few extra scalars, such as the loss, may follow the gradients and travel with them, which saves the latency of a
+/// second operation in each step.
 template <class T>
 class model {
  public:
-  /// The type of number that is computed in.
+  /// The type of the numbers.
   using value_type = T;
 
   /// @pre each layer's inputs are the outputs of the one before
@@ -40,9 +40,9 @@ class model {
   }
 
   // Layers view the vectors: a move keeps those, a copy would not.
-  /// Takes the model over, without moving its parameters.
+  /// Takes over the model. Its parameters do not move.
   model(model&&) noexcept = default;
-  /// Takes over the other's value, and releases that of before.
+  /// Takes over the other model, and releases the current one.
   model& operator=(model&&) noexcept = default;
 
   /// The number of values in a row of the input.
@@ -56,26 +56,26 @@ class model {
   [[nodiscard]] std::span<T> parameters() noexcept { return parameters_; }
   /// The parameters that are learned.
   [[nodiscard]] std::span<T const> parameters() const noexcept { return parameters_; }
-  /// The derivative of the loss by each parameter, in the order of the parameters.
+  /// The derivative of the loss with respect to each parameter, in the order of the parameters.
   [[nodiscard]] std::span<T> gradients() noexcept { return std::span<T>(message_).first(parameters_.size()); }
-  /// The numbers that travel with the gradients.
+  /// The extra scalars behind the gradients.
   [[nodiscard]] std::span<T> attached() noexcept { return std::span<T>(message_).subspan(parameters_.size()); }
-  /// The gradients and what is attached to them, in one range.
+  /// The gradient buffer: the gradients and the extra scalars, in one range.
   [[nodiscard]] std::span<T> message() noexcept { return message_; }
-  /// What layers remember of the batches of this rank, such as running means: part of a saved model.
+  /// The layers' statistics of this rank's batches, such as running means. They are part of a saved model.
   [[nodiscard]] std::span<T> statistics() noexcept { return statistics_; }
 
-  /// Where each layer's parameters lie, in their order, those inside of blocks as well; layers that have none
-  /// are left out.
+  /// The range of each layer's parameters, in order, layers inside blocks included; layers without parameters are
+  /// left out.
   [[nodiscard]] std::vector<parameter_range> ranges() const { return detail::gradient_ranges<T>(layers_.layers()); }
 
-  /// The multiplications of each of these layers, for an image.
+  /// The multiplications of each of these layers for an image.
   [[nodiscard]] std::vector<double> products() const { return layer_products<T>(layers_.layers()); }
 
-  /// Random weights, the same for the same seed on every platform.
+  /// Draws random weights. Equal seeds give equal weights on every platform.
   void initialise(std::uint64_t seed) { layers_.draw(seed); }
 
-  /// Makes room for batches of this many rows; larger ones allocate when they come.
+  /// Allocates memory for batches of `rows` rows. Larger batches allocate when they arrive.
   void reserve(std::size_t rows) {
     if (rows > values_.shape(0)) {
       layers_.reserve(rows);
@@ -84,7 +84,7 @@ class model {
     }
   }
 
-  /// The last layer's values for a batch; they stay valid until the next one.
+  /// Computes the outputs for a batch. They are valid until the next call.
   /// @pre x has at least one row and inputs() columns
   matrix_view<T> forward(matrix_view<T const> const& x, pass<T> const& how = {}) {
     expects(x.shape(0) > 0 && x.shape(1) == inputs(), "model: forward takes at least one row of ", inputs(),
@@ -96,12 +96,12 @@ class model {
     return first_rows(values_, batch_);
   }
 
-  /// Where the derivative of the loss by the values that forward gave is to be written.
+  /// The memory for the derivative of the loss with respect to the outputs of the last `forward`.
   [[nodiscard]] matrix_view<T> derivatives() { return first_rows(slopes_, batch_); }
 
-  /// The gradients of the loss by the parameters, from derivatives(), which it uses up.
-  /// @param completed is called with how much of gradients() is final: ever more of it from the end on, at last all
-  /// @pre x is the batch that forward was called with last, in training
+  /// Computes the gradients of the loss from derivatives(), which are overwritten.
+  /// @param completed is called with the growing part of gradients() that is final, from the end to the beginning
+  /// @pre x is the batch of the last call of forward, in training
   void backward(matrix_view<T const> const& x, completion<T> const& completed = {}) {
     expects(x.shape(0) == batch_ && how_.training, "model: backward takes the batch of the last forward, of ", batch_,
             " rows in training, not one of ", x.shape(0), how_.training ? "" : "; that forward was no training");
@@ -114,10 +114,10 @@ class model {
   std::vector<T> parameters_;
   std::vector<T> message_;
   std::vector<T> statistics_;
-  matrix<T> values_ = matrix<T>::from_shape({0, 0});  // of the last layer
-  matrix<T> slopes_ = matrix<T>::from_shape({0, 0});  // derivative of the loss by them
-  pass<T> how_;                                       // of the last batch
-  std::size_t batch_ = 0;                             // its rows
+  matrix<T> values_ = matrix<T>::from_shape({0, 0});  // outputs of the last layer
+  matrix<T> slopes_ = matrix<T>::from_shape({0, 0});  // derivative of the loss with respect to values_
+  pass<T> how_;                                       // context of the last batch
+  std::size_t batch_ = 0;                             // rows of the last batch
 };
 
 }  // namespace tutti::nn

@@ -30,45 +30,43 @@ namespace tutti::inline v0_1_0::nn {
 template <class T>
 class model;
 
-/// One rank's copy of the model, with its optimizer and its part of the data. Knows its rank, but
-/// nothing of how ranks talk: between `gradient` and `update` the message is to be added up over all
-/// ranks, or made the mean over this rank's own images by `keep_own`.
+/// One rank's copy of the model, with its optimizer and its part of the data. It knows its rank but does not
+/// communicate: between `gradient` and `update` the caller sums the gradient buffer over all ranks, or `keep_own`
+/// makes it the mean over this rank's own images.
 ///
-/// Memory: the model's values and the images of one piece of a batch, `micro_batch` samples if it is
-/// set, else a rank's part of a batch; twice the images if they are prefetched; 16 bytes a parameter if it is to
-/// be reproducible.
+/// Memory: the model's values and the images of one piece of a batch: `micro_batch` samples if that is set, else a
+/// rank's part of a batch. Prefetching doubles the images; reproducible replicas add 16 bytes a parameter.
 ///
-/// A reproducible replica computes whole micro-batches, which are the same whatever the ranks, and keeps the sums of
-/// their messages and of its test scores in accumulators: `sums` and `test_sums` are then what is to be added up over
-/// all ranks.
+/// A reproducible replica computes whole micro-batches, which do not depend on the ranks, and adds their gradient
+/// buffers and its test scores in accumulators: the caller sums `sums` and `test_sums` over all ranks.
 ///
-/// A `learner` computes: on the host, or on a device. All numbers that `parameters`, `message`, `statistics` and
-/// `optimizer_state` return are host memory, which may be written until the replica computes again - `gradient`,
-/// `update`, `test`, `start` - and is to be asked for again after that. Nothing is written any more of what a listener
-/// was told that it is final, so that a sum may begin there.
+/// A `learner` computes, on the host or on a device. The spans of `parameters`, `message`, `statistics` and
+/// `optimizer_state` are host memory. They may be written until the replica computes again (`gradient`, `update`,
+/// `test`, `start`), and must be requested again after that. Values that a listener has been told are final are not
+/// written any more, so that their sum may begin.
 ///
-/// Law: after the same numbers were written there, replicas of the same settings and data take the same steps of the
-/// same batches, whatever computes, up to rounding; `update` has the same bits on all.
+/// Law: replicas of equal settings and data in which equal values were written take equal steps on equal batches, on
+/// any device, up to rounding; `update` gives the same bits on all.
 ///
 ///     tutti::nn::replica mine(tutti::nn::model<float>(layers, tutti::nn::replica::attached), images, tests, settings,
 ///                             world.rank(), world.size());
 class replica {
  public:
-  /// Loss and accuracy of the batch travel behind the gradients.
+  /// The loss and the accuracy of the batch, which travel behind the gradients.
   static constexpr std::size_t attached = 2;
 
-  /// A replica that computes on the host.
-  /// @pre the model fits the data, which outlive this, and was made with `attached` numbers
+  /// Constructs a replica that computes on the host.
+  /// @pre the model fits the data, which outlive this, and was constructed with `attached` extra scalars
   replica(model<float> model, dataset const& training, dataset const& test, nn::settings const& settings,
           rank_type rank, rank_type size);
 
-  /// A replica that computes as the learner does.
+  /// Constructs a replica that computes with `computes`.
   /// @pre the learner fits the data, which outlive this
   replica(std::unique_ptr<learner> computes, dataset const& training, dataset const& test, nn::settings const& settings,
           rank_type rank, rank_type size);
 
-  // A thread may read the order of the samples, which keeps its place in a move.
-  /// Takes the replica over.
+  // A thread may be reading the order of the samples, whose address survives a move.
+  /// Takes over the replica.
   replica(replica&&) noexcept = default;
   replica& operator=(replica&&) = delete;
 
@@ -76,27 +74,28 @@ class replica {
   [[nodiscard]] nn::settings const& settings() const noexcept { return settings_; }
   /// The parameters that are learned.
   [[nodiscard]] std::span<float> parameters() { return learner_->parameters(); }
-  /// The gradients, and behind them what is attached: where `gradient` writes.
+  /// The gradient buffer that `gradient` writes: the gradients and, behind them, the extra scalars.
   [[nodiscard]] std::span<float> message() { return learner_->message(); }
   /// The parameters that are learned.
   [[nodiscard]] std::span<float const> parameters() const { return std::as_const(*learner_).parameters(); }
   /// The ranges of each layer's parameters.
   [[nodiscard]] std::vector<parameter_range> ranges() const { return learner_->ranges(); }
-  /// Reproducible replicas only: the accumulators of the message over all micro-batches; an element is final when its
-  /// number of the message is.
+  /// Reproducible replicas only: the accumulators of the gradient buffer over all micro-batches. Element i is final
+  /// when element i of the buffer is.
   [[nodiscard]] std::span<binned const> sums() const noexcept { return learner_->sums(); }
-  /// The message where a device computes it, for strategies that sum it there; null: it is on the host alone.
+  /// The gradient buffer on the device that computes it, for strategies that sum it there; null if it is in host
+  /// memory only.
   [[nodiscard]] any_device_message const* on_device() { return learner_->on_device(); }
-  /// The numbers that layers keep of this rank's batches without learning them.
+  /// The statistics that layers keep of this rank's batches without learning them.
   [[nodiscard]] std::span<float> statistics() { return learner_->statistics(); }
-  /// The images that the statistics have followed since they were last the same on all ranks: their weight in a mean
-  /// over ranks.
+  /// The number of images behind the statistics since they were last equal on all ranks: their weight in a mean over
+  /// ranks.
   [[nodiscard]] std::size_t statistics_images() const noexcept { return statistics_images_; }
-  /// Says so of statistics that come from elsewhere.
+  /// Sets the number of images behind statistics that come from elsewhere.
   void statistics_images(std::size_t images) noexcept { statistics_images_ = images; }
-  /// The numbers that the optimizer remembers between steps.
+  /// The values that the optimizer remembers between steps.
   [[nodiscard]] std::span<float> optimizer_state() { return learner_->optimizer_state(); }
-  /// The number of batches of each epoch, and their samples.
+  /// The batches of each epoch and their samples.
   [[nodiscard]] batch_plan const& plan() const noexcept { return plan_; }
   /// The number of batches of the current epoch.
   [[nodiscard]] std::size_t batches() const noexcept { return batches_.batches(); }
@@ -109,11 +108,11 @@ class replica {
   /// The number of test images.
   [[nodiscard]] std::size_t test_size() const noexcept { return test_.size(); }
 
-  /// Makes this the replica of another rank, or among another number of ranks. A part of a batch that is larger than
-  /// what there is room for is computed in pieces.
+  /// Makes this the replica of another rank, or among another number of ranks. Parts of a batch that exceed the
+  /// allocated memory are computed in pieces.
   void set_rank(rank_type rank, rank_type size);
 
-  /// Gives layers whose values depend on the whole batch the sum over ranks.
+  /// Sets the sum over ranks for layers whose values depend on the whole batch.
   void synchronise(rank_sum<float> sum) noexcept { sum_ = sum; }
 
   /// The number of this rank.
@@ -121,24 +120,24 @@ class replica {
   /// The number of ranks.
   [[nodiscard]] rank_type size() const noexcept { return size_; }
 
-  /// The next batch, or the end of the epoch.
+  /// The position in the training: the next batch, or the end of the epoch.
   [[nodiscard]] training_place const& place() const noexcept { return place_; }
-  /// Continues from there, with the numbers that parameters, optimizer and statistics now hold.
-  /// @pre there is such a place in the training
+  /// Continues at `next`, with the current values of parameters, optimizer and statistics.
+  /// @pre the training has this position
   void place(training_place const& next);
-  /// The weights have followed the batch, or need not.
+  /// Ends a step: the weights have followed the batch, or need not.
   void end_step() noexcept { ++place_.batch; }
-  /// The epoch has been tested.
+  /// Ends an epoch, after its test.
   void end_epoch() noexcept { place_ = {place_.epoch + 1, 0}; }
 
-  /// Makes an epoch's batches; where the training is stays as it was.
+  /// Makes the batches of an epoch. The position in the training does not change.
   void start(std::size_t epoch);
 
-  /// This rank's share of global batch b: of the gradients of the mean loss, of the mean loss, of the
-  /// accuracy. The sum over ranks is the whole; a rank without samples contributes zeros.
-  /// @param listener is told what is final while the gradients of this rank's last piece are computed; of the device's
-  ///        message if it is on the device, which takes a replica that is
-  /// @returns the message, to be added up in place; nothing where that is on a device
+  /// This rank's share of the gradients of the mean loss over global batch b, of that loss and of the accuracy. The
+  /// sum over ranks is the whole; a rank without samples contributes zeros.
+  /// @param listener is told which part of the gradient buffer is final while this rank's last piece is computed; if
+  /// the listener sums on the device, the buffer there, which needs a replica on a device
+  /// @returns the gradient buffer, to be summed in place; empty if it is on a device
   std::span<float> gradient(std::size_t b, gradient_listener& listener);
 
   /// Computes the gradient without a listener.
@@ -149,22 +148,23 @@ class replica {
     return gradient(b, none);
   }
 
-  /// Makes the message, a share of the means over global batch b, the means over this rank's own images.
-  /// @pre there are some, and the message is as `gradient` left it
+  /// Turns the gradient buffer from a share of the means over global batch b into the means over this rank's own
+  /// images.
+  /// @pre this rank has images, and the buffer is as `gradient` left it
   void keep_own(std::size_t b);
 
-  /// Follows the gradients that the message now holds.
+  /// Updates the weights with the gradients in the gradient buffer.
   void update(float rate) { learner_->update(rate); }
 
-  /// Loss and accuracy as the message now holds them.
+  /// The loss and accuracy in the gradient buffer.
   [[nodiscard]] score<float> batch_score() { return learner_->attached(); }
 
   /// Loss and number of correct answers, summed over this rank's part of the test images.
   score<float> test() { return test(rank_, size_); }
 
-  /// Scores one of this many parts of the test images.
+  /// Scores part `which` of the test images, divided into `parts` parts.
   score<float> test(std::size_t which, std::size_t parts);
-  /// Reproducible replicas only: the accumulators of what `test` returned, loss and number of correct answers.
+  /// Reproducible replicas only: the accumulators of the last result of `test`, loss and number of correct answers.
   [[nodiscard]] std::span<binned const> test_sums() const noexcept { return test_.sums(); }
 
  private:
@@ -172,7 +172,7 @@ class replica {
 
   [[nodiscard]] std::span<std::uint32_t const> shard(std::size_t b) const noexcept { return batches_.own(b); }
 
-  /// The piece of this rank's part of batch b that begins with its sample `first`.
+  /// The piece of this rank's part of batch b that begins at its sample `first`.
   [[nodiscard]] std::span<std::uint32_t const> piece(std::size_t b, std::size_t first) const noexcept {
     auto const rest = shard(b).subspan(first);
     return rest.first((std::min)(piece_, rest.size()));
@@ -181,7 +181,7 @@ class replica {
   /// The chosen images.
   [[nodiscard]] image_batch load(std::span<std::uint32_t const> chosen);
 
-  /// Says what comes after the first `done` samples of this rank's part of batch b.
+  /// Starts to load the images behind the first `done` samples of this rank's part of batch b.
   void prepare(std::size_t b, std::size_t done);
 
   std::unique_ptr<learner> learner_;
@@ -190,19 +190,19 @@ class replica {
   rank_type size_;
   batch_plan plan_;
   detail::own_batches batches_;
-  std::size_t shard_;  // most samples of this rank in a batch
-  std::size_t piece_;  // most samples computed at a time
+  std::size_t shard_;  // largest number of samples of this rank in a batch
+  std::size_t piece_;  // largest number of samples computed at a time
   detail::batch_loader training_;
   detail::test_pass test_;
   std::size_t epoch_ = 0;
   training_place place_;
   rank_sum<float> sum_;
-  std::size_t first_step_ = 0;  // of this epoch
+  std::size_t first_step_ = 0;  // first step of this epoch
   std::size_t statistics_images_ = 0;
 };
 
-/// A learner on the host, for a replica of it.
-/// @pre the model was made with `replica::attached` numbers
+/// Makes a learner on the host.
+/// @pre the model was constructed with `replica::attached` extra scalars
 [[nodiscard]] TUTTI_DECL std::unique_ptr<learner> make_learner(model<float> model, settings const& settings);
 
 }  // namespace tutti::nn

@@ -91,7 +91,7 @@ TUTTI_DECL void replica::place(training_place const& next) {
 }
 
 TUTTI_DECL void replica::start(std::size_t epoch) {
-  training_.settle();  // it reads the order of the samples, which changes
+  training_.settle();  // the loader reads the order of the samples, which start() changes
   batches_.start(epoch, plan_.size(epoch));
   epoch_ = epoch;
   first_step_ = plan_.steps_before(epoch);

@@ -6,15 +6,14 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// Trains, and when ranks go meanwhile, goes on among those that are left: time after time, down to one.
+/// Elastic training: when ranks fail, training continues among the survivors, again and again, down to one rank.
 ///
-/// `train(world)` is one rank's training, to its end. `rejoin(smaller, why)` is called, on all that are left, with the
-/// world that it goes on in, and puts each rank's model where `latest_state` says.
+/// `train(world)` is one rank's training, to its end. `rejoin(smaller, why)` is called on all survivors with their
+/// new world, and restores each rank's model as `latest_state` says.
 ///
 /// Collective. Cost without faults: that of a failure_detector.
-/// @throws error if the ranks disagree about what they do, which no shrink mends; what
-///         `failure_detector::shrink` throws;
-///         what train throws besides
+/// @throws error if the ranks disagree about what they do, which no shrink repairs; errors of
+/// `failure_detector::shrink`; other exceptions of train
 template <class Communicator, class Train, class Rejoin>
 void survive(Communicator& world, duration patience, Train&& train, Rejoin&& rejoin) {
   failure_detector detector(world, patience);

@@ -13,9 +13,9 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// Watches a training. `step` is called after every step in which this rank took part with images, or whose loss
-/// is that of all ranks; `epoch` after every test. `stepped(model)`, if there is one, is called on every rank after
-/// every step, whether the rank took part or not: there all ranks can do something together.
+/// Watches a training. `step` is called after every step to which this rank contributed images, or whose loss is that
+/// of all ranks; `epoch` after every test. The optional `stepped(model)` is called on every rank after every step,
+/// with images or without, so it may be collective.
 template <class O>
 concept observer = requires(O& o, step_result const& step, epoch_result const& epoch, replica const& model) {
   o.step(step, model);
@@ -24,8 +24,8 @@ concept observer = requires(O& o, step_result const& step, epoch_result const& e
 
 namespace detail {
 
-/// Compiles for what `train` takes as an observer; else the first error names what is wrong. Observer is a reference
-/// where a variable was given.
+/// Compiles for observers that `train` takes; otherwise the first error names the defect. Observer is a reference for
+/// a variable.
 template <class Observer>
 constexpr void expect_observer() {
   using given = std::remove_reference_t<Observer>;
@@ -42,7 +42,7 @@ constexpr void expect_observer() {
                 "this observer is a temporary, which is gone with all that it saw: give a variable");
 }
 
-/// Compiles for strategies that are variables; else the first error names what is wrong.
+/// Compiles for strategies that are variables; otherwise the first error names the defect.
 template <class Strategy>
 constexpr void expect_variable() {
   using given = std::remove_reference_t<Strategy>;
@@ -50,14 +50,14 @@ constexpr void expect_variable() {
   static_assert(std::is_lvalue_reference_v<Strategy>, "this strategy is a temporary: give a variable");
 }
 
-/// Strategies, or what is const of them, or gone after the call.
+/// A strategy, const or temporary ones included.
 template <class S>
 concept any_of_strategy = std::derived_from<std::remove_cvref_t<S>, nn::strategy>;
 
 }  // namespace detail
 
-/// The numbers grew beyond all bounds. Every rank finds out at the same step: at once where the loss is that of
-/// all ranks, else when all meet, at the end of the epoch at the latest.
+/// The loss is no longer finite. Every rank throws at the same step: immediately where the loss is that of all ranks,
+/// else at the next meeting of all, at the end of the epoch at the latest.
 class diverged : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -65,7 +65,7 @@ class diverged : public std::runtime_error {
 
 namespace detail {
 
-/// Passes on to all observers of a training.
+/// Calls all observers of a training.
 class observers {
  public:
   observers() = default;
@@ -73,7 +73,7 @@ class observers {
   observers& operator=(observers const&) = delete;
   virtual ~observers() = default;
 
-  /// @param scored this rank has a part in the step's loss
+  /// @param scored true if this rank contributed to the step's loss
   virtual void step(step_result const& done, replica const& model, bool scored) = 0;
   virtual void epoch(epoch_result const& done) = 0;
 };
@@ -108,31 +108,36 @@ TUTTI_DECL void train(replica& model, nn::strategy& ranks, observers& told);
 
 }  // namespace detail
 
-/// Trains the replicas of one model, one per rank of the strategy: every rank calls this with a
-/// replica that differs in its rank alone. All ranks end with the same weights, bit for bit. It goes on from
-/// where the replicas are: at the first batch of all, or where a checkpoint or a fault left them.
+/// Trains the replicas of one model, one per rank of the strategy. Every rank calls this with a replica that differs
+/// only in its rank. All ranks end with the same weights, bit for bit. Training continues at the replicas' position:
+/// at the first batch, or where a checkpoint or a fault left them.
 ///
-/// Each step's gradients are the strategy's as soon as they are computed, and the strategy makes the step. What it
-/// does with gradients while others are computed is counted as communication, not as computing, as is all of the
-/// step but the update.
+/// One step, in order:
+/// 1. `strategy::begin` receives the gradient buffer.
+/// 2. `replica::gradient` runs forward, the loss and backward on the rank's images, and passes final parts of the
+///    buffer to `strategy::completed`.
+/// 3. `strategy::step` completes the exchange, and calls `update`, in which the optimizer updates the weights.
+/// 4. The observers are called.
+///
+/// All of the strategy's work except the update counts as communication, not as computing.
 ///
 /// Replicas that have begun keep their weights; others begin with those of rank 0.
 ///
-/// Where replicas differ between steps, each epoch's test is that of the weights that the strategy unites them
-/// to, which does not touch the training itself: ranks go on with their own. After the last epoch they do not.
+/// If replicas differ between steps, the test of an epoch uses the averaged weights; then ranks continue with
+/// their own. After the last epoch they keep the average.
 ///
-/// Cost: one `share` of the weights at the beginning, what the strategy does in each step, one `unite` and one small
-/// `sum` per epoch for the test and the times; where layers keep statistics, one more per epoch for those, and two per
-/// such layer and step where they are of all ranks. No allocation within a step but what observers do.
+/// Cost: one `share` of the weights at the beginning, the strategy's cost in each step, one `unite` (weight
+/// averaging) and one small `sum` per epoch for the test and the times. Layers with statistics add one per epoch, and
+/// two per layer and step if these are synchronised over ranks. No allocation within a step except in observers.
 /// @pre synchronised statistics only where replicas stay equal
-/// @throws diverged when the loss is not finite; what the strategy throws
+/// @throws diverged if the loss is not finite; exceptions of the strategy
 template <observer... Observers>
 void train(replica& model, strategy& ranks, Observers&... observers) {
   detail::observers_of<Observers...> told(observers...);
   detail::train(model, ranks, told);
 }
 
-/// Does not compile: what is wrong with the strategy or an observer is in the first line of the error.
+/// Does not compile: the first line of the error says what is wrong with the strategy or an observer.
 template <detail::any_of_strategy Strategy, class... Observers>
   requires(!(std::is_lvalue_reference_v<Strategy> && !std::is_const_v<std::remove_reference_t<Strategy>> &&
              ((observer<std::remove_reference_t<Observers>> && std::is_lvalue_reference_v<Observers>)&&...))) &&
@@ -142,8 +147,8 @@ void train(replica&, Strategy&&, Observers&&...) {
   (detail::expect_observer<Observers>(), ...);
 }
 
-/// Does not compile: an object in a strategy's place is none. A function of this name in the program itself is the
-/// better match for its own arguments.
+/// Does not compile: the argument in the strategy's place is no strategy. A function of this name in the program
+/// itself is the better match for its own arguments.
 template <class Strategy, class... Observers>
   requires std::is_class_v<Strategy> && (!detail::any_of_strategy<Strategy>) && (observer<Observers> && ...)
 void train(replica&, Strategy const&, Observers const&...) {

@@ -16,10 +16,10 @@
 
 namespace tutti::inline v0_1_0::nn::detail {
 
-/// A step of a replica, made by a strategy.
+/// A strategy's view of one step of a replica.
 class replica_step final : public training_step {
  public:
-  /// @param samples the number of images of this rank's gradients
+  /// @param samples the number of images behind this rank's gradients
   replica_step(replica& model, std::size_t batch, std::size_t samples, float rate) noexcept
       : model_(model), batch_(batch), samples_(samples), rate_(rate) {}
 
@@ -42,7 +42,7 @@ class replica_step final : public training_step {
   float rate_;
 };
 
-/// @throws diverged if the loss of that step or epoch is not finite
+/// @throws diverged if the loss of this step or epoch is not finite
 inline void expect_finite(float loss, char const* unit, std::size_t number) {
   if (!std::isfinite(loss)) {
     throw diverged(std::string("the loss of ") + unit + " " + std::to_string(number) +
@@ -50,7 +50,7 @@ inline void expect_finite(float loss, char const* unit, std::size_t number) {
   }
 }
 
-/// This rank's share of the test scores: of a reproducible replica the first rank's is all, and the others' nothing.
+/// This rank's share of the test scores. The scores of a reproducible replica are all on the first rank.
 [[nodiscard]] inline score<float> tested(replica& model, nn::strategy& ranks) {
   auto result = model.test();
   if (model.settings().reproducible) {
@@ -61,15 +61,15 @@ inline void expect_finite(float loss, char const* unit, std::size_t number) {
   return result;
 }
 
-/// Replaces what layers remember by its mean over ranks, in which a rank weighs the images that it has trained on since
-/// the last epoch. A rank without any remembers what all remembered then, and weighs nothing.
+/// Replaces the statistics by their mean over ranks, weighted by the images that each rank has trained on since the
+/// last epoch. A rank without images still has the previous mean and weighs nothing.
 inline void unite_statistics(replica& model, nn::strategy& ranks) {
   auto const statistics = model.statistics();
   if (statistics.empty()) {
     return;
   }
   auto const images = static_cast<float>(model.statistics_images());
-  std::vector<float> sums(statistics.size());  // a sum that fails must not spoil them
+  std::vector<float> sums(statistics.size());  // a copy, because a sum that fails must not destroy the statistics
   std::ranges::transform(statistics, sums.begin(), [&](float value) { return images > 0 ? images * value : 0.0F; });
   sums.push_back(images);
   ranks.sum(sums);
@@ -79,7 +79,7 @@ inline void unite_statistics(replica& model, nn::strategy& ranks) {
   }
 }
 
-/// Tells a strategy where the gradients will be: on the device, if it sums them there.
+/// Tells a strategy the place of the gradients: on the device, if it sums them there.
 inline void begin_step(replica& model, nn::strategy& ranks) {
   auto const* const on_device = model.on_device();
   if (on_device == nullptr || !ranks.begin_on_device(*on_device)) {
@@ -87,7 +87,7 @@ inline void begin_step(replica& model, nn::strategy& ranks) {
   }
 }
 
-/// The point in time of a training that its learning rate depends on.
+/// The moment of a training on which the learning rate depends.
 [[nodiscard]] inline moment moment_of(replica const& model, std::size_t epoch, std::size_t batch) {
   moment result;
   result.steps = model.plan().steps();
@@ -96,7 +96,7 @@ inline void begin_step(replica& model, nn::strategy& ranks) {
   return result;
 }
 
-/// @throws precondition_error for a strategy that cannot do what the settings ask for
+/// @throws precondition_error if the strategy cannot do what the settings require
 inline void expect_fit(settings const& settings, nn::strategy const& ranks) {
   expects(!settings.reproducible || ranks.adds_accumulators(),
           "train: a reproducible replica needs a strategy that adds accumulators; use the strategy reproducible, or "
@@ -111,7 +111,7 @@ inline void expect_fit(settings const& settings, nn::strategy const& ranks) {
           "synchronised_statistics to false");
 }
 
-/// Tells the observers of a step that was made.
+/// Calls the observers after a step.
 /// @throws diverged
 inline void tell_of_step(observers& told, replica& model, training_place const& at, replica_step const& step,
                          score_of whose, stopwatch& timed) {
@@ -136,7 +136,7 @@ TUTTI_DECL void train(replica& model, nn::strategy& ranks, observers& told) {
   if (settings.synchronised_statistics) {
     model.synchronise(rank_sum<float>(ranks));
   }
-  stopwatch timed(ranks, model.plan().batches(0));  // no epoch has more
+  stopwatch timed(ranks, model.plan().batches(0));  // the first epoch has the most batches
   for (std::size_t epoch = model.place().epoch; epoch != settings.epochs; ++epoch) {
     timed.begin_epoch();
     model.start(epoch);
@@ -152,12 +152,12 @@ TUTTI_DECL void train(replica& model, nn::strategy& ranks, observers& told) {
       tell_of_step(told, model, {epoch, b}, step, whose, timed);
     }
     unite_statistics(model, ranks);
-    ranks.unite(model.parameters());  // a rank that had little to do waits here for those that had more
+    ranks.unite(model.parameters());  // ranks with less work wait here for the others
     timed.end_training();
     auto const result = timed.end_epoch(epoch, tested(model, ranks), model.test_size());
     expect_finite(static_cast<float>(result.training_loss), "epoch", epoch + 1);
     model.end_epoch();
-    model.statistics_images(0);  // not before: if a rank is lost, the survivors may make the mean once more
+    model.statistics_images(0);  // must follow unite_statistics: survivors of a lost rank may repeat the mean
     if (epoch + 1 != settings.epochs) {
       ranks.resume(model.parameters());
     }

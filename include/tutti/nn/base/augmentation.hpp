@@ -14,21 +14,21 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// Changes a training image so that its class stays what it is. What it does is a function of the image
-/// and of the random sequence, which in turn is one of (seed, epoch, number of the image): any number
-/// of ranks sees the same images, in whatever order and by whichever thread they are made.
+/// Changes a training image without changing its class. The result is a function of the image and of the random
+/// sequence, which depends on (seed, epoch, index of the image): the images are the same for any number of ranks,
+/// order and thread.
 template <class A>
 concept augmentation = requires(A const& a, std::span<std::uint8_t const> image, image_shape const& shape,
                                 random_sequence random, std::span<std::uint8_t> changed) {
   { a(image, shape, random, changed) } -> std::same_as<void>;
 };
 
-/// Pads an image with this many black pixels on each side, cuts a piece of the old size out of it anywhere,
-/// and turns every other one round, left to right. (The policy of He, Zhang, Ren, Sun, "Deep residual
-/// learning for image recognition", CVPR 2016, section 4.2, after Lee et al., "Deeply-supervised nets", 2015)
+/// Pads an image with `padding` black pixels on each side, cuts a piece of the original size out of it at a random
+/// position, and mirrors every other one horizontally. (He, Zhang, Ren, Sun, "Deep residual learning for image
+/// recognition", CVPR 2016, section 4.2, after Lee et al., "Deeply-supervised nets", 2015)
 struct crop_and_flip {
-  std::uint32_t padding = 4;  ///< 0: no cropping
-  bool flips = true;          ///< whether images are turned round
+  std::uint32_t padding = 4;  ///< black pixels on each side; 0: no cropping
+  bool flips = true;          ///< true if images are mirrored
 
   /// Cost: one pass over the image.
   /// @pre image and changed are different and have shape.size() bytes each
@@ -39,13 +39,13 @@ struct crop_and_flip {
     std::uint32_t const down = random.below(2 * padding + 1);
     std::uint32_t const right = random.below(2 * padding + 1);
     bool const flipped = flips && random.chance(50);
-    // The columns that the piece and the image share: `count` from `to` on there, from `from` on here.
+    // The columns that the piece shares with the image: `count`, from `to` in the piece, from `from` in the image.
     std::size_t const to = std::min<std::size_t>(right < padding ? padding - right : 0, shape.columns);
     std::size_t const from = std::min<std::size_t>(right < padding ? 0 : right - padding, shape.columns);
     std::size_t const count = shape.columns - (std::max)(to, from);
     for (std::size_t line = 0; line != shape.channels * shape.rows; ++line) {
       auto const row = changed.subspan(line * shape.columns, shape.columns);
-      std::size_t const padded = line % shape.rows + down;  // which row of the padded image
+      std::size_t const padded = line % shape.rows + down;  // row of the padded image
       std::ranges::fill(row, std::uint8_t{0});
       if (padded >= padding && padded - padding < shape.rows) {
         std::size_t const source = line / shape.rows * shape.rows + padded - padding;
@@ -60,7 +60,7 @@ struct crop_and_flip {
 
 static_assert(augmentation<crop_and_flip>);
 
-/// What can be chosen at run time; monostate leaves images as they are.
+/// An augmentation, chosen at run time; monostate leaves images unchanged.
 using any_augmentation = std::variant<std::monostate, crop_and_flip>;
 
 }  // namespace tutti::nn

@@ -17,16 +17,16 @@ class data_error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Images with a class each, one byte per channel of a pixel; batches become numbers as they are gathered.
+/// Images with a class each, one byte per channel of a pixel. Bytes become floats when a batch is gathered.
 struct dataset {
-  image_shape shape;                 ///< of each image
-  std::size_t classes = 10;          ///< how many classes there are
-  std::vector<std::uint8_t> pixels;  ///< image after image, each as image_shape says
+  image_shape shape;                 ///< shape of each image
+  std::size_t classes = 10;          ///< number of classes
+  std::vector<std::uint8_t> pixels;  ///< images one after another, in the order of image_shape
   std::vector<std::uint8_t> labels;  ///< the class of each image
 
   /// The number of images.
   [[nodiscard]] std::size_t size() const noexcept { return labels.size(); }
-  /// How many numbers an image has.
+  /// The number of values of an image.
   [[nodiscard]] std::size_t features() const noexcept { return shape.size(); }
   /// The bytes of image i.
   [[nodiscard]] std::span<std::uint8_t const> image(std::size_t i) const noexcept {
@@ -36,8 +36,8 @@ struct dataset {
 
 /// A training set and a test set.
 struct data_pair {
-  dataset training;  ///< what is learned from
-  dataset test;      ///< what the model is tested with
+  dataset training;  ///< images of the training set
+  dataset test;      ///< images of the test set
 };
 
 }  // namespace tutti::nn

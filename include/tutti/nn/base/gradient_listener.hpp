@@ -7,8 +7,8 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// Is told, while a replica computes a gradient, which numbers of the message are final. Called a few times for each
-/// layer.
+/// Is told, while a replica computes a gradient, the part of the gradient buffer that is final. Called a few times
+/// for each layer.
 class gradient_listener {
  public:
   gradient_listener() = default;
@@ -16,13 +16,15 @@ class gradient_listener {
   gradient_listener& operator=(gradient_listener const&) = delete;
   virtual ~gradient_listener() = default;
 
-  /// The numbers of the message from `first` to its end are final. Called again and again, of ever more numbers, at
-  /// last of all. Must not wait.
+  /// Announces that the gradient buffer is final from element `first` to its end. Called repeatedly, with a growing
+  /// part, at last with all of it. Must not block.
   virtual void completed(std::size_t first) = 0;
 
-  /// True if the message stays on the device that computes it. Then `enqueued` is called in place of `completed`.
+  /// True if the gradient buffer stays on the device that computes it. Then `enqueued` is called instead of
+  /// `completed`.
   [[nodiscard]] virtual bool is_on_device() const noexcept { return false; }
-  /// The work in the device's stream makes the numbers from `first` to the end of the device's message final.
+  /// Announces that the work enqueued in the device's stream completes the device's gradient buffer from element
+  /// `first` to its end.
   virtual void enqueued(std::size_t /*first*/) {}
 };
 

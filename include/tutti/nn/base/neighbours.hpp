@@ -7,8 +7,9 @@ namespace tutti::inline v0_1_0::nn {
 
 /// The pairs of ranks that exchange weights.
 enum class neighbours {
-  ring,        ///< with the rank before and the one after: two messages, to the same two ranks always
-  exponential  ///< at step k to the rank 2^(k mod log n) ahead, from the one as far behind: one message a step
+  ring,  ///< the previous and the next rank: two messages a step, always with the same two ranks
+  /// One message a step: at step k to the rank 2^(k mod log n) ahead, and one from the rank as far behind.
+  exponential
 };
 
 }  // namespace tutti::nn

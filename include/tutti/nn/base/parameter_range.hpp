@@ -7,10 +7,10 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// Where a layer's parameters lie in the vector of all parameters.
+/// The range of a layer's parameters in the vector of all parameters.
 struct parameter_range {
-  std::size_t offset = 0;  ///< where it begins among all parameters
-  std::size_t size = 0;    ///< how many parameters it has
+  std::size_t offset = 0;  ///< index of the first one
+  std::size_t size = 0;    ///< number of parameters
 };
 
 }  // namespace tutti::nn

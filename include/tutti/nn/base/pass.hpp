@@ -9,8 +9,8 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// Adds numbers up over all ranks, in place: how layers whose value depends on the whole batch reach
-/// the samples of other ranks, without knowing ranks. The default leaves them to this rank alone.
+/// Sums values over all ranks, in place. Layers whose value depends on the whole batch reach the samples of other
+/// ranks with it, without knowing ranks. By default values are this rank's only.
 template <class T>
 class rank_sum {
  public:
@@ -21,9 +21,9 @@ class rank_sum {
   constexpr explicit rank_sum(Adder& adder) noexcept
       : adder_(&adder), sum_([](void* at, std::span<T> numbers) { static_cast<Adder*>(at)->sum(numbers); }) {}
 
-  /// Whether there is something to add to.
+  /// True if there is an adder.
   [[nodiscard]] constexpr explicit operator bool() const noexcept { return sum_ != nullptr; }
-  /// Adds them over all ranks, in place; by default it does nothing.
+  /// Sums over all ranks, in place; without an adder does nothing.
   void operator()(std::span<T> numbers) const {
     if (sum_ != nullptr) {
       sum_(adder_, numbers);
@@ -35,20 +35,19 @@ class rank_sum {
   void (*sum_)(void*, std::span<T>) = nullptr;
 };
 
-/// Called during backward with how much of the vector of all gradients is final already. The default
-/// does nothing.
+/// Called during backward with the part of the gradient vector that is final. The default does nothing.
 template <class T>
 class completion {
  public:
   constexpr completion() noexcept = default;
 
-  /// @param listener has `completed(T const* first)`, and outlives this: all gradients from that one to the
-  ///        last are final. It is called again and again, not always with more.
+  /// @param listener has `completed(T const* first)`, called when all gradients from `first` to the last are final,
+  /// and outlives this. It is called repeatedly, not always with a larger part.
   template <class Listener>
   constexpr explicit completion(Listener& listener) noexcept
       : listener_(&listener), tell_([](void* at, T const* first) { static_cast<Listener*>(at)->completed(first); }) {}
 
-  /// Says that all gradients from that one to the last are final; by default it does nothing.
+  /// Announces that all gradients from `first` to the last are final; without a listener does nothing.
   void operator()(T const* first) const {
     if (tell_ != nullptr) {
       tell_(listener_, first);
@@ -60,14 +59,15 @@ class completion {
   void (*tell_)(void*, T const*) = nullptr;
 };
 
-/// What a model's layers are to know about a batch besides its numbers.
+/// The context of a batch: all that a model's layers know about it besides its values.
 template <class T>
 struct pass {
-  bool training = false;         ///< if not, dropout drops nothing, batch normalisation uses its running statistics
-  std::uint64_t step = 0;        ///< of the training: random masks differ from step to step
-  std::size_t first_row = 0;     ///< place of the batch's first row in the batch of all ranks
-  rank_sum<T> sum = {};          ///< for statistics over the batch of all ranks
-  completion<T> completed = {};  ///< in backward
+  /// True in training. If false, dropout drops nothing and batch normalisation uses its running statistics.
+  bool training = false;
+  std::uint64_t step = 0;        ///< index of the step in the training; random masks differ from step to step
+  std::size_t first_row = 0;     ///< index of the batch's first row in the batch of all ranks
+  rank_sum<T> sum = {};          ///< sum for statistics over the batch of all ranks
+  completion<T> completed = {};  ///< listener of backward
 };
 
 }  // namespace tutti::nn

@@ -11,42 +11,42 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// A pseudo-random sequence that is the same on every platform, which the distributions of the
-/// standard library are not. Generators with different (seed, stream) are independent.
+/// A pseudo-random sequence with equal values on every platform, unlike the distributions of the standard library.
+/// Generators with different (seed, stream) are independent.
 ///
 /// SplitMix64: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
 class random_sequence {
  public:
-  /// Sequences of other seeds or streams are others.
+  /// Constructs the sequence of this seed and stream.
   constexpr explicit random_sequence(std::uint64_t seed, std::uint64_t stream = 0) noexcept
       : state_(mix(seed + golden) ^ mix(mix(stream) + golden)) {}
 
-  /// 64 random bits.
+  /// Returns 64 random bits.
   constexpr std::uint64_t operator()() noexcept { return mix(state_ += golden); }
 
-  /// Goes on as if so many numbers had been drawn. Cost: that of one.
+  /// Skips this many draws. Cost: that of one.
   constexpr void discard(std::uint64_t numbers) noexcept { state_ += numbers * golden; }
 
-  /// A number in [0, n), n > 0. Multiplies instead of dividing; the bias is below n / 2^32.
+  /// Returns a number in [0, n), n > 0. Multiplies instead of dividing; the bias is below n / 2^32.
   constexpr std::uint32_t below(std::uint32_t n) noexcept {
     return static_cast<std::uint32_t>(((*this)() >> 32) * std::uint64_t{n} >> 32);
   }
 
-  /// A whole number in [low, high].
+  /// Returns a whole number in [low, high].
   constexpr std::int32_t between(std::int32_t low, std::int32_t high) noexcept {
     return low + static_cast<std::int32_t>(below(static_cast<std::uint32_t>(high - low) + 1));
   }
 
-  /// Whether an event of probability `percent` / 100 happens.
+  /// True with probability `percent` / 100.
   constexpr bool chance(std::uint32_t percent) noexcept { return below(100) < percent; }
 
-  /// A multiple of 2^-24 in [0, 1), exact in every floating-point type.
+  /// Returns a multiple of 2^-24 in [0, 1), exact in every floating-point type.
   template <class T>
   constexpr T fraction() noexcept {
     return static_cast<T>((*this)() >> 40) / static_cast<T>(1 << 24);
   }
 
-  /// Every order alike. (Fisher and Yates; Durstenfeld 1964) Cost: one pass.
+  /// Permutes the items; all orders are equally likely. (Fisher and Yates; Durstenfeld 1964) Cost: one pass.
   template <class T>
   constexpr void shuffle(std::span<T> items) noexcept {
     for (std::size_t i = items.size(); i > 1; --i) {
@@ -54,12 +54,12 @@ class random_sequence {
     }
   }
 
-  // The names by which the standard library knows a generator.
-  /// What it draws.
+  // The names that the standard library requires of a generator.
+  /// The type of a draw.
   using result_type = std::uint64_t;
-  /// The least that it draws.
+  /// The smallest draw.
   [[nodiscard]] static constexpr result_type(min)() noexcept { return 0; }
-  /// The most that it draws.
+  /// The largest draw.
   [[nodiscard]] static constexpr result_type(max)() noexcept { return (std::numeric_limits<result_type>::max)(); }
 
  private:

@@ -3,7 +3,7 @@
 
 #include <tutti/extend/expects.hpp>
 
-#if __has_include(<xtensor/containers/xtensor.hpp>)  // from xtensor 0.26 on
+#if __has_include(<xtensor/containers/xtensor.hpp>)  // since xtensor 0.26
 #include <xtensor/containers/xadapt.hpp>
 #include <xtensor/containers/xtensor.hpp>
 #else
@@ -21,14 +21,14 @@ namespace tutti::inline v0_1_0::nn {
 template <class T>
 using matrix = xt::xtensor<T, 2, xt::layout_type::row_major>;
 
-/// A matrix in memory that it does not own: a layer's weights inside the vector of all weights, the first
-/// rows of a larger matrix. Building one costs a few words and no allocation.
+/// A matrix in memory that it does not own: a layer's weights inside the vector of all weights, the first rows of a
+/// larger matrix. Construction costs a few words and no allocation.
 template <class T>
 using matrix_view =
     xt::xtensor_adaptor<xt::xbuffer_adaptor<T*, xt::no_ownership, std::allocator<std::remove_const_t<T>>>, 2,
                         xt::layout_type::row_major>;
 
-/// The matrix that lies there, row after row.
+/// A view of the matrix at `data`, row after row.
 template <class T>
 [[nodiscard]] matrix_view<T> view(T* data, std::size_t rows, std::size_t columns) {
   using result = matrix_view<T>;
@@ -43,7 +43,7 @@ template <class T>
   return view<T>(m.data(), rows, m.shape(1));
 }
 
-/// The same elements, read only.
+/// A view of the same elements for reading.
 template <class T>
 [[nodiscard]] matrix_view<T const> read_only(matrix_view<T> const& m) {
   return view<T const>(m.data(), m.shape(0), m.shape(1));

@@ -8,7 +8,8 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// How far a training is: this many batches of an epoch. Behind its last batch the epoch is yet to be tested.
+/// The position in a training: `batch` batches of `epoch` are done. After the last batch the epoch is still to be
+/// tested.
 struct training_place {
   std::size_t epoch = 0;  ///< the epoch, from 0
   std::size_t batch = 0;  ///< the batch in the epoch, from 0

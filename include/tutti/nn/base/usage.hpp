@@ -11,40 +11,40 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// What a rank did in a span of time. It waited for the rest of the seconds: for messages, or for its turn.
+/// The activity of a rank in a span of time. In the rest of the seconds it waited for messages or for its turn.
 struct usage_bin {
-  double seconds = 0;            ///< of the training, in this span
+  double seconds = 0;            ///< length of the span within the training
   double computing = 0;          ///< seconds of gradients and tests
   double updating = 0;           ///< seconds of an optimizer, or of serving workers
   double sent = 0;               ///< bytes
   double received = 0;           ///< bytes
-  double messages_sent = 0;      ///< begun in it
-  double messages_received = 0;  ///< whose first bytes came in it
-  double resident = 0;           ///< bytes of the process' memory, at most
+  double messages_sent = 0;      ///< messages begun in the span
+  double messages_received = 0;  ///< messages whose first bytes arrived in the span
+  double resident = 0;           ///< largest memory of the process, in bytes
 
-  /// Adds a part of another one; of memory the more.
+  /// Adds a share of another bin; memory becomes the maximum.
   void add(usage_bin const& other, double share) noexcept;
 };
 
-/// What a rank did over time, in spans of one length.
+/// The activity of a rank over time, in spans of equal length.
 struct usage {
-  std::string role{};             ///< such as "worker 2"
-  double width = 0;               ///< seconds
-  std::vector<usage_bin> bins{};  ///< the first one begins with the training
-  double shift = 0;               ///< seconds that the rank began later than that
+  std::string role{};             ///< role of the rank, such as "worker 2"
+  double width = 0;               ///< length of a span in seconds
+  std::vector<usage_bin> bins{};  ///< activity in each span; the first begins with the rank's training
+  double shift = 0;               ///< seconds between the beginning of the training and that of the first span
 
-  /// All of it.
+  /// The sum over all spans.
   [[nodiscard]] TUTTI_DECL usage_bin sum() const;
-  /// In spans of that length from the beginning of the training on: what lies across a border is divided.
+  /// The usage in spans of this length from the beginning of the training; a span across a border is divided.
   [[nodiscard]] TUTTI_DECL usage in_spans_of(double seconds) const;
 
-  /// As numbers, to be sent; without the role.
+  /// The usage as numbers for sending, without the role.
   [[nodiscard]] TUTTI_DECL std::vector<double> packed() const;
-  /// Of these numbers.
+  /// The usage in the numbers of `packed`.
   [[nodiscard]] static TUTTI_DECL usage unpacked(std::span<double const> numbers);
 };
 
-/// Ranks in spans of one length: of the longest.
+/// Gives all ranks spans of one length, the longest.
 TUTTI_DECL void align(std::vector<usage>& ranks);
 
 }  // namespace tutti::nn

@@ -33,7 +33,7 @@ TUTTI_DECL usage_bin usage::sum() const {
 TUTTI_DECL usage usage::in_spans_of(double seconds) const {
   usage result{role, seconds, {}, 0};
   for (std::size_t i = 0; i != bins.size(); ++i) {
-    // A clock of another host may be a little ahead.
+    // Clocks of other hosts may be slightly ahead.
     double const begin = (std::max)(0.0, shift + static_cast<double>(i) * width);
     double const end = begin + (std::max)(bins[i].seconds, 1e-9);
     auto const first = static_cast<std::size_t>(begin / seconds);

@@ -23,32 +23,33 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// Whether a training begins with its checkpointer, or has begun in another world: then its checkpoints are its own.
+/// The start of a checkpointer: with the training, or later, in another world after a fault. In the second case the
+/// checkpoints in the folder belong to this training.
 enum class checkpoint_start { beginning, going_on };
 
-/// An observer that keeps checkpoints of a training, the same on all of its ranks.
+/// An observer that keeps checkpoints of a training, on all of its ranks.
 ///
-/// A checkpoint that cannot be written is no end of the training, which may lose hours by it: `problem` says what
-/// was wrong, and the next one is tried in its time. Those written before stay whole.
+/// A failed write does not stop the training: `problem` returns the reason, and the next checkpoint is tried at its
+/// time. Older checkpoints stay intact.
 ///
-/// Law: a training that stops after any step and is resumed by as many ranks has, from its last checkpoint on, the
-/// weights, losses and test results of one that never stopped, bit for bit. By another number of ranks it has them
-/// up to the rounding of sums, and what layers remember is replaced by the mean over the ranks.
+/// Law: a training that stops after any step and is resumed with equally many ranks has, from its last checkpoint on,
+/// the weights, losses and test results of an uninterrupted one, bit for bit. With another number of ranks they are
+/// equal up to the rounding of sums, and the layers' statistics are replaced by their mean over the ranks.
 ///
-/// Where ranks have weights of their own, or their strategy remembers something, each writes its part, whatever the
-/// options say, and only as many ranks go on. What such a strategy has under way is waited for. The law holds
-/// if the strategy would have done the same twice: of one that takes what has arrived in time, up to what that is.
+/// If ranks have their own weights, or their strategy has state, each rank writes its part, whatever the options say,
+/// and the training can only be resumed with the same number of ranks. Pending operations of the strategy are waited
+/// for. The law then holds as far as the strategy is deterministic: one that uses messages as they arrive is not.
 ///
-/// Cost of a checkpoint: a write of twice the parameters and a wait for the disk, on rank 0 or divided among all, or by
-/// each rank, with what its strategy remembers; one small gather if there are parts or layers keep statistics. Of
-/// resuming from parts of ranks' own: rank 0 reads all of them, to see that they are good, and each rank its own.
+/// Cost of a checkpoint: writing twice the parameters and waiting for the disk, on rank 0, or divided among all
+/// ranks, or on each rank, with the strategy's state; one small gather if there are parts or statistics. Cost of
+/// resuming from parts of the ranks' own state: rank 0 reads and checks all parts, each rank reads its own.
 template <group Communicator>
 class checkpointer {
  public:
-  /// Collective. With `resume` the model, its strategy, and the history, become what they were.
+  /// Collective. With `resume` restores the model, its strategy and the history.
   /// @pre the strategy outlives this, and has made no step
-  /// @throws checkpoint_error, on all ranks: the folder cannot be used, its checkpoints are all damaged or of
-  ///         another training, or it has some and is not to be resumed from
+  /// @throws checkpoint_error, on all ranks: the folder is unusable, its checkpoints are all damaged or of another
+  ///         training, or it has some and `resume` is false
   checkpointer(Communicator& world, replica& model, strategy& ranks, history& history, fingerprint training,
                checkpoint_options options, checkpoint_start how = checkpoint_start::beginning)
       : world_(world.alias()),
@@ -94,29 +95,29 @@ class checkpointer {
   checkpointer(checkpointer const&) = delete;
   checkpointer& operator=(checkpointer const&) = delete;
 
-  /// Where it goes on from, if it does.
+  /// The position at which the training was resumed, if it was.
   [[nodiscard]] std::optional<resumed_from> const& resumed() const noexcept { return from_; }
-  /// On rank 0: which later checkpoints were damaged, and set aside.
+  /// The later checkpoints that were damaged and moved aside, on rank 0.
   [[nodiscard]] std::vector<std::string> const& notes() const noexcept { return notes_; }
-  /// On rank 0: why the last checkpoint could not be written; empty if it was.
+  /// The reason why the last checkpoint could not be written, on rank 0; empty if it was written.
   [[nodiscard]] std::string const& problem() const noexcept { return problem_; }
 
-  /// Takes the report of a step.
+  /// Ignores the report of a step.
   void step(step_result const&, replica const&) const noexcept {}
-  /// Is told that a step has been made.
+  /// Saves a checkpoint if one is due after this step.
   void stepped(replica const&) {
     if (options_.every != 0 && step_number() % options_.every == 0) {
       save();
     }
   }
-  /// Takes the report of an epoch.
+  /// Saves a checkpoint if one is due after this epoch.
   void epoch(epoch_result const&) {
     if (options_.every == 0 || model_.place().epoch == model_.settings().epochs) {
       save();
     }
   }
 
-  /// Collective. Writes a checkpoint of now.
+  /// Writes a checkpoint of the current state. Collective.
   void save() {
     try {
       if (in_parts_) {
@@ -130,10 +131,10 @@ class checkpointer {
   }
 
  private:
-  /// What one rank says of its part.
+  /// The result of one rank's part.
   struct receipt {
     detail::file_identity file;
-    std::array<char, 240> problem{};  // empty: there is none
+    std::array<char, 240> problem{};  // reason of a failure, or empty
 
     void say(checkpoint_error const& e) {
       std::string const why = e.what();
@@ -159,8 +160,8 @@ class checkpointer {
     return true;
   }
 
-  /// Opens the folder on this rank, and makes it what its part says.
-  /// @throws checkpoint_error, on all ranks, if any cannot
+  /// Opens the folder on this rank, and restores the rank's own state from its part.
+  /// @throws checkpoint_error, on all ranks, if one of them fails
   void open_part(bool resumes, std::uint64_t step, std::vector<detail::file_identity> parts) {
     bool const own = resumes && expected_.memory != rank_memory::none;
     if (own) {
@@ -243,7 +244,7 @@ class checkpointer {
     } catch (checkpoint_error const& e) {
       result.say(e);
     }
-    auto const all = at_rank_0(result);  // all parts are on the disk before that ends on rank 0
+    auto const all = at_rank_0(result);  // returns on rank 0 only after all parts are on the disk
     if (world_.rank() == 0) {
       std::vector<detail::file_identity> shards;
       for (auto const& one : all) {
@@ -263,11 +264,11 @@ class checkpointer {
   strategy& strategy_;
   history& history_;
   checkpoint_options options_;
-  bool in_parts_;  // each rank writes one
+  bool in_parts_;  // true if each rank writes a part
   detail::expected_state expected_;
   tutti::gather<Communicator, doubling> collect_;
-  std::optional<detail::checkpoint_folder> folder_;  // where this rank writes
-  std::vector<float> statistics_;                    // of all ranks, on rank 0
+  std::optional<detail::checkpoint_folder> folder_;  // folder of this rank's files
+  std::vector<float> statistics_;                    // statistics of all ranks, on rank 0
   std::vector<std::string> notes_;
   std::string problem_;
   std::optional<resumed_from> from_;

@@ -14,11 +14,11 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// What the survivors of a fault go on from: the state of the one that is furthest. They are a step apart at most, as
-/// no rank ends a step that another has not begun, and a rank that has ended it holds the weights that all would have.
-/// What layers remember stays each rank's own.
+/// Returns the state from which the survivors of a fault continue: that of the most advanced one. They are at most
+/// one step apart, because no rank ends a step that another has not begun; a rank that has ended it holds the weights
+/// that all would have. The layers' statistics remain each rank's own.
 ///
-/// Collective over the survivors. Cost: two allgathers of a few numbers, one broadcast of all numbers of a training.
+/// Collective over the survivors. Cost: two allgathers of a few numbers, one broadcast of a training's whole state.
 template <group Communicator>
 [[nodiscard]] training_state latest_state(Communicator& world, replica& model, history const& history) {
   tutti::allgather collect{world, doubling{}};

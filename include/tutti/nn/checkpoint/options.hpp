@@ -8,13 +8,15 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// Where a training keeps checkpoints, and how many.
+/// The checkpoints of a training: place, interval and number.
 struct checkpoint_options {
-  std::filesystem::path folder;  ///< where checkpoints are written
-  std::size_t every = 0;         ///< steps; 0: after each epoch, and always after the last
-  std::size_t keep = 2;          ///< how many of the last ones stay
-  bool sharded = false;  ///< each rank writes its part, into a folder that all ranks see; or else rank 0 writes all
-  bool resume = false;   ///< goes on from the last good one, if there is one
+  std::filesystem::path folder;  ///< folder of the checkpoints
+  /// Steps between checkpoints; 0: after each epoch. The last epoch always ends with one.
+  std::size_t every = 0;
+  std::size_t keep = 2;  ///< number of the latest checkpoints that are kept
+  /// True: each rank writes a part, into a folder visible to all; false: rank 0 writes everything.
+  bool sharded = false;
+  bool resume = false;  ///< true: continue from the last intact checkpoint, if there is one
 };
 
 }  // namespace tutti::nn

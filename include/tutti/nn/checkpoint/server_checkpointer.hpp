@@ -18,18 +18,19 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// An observer that keeps checkpoints of a training with parameter servers, on rank 0, after each epoch: of weights,
-/// optimizers and place, all that servers hold. It goes on with any number of servers and workers.
+/// An observer that keeps checkpoints of a training with parameter servers, on rank 0, after each epoch: weights,
+/// optimizer state and position, which are the servers' whole state. It can be resumed with any number of servers and
+/// workers.
 ///
-/// Law: with staleness 0, and as many workers, a training that is resumed has the losses and weights of one that never
-/// stopped, bit for bit. What is not kept: how far apart workers were, which all begin at the same step; what the
-/// layers of each worker remembered, of which all get one worker's.
+/// Law: with staleness 0 and equally many workers, a resumed training has the losses and weights of an uninterrupted
+/// one, bit for bit. Not saved: the workers' lead over each other (all resume at one step), and the statistics of
+/// each worker's layers (all receive one worker's).
 ///
-/// The training has to rest (`consistency::rests`). Cost of a checkpoint: the slowest worker's last step; what servers
-/// hold travels to a worker, and once more to rank 0; a write of twice the parameters.
+/// The training must pause after epochs (`consistency::rests`). Cost of a checkpoint: the slowest worker's last step;
+/// the servers' state travels to a worker, and from there to rank 0; a write of twice the parameters.
 class server_checkpointer {
  public:
-  /// Collective. With `resume` the replicas of all ranks, and the history of rank 0, become what they were.
+  /// Collective. With `resume` restores the replicas of all ranks, and the history of rank 0.
   /// @throws checkpoint_error, on all ranks, as `checkpointer`
   template <group Communicator>
   server_checkpointer(Communicator& world, replica& model, history& history, fingerprint training,
@@ -68,18 +69,18 @@ class server_checkpointer {
     }
   }
 
-  /// What the training goes on from, if from anything.
+  /// The position at which the training was resumed, if it was.
   [[nodiscard]] std::optional<resumed_from> const& resumed() const noexcept { return from_; }
-  /// On rank 0: which later checkpoints were damaged, and set aside.
+  /// The later checkpoints that were damaged and moved aside, on rank 0.
   [[nodiscard]] std::vector<std::string> const& notes() const noexcept { return notes_; }
-  /// On rank 0: why the last checkpoint could not be written; empty if it was.
+  /// The reason why the last checkpoint could not be written, on rank 0; empty if it was written.
   [[nodiscard]] std::string const& problem() const noexcept { return problem_; }
 
-  /// Takes the report of a step.
+  /// Ignores the report of a step.
   void step(step_result const&, replica const&) const noexcept {}
-  /// Takes the report of an epoch.
+  /// Ignores the report of an epoch.
   void epoch(epoch_result const&) const noexcept {}
-  /// Is told that no worker is in a step.
+  /// Writes a checkpoint; called while no worker is in a step.
   void at_rest(replica& model) {
     try {
       auto const history = encode(history_);
@@ -96,7 +97,7 @@ class server_checkpointer {
  private:
   history& history_;
   detail::expected_state expected_;
-  std::optional<detail::checkpoint_folder> folder_;  // on rank 0
+  std::optional<detail::checkpoint_folder> folder_;  // on rank 0 only
   std::vector<std::string> notes_;
   std::string problem_;
   std::optional<resumed_from> from_;

@@ -12,37 +12,39 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// A momentum that runs on each rank, before the choice of what is sent; the optimizer is then a `corrected_sgd`.
+/// A momentum on each rank, applied before gradients are selected for sending. The optimizer must be a
+/// `corrected_sgd`.
 struct momentum_correction {
-  float momentum = 0;     ///< 0: there is none
-  bool nesterov = false;  ///< what is owed grows by Nesterov's steps, not by the velocity
-  bool masking = false;   ///< the velocity of a number that is sent ends there (momentum factor masking)
+  float momentum = 0;     ///< share of the velocity that is kept; 0: no momentum
+  bool nesterov = false;  ///< true: Nesterov steps are added to the feedback, not the velocity
+  bool masking = false;   ///< true: sending an element resets its velocity (momentum factor masking)
 };
 
-/// As settings ask for it, so that it fits the optimizer that they make.
+/// The momentum correction of the settings, which fits their optimizer.
 [[nodiscard]] inline momentum_correction correction_of(settings const& settings, bool masking = false) noexcept {
   return {settings.momentum_corrected ? settings.momentum : 0, settings.optimizer == optimizer_kind::nesterov, masking};
 }
 
-/// What a rank owes: gradients that it has not sent yet, kept and sent later (error feedback: Seide et al., "1-bit
-/// stochastic gradient descent", Interspeech 2014; Stich et al., "Sparsified SGD with memory", NeurIPS 2018;
-/// Karimireddy et al., "Error feedback fixes SignSGD", ICML 2019).
+/// Error feedback: the gradients that a rank has not sent yet, kept and sent later (Seide et al., "1-bit stochastic
+/// gradient descent", Interspeech 2014; Stich et al., "Sparsified SGD with memory", NeurIPS 2018; Karimireddy et al.,
+/// "Error feedback fixes SignSGD", ICML 2019).
 ///
-/// With a momentum the velocity is kept here, and what is owed are sums of velocities, so that a gradient that
-/// is sent late counts as if it had been sent at once and then repeated (momentum correction). With masking the
-/// velocity starts anew where a number is sent, so that no stale one is added to; but the more is sent, the less is
-/// then left of the momentum, down to none. Both: Lin et al., "Deep gradient compression", ICLR 2018, section 3.
+/// With a momentum the velocity is kept here, too, and the feedback consists of sums of velocities, so that a
+/// gradient sent late counts as if it had been sent immediately and then repeated (momentum correction). Masking
+/// resets the velocity of each element that is sent, so that no stale velocity is added; but the more is sent, the
+/// less momentum remains, down to none. Both: Lin et al., "Deep gradient compression", ICLR 2018, section 3.
 ///
-/// Law: where all is sent, unmasked, a training is the same as without, up to rounding.
+/// Law: if everything is sent, without masking, a training equals one without feedback, up to rounding.
 ///
-/// Thread safety: none. Memory: as many numbers as there are gradients, with a momentum twice as many.
+/// Thread safety: none. Memory: one number for each gradient, two with a momentum.
 class feedback {
  public:
-  /// Owes nothing yet.
+  /// Constructs empty feedback.
   explicit feedback(momentum_correction corrected = {}) : corrected_(corrected) {}
 
   /// Adds the gradients of a step.
-  /// @returns what is now owed; the sender of a part takes it off: what is left is owed at the next step
+  /// @returns the feedback with them; the caller subtracts the part that it sends, and the rest remains for the next
+  /// step
   std::span<float> add(std::span<float const> gradients) {
     owed_.resize(gradients.size());
     if (corrected_.momentum == 0) {
@@ -55,7 +57,7 @@ class feedback {
     return owed_;
   }
 
-  /// Number i is sent, exactly.
+  /// Marks element i as sent exactly.
   void settle(std::size_t i) noexcept {
     owed_[i] = 0;
     if (corrected_.masking && corrected_.momentum != 0) {
@@ -63,19 +65,19 @@ class feedback {
     }
   }
 
-  /// Writes what is remembered between steps.
+  /// Writes the state between steps.
   void save(packer& to) const {
     detail::pack_if_any(to, owed_);
     detail::pack_if_any(to, velocity_);
   }
-  /// Restores what `save` wrote; false if these are the bytes of something else.
+  /// Restores the state that `save` wrote; false if the bytes are not such a state.
   [[nodiscard]] bool load(unpacker& from, std::size_t gradients) {
     return detail::unpack_if_any(from, owed_, gradients) && detail::unpack_if_any(from, velocity_, gradients);
   }
 
-  /// The momentum that runs here; 0: there is none.
+  /// The momentum that is applied here; 0 without.
   [[nodiscard]] float momentum() const noexcept { return corrected_.momentum; }
-  /// What has not been sent yet, for each gradient.
+  /// The unsent part of each gradient.
   [[nodiscard]] std::span<float const> owed() const noexcept { return owed_; }
 
  private:

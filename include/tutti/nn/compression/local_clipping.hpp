@@ -12,18 +12,18 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// Shrinks gradients before a rank adds them to what it owes, where clipping the sum would come too late: to a norm of
-/// at most `limit` / sqrt(n) each for n ranks, as sums of n gradients that do not depend on each other have a norm of
-/// sqrt(n) times theirs (Lin et al., "Deep gradient compression", ICLR 2018, section 3.2). So `limit` means the same
-/// for any number of ranks; with one it clips the gradient.
+/// Clips the gradients of each rank before they are added to the error feedback, because clipping the sum would be
+/// too late. The limit of the norm is `limit` / sqrt(n) for n ranks, because a sum of n independent gradients has
+/// sqrt(n) times their norm (Lin et al., "Deep gradient compression", ICLR 2018, section 3.2). So `limit` means the
+/// same for any number of ranks; with one rank it clips the gradient.
 class local_clipping {
  public:
-  /// @pre limit > 0; infinite: no gradient is clipped
+  /// @pre limit > 0; infinity disables clipping
   explicit local_clipping(float limit = std::numeric_limits<float>::infinity()) : limit_(limit) {
     expects(limit > 0, "local_clipping: the norm to clip to must be above 0, not ", limit);
   }
 
-  /// Numbers whose norm is NaN stay as they are; an infinite one makes NaN of infinite numbers.
+  /// Clips. Gradients with a NaN norm are unchanged; with an infinite norm, infinite elements become NaN.
   void operator()(std::span<float> gradients, rank_type ranks) const {
     if (std::isinf(limit_)) {
       return;

@@ -14,25 +14,25 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// The magnitude of a number as an integer: in the same order, with infinity above all numbers and NaN above infinity.
+/// The magnitude of a number as an integer of the same order, with infinity above all numbers and NaN above infinity.
 [[nodiscard]] constexpr std::uint32_t magnitude(float x) noexcept {
   return std::bit_cast<std::uint32_t>(x) & 0x7fffffffU;
 }
 
-/// Which numbers are sent: those above a magnitude, and of those that have it the first few.
+/// A choice of elements: all above a magnitude, and the first few with exactly that magnitude.
 struct cut {
-  std::uint32_t at = 0;  ///< the magnitude, as bits: all above it are sent
-  std::size_t ties = 0;  ///< how many of those that have it are sent
+  std::uint32_t at = 0;  ///< bits of the magnitude; all elements above it are sent
+  std::size_t ties = 0;  ///< number of elements of that magnitude that are sent
 };
 
-/// Sends the share `keep` of the numbers, at least one: those of the largest magnitude, exactly. NaN and infinity are
-/// the largest, so that they are never kept back.
+/// Selects the share `keep` of the elements, at least one: exactly the ones of largest magnitude. NaN and infinity
+/// are the largest, so they are always sent.
 ///
-/// For the first `warm_up` steps more are sent: a quarter at first, from step to step less, by the same factor (Lin et
-/// al. 2018, section 3.3, where the share changes once an epoch).
+/// During the first `warm_up` steps more is sent: a quarter at first, then less by a constant factor each step (Lin
+/// et al. 2018, section 3.3, where the share changes once an epoch).
 class top_k {
  public:
-  /// All ranks send as many.
+  /// True: all ranks send equally many elements.
   static constexpr bool as_many_on_all_ranks = true;
 
   /// @pre 0 < keep <= 1
@@ -40,7 +40,7 @@ class top_k {
     expects(keep > 0 && keep <= 1, "top_k: the share to keep must be in (0, 1], not ", keep);
   }
 
-  /// How many of n numbers are sent at a step.
+  /// The number of elements, out of n, that are sent in a step.
   [[nodiscard]] std::size_t count(std::size_t n, std::size_t step) const {
     double share = keep_;
     if (step < warm_up_ && keep_ < most_at_first) {
@@ -50,16 +50,16 @@ class top_k {
     return (std::min)(n, static_cast<std::size_t>(std::ceil(share * static_cast<double>(n))));
   }
 
-  /// Finds the k-th largest magnitude digit by digit, from the top: a histogram of the leading 11 bits of
-  /// all, of the next 10 of those that share the digit wanted, of the last 10. No sorting, no sampling: cost O(n), and
-  /// the same on every machine.
+  /// Finds the k-th largest magnitude digit by digit: a histogram of the leading 11 bits of all magnitudes, then of
+  /// the next 10 bits of the magnitudes with the selected leading digit, then of the last 10. No sorting, no
+  /// sampling: cost O(n), and equal results on every machine.
   [[nodiscard]] cut choose(std::span<float const> numbers, std::size_t step) {
     std::size_t const k = count(numbers.size(), step);
     if (k == numbers.size()) {
       return {0, k};
     }
     rest_.clear();
-    std::size_t wanted = k;  // of those that share all digits so far
+    std::size_t wanted = k;  // rank of the wanted magnitude among the ones with all digits so far
     std::uint32_t prefix = 0;
     counts_.fill(0);
     for (float const x : numbers) {
@@ -85,7 +85,7 @@ class top_k {
  private:
   static constexpr double most_at_first = 0.25;
 
-  /// The digit of the `wanted`-th largest; `wanted` becomes its place among those with that digit.
+  /// The digit of the `wanted`-th largest magnitude; `wanted` becomes its rank among the magnitudes with that digit.
   [[nodiscard]] std::uint32_t digit(std::size_t& wanted) const noexcept {
     std::size_t at = counts_.size() - 1;
     while (counts_[at] < wanted) {
@@ -100,18 +100,18 @@ class top_k {
   std::vector<std::uint32_t> rest_;
 };
 
-/// Sends all numbers whose magnitude is at least `least`, however many there are, and NaN (Strom, "Scalable
-/// distributed DNN training using commodity GPU cloud computing", Interspeech 2015).
+/// Selects all elements of magnitude `least` or more, in any number, and NaN (Strom, "Scalable distributed DNN
+/// training using commodity GPU cloud computing", Interspeech 2015).
 class threshold {
  public:
-  static constexpr bool as_many_on_all_ranks = false;  ///< ranks may send different numbers of gradients
+  static constexpr bool as_many_on_all_ranks = false;  ///< false: ranks may send different numbers of elements
 
   /// @pre least > 0
   explicit threshold(float least) : at_(magnitude(least)) {
     expects(least > 0, "threshold: the least magnitude that is sent must be above 0, not ", least);
   }
 
-  /// Everything from the threshold on.
+  /// Selects all elements from the threshold up.
   [[nodiscard]] cut choose(std::span<float const> numbers, std::size_t) const noexcept { return {at_, numbers.size()}; }
 
  private:

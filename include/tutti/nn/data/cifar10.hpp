@@ -9,14 +9,14 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// The images of these files, one file after the other.
-/// @throws data_error if there is none, or if one is missing, truncated or of another kind, or if a label
-/// is not below 10
+/// Reads the images of these files, in order.
+/// @throws data_error if there is no file, if one is missing, truncated or of another kind, or if a label is not
+/// below 10
 [[nodiscard]] TUTTI_DECL dataset read_cifar10(std::span<std::filesystem::path const> files);
 
-/// The sets in a folder with any number of training batches, `data_batch*.bin`, and of test batches,
-/// `test_batch*.bin`, plain or with .gz. Batches are read in the order of their names.
-/// @throws data_error if the folder lacks one of either kind, or as read_cifar10
+/// Reads a folder with any number of training batches, `data_batch*.bin`, and of test batches, `test_batch*.bin`,
+/// plain or with .gz, in the order of their names.
+/// @throws data_error if the folder lacks either kind, or as read_cifar10
 [[nodiscard]] TUTTI_DECL data_pair read_cifar10_folder(std::filesystem::path const& folder);
 
 }  // namespace tutti::nn

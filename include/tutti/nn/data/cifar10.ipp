@@ -20,15 +20,15 @@ namespace tutti::inline v0_1_0::nn::detail {
 /// The binary version of CIFAR-10 (Krizhevsky, "Learning multiple layers of features from tiny images",
 /// 2009), plain or compressed with gzip.
 ///
-/// Format: records of one label and 32 x 32 pixels, all red bytes, then all green, then all blue ones.
-/// There is no header: that a file is what it should be shows in its length and in its labels alone.
+/// Format: records of one label and 32 x 32 pixels, first all red bytes, then all green, then all blue ones. There is
+/// no header: only the length and the labels show that a file is valid.
 namespace cifar10 {
 
 inline constexpr image_shape shape{3, 32, 32};
 inline constexpr std::size_t classes = 10;
-inline constexpr std::size_t record = 1 + shape.size();  ///< bytes
+inline constexpr std::size_t record = 1 + shape.size();  ///< bytes of a record
 
-/// What the bytes look like, if not like images and labels; empty if unknown.
+/// The kind of file that the bytes suggest, if not images and labels; empty if unknown.
 TUTTI_DECL std::string_view looks_like(std::span<std::uint8_t const> bytes) {
   auto const has = [&](std::size_t at, std::string_view sign) {
     return bytes.size() >= at + sign.size() && std::ranges::equal(bytes.subspan(at, sign.size()), sign, {}, {},

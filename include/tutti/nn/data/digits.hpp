@@ -9,8 +9,8 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// `count` images, image i a function of the seed and `first + i` alone, with random labels. Parts of
-/// one stream that do not overlap serve as training and test sets.
+/// Makes `count` images of digits with random labels. Image i is a function of the seed and `first + i`, so disjoint
+/// parts of one stream serve as training and test sets.
 [[nodiscard]] TUTTI_DECL dataset digits(std::size_t count, std::uint64_t seed, std::uint64_t first = 0);
 
 }  // namespace tutti::nn

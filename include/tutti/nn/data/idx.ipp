@@ -25,7 +25,7 @@ namespace idx {
 inline constexpr std::uint32_t images_magic = 0x0803;  ///< bytes, three dimensions
 inline constexpr std::uint32_t labels_magic = 0x0801;  ///< bytes, one dimension
 
-/// The next 32 bits of a header.
+/// Reads the next 32 bits of a header.
 TUTTI_DECL std::uint32_t word(gz_file& file, std::string const& what) {
   std::array<std::uint8_t, 4> bytes{};
   std::size_t const got = file.read(bytes);
@@ -35,7 +35,7 @@ TUTTI_DECL std::uint32_t word(gz_file& file, std::string const& what) {
   return std::uint32_t{bytes[0]} << 24 | std::uint32_t{bytes[1]} << 16 | std::uint32_t{bytes[2]} << 8 | bytes[3];
 }
 
-/// The rest of the file, which is `count` bytes.
+/// Reads the rest of the file, which must have `count` bytes.
 TUTTI_DECL void elements(gz_file& file, std::vector<std::uint8_t>& to, std::size_t count, std::string const& what) {
   if (std::size_t const got = file.append(to, count); got != count) {
     file.fail("is truncated: expected " + std::to_string(count) + " bytes of " + what + ", found " +

@@ -15,28 +15,28 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// Images as numbers, and their classes.
+/// A batch of images as floats, with their classes.
 struct image_batch {
-  std::span<float const> numbers;        ///< image after image
-  std::span<std::uint8_t const> labels;  ///< one for each image
+  std::span<float const> numbers;        ///< values of the images, one after another
+  std::span<std::uint8_t const> labels;  ///< class of each image
 };
 
-/// Room for a batch of images, as rows of numbers, and their labels.
+/// Memory for a batch of images, as rows of floats, and their labels.
 class batch_room {
  public:
-  /// Room for so many images.
+  /// Allocates memory for `rows` images.
   batch_room(std::size_t rows, std::size_t features)
       : features_(features), numbers_(rows * features), labels_(rows), changed_(features) {}
 
-  /// The number of images that it has room for.
+  /// The number of images that fit.
   [[nodiscard]] std::size_t rows() const noexcept { return labels_.size(); }
-  /// The numbers of the first images.
+  /// The values of the first `rows` images.
   [[nodiscard]] std::span<float> numbers(std::size_t rows) noexcept {
     return std::span(numbers_).first(rows * features_);
   }
-  /// The labels of the first images.
+  /// The labels of the first `rows` images.
   [[nodiscard]] std::span<std::uint8_t> labels(std::size_t rows) noexcept { return std::span(labels_).first(rows); }
-  /// For an image that was changed but is not yet numbers.
+  /// Memory for an image that is changed but not yet converted to floats.
   [[nodiscard]] std::span<std::uint8_t> changed() noexcept { return changed_; }
 
  private:
@@ -46,21 +46,21 @@ class batch_room {
   std::vector<std::uint8_t> changed_;
 };
 
-/// The images of a set, as a model is to see them: changed, if they are to be, and as numbers.
+/// The images of a set in the form that a model receives: changed, if augmentation is on, and as floats.
 ///
-/// Image i of an epoch is a function of (seed, epoch, i). Several threads may use one source at a time.
+/// Image i of an epoch is a function of (seed, epoch, i). Several threads may use one source concurrently.
 class image_source {
  public:
   /// @pre the set outlives this
   image_source(dataset const& set, normalisation numbers, any_augmentation change = {}, std::uint64_t seed = 0);
 
-  /// Where the images come from.
+  /// The data set of the images.
   [[nodiscard]] dataset const& set() const noexcept { return *set_; }
 
-  /// Writes the chosen images and their labels into the room's first rows.
+  /// Writes the chosen images and their labels into the first rows.
   ///
   /// Cost: one pass over the images, and one more if they are changed. No allocation.
-  /// @pre the room has as many rows, of as many numbers as an image has; the images exist
+  /// @pre `room` has at least as many rows, of the length of an image; the images exist
   void fill(std::span<std::uint32_t const> chosen, std::uint64_t epoch, batch_room& room) const;
 
  private:

@@ -31,7 +31,7 @@ TUTTI_DECL void image_source::fill(std::span<std::uint32_t const> chosen, std::u
                   chosen[i]);
           auto const row = numbers.subspan(i * features, features);
           if constexpr (augmentation<std::remove_cvref_t<decltype(change)>>) {
-            // Streams beyond 2^32: the sampler's are the numbers of epochs.
+            // Streams beyond 2^32, because the sampler's streams are the numbers of epochs.
             random_sequence const random(seed_, (epoch + 1) << 32 | chosen[i]);
             change(set_->image(chosen[i]), set_->shape, random, room.changed());
             numbers_.apply(room.changed(), row);

@@ -14,23 +14,23 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// How the bytes of an image become numbers: byte * factor + offset, for each channel its own.
+/// The conversion of an image's bytes to floats: byte * factor + offset, with factor and offset of each channel.
 class normalisation {
  public:
-  /// What becomes of the bytes of one channel.
+  /// The conversion of one channel.
   struct channel {
-    float factor;  ///< what a byte is multiplied by
-    float offset;  ///< what is added after that
+    float factor;  ///< factor of a byte
+    float offset;  ///< summand after that
   };
 
-  /// One for each channel.
+  /// Constructs the conversion from those of the channels.
   explicit normalisation(std::vector<channel> channels) : channels_(std::move(channels)) {}
 
-  /// One for each channel.
+  /// The conversion of each channel.
   [[nodiscard]] std::span<channel const> channels() const noexcept { return channels_; }
 
-  /// Writes an image's numbers. Cost: one pass, which vectorises; no allocation.
-  /// @pre as many bytes and numbers, in as many channels as this is for
+  /// Writes an image's values. Cost: one pass, which vectorises; no allocation.
+  /// @pre equal numbers of bytes and values, in the channels of this conversion
   void apply(std::span<std::uint8_t const> image, std::span<float> numbers) const {
     std::size_t const plane = image.size() / channels_.size();
     expects(image.size() == numbers.size() && plane * channels_.size() == image.size(), "normalisation: an image of ",
@@ -52,13 +52,13 @@ class normalisation {
   std::vector<channel> channels_;
 };
 
-/// Bytes from 0 to 255 as numbers from 0 to 1.
+/// Converts bytes from 0 to 255 to values from 0 to 1.
 [[nodiscard]] TUTTI_DECL normalisation to_unit_interval(std::size_t channels);
 
-/// Each channel with mean 0 and standard deviation 1 over all images of the set; a channel that is the
-/// same everywhere becomes 0. The test set is to be normalised as the training set is.
+/// Gives each channel mean 0 and standard deviation 1 over all images of the set; a constant channel becomes 0. Use
+/// the training set's conversion for the test set, too.
 ///
-/// Cost: one pass over the set. The sums are whole numbers, so their order plays no part.
+/// Cost: one pass over the set. The sums are integers, so their order does not matter.
 /// @pre at least one image
 [[nodiscard]] TUTTI_DECL normalisation to_standard_scores(dataset const& set);
 

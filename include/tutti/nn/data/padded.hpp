@@ -10,8 +10,8 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// The images in the middle of black ones of this side: models for images of 32 x 32 do not take those of 28 x 28.
-/// @pre the side is that of the images at least
+/// Centres the images in black ones of this side: models for 32 x 32 pixels do not take images of 28 x 28.
+/// @pre the side is at least that of the images
 [[nodiscard]] inline dataset padded(dataset const& set, std::size_t side) {
   auto const& from = set.shape;
   expects(from.rows <= side && from.columns <= side, "padded: images of ", from.rows, " x ", from.columns,

@@ -8,9 +8,8 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// The sets in a folder, whichever they are: batches of CIFAR-10, or four idx files as of MNIST.
-/// @throws data_error if it holds files of both kinds or of neither, or as read_cifar10_folder or
-/// read_idx_folder
+/// Reads the sets in a folder of either kind: batches of CIFAR-10, or four idx files like MNIST's.
+/// @throws data_error if it has files of both kinds or of neither, or as read_cifar10_folder or read_idx_folder
 [[nodiscard]] TUTTI_DECL data_pair read_folder(std::filesystem::path const& folder);
 
 }  // namespace tutti::nn

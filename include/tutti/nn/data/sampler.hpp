@@ -14,33 +14,33 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// What is one rank's of `count` things, all of them in order: `unit` of them stay together.
+/// One rank's contiguous part of `count` things; groups of `unit` things stay together.
 struct portion {
-  /// Of `count` things the part of one rank, in multiples of `unit`.
+  /// Computes the part of `rank`, in multiples of `unit`.
   constexpr portion(std::size_t count, rank_type rank, rank_type size, std::size_t unit = 1) noexcept
       : first((std::min)(count, block_begin((count + unit - 1) / unit, size, rank) * unit)),
         length((std::min)(count - first, block_size((count + unit - 1) / unit, size, rank) * unit)) {}
 
-  std::size_t first;   ///< where it begins
-  std::size_t length;  ///< how many things it has
+  std::size_t first;   ///< index of the first thing
+  std::size_t length;  ///< number of things
 };
 
-/// Which samples make up each batch of an epoch, and which of those are a rank's own.
+/// The samples of each batch of an epoch, and each rank's part of them.
 ///
-/// An epoch is one permutation of all samples, a function of the seed and the epoch alone. It is cut
-/// into global batches, the last of which may be shorter, and each batch into contiguous shards whose
-/// lengths differ by at most one. So any number of ranks sees the same batches, and a mean over a
-/// batch is exact when each rank weights its samples by 1 / batch, not by 1 / shard.
+/// An epoch is one permutation of all samples, a function of the seed and the epoch. It is divided into global
+/// batches (the last one may be shorter), and each batch into contiguous shards whose lengths differ by at most
+/// one. So the batches do not depend on the number of ranks, and a mean over a batch is exact if each rank weights
+/// its samples by 1 / batch, not by 1 / shard.
 class sampler {
  public:
-  /// So many samples, in batches of that size; the same order on all ranks that give the same seed.
+  /// Constructs a sampler of this many samples and batch size. Ranks with equal seeds have equal orders.
   sampler(std::size_t samples, std::size_t batch, std::uint64_t seed) : order_(samples), batch_(batch), seed_(seed) {
     expects(samples > 0 && samples <= UINT32_MAX, "sampler: the number of samples must be from 1 to 2^32 - 1, not ",
             samples);
     expects(batch > 0, "sampler: a batch must have at least 1 sample, not 0");
   }
 
-  /// As start(epoch), with batches of another size from now on.
+  /// Shuffles for this epoch, with this batch size from now on.
   void start(std::uint64_t epoch, std::size_t batch) {
     expects(batch > 0, "sampler: a batch must have at least 1 sample, not 0");
     batch_ = batch;
@@ -53,7 +53,7 @@ class sampler {
     random_sequence(seed_, epoch).shuffle(std::span(order_));
   }
 
-  /// How many batches an epoch has.
+  /// The number of batches of an epoch.
   [[nodiscard]] std::size_t batches() const noexcept { return (order_.size() + batch_ - 1) / batch_; }
 
   /// The samples of global batch b.
@@ -63,7 +63,7 @@ class sampler {
   }
 
   /// The part of batch b that belongs to one rank of `size`; empty if there are more ranks than samples.
-  /// @param unit this many samples that follow each other belong to the same rank
+  /// @param unit number of consecutive samples that belong to the same rank
   [[nodiscard]] std::span<std::uint32_t const> shard(std::size_t b, rank_type rank, rank_type size,
                                                      std::size_t unit = 1) const noexcept {
     auto const whole = batch(b);

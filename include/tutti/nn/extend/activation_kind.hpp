@@ -5,7 +5,7 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// Which activation a layer has, where that is told as a value.
+/// The activation of a layer, as a value.
 enum class activation_kind { identity, relu, tanh, sigmoid };
 
 }  // namespace tutti::nn

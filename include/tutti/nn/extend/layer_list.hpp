@@ -11,8 +11,8 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// Layers, each of which takes what the one before it gives: the description of a model, or of a part of one. A copy
-/// has copies of the layers.
+/// Layers in sequence, each with the outputs of the one before it as inputs: a description of a model or of a part of
+/// it. Copying copies the layers.
 ///
 ///     nn::layer_list<float> layers{nn::dense<float, nn::relu>(784, 64), nn::dense<float>(64, 10)};
 template <class T>
@@ -36,7 +36,7 @@ class layer_list {
  public:
   /// Constructs a list without layers.
   layer_list() = default;
-  /// Holds these layers.
+  /// Holds the given layers.
   template <std::derived_from<layer<T>>... Layers>
     requires(sizeof...(Layers) > 0)
   layer_list(Layers... one) {
@@ -51,11 +51,11 @@ class layer_list {
       push_back(one.clone());
     }
   }
-  /// Takes the layers over.
+  /// Takes over the layers.
   layer_list(layer_list&&) noexcept = default;
-  /// Copies the other's value.
+  /// Copies the other list's layers.
   layer_list& operator=(layer_list const& other) { return *this = layer_list(other); }
-  /// Takes over the other's value, and releases that of before.
+  /// Takes over the other list's layers, and releases the current ones.
   layer_list& operator=(layer_list&&) noexcept = default;
   ~layer_list() = default;
 
@@ -67,7 +67,7 @@ class layer_list {
     layers_.push_back(std::make_unique<Layer>(std::move(one)));
   }
   /// Adds a layer behind the others.
-  /// @pre there is one
+  /// @pre the pointer is not null
   void push_back(std::unique_ptr<layer<T>> one) {
     expects(one != nullptr, "layer_list: push_back takes a layer, not a null pointer");
     layers_.push_back(std::move(one));

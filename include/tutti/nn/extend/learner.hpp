@@ -20,10 +20,10 @@ namespace tutti::inline v0_1_0::nn {
 class any_device_message;  // nn/cuda/base/device_message.hpp
 
 /// The part of a replica that computes: a model with its optimizer, on the host or on a device. It knows batches, but
-/// neither ranks nor where images come from.
+/// neither ranks nor the source of the images.
 ///
-/// The numbers that it shows are host memory. They may be written until the learner computes again, which then reads
-/// what was written; what it computed is to be asked for again.
+/// Its spans are host memory. They may be written until the learner computes again, which then reads the written
+/// values; after that they must be requested again.
 class learner {
  public:
   learner() = default;
@@ -31,60 +31,61 @@ class learner {
   learner& operator=(learner const&) = delete;
   virtual ~learner() = default;
 
-  /// The numbers of an image.
+  /// The number of values of an image.
   [[nodiscard]] virtual std::size_t inputs() const = 0;
   /// The number of classes.
   [[nodiscard]] virtual std::size_t outputs() const = 0;
   /// The ranges of each layer's parameters, in their order.
   [[nodiscard]] virtual std::vector<parameter_range> ranges() const = 0;
-  /// The multiplications of each of these layers, for an image.
+  /// The multiplications of each of these layers for an image.
   [[nodiscard]] virtual std::vector<double> products() const = 0;
 
   /// The weights.
   [[nodiscard]] virtual std::span<float> parameters() = 0;
-  /// The parameters that are learned.
+  /// The weights, for reading.
   [[nodiscard]] virtual std::span<float const> parameters() const = 0;
-  /// The gradients, and behind them the loss and the number of correct answers.
+  /// The gradient buffer: the gradients, and behind them the loss and the number of correct answers.
   [[nodiscard]] virtual std::span<float> message() = 0;
-  /// The message on the device that computes it; null: it is computed in host memory, or not to be summed elsewhere.
+  /// The gradient buffer on the device that computes it; null if it is computed in host memory, or must not be summed
+  /// elsewhere.
   [[nodiscard]] virtual any_device_message const* on_device() { return nullptr; }
-  /// The two numbers behind the gradients.
+  /// The two extra scalars behind the gradients.
   [[nodiscard]] virtual score<float> attached() = 0;
-  /// The numbers that layers keep without learning them.
+  /// The statistics that layers keep without learning them.
   [[nodiscard]] virtual std::span<float> statistics() = 0;
-  /// The numbers that the optimizer remembers between steps.
+  /// The values that the optimizer remembers between steps.
   [[nodiscard]] virtual std::span<float> optimizer_state() = 0;
-  /// The accumulators of a reproducible learner, one for each number of the message.
+  /// The accumulators of a reproducible learner, one for each element of the gradient buffer.
   [[nodiscard]] virtual std::span<binned const> sums() const { return {}; }
 
-  /// False if gradients are simulated: then a batch has labels, which tell how many images there are, and no numbers.
+  /// False if gradients are simulated: a batch then has labels, whose number is that of the images, and no pixels.
   [[nodiscard]] virtual bool reads_images() const { return true; }
 
-  /// Makes room for batches of this many images.
+  /// Allocates memory for batches of this many images.
   virtual void reserve(std::size_t rows) = 0;
-  /// Draws the first weights: for the same layers and seed, those of a model on the host.
+  /// Draws the first weights: the same as a model on the host for the same layers and seed.
   virtual void initialise(std::uint64_t seed) = 0;
-  /// From now on a message may be the sum over several pieces of a batch.
+  /// Announces that a batch may consist of several pieces, whose gradients are added.
   virtual void expect_pieces() = 0;
 
-  /// A batch begins, of one or more pieces.
+  /// Begins a batch, of one or more pieces.
   virtual void begin() = 0;
-  /// Adds `scale` times the gradients, the loss and the number of correct answers of a piece to the message.
-  /// @param last with the batch's last piece the listener is told of the message, as `message()` was when this was
-  ///        called, or of `on_device()` if the listener is there
+  /// Adds `scale` times the gradients, the loss and the number of correct answers of a piece to the gradient buffer.
+  /// @param last true for the batch's last piece: the listener is then told the final parts of the buffer that
+  /// `message()` returned before this call, or of `on_device()` if it sums there
   virtual void gradient(image_batch const& images, pass<float> const& how, float scale, bool last,
                         gradient_listener& listener) = 0;
-  /// Makes the message zeros, and tells the listener.
+  /// Sets the gradient buffer to zeros, and tells the listener.
   virtual void nothing(gradient_listener& listener) = 0;
-  /// Multiplies the message.
+  /// Multiplies the gradient buffer.
   virtual void multiply(float factor) = 0;
-  /// The weights follow the message: as the host memory holds it, or as the device does, if it was summed there.
+  /// Updates the weights with the gradient buffer in host memory, or with that on the device if it was summed there.
   virtual void update(float rate) = 0;
-  /// The score of a batch, summed.
+  /// The summed score of a batch.
   [[nodiscard]] virtual score<float> test(image_batch const& images) = 0;
 };
 
-/// A learner that does what another one does, but for what a derived class overrides.
+/// A learner that forwards all calls to another one, unless a derived class overrides them.
 class learner_adaptor : public learner {
  public:
   /// Takes over the other learner.
@@ -95,7 +96,7 @@ class learner_adaptor : public learner {
   [[nodiscard]] std::vector<parameter_range> ranges() const override { return inner_->ranges(); }
   [[nodiscard]] std::vector<double> products() const override { return inner_->products(); }
   [[nodiscard]] std::span<float> parameters() override { return inner_->parameters(); }
-  /// The parameters that are learned.
+  /// The weights, for reading.
   [[nodiscard]] std::span<float const> parameters() const override { return std::as_const(*inner_).parameters(); }
   [[nodiscard]] std::span<float> message() override { return inner_->message(); }
   [[nodiscard]] any_device_message const* on_device() override { return inner_->on_device(); }

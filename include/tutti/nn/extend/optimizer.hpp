@@ -7,32 +7,36 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// Lets weights follow their gradients, which are those of the mean loss over the whole batch.
+/// Updates weights from their gradients, which are those of the mean loss over the whole batch.
 ///
-/// Law: what it does is a function of its state, the weights, the gradients and the rate, in bits: replicas that start
-/// alike stay alike, and one that got another's weights and state goes on as that one would. It allocates nothing.
+/// Law: the result is a function of its state, the weights, the gradients and the rate, in bits: replicas that start
+/// alike stay alike, and a replica that receives another one's weights and state continues as that one would.
+/// Allocates nothing.
+///
+/// To add an optimizer, derive a class, add its name to `optimizer_kind` (base/settings.hpp) and a case to
+/// `make_optimizer`. Replicas on devices have code of their own (cuda/detail/device/compute.hpp).
 template <class T>
 class optimizer {
  public:
-  /// The type of number that is computed in.
+  /// The type of the numbers.
   using value_type = T;
 
   virtual ~optimizer() = default;
 
-  /// Moves the weights, and what is remembered, at a learning rate.
+  /// Makes one step with this learning rate: updates the weights and the state.
   virtual void step(std::span<T> weights, std::span<T const> gradients, T rate) = 0;
-  /// The numbers remembered between steps: zeros at first, and part of a saved training.
+  /// The values remembered between steps: zeros at first, and part of a saved training.
   [[nodiscard]] virtual std::span<T> state() noexcept = 0;
 
  protected:
   optimizer() = default;
-  /// Copies as a part of a derived class, as the members below do.
+  /// Copies as a part of a derived class.
   optimizer(optimizer const&) = default;
   /// Moves as a part of a derived class.
   optimizer(optimizer&&) noexcept = default;
-  /// Copies the other's value.
+  /// Copies as a part of a derived class.
   optimizer& operator=(optimizer const&) = default;
-  /// Takes over the other's value, and releases that of before.
+  /// Moves as a part of a derived class.
   optimizer& operator=(optimizer&&) noexcept = default;
 };
 

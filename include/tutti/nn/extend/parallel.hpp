@@ -11,30 +11,30 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// Things after one another: samples of a batch, units of a layer, numbers of an image.
+/// Consecutive things: samples of a batch, units of a layer, values of an image.
 struct range {
-  std::size_t first = 0;  ///< the first of them
-  std::size_t count = 0;  ///< how many there are
+  std::size_t first = 0;  ///< index of the first
+  std::size_t count = 0;  ///< number of them
 
   friend constexpr bool operator==(range const&, range const&) = default;
 };
 
-/// What of a batch's images a rank is to be given: some of its samples, and some of the numbers of each.
+/// The part of a batch that a rank receives: some of its samples, and some of the values of each.
 struct batch_part {
-  range samples;  ///< which images
-  range numbers;  ///< which numbers of each
+  range samples;  ///< samples of the batch
+  range numbers;  ///< values of each sample
 };
 
-/// A model of which every rank holds a part, for batches of a fixed number of samples. All ranks call the
-/// same functions in the same order; each gives `images()` of the batch, as a matrix, and the labels of the
-/// samples `scored()`. Either may be empty.
+/// A model divided over all ranks, for batches of a fixed number of samples. All ranks call the same functions in the
+/// same order; each passes the part `images()` of the batch, as a matrix, and the labels of the samples `scored()`.
+/// Either may be empty.
 ///
-/// `gradient` computes the gradients of the mean loss over the batch by the rank's own parameters: after it
-/// every rank makes the same step of an optimizer for itself. It returns the score of the samples `scored()`;
-/// every sample of a batch is scored on one rank. `test` only scores.
+/// `gradient` computes the gradients of the mean loss over the batch with respect to the rank's own parameters; then
+/// every rank makes the same step of an optimizer for itself. It returns the score of the samples `scored()`; every
+/// sample of a batch is scored on one rank. `test` only scores.
 ///
-/// Laws (test/nn/parallel_*.cpp), for any number of ranks: with the same seed the scores of all steps add up
-/// to those of the model in one piece, up to rounding; what several ranks hold alike stays alike, in bits.
+/// Laws (test/nn/parallel_*.cpp), for any number of ranks: with the same seed the scores of all steps add up to those
+/// of the undivided model, up to rounding; parameters that several ranks hold stay equal, in bits.
 template <class M>
 concept divided_model = requires(M& m, M const& c, matrix_view<typename M::value_type const> const& images,
                                  std::span<std::uint8_t const> labels, std::uint64_t seed) {

@@ -14,23 +14,23 @@ namespace tutti::inline v0_1_0::nn {
 
 class any_device_message;  // nn/cuda/base/device_message.hpp
 
-/// The part of a training that is a rank's own between steps, so that no other rank's can stand for it.
+/// The part of a training that exists on one rank only, so that a checkpoint of another rank cannot replace it.
 enum class rank_memory {
-  none,      ///< nothing but what its layers remember: weights and optimizers of all ranks are alike
-  strategy,  ///< what its strategy remembers, such as gradients that it owes
-  replica    ///< and its weights and its optimizer
+  none,      ///< only the layers' statistics: weights and optimizers of all ranks are equal
+  strategy,  ///< the strategy's memory, too, such as gradients not yet sent (error feedback)
+  replica    ///< the strategy's memory, the weights and the optimizer
 };
 
-/// The ranks whose loss and accuracy are behind the gradients after a step.
+/// The ranks whose loss and accuracy the gradient buffer holds after a step.
 enum class score_of { all_ranks, this_rank };
 
-/// One step of a replica, from its gradient to its next weights, as a strategy sees it.
+/// A strategy's view of one step of a replica, from its gradient to its next weights.
 ///
-/// `message()` holds this rank's share of the gradient of the mean loss over the batch of all ranks, and
-/// behind it the same share of that loss and of the accuracy; `samples()` is the number of images behind it, which may
-/// be none; `learning_rate()` is the step's. `update()` lets the weights follow the message as it is: it is meant to be
-/// the sum over ranks. `update_alone()` makes the message the mean over this rank's own images first; without any it
-/// does nothing. Both are computing, and timed as such; what else a strategy does is exchange.
+/// `message()`, the gradient buffer, holds this rank's share of the gradient of the mean loss over the batch of all
+/// ranks, then its share of that loss and of the accuracy. `samples()` is the number of images behind it and may be
+/// zero. `update()` updates the weights with the buffer as it is, usually the sum over ranks. `update_alone()` first
+/// turns the buffer into the mean over this rank's own images; without images it does nothing. Both are timed as
+/// computing, all else in a strategy as exchange.
 class training_step {
  public:
   training_step() = default;
@@ -40,25 +40,25 @@ class training_step {
 
   /// The weights.
   [[nodiscard]] virtual std::span<float> parameters() = 0;
-  /// The gradients, and the numbers attached to them.
+  /// The gradient buffer: the gradients and the extra scalars.
   [[nodiscard]] virtual std::span<float> message() = 0;
-  /// The number of images of this rank's gradient.
+  /// The number of images behind this rank's gradient.
   [[nodiscard]] virtual std::size_t samples() const = 0;
   /// The learning rate of this step.
   [[nodiscard]] virtual float learning_rate() const = 0;
-  /// The weights follow the message.
+  /// Updates the weights with the gradient buffer.
   virtual void update() = 0;
-  /// The weights follow the mean gradient of this rank's own images.
+  /// Updates the weights with the mean gradient of this rank's own images.
   virtual void update_alone() = 0;
 };
 
-/// Defines how the replicas of a model learn from each other: what happens between a rank's gradient and its next step.
-/// The trainer knows ranks through this class alone. It calls a strategy a few times a step, and once or twice for each
+/// Combines the training of a model's replicas: everything between a rank's gradient and its next step. The trainer
+/// reaches other ranks only through this class. It calls a strategy a few times a step, and once or twice for each
 /// layer, so the functions are virtual.
 ///
-/// A strategy of one's own overrides `rank`, `size`, `share`, `sum` and `step`, and what else is not as below: all
-/// ranks take part in every step and end it with the same weights, nothing starts before the gradient is complete,
-/// and nothing is remembered between steps.
+/// A strategy of your own overrides `rank`, `size`, `share`, `sum` and `step`. By default all ranks take part in
+/// every step and end it with the same weights, nothing starts before the gradient is complete, and nothing is
+/// remembered between steps.
 class strategy : public gradient_listener {
  public:
   /// The number of this rank.
@@ -71,32 +71,32 @@ class strategy : public gradient_listener {
   /// Replaces the numbers by their sums over all ranks, with the same bits everywhere. Collective.
   virtual void sum(std::span<float> numbers) = 0;
 
-  /// Makes the step, on every rank, whether it took part or not.
-  /// @returns the ranks whose loss and accuracy are then behind the gradients; with all ranks', every rank says so at
-  ///          that step, and has the same bits there
+  /// Makes one step, on every rank, whether it took part or not.
+  /// @returns the ranks whose loss and accuracy the gradient buffer then holds; `all_ranks` is returned by every rank
+  /// in the same step, with the same bits in the buffer
   virtual score_of step(training_step& step) = 0;
 
   /// True if the weights of all ranks are the same bits after every step. Then `unite` and `resume` do nothing, all
-  /// ranks take part in every step, and each step's score is that of all ranks.
+  /// ranks take part in every step, and the score of each step is that of all ranks.
   [[nodiscard]] virtual bool equal() const { return true; }
   /// True if this rank computes a gradient in the next step.
   [[nodiscard]] virtual bool takes_part() const { return true; }
 
-  /// A step begins: the gradients will be in this message. Afterwards `completed` says which are final, and so the
-  /// strategy's.
+  /// Begins a step, whose gradients will be in this gradient buffer. Later calls of `completed` hand over the parts
+  /// that are final.
   virtual void begin(std::span<float> /*message*/) {}
   void completed(std::size_t /*first*/) override {}
-  /// A step begins, whose gradients will be in this message on a device.
-  /// @returns false if the strategy sums in host memory; then `begin` is called
+  /// Begins a step, whose gradients will be in this gradient buffer on a device.
+  /// @returns false if the strategy sums in host memory; then `begin` is called instead
   [[nodiscard]] virtual bool begin_on_device(any_device_message const& /*message*/) { return false; }
 
-  /// Makes the weights, on all ranks, those of the model that the replicas are together, with the same bits. No step is
-  /// made before `resume`. Collective.
+  /// Weight averaging: replaces the weights, on all ranks, by those of the common model, with the same bits. No step
+  /// is made before `resume`. Collective.
   virtual void unite(std::span<float> /*weights*/) {}
-  /// Gives every rank its own weights back, to continue with.
+  /// Restores every rank's own weights, to continue with.
   virtual void resume(std::span<float> /*weights*/) {}
 
-  /// The momentum that runs on each rank before gradients are summed; 0: none.
+  /// The momentum that is applied on each rank before gradients are summed; 0 without.
   [[nodiscard]] virtual float momentum() const { return 0; }
 
   /// True if `sum_accumulators` may be called.
@@ -109,25 +109,25 @@ class strategy : public gradient_listener {
             "reproducible");
   }
 
-  /// For checkpoints: what is each rank's own.
+  /// The state that exists on this rank only, for checkpoints.
   [[nodiscard]] virtual rank_memory remembers() const { return rank_memory::none; }
-  /// Writes what this rank's strategy remembers between steps. All ranks call it after the same step; it may wait for
-  /// what is under way.
+  /// Writes the state that this rank's strategy keeps between steps. All ranks call it after the same step; it may
+  /// wait for pending operations.
   virtual void save(packer& /*to*/) {}
-  /// Makes a strategy that has made no step yet remember what `save` wrote, of a model of this many weights, on the
-  /// same rank of as many.
-  /// @returns false if these are the bytes of something else
+  /// Restores the state that `save` wrote. The strategy has made no step yet, for a model of this many weights; rank
+  /// and number of ranks are those of `save`.
+  /// @returns false if the bytes are not such a state
   [[nodiscard]] virtual bool load(unpacker& /*from*/, std::size_t /*weights*/) { return true; }
 };
 
-/// Strategies whose ranks add all gradients up: all weights follow the sum.
+/// A strategy that sums the gradients of all ranks, and updates all weights with the sum.
 class summing_strategy : public strategy {
  public:
-  /// Makes the message that `begin` was given the sum over all ranks.
-  /// @throws error if a sum has failed; the message is then of no use
+  /// Completes the sum over all ranks in the gradient buffer given to `begin`.
+  /// @throws error if a sum has failed; the buffer is then undefined
   virtual void finish() = 0;
 
-  /// @throws as `finish`; the weights are then as they were
+  /// @throws the exceptions of `finish`; the weights are then unchanged
   score_of step(training_step& step) override {
     finish();
     step.update();
@@ -135,7 +135,7 @@ class summing_strategy : public strategy {
   }
 };
 
-/// A strategy that does what another one does, but for what a derived class overrides: for those that watch.
+/// A strategy that forwards all calls to another one, unless a derived class overrides them. For observing.
 class strategy_adaptor : public strategy {
  public:
   /// @pre the inner strategy outlives this
@@ -166,7 +166,7 @@ class strategy_adaptor : public strategy {
   strategy& inner_;
 };
 
-/// A step that does what another one does, but for what a derived class overrides.
+/// A step that forwards all calls to another one, unless a derived class overrides them.
 class step_adaptor : public training_step {
  public:
   /// @pre the inner step outlives this

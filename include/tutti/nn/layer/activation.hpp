@@ -11,11 +11,11 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// No activation: the last layer of a classifier, whose loss takes the sums themselves.
+/// No activation: for the last layer of a classifier, whose loss takes the sums themselves.
 struct identity {
-  /// The factor by which the first weights are multiplied for this function.
+  /// The factor of the initial weights.
   static constexpr double gain = 1.0;
-  /// The word for this function in a geometry.
+  /// The activation in a geometry.
   static constexpr activation_kind kind = activation_kind::identity;
 
   /// The value of the function.
@@ -23,7 +23,7 @@ struct identity {
   [[nodiscard]] static constexpr T value(T sum) noexcept {
     return sum;
   }
-  /// The derivative of the function, from its value.
+  /// The derivative, from the value of the function.
   template <class T>
   [[nodiscard]] static constexpr T slope(T) noexcept {
     return T{1};
@@ -32,11 +32,12 @@ struct identity {
 
 static_assert(activation<identity, float>);
 
-/// max(x, 0), with slope 0 at 0. A NaN stays one, so that a diverged training shows.
+/// max(x, 0), with derivative 0 at 0. A NaN stays NaN, so that divergence shows.
 struct relu {
-  /// He, Zhang, Ren, Sun, "Delving deep into rectifiers", ICCV 2015: half of the inputs are zero.
+  /// The factor of the initial weights: half of the inputs are zero. (He, Zhang, Ren, Sun, "Delving deep into
+  /// rectifiers", ICCV 2015)
   static constexpr double gain = 1.4142135623730951;
-  /// The word for this function in a geometry.
+  /// The activation in a geometry.
   static constexpr activation_kind kind = activation_kind::relu;
 
   /// The value of the function.
@@ -44,8 +45,8 @@ struct relu {
   [[nodiscard]] static constexpr T value(T sum) noexcept {
     return sum < T{0} ? T{0} : sum;
   }
-  /// By masks: a comparison of numbers may raise a flag, so that one which depends on another, that of `value`, would
-  /// be a branch.
+  /// The derivative, from the value of the function. Uses masks: floating-point comparisons may raise a flag, so that
+  /// one which depends on the comparison in `value` would compile to a branch.
   template <class T>
   [[nodiscard]] static constexpr T slope(T value) noexcept {
     using bits = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
@@ -58,9 +59,9 @@ static_assert(activation<relu, float>);
 
 /// The hyperbolic tangent; its absolute error is below 2^-22 for float.
 struct tanh {
-  /// The factor by which the first weights are multiplied for this function.
+  /// The factor of the initial weights.
   static constexpr double gain = 1.0;
-  /// The word for this function in a geometry.
+  /// The activation in a geometry.
   static constexpr activation_kind kind = activation_kind::tanh;
 
   /// The value of the function.
@@ -71,7 +72,7 @@ struct tanh {
     T const result = (T{1} - e) / (T{1} + e);
     return sum < T{0} ? -result : result;
   }
-  /// The derivative of the function, from its value.
+  /// The derivative, from the value of the function.
   template <class T>
   [[nodiscard]] static constexpr T slope(T value) noexcept {
     return T{1} - value * value;
@@ -82,9 +83,10 @@ static_assert(activation<tanh, float>);
 
 /// 1 / (1 + e^-x).
 struct sigmoid {
-  /// Its slope at 0 is 1/4, so that weights four times as large keep the spread of a signal.
+  /// The factor of the initial weights: the derivative at 0 is 1/4, so weights four times as large preserve the
+  /// spread of a signal.
   static constexpr double gain = 4.0;
-  /// The word for this function in a geometry.
+  /// The activation in a geometry.
   static constexpr activation_kind kind = activation_kind::sigmoid;
 
   /// The value of the function.
@@ -92,7 +94,7 @@ struct sigmoid {
   [[nodiscard]] static constexpr T value(T sum) noexcept {
     return T{1} / (T{1} + detail::exponential(-sum));
   }
-  /// The derivative of the function, from its value.
+  /// The derivative, from the value of the function.
   template <class T>
   [[nodiscard]] static constexpr T slope(T value) noexcept {
     return value * (T{1} - value);

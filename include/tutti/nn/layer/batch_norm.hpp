@@ -18,22 +18,22 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// y = activation(gamma (x - mean) / sqrt(variance + epsilon) + beta), channel by channel. In training,
-/// mean and variance are those of the batch: of this rank's part of it, or of the whole where the pass
-/// knows how to sum over ranks, on each of which the batch then has a row. Otherwise they are the
-/// running ones that training left, which are statistics, not parameters.
+/// y = activation(gamma (x - mean) / sqrt(variance + epsilon) + beta), channel by channel. In training, mean and
+/// variance are those of the batch: of this rank's part, or of the whole batch if the context sums over ranks; then
+/// the batch must have a row on each rank. Otherwise they are the running mean and variance of the training, which
+/// are statistics, not parameters.
 ///
 /// Ioffe, Szegedy, "Batch normalization", ICML 2015.
-/// Cost: two passes over the batch each way, and for statistics of all ranks one sum of 2 channels + 1
-/// numbers forward and one of 2 channels backward.
+/// Cost: two passes over the batch each way, and for statistics of all ranks one sum of 2 channels + 1 values forward
+/// and one of 2 channels backward.
 template <class T, activation<T> Activation = identity>
 class batch_norm final : public layer<T> {
  public:
-  /// Added to a variance before its root is taken.
+  /// The constant that is added to a variance before its root is taken.
   static constexpr T epsilon = static_cast<T>(1e-5);
-  static constexpr T momentum = static_cast<T>(0.1);  ///< share of the newest batch in the running statistics
+  static constexpr T momentum = static_cast<T>(0.1);  ///< weight of the newest batch in the running statistics
 
-  /// Over images of this shape.
+  /// Constructs a layer for images of this shape.
   explicit batch_norm(image_shape const& image) : image_(image) {
     expects(image.size() > 0, "batch_norm: an image must have at least one number, not ", image.channels, " x ",
             image.rows, " x ", image.columns);
@@ -42,7 +42,7 @@ class batch_norm final : public layer<T> {
   [[nodiscard]] std::unique_ptr<layer<T>> clone() const override { return std::make_unique<batch_norm>(*this); }
   [[nodiscard]] std::size_t inputs() const noexcept override { return image_.size(); }
   [[nodiscard]] std::size_t outputs() const noexcept override { return image_.size(); }
-  /// The shape of the image that a row of the output is.
+  /// The shape of an output image.
   [[nodiscard]] image_shape output_shape() const noexcept { return image_; }
   [[nodiscard]] std::size_t parameters() const noexcept override { return 2 * image_.channels; }
   [[nodiscard]] std::size_t statistics() const noexcept override { return 2 * image_.channels; }
@@ -51,7 +51,7 @@ class batch_norm final : public layer<T> {
     return {geometry::batch_norm{image_, Activation::kind, static_cast<float>(epsilon), static_cast<float>(momentum)}};
   }
 
-  /// The parameters hold gamma, then beta; the statistics the running mean, then the variance.
+  /// Binds the vectors: the parameters are gamma, then beta; the statistics are the running mean, then the variance.
   void bind(std::span<T> parameters, std::span<T> gradients, std::span<T> statistics) override {
     expects(parameters.size() == this->parameters() && gradients.size() == this->parameters() &&
                 statistics.size() == this->statistics(),
@@ -105,12 +105,13 @@ class batch_norm final : public layer<T> {
         });
   }
 
-  /// Computes the gradients from dy, the derivative by y, and dx, that by x, unless dx has no columns.
+  /// Computes the gradients from dy, the derivative with respect to y, and dx, the one with respect to x, unless dx
+  /// has no columns.
   void backward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> const&, matrix_view<T> dy,
                 matrix_view<T> dx) override {
     expects(how.training, "batch_norm: call backward only after a forward in training, with pass::training set");
     std::size_t const channels = image_.channels;
-    // Sums of the derivatives by the normalised numbers, and of their products with x - mean.
+    // Sums of the derivatives with respect to the normalised values, and of their products with x - mean.
     auto const sums = std::span(sums_).first(2 * channels);
     T* const slopes = sums.data();
     T* const moments = slopes + channels;
@@ -119,7 +120,7 @@ class batch_norm final : public layer<T> {
       T const* const in = from + at;
       T* const slope = slopes_of + at;
       if constexpr (!std::is_same_v<Activation, identity>) {
-        // What the activation was applied to is computed again: y would have to come from memory.
+        // The activation's argument is computed again, which costs less than loading y from memory.
         for (std::size_t i = 0; i != count; ++i) {
           slope[i] *= Activation::slope(Activation::value(in[i] * factor[i] + offset[i]));
         }
@@ -134,7 +135,7 @@ class batch_norm final : public layer<T> {
       gradients_[channels + c] = slopes[c];
     }
     if (dx.shape(1) == 0) {
-      // The layer is the first of its model on every rank: no rank waits for the sum.
+      // The layer is the first of its model on every rank, so no rank waits for the sum.
       return;
     }
     how.sum(sums);
@@ -161,21 +162,21 @@ class batch_norm final : public layer<T> {
  private:
   static constexpr std::size_t run_of_lines = 256;
 
-  // A number for each channel; the loops over pixels want some as lines.
+  // A value for each channel; the loops over pixels need some of them as lines.
   [[nodiscard]] std::size_t line() const noexcept { return detail::line_length(image_.channels); }
   [[nodiscard]] T* mean() noexcept { return lines_.data(); }
   [[nodiscard]] T* factor() noexcept { return lines_.data() + line(); }
   [[nodiscard]] T* offset() noexcept { return lines_.data() + 2 * line(); }
   [[nodiscard]] T* spread() noexcept { return spreads_.data(); }  // 1 / standard deviation
 
-  /// Makes a line of its first numbers, those of the channels.
+  /// Extends the values of the channels to a line, by repetition.
   void repeat(T* numbers) noexcept {
     for (std::size_t at = image_.channels; at != line(); ++at) {
       numbers[at] = numbers[at - image_.channels];
     }
   }
 
-  /// Adds up two numbers of each channel over all pixels, into sums_: f(at, count, first, second) adds those of the
+  /// Sums two values of each channel over all pixels, into sums_: f(at, count, first, second) adds the values of the
   /// line at `at`.
   template <class F>
   void add_up(std::size_t numbers, F const& f) {
@@ -184,8 +185,8 @@ class batch_norm final : public layer<T> {
         [&f, line = line()](std::size_t at, std::size_t count, T* both) { f(at, count, both, both + line); });
   }
 
-  /// Mean and spread of the batch, from differences to the running mean: those of the numbers themselves
-  /// would lose the digits that a large mean takes.
+  /// Computes mean and spread of the batch, from differences to the running mean: sums of the values themselves would
+  /// lose as many digits as a large mean takes.
   void measure(pass<T> const& how, matrix_view<T const> const& x) {
     std::size_t const channels = image_.channels;
     T* const running = statistics_.data();
@@ -218,11 +219,11 @@ class batch_norm final : public layer<T> {
   std::span<T> parameters_;
   std::span<T> gradients_;
   std::span<T> statistics_;
-  std::vector<T> sums_;  // what ranks add up
+  std::vector<T> sums_;  // sums over ranks
   std::vector<T> spreads_;
-  std::vector<T> lines_;  // mean, factor, offset, two of backward
+  std::vector<T> lines_;  // mean, factor, offset, and two of backward
   std::vector<T> room_;   // partial sums
-  T samples_ = 0;         // of the batch of all ranks
+  T samples_ = 0;         // rows times pixels in the batch of all ranks
 };
 
 #ifdef TUTTI_SEPARATE_COMPILATION

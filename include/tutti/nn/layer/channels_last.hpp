@@ -10,18 +10,18 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// Images as data sets hold them, channel after channel, in the order that layers take: pixel after
-/// pixel, its channels beside each other. Images of one channel do not need it.
+/// Converts images from the order of data sets, channel after channel, to that of layers, pixel after pixel with its
+/// channels beside each other. Images of one channel do not need it.
 template <class T>
 class channels_last final : public layer<T> {
  public:
-  /// Of images of this shape.
+  /// Constructs a layer for images of this shape.
   explicit channels_last(image_shape const& image) : image_(image) {}
 
   [[nodiscard]] std::unique_ptr<layer<T>> clone() const override { return std::make_unique<channels_last>(*this); }
   [[nodiscard]] std::size_t inputs() const noexcept override { return image_.size(); }
   [[nodiscard]] std::size_t outputs() const noexcept override { return image_.size(); }
-  /// The shape of the image that a row of the output is.
+  /// The shape of an output image.
   [[nodiscard]] image_shape output_shape() const noexcept { return image_; }
   [[nodiscard]] geometry::any geometry() const override { return {geometry::channels_last{image_}}; }
 
@@ -30,7 +30,7 @@ class channels_last final : public layer<T> {
              [from = x.data(), to = y.data()](std::size_t planar, std::size_t mixed) { to[mixed] = from[planar]; });
   }
 
-  /// Computes the gradients from dy, the derivative by y, and dx, that by x, unless dx has no columns.
+  /// Computes dx, the derivative with respect to x, from dy, the one with respect to y, unless dx has no columns.
   void backward(pass<T> const&, matrix_view<T const> const&, matrix_view<T> const&, matrix_view<T> dy,
                 matrix_view<T> dx) override {
     if (dx.shape(1) != 0) {

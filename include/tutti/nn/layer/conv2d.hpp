@@ -22,17 +22,16 @@ namespace tutti::inline v0_1_0::nn {
 
 namespace detail {
 
-/// What computes convolutions of numbers T: oneDNN, which is fastest, knows no double.
+/// The kernel of convolutions of type T: oneDNN, the fastest, does not support double.
 template <class T>
 using convolution_kernel = std::conditional_t<std::is_same_v<T, float>, onednn_convolution, blas_convolution<T>>;
 
 }  // namespace detail
 
-/// y = activation(x * W + b): at each place of a window, each channel of the output is the sum of what
-/// is under the window, each number times a weight of its own, and of the channel's bias.
+/// y = activation(x * W + b): at each position of a window, each output channel is the weighted sum of the values
+/// under the window, plus the channel's bias.
 ///
-/// Cost: 2 x weights x pixels of the output operations per image forward, twice that backward (once
-/// where dx is not wanted).
+/// Cost: 2 x weights x output pixels operations per image forward, twice that backward (once if dx is not needed).
 template <class T, activation<T> Activation = identity>
 class conv2d final : public layer<T> {
  public:
@@ -43,7 +42,7 @@ class conv2d final : public layer<T> {
   [[nodiscard]] std::unique_ptr<layer<T>> clone() const override { return std::make_unique<conv2d>(*this); }
   [[nodiscard]] std::size_t inputs() const noexcept override { return of_.input.size(); }
   [[nodiscard]] std::size_t outputs() const noexcept override { return of_.output.size(); }
-  /// The shape of the image that a row of the output is.
+  /// The shape of an output image.
   [[nodiscard]] image_shape output_shape() const noexcept { return of_.output; }
   [[nodiscard]] std::size_t parameters() const noexcept override { return of_.weights() + bias_; }
   [[nodiscard]] std::size_t pixels() const noexcept override { return of_.pixels(); }
@@ -54,7 +53,7 @@ class conv2d final : public layer<T> {
     return {geometry::convolution{of_.input, of_.output, of_.over, of_.groups, bias_ != 0, Activation::kind}};
   }
 
-  /// The vectors hold the weights, a matrix for each group, then the biases.
+  /// Binds the vectors: the weights, a matrix for each group, then the biases.
   void bind(std::span<T> parameters, std::span<T> gradients, std::span<T>) override {
     expects(parameters.size() == this->parameters() && gradients.size() == this->parameters(), "conv2d: bind takes ",
             this->parameters(), " parameters and as many gradients, not ", parameters.size(), " and ",
@@ -63,7 +62,7 @@ class conv2d final : public layer<T> {
     gradients_ = gradients;
   }
 
-  /// Uniform weights with standard deviation gain / sqrt(numbers under the window), zero biases.
+  /// Draws uniform weights with standard deviation gain / sqrt(values under the window), and zero biases.
   void initialise(random_sequence& random) override {
     T const limit = std::sqrt(T{3} / static_cast<T>(of_.fan_in())) * static_cast<T>(Activation::gain);
     std::ranges::generate(parameters_.first(of_.weights()),
@@ -82,7 +81,8 @@ class conv2d final : public layer<T> {
     }
   }
 
-  /// Computes the gradients from dy, the derivative by y, and dx, that by x, unless dx has no columns.
+  /// Computes the gradients from dy, the derivative with respect to y, and dx, the one with respect to x, unless dx
+  /// has no columns.
   void backward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> const& y, matrix_view<T> dy,
                 matrix_view<T> dx) override {
     if (bias_ != 0) {
@@ -102,7 +102,7 @@ class conv2d final : public layer<T> {
 
  private:
   detail::convolution_geometry of_;
-  std::size_t bias_;  // how many
+  std::size_t bias_;  // number of biases
   detail::convolution_kernel<T> kernel_;
   std::span<T> parameters_;
   std::span<T> gradients_;

@@ -18,13 +18,12 @@ namespace tutti::inline v0_1_0::nn {
 
 /// y = activation(x W + b), with W of inputs x outputs.
 ///
-/// Cost: one matrix product forward, two backward (one where dx is not wanted), and one pass over y
-/// each way: bias and activation are one loop, and so are the activation's slope and the gradient of
-/// the bias. No allocation.
+/// Cost: one matrix product forward, two backward (one if dx is not needed), and one pass over y each way: bias and
+/// activation share one loop, as do the activation's derivative and the gradient of the bias. No allocation.
 template <class T, activation<T> Activation = identity>
 class dense final : public layer<T> {
  public:
-  /// So many numbers in a row, and out of it.
+  /// Constructs a layer with this many inputs and outputs.
   /// @throws precondition_error unless both are at least 1
   dense(std::size_t inputs, std::size_t outputs) : inputs_(inputs), outputs_(outputs) {
     expects(inputs > 0 && outputs > 0, "dense: a layer must have at least one input and one output, not ", inputs,
@@ -40,7 +39,7 @@ class dense final : public layer<T> {
     return {geometry::dense{inputs_, outputs_, Activation::kind}};
   }
 
-  /// The vectors hold W, then b.
+  /// Binds the vectors: W, then b.
   void bind(std::span<T> parameters, std::span<T> gradients, std::span<T>) override {
     expects(parameters.size() == this->parameters() && gradients.size() == this->parameters(), "dense: bind takes ",
             this->parameters(), " parameters and as many gradients, not ", parameters.size(), " and ",
@@ -49,7 +48,7 @@ class dense final : public layer<T> {
     gradients_ = gradients;
   }
 
-  /// Uniform weights with standard deviation gain / sqrt(inputs), zero biases.
+  /// Draws uniform weights with standard deviation gain / sqrt(inputs), and zero biases.
   void initialise(random_sequence& random) override {
     T const limit = std::sqrt(T{3} / static_cast<T>(inputs_)) * static_cast<T>(Activation::gain);
     std::ranges::generate(parameters_.first(inputs_ * outputs_),
@@ -62,7 +61,8 @@ class dense final : public layer<T> {
     detail::add_bias<Activation>(y.data(), y.shape(0), outputs_, parameters_.data() + inputs_ * outputs_);
   }
 
-  /// Computes the gradients from dy, the derivative by y, and dx, that by x, unless dx has no columns.
+  /// Computes the gradients from dy, the derivative with respect to y, and dx, the one with respect to x, unless dx
+  /// has no columns.
   void backward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> const& y, matrix_view<T> dy,
                 matrix_view<T> dx) override {
     detail::differentiate_bias<Activation>(y.data(), dy.data(), dy.shape(0), outputs_,

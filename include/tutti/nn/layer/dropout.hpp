@@ -13,10 +13,10 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// In training, each number is 0 with the given probability, and otherwise divided by the probability
-/// of that, so that the expectation stays; elsewhere y = x. Which are dropped is a function of the
-/// model's seed, the layer, the step and the row's place in the batch of all ranks: it does not depend on
-/// the number of ranks.
+/// In training, each value is dropped (0) with the given probability, and otherwise divided by the probability of
+/// keeping it, which preserves the expectation; elsewhere y = x. The dropped values are a function of the model's
+/// seed, the layer, the step and the row's index in the batch of all ranks: they do not depend on the number of
+/// ranks.
 ///
 /// Srivastava et al., "Dropout: a simple way to prevent neural networks from overfitting", JMLR 2014.
 template <class T>
@@ -45,7 +45,7 @@ class dropout final : public layer<T> {
     }
   }
 
-  /// Computes the gradients from dy, the derivative by y, and dx, that by x, unless dx has no columns.
+  /// Computes dx, the derivative with respect to x, from dy, the one with respect to y, unless dx has no columns.
   void backward(pass<T> const&, matrix_view<T const> const&, matrix_view<T> const&, matrix_view<T> dy,
                 matrix_view<T> dx) override {
     if (dx.shape(1) != 0) {
@@ -54,8 +54,8 @@ class dropout final : public layer<T> {
   }
 
  private:
-  /// The numbers of 32 bits below which a number is dropped.
-  /// @throws precondition_error for what is no probability, or drops all numbers
+  /// The limit below which a random number of 32 bits drops a value.
+  /// @throws precondition_error unless the probability is in [0, 1)
   [[nodiscard]] static std::uint32_t limit_of(double probability) {
     expects(probability >= 0 && probability < 1, "dropout: the probability must be in [0, 1), not ", probability);
     return static_cast<std::uint32_t>(probability * 4294967296.0);
@@ -83,7 +83,7 @@ class dropout final : public layer<T> {
   std::uint32_t limit_;
   double kept_;
   std::uint64_t key_ = 0;
-  std::vector<T> factors_;  // that the last batch was multiplied by
+  std::vector<T> factors_;  // factors of the last batch
 };
 
 #ifdef TUTTI_SEPARATE_COMPILATION

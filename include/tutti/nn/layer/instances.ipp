@@ -10,8 +10,8 @@
 #include <tutti/nn/layer/residual.hpp>
 #include <tutti/nn/layer/weight_norm.hpp>
 
-// Layers of these numbers are compiled here where TUTTI_SEPARATE_COMPILATION is defined; nothing includes this
-// otherwise.
+// The instances of the layers for float and double, compiled here if TUTTI_SEPARATE_COMPILATION is defined; otherwise
+// nothing includes this file.
 namespace tutti::inline v0_1_0::nn {
 
 template class dense<float, identity>;

@@ -17,19 +17,18 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// The mean of the pixels under each place of a window, channel by channel. Pixels beyond the edge do
-/// not count.
+/// The mean of the pixels under each position of a window, channel by channel. Pixels beyond the edge do not count.
 template <class T>
 class average_pool final : public detail::pooling<T> {
  public:
   using detail::pooling<T>::pooling;
 
-  /// A copy of the layer.
+  /// Returns a copy of the layer.
   [[nodiscard]] std::unique_ptr<layer<T>> clone() const override { return std::make_unique<average_pool>(*this); }
-  /// The computation as data, without its arithmetic.
+  /// Describes the layer without its arithmetic.
   [[nodiscard]] geometry::any geometry() const override { return {this->geometry_of(geometry::pooling_kind::mean)}; }
 
-  /// Computes y from x, a row for each row.
+  /// Computes y from x, row by row.
   void forward(pass<T> const&, matrix_view<T const> const& x, matrix_view<T> y) override {
     this->for_each_place(x.shape(0), [&](detail::place const& p) {
       T* const mean = y.data() + p.output;
@@ -44,7 +43,7 @@ class average_pool final : public detail::pooling<T> {
     });
   }
 
-  /// Computes the gradients from dy, the derivative by y, and dx, that by x, unless dx has no columns.
+  /// Computes dx, the derivative with respect to x, from dy, the one with respect to y, unless dx has no columns.
   void backward(pass<T> const&, matrix_view<T const> const&, matrix_view<T> const&, matrix_view<T> dy,
                 matrix_view<T> dx) override {
     this->differentiate(dy, dx, [&](detail::place const& p) {
@@ -60,32 +59,32 @@ class average_pool final : public detail::pooling<T> {
   }
 };
 
-/// The largest number under each place of a window, channel by channel. Pixels beyond the edge do not
-/// count. Of equal ones the first is it; a NaN is larger than all else, so that it shows.
+/// The largest value under each position of a window, channel by channel. Pixels beyond the edge do not count. Among
+/// equal values the first is chosen; a NaN is larger than all else, so that it shows.
 ///
-/// Numbers are compared as integers in the same order, of several channels at a time: which one is the largest is
-/// nothing that a processor could foresee.
+/// Values are compared as integers of the same order, several channels at a time, because branches on the comparison
+/// would be unpredictable.
 template <class T>
 class max_pool final : public detail::pooling<T> {
  public:
   using detail::pooling<T>::pooling;
 
-  /// A copy of the layer.
+  /// Returns a copy of the layer.
   [[nodiscard]] std::unique_ptr<layer<T>> clone() const override { return std::make_unique<max_pool>(*this); }
-  /// The computation as data, without its arithmetic.
+  /// Describes the layer without its arithmetic.
   [[nodiscard]] geometry::any geometry() const override { return {this->geometry_of(geometry::pooling_kind::largest)}; }
 
-  /// Makes room for batches of this many rows; later calls do not allocate.
+  /// Allocates memory for batches of this many rows; later calls do not allocate.
   void reserve(std::size_t rows) override { chosen_.resize((std::max)(chosen_.size(), rows * this->outputs())); }
 
-  /// Computes y from x, a row for each row.
+  /// Computes y from x, row by row.
   void forward(pass<T> const&, matrix_view<T const> const& x, matrix_view<T> y) override {
     auto const& in = this->input();
     this->for_each_place(x.shape(0), [in, from = x.data(), to = y.data(), at = chosen_.data()](detail::place const& p) {
       T const* const image = from + p.image;
       std::size_t const rest = in.size() - ((p.bottom - 1) * in.columns + p.right - 1) * in.channels;
       for (std::size_t c = 0; c < in.channels; c += lanes) {
-        // What lies beyond the last channel are the first ones of the next place, which comes later, and writes them.
+        // Writing beyond the last channel is harmless: it hits the next position, which is written later.
         if (c + lanes <= rest && p.output + c + lanes <= p.end) {
           choose(in, p, image + c, to + p.output + c, at + p.output + c, lanes);
         } else {
@@ -95,7 +94,7 @@ class max_pool final : public detail::pooling<T> {
     });
   }
 
-  /// Computes the gradients from dy, the derivative by y, and dx, that by x, unless dx has no columns.
+  /// Computes dx, the derivative with respect to x, from dy, the one with respect to y, unless dx has no columns.
   void backward(pass<T> const&, matrix_view<T const> const&, matrix_view<T> const&, matrix_view<T> dy,
                 matrix_view<T> dx) override {
     this->differentiate(dy, dx, [&](detail::place const& p) {
@@ -113,12 +112,13 @@ class max_pool final : public detail::pooling<T> {
   static constexpr key all_but_the_sign = (std::numeric_limits<key>::max)();
 
   static constexpr std::size_t lanes = 8;
-  // Two types, one of which is chosen: nvcc takes a comparison of vectors whose size depends on T for a bool.
+  // Two types and a choice, because nvcc takes a comparison of vectors whose size depends on T for a bool.
   using narrow_keys [[gnu::vector_size(lanes * sizeof(std::int32_t))]] = std::int32_t;
   using wide_keys [[gnu::vector_size(lanes * sizeof(std::int64_t))]] = std::int64_t;
   using keys = std::conditional_t<sizeof(T) == 4, narrow_keys, wide_keys>;
 
-  /// The bits of numbers become keys, and keys bits; except that the key of a NaN, whatever its sign, is the largest.
+  /// Converts the bits of numbers to keys, and keys to bits, except that the key of a NaN of either sign is the
+  /// largest.
   static void exchange(keys& k) noexcept { k ^= (k >> (8 * sizeof(key) - 1)) & all_but_the_sign; }
   static void order(keys& k) noexcept {
     keys const nan = (k & all_but_the_sign) > std::bit_cast<key>(std::numeric_limits<T>::infinity());
@@ -126,7 +126,8 @@ class max_pool final : public detail::pooling<T> {
     k ^= (k ^ all_but_the_sign) & nan;
   }
 
-  /// Of this many channels the largest under the window, and where its pixel begins in the image.
+  /// Finds the largest value of each of this many channels under the window, and the beginning of its pixel in the
+  /// image.
   [[gnu::always_inline]] static void choose(image_shape const& input, detail::place const& p, T const* image, T* to,
                                             std::uint32_t* at, std::size_t channels) noexcept {
     keys best = keys{} + (std::numeric_limits<key>::min)();  // less than the key of any number
@@ -149,7 +150,7 @@ class max_pool final : public detail::pooling<T> {
     }
   }
 
-  std::vector<std::uint32_t> chosen_;  // for each number of the output, where the pixel begins that it is from
+  std::vector<std::uint32_t> chosen_;  // for each output value, the beginning of its source pixel
 };
 
 #ifdef TUTTI_SEPARATE_COMPILATION

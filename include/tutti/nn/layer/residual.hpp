@@ -21,13 +21,13 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// y = relu(body(x) + shortcut(x)), where the shortcut is x itself unless layers are given for it.
+/// y = relu(body(x) + shortcut(x)), where the shortcut is x itself unless it has layers.
 ///
 /// He, Zhang, Ren, Sun, "Deep residual learning for image recognition", CVPR 2016.
 template <class T>
 class residual final : public layer<T> {
  public:
-  /// @pre body and shortcut take as many numbers, and give as many
+  /// @pre body and shortcut have equal numbers of inputs and of outputs
   explicit residual(layer_list<T> body, layer_list<T> shortcut = {}) : body_(std::move(body)) {
     if (!shortcut.empty()) {
       shortcut_.emplace(std::move(shortcut));
@@ -38,8 +38,8 @@ class residual final : public layer<T> {
             " and gives ", body_.outputs(), ", the shortcut takes ", shortcut_ ? shortcut_->inputs() : body_.inputs(),
             " and gives ", shortcut_ ? shortcut_->outputs() : body_.inputs());
   }
-  /// Makes the body of one layer, or of several of one type. Without this, one layer in braces could as well mean a
-  /// copy of a block that is made of it.
+  /// Constructs the body from one layer, or from several of one type. Without this overload, one layer in braces
+  /// might mean a copy of a block.
   template <std::derived_from<layer<T>> Layer>
   explicit residual(std::initializer_list<Layer> body, layer_list<T> shortcut = {})
       : residual(list_of(body), std::move(shortcut)) {}
@@ -65,7 +65,7 @@ class residual final : public layer<T> {
     }
   }
 
-  /// The vectors hold those of the body, then those of the shortcut.
+  /// Binds the vectors: the part of the body, then that of the shortcut.
   void bind(std::span<T> parameters, std::span<T> gradients, std::span<T> statistics) override {
     std::size_t const learned = body_.parameters();
     std::size_t const remembered = body_.statistics();
@@ -105,17 +105,18 @@ class residual final : public layer<T> {
     });
   }
 
-  /// Computes the gradients from dy, the derivative by y, and dx, that by x, unless dx has no columns.
+  /// Computes the gradients from dy, the derivative with respect to y, and dx, the one with respect to x, unless dx
+  /// has no columns.
   void backward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> const& y, matrix_view<T> dy,
                 matrix_view<T> dx) override {
     std::size_t const rows = x.shape(0);
-    // The body may use its derivatives up; the shortcut wants them as well.
+    // A copy for the body, which may overwrite its derivatives; the shortcut needs them, too.
     detail::elementwise(y.size(), [values = y.data(), slopes = dy.data(), body = body_slopes_.data()](std::size_t i) {
       slopes[i] *= relu::slope(values[i]);
       body[i] = slopes[i];
     });
     T const* more = dy.data();
-    if (shortcut_) {  // first, as its gradients are the last ones
+    if (shortcut_) {  // before the body, because its gradients are behind the body's
       auto const onward = dx.shape(1) == 0 ? dx : first_rows(inputs_slopes_, rows);
       shortcut_->backward(how, x, first_rows(short_way_, rows), dy, onward);
       more = inputs_slopes_.data();
@@ -136,10 +137,10 @@ class residual final : public layer<T> {
 
   detail::sequence<T> body_;
   std::optional<detail::sequence<T>> shortcut_;
-  matrix<T> long_way_;       // the body's values
-  matrix<T> short_way_;      // the shortcut's
-  matrix<T> body_slopes_;    // derivative by the body's values
-  matrix<T> inputs_slopes_;  // derivative by x along the shortcut
+  matrix<T> long_way_;       // outputs of the body
+  matrix<T> short_way_;      // outputs of the shortcut
+  matrix<T> body_slopes_;    // derivative with respect to the body's outputs
+  matrix<T> inputs_slopes_;  // derivative with respect to x through the shortcut
 };
 
 #ifdef TUTTI_SEPARATE_COMPILATION

@@ -19,11 +19,11 @@ namespace tutti::inline v0_1_0::nn {
 /// A layer whose weights w are learned as a direction v and a length g for each unit: w = g v / |v|.
 ///
 /// Salimans, Kingma, "Weight normalization", NIPS 2016.
-/// Cost: two passes over the weights each way, besides the layer's own.
+/// Cost: two passes over the weights each way, in addition to the layer's own.
 template <class T>
 class weight_norm final : public layer<T> {
  public:
-  /// @pre one layer, which has weights: a dense one or a convolution
+  /// @pre exactly one layer, with weights: a dense layer or a convolution
   explicit weight_norm(layer_list<T> inner) : inner_(std::move(inner)) {
     expects(inner_.size() == 1 && inner_.front().weights().units != 0,
             "weight_norm: the layer must have weights; give a dense layer or a convolution");
@@ -43,7 +43,7 @@ class weight_norm final : public layer<T> {
         geometry::weight_norm{{inner_.front().geometry()}, w.blocks, w.length, w.units, inner_.front().parameters()}};
   }
 
-  /// The vectors hold v, what else the layer learns, then g.
+  /// Binds the vectors: v, the layer's other parameters, then g.
   void bind(std::span<T> parameters, std::span<T> gradients, std::span<T> statistics) override {
     expects(parameters.size() == this->parameters() && gradients.size() == this->parameters(),
             "weight_norm: bind takes ", this->parameters(), " parameters and as many gradients, not ",
@@ -56,7 +56,7 @@ class weight_norm final : public layer<T> {
     inner_.front().bind(made_, slopes_, statistics);
   }
 
-  /// Directions as the layer chooses its weights, lengths so that w = v.
+  /// Draws directions as the layer draws its weights, and sets lengths so that w = v.
   void initialise(random_sequence& random) override {
     inner_.front().initialise(random);
     std::ranges::copy(made_, parameters_.begin());
@@ -81,11 +81,11 @@ class weight_norm final : public layer<T> {
     inner_.front().forward(how, x, y);
   }
 
-  /// With n = v / |v|: dg = dw n, dv = g / |v| (dw - dg n).
+  /// Computes the gradients. With n = v / |v|: dg = dw n, dv = g / |v| (dw - dg n).
   void backward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> const& y, matrix_view<T> dy,
                 matrix_view<T> dx) override {
     pass<T> inside = how;
-    inside.completed = {};  // what the layer completes are not yet gradients of the model
+    inside.completed = {};  // the layer's gradients are not yet those of the model
     inner_.front().backward(inside, x, y, dy, dx);
     std::ranges::copy(slopes_, gradients_.begin());
     for_each_block([&](block const& b) {
@@ -110,7 +110,7 @@ class weight_norm final : public layer<T> {
  private:
   struct block {
     std::size_t number;
-    std::size_t first;  // of its numbers among the parameters
+    std::size_t first;  // index of its first parameter
     std::size_t length;
     std::size_t units;
     T* lengths;  // g
@@ -126,7 +126,7 @@ class weight_norm final : public layer<T> {
     }
   }
 
-  /// The squares of the units' lengths |v|.
+  /// Computes the squared length |v|^2 of each unit.
   void measure(block const& b) {
     std::fill_n(squares(), b.units, T{0});
     T const* v = parameters_.data() + b.first;
@@ -137,11 +137,11 @@ class weight_norm final : public layer<T> {
     }
   }
 
-  layer_list<T> inner_;  // one
+  layer_list<T> inner_;  // exactly one layer
   std::span<T> parameters_;
   std::span<T> gradients_;
-  std::vector<T> made_;    // the layer's own parameters
-  std::vector<T> slopes_;  // its gradients
+  std::vector<T> made_;    // parameters of the inner layer
+  std::vector<T> slopes_;  // gradients of the inner layer
   std::vector<T> sums_;    // a square and a product for each unit
 };
 

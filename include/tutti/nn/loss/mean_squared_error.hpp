@@ -11,7 +11,7 @@ namespace tutti::inline v0_1_0::nn {
 
 /// The mean over a row's columns of (prediction - target)^2, the loss of regressions.
 struct mean_squared_error {
-  /// The sum over rows; `correct` stays 0.
+  /// The sum of the loss over the rows; `correct` stays 0.
   /// @pre one target per prediction
   template <class T>
   [[nodiscard]] static score<T> measure(matrix_view<T> const& predictions, matrix_view<T const> const& targets) {
@@ -25,8 +25,8 @@ struct mean_squared_error {
     return {sum / static_cast<T>(predictions.shape(1)), T{0}};
   }
 
-  /// As measure; besides, writes `scale` times the derivative of the loss by each prediction. A mean
-  /// over a batch of B rows, wherever they are computed, has scale 1 / B.
+  /// Returns what `measure` returns, and writes `scale` times the derivative of the loss with respect to each
+  /// prediction. A mean over a batch of B rows, on any number of ranks, has scale 1 / B.
   template <class T>
   static score<T> differentiate(matrix_view<T> const& predictions, matrix_view<T const> const& targets, T scale,
                                 matrix_view<T> derivatives) {

@@ -5,11 +5,11 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// What a batch of predictions was worth, summed over its rows, so that parts of a batch add up.
+/// Batch metrics: loss and correct answers of a batch, summed over its rows, so that parts of a batch add up.
 template <class T>
 struct score {
-  T loss = 0;     ///< the sum over the samples
-  T correct = 0;  ///< a count; exact in float up to 2^24 samples
+  T loss = 0;     ///< sum over the samples
+  T correct = 0;  ///< count of correct answers; exact in float up to 2^24 samples
 };
 
 }  // namespace tutti::nn

@@ -13,18 +13,17 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// -log softmax(row)[label], the loss of classifiers. Works on differences to a row's maximum, so
-/// that no sum overflows.
+/// -log softmax(row)[label], the loss of classifiers. Uses differences to a row's maximum, so that no sum overflows.
 struct softmax_cross_entropy {
-  /// The score of the predictions.
+  /// The batch metrics of the predictions.
   /// @pre one label per row, each below the number of columns
   template <class T>
   [[nodiscard]] static score<T> measure(matrix_view<T> const& predictions, std::span<std::uint8_t const> labels) {
     return run<false, T>(predictions, labels, T{0}, nullptr);
   }
 
-  /// As measure; besides, writes `scale` times the derivative of the loss by each prediction. A mean
-  /// over a batch of B rows, wherever they are computed, has scale 1 / B.
+  /// Returns what `measure` returns, and writes `scale` times the derivative of the loss with respect to each
+  /// prediction. A mean over a batch of B rows, on any number of ranks, has scale 1 / B.
   template <class T>
   static score<T> differentiate(matrix_view<T> const& predictions, std::span<std::uint8_t const> labels, T scale,
                                 matrix_view<T> derivatives) {

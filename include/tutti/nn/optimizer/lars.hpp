@@ -13,29 +13,29 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// Layer-wise adaptive rate scaling, for batches so large that one learning rate is too much for some
-/// layers and too little for others: You, Gitman, Ginsburg, "Large batch training of convolutional
-/// networks", 2017, algorithm 1. In each layer, with g' = g + decay w,
+/// Layer-wise adaptive rate scaling (LARS), for batches so large that one learning rate is too high for some layers
+/// and too low for others: You, Gitman, Ginsburg, "Large batch training of convolutional networks", 2017, algorithm
+/// 1. In each layer, with g' = g + decay w,
 ///
 ///     local = trust |w| / (|g| + decay |w|),   v = momentum v + rate local g',   w = w - v,
 ///
-/// and local = 1 where |w| or |g| is zero, as at the first step of biases, which start from zero.
+/// and local = 1 if |w| or |g| is zero, as in the first step of biases, which start at zero.
 ///
-/// The same weights and gradients give the same bits on every rank: norms are added up in an order that
-/// depends on the layer's size alone.
+/// Equal weights and gradients give equal bits on every rank: the order in which norms are summed depends only on the
+/// layer's size.
 template <class T>
 class lars : public optimizer<T> {
  public:
-  /// What the algorithm is given. The trust coefficient is the paper's for its own networks.
+  /// The coefficients of the algorithm. The default of the trust coefficient is the paper's for its own networks.
   struct coefficients {
-    /// How much of the velocity is kept.
+    /// The share of the velocity that is kept.
     T momentum = T(0.9);
-    T decay = 0;  ///< the decay of weights
+    T decay = 0;  ///< decay of weights
     /// The trust coefficient.
     T trust = T(0.001);
   };
 
-  /// @param layers where each layer's parameters lie, one after the other, without gaps
+  /// @param layers ranges of the layers' parameters, in order and without gaps
   /// @pre 0 <= momentum < 1, 0 <= decay, 0 < trust
   lars(std::vector<parameter_range> layers, coefficients given) : layers_(std::move(layers)), given_(given) {
     std::size_t count = 0;
@@ -50,7 +50,7 @@ class lars : public optimizer<T> {
     velocity_.resize(count);
   }
 
-  /// One step. Cost: one pass over two vectors for the norms and one over three, no allocation.
+  /// Makes one step. Cost: one pass over two vectors for the norms and one over three, no allocation.
   void step(std::span<T> weights, std::span<T const> gradients, T rate) override {
     expects(weights.size() == velocity_.size() && gradients.size() == velocity_.size(),
             "lars: the optimizer was made for ", velocity_.size(), " parameters, and a step has ", weights.size(),
@@ -63,7 +63,7 @@ class lars : public optimizer<T> {
     }
   }
 
-  /// One number for each weight.
+  /// The velocity, one number for each weight.
   [[nodiscard]] std::span<T> state() noexcept override { return velocity_; }
 
  private:

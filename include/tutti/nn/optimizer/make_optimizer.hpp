@@ -11,7 +11,7 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// The optimizer that the settings name.
+/// Makes the optimizer of the settings.
 /// @param layers the ranges of each layer's parameters
 [[nodiscard]] TUTTI_DECL std::unique_ptr<optimizer<float>> make_optimizer(settings const& settings,
                                                                           std::vector<parameter_range> layers);

@@ -11,8 +11,8 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// Momentum as a heavy ball: the step is the velocity. (Polyak, "Some methods of speeding up the
-/// convergence of iteration methods", 1964)
+/// Heavy-ball momentum: the step is the velocity. (Polyak, "Some methods of speeding up the convergence of iteration
+/// methods", 1964)
 struct heavy_ball {
   /// The direction in which a weight moves, from its gradient and its velocity.
   template <class T>
@@ -21,9 +21,9 @@ struct heavy_ball {
   }
 };
 
-/// Momentum that looks ahead: the step is what the velocity would be if the gradient stayed. (Nesterov
-/// 1983; in this form Sutskever, Martens, Dahl, Hinton, "On the importance of initialization and momentum
-/// in deep learning", ICML 2013, with weights that stand for the point looked ahead to)
+/// Nesterov momentum: the step is the velocity after another step with the same gradient. (Nesterov 1983; in this
+/// form Sutskever, Martens, Dahl, Hinton, "On the importance of initialization and momentum in deep learning", ICML
+/// 2013, with weights at the look-ahead point)
 struct nesterov {
   /// The direction in which a weight moves, from its gradient and its velocity.
   template <class T>
@@ -32,15 +32,15 @@ struct nesterov {
   }
 };
 
-/// Stochastic gradient descent with momentum: g' = g + decay w, v = momentum v + g', w = w - rate v, or
-/// another step for another Momentum.
+/// Stochastic gradient descent with momentum: g' = g + decay w, v = momentum v + g', w = w - rate v, or another step
+/// for another Momentum.
 ///
-/// The rate is outside the velocity, so that one that changes needs no correction of the momentum (Goyal
-/// et al., "Accurate, large minibatch SGD", 2017, section 3, remark 2). Weight decay is the derivative of
-/// decay / 2 |w|^2, a part of the loss.
+/// The rate is outside the velocity, so that a changing rate needs no correction of the momentum (Goyal et al.,
+/// "Accurate, large minibatch SGD", 2017, section 3, remark 2). Weight decay is the derivative of decay / 2 |w|^2, a
+/// part of the loss.
 ///
-/// The same weights and gradients give the same bits on every rank: the state is a function of them
-/// alone, and each element is computed by itself.
+/// Equal weights and gradients give equal bits on every rank: the state depends only on them, and each element is
+/// computed independently.
 template <class T, class Momentum = heavy_ball>
 class sgd : public optimizer<T> {
  public:
@@ -51,7 +51,7 @@ class sgd : public optimizer<T> {
     expects(decay >= T{0}, "sgd: weight decay must be 0 or more, not ", decay);
   }
 
-  /// One step. Cost: one pass over three vectors, no allocation.
+  /// Makes one step. Cost: one pass over three vectors, no allocation.
   void step(std::span<T> weights, std::span<T const> gradients, T rate) override {
     expects(weights.size() == velocity_.size() && gradients.size() == velocity_.size(),
             "sgd: the optimizer was made for ", velocity_.size(), " parameters, and a step has ", weights.size(),
@@ -63,7 +63,7 @@ class sgd : public optimizer<T> {
     }
   }
 
-  /// One number for each weight.
+  /// The velocity, one number for each weight.
   [[nodiscard]] std::span<T> state() noexcept override { return velocity_; }
 
  private:

@@ -12,18 +12,17 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// A dense layer of which each rank computes some outputs: it holds those columns of W and of b.
+/// A dense layer with its outputs divided over the ranks: each rank holds its columns of W and of b.
 ///
-///     forward    x of my samples --allgather--> x of all samples;  y = activation(x W + b), my columns
-///     backward   W' = x^T dy;  dy W^T, a part of dx for all samples --reduce_scatter--> dx of my samples
+///     forward    x of own samples --allgather--> x of all samples;  y = activation(x W + b), own columns
+///     backward   W' = x^T dy;  dy W^T, a part of dx for all samples --reduce_scatter--> dx of own samples
 ///
-/// Shoeybi et al., "Megatron-LM: Training multi-billion parameter language models using model parallelism",
-/// 2019, with the samples spread over ranks outside of it: Korthikanti et al., "Reducing activation
-/// recomputation in large transformer models", 2022. (There the two halves of what is an allreduce in the
-/// former are apart, for the same bytes.)
+/// Shoeybi et al., "Megatron-LM: Training multi-billion parameter language models using model parallelism", 2019,
+/// with the samples divided over ranks outside of it: Korthikanti et al., "Reducing activation recomputation in large
+/// transformer models", 2022. (The latter splits the former's allreduce into two halves, for equal bytes.)
 ///
-/// Cost: one collective forward and one backward, none where dx is not wanted; memory for the inputs of all
-/// samples, twice where dx is wanted.
+/// Cost: one collective forward and one backward, none if dx is not needed; memory for the inputs of all samples,
+/// twice if dx is needed.
 template <class T, activation<T> Activation, class Exchange>
 class column_parallel_dense {
  public:
@@ -36,37 +35,38 @@ class column_parallel_dense {
 
   /// The number of values in a row of the input.
   [[nodiscard]] std::size_t inputs() const noexcept { return part_.inputs(); }
-  /// Which outputs are computed here.
+  /// The outputs that this rank computes.
   [[nodiscard]] range own() const noexcept { return own_; }
-  /// The number of parameters that are learned.
+  /// The number of parameters.
   [[nodiscard]] std::size_t parameters() const noexcept { return part_.parameters(); }
 
-  /// The vectors hold this rank's columns of W, then of b.
+  /// Binds the vectors: this rank's columns of W, then of b.
   void bind(std::span<T> parameters, std::span<T> gradients) {
     part_.bind(parameters, gradients, {});
     parameters_ = parameters;
   }
 
-  /// As the whole layer is initialised.
+  /// Draws this rank's part of the whole layer's initial parameters.
   void initialise(random_sequence& random) {
     auto const weights = parameters_.first(inputs() * own_.count);
     detail::draw_weights<Activation>(random, inputs(), outputs_, {0, inputs()}, own_, weights);
     std::ranges::fill(parameters_.last(own_.count), T{0});
   }
 
-  /// @param samples of all ranks
+  /// @param samples number of samples of all ranks
   void reserve(std::size_t samples, bool input_wanted) {
     x_.resize({samples, inputs()});
     dx_.resize({input_wanted ? samples : 0, inputs()});
   }
 
-  /// @param x of this rank's samples; y of all samples, own().count columns
+  /// @param x inputs of this rank's samples
+  /// @param y outputs of all samples, with own().count columns
   void forward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> y) {
     ranks_->gather(x, first_rows(x_, y.shape(0)));
     part_.forward(how, read_only<T>(first_rows(x_, y.shape(0))), y);
   }
 
-  /// @param dx of this rank's samples; without columns: not wanted
+  /// @param dx derivatives of this rank's samples; not computed if it has no columns
   void backward(pass<T> const& how, matrix_view<T> const& y, matrix_view<T> dy, matrix_view<T> dx) {
     std::size_t const samples = y.shape(0);
     bool const wanted = dx.shape(1) != 0;
@@ -85,11 +85,11 @@ class column_parallel_dense {
   }
 
   Exchange* ranks_;
-  std::size_t outputs_;  // of all ranks
+  std::size_t outputs_;  // outputs of all ranks
   range own_;
   dense<T, Activation> part_;
   std::span<T> parameters_;
-  matrix<T> x_ = matrix<T>::from_shape({0, 0});   // of all samples
+  matrix<T> x_ = matrix<T>::from_shape({0, 0});   // inputs of all samples
   matrix<T> dx_ = matrix<T>::from_shape({0, 0});  // this rank's part of the sum
 };
 

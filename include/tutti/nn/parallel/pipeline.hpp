@@ -20,24 +20,24 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// Any list of layers as a pipeline: every rank is a stage, with some of the layers; a batch goes through it in
-/// micro-batches, their values from rank to rank and the derivatives by them back. The first rank reads the images,
-/// the last one scores.
+/// A pipeline made of any list of layers: every rank is a stage with some of the layers. A batch passes through it in
+/// micro-batches, values from rank to rank forward, their derivatives backward. The first rank reads the images, the
+/// last one scores.
 ///
-/// What a stage will need is requested one micro-batch ahead, and what it has made is on its way while it works on the
-/// next one, as far as the transport carries messages without its ranks; it is moved on between layers backward.
+/// A stage requests its inputs one micro-batch ahead, and its results travel while it works on the next one, as far
+/// as the transport progresses without its ranks; backward makes progress between layers.
 ///
-/// Cost per step: each rank sends every sample's values once to the next rank, and the derivatives by them once
-/// back. Stages keep the values inside of them for Schedule::kept micro-batches, three vectors of its own
-/// parameters, and the samples at its ends.
+/// Cost per step: each rank sends every sample's values once to the next rank, and their derivatives once back. A
+/// stage keeps its inner values for Schedule::kept micro-batches, three vectors of its parameters, and the samples at
+/// its ends.
 template <class T, group Communicator, pipeline_schedule Schedule = one_forward_one_backward>
 class pipeline {
  public:
-  /// The type of number that is computed in.
+  /// The type of the numbers.
   using value_type = T;
 
-  /// @param layers of the whole model; every rank makes only its own
-  /// @pre at least one layer for each rank; the micro-batches divide the batch
+  /// @param layers layers of the whole model; every rank constructs only its own
+  /// @pre at least one layer for each rank; the batch is a multiple of micro_batches
   pipeline(Communicator& world, layer_list<T> const& layers, std::size_t batch, std::size_t micro_batches)
       : world_(world.alias()),
         send_(world),
@@ -57,19 +57,19 @@ class pipeline {
   pipeline(pipeline const&) = delete;
   pipeline& operator=(pipeline const&) = delete;
 
-  /// The images, and the numbers of each, that this rank is to be given.
+  /// The part of the batch that this rank receives: images, and values of each.
   [[nodiscard]] batch_part images() const {
     return {{0, is_first() ? batch_ : 0}, {0, is_first() ? stage_.inputs() : 0}};
   }
-  /// The samples of which this rank returns the score.
+  /// The samples that this rank scores.
   [[nodiscard]] range scored() const { return {0, is_last() ? batch_ : 0}; }
 
-  /// The parameters that are learned.
+  /// The parameters of this stage.
   [[nodiscard]] std::span<T> parameters() noexcept { return stage_.parameters(); }
-  /// The derivative of the loss by each parameter, in the order of the parameters.
+  /// The derivative of the loss with respect to each parameter, in the order of the parameters.
   [[nodiscard]] std::span<T> gradients() noexcept { return stage_.gradients(); }
 
-  /// Draws the first parameters; the same random numbers give the same parameters.
+  /// Draws the initial parameters. Equal seeds give equal parameters.
   void initialise(std::uint64_t seed) { stage_.initialise(seed); }
 
   /// Computes the gradients of the mean loss over the batch, and returns the score. Collective.
@@ -77,15 +77,15 @@ class pipeline {
     return run({.training = true}, images, labels);
   }
 
-  /// The score of these images. Collective.
+  /// Scores these images. Collective.
   score<T> test(matrix_view<T const> const& images, std::span<std::uint8_t const> labels) {
     return run({}, images, labels);
   }
 
-  /// How long this rank has waited for others since it was made, and while it did, has not computed.
+  /// The total time that this rank has waited for others and not computed.
   [[nodiscard]] duration waited() const noexcept { return waited_; }
 
-  /// Told by the layers that something is done: moves transfers on.
+  /// Makes progress on transfers; called by layers during backward.
   void completed(T const*) { world_.poll(); }
 
  private:
@@ -143,7 +143,7 @@ class pipeline {
       wait(values_come_[m % inputs_.size()]);
     }
     if (!is_last()) {
-      wait(values_go_[m % stage_.kept()]);  // of the values that were there before
+      wait(values_go_[m % stage_.kept()]);  // the previous values in this place have been sent
     }
     stage_.forward(how, m, input(m));
     if (!is_last()) {
@@ -213,10 +213,10 @@ class pipeline {
   std::size_t batch_;
   std::size_t micro_batches_;
   detail::pipeline_stage<T> stage_;
-  // Each ring is one longer than what is in use at a time, so that the next one can be on its way.
-  std::vector<matrix<T>> inputs_;      // what the stage before made
-  std::vector<matrix<T>> slopes_in_;   // derivatives by what this stage made
-  std::vector<matrix<T>> slopes_out_;  // derivatives by its inputs
+  // Each ring has one more place than is in use, for the transfer of the next one.
+  std::vector<matrix<T>> inputs_;      // inputs, from the previous stage
+  std::vector<matrix<T>> slopes_in_;   // derivatives with respect to the outputs, from the next stage
+  std::vector<matrix<T>> slopes_out_;  // derivatives with respect to the inputs
   std::vector<request> values_come_, values_go_, slopes_come_, slopes_go_;
   T const* images_ = nullptr;
   std::span<std::uint8_t const> labels_;

@@ -14,19 +14,20 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// A dense layer of which each rank has some inputs: it holds those rows of W, and all of b.
+/// A dense layer with its inputs divided over the ranks: each rank holds its rows of W, and all of b.
 ///
-///     forward    x W, a part of each sum for all samples --reduce_scatter--> y = activation(sums + b), my samples
-///     backward   dy of my samples --allgather--> dy of all samples;  W' = x^T dy;  dx = dy W^T, my inputs
+///     forward    x W, a part of each sum for all samples --reduce_scatter--> y = activation(sums + b), own samples
+///     backward   dy of own samples --allgather--> dy of all samples;  W' = x^T dy;  dx = dy W^T, own inputs
 ///
-/// Sources: those of column_parallel_dense. Every rank computes the gradient of b from the same numbers in the
-/// same order, so b stays alike everywhere.
+/// Sources: those of column_parallel_dense. Every rank computes the gradient of b from the same numbers in the same
+/// order, so b stays equal on all ranks.
 ///
-/// Cost: one collective forward and one backward; memory for the outputs of all samples, used both ways.
+/// Cost: one collective forward and one backward; memory for the outputs of all samples, used in both directions.
 template <class T, activation<T> Activation, class Exchange>
 class row_parallel_dense {
  public:
-  /// @param inputs of the whole layer; own: those of them that this rank has
+  /// @param inputs number of inputs of the whole layer
+  /// @param own inputs of this rank
   /// @pre every input belongs to one rank; the exchange outlives this
   row_parallel_dense(Exchange& ranks, std::size_t inputs, range own, std::size_t outputs)
       : ranks_(&ranks), inputs_(inputs), own_(own), outputs_(outputs) {
@@ -38,10 +39,10 @@ class row_parallel_dense {
 
   /// The number of values in a row of the output.
   [[nodiscard]] std::size_t outputs() const noexcept { return outputs_; }
-  /// The number of parameters that are learned.
+  /// The number of parameters of this rank.
   [[nodiscard]] std::size_t parameters() const noexcept { return (own_.count + 1) * outputs_; }
 
-  /// The vectors hold this rank's rows of W, then b.
+  /// Binds the vectors: this rank's rows of W, then b.
   void bind(std::span<T> parameters, std::span<T> gradients) {
     expects(parameters.size() == this->parameters() && gradients.size() == this->parameters(),
             "row_parallel_dense: bind takes ", this->parameters(), " parameters and as many gradients, not ",
@@ -50,17 +51,18 @@ class row_parallel_dense {
     gradients_ = gradients;
   }
 
-  /// As the whole layer is initialised.
+  /// Draws this rank's part of the whole layer's initial parameters.
   void initialise(random_sequence& random) {
     auto const weights = parameters_.first(own_.count * outputs_);
     detail::draw_weights<Activation>(random, inputs_, outputs_, own_, {0, outputs_}, weights);
     std::ranges::fill(parameters_.last(outputs_), T{0});
   }
 
-  /// @param samples of all ranks
+  /// @param samples number of samples of all ranks
   void reserve(std::size_t samples) { whole_.resize({samples, outputs_}); }
 
-  /// @param x of all samples, this rank's inputs; y of this rank's samples
+  /// @param x this rank's inputs of all samples
+  /// @param y outputs of this rank's samples
   void forward(pass<T> const&, matrix_view<T const> const& x, matrix_view<T> y) {
     auto sums = first_rows(whole_, x.shape(0));
     detail::product<T>(x, detail::operand::as_is, weights(), detail::operand::as_is, sums);
@@ -68,7 +70,8 @@ class row_parallel_dense {
     detail::add_bias<Activation>(y.data(), y.shape(0), outputs_, parameters_.data() + own_.count * outputs_);
   }
 
-  /// @param x, dx of all samples; y, dy of this rank's samples
+  /// @param x, dx this rank's inputs of all samples, and their derivatives
+  /// @param y, dy outputs of this rank's samples, and their derivatives
   void backward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> const& y, matrix_view<T> dy,
                 matrix_view<T> dx) {
     T* const bias = gradients_.data() + own_.count * outputs_;
@@ -88,12 +91,12 @@ class row_parallel_dense {
   [[nodiscard]] matrix_view<T const> weights() const { return view<T const>(parameters_.data(), own_.count, outputs_); }
 
   Exchange* ranks_;
-  std::size_t inputs_;  // of all ranks
+  std::size_t inputs_;  // inputs of all ranks
   range own_;
   std::size_t outputs_;
   std::span<T> parameters_;
   std::span<T> gradients_;
-  matrix<T> whole_ = matrix<T>::from_shape({0, 0});  // parts of sums forward, slopes backward, of all samples
+  matrix<T> whole_ = matrix<T>::from_shape({0, 0});  // partial sums forward and derivatives backward, of all samples
 };
 
 }  // namespace tutti::nn

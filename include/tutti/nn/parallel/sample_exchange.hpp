@@ -13,19 +13,19 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// A matrix whose samples - its rows - are spread over the ranks, as many on each, in rank order: `gather`
-/// brings them together on every rank, `add_up` sums what every rank has for all samples and leaves each rank
-/// with its own. One is the derivative of the other. Samples are contiguous, so nothing is rearranged.
+/// Exchanges a matrix whose samples (rows) are divided over the ranks, equally many on each, in rank order: `gather`
+/// collects all samples on every rank, `add_up` sums all ranks' values of all samples and leaves each rank its own
+/// samples. Each is the derivative of the other. Samples are contiguous, so nothing is rearranged.
 ///
-/// Cost: each one collective; over a ring a rank sends (n - 1) / n of the whole matrix.
+/// Cost: one collective each; over a ring a rank sends (n - 1) / n of the whole matrix.
 template <class T, group Communicator, class Topology>
   requires offers<Topology, op::allgather> && offers<Topology, op::reduce_scatter>
 class sample_exchange {
  public:
-  /// The type of number that is computed in.
+  /// The type of the numbers.
   using value_type = T;
 
-  /// Over a communicator, by a topology that has the operations.
+  /// Constructs the exchange over a communicator, with a topology that has both operations.
   sample_exchange(Communicator& world, Topology topology)
       : world_(world.alias()), gather_(world, topology), add_up_(world, topology, tutti::sum<T>{}) {}
 
@@ -34,7 +34,7 @@ class sample_exchange {
   /// The number of ranks.
   [[nodiscard]] rank_type size() const noexcept { return world_.size(); }
 
-  /// Writes the samples of all ranks.
+  /// Collects the samples of all ranks.
   /// @pre `whole` has as many rows as all ranks' `own`
   void gather(matrix_view<T const> const& own, matrix_view<T> whole) {
     expects(whole.shape(0) == own.shape(0) * size(), "sample_exchange: ", size(), " ranks with ", own.shape(0),
@@ -42,7 +42,7 @@ class sample_exchange {
     gather_(std::span(own.data(), own.size()), std::span(whole.data(), whole.size()));
   }
 
-  /// Writes the sums of this rank's samples; uses up `whole`.
+  /// Sums the values of this rank's samples; overwrites `whole`.
   /// @pre `whole` has as many rows as all ranks' `own`
   void add_up(matrix_view<T> whole, matrix_view<T> own) {
     expects(whole.shape(0) == own.shape(0) * size(), "sample_exchange: ", whole.shape(0), " samples are not ",

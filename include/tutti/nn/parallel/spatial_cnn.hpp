@@ -21,29 +21,30 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// Two convolutions of 3 x 3, each followed by the largest of four, and one dense layer, cut over the ranks along the
-/// rows of its images. Every rank sees its band of all samples; over a ring a rank talks to two neighbours alone:
+/// A network of two convolutions of 3 x 3, each followed by max-pooling of 2 x 2, and one dense layer, divided over
+/// the ranks along the rows of its images. Every rank has its band of all samples; over a ring a rank communicates
+/// only with two neighbours:
 ///
 ///     convolutions   halos of one row with the ranks above and below
 ///     dense layer    its inputs are the bands: row_parallel_dense; each rank scores its own samples
 ///     gradients      of the convolutions, which all ranks hold, by one allreduce
 ///
-/// Cost per step: six halos of a sample's row of pixels or channels for every neighbour and sample, a reduce_scatter
-/// and an allgather of samples x classes numbers, an allreduce of the convolutions' weights. Memory for the values:
-/// those of the band.
+/// Cost per step: six halos of one row of pixels or channels for every neighbour and sample, a reduce_scatter and an
+/// allgather of samples x classes numbers, an allreduce of the convolutions' weights. Memory for the values: those of
+/// the band.
 template <class T, group Communicator, class Topology>
   requires offers<Topology, op::allreduce>
 class spatial_cnn {
   using exchange = sample_exchange<T, Communicator, Topology>;
 
  public:
-  /// The type of number that is computed in.
+  /// The type of the numbers.
   using value_type = T;
 
-  /// @param channels of the two convolutions
-  /// @param batch samples of all ranks
-  /// @pre images of one channel, whose rows and columns 4 divides; at least 4 rows for each rank; the ranks divide
-  ///      the batch
+  /// @param channels output channels of the two convolutions
+  /// @param batch number of samples of all ranks
+  /// @pre images of one channel, with multiples of 4 as rows and columns; at least 4 rows for each rank; the batch is
+  /// a multiple of the number of ranks
   spatial_cnn(Communicator& world, Topology topology, image_shape const& image, std::array<std::size_t, 2> channels,
               std::size_t classes, std::size_t batch)
       : rank_(world.rank()),
@@ -88,19 +89,19 @@ class spatial_cnn {
   spatial_cnn(spatial_cnn const&) = delete;
   spatial_cnn& operator=(spatial_cnn const&) = delete;
 
-  /// The images, and the numbers of each, that this rank is to be given.
+  /// The part of the batch that this rank receives: images, and values of each.
   [[nodiscard]] batch_part images() const {
     return {{0, batch_}, {rows_.first * image_.columns, rows_.count * image_.columns}};
   }
-  /// The samples of which this rank returns the score.
+  /// The samples that this rank scores.
   [[nodiscard]] range scored() const { return {rank_ * each_, each_}; }
 
-  /// The parameters that are learned.
+  /// The parameters of this rank.
   [[nodiscard]] std::span<T> parameters() noexcept { return parameters_; }
-  /// The derivative of the loss by each parameter, in the order of the parameters.
+  /// The derivative of the loss with respect to each parameter, in the order of the parameters.
   [[nodiscard]] std::span<T> gradients() noexcept { return gradients_; }
 
-  /// As a model of these five layers is initialised.
+  /// Draws this rank's part of the initial parameters of a model of these five layers.
   void initialise(std::uint64_t seed) {
     random_sequence of_first(seed, 0);
     first_.initialise(of_first);
@@ -125,14 +126,14 @@ class spatial_cnn {
     return result;
   }
 
-  /// The score of these images. Collective.
+  /// Scores these images. Collective.
   score<T> test(matrix_view<T const> const& images, std::span<std::uint8_t const> labels) {
     forward({}, images);
     return softmax_cross_entropy::measure<T>(all(scores_), labels);
   }
 
  private:
-  /// Whole groups of the four rows of which the second pool makes one.
+  /// This rank's rows, in multiples of the four that become one in the second pool.
   static range band(image_shape const& image, std::size_t batch, rank_type rank, rank_type size) {
     expects(image.channels == 1 && image.rows % 4 == 0 && image.columns % 4 == 0,
             "spatial_cnn: images must have one channel, and rows and columns that are multiples of 4; not ",
@@ -144,7 +145,7 @@ class spatial_cnn {
     return {4 * block_begin(image.rows / 4, size, rank), 4 * block_size(image.rows / 4, size, rank)};
   }
 
-  /// Numbers in a row of what the second pool makes.
+  /// The number of values in a row of the second pool's output.
   [[nodiscard]] std::size_t second_row() const { return image_.columns / 4 * second_pool_.output_shape().channels; }
 
   [[nodiscard]] static matrix_view<T> all(matrix<T>& m) { return first_rows(m, m.shape(0)); }
@@ -164,7 +165,7 @@ class spatial_cnn {
   exchange ranks_;
   allreduce<Communicator, Topology, tutti::sum<T>> add_up_;
   image_shape image_;
-  range rows_;  // of the images, this rank's
+  range rows_;  // this rank's rows of the images
   spatial_conv2d<T, relu, Communicator> first_;
   max_pool<T> first_pool_;
   spatial_conv2d<T, relu, Communicator> second_;
@@ -172,9 +173,9 @@ class spatial_cnn {
   row_parallel_dense<T, identity, exchange> dense_;
   std::vector<T> parameters_;
   std::vector<T> gradients_;
-  std::array<matrix<T>, 4> values_;  // of all samples, this rank's bands
+  std::array<matrix<T>, 4> values_;  // this rank's bands of all samples
   std::array<matrix<T>, 4> slopes_;
-  matrix<T> scores_ = matrix<T>::from_shape({0, 0});  // of this rank's samples
+  matrix<T> scores_ = matrix<T>::from_shape({0, 0});  // outputs for this rank's samples
   matrix<T> score_slopes_ = matrix<T>::from_shape({0, 0});
 };
 

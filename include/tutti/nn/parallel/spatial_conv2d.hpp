@@ -13,10 +13,10 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// A convolution that keeps the size of its images, whose rows are cut over the ranks: each rank has a band of
-/// rows of all samples, and all weights. The window reaches over a band's edge by half of its side, so every rank
-/// first swaps that many rows - a halo - with its two neighbours; backward, the derivatives by the halo go back to
-/// the rank whose rows they are, which adds them to its own.
+/// A convolution that keeps the size of its images, divided over the ranks by rows: each rank has a band of rows of
+/// all samples, and all weights. The window extends over a band's edge by half of its side, so every rank first
+/// exchanges that many rows, a halo, with its two neighbours. Backward, the derivatives of the halo return to the
+/// rank of these rows, which adds them to its own.
 ///
 ///     rank 0   | rows 0..6  |           forward: 7 to rank 0, 6 to rank 1
 ///     rank 1   | rows 7..13 |           backward: the derivative by 7 to rank 1, by 6 to rank 0
@@ -26,15 +26,16 @@ namespace tutti::inline v0_1_0::nn {
 /// Dryden et al., "Improving strong-scaling of CNN training by exploiting finer-grained parallelism", IPDPS 2019;
 /// Coates et al., "Deep learning with COTS HPC systems", ICML 2013.
 ///
-/// Cost: two messages to each neighbour and step, one where dx is not wanted, each of samples x side / 2 x columns x
-/// channels numbers; a copy of the band, which moves while messages do.
+/// Cost: two messages to each neighbour and step, one if dx is not needed, each of samples x side / 2 x columns x
+/// channels numbers; a copy of the band, during the messages.
 template <class T, activation<T> Activation, group Communicator>
 class spatial_conv2d {
   using halos = detail::halo_exchange<T, Communicator>;
 
  public:
-  /// @param image the whole one; own: this rank's rows of it
-  /// @param samples at most in a batch
+  /// @param image shape of the whole image
+  /// @param own this rank's rows of it
+  /// @param samples largest number in a batch
   /// @pre an odd side and a padding of half of it; each rank has at least as many rows as the padding
   spatial_conv2d(Communicator& world, image_shape const& image, range own, convolution const& what, std::size_t samples)
       : band_{image.channels, own.count, image.columns},
@@ -51,14 +52,14 @@ class spatial_conv2d {
   [[nodiscard]] std::size_t inputs() const noexcept { return band_.size(); }
   /// The number of values in a row of the output.
   [[nodiscard]] std::size_t outputs() const noexcept { return conv_.outputs(); }
-  /// The shape of the image that a row of the output is.
+  /// The shape of an output image.
   [[nodiscard]] image_shape output_shape() const noexcept { return conv_.output_shape(); }
-  /// The number of parameters that are learned.
+  /// The number of parameters.
   [[nodiscard]] std::size_t parameters() const noexcept { return conv_.parameters(); }
 
-  /// Gives the layer its parts of all parameters, gradients and statistics.
+  /// Binds the vectors of parameters and gradients.
   void bind(std::span<T> parameters, std::span<T> gradients) { conv_.bind(parameters, gradients, {}); }
-  /// Draws the first parameters; the same random numbers give the same parameters.
+  /// Draws the initial parameters. Equal random numbers give equal parameters.
   void initialise(random_sequence& random) { conv_.initialise(random); }
 
   /// @param x, y this rank's bands of all samples
@@ -81,7 +82,7 @@ class spatial_conv2d {
     conv_.forward(how, view<T const>(x_.data(), samples, padded_.size()), y);
   }
 
-  /// @param dx without columns: not wanted
+  /// @param dx derivatives of x; not computed if it has no columns
   void backward(pass<T> const& how, matrix_view<T> const& y, matrix_view<T> dy, matrix_view<T> dx) {
     std::size_t const samples = y.shape(0);
     bool const wanted = dx.shape(1) != 0;
@@ -107,7 +108,7 @@ class spatial_conv2d {
   }
 
  private:
-  /// The halo takes the place of the padding, at the image's own edges with zeros.
+  /// Removes the padding, because the halo replaces it; at the image's own edges the halo is zeros.
   static convolution without_padding(convolution what, range own) {
     expects(what.over.side % 2 == 1 && what.over.padding == what.over.side / 2 && what.over.stride == 1,
             "spatial_conv2d: the window must keep the size of images, with an odd side, stride 1 and a padding "
@@ -119,10 +120,10 @@ class spatial_conv2d {
     return what;
   }
 
-  /// Numbers of a sample that one neighbour needs.
+  /// The values of a sample that one neighbour needs.
   [[nodiscard]] std::size_t edge() const noexcept { return halo_ * band_.columns * band_.channels; }
 
-  /// Where a row of a sample begins in the padded images, behind the padding.
+  /// The beginning of a sample's row in the padded images, behind the padding.
   [[nodiscard]] T* padded_at(std::vector<T>& images, std::size_t sample, std::size_t row) const noexcept {
     return images.data() + sample * padded_.size() + (row * padded_.columns + halo_) * padded_.channels;
   }
@@ -144,12 +145,12 @@ class spatial_conv2d {
     }
   }
 
-  image_shape band_;    // this rank's rows of an image
-  std::size_t halo_;    // rows
-  image_shape padded_;  // the band, with halo and padding
+  image_shape band_;    // shape of this rank's rows of an image
+  std::size_t halo_;    // rows of the halo
+  image_shape padded_;  // shape of the band with halo and padding
   conv2d<T, Activation> conv_;
   halos exchange_;
-  std::vector<T> x_;  // padded; what no neighbour sends stays zeros
+  std::vector<T> x_;  // padded inputs; zeros where no neighbour sends
   std::vector<T> dx_;
 };
 

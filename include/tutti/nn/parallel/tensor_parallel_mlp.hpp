@@ -18,12 +18,12 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// Two dense layers, one split by columns and one by rows: the units between them never leave their rank. From
-/// each rank's own samples to its own samples.
+/// Two dense layers, the first divided by columns, the second by rows: the hidden units never leave their rank. Input
+/// and output are each rank's own samples.
 template <class T, activation<T> Last, class Exchange>
 class dense_pair {
  public:
-  /// Of layers of these widths, divided among the ranks.
+  /// Constructs layers of these widths, divided among the ranks.
   dense_pair(Exchange& ranks, std::size_t inputs, std::size_t hidden, std::size_t outputs)
       : first_(ranks, inputs, hidden), second_(ranks, hidden, first_.own(), outputs) {}
 
@@ -31,17 +31,17 @@ class dense_pair {
   [[nodiscard]] std::size_t inputs() const noexcept { return first_.inputs(); }
   /// The number of values in a row of the output.
   [[nodiscard]] std::size_t outputs() const noexcept { return second_.outputs(); }
-  /// The number of parameters that are learned.
+  /// The number of parameters of this rank.
   [[nodiscard]] std::size_t parameters() const noexcept { return first_.parameters() + second_.parameters(); }
 
-  /// Gives the layer its parts of all parameters, gradients and statistics.
+  /// Binds the vectors of parameters and gradients.
   void bind(std::span<T> parameters, std::span<T> gradients) {
     std::size_t const before = first_.parameters();
     first_.bind(parameters.first(before), gradients.first(before));
     second_.bind(parameters.subspan(before), gradients.subspan(before));
   }
 
-  /// As layers `place` and `place` + 1 of a model would be.
+  /// Draws the initial parameters of layers `place` and `place` + 1 of a model.
   void initialise(std::uint64_t seed, std::size_t place) {
     random_sequence of_first(seed, place);
     first_.initialise(of_first);
@@ -49,7 +49,7 @@ class dense_pair {
     second_.initialise(of_second);
   }
 
-  /// @param samples of all ranks
+  /// @param samples number of samples of all ranks
   void reserve(std::size_t samples, bool input_wanted) {
     first_.reserve(samples, input_wanted);
     second_.reserve(samples);
@@ -57,13 +57,14 @@ class dense_pair {
     slopes_.resize({samples, first_.own().count});
   }
 
-  /// Computes y from x, a row for each row.
+  /// Computes y from x, row by row.
   void forward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> y) {
     first_.forward(how, x, first_rows(hidden_, hidden_.shape(0)));
     second_.forward(how, read_only<T>(first_rows(hidden_, hidden_.shape(0))), y);
   }
 
-  /// Computes the gradients from dy, the derivative by y, and dx, that by x, unless dx has no columns.
+  /// Computes the gradients from dy, the derivative with respect to y, and dx, the one with respect to x, unless dx
+  /// has no columns.
   void backward(pass<T> const& how, matrix_view<T> const& y, matrix_view<T> dy, matrix_view<T> dx) {
     auto hidden = first_rows(hidden_, hidden_.shape(0));
     auto slopes = first_rows(slopes_, slopes_.shape(0));
@@ -74,27 +75,27 @@ class dense_pair {
  private:
   column_parallel_dense<T, relu, Exchange> first_;
   row_parallel_dense<T, Last, Exchange> second_;
-  matrix<T> hidden_ = matrix<T>::from_shape({0, 0});  // of all samples, this rank's units
+  matrix<T> hidden_ = matrix<T>::from_shape({0, 0});  // this rank's units of all samples
   matrix<T> slopes_ = matrix<T>::from_shape({0, 0});
 };
 
-/// A multilayer perceptron (zoo/mlp.hpp, relu) whose layers are split over the ranks, pair by pair; all weights
-/// but the biases of every other layer lie on one rank each. Each rank reads, and scores, its own samples.
+/// A multilayer perceptron (zoo/mlp.hpp, relu) whose layers are divided over the ranks, pair by pair. Each weight is
+/// on one rank, except the biases of every other layer. Each rank reads and scores its own samples.
 ///
 /// Cost per step and pair, with B samples, inputs I and outputs O of the pair: forward an allgather of B x I and a
-/// reduce_scatter of B x O numbers, backward the same the other way round (the first pair only the O). The
-/// number of hidden units plays no part.
+/// reduce_scatter of B x O numbers, backward the reverse (in the first pair only B x O). Independent of the number of
+/// hidden units.
 template <class T, group Communicator, class Topology>
 class tensor_parallel_mlp {
   using exchange = sample_exchange<T, Communicator, Topology>;
 
  public:
-  /// The type of number that is computed in.
+  /// The type of the numbers.
   using value_type = T;
 
   /// @param widths inputs, hidden layers, classes: an odd number, so that layers are pairs
-  /// @param batch samples of all ranks
-  /// @pre the ranks divide the batch; the layers at odd places have a unit for each rank
+  /// @param batch number of samples of all ranks
+  /// @pre the batch is a multiple of the number of ranks; the layers at odd places have a unit for each rank
   tensor_parallel_mlp(Communicator& world, Topology topology, std::span<std::size_t const> widths, std::size_t batch)
       : ranks_(world, topology), batch_(batch) {
     expects(widths.size() >= 3 && widths.size() % 2 == 1,
@@ -127,19 +128,19 @@ class tensor_parallel_mlp {
   tensor_parallel_mlp(tensor_parallel_mlp const&) = delete;
   tensor_parallel_mlp& operator=(tensor_parallel_mlp const&) = delete;
 
-  /// The images, and the numbers of each, that this rank is to be given.
+  /// The part of the batch that this rank receives: images, and values of each.
   [[nodiscard]] batch_part images() const {
     return {scored(), {0, pairs_.empty() ? last_->inputs() : pairs_.front().inputs()}};
   }
-  /// The samples of which this rank returns the score.
+  /// The samples that this rank scores.
   [[nodiscard]] range scored() const { return {ranks_.rank() * samples(), samples()}; }
 
-  /// The parameters that are learned.
+  /// The parameters of this rank.
   [[nodiscard]] std::span<T> parameters() noexcept { return parameters_; }
-  /// The derivative of the loss by each parameter, in the order of the parameters.
+  /// The derivative of the loss with respect to each parameter, in the order of the parameters.
   [[nodiscard]] std::span<T> gradients() noexcept { return gradients_; }
 
-  /// Draws the first parameters; the same random numbers give the same parameters.
+  /// Draws the initial parameters. Equal seeds give equal parameters.
   void initialise(std::uint64_t seed) {
     std::size_t place = 0;
     each([&](auto& pair) { pair.initialise(seed, std::exchange(place, place + 2)); });
@@ -158,7 +159,7 @@ class tensor_parallel_mlp {
     return result;
   }
 
-  /// The score of these images. Collective.
+  /// Scores these images. Collective.
   score<T> test(matrix_view<T const> const& images, std::span<std::uint8_t const> labels) {
     forward({}, images);
     return softmax_cross_entropy::measure<T>(all(values_.back()), labels);
@@ -189,11 +190,11 @@ class tensor_parallel_mlp {
 
   exchange ranks_;
   std::size_t batch_;
-  std::vector<dense_pair<T, relu, exchange>> pairs_;  // but the last
+  std::vector<dense_pair<T, relu, exchange>> pairs_;  // all pairs but the last
   std::optional<dense_pair<T, identity, exchange>> last_;
   std::vector<T> parameters_;
   std::vector<T> gradients_;
-  std::vector<matrix<T>> values_;  // of each pair, of this rank's samples
+  std::vector<matrix<T>> values_;  // outputs of each pair for this rank's samples
   std::vector<matrix<T>> slopes_;
 };
 

@@ -25,17 +25,17 @@
 
 namespace tutti::inline v0_1_0::nn::parameter_server {
 
-/// Ranks are as fast as they are. Another pace is called before each gradient, with the worker's number and how long
-/// the last one took it: where one worker shall be slower than others. On servers, `resume()` and `hold()` of a pace
-/// that has them are called around all that a server computes.
+/// The default pace: ranks compute at their full speed. Another pace is called before each gradient, with the
+/// worker's number and the duration of its last gradient, to slow workers down. On servers, a pace with `resume()`
+/// and `hold()` is called before and after all that a server computes.
 struct full_speed {
-  /// Returns at once.
+  /// Returns immediately.
   void operator()(rank_type /*worker*/, duration /*last*/) const noexcept {}
 };
 
 namespace detail {
 
-/// Tells a pace, and observers, what a worker does.
+/// Calls the pace and the observers of a worker.
 template <class Pace, class... Observers>
 class worker_observers final : public worker_observer {
  public:
@@ -53,11 +53,11 @@ class worker_observers final : public worker_observer {
   std::tuple<Observers&...> observers_;
 };
 
-/// Tells a pace, and observers, what a server does: server 0 also of steps and tests, and of what all servers hold.
+/// Calls the pace and the observers of a server; server 0 also reports steps and tests, and the servers' whole state.
 template <class Pace, class... Observers>
 class server_observers final : public server_observer {
  public:
-  /// @param tasks the scheduler, of server 0; null elsewhere
+  /// @param tasks the scheduler on server 0; null on other servers
   /// @pre `self` serves with this observer
   server_observers(channel_list const& world, server const& self, scheduler* tasks, replica& model, Pace& pace,
                    Observers&... observers)
@@ -105,24 +105,25 @@ class server_observers final : public server_observer {
 
 }  // namespace detail
 
-/// Trains with parameter servers: the first ranks are servers that hold the weights, all others workers that compute
-/// gradients. Every rank calls this with the same arguments but for its replica, which on worker w is made for rank w
-/// of this many workers, and on servers, which take the initial weights and the settings from it, for any of those.
+/// Trains with parameter servers: the first ranks are servers that hold the weights, all others are workers that
+/// compute gradients. Every rank calls this with the same arguments except its replica. On worker w the replica is
+/// constructed for rank w of the workers; on servers, which take the initial weights and the settings from it, for
+/// any of these ranks.
 ///
-/// With staleness 0 the losses are those of training by allreduce, up to rounding. Batch normalisation
-/// keeps the statistics of each worker, so every worker needs an image of a batch.
+/// With staleness 0 the losses are those of training by allreduce, up to rounding. Batch normalisation keeps the
+/// statistics of each worker, so every worker needs an image of each batch.
 ///
-/// A worker that is lost is dropped, and its part of the batches divided among the others. A server that is lost is an
-/// error on all ranks.
+/// A lost worker is dropped, and its part of the batches is divided among the others. A lost server is an error on
+/// all ranks.
 ///
-/// It begins with the epoch, the weights, the optimizer and the statistics that all ranks' replicas have alike. With
-/// `rests`, rank 0's replica is what servers hold after each epoch, statistics those of one worker; observers that have
-/// `at_rest(model)` are called with it.
+/// Training begins with the epoch, weights, optimizer state and statistics of the replicas, which must be equal on
+/// all ranks. With `rests`, rank 0's replica receives the servers' state after each epoch, and one worker's
+/// statistics; observers with `at_rest(model)` are called with it.
 ///
-/// @param observers are called for steps and tests, on rank 0; those that have `advanced(clock)` on every rank: on a
-///        worker after each step, with how many it has made, on a server with how many updates it has made
-/// @returns on rank 0, the figures of all ranks; empty elsewhere
-/// @throws error; precondition_error where there are no workers, or more servers than parameters; on rank 0 diverged
+/// @param observers are called for steps and tests, on rank 0. Observers with `advanced(clock)` are called on every
+/// rank: on a worker after each step, with the number of its steps, on a server with the number of its updates
+/// @returns the figures of all ranks on rank 0; empty elsewhere
+/// @throws error; precondition_error if there are no workers, or more servers than parameters; diverged on rank 0
 template <group Communicator, class Pace, observer... Observers>
 summary train(Communicator& world, roles const& roles, replica& model, consistency how, regulariser extra, Pace pace,
               Observers&... observers) {

@@ -16,13 +16,13 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// The usage of all ranks, at rank 0, over its time; elsewhere nothing. Collective.
-/// @throws error as all operations do
+/// Returns the usage of all ranks, relative to the beginning of rank 0, at rank 0; elsewhere nothing. Collective.
+/// @throws error like all operations
 template <group Communicator>
 [[nodiscard]] std::vector<usage> gather_usage(Communicator& world, usage_meter& meter) {
   send give{world};
   recv take{world};
-  std::array<std::int64_t, 2> head{};  // how many numbers, and when the meter began
+  std::array<std::int64_t, 2> head{};  // count of numbers, and the beginning of the meter
   usage mine = meter.result();
   if (world.rank() != 0) {
     auto const numbers = mine.packed();

@@ -9,8 +9,7 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// A hash of the bits of numbers: trainings that end with the same weights have the same one. (FNV-1a, by words:
-/// Fowler, Noll, Vo)
+/// A hash of the bits of numbers, for comparing the final weights of trainings. (FNV-1a, by words: Fowler, Noll, Vo)
 [[nodiscard]] constexpr std::uint64_t hash_of(std::span<float const> numbers) noexcept {
   std::uint64_t hash = 14695981039346656037U;
   for (float const one : numbers) {

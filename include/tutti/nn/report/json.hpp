@@ -9,8 +9,8 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// The settings of a training and its history. Losses are written so that they are read back with the
-/// same bits.
+/// The settings of a training and its history. Losses are written with enough digits to be read back with the same
+/// bits.
 [[nodiscard]] TUTTI_DECL nlohmann::ordered_json to_json(settings const& settings, history const& history);
 
 }  // namespace tutti::nn

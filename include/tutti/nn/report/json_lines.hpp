@@ -8,28 +8,29 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// An observer that writes a line of JSON for every step and every epoch as they end: for programs that watch a
-/// training, or read what is left of one that was stopped. Lines are whole after every epoch.
+/// An observer that writes a line of JSON after every step and every epoch, for programs that watch a training or
+/// read the record of a stopped one. Lines are complete after every epoch.
 ///
 ///     {"event":"step","epoch":1,"step":12,"images":128,"loss":0.7,"accuracy":0.8,"rate":0.1,...,"seconds":0.31}
 ///     {"event":"epoch","epoch":1,"images":60000,"test_loss":0.1,"test_accuracy":0.97,...,"ranks":[{...}]}
 class json_lines {
  public:
-  /// @param behind whether to go on behind what the file holds, rather than begin anew
+  /// @param behind true: append to the file; false: overwrite it
   /// @throws std::runtime_error if the file cannot be written
   explicit json_lines(std::string path, bool behind = false);
-  /// Takes the file over, and the lines that are not in it yet.
+  /// Takes over the file, and the lines not yet written to it.
   json_lines(json_lines&&) noexcept = default;
-  /// Writes what is left of the old file, then takes the other one over.
+  /// Writes the remaining lines to the old file, then takes over the other one.
   json_lines& operator=(json_lines&& other) noexcept;
   ~json_lines();
 
-  /// Takes the report of a step.
+  /// Records a step.
   template <class Replica>
   void step(step_result const& done, Replica const&) {
     write_step(done);
   }
 
+  /// Records an epoch.
   /// @throws std::runtime_error if the disk is full
   void epoch(epoch_result const& done);
 
@@ -42,7 +43,7 @@ class json_lines {
 
   std::string path_;
   tutti::detail::descriptor file_;
-  std::string lines_;  ///< that are not in the file yet
+  std::string lines_;  ///< lines not yet written to the file
 };
 
 }  // namespace tutti::nn

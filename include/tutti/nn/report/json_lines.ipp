@@ -76,7 +76,7 @@ TUTTI_DECL void json_lines::write_step(step_result const& done) {
 
 TUTTI_DECL void json_lines::write(std::string const& line, bool at_once) {
   constexpr std::size_t enough = 8192;
-  if (!file_) {  // in a forked process, which does not inherit the descriptor; its parent writes the lines so far
+  if (!file_) {  // a forked process does not inherit the descriptor, and the parent writes the lines so far
     lines_.clear();
     open(O_APPEND);
   }

@@ -10,14 +10,15 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// An observer that shows how a training goes: on a terminal a bar that moves, elsewhere one line per epoch. Under Open
-/// MPI's mpirun, whose processes print to a terminal of its own, it is lines, too: they may end in a file.
+/// An observer that shows the progress of a training: a moving bar on a terminal, elsewhere one line per epoch. Under
+/// Open MPI's mpirun, which gives each process a terminal of its own, it prints lines, too, because they may end in a
+/// file.
 class progress {
  public:
-  /// @param epochs, images how many epochs there will be, of this many training images
+  /// @param epochs, images numbers of epochs and of training images
   progress(std::FILE* out, std::size_t epochs, std::size_t images);
 
-  /// Takes the report of a step.
+  /// Records a step.
   template <class Replica>
   void step(step_result const& done, Replica const&) {
     if (done.batch == 0 || images_done_ == 0) {
@@ -27,7 +28,7 @@ class progress {
       accuracy_ = done.accuracy;
     }
     images_done_ += done.images;
-    loss_ += (done.loss - loss_) * 0.05F;  // means over the last 20 steps or so, not one batch's luck
+    loss_ += (done.loss - loss_) * 0.05F;  // moving means over about 20 steps
     accuracy_ += (done.accuracy - accuracy_) * 0.05F;
     if (moves_ && (done.seconds >= drawn_ + 0.1 || images_done_ == images_)) {
       drawn_ = done.seconds;
@@ -35,7 +36,7 @@ class progress {
     }
   }
 
-  /// Takes the report of an epoch.
+  /// Shows the result of an epoch.
   void epoch(epoch_result const& done);
 
  private:
@@ -46,7 +47,7 @@ class progress {
   bool moves_;
   std::size_t epochs_;
   std::size_t images_;
-  std::size_t images_done_ = 0;  // images of this epoch
+  std::size_t images_done_ = 0;  // images of this epoch so far
   float loss_ = 0;
   float accuracy_ = 0;
   double began_ = 0;

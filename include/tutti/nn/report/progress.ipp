@@ -14,8 +14,8 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// True if somebody watches: the file is a terminal, and not the one that Open MPI's mpirun, or PRRTE's prun, gives
-/// each of its processes to read what they print.
+/// True if the file is a terminal, and not one that Open MPI's mpirun, or PRRTE's prun, creates to capture a
+/// process's output.
 inline bool is_watched(std::FILE* out) noexcept {
   return isatty(fileno(out)) == 1 && std::getenv("OMPI_COMM_WORLD_RANK") == nullptr &&
          std::getenv("PMIX_RANK") == nullptr;

@@ -10,18 +10,18 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// What a picture of a training says of it in words.
+/// The words in a plot of a training.
 struct plot_words {
-  std::string title{};                       ///< what stands above it
-  std::string below{};                       ///< the title, such as data and model
-  std::string images = "all ranks' images";  ///< what loss and accuracy of the training are of
-  std::string bytes = "rank 0";              ///< the rank that sent and received them
+  std::string title{};                       ///< title above the plot
+  std::string below{};                       ///< line below the title, such as data and model
+  std::string images = "all ranks' images";  ///< images behind the training's loss and accuracy
+  std::string bytes = "rank 0";              ///< rank whose bytes are shown
 };
 
-/// A picture, as SVG, of loss, accuracy, images per second and, if they were counted, bytes over time: of the
-/// training as means over neighbouring steps, of the test after each epoch; bytes since it began. Faults are
-/// upright lines. Below are rows of what ranks did over time, in shares of it and bytes a second, if `ranks` has them.
-/// @pre at least one step was made, or one epoch; ranks' spans are of one length
+/// Plots, as SVG, loss, accuracy, images per second and, if counted, bytes over time: for the training as means over
+/// neighbouring steps, for the test after each epoch, bytes since the beginning. Faults are vertical lines. If
+/// `ranks` is not empty, rows below show the ranks' activities over time, in shares of it and bytes a second.
+/// @pre at least one step or one epoch; the ranks' spans have one length
 [[nodiscard]] TUTTI_DECL std::string plot_svg(history const& history, plot_words const& words,
                                               std::vector<usage> const& ranks = {});
 

@@ -16,20 +16,20 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// Makes of the events of a training what the rank did over time, in at most 256 spans: when these are full, each two
-/// become one.
+/// Summarises the events of a training as the rank's activity over time, in at most 256 spans: when these are full,
+/// pairs are merged.
 ///
-/// Cost: an addition for each event; a look at the system's account of memory for each span. No allocation.
+/// Cost: an addition for each event, a query of the process's memory for each span. No allocation.
 /// Thread safety: that of the communicator.
 class usage_meter {
  public:
-  /// @param ranks of the world, or of the largest one that it is used in
+  /// @param ranks size of the world, or of the largest world in which the meter is used
   explicit usage_meter(rank_type ranks, time_point now = steady_now()) : begin_(now), last_(ranks * lane_count) {
     bins_.reserve(most);
     open(0);
   }
 
-  /// Takes an event. Of what a rank enters, "gradient" and "test" are computing, all else is updating.
+  /// Records an event. Between enter and leave, "gradient" and "test" are computing, all else is updating.
   void record(event const& e) noexcept {
     switch (e.kind) {
       case event_kind::enter:
@@ -57,7 +57,7 @@ class usage_meter {
     }
   }
 
-  /// What it was, until now.
+  /// The activity until `now`.
   [[nodiscard]] usage result(time_point now = steady_now()) {
     (void)at(now);
     double const all = seconds(now - begin_);
@@ -67,13 +67,13 @@ class usage_meter {
     }
     return made;
   }
-  /// When it began, on the clock of the events.
+  /// The beginning, on the clock of the events.
   [[nodiscard]] time_point begin() const noexcept { return begin_; }
 
  private:
   static constexpr std::size_t most = 256;
 
-  /// A message may come in parts: those of one lane, from one rank, follow each other.
+  /// The message of an event. A message may arrive in parts, which follow each other on one lane from one rank.
   struct message {
     std::uint64_t sequence = UINT64_MAX;
     std::uint32_t flow = 0;
@@ -94,12 +94,12 @@ class usage_meter {
     return other;
   }
 
-  /// What was done since it began.
+  /// Adds the time since `since_` to the current activity.
   void spend(time_point end) noexcept {
     if (doing_ == nullptr) {
       return;
     }
-    (void)at(end);  // so that the width stays
+    (void)at(end);  // before the loop, which needs a constant width
     double from = (std::max)(0.0, seconds(since_ - begin_));
     for (double const to = seconds(end - begin_); from < to;) {
       auto const i = (std::min)(static_cast<std::size_t>(from / width_), bins_.size() - 1);
@@ -121,7 +121,7 @@ class usage_meter {
     return bins_[i];
   }
 
-  /// Makes all spans up to that one. Those between had no event; in memory they are as the one before.
+  /// Opens all spans up to span i. Skipped ones had no event; their memory is that of the span before.
   void open(std::size_t i) noexcept {
     usage_bin next;
     next.resident = bins_.empty() ? 0 : bins_.back().resident;
@@ -146,21 +146,22 @@ class usage_meter {
   std::vector<usage_bin> bins_;
   double usage_bin::*doing_ = nullptr;
   time_point since_{};
-  std::vector<message> last_;  // of each peer and lane
+  std::vector<message> last_;  // last message of each peer and lane
 };
 
-/// A tracer that gives a meter the events, if it was given one: the meter lasts as long as a training, communicators
-/// may come and go.
+/// A tracer that passes the events to a meter, if one is attached. A meter lives as long as a training; communicators
+/// may be replaced.
 class usage_trace {
  public:
-  static constexpr bool enabled = true;  ///< whether there are events at all
+  static constexpr bool enabled = true;  ///< true: there are events
 
-  /// From now on it is this meter's.
-  /// @pre it outlives the events
+  /// Attaches a meter.
+  /// @pre the meter outlives the events
   void attach(usage_meter& to) noexcept { to_ = &to; }
-  /// Whether there is a meter.
+  /// True if a meter is attached.
   [[nodiscard]] bool on() const noexcept { return to_ != nullptr; }
-  /// Hands an event on. @pre on()
+  /// Passes an event to the meter.
+  /// @pre on()
   void record(event const& e) noexcept { to_->record(e); }
 
  private:

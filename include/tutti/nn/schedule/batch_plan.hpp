@@ -10,10 +10,9 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// How many samples make a batch in each epoch: the same number always, or one that grows by a factor at
-/// each milestone, up to all samples. A larger batch makes gradients less noisy as a lower rate makes steps,
-/// in fewer steps. (Smith, Kindermans, Ying, Le, "Don't decay the learning rate, increase the batch size",
-/// ICLR 2018)
+/// The number of samples of a batch in each epoch: constant, or growing by a factor at each milestone, up to all
+/// samples. A larger batch reduces the noise of gradients like a lower rate, in fewer steps. (Smith, Kindermans,
+/// Ying, Le, "Don't decay the learning rate, increase the batch size", ICLR 2018)
 class batch_plan {
  public:
   /// @pre batches do not shrink
@@ -28,18 +27,18 @@ class batch_plan {
     expects(changes_.factor >= 1, "batch_plan: batches must grow by a factor of 1 or more, not ", changes_.factor);
   }
 
-  /// Samples of a batch.
+  /// The number of samples of a batch.
   [[nodiscard]] std::size_t size(std::size_t epoch) const noexcept {
     double const wanted = std::round(static_cast<double>(first_) * changes_.scale(static_cast<double>(epoch)));
     return wanted < static_cast<double>(samples_) ? static_cast<std::size_t>(wanted) : samples_;
   }
 
-  /// Batches of an epoch; the last one may be smaller.
+  /// The number of batches of an epoch; the last one may be smaller.
   [[nodiscard]] std::size_t batches(std::size_t epoch) const noexcept {
     return (samples_ + size(epoch) - 1) / size(epoch);
   }
 
-  /// The largest batch.
+  /// The size of the largest batch.
   [[nodiscard]] std::size_t largest() const noexcept {
     std::size_t most = size(0);
     for (std::size_t const epoch : changes_.epochs) {
@@ -48,7 +47,7 @@ class batch_plan {
     return most;
   }
 
-  /// Of the batches of all epochs, the last ones included.
+  /// The size of the smallest batch of all epochs, the last batches included.
   [[nodiscard]] std::size_t smallest() const noexcept {
     std::size_t least = samples_;
     for (std::size_t epoch = 0; epoch != epochs_; ++epoch) {
@@ -57,7 +56,7 @@ class batch_plan {
     return least;
   }
 
-  /// Steps of all epochs before this one.
+  /// The number of steps before this epoch.
   [[nodiscard]] std::size_t steps_before(std::size_t epoch) const noexcept {
     std::size_t sum = 0;
     for (std::size_t e = 0; e != epoch; ++e) {
@@ -65,12 +64,12 @@ class batch_plan {
     }
     return sum;
   }
-  /// Where a step is: in which epoch, and which of its batches. Epochs may go on beyond the last one.
+  /// The position of a step: its epoch, which may be beyond the last one, and its batch.
   struct place_of_step {
     std::size_t epoch = 0;  ///< the epoch, from 0
     std::size_t batch = 0;  ///< the batch in the epoch, from 0
   };
-  /// Where a step of the training stands.
+  /// The position of a step of the training.
   [[nodiscard]] place_of_step place(std::size_t step) const noexcept {
     std::size_t epoch = 0;
     for (; step >= batches(epoch); ++epoch) {
@@ -80,7 +79,7 @@ class batch_plan {
   }
   /// The number of epochs.
   [[nodiscard]] std::size_t epochs() const noexcept { return epochs_; }
-  /// Steps of all epochs.
+  /// The number of steps of all epochs.
   [[nodiscard]] std::size_t steps() const noexcept { return steps_before(epochs_); }
 
  private:

@@ -13,26 +13,25 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// Where a training is, before a step. Steps and epochs count from 0.
+/// The moment before a step of a training. Steps and epochs count from 0.
 struct moment {
   std::size_t step = 0;   ///< the step of the training, from 0
-  std::size_t steps = 1;  ///< of the whole training
-  double epoch = 0;       ///< epochs that are over, and the share of the current one that is
+  std::size_t steps = 1;  ///< number of steps of the training
+  double epoch = 0;       ///< number of completed epochs, plus the completed share of the current one
 
-  /// 0 at the first step, 1 at the last one.
+  /// The progress of the training: 0 at the first step, 1 at the last one.
   [[nodiscard]] float way() const noexcept {
     return steps > 1 ? static_cast<float>(step) / static_cast<float>(steps - 1) : 0.0F;
   }
 };
 
-/// The learning rate as a function of time. Every rank asks at the same moments, and must get the
-/// same rates, in bits.
+/// The learning rate as a function of time. All ranks ask at the same moments, and must get the same bits.
 template <class S>
 concept schedule = requires(S const& s, moment const& now) {
   { s.rate(now) } -> std::same_as<float>;
 };
 
-/// The same rate from the first step to the last one.
+/// A constant rate.
 struct constant_rate {
   float first;  ///< the rate
 
@@ -40,20 +39,20 @@ struct constant_rate {
   [[nodiscard]] float rate(moment const&) const noexcept { return first; }
 };
 
-/// From one rate at the first step to another at the last one, along a line.
+/// A rate that changes linearly between the first and the last step.
 struct linear_rate {
   float first;  ///< the rate of the first step
-  float last;   ///< where it goes
+  float last;   ///< the rate of the last step
 
   /// The learning rate at a moment.
   [[nodiscard]] float rate(moment const& now) const noexcept { return first + (last - first) * now.way(); }
 };
 
-/// From one rate to another along half a wave: slowly, fast, slowly. (Loshchilov, Hutter, "SGDR: stochastic
-/// gradient descent with warm restarts", ICLR 2017, equation 5, without restarts)
+/// A rate that follows half a cosine: slowly, fast, slowly. (Loshchilov, Hutter, "SGDR: stochastic gradient descent
+/// with warm restarts", ICLR 2017, equation 5, without restarts)
 struct cosine_rate {
   float first;  ///< the rate of the first step
-  float last;   ///< where it goes
+  float last;   ///< the rate of the last step
 
   /// The learning rate at a moment.
   [[nodiscard]] float rate(moment const& now) const noexcept {
@@ -63,11 +62,11 @@ struct cosine_rate {
   }
 };
 
-/// Divided by a factor at each milestone. (He, Zhang, Ren, Sun, "Deep residual learning for image
+/// A rate that is divided by a factor at each milestone. (He, Zhang, Ren, Sun, "Deep residual learning for image
 /// recognition", CVPR 2016; Goyal et al. 2017)
 struct step_rate {
   float first;    ///< the rate of the first step
-  milestones at;  ///< when it falls, and by how much
+  milestones at;  ///< epochs at which the rate falls, and the divisor
 
   /// The learning rate at a moment.
   [[nodiscard]] float rate(moment const& now) const noexcept {
@@ -77,20 +76,20 @@ struct step_rate {
 
 static_assert(schedule<constant_rate> && schedule<linear_rate> && schedule<cosine_rate> && schedule<step_rate>);
 
-/// The linear scaling rule: a batch k times as large takes a rate k times as high. (Krizhevsky, "One weird
-/// trick for parallelizing convolutional neural networks", 2014; Goyal et al. 2017, section 2.1)
+/// The linear scaling rule: a batch k times as large needs a rate k times as high. (Krizhevsky, "One weird trick for
+/// parallelizing convolutional neural networks", 2014; Goyal et al. 2017, section 2.1)
 [[nodiscard]] inline float scaled_rate(float rate, std::size_t batch, std::size_t meant_for) noexcept {
   return static_cast<float>(static_cast<double>(rate) * static_cast<double>(batch) / static_cast<double>(meant_for));
 }
 
-/// Another schedule that begins gradually: in the first epochs its rates are multiplied by a share that
-/// grows by the same amount at each step, from `from` to 1. (Goyal et al., "Accurate, large minibatch SGD:
-/// training ImageNet in 1 hour", 2017, section 2.2, starts from the rate for a small batch: 1 / k)
+/// A schedule with a gradual start: in the first epochs the rates of another schedule are multiplied by a share that
+/// grows linearly from `from` to 1. (Goyal et al., "Accurate, large minibatch SGD: training ImageNet in 1 hour",
+/// 2017, section 2.2, starts from the rate for a small batch: 1 / k)
 template <schedule Schedule>
 struct warm_up {
-  Schedule then;      ///< what comes after it
-  double epochs = 0;  ///< for how many epochs
-  double from = 0;    ///< where it begins, as a part of the rate
+  Schedule then;      ///< the schedule that follows
+  double epochs = 0;  ///< duration of the warm-up in epochs
+  double from = 0;    ///< share of the rate at the first step
 
   /// The learning rate at a moment.
   [[nodiscard]] float rate(moment const& now) const noexcept {
@@ -101,10 +100,10 @@ struct warm_up {
   }
 };
 
-/// A schedule that is chosen at run time, its rates scaled to the batch and warmed up to as the settings say.
+/// A schedule chosen at run time, with rates scaled to the batch and warmed up according to the settings.
 class any_schedule {
  public:
-  /// The one that the settings name.
+  /// Constructs the schedule of the settings.
   explicit any_schedule(settings const& settings);
 
   /// The learning rate at a moment.
@@ -121,7 +120,7 @@ class any_schedule {
 
   static curve choose(settings const& settings);
 
-  /// The share of the rate to begin with: what the rate was meant to be for a smaller batch, or nothing.
+  /// The share of the rate at the first step: that of the batch for which the rate is meant, or 0.
   static double beginning(settings const& settings) noexcept;
 
   warm_up<curve> chosen_;

@@ -19,14 +19,15 @@ namespace tutti::inline v0_1_0::nn {
 
 /// A learner that computes at a simulated speed, or spends the time of a gradient without computing it.
 ///
-///     auto computes = tutti::nn::make_learner(tutti::nn::model<float>(layers, tutti::nn::replica::attached),
-///     settings); tutti::nn::replica mine(std::make_unique<tutti::nn::simulated_learner>(
+///     auto computes = tutti::nn::make_learner(
+///         tutti::nn::model<float>(layers, tutti::nn::replica::attached), settings);
+///     tutti::nn::replica mine(std::make_unique<tutti::nn::simulated_learner>(
 ///                                 std::move(computes), tutti::nn::simulated_speed{.factor = 2}, settings.seed, rank),
 ///                             images, tests, settings, rank, size);
 class simulated_learner final : public learner_adaptor {
  public:
-  /// @param seed,rank of the factors that are drawn
-  /// @pre factors of 1 or more, and no time below zero
+  /// @param seed,rank determine the random factors
+  /// @pre factors of 1 or more, and no negative time
   simulated_learner(std::unique_ptr<learner> inner, simulated_speed const& speed, std::uint64_t seed, rank_type rank)
       : learner_adaptor(std::move(inner)), speed_(speed), seed_(seed), rank_(rank), timetable_(ranges(), products()) {
     expects(speed.factor >= 1 && speed.most_at_random >= 1,
@@ -76,7 +77,7 @@ class simulated_learner final : public learner_adaptor {
   }
 
  private:
-  /// Passes on what is complete. The time that the listener takes is not computing.
+  /// Passes on completed parts. The listener's time does not count as computing.
   class paced_listener final : public gradient_listener {
    public:
     paced_listener(detail::slowdown& rest, gradient_listener& inner) noexcept : rest_(rest), inner_(inner) {}
@@ -108,7 +109,7 @@ class simulated_learner final : public learner_adaptor {
   detail::layer_timetable timetable_;
 };
 
-/// The learner itself, or at a simulated speed if that is another one.
+/// Returns the learner itself, or one at a simulated speed if that differs from the real one.
 [[nodiscard]] inline std::unique_ptr<learner> at_speed(std::unique_ptr<learner> computes, simulated_speed const& speed,
                                                        std::uint64_t seed, rank_type rank) {
   if (speed.is_real()) {

@@ -6,15 +6,15 @@
 
 namespace tutti::inline v0_1_0::nn::parameter_server {
 
-/// Servers take some times as long as their machines do. Workers do so by their learners.
+/// The pace of a server that is slowed down by a factor. Workers are slowed down by their learners.
 class simulated_pace : public full_speed {
  public:
   /// @pre factor >= 1
   explicit simulated_pace(double factor) : slowdown_(factor) {}
 
-  /// The server computes from now on.
+  /// Begins computing.
   void resume() { slowdown_.resume(); }
-  /// Sleeps for the rest of the time that the computing is to take.
+  /// Sleeps for the rest of the simulated computing time.
   void hold() { slowdown_.hold(); }
 
  private:

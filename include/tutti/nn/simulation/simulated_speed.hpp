@@ -9,19 +9,20 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// The speed of a rank that computes, where it is to differ from its machine's.
+/// The simulated speed of a rank, if it is to differ from its machine's.
 struct simulated_speed {
-  double factor = 1;  ///< times as long, asleep for the rest: as on a slower machine; at least 1
-  /// Seconds per image of a gradient that is simulated instead of computed: it is zeros, and there is no test. 0: all
-  /// is computed.
+  /// Multiple of the real time, 1 or more; the rank sleeps for the rest, as if on a slower machine.
+  double factor = 1;
+  /// Seconds per image of a gradient that is simulated instead of computed: it is zero, and the test is skipped. With
+  /// 0, everything is computed.
   double seconds_per_image = 0;
-  /// Each gradient takes up to so many times as long besides, a factor that is drawn for each: as where other programs
-  /// run; at least 1.
+  /// The largest additional random factor of a gradient, drawn for each one, 1 or more: as if other programs ran on
+  /// the machine.
   double most_at_random = 1;
 
-  /// The factor of a rank's gradient in a step: the same for the same seed.
+  /// The factor of a rank's gradient in a step, a function of the seed.
   [[nodiscard]] constexpr double factor_at(std::uint64_t seed, rank_type rank, std::size_t step) const noexcept {
-    constexpr std::uint64_t own_streams = std::uint64_t{1} << 63;  // no others are drawn from these
+    constexpr std::uint64_t own_streams = std::uint64_t{1} << 63;  // streams that nothing else draws from
     random_sequence drawn(seed, own_streams | std::uint64_t{rank} << 40 | step);
     return factor * (1 + (most_at_random - 1) * drawn.fraction<double>());
   }

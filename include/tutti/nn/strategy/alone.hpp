@@ -8,7 +8,7 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// One rank alone: training without a world.
+/// Training on one rank, without a world.
 class alone : public strategy {
  public:
   /// The number of this rank.

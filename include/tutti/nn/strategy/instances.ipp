@@ -14,8 +14,8 @@
 #include <cstdint>
 #include <span>
 
-// Reductions of the strategies are compiled here where TUTTI_SEPARATE_COMPILATION is defined: their code is the same
-// for all transports. Nothing includes this otherwise.
+// The instances of the strategies' reductions, compiled here if TUTTI_SEPARATE_COMPILATION is defined: their code is
+// the same for all transports. Otherwise nothing includes this file.
 namespace tutti::inline v0_1_0 {
 
 template struct detail::payload::by<sum<half>>;

@@ -12,12 +12,12 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// A strategy that also records with its communicator's tracer when this rank computes: what it does between messages.
-/// It changes nothing else.
+/// A strategy that also records this rank's computing with the communicator's tracer. Otherwise it equals the inner
+/// strategy.
 template <class Communicator>
 class traced : public strategy_adaptor {
  public:
-  /// @pre both outlive this
+  /// @pre world and inner outlive this
   traced(Communicator& world, strategy& inner) : strategy_adaptor(inner), world_(world.alias()) {}
 
   void sum(std::span<float> numbers) override {
@@ -39,7 +39,7 @@ class traced : public strategy_adaptor {
     traced_step recorded(*this, step);
     return strategy_adaptor::step(recorded);
   }
-  /// The test begins, and ends with the sum of its scores.
+  /// Begins the test; the sum of its scores ends it.
   void unite(std::span<float> weights) override {
     strategy_adaptor::unite(weights);
     tests_ = true;

@@ -5,10 +5,10 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// Krizhevsky, Sutskever, Hinton, "ImageNet classification with deep convolutional neural networks",
-/// NIPS 2012, with its groups, and without its local response normalisation, which learns nothing:
-/// 60,965,224 parameters for 224 x 224 and 1000 classes. Small images get a form with smaller maps
-/// and one dense layer, 2,472,266 parameters for CIFAR-10.
+/// AlexNet (Krizhevsky, Sutskever, Hinton, "ImageNet classification with deep convolutional neural networks", NIPS
+/// 2012), with its groups, without its local response normalisation, which has no parameters: 60,965,224 parameters
+/// for 224 x 224 and 1000 classes. The variant for small images has smaller maps and one dense layer, 2,472,266
+/// parameters for CIFAR-10.
 template <class T>
 [[nodiscard]] layer_list<T> alexnet(image_shape const& image, std::size_t classes) {
   stack<T> s(image);

@@ -5,8 +5,8 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// A small convolutional network: two convolutions of 32 and 64 channels, each followed by the largest
-/// of four, then 128 units and dropout.
+/// A small convolutional network: two convolutions of 32 and 64 channels, each followed by max-pooling of 2 x 2, then
+/// 128 units and dropout.
 template <class T>
 [[nodiscard]] layer_list<T> cnn(image_shape const& image, std::size_t classes) {
   stack<T> s(image);

@@ -5,9 +5,9 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// LeCun, Bottou, Bengio, Haffner, "Gradient-based learning applied to document recognition", Proc.
-/// IEEE 86, 1998, in its usual form: every map of the third layer sees all of the second, rectifiers,
-/// and the largest of four. 61,706 parameters for 28 x 28 (padded to 32 x 32) and 10 classes.
+/// LeNet-5 (LeCun, Bottou, Bengio, Haffner, "Gradient-based learning applied to document recognition", Proc. IEEE 86,
+/// 1998) in its usual form: every map of the third layer depends on all of the second, with rectifiers and
+/// max-pooling. 61,706 parameters for 28 x 28 (padded to 32 x 32) and 10 classes.
 template <class T>
 [[nodiscard]] layer_list<T> lenet5(image_shape const& image, std::size_t classes) {
   stack<T> s(image);

@@ -13,14 +13,14 @@ namespace tutti::inline v0_1_0::nn {
 /// The activation of hidden layers, chosen at run time.
 enum class hidden_activation { relu, tanh, sigmoid };
 
-/// The word for it in options and reports.
+/// The word for the activation in options and reports.
 [[nodiscard]] constexpr std::string_view name(hidden_activation a) noexcept {
   constexpr std::string_view names[] = {"relu", "tanh", "sigmoid"};
   return names[static_cast<std::size_t>(a)];
 }
 
-/// A multilayer perceptron: dense hidden layers of the given sizes and a last dense layer of one
-/// number per class, for softmax_cross_entropy. Without hidden layers it is a linear classifier.
+/// A multilayer perceptron: dense hidden layers of the given sizes, and a last dense layer with one output per class,
+/// for softmax_cross_entropy. Without hidden layers it is a linear classifier.
 template <class T>
 [[nodiscard]] layer_list<T> mlp(std::size_t inputs, std::span<std::size_t const> hidden, std::size_t classes,
                                 hidden_activation activation) {

@@ -10,7 +10,7 @@ namespace tutti::inline v0_1_0::nn {
 
 namespace detail {
 
-/// Adds a block whose body is given. A shortcut between images of different shapes is a projection.
+/// Adds a block with this body. The shortcut between images of different shapes is a projection.
 template <class T>
 void add_block(stack<T>& s, stack<T> body, std::size_t stride) {
   stack<T> shortcut(s.shape());
@@ -29,7 +29,8 @@ void add_basic_block(stack<T>& s, std::size_t channels, std::size_t stride) {
   add_block(s, std::move(body), stride);
 }
 
-/// The stride is the middle convolution's, as in every implementation that reports accuracies today.
+/// Adds a bottleneck block. The middle convolution has the stride, as in every implementation that reports accuracies
+/// today.
 template <class T>
 void add_bottleneck(stack<T>& s, std::size_t channels, std::size_t stride) {
   stack<T> body(s.shape());
@@ -41,11 +42,10 @@ void add_bottleneck(stack<T>& s, std::size_t channels, std::size_t stride) {
 
 }  // namespace detail
 
-/// He, Zhang, Ren, Sun, "Deep residual learning for image recognition", CVPR 2016: 25,557,032
-/// parameters with 50 layers, 44,549,160 with 101 and 60,192,808 with 152, for 224 x 224 and 1000
-/// classes. With 200 layers, of the same authors' "Identity mappings in deep residual networks", ECCV
-/// 2016, but with the blocks of the others: 64,673,832. Small images keep their size in the first layer,
-/// a 3 x 3 convolution.
+/// ResNet (He, Zhang, Ren, Sun, "Deep residual learning for image recognition", CVPR 2016): 25,557,032 parameters
+/// with 50 layers, 44,549,160 with 101 and 60,192,808 with 152, for 224 x 224 and 1000 classes. With 200 layers the
+/// depth is that of the same authors' "Identity mappings in deep residual networks", ECCV 2016, with the blocks of
+/// the others: 64,673,832. For small images the first layer is a 3 x 3 convolution, which keeps their size.
 /// @pre depth is 50, 101, 152 or 200
 template <class T>
 [[nodiscard]] layer_list<T> resnet(std::size_t depth, image_shape const& image, std::size_t classes) {
@@ -75,8 +75,8 @@ template <class T>
   return s.add_mean().template add_dense<identity>(classes).take();
 }
 
-/// The same paper's networks for CIFAR-10, of 6 n + 2 layers in three stages of 16, 32 and 64 channels,
-/// with projections where the size changes: 272,474 parameters with 20 layers.
+/// The networks of He et al. (CVPR 2016) for CIFAR-10, with 6 n + 2 layers in three stages of 16, 32 and 64 channels,
+/// and projections where the size changes: 272,474 parameters with 20 layers.
 /// @pre depth = 6 n + 2, n > 0
 template <class T>
 [[nodiscard]] layer_list<T> small_resnet(std::size_t depth, image_shape const& image, std::size_t classes) {

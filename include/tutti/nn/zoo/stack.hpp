@@ -16,11 +16,11 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// Layers one after another, each for the image that the one before it gives.
+/// Layers one after another, each for the images that the one before it outputs.
 template <class T>
 class stack {
  public:
-  /// Nothing yet, over images of this shape.
+  /// Constructs an empty stack for images of this shape.
   explicit stack(image_shape const& image) : shape_(image) {}
 
   /// Adds a Layer(image, what...).
@@ -32,14 +32,14 @@ class stack {
     return *this;
   }
 
-  /// A convolution without bias, and batch normalisation.
+  /// Adds a convolution without bias, and batch normalisation.
   template <class Activation>
   stack& add_normalised(std::size_t channels, window const& over) {
     add<conv2d<T>>(convolution{.channels = channels, .over = over, .bias = false});
     return add<batch_norm<T, Activation>>();
   }
 
-  /// Adds a dense layer of so many outputs.
+  /// Adds a dense layer with this many outputs.
   template <class Activation>
   stack& add_dense(std::size_t outputs) {
     layers_.push_back(dense<T, Activation>(shape_.size(), outputs));
@@ -53,10 +53,10 @@ class stack {
     return *this;
   }
 
-  /// Where images come as data sets hold them.
+  /// Converts images from the order of data sets.
   stack& add_input() { return shape_.channels == 1 ? *this : add<channels_last<T>>(); }
 
-  /// The mean of each channel.
+  /// Adds the mean of each channel.
   stack& add_mean() { return add<average_pool<T>>(); }
 
   /// Adds a residual block.
@@ -66,18 +66,17 @@ class stack {
     return *this;
   }
 
-  /// The image that comes out of what has been added.
+  /// The shape of the last layer's output.
   [[nodiscard]] image_shape const& shape() const noexcept { return shape_; }
   /// The layers; the stack is empty after that.
   [[nodiscard]] layer_list<T> take() { return std::move(layers_); }
 
  private:
-  image_shape shape_;  // of what the last layer gives
+  image_shape shape_;  // shape of the last layer's output
   layer_list<T> layers_;
 };
 
-/// Images up to this side are of the size of CIFAR-10's; models made for 224 x 224 have forms of their
-/// own for them.
+/// The largest side of small images, such as CIFAR-10's. Models made for 224 x 224 have variants for them.
 inline constexpr std::size_t small_image = 64;
 
 }  // namespace tutti::nn

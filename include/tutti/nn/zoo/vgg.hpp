@@ -8,10 +8,9 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// Simonyan, Zisserman, "Very deep convolutional networks for large-scale image recognition", ICLR
-/// 2015: 138,357,544 parameters with 16 layers and 143,667,240 with 19, for 224 x 224 and 1000
-/// classes. Small images get batch normalisation and one dense layer: 14,724,042 and 20,035,018
-/// parameters for CIFAR-10.
+/// VGG (Simonyan, Zisserman, "Very deep convolutional networks for large-scale image recognition", ICLR 2015):
+/// 138,357,544 parameters with 16 layers and 143,667,240 with 19, for 224 x 224 and 1000 classes. The variants for
+/// small images have batch normalisation and one dense layer: 14,724,042 and 20,035,018 parameters for CIFAR-10.
 /// @pre depth is 16 or 19
 template <class T>
 [[nodiscard]] layer_list<T> vgg(std::size_t depth, image_shape const& image, std::size_t classes) {

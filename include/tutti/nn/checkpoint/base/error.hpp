@@ -7,20 +7,22 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// A checkpoint cannot be written, or is of another training than this one. Says which file, and what to do.
+/// The error of a checkpoint that cannot be written, or that belongs to another training. Names the file and the
+/// remedy.
 class checkpoint_error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// A checkpoint is not what was written: cut short, changed, or of something else. The one before may be good.
+/// The error of a checkpoint with other bytes than were written: truncated, changed, or something else. The previous
+/// one may be intact.
 class damaged_checkpoint : public checkpoint_error {
  public:
   using checkpoint_error::checkpoint_error;
 };
 
-/// Another version of this program wrote a checkpoint, in a format that this one does not know. The one before may be
-/// of this one's.
+/// The error of a checkpoint in an unknown format, written by another version of this program. The previous one may
+/// be readable.
 class other_format : public checkpoint_error {
  public:
   using checkpoint_error::checkpoint_error;

@@ -16,18 +16,18 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// What a training is, line by line: all that decides its numbers but for the order in which ranks add them up. A
-/// checkpoint of another one is of no use to it.
+/// A description of a training, line by line: everything that determines its results except the order in which ranks'
+/// values are summed. Checkpoints of trainings with other descriptions are refused.
 class fingerprint {
  public:
-  /// Adds a word of what determines a training.
+  /// Adds a named word.
   fingerprint& add(std::string_view name, std::string_view value);
-  /// Adds a number.
+  /// Adds a named integer.
   template <std::integral Number>
   fingerprint& add(std::string_view name, Number value) {
     return add(name, std::to_string(value));
   }
-  /// With all of its bits.
+  /// Adds a named number with all of its bits.
   template <std::floating_point Number>
   fingerprint& add(std::string_view name, Number value) {
     return add(name,
@@ -37,14 +37,14 @@ class fingerprint {
   /// Adds all settings.
   fingerprint& add(settings const& s);
 
-  /// Cost: one pass over the images.
+  /// Adds a data set. Cost: one pass over the images.
   fingerprint& add(std::string_view name, dataset const& data);
 
-  /// All that has been added, in words.
+  /// The description, as text.
   [[nodiscard]] std::string const& text() const noexcept { return text_; }
 
-  /// In which lines another training differs from this one: "rate = 0.1 there, 0.2 here; ..."
-  /// @returns an empty text if in none
+  /// The lines in which another training differs from this one: "rate = 0.1 there, 0.2 here; ..."
+  /// @returns an empty text if there is no difference
   [[nodiscard]] std::string differences(std::string_view other) const;
 
  private:

@@ -10,16 +10,16 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// What a training has shown so far, as bytes; numbers keep all of their bits.
+/// Encodes the history of a training; numbers keep all of their bits.
 [[nodiscard]] TUTTI_DECL std::string encode(history const& history);
 
-/// The most bytes that `encode` makes of this many steps and epochs, of this many ranks, and faults.
+/// The largest size of an encoded history with this many steps, epochs (of this many ranks) and faults.
 [[nodiscard]] constexpr std::uint64_t most_history_bytes(std::uint64_t steps, std::uint64_t epochs, std::uint64_t ranks,
                                                          std::uint64_t faults) noexcept {
   return sizeof(std::uint64_t) * (3 + 9 * steps + (9 + 4 * ranks) * epochs + 3 * faults);
 }
 
-/// Reads what `encode` wrote. False: `bytes` are something else.
+/// Decodes the result of `encode`; false if `bytes` are something else.
 [[nodiscard]] TUTTI_DECL bool decode(std::string_view bytes, history& to);
 
 }  // namespace tutti::nn

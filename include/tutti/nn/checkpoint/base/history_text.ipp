@@ -56,7 +56,7 @@ TUTTI_DECL bool decode(std::string_view bytes, history& to) {
   auto const real = [&] { return std::bit_cast<double>(u.number()); };
   auto const whole = [&] { return u.number_as<std::size_t>(); };
   to = {};
-  // Each turn takes bytes, so that a count without them behind it ends the loop.
+  // Every iteration consumes bytes, so a wrong count ends the loop.
   for (std::uint64_t count = u.number(); u.good() && count > 0; --count) {
     step_result one;
     one.epoch = whole();

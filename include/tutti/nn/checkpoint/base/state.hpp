@@ -12,27 +12,27 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// All that a training needs to go on as if it had never stopped.
+/// The complete state of a training, from which it continues as if it had never stopped.
 struct training_state {
-  training_place place;           ///< how far the training has come
-  rank_type ranks = 1;            ///< that it ran on
-  std::vector<float> parameters;  ///< the same on all ranks
-  std::vector<float> optimizer;   ///< what it remembers, the same on all ranks
-  /// The statistics of each rank's layers, and the number of images that they followed since they were last the same
-  /// on all ranks; rank after rank.
+  training_place place;           ///< position in the training
+  rank_type ranks = 1;            ///< number of ranks of the training
+  std::vector<float> parameters;  ///< parameters, equal on all ranks
+  std::vector<float> optimizer;   ///< state of the optimizer, equal on all ranks
+  /// For each rank: the statistics of its layers, then the number of images that they have followed since they were
+  /// last equal on all ranks.
   std::vector<float> statistics;
-  std::string history;  ///< the steps and epochs so far, encoded
+  std::string history;  ///< encoded steps and epochs so far
 };
 
-/// Where a resumed training goes on.
+/// The position at which a training was resumed.
 struct resumed_from {
-  training_place place;  ///< how far it had come
-  rank_type ranks = 0;   ///< that it ran on
+  training_place place;  ///< position in the training
+  rank_type ranks = 0;   ///< number of ranks of the interrupted training
 };
 
 namespace detail {
 
-/// Where a replica's numbers are, and which part of the statistics is its own.
+/// The vectors of a replica, with its rank, which selects its part of the statistics.
 struct own_numbers {
   std::span<float> parameters;
   std::span<float> optimizer;
@@ -41,10 +41,10 @@ struct own_numbers {
   rank_type ranks;
 };
 
-/// @returns the images that the statistics have followed since they were last the same on all ranks
+/// @returns the number of images that the statistics have followed since they were last equal on all ranks
 TUTTI_DECL std::size_t restore(training_state const& from, own_numbers const& to);
 
-/// The statistics of a rank's layers, and behind them the number of images that they followed; empty if there are no
+/// The statistics of a rank's layers, then the number of images that they have followed; empty if there are no
 /// statistics.
 [[nodiscard]] inline std::vector<float> weighed_statistics(replica& model) {
   auto const own = model.statistics();
@@ -57,9 +57,9 @@ TUTTI_DECL std::size_t restore(training_state const& from, own_numbers const& to
 
 }  // namespace detail
 
-/// Makes a replica what it was on the same rank. Among another number of ranks, layers get the mean of
-/// what all ranks' layers remembered, by the images that each had seen, as at the end of each epoch.
-/// @pre the state is of a training like the replica's
+/// Restores a replica's state on the same rank. With another number of ranks, layers receive the mean of all ranks'
+/// statistics, weighted by the images that each has seen, as at the end of each epoch.
+/// @pre the state is that of a training like the replica's
 inline void restore(training_state const& from, replica& to) {
   to.statistics_images(
       detail::restore(from, {to.parameters(), to.optimizer_state(), to.statistics(), to.rank(), to.size()}));

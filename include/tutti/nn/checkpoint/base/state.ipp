@@ -30,7 +30,8 @@ TUTTI_DECL std::size_t restore(training_state const& from, own_numbers const& to
     return static_cast<std::size_t>(images(to.rank));
   }
   float all = 0;
-  std::ranges::copy(remembered(0), own.begin());  // as those of any rank where none has seen an image since
+  // The result if no rank has seen an image since: the statistics are equal on all.
+  std::ranges::copy(remembered(0), own.begin());
   for (std::size_t r = 0; r != from.ranks; ++r) {
     if (images(r) > 0) {
       all += images(r);

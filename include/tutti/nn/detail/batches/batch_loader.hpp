@@ -15,7 +15,7 @@
 
 namespace tutti::inline v0_1_0::nn::detail::inline batches {
 
-/// What images, of which epoch.
+/// A choice of images of an epoch.
 struct image_choice {
   std::span<std::uint32_t const> images;
   std::uint64_t epoch = 0;
@@ -25,7 +25,7 @@ struct image_choice {
   }
 };
 
-/// A thread that fills one room at a time. One other thread uses this.
+/// A thread that fills one batch buffer at a time. Only one other thread may use this.
 class background_filler {
  public:
   background_filler(image_source from, std::size_t rows);
@@ -33,14 +33,14 @@ class background_filler {
   background_filler& operator=(background_filler const&) = delete;
   ~background_filler();
 
-  /// Begins to fill the room.
+  /// Starts to fill the buffer.
   void start(image_choice const& wanted);
 
-  /// Ends when the thread reads and writes nothing any more; what it made is forgotten.
+  /// Waits until the thread reads and writes nothing; its result is discarded.
   void settle() noexcept;
 
-  /// If these images were requested, waits for them and exchanges the rooms.
-  /// @throws what filling the room threw
+  /// If these images were requested, waits for them and swaps the buffers.
+  /// @throws the exceptions of filling the buffer
   [[nodiscard]] bool take(image_choice const& wanted, batch_room& room);
 
  private:
@@ -55,34 +55,34 @@ class background_filler {
   image_choice wanted_;
   std::exception_ptr problem_;
   std::atomic<stage> stage_ = stage::idle;
-  std::thread thread_;  // last: it uses all the others
+  std::thread thread_;  // last, because it uses all other members
 };
 
-/// When the images of a batch become numbers.
+/// The time at which the images of a batch are converted to floats.
 enum class loading {
-  when_asked,  ///< by the thread that asks
-  ahead        ///< by a thread, while the batch before is in use
+  when_asked,  ///< on request, by the requesting thread
+  ahead        ///< by another thread, while the previous batch is in use
 };
 
-/// Hands out batches of images as numbers.
+/// Provides batches of images as floats.
 ///
-/// Loaded ahead or not, the numbers are the same, bit for bit. Loading ahead takes a thread and a second
-/// room, and pays where that thread has a core to run on. One thread at a time uses a loader.
+/// Values are the same with and without loading ahead, bit for bit. Loading ahead needs a thread and a second buffer,
+/// and pays if that thread has a core. One thread at a time uses a loader.
 class batch_loader {
  public:
-  /// @param rows most images of a batch
+  /// @param rows largest number of images of a batch
   batch_loader(image_source from, std::size_t rows, loading how);
 
   [[nodiscard]] dataset const& set() const noexcept { return from_.set(); }
 
-  /// The chosen images; they stay until the next call. No allocation.
-  /// @throws what image_source::fill throws, wherever it ran
+  /// Returns the chosen images, valid until the next call. No allocation.
+  /// @throws the exceptions of image_source::fill, on either thread
   image_batch load(std::span<std::uint32_t const> chosen, std::uint64_t epoch);
 
-  /// Says what will be loaded next: `chosen` stays as it is until then, or until `settle`.
+  /// Announces the next load. `chosen` must not change until then, or until `settle`.
   void prepare(std::span<std::uint32_t const> chosen, std::uint64_t epoch);
 
-  /// Forgets what was prepared.
+  /// Discards the prepared images.
   void settle() noexcept;
 
  private:

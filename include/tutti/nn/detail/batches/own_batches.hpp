@@ -15,37 +15,38 @@
 
 namespace tutti::inline v0_1_0::nn::detail::inline batches {
 
-/// A rank's part of each batch of an epoch: dealt out anew by a `sampler`, or from images that are its own for good.
+/// A rank's part of each batch of an epoch: assigned in each epoch by a `sampler`, or taken from the rank's own
+/// images.
 ///
-/// A rank shuffles images of its own in each epoch and cuts them into as many parts as an epoch has batches, so all
-/// ranks make the same number of steps, each with a part as large as its share of the images. (With parts of
-/// one size and steps in proportion, means of weights would pull towards the ranks that made more: Wang, Liu, Liang,
-/// Joshi, Poor, "Tackling the objective inconsistency problem in heterogeneous federated optimization", NeurIPS 2020)
-/// The batch is all ranks' parts together.
+/// A rank shuffles its own images in each epoch and divides them into as many parts as the epoch has batches, so all
+/// ranks make equally many steps, with parts proportional to their images. (With parts of one size and a proportional
+/// number of steps, averages of weights would favour the ranks with more steps: Wang, Liu, Liang, Joshi, Poor,
+/// "Tackling the objective inconsistency problem in heterogeneous federated optimization", NeurIPS 2020) A batch
+/// consists of all ranks' parts.
 class own_batches {
  public:
-  /// @param labels of all samples
+  /// @param labels labels of all samples
   own_batches(std::span<std::uint8_t const> labels, settings const& settings, rank_type rank, rank_type size);
 
-  /// From now on this is another rank, or one of another number.
+  /// Changes the rank and the number of ranks.
   /// @pre images are shared
   void set_rank(rank_type rank, rank_type size);
 
-  /// The images of an epoch, in batches of this many. No allocation.
+  /// Begins an epoch, with batches of this size. No allocation.
   void start(std::uint64_t epoch, std::size_t batch);
 
   [[nodiscard]] std::size_t batches() const noexcept { return (samples_ + batch_ - 1) / batch_; }
 
-  /// Samples of batch b, all ranks together.
+  /// The number of samples of batch b, over all ranks.
   [[nodiscard]] std::size_t size(std::size_t b) const noexcept;
-  /// This rank's part of it.
+  /// This rank's part of batch b.
   [[nodiscard]] std::span<std::uint32_t const> own(std::size_t b) const noexcept;
-  /// How many samples of it are of ranks before this one.
+  /// The number of samples of batch b on ranks before this one.
   [[nodiscard]] std::size_t before(std::size_t b) const noexcept;
 
-  /// Most samples of this rank in a batch of a training; at least 1.
+  /// The largest number of samples of this rank in a batch of the training; at least 1.
   [[nodiscard]] std::size_t most(batch_plan const& plan) const noexcept;
-  /// Whether each rank has a sample in each batch of a training.
+  /// True if each rank has a sample in each batch of the training.
   [[nodiscard]] bool all_ranks_always(batch_plan const& plan) const;
 
  private:
@@ -53,14 +54,14 @@ class own_batches {
 
   rank_type rank_;
   rank_type size_;
-  std::size_t unit_;  // samples that no two ranks share, if they are dealt out
+  std::size_t unit_;  // consecutive samples that stay on one rank, if images are shared
   std::size_t samples_;
   std::size_t batch_;
   std::uint64_t seed_;
-  std::optional<sampler> dealt_;       // if images are shared; or else:
-  std::vector<std::size_t> owned_;     // how many each rank has
-  std::vector<std::uint32_t> images_;  // this rank's
-  std::vector<std::uint32_t> order_;   // and their order in this epoch
+  std::optional<sampler> dealt_;       // sampler of shared images; otherwise empty
+  std::vector<std::size_t> owned_;     // number of each rank's own images
+  std::vector<std::uint32_t> images_;  // own images of this rank
+  std::vector<std::uint32_t> order_;   // own images in the order of this epoch
 };
 
 }  // namespace tutti::nn::detail::batches

@@ -65,7 +65,7 @@ TUTTI_DECL std::size_t own_batches::before(std::size_t b) const noexcept {
 
 TUTTI_DECL std::size_t own_batches::most(batch_plan const& plan) const noexcept {
   std::size_t const fewest = (samples_ + plan.largest() - 1) / plan.largest();
-  return dealt_ ? portion(plan.largest(), 0, size_, unit_).length  // the first is no smaller
+  return dealt_ ? portion(plan.largest(), 0, size_, unit_).length  // the first rank has the largest part
                 : std::max<std::size_t>(1, (images_.size() + fewest - 1) / fewest);
 }
 

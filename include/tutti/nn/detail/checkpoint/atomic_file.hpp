@@ -12,26 +12,26 @@
 
 namespace tutti::inline v0_1_0::nn::detail::inline checkpoint {
 
-/// A file that is there with all of its contents or not at all, whenever the power fails: written under another
-/// name in the same folder, put onto the disk, and then renamed. What it replaces stays whole until then.
+/// A file that exists completely or not at all, even after a power failure: it is written under another name in the
+/// same folder, flushed to the disk, and then renamed. The file that it replaces stays intact until then.
 ///
-/// (Pillai et al., "All file systems are not created equal", OSDI 2014: neither the order of the two writes nor
-/// the rename itself is kept by a file system without a request.)
+/// (Pillai et al., "All file systems are not created equal", OSDI 2014: without a request, file systems preserve
+/// neither the order of the two writes nor the rename.)
 class atomic_file {
  public:
-  /// @throws checkpoint_error that names the file and says why
+  /// @throws checkpoint_error with the file's name and the reason
   explicit atomic_file(std::filesystem::path name);
   atomic_file(atomic_file const&) = delete;
   atomic_file& operator=(atomic_file const&) = delete;
-  /// Without `commit` nothing was written.
+  /// Removes the draft unless `commit` was called.
   ~atomic_file();
 
   void write(std::span<std::byte const> bytes);
 
-  /// Puts the file in its place. Cost: waits for the disk, twice.
+  /// Renames the file to its final name. Cost: waits for the disk, twice.
   void commit();
 
-  /// Puts onto the disk which names a folder holds.
+  /// Flushes a folder's list of names to the disk.
   /// @throws checkpoint_error
   static void sync_folder(std::filesystem::path const& folder);
 
@@ -39,7 +39,7 @@ class atomic_file {
   [[noreturn]] void fail(int code) const;
 
   std::filesystem::path name_;
-  std::string draft_;  // empty once it is in its place
+  std::string draft_;  // empty after the rename
   tutti::detail::descriptor file_;
 };
 

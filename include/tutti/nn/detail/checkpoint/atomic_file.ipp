@@ -35,7 +35,7 @@ TUTTI_DECL void atomic_file::write(std::span<std::byte const> bytes) {
 }
 
 TUTTI_DECL void atomic_file::commit() {
-  // close may be the first to say that a disk is full or over quota (NFS): so it is called before the rename.
+  // Closes before the rename, because close may be the first call to report a full disk or an exceeded quota (NFS).
   if (::fsync(file_.get()) != 0 || ::close(file_.release()) != 0) {
     fail(errno);
   }
@@ -49,7 +49,8 @@ TUTTI_DECL void atomic_file::commit() {
 TUTTI_DECL void atomic_file::sync_folder(std::filesystem::path const& folder) {
   tutti::detail::descriptor const f(
       [&] { return ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
-  if (!f || (::fsync(f.get()) != 0 && errno != EINVAL && errno != ENOTSUP)) {  // some cannot, and need not
+  // Some file systems cannot flush folders, and need not.
+  if (!f || (::fsync(f.get()) != 0 && errno != EINVAL && errno != ENOTSUP)) {
     throw checkpoint_error("the folder " + folder.string() +
                            " cannot be put onto the disk: " + tutti::detail::describe_errno(errno));
   }

@@ -23,12 +23,12 @@
 
 namespace tutti::inline v0_1_0::nn::detail::inline checkpoint {
 
-/// What a checkpoint has to be for a training to go on from it.
+/// The properties that a checkpoint must have to be resumed by a training.
 struct expected_state {
   fingerprint training;
   std::size_t parameters = 0;
   std::size_t optimizer = 0;
-  std::size_t statistics = 0;  ///< of each rank, the images that they are of among them
+  std::size_t statistics = 0;  ///< size for each rank, with its number of images
   rank_type ranks = 1;
   rank_memory memory = rank_memory::none;
   batch_plan plan;
@@ -49,62 +49,60 @@ struct expected_state {
           model.settings().epochs};
 }
 
-/// A folder of checkpoints of one training. `checkpoint-000000001200.tutti` is what it was after 1200 steps, or of
-/// what it was the part that names the files of the others, `checkpoint-000000001200.2-of-4`, one per rank. The
-/// first is there when all of the others are.
+/// The folder of a training's checkpoints. `checkpoint-000000001200.tutti` is the state after 1200 steps, either
+/// whole or as a manifest that names the parts, one per rank: `checkpoint-000000001200.2-of-4`. It appears only after
+/// all parts.
 ///
-/// Thread safety: different objects may write different files of one folder at once. Only one training at a time
+/// Thread safety: different objects may write different files of one folder concurrently. Only one training at a time
 /// may use a folder.
 class checkpoint_folder {
  public:
-  /// Makes the folder if need be, and looks whether it can be written to.
-  /// @param keep how many of the last checkpoints stay; the others are removed
+  /// Creates the folder if necessary, and checks that it is writable.
+  /// @param keep number of the latest checkpoints to keep; others are removed
   /// @throws checkpoint_error
   explicit checkpoint_folder(std::filesystem::path where, std::size_t keep = 2);
 
   [[nodiscard]] std::filesystem::path const& path() const noexcept { return names_.folder(); }
 
-  /// After how many steps there are checkpoints, the latest first, good or not.
+  /// The steps of all checkpoints, intact or not, latest first.
   [[nodiscard]] std::vector<std::uint64_t> steps() const;
 
-  /// Writes all of a state as one file.
-  /// @throws checkpoint_error; then all is as it was before
+  /// Writes a whole state as one file.
+  /// @throws checkpoint_error; the folder is then unchanged
   void write(std::uint64_t step, state_view const& state, std::string const& training);
 
-  /// Writes a rank's part: of the parameters and of what the optimizer remembers its block, or all if they are its own.
+  /// Writes a rank's part: its block of the parameters and of the optimizer state, or all if they are the rank's own.
   /// @throws checkpoint_error
   file_identity write_shard(std::uint64_t step, rank_type rank, rank_type ranks, part_view const& part,
                             rank_memory memory) const;
 
-  /// Reads the part of one of this many ranks.
-  /// @param belonging what the file that makes a checkpoint of the parts says of this one
+  /// Reads the part of one of `ranks` ranks.
+  /// @param belonging identity of the part in the manifest
   /// @throws damaged_checkpoint
   [[nodiscard]] training_part read_shard(std::uint64_t step, rank_type rank, rank_type ranks,
                                          file_identity const& belonging, expected_state const& expected) const;
 
-  /// Writes what makes one checkpoint of all ranks' parts, which are on the disk.
-  /// @throws checkpoint_error; then all is as it was before, but that there are parts that are never read
+  /// Writes the manifest, which makes the parts of all ranks a checkpoint. All parts are on the disk.
+  /// @throws checkpoint_error; the parts are then never read, all else is unchanged
   void write_manifest(std::uint64_t step, training_place const& at, std::string const& history,
                       std::span<file_identity const> shards, std::string const& training, rank_memory memory);
 
   struct loaded {
     training_state state;
     std::uint64_t step = 0;
-    std::vector<file_identity> parts;  ///< if each rank wrote one
-    std::vector<std::string> notes;    ///< what is wrong with later ones, which were set aside
+    std::vector<file_identity> parts;  ///< identities of the parts, if there are any
+    std::vector<std::string> notes;    ///< defects of later checkpoints, which were renamed
   };
 
-  /// The latest good checkpoint if it is to be resumed from; nothing if there is none at all.
-  /// @throws checkpoint_error as `load_last_good`; if there are some, and it is not to be resumed
+  /// Returns the latest intact checkpoint if `resume` is true; nothing if there is no checkpoint.
+  /// @throws checkpoint_error like `load_last_good`; also if there are checkpoints and `resume` is false
   [[nodiscard]] std::optional<loaded> begin(bool resume, expected_state const& expected);
 
-  /// The latest checkpoint that is good; nothing if there is none at all. Later ones that are damaged, or of a format
-  /// that is not known here, are renamed, to "...damaged" or "...other-format", so that they are not among those that
-  /// are kept. Where each rank has a replica of its own, the state has none of them, but all parts have been read and
-  /// are good.
-  /// @throws checkpoint_error if none is good; if the latest that is readable is of another training, or holds what
-  /// each
-  ///         of another number of ranks remembers
+  /// Returns the latest intact checkpoint; nothing if there is none at all. Later ones that are damaged or of an
+  /// unknown format are renamed, to "...damaged" or "...other-format", so that they do not count among the kept ones.
+  /// If each rank has its own replica, the state has none of them, but all parts have been read and verified.
+  /// @throws checkpoint_error if none is intact; if the latest readable one is of another training, or has state of
+  /// each of another number of ranks
   [[nodiscard]] std::optional<loaded> load_last_good(expected_state const& expected);
 
  private:
@@ -115,7 +113,7 @@ class checkpoint_folder {
     std::size_t first;
     std::size_t count;
   };
-  /// Which of this many numbers are in a rank's part.
+  /// The block of `all` numbers in a rank's part.
   static block part_of(std::size_t all, rank_type rank, rank_type ranks, rank_memory memory);
 
   void load(std::uint64_t step, expected_state const& expected, loaded& to) const;
@@ -125,8 +123,8 @@ class checkpoint_folder {
   void load_shards(std::uint64_t step, std::span<file_identity const> parts, expected_state const& expected,
                    training_state& to) const;
 
-  /// Removes what is older than those to keep: first what makes a checkpoint of it, then its parts. Also parts that
-  /// never became one. What cannot be removed stays; that is no reason to fail.
+  /// Removes checkpoints older than the ones to keep, first the file that completes each, then its parts; also parts
+  /// without a manifest. Failures are ignored: the files remain.
   void prune() const;
 
   checkpoint_names names_;

@@ -142,7 +142,7 @@ TUTTI_DECL std::optional<checkpoint_folder::loaded> checkpoint_folder::load_last
       continue;
     }
     for (auto const& [file, ending] : aside) {
-      std::error_code ignored;  // a folder that cannot be written to will say so when it has to be
+      std::error_code ignored;  // errors are ignored; an unwritable folder fails at the next write
       std::filesystem::rename(file, file.string() + ending, ignored);
     }
     return result;
@@ -200,7 +200,7 @@ TUTTI_DECL void checkpoint_folder::load(std::uint64_t step, expected_state const
     throw checkpoint_error(file.name() + " holds what each of " + std::to_string(result.ranks) +
                            " ranks remembers by itself: start as many, not " + std::to_string(expected.ranks));
   }
-  constexpr std::uint64_t gone = 4096;  // ranks that there may have been besides, before faults
+  constexpr std::uint64_t gone = 4096;  // limit on ranks lost in faults
   result.history = file.read_text(
       section::history, most_history_bytes(expected.plan.steps(), expected.epochs, result.ranks + gone, gone));
   std::vector<file_identity> parts;

@@ -16,25 +16,25 @@
 
 namespace tutti::inline v0_1_0::nn::detail::inline checkpoint {
 
-/// The parts of a checkpoint's file. The numbers are the format's, and never change.
+/// The sections of a checkpoint file. The numbers belong to the format and never change.
 enum class section : std::uint32_t {
-  fingerprint = 1,  ///< of which training, a text
-  place = 2,        ///< how far it was, on how many ranks
+  fingerprint = 1,  ///< text that identifies the training
+  place = 2,        ///< position in the training, and number of ranks
   parameters = 3,
   optimizer = 4,
-  statistics = 5,  ///< what each rank's layers remember, and of how many images, rank after rank
-  history = 6,     ///< the steps and epochs so far, for the report
-  shards = 7,      ///< which other files hold the rest
-  strategy = 8     ///< what the rank's strategy remembers
+  statistics = 5,  ///< statistics of each rank's layers, with their number of images, rank after rank
+  history = 6,     ///< steps and epochs so far, for the report
+  shards = 7,      ///< identities of the files with the other sections
+  strategy = 8     ///< state of the rank's strategy
 };
 
-/// One part, to be written.
+/// A section to be written.
 struct section_bytes {
   section id;
   std::span<std::byte const> bytes;
 };
 
-/// What distinguishes a file from any other: its length, and a checksum over the checksums of its parts.
+/// The identity of a file: its length, and a checksum over the checksums of its sections.
 struct file_identity {
   std::uint64_t length = 0;
   std::uint32_t checksum = 0;
@@ -46,7 +46,7 @@ static_assert(std::endian::native == std::endian::little, "checkpoints hold numb
 
 [[nodiscard]] TUTTI_DECL std::uint32_t checksum(std::span<std::byte const> bytes) noexcept;
 
-/// What a file begins with. The line ends tell a copy that was mistaken for text.
+/// The beginning of a file. The line ends reveal a copy made in text mode.
 struct file_head {
   static constexpr std::array<char, 8> ours{'t', 'u', 't', 't', 'i', '\r', '\n', '\x1a'};
   static constexpr std::uint32_t latest = 4;
@@ -55,7 +55,7 @@ struct file_head {
   std::array<char, 8> magic = ours;
   std::uint32_t version = latest;
   std::uint32_t sections = 0;
-  std::uint64_t length = 0;  ///< of the whole file
+  std::uint64_t length = 0;  ///< length of the whole file
 };
 
 struct table_entry {
@@ -66,12 +66,13 @@ struct table_entry {
 
 static_assert(sizeof(file_head) == 24 && sizeof(table_entry) == 16);
 
-/// Writes a file: head, table of sections with their lengths and checksums (CRC-32), checksum of these, sections.
-/// @throws checkpoint_error; the file is then what it was before
+/// Writes a file: head, table of sections with their lengths and checksums (CRC-32), checksum of head and table,
+/// sections.
+/// @throws checkpoint_error; the file is then unchanged
 TUTTI_DECL file_identity write_sections(std::filesystem::path const& name, std::span<section_bytes const> parts);
 
-/// A file of sections, opened. What was said in its head is checked here, each section when it is read; nothing is
-/// allocated by what the file says, but by what the reader expects.
+/// An open file of sections. Head and table are checked when it is opened, each section when it is read. Memory is
+/// allocated by the reader's expectation, never by the file's contents.
 class section_file {
  public:
   /// @throws damaged_checkpoint; other_format if another version of this program wrote it
@@ -80,7 +81,7 @@ class section_file {
   [[nodiscard]] std::string const& name() const noexcept { return name_; }
   [[nodiscard]] file_identity identity() const noexcept { return identity_; }
   [[nodiscard]] bool has(section id) const noexcept { return find(id) != nullptr; }
-  /// Before room is made for a section: it has to have `count` elements.
+  /// Checks, before memory is allocated, that a section has `count` elements.
   template <class T>
   void require_size(section id, std::uint64_t count) const {
     auto const& part = needed(id);
@@ -90,14 +91,14 @@ class section_file {
     }
   }
 
-  /// A section that has to have as many elements.
+  /// Reads a section of exactly `to.size()` elements.
   template <class T>
   void read(section id, std::span<T> to) const {
     require_size<T>(id, to.size());
     load(needed(id), std::as_writable_bytes(to));
   }
 
-  /// The bytes of a section that has any number of them, up to `most`.
+  /// Reads the bytes of a section of any length up to `most`.
   [[nodiscard]] std::string read_text(section id, std::uint64_t most) const;
 
   [[noreturn]] void damaged(std::string const& why) const;

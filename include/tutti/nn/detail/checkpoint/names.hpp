@@ -14,7 +14,7 @@
 
 namespace tutti::inline v0_1_0::nn::detail::inline checkpoint {
 
-/// How the files in a folder of checkpoints are called: `checkpoint-000000001200.tutti` is one after 1200 steps, and
+/// The names in a folder of checkpoints: `checkpoint-000000001200.tutti` is one after 1200 steps, and
 /// `checkpoint-000000001200.2-of-4` the part of it that rank 2 of 4 wrote.
 class checkpoint_names {
  public:
@@ -32,7 +32,7 @@ class checkpoint_names {
   [[nodiscard]] std::filesystem::path whole(std::uint64_t step) const { return stem(step).append(suffix); }
   [[nodiscard]] std::filesystem::path part(std::uint64_t step, rank_type rank, rank_type ranks) const;
 
-  /// What the name of a file says; nothing if it is no name of a checkpoint.
+  /// Parses the name of a file; returns nothing if it is not that of a checkpoint.
   [[nodiscard]] static std::optional<parsed> parse(std::string const& name);
 
  private:

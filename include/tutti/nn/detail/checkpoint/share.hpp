@@ -12,7 +12,7 @@
 
 namespace tutti::inline v0_1_0::nn::detail::inline checkpoint {
 
-/// Gives all ranks a text of the root's.
+/// Broadcasts a text from the root.
 template <group Communicator>
 void share(Communicator& world, std::string& text, rank_type root) {
   tutti::broadcast give{world, doubling{}};
@@ -22,7 +22,7 @@ void share(Communicator& world, std::string& text, rank_type root) {
   give(text, root);
 }
 
-/// Gives all ranks a state of the root's. Cost: five broadcasts, one of them of all numbers of a training.
+/// Broadcasts a state from the root. Cost: five broadcasts, one of them of a training's whole state.
 template <group Communicator>
 void share(Communicator& world, training_state& state, rank_type root) {
   tutti::broadcast give{world, doubling{}};

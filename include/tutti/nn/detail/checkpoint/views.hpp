@@ -10,22 +10,22 @@
 
 namespace tutti::inline v0_1_0::nn::detail::inline checkpoint {
 
-/// What one rank writes where each writes its part.
+/// The part that one rank writes.
 struct part_view {
   std::span<float const> parameters;
   std::span<float const> optimizer;
   std::span<float const> statistics;
   std::string const& strategy;
 };
-/// The same, read.
+/// A part that was read.
 struct training_part {
   std::vector<float> parameters;
   std::vector<float> optimizer;
   std::vector<float> statistics;
-  std::string strategy;  ///< what the rank's strategy remembers
+  std::string strategy;  ///< state of the rank's strategy
 };
 
-/// A state where it lies, to be written.
+/// A view of a state, for writing.
 struct state_view {
   training_place place;
   rank_type ranks;

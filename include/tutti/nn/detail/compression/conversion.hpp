@@ -32,15 +32,15 @@ struct to_wide {
   }
 };
 
-/// Rounds each number to the nearest of a 16-bit format: what is too large becomes infinity, NaN stays NaN.
-/// @pre as many of both
+/// Rounds each number to the nearest one of a 16-bit format. Overflow gives infinity, NaN stays NaN.
+/// @pre both spans have one length
 template <tutti::detail::narrow_number T>
 void narrow(std::span<float const> from, std::span<T> to) {
   expects(from.size() == to.size(), "narrow: there are ", from.size(), " numbers, and room for ", to.size());
   tutti::detail::run(to_narrow<T>{}, from.size(), to.data(), from.data());
 }
 
-/// And back, exactly.
+/// Converts numbers of a 16-bit format to float, exactly.
 template <tutti::detail::narrow_number T>
 void widen(std::span<T const> from, std::span<float> to) {
   expects(from.size() == to.size(), "widen: there are ", from.size(), " numbers, and room for ", to.size());

@@ -17,25 +17,25 @@
 
 namespace tutti::inline v0_1_0::nn::detail::inline compression {
 
-/// Numbers in 8 bits each: whole multiples, from -127 to 127, of a scale that each block of 256 has for its own, the
-/// largest magnitude over 127 (Dettmers, "8-bit approximations for parallelism in deep learning", ICLR 2016; with
-/// scales for blocks, as in QSGD's buckets, Alistarh et al., NeurIPS 2017). Rounded to nearest: a number
-/// changes by at most half a scale, 1/254 of the largest in its block. Nearest has half the error of a random
-/// rounding; that it is biased is made good by sending the error later.
+/// An encoding of numbers in 8 bits: integers from -127 to 127, times a scale for each block of 256, the block's
+/// largest magnitude over 127 (Dettmers, "8-bit approximations for parallelism in deep learning", ICLR 2016; with a
+/// scale for each block, as in QSGD's buckets, Alistarh et al., NeurIPS 2017). Rounded to nearest: a number changes
+/// by at most half a scale, 1/254 of its block's largest. Rounding to nearest has half the error of random rounding;
+/// error feedback removes its bias.
 ///
-/// A block in which a number is infinite or NaN is all NaN. One whose numbers are all below 127 x 2^-126 is all zero.
+/// A block with an infinite number or a NaN becomes NaN; a block of numbers below 127 x 2^-126 becomes zero.
 ///
-/// A message is words of 32 bits: the scales of all blocks, then the numbers, four to a word.
+/// A message consists of words of 32 bits: the scales of all blocks, then the numbers, four to a word.
 namespace int8_message {
 
 inline constexpr std::size_t block = 256;
 
-/// Words for n numbers: 1.016 bytes a number.
+/// The number of words for n numbers: 1.016 bytes a number.
 [[nodiscard]] constexpr std::size_t words(std::size_t n) noexcept {
   return (n + block - 1) / block + (n + 3) / 4;
 }
 
-/// Encodes up to a block of numbers, and leaves what they change by.
+/// Encodes up to a block of numbers, and replaces them by the rounding errors.
 /// @returns the scale
 template <class Count>
 float encode_block(Count count, float* numbers, std::int8_t* to) {
@@ -56,7 +56,7 @@ float encode_block(Count count, float* numbers, std::int8_t* to) {
   }
   float const scale = most / 127;
   float const per_unit = 127 / most;
-  // Added to this, a small number is rounded to a whole one, which stands in the last bits of the sum.
+  // Adding this constant rounds a small number to an integer, which is in the last bits of the sum.
   constexpr float whole = 0x1.8p23F;
   constexpr auto zero = std::bit_cast<std::int32_t>(whole);
   for (std::size_t i = 0; i < n; ++i) {
@@ -80,8 +80,7 @@ bool decode_block(Count count, float scale, std::int8_t const* from, float* numb
 
 using whole_block = std::integral_constant<std::size_t, block>;
 
-/// Encodes numbers, and leaves in their place what decoding will miss of them; of blocks with a NaN or an
-/// infinity, all.
+/// Encodes numbers, and replaces them by the rounding errors; blocks with a NaN or an infinity are unchanged.
 /// @pre the message has words(numbers.size()) words
 inline void encode(std::span<float> numbers, std::span<std::uint32_t> message) {
   std::size_t const n = numbers.size();
@@ -89,7 +88,7 @@ inline void encode(std::span<float> numbers, std::span<std::uint32_t> message) {
   if (n == 0) {
     return;
   }
-  message.back() = 0;  // whose last bytes may belong to no number
+  message.back() = 0;  // the last bytes may belong to no number
   auto* const values = reinterpret_cast<std::byte*>(message.data() + (n + block - 1) / block);
   std::int8_t some[block];
   for (std::size_t first = 0; first < n; first += block) {
@@ -101,8 +100,8 @@ inline void encode(std::span<float> numbers, std::span<std::uint32_t> message) {
   }
 }
 
-/// Decodes as many numbers as there is room for.
-/// @throws error (failure::protocol) if the words are no message of this many numbers
+/// Decodes numbers.size() numbers.
+/// @throws error (failure::protocol) if the words are no message of this size
 inline void decode(std::span<std::uint32_t const> message, std::span<float> numbers) {
   std::size_t const n = numbers.size();
   if (message.size() != words(n)) {

@@ -17,23 +17,23 @@
 
 namespace tutti::inline v0_1_0::nn::detail::inline compression {
 
-/// Some of a vector's numbers, in words of 32 bits: how many, the places of all, then the numbers; or where that
-/// would be longer, all numbers, with zeros in place of those that are not sent.
+/// A selection of a vector's elements, in words of 32 bits: their number, all indices, then all values; or, if that
+/// would be longer, all elements, with zeros for those not selected.
 ///
-/// A message may be followed by words that mean nothing, so that all ranks' are of one length.
+/// Any words may follow a message, so that all ranks' messages can have one length.
 namespace sparse_message {
 
-/// In place of the number of places: the message holds all numbers.
+/// Replaces the number of indices in a message with all elements.
 inline constexpr std::uint32_t dense = 0xffffffffU;
 
-/// Words for k of n numbers.
+/// The number of words for k of n elements.
 [[nodiscard]] constexpr std::size_t words(std::size_t k, std::size_t n) noexcept {
   return 1 + (2 * k < n ? 2 * k : n);
 }
 
-/// Puts the chosen ones of what is owed in a message, and takes them off.
-/// @pre fewer than 2^32 - 1 numbers
-/// Cost: one pass over the numbers; no allocation once the message has been as long
+/// Writes the chosen elements of the error feedback to a message, and removes them from the feedback.
+/// @pre fewer than 2^32 - 1 elements
+/// Cost: one pass over the elements; no allocation once the message has been as long
 inline void encode(cut chosen, feedback& debt, std::vector<std::uint32_t>& message) {
   auto const numbers = debt.owed();
   expects(numbers.size() < dense, "sparse_message: a message can be of fewer than 2^32 - 1 numbers, not of ",
@@ -68,8 +68,8 @@ inline void encode(cut chosen, feedback& debt, std::vector<std::uint32_t>& messa
   }
 }
 
-/// Adds what a message holds.
-/// @throws error (failure::protocol) if the words are no message for this many numbers; some may have been added then
+/// Adds the elements of a message.
+/// @throws error (failure::protocol) if the words are no message for this size; some elements may have been added
 inline void add(std::span<std::uint32_t const> message, std::span<float> sum) {
   auto const refuse = [](std::string const& why) { throw error(failure::protocol, "no sparse message: " + why); };
   if (message.empty()) {

@@ -11,9 +11,9 @@
 
 namespace tutti::inline v0_1_0::nn::detail::inline convolution {
 
-/// Convolution as matrix products, for any number that a BLAS multiplies: what is under the window at
-/// each place becomes a row of a matrix. That matrix is made a piece at a time, small enough to
-/// stay in a core's cache between being written and being multiplied.
+/// Convolution as matrix products, for all types of the BLAS: the values under each position of the window become a
+/// row of a matrix. The matrix is made in pieces small enough to stay in a core's cache between writing and
+/// multiplication.
 ///
 /// Chellapilla, Puri, Simard, "High performance convolutional neural networks for document
 /// processing", 2006.
@@ -22,7 +22,7 @@ class blas_convolution {
  public:
   explicit blas_convolution(convolution_geometry const& geometry) : of_(geometry) {}
 
-  /// Of one piece, whatever the batch.
+  /// Allocates memory for one piece, independent of the batch.
   void reserve(std::size_t) { piece_.resize(piece_rows() * of_.fan_in()); }
 
   void forward(std::size_t images, T const* x, T const* weights, T* y) {
@@ -44,7 +44,7 @@ class blas_convolution {
     });
   }
 
-  /// Overwrites the derivative by the input.
+  /// Overwrites the derivative with respect to the input.
   void differentiate_input(std::size_t images, T const* dy, T const* weights, T* dx) {
     std::fill_n(dx, images * of_.input.size(), T{0});
     for_each_piece(images, [&](piece const& p) {
@@ -56,8 +56,8 @@ class blas_convolution {
   }
 
  private:
-  /// Some rows of the matrix of a group: `rows` places of the window from place `first` on, counted
-  /// through the images of the batch.
+  /// Rows of the matrix of a group: `rows` positions of the window, beginning at position `first`, counted through
+  /// the images of the batch.
   struct piece {
     std::size_t group;
     std::size_t first;
@@ -84,7 +84,8 @@ class blas_convolution {
     }
   }
 
-  /// c = a b + keep c. Leading dimensions: parts of matrices, which the library's own views are not.
+  /// Computes c = a b + keep c. The leading dimensions select parts of matrices, which the views of xtensor-blas
+  /// cannot.
   static void multiply(operand how_a, operand how_b, std::size_t rows, std::size_t columns, std::size_t inner,
                        T const* a, std::size_t lead_a, T const* b, std::size_t lead_b, T keep, T* c,
                        std::size_t lead_c) {
@@ -98,8 +99,8 @@ class blas_convolution {
                          static_cast<index>(lead_c));
   }
 
-  /// Calls f(pixel, run) for every pixel of the input that a place of the piece sees, with what belongs
-  /// to it in the piece's matrix, and f(nothing, run) for every pixel beyond the edge.
+  /// Calls f(pixel, run) for every input pixel under a position of the piece, with its run in the piece's matrix, and
+  /// f(nullptr, run) for every pixel beyond the edge.
   template <class Number, class F>
   void walk(Number* image, piece const& p, F const& f) {
     auto const& [side, stride, padding] = of_.over;
@@ -112,7 +113,7 @@ class blas_convolution {
       std::size_t const left = at % of_.output.columns * stride;
       for (std::size_t i = top; i != top + side; ++i) {
         for (std::size_t j = left; j != left + side; ++j, run += channels) {
-          // Beyond the first row or column the difference wraps around, and is too large as well.
+          // Before the first row or column the difference wraps around and is too large, too.
           bool const inside = i - padding < of_.input.rows && j - padding < of_.input.columns;
           f(inside ? from + ((i - padding) * of_.input.columns + (j - padding)) * of_.input.channels : nullptr, run);
         }

@@ -9,9 +9,9 @@
 
 namespace tutti::inline v0_1_0::nn::detail::inline convolution {
 
-/// A convolution of images of a known shape, as its kernels see it. The weights are one matrix for
-/// each group: a row for each number under the window - row by row, pixel by pixel, channel by
-/// channel -, a column for each channel of the group's output.
+/// The geometry of a convolution for its kernels. The weights are one matrix for each group: a row for each value
+/// under the window - row by row, pixel by pixel, channel by channel -, a column for each output channel of the
+/// group.
 struct convolution_geometry {
   /// @pre the groups divide the channels of input and output
   constexpr convolution_geometry(image_shape const& image, nn::convolution const& what)
@@ -29,9 +29,9 @@ struct convolution_geometry {
 
   [[nodiscard]] constexpr std::size_t group_inputs() const noexcept { return input.channels / groups; }
   [[nodiscard]] constexpr std::size_t group_outputs() const noexcept { return output.channels / groups; }
-  /// Rows of a group's matrix.
+  /// The number of rows of a group's matrix.
   [[nodiscard]] constexpr std::size_t fan_in() const noexcept { return over.side * over.side * group_inputs(); }
-  /// Numbers in all groups' matrices.
+  /// The number of weights of all groups.
   [[nodiscard]] constexpr std::size_t weights() const noexcept { return groups * fan_in() * group_outputs(); }
   [[nodiscard]] constexpr std::size_t pixels() const noexcept { return output.rows * output.columns; }
 };

@@ -13,18 +13,18 @@
 
 namespace tutti::inline v0_1_0::nn::detail::inline convolution {
 
-/// Convolution by oneDNN, for float: 1.2 to 2.7 times as fast as matrix products, more where channels are few, because
-/// it never writes down what is under each window (docs/trainer/training-speed.md). Its kernels take images as they lie
-/// here, the channels of a pixel beside each other; the weights, which are small, are brought into the order that a
-/// kernel prefers whenever it runs.
+/// Convolution by oneDNN, for float: 1.2 to 2.7 times as fast as matrix products, more with few channels, because it
+/// never stores the values under each window (docs/trainer/training-speed.md). Its kernels take images in our order,
+/// the channels of a pixel beside each other; the weights, which are small, are reordered for the kernel in every
+/// run.
 ///
-/// A kernel is made for one size of batch and kept, so that a training makes none after its first epoch.
-/// oneDNN allocates a table of arguments whenever one runs.
+/// A kernel is made for one batch size and kept, so a training makes none after its first epoch. oneDNN allocates a
+/// table of arguments in every run.
 class onednn_convolution {
  public:
   explicit onednn_convolution(convolution_geometry const& geometry) : of_(geometry) {}
 
-  /// Does nothing: kernels are made when they are first needed.
+  /// Does nothing: kernels are made on first use.
   static void reserve(std::size_t) noexcept {}
 
   void forward(std::size_t images, float const* x, float const* weights, float* y) {
@@ -56,7 +56,7 @@ class onednn_convolution {
     k.give_weights(plain_weights(), gradients);
   }
 
-  /// Overwrites the derivative by the input.
+  /// Overwrites the derivative with respect to the input.
   void differentiate_input(std::size_t images, float const* dy, float const* weights, float* dx) {
     auto& k = kernel_for(input_, images, [&] {
       using primitive = dnnl::convolution_backward_data;
@@ -87,7 +87,7 @@ class onednn_convolution {
     return cpu;
   }
 
-  /// One of oneDNN's primitives with its operands.
+  /// A primitive of oneDNN with its operands.
   class kernel {
    public:
     kernel(std::size_t images, dnnl::primitive work, memory::desc const& scratch,
@@ -102,7 +102,7 @@ class onednn_convolution {
 
     [[nodiscard]] std::size_t images() const noexcept { return images_; }
 
-    /// Where an operand lies. What a primitive only reads has the same type as what it writes.
+    /// Sets the address of an operand. oneDNN has one type for read-only and written operands.
     void attach(int name, float const* data) { arguments_.at(name).set_data_handle(const_cast<float*>(data)); }
 
     void take_weights(memory::desc const& desc, float const* data) {
@@ -131,9 +131,9 @@ class onednn_convolution {
     std::size_t images_;
     dnnl::primitive work_;
     dnnl::stream stream_;
-    memory weights_;  // in the primitive's own order
+    memory weights_;  // in the order of the primitive
     std::unordered_map<int, memory> arguments_;
-    dnnl::reorder brings_;  // weights into that order, or out of it
+    dnnl::reorder brings_;  // conversion of the weights to that order, or from it
   };
 
   template <class F>
@@ -158,7 +158,7 @@ class onednn_convolution {
 
   [[nodiscard]] memory::desc any_weights() const { return {weight_dims(), number, memory::format_tag::any}; }
 
-  /// As they lie among the parameters.
+  /// The weights in the order of the parameters.
   [[nodiscard]] memory::desc plain_weights() const {
     memory::dim const channel = dim(of_.group_outputs());
     memory::dim const pixel = channel * dim(of_.group_inputs());
@@ -172,7 +172,7 @@ class onednn_convolution {
   [[nodiscard]] memory::dims stride() const { return {dim(of_.over.stride), dim(of_.over.stride)}; }
   [[nodiscard]] memory::dims padding() const { return {dim(of_.over.padding), dim(of_.over.padding)}; }
 
-  /// The library's own scratch memory would belong to the thread that made the kernel.
+  /// Sets user-provided scratch memory: the library's own would belong to the thread that made the kernel.
   static dnnl::primitive_attr attributes() {
     dnnl::primitive_attr result;
     result.set_scratchpad_mode(dnnl::scratchpad_mode::user);
@@ -185,7 +185,7 @@ class onednn_convolution {
                                                padding());
   }
 
-  /// What a primitive is to do. oneDNN 2 takes it as a description of its own, oneDNN 3 does not.
+  /// Describes a primitive. oneDNN 2 has a separate type for this, oneDNN 3 does not.
   template <class Primitive, class... What>
   static typename Primitive::primitive_desc describe(dnnl::prop_kind kind, What const&... what) {
     using description = typename Primitive::primitive_desc;
@@ -207,7 +207,7 @@ class onednn_convolution {
   }
 
   convolution_geometry of_;
-  std::vector<kernel> forward_;  // one for each size of batch that has come
+  std::vector<kernel> forward_;  // one for each batch size so far
   std::vector<kernel> weights_;
   std::vector<kernel> input_;
 };

@@ -12,18 +12,18 @@
 
 namespace tutti::inline v0_1_0::nn::detail::inline data {
 
-/// Draws images of 28 x 28 pixels that look like handwritten digits. All arithmetic is on whole
-/// numbers, and no two random numbers are arguments of one call, whose order is the compiler's: an
-/// image is the same on every platform.
+/// Draws images of 28 x 28 pixels that look like handwritten digits. An image is the same on every platform: all
+/// arithmetic is on integers, and no two random numbers are arguments of one call, whose order of evaluation depends
+/// on the compiler.
 ///
-/// A digit is written in one of several ways, its points moved a little, then sheared, scaled, turned
-/// and shifted as a whole, and bent by a smooth field (Simard, Steinkraus, Platt, "Best practices for
-/// convolutional neural networks", ICDAR 2003). Pen width and ink vary; strokes break; a neighbouring
-/// digit reaches into the picture; the paper is noisy.
+/// A digit is written in one of several forms. Its points are moved a little, then the whole is sheared, scaled,
+/// rotated, shifted, and bent by a smooth field (Simard, Steinkraus, Platt, "Best practices for convolutional neural
+/// networks", ICDAR 2003). Pen width and ink vary; strokes break; a neighbouring digit extends into the image; the
+/// paper is noisy.
 class digit_painter {
  public:
   static constexpr std::int32_t side = 28;
-  static constexpr std::int32_t unit = 256;  ///< of coordinates: this many to a pixel
+  static constexpr std::int32_t unit = 256;  ///< coordinate units of a pixel
 
   explicit digit_painter(random_sequence random) noexcept : random_(random) {
     for (auto& row : field_) {
@@ -33,7 +33,7 @@ class digit_painter {
     }
   }
 
-  /// Draws the digit, and what disturbs it.
+  /// Draws the digit with its disturbances.
   /// @pre digit < 10, `image` has side * side pixels, all zero
   void paint(std::uint32_t digit, std::span<std::uint8_t> image) noexcept {
     image_ = image;
@@ -43,7 +43,7 @@ class digit_painter {
     if (random_.chance(50)) {
       smudge();
     }
-    if (random_.chance(60)) {  // the digit beside it, of which only an edge can be seen
+    if (random_.chance(60)) {  // the edge of a neighbouring digit
       std::uint32_t const neighbour = random_.below(10);
       std::int32_t const side_of_it = random_.chance(50) ? 1 : -1;
       write(neighbour, {side_of_it * random_.between(17 * unit, 21 * unit), random_.between(-3 * unit, 3 * unit)});
@@ -54,7 +54,7 @@ class digit_painter {
  private:
   using point = strokes::point;
 
-  /// Grid 0..100 to coordinates around the centre, as one random linear map.
+  /// A random linear map from the grid 0..100 to coordinates around the centre.
   struct linear_map {
     std::int32_t xx, xy, yx, yy;
   };
@@ -62,7 +62,7 @@ class digit_painter {
   void write(std::uint32_t digit, point moved) noexcept {
     auto const ways = strokes::digits[digit];
     auto const& way = ways[random_.below(static_cast<std::uint32_t>(ways.size()))];
-    std::int32_t const turn = random_.between(-16, 16);  // 51 coordinates to a grid step: 20 pixels high
+    std::int32_t const turn = random_.between(-16, 16);  // 51 units to a grid step: 20 pixels high
     linear_map const map{random_.between(32, 58), turn + random_.between(-16, 10), -turn, random_.between(38, 56)};
     for (auto const curve : way.curves) {
       if (!curve.empty()) {
@@ -93,7 +93,7 @@ class digit_painter {
     }
   }
 
-  /// The spline at s / 16 of the way from b to c.
+  /// The point of the spline at s / 16 between b and c.
   static std::int32_t between(std::int32_t a, std::int32_t b, std::int32_t c, std::int32_t d, std::int32_t s) noexcept {
     std::int32_t const first = 2 * b * 4096 + (c - a) * s * 256;
     std::int32_t const second = (2 * a - 5 * b + 4 * c - d) * s * s * 16;
@@ -101,7 +101,7 @@ class digit_painter {
     return (first + second + third) / 8192;
   }
 
-  /// Moves a point by the field, which is known at 5 x 5 nodes and interpolated linearly.
+  /// Moves a point by the field, which is given at 5 x 5 nodes and interpolated linearly.
   [[nodiscard]] point bend(point p) const noexcept {
     constexpr std::int32_t cell = 7 * unit;
     std::int32_t const x = std::clamp(p.x, 0, 4 * cell - 1);
@@ -129,14 +129,14 @@ class digit_painter {
     });
   }
 
-  /// Wipes a small disc somewhere, which may break a stroke.
+  /// Erases a small disc, which may break a stroke.
   void smudge() noexcept {
     point const p{random_.between(8 * unit, 20 * unit), random_.between(6 * unit, 22 * unit)};
     std::int32_t const radius = random_.between(unit, 5 * unit / 2);
     over_disc(p, radius, [](std::uint8_t& pixel, std::int32_t) { pixel = static_cast<std::uint8_t>(pixel / 4); });
   }
 
-  /// Calls f(pixel, squared distance) for the pixels whose centres lie within the radius.
+  /// Calls f(pixel, squared distance) for the pixels with centres within the radius.
   template <class F>
   void over_disc(point p, std::int32_t radius, F f) noexcept {
     std::int32_t const left = (std::max)((p.x - radius) / unit, 0);
@@ -155,7 +155,7 @@ class digit_painter {
     }
   }
 
-  /// Adds to each pixel the sum of two dice less its mean.
+  /// Adds to each pixel the sum of two dice minus its mean.
   void add_noise() noexcept {
     std::int32_t const strength = random_.between(8, 40);
     for (std::size_t i = 0; i < image_.size(); i += 8) {

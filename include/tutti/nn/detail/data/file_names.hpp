@@ -12,14 +12,14 @@
 
 namespace tutti::inline v0_1_0::nn::detail::inline data {
 
-/// By what names the files of a folder go: the training images (0) and labels (1), those of the test.
+/// The names of the files of a data set: training images (0) and labels (1), then the test's.
 [[nodiscard]] TUTTI_DECL std::array<std::string, 4> idx_file_names(std::size_t which);
 
-/// The four files of a folder; no path where one is missing.
+/// The four files of a folder; an empty path for a missing one.
 [[nodiscard]] TUTTI_DECL std::array<std::filesystem::path, 4> idx_files(std::filesystem::path const& folder);
 
-/// The files in a folder whose names begin so and end with .bin or .bin.gz, by name; a file that is
-/// there both plain and compressed once.
+/// The files in a folder whose names begin with `beginning` and end with .bin or .bin.gz, sorted by name; a file that
+/// exists both plain and compressed counts once.
 [[nodiscard]] TUTTI_DECL std::vector<std::filesystem::path> cifar10_files(std::filesystem::path const& folder,
                                                                           std::string_view beginning);
 

@@ -11,15 +11,15 @@
 #include <string>
 #include <vector>
 
-struct gzFile_s;  // of zlib.h
+struct gzFile_s;  // declared in zlib.h
 
 namespace tutti::inline v0_1_0::nn::detail::inline data {
 
-/// A file that is read from its start to its end, unpacked if it is packed with gzip. What goes wrong is a data_error
-/// that names it.
+/// Reads a file sequentially, decompressed if it is in gzip format. Every problem is a data_error with the file's
+/// name.
 ///
-/// A packed file may unpack to a hundred times its size, or to 256 MiB: images never do so much better, and a file
-/// that does would fill the memory. A file that is not packed may have any size.
+/// A compressed file may expand to a hundred times its size, or to 256 MiB: images never compress better, and a
+/// larger file might exhaust the memory. Uncompressed files may have any size.
 class gz_file {
  public:
   explicit gz_file(std::filesystem::path const& path);
@@ -29,17 +29,17 @@ class gz_file {
 
   [[noreturn]] void fail(std::string const& why) const;
 
-  /// Says how many bytes the file is to have, before there is room for them.
-  /// @throws data_error if it is packed, and so small that they cannot be images
+  /// Announces the size of the data before memory is allocated for it.
+  /// @throws data_error if the file is compressed, and too small for that size
   void expect(std::uint64_t bytes) const;
 
-  /// As many of the next bytes as there are room for.
-  /// @returns how many: less only at the end of the file
+  /// Reads the next bytes, as many as fit.
+  /// @returns their number: less only at the end of the file
   std::size_t read(std::span<std::uint8_t> to);
 
-  /// Appends the next bytes to `to`, at most `count`. Reads in pieces, so that a header that promises
-  /// too much costs no more memory than the file holds.
-  /// @returns how many: less than `count` only at the end of the file
+  /// Appends the next bytes to `to`, at most `count`. Reads in pieces, so that a false size in a header costs no more
+  /// memory than the file's contents.
+  /// @returns their number: less than `count` only at the end of the file
   std::size_t append(std::vector<std::uint8_t>& to, std::size_t count);
 
  private:

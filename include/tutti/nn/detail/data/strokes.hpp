@@ -16,7 +16,7 @@ struct point {
   std::int32_t y = 0;
 };
 
-/// A way to write a digit: curves through points, the pen lifted between them. Unused curves are empty.
+/// A form of a digit: curves through points, with the pen lifted between them. Unused curves are empty.
 struct glyph {
   std::array<std::span<point const>, 3> curves;
 };
@@ -71,7 +71,7 @@ inline constexpr glyph sevens[] = {
     {{seven_roof, seven_stem}}, {{seven_roof, seven_stem, seven_bar}}, {{seven_roof, seven_bent}}};
 inline constexpr glyph eights[] = {{{eight_single}}, {{eight_top, eight_bottom}}};
 inline constexpr glyph nines[] = {{{nine_head, nine_straight}}, {{nine_head, nine_curved}}};
-/// The ways to write each digit.
+/// The forms of each digit.
 inline constexpr std::array<std::span<glyph const>, 10> digits = {zeros, ones,  twos,   threes, fours,
                                                                   fives, sixes, sevens, eights, nines};
 

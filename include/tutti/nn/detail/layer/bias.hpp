@@ -10,7 +10,7 @@
 
 namespace tutti::inline v0_1_0::nn::detail::inline layer {
 
-/// y = activation(y + bias), for each of `rows` rows of `columns` numbers.
+/// Computes y = activation(y + bias), for each of `rows` rows of `columns` values.
 template <class Activation, class T>
 void add_bias(T* y, std::size_t rows, std::size_t columns, T const* bias) {
   repeated<T> const line(bias, columns);
@@ -22,8 +22,8 @@ void add_bias(T* y, std::size_t rows, std::size_t columns, T const* bias) {
   });
 }
 
-/// dy = dy times the slope of the activation that made y; writes the sums of its columns. Threads share the columns, or
-/// where these are few, the rows.
+/// Multiplies dy by the derivative of the activation, computed from y, and writes the sums of its columns. Threads
+/// divide the columns or, if these are few, the rows.
 template <class Activation, class T>
 void differentiate_bias(T const* y, T* dy, std::size_t rows, std::size_t columns, T* bias) {
   auto const add = [](T const* value, T* slope, std::size_t count, T* sums) {

@@ -9,17 +9,17 @@
 
 namespace tutti::inline v0_1_0::nn::detail::inline layer {
 
-/// Loops over the columns of a matrix with few of them are short, and short loops are slow. Its rows lie one after the
-/// other, so several are taken as one: this many numbers at a time, if a row has fewer.
+/// The largest length of a line of several rows. Loops over few columns of a matrix would be short and slow; its rows
+/// are contiguous, so several short rows are treated as one line.
 inline constexpr std::size_t line_numbers = 128;
 
-/// Numbers of all rows that are taken at a time, each of this many columns.
+/// The number of values of a line: as many rows as fit, each of this many columns.
 [[nodiscard]] constexpr std::size_t line_length(std::size_t columns) noexcept {
   return columns >= line_numbers ? columns : line_numbers / columns * columns;
 }
 
-/// Calls f(at, count) for each line of a matrix of this many numbers: where it begins, and its length, which is less
-/// for the last one. Several threads do, each for its part of the lines, and f is compiled for AVX2, too.
+/// Calls f(at, count) for each line of a matrix of this many values, with its beginning and its length, which is
+/// shorter for the last one. Several threads divide the lines, and f is also compiled for AVX2.
 template <class F>
 void for_each_line(std::size_t numbers, std::size_t columns, F const& f) {
   std::size_t const length = line_length(columns);
@@ -33,7 +33,7 @@ void for_each_line(std::size_t numbers, std::size_t columns, F const& f) {
   });
 }
 
-/// A number for each column, over and over as often as a line takes.
+/// A line with a value for each column, repeated.
 template <class T>
 class repeated {
  public:
@@ -55,7 +55,7 @@ class repeated {
   std::array<T, line_numbers> line_;
 };
 
-/// Adds to each column what a line has for it.
+/// Adds the values of a line to their columns.
 template <class T>
 void fold_line(T const* line, std::size_t columns, T* row) {
   for (std::size_t at = 0; at != line_length(columns); at += columns) {
@@ -65,16 +65,16 @@ void fold_line(T const* line, std::size_t columns, T* row) {
   }
 }
 
-/// How many runs of this many lines there are in a matrix.
+/// The number of runs of `run` lines in a matrix.
 [[nodiscard]] constexpr std::size_t runs_of_lines(std::size_t numbers, std::size_t columns, std::size_t run) noexcept {
   std::size_t const length = run * line_length(columns);
   return (numbers + length - 1) / length;
 }
 
-/// Writes `Sums` sums of each column of a matrix, those of the same kind beside each other. f(at, count, partial) adds
-/// those of the line at `at` to `partial`, a line for each kind. Runs of this many lines are added up by themselves, in
-/// `room`, which has `Sums` lines for each, and then one after another: so the last numbers are not lost in the sum,
-/// and it is the same for any number of threads.
+/// Computes `Sums` sums of each column of a matrix; sums of one kind are beside each other. f(at, count, partial)
+/// adds the line at `at` to `partial`, which has a line for each kind. Each run of lines is summed separately, in
+/// `room`, which has `Sums` lines for each run; then the runs are added in order. So precision does not suffer, and
+/// the result is independent of the number of threads.
 template <std::size_t Sums, class T, class F>
 void sum_lines(std::size_t numbers, std::size_t columns, std::size_t run, T* room, T* sums, F const& f) {
   std::size_t const length = line_length(columns);

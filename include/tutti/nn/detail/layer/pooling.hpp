@@ -11,16 +11,16 @@
 
 namespace tutti::inline v0_1_0::nn::detail::inline layer {
 
-/// One place of a window over the images of a batch, cut to the image.
+/// A position of a window over the images of a batch, clipped to the image.
 struct place {
-  std::size_t image;   ///< where its image begins
-  std::size_t output;  ///< where the pixel of the output lies that it makes
-  std::size_t end;     ///< where the output of its image ends
+  std::size_t image;   ///< beginning of the input image
+  std::size_t output;  ///< index of the output pixel
+  std::size_t end;     ///< end of the output image
   std::size_t top, bottom, left, right;
 
   [[nodiscard]] std::size_t pixels() const noexcept { return (bottom - top) * (right - left); }
 
-  /// Calls f with where each pixel under it lies.
+  /// Calls f with the index of each pixel under the window.
   template <class F>
   void for_each_pixel(image_shape const& input, F const& f) const {
     for (std::size_t i = top; i != bottom; ++i) {
@@ -31,7 +31,7 @@ struct place {
   }
 };
 
-/// Calls f for each place in each image from one to before another, of a rectangle that moves down and across.
+/// Calls f for each position of a rectangle in each image from `image` to before `last`.
 template <class F>
 void for_each_place(image_shape const& input, image_shape const& output, window const& down, window const& across,
                     std::size_t image, std::size_t last, F const& f) {
@@ -47,14 +47,14 @@ void for_each_place(image_shape const& input, image_shape const& output, window 
   }
 }
 
-/// What all layers are that make one pixel of those under each place of a window.
+/// The base of all layers that compute one pixel from the pixels under each position of a window.
 template <class T>
 class pooling : public nn::layer<T> {
  public:
   /// @pre the window fits into the padded image
   pooling(image_shape const& image, window const& over)
       : input_(image), output_(over.over(image, image.channels)), down_(over), across_(over) {}
-  /// One place, of the whole image, square or not.
+  /// Constructs a pooling of the whole image, square or not.
   explicit pooling(image_shape const& image)
       : input_(image), output_{image.channels, 1, 1}, down_{image.rows}, across_{image.columns} {}
 
@@ -69,7 +69,7 @@ class pooling : public nn::layer<T> {
     return {kind, input_, output_, down_, across_};
   }
 
-  /// Calls f for each place in each image. Several threads do, each for its images; f is compiled for AVX2, too.
+  /// Calls f for each position in each image. Several threads divide the images, and f is also compiled for AVX2.
   template <class F>
   void for_each_place(std::size_t images, F const& f) const {
     parallel_for(images, numbers_for_a_thread / input_.size() + 1, [&](std::size_t first, std::size_t last) {
@@ -77,7 +77,7 @@ class pooling : public nn::layer<T> {
     });
   }
 
-  /// The derivative by the inputs, unless it has no columns: nothing, to which f adds for each place.
+  /// Computes the derivative with respect to the inputs, unless it has no columns: zeros, to which f adds.
   template <class F>
   void differentiate(matrix_view<T> const& dy, matrix_view<T> dx, F const& f) const {
     if (dx.shape(1) != 0) {
@@ -89,7 +89,7 @@ class pooling : public nn::layer<T> {
  private:
   image_shape input_;
   image_shape output_;
-  window down_;  // as it moves along the rows
+  window down_;  // side and step along the rows
   window across_;
 };
 

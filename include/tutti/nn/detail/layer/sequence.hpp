@@ -13,7 +13,7 @@
 
 namespace tutti::inline v0_1_0::nn::detail::inline layer {
 
-/// Layers, each of which takes what the one before it gives.
+/// Layers, each with the outputs of the one before it as inputs.
 template <class T>
 class sequence {
  public:
@@ -61,7 +61,7 @@ class sequence {
     return all;
   }
 
-  /// The vectors hold those of the layers, one after another.
+  /// Binds the vectors: the parts of the layers, one after another.
   void bind(std::span<T> parameters, std::span<T> gradients, std::span<T> statistics) {
     values_.resize(layers_.size() - 1);
     slopes_.resize(layers_.size() - 1);
@@ -88,7 +88,7 @@ class sequence {
     }
   }
 
-  /// Random weights of a model, whose layers do not depend on each other's.
+  /// Draws the initial weights of a model. Each layer's weights are independent of the other layers.
   void draw(std::uint64_t seed) {
     for (std::size_t i = 0; i != layers_.size(); ++i) {
       random_sequence random(seed, i);
@@ -116,7 +116,8 @@ class sequence {
                 matrix_view<T> dx) {
     std::size_t const rows = x.shape(0);
     T const* first = gradients_.data() + gradients_.size();
-    std::size_t const last = dx.shape(1) == 0 ? learning_ : 0;  // no layer needs a derivative by its inputs
+    // Earlier layers have no parameters and need no derivatives.
+    std::size_t const last = dx.shape(1) == 0 ? learning_ : 0;
     for (std::size_t i = layers_.size(); i-- != last;) {
       layers_[i].backward(how, input_of(i, x), output_of(i, y), i == values_.size() ? dy : first_rows(slopes_[i], rows),
                           i == 0      ? dx
@@ -136,10 +137,10 @@ class sequence {
   }
 
   layer_list<T> layers_;
-  std::vector<matrix<T>> values_;  // of each layer but the last
-  std::vector<matrix<T>> slopes_;  // derivative of the loss by those values
+  std::vector<matrix<T>> values_;  // outputs of each layer but the last
+  std::vector<matrix<T>> slopes_;  // derivative of the loss with respect to values_
   std::span<T> gradients_;
-  std::size_t learning_ = 0;  // the first layer that has parameters
+  std::size_t learning_ = 0;  // index of the first layer with parameters
 };
 
 }  // namespace tutti::nn::detail::layer

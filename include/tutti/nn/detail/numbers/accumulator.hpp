@@ -11,16 +11,16 @@
 
 namespace tutti::inline v0_1_0::nn::detail::inline numbers {
 
-/// Adds up messages that are made one after the other in the same place, so that a large batch can be
-/// computed in pieces.
+/// Sums gradient buffers that are computed one after another in one place, so that a large batch can be computed in
+/// pieces.
 class accumulator {
  public:
-  /// @param numbers of a message; 0 if there will be only one
+  /// @param numbers size of the buffer; 0 if there is only one piece
   explicit accumulator(std::size_t numbers) : sum_(numbers) {}
 
   void clear() noexcept { empty_ = true; }
 
-  /// Keeps what the message holds. Cost: one pass, no allocation.
+  /// Adds the buffer to the sum. Cost: one pass, no allocation.
   void add(std::span<float const> message) {
     expects(message.size() == sum_.size(), "accumulator: made for messages of ", sum_.size(), " numbers, not of ",
             message.size());
@@ -33,7 +33,7 @@ class accumulator {
     }
   }
 
-  /// Adds what was kept to a part of the last message, the one that begins with its number `first`.
+  /// Adds the sum to the part of the last buffer that begins at element `first`.
   void add_to(std::span<float> part, std::size_t first) const {
     if (empty_) {
       return;

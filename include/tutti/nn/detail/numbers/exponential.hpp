@@ -9,11 +9,10 @@
 
 namespace tutti::inline v0_1_0::nn::detail::inline numbers {
 
-/// e to the x, within 2 units in the last place; x is taken to lie in [-87, 88], whose ends stand for
-/// everything beyond. No branch and no call, so that a loop over it vectorises - the standard
-/// library's does not - and the same bits wherever the compiler does not fuse multiplications.
+/// e to the x, within 2 units in the last place; x is clamped to [-87, 88]. Without branches and calls, so that loops
+/// over it vectorise, unlike the standard library's; equal bits wherever the compiler does not fuse multiplications.
 ///
-/// e^x = 2^n e^r, |r| <= ln 2 / 2, with a polynomial for e^r (Cephes, expf).
+/// Uses e^x = 2^n e^r, |r| <= ln 2 / 2, with a polynomial for e^r (Cephes, expf).
 [[nodiscard]] constexpr float exponential(float x) noexcept {
   x = x < -87.0F ? -87.0F : x;
   x = x > 88.0F ? 88.0F : x;
@@ -32,7 +31,7 @@ namespace tutti::inline v0_1_0::nn::detail::inline numbers {
   return p * std::bit_cast<float>(exponent << 23);
 }
 
-/// The double that references are computed with.
+/// The exponential in double, for references.
 [[nodiscard]] inline double exponential(double x) noexcept {
   return std::exp(x);
 }

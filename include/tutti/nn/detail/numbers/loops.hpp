@@ -7,8 +7,8 @@
 #include <atomic>
 #include <cstddef>
 
-// Of the OpenMP that oneDNN computes with, if it does. Weak: a program may have none. The last one is what compilers
-// make of a parallel region: the libraries of GCC and of LLVM both have it.
+// Functions of the OpenMP runtime that oneDNN may use; weak, because a program may lack it. GOMP_parallel is a
+// compiler's parallel region: the runtimes of GCC and of LLVM both have it.
 extern "C" [[gnu::weak]] int omp_get_max_threads();
 extern "C" [[gnu::weak]] int omp_get_num_threads();
 extern "C" [[gnu::weak]] int omp_get_thread_num();
@@ -23,11 +23,12 @@ template <class F>
 }
 #endif
 
-/// Runs f, which is loops over numbers, compiled for plain x86-64 and for AVX2; the processor says which. On others
-/// just runs it.
+/// Runs f, loops over numbers, compiled for plain x86-64 and for AVX2, chosen by the processor; on other
+/// architectures just runs it.
 ///
-/// The bits are the same: no order changes, and without FMA, which is another instruction set, nothing is fused.
-/// AVX-512 would bring it, and for loops that wait for memory it has no more to give. f is inlined, with what it calls.
+/// Both give equal bits: the order of operations is the same, and without FMA, a separate instruction set, nothing is
+/// fused. AVX-512 would include FMA, and loops that wait for memory gain nothing from it. f and its callees are
+/// inlined.
 template <class F>
 void vectorised(F const& f) {
 #if defined(__x86_64__)
@@ -39,7 +40,7 @@ void vectorised(F const& f) {
   f();
 }
 
-/// A loop that several threads run, each a part of it.
+/// A loop divided over several threads.
 template <class F>
 class shared_loop {
  public:
@@ -62,23 +63,22 @@ class shared_loop {
 
   std::size_t count_;
   F const& f_;
-  // OpenMP orders what the threads do. These say so to the thread sanitizer, which
-  // cannot look into its library.
+  // OpenMP orders the threads' accesses. These atomics show that order to the thread sanitizer, which cannot see into
+  // the runtime.
   std::atomic<int> begun_ = 0;
   std::atomic<int> ended_ = 0;
 };
 
-/// Numbers that a thread is worth being woken for.
+/// The smallest number of values for which another thread pays.
 inline constexpr std::size_t numbers_for_a_thread = std::size_t{1} << 14U;
 
-/// Calls f(first, last) for parts of the range from 0 to before `count`, which together are all of it, each by a
-/// thread of its own, as many as `set_threads` said; on the calling thread alone if there would be less than `least`
-/// for each. Which numbers go into which part is nothing that f may depend on: then the results do not depend on
-/// the threads.
+/// Calls f(first, last) for the parts of the range from 0 to before `count`, each on a thread of its own, up to the
+/// number given to `set_threads`; on the calling thread alone if a part would be shorter than `least`. f must not
+/// depend on the division, so that results do not depend on the threads.
 ///
-/// They are the threads that oneDNN computes with: others would take the cores from those, which wait busily for their
+/// The threads are those of oneDNN: others would compete for the cores with these, which spin while they wait for the
 /// next product.
-/// @pre f does not throw; the parts can be done at the same time
+/// @pre f does not throw; the parts are independent
 template <class F>
 void parallel_for(std::size_t count, std::size_t least, F const& f) {
   std::size_t threads = 1;
@@ -92,13 +92,13 @@ void parallel_for(std::size_t count, std::size_t least, F const& f) {
   }
 }
 
-/// Calls f(i) for each i below `count`, which computes the i-th number of something from the i-th numbers of others:
-/// on several threads, and compiled for AVX2, too. The bits are the same either way.
+/// Calls f(i) for each i below `count`; f computes the i-th element of something from the i-th elements of others.
+/// Uses several threads and AVX2, with equal bits either way.
 template <class F>
 void elementwise(std::size_t count, F const& f) {
   parallel_for(count, numbers_for_a_thread, [&f](std::size_t first, std::size_t last) {
     vectorised([=, &f] {
-      F const one = f;  // or what it holds might be among what it writes
+      F const one = f;  // a copy, because the captured values might alias the output
       for (std::size_t i = first; i != last; ++i) {
         one(i);
       }

@@ -10,8 +10,8 @@
 
 namespace tutti::inline v0_1_0::nn::detail::inline numbers {
 
-/// The Euclidean norm of some numbers. Each square and all sums in double, for there may be many millions; added up in
-/// an order that depends on their number alone, so that equal numbers have the same norm on every rank.
+/// The Euclidean norm. Squares and sums are double, because there may be many millions; the order of additions
+/// depends only on their number, so equal numbers have equal norms on every rank.
 template <class T>
 [[nodiscard]] double norm(std::span<T const> numbers) noexcept {
   constexpr std::size_t lanes = 8;

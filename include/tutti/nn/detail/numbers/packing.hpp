@@ -16,7 +16,7 @@ inline void pack(packer& to, std::span<float const> numbers) {
   to.text({reinterpret_cast<char const*>(numbers.data()), numbers.size_bytes()});
 }
 
-/// Reads what `pack` wrote. False: these are not this many numbers.
+/// Reads the result of `pack`; false if these are not `count` numbers.
 [[nodiscard]] inline bool unpack(unpacker& from, std::vector<float>& to, std::size_t count) {
   std::string_view const bytes = from.text();
   if (!from.good() || bytes.size() != count * sizeof(float)) {
@@ -29,7 +29,7 @@ inline void pack(packer& to, std::span<float const> numbers) {
   return true;
 }
 
-/// The same of numbers that are there, or not yet.
+/// Reads the result of `pack_if_any`: numbers, or none yet.
 [[nodiscard]] inline bool unpack_if_any(unpacker& from, std::vector<float>& to, std::size_t count) {
   bool const any = from.number() != 0;
   return unpack(from, to, any ? count : 0);

@@ -11,11 +11,11 @@
 
 namespace tutti::inline v0_1_0::nn::detail::inline optimizer {
 
-/// `sgd` for gradients whose momentum has run before they were summed (`momentum_correction`): follows them as they
-/// are, and keeps a momentum for weight decay alone. Weights are the same on all ranks, so their decay need not travel
-/// and is never late. (Lin et al., "Deep gradient compression", ICLR 2018, in the authors' program)
+/// `sgd` for gradients whose momentum was applied before they were summed (`momentum_correction`): uses them
+/// directly, and keeps a momentum only for weight decay. Weights are equal on all ranks, so their decay need not be
+/// sent and is never late. (Lin et al., "Deep gradient compression", ICLR 2018, in the authors' program)
 ///
-/// Law: on sums over ranks of velocities that follow the same momentum it makes the steps of `sgd`, up to rounding.
+/// Law: on sums over ranks of velocities with the same momentum it makes the steps of `sgd`, up to rounding.
 template <class T, class Momentum>
 class corrected_sgd : public nn::optimizer<T> {
  public:
@@ -26,7 +26,7 @@ class corrected_sgd : public nn::optimizer<T> {
     expects(decay >= T{0}, "corrected_sgd: weight decay must be 0 or more, not ", decay);
   }
 
-  /// One step. Cost: one pass over two vectors, three with weight decay; no allocation.
+  /// Makes one step. Cost: one pass over two vectors, three with weight decay; no allocation.
   void step(std::span<T> weights, std::span<T const> gradients, T rate) override {
     expects(weights.size() == parameters_ && gradients.size() == parameters_,
             "corrected_sgd: the optimizer was made for ", parameters_, " parameters, and a step has ", weights.size(),
@@ -44,7 +44,7 @@ class corrected_sgd : public nn::optimizer<T> {
     });
   }
 
-  /// One number for each weight that decays.
+  /// The velocity of the weight decay, one number for each weight; empty without decay.
   [[nodiscard]] std::span<T> state() noexcept override { return velocity_; }
 
  private:

@@ -9,8 +9,8 @@
 
 namespace tutti::inline v0_1_0::nn::detail::inline parallel {
 
-/// Cuts a row of layers into this many stages of at least one each, so that the dearest stage is as cheap as it can
-/// be. Returns where each stage begins, and the number of layers.
+/// Divides a sequence of layers into this many stages of at least one layer, with the least cost of the most
+/// expensive stage. Returns the first layer of each stage, and the number of layers.
 ///
 /// Cost: layers^2 x stages.
 /// @pre 1 <= stages <= layers

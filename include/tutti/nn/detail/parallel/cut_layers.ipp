@@ -16,9 +16,10 @@ TUTTI_DECL std::vector<std::size_t> cut_layers(std::span<std::size_t const> cost
   expects(stages >= 1 && stages <= costs.size(), "cut_layers: ", costs.size(), " layers cannot be cut into ", stages,
           " stages of at least one layer; use fewer ranks");
   std::size_t const layers = costs.size();
-  std::vector<std::size_t> before(layers + 1);  // the cost of all layers in front of one
+  std::vector<std::size_t> before(layers + 1);  // cost of all layers before each one
   std::partial_sum(costs.begin(), costs.end(), before.begin() + 1);
-  // Of the first `end` layers in s + 1 stages: what the dearest costs, and where the last one begins.
+  // For the first `end` layers in s + 1 stages: the cost of the most expensive stage, and the first layer of the last
+  // stage.
   std::vector<std::size_t> dearest(before);
   std::vector<std::vector<std::size_t>> begins(stages, std::vector<std::size_t>(layers + 1));
   for (std::size_t s = 1; s != stages; ++s) {

@@ -11,17 +11,17 @@
 
 namespace tutti::inline v0_1_0::nn::detail::inline parallel {
 
-/// Ranks in a row, each of which swaps as many numbers with the one before it and the one behind it. The first has
-/// none before it and the last none behind it: what it would receive from there stays zeros.
+/// Exchanges equally many numbers between each rank and its neighbours before and behind it. The first rank has no
+/// neighbour before it and the last none behind it: their halos there stay zeros.
 ///
-/// Cost: up to two messages each way, all under way at the same time.
+/// Cost: up to two messages each way, all concurrently.
 template <class T, group Communicator>
 class halo_exchange {
  public:
-  /// Towards which end of the row of ranks.
+  /// The direction of a neighbour in the order of ranks.
   enum side : std::size_t { before, behind };
 
-  /// @param count numbers of a message, the same on all ranks
+  /// @param count size of a message, equal on all ranks
   halo_exchange(Communicator& world, std::size_t count) : world_(world.alias()), send_(world), recv_(world) {
     for (side const s : {before, behind}) {
       out_[s].resize(count);
@@ -33,12 +33,12 @@ class halo_exchange {
     return s == before ? world_.rank() != 0 : world_.rank() + 1 != world_.size();
   }
 
-  /// To be written before start().
+  /// The message to that neighbour, written before start().
   [[nodiscard]] std::span<T> to(side s) noexcept { return out_[s]; }
-  /// What that neighbour sent, after finish().
+  /// The message from that neighbour, valid after finish().
   [[nodiscard]] std::span<T const> from(side s) const noexcept { return in_[s]; }
 
-  /// @param count numbers of each message, at most as many as it was made for
+  /// @param count size of each message, at most that of the constructor
   void start(std::size_t count) {
     for (side const s : {before, behind}) {
       if (has(s)) {
@@ -65,7 +65,7 @@ class halo_exchange {
   recv<Communicator> recv_;
   std::array<std::vector<T>, 2> out_;
   std::array<std::vector<T>, 2> in_;
-  std::array<request, 2> coming_;  // given up before what they write into goes
+  std::array<request, 2> coming_;  // destroyed before the buffers that they use
   std::array<request, 2> going_;
 };
 

@@ -10,8 +10,8 @@
 
 namespace tutti::inline v0_1_0::nn::detail::inline parallel {
 
-/// The initial weights that a dense layer of inputs x outputs draws (dense::initialise), as far as they belong
-/// to a part of its inputs and of its outputs: parts are as the whole would be, and no rank needs room for the whole.
+/// Draws the part of a dense layer's initial weights (dense::initialise, inputs x outputs) that belongs to these
+/// inputs and outputs: parts equal those of the whole layer, and no rank needs memory for the whole.
 ///
 /// Cost: draws all of the layer's weights.
 template <class Activation, class T>

@@ -14,13 +14,14 @@
 
 namespace tutti::inline v0_1_0::nn::detail::inline parallel {
 
-/// The layers of one stage of a pipeline, with one set of weights, and room for the values of several micro-batches
-/// that have gone forward and not yet backward. Knows no ranks.
+/// The layers of one stage of a pipeline, with one set of weights, and memory for the values of several micro-batches
+/// between forward and backward. Knows no ranks.
 template <class T>
 class pipeline_stage {
  public:
-  /// @param first the place of the first of them in the whole model
-  /// @param kept micro-batches whose values are kept at a time; rows: samples of each
+  /// @param first index of the first layer in the whole model
+  /// @param kept number of micro-batches whose values are kept at a time
+  /// @param rows samples of each micro-batch
   pipeline_stage(layer_list<T> const& layers, std::size_t first, std::size_t kept, std::size_t rows)
       : first_(first), rows_(rows) {
     for (std::size_t k = 0; k != kept; ++k) {
@@ -45,11 +46,11 @@ class pipeline_stage {
   [[nodiscard]] std::size_t rows() const noexcept { return rows_; }
 
   [[nodiscard]] std::span<T> parameters() noexcept { return parameters_; }
-  /// Summed over the micro-batches.
+  /// The gradients, summed over the micro-batches.
   [[nodiscard]] std::span<T> gradients() noexcept { return sum_; }
 
-  /// As these layers of the whole model are initialised: every place, for layers such as dropout have something of
-  /// their own to draw.
+  /// Draws the initial parameters of these layers in the whole model, for every place, because layers such as dropout
+  /// draw state of their own.
   void initialise(std::uint64_t seed) {
     for (auto& one : places_) {
       auto& layers = one.layers.layers();
@@ -60,10 +61,10 @@ class pipeline_stage {
     }
   }
 
-  /// What the last forward of a micro-batch made; valid until that of micro-batch + kept().
+  /// The outputs of a micro-batch; valid until the forward of micro-batch + kept().
   [[nodiscard]] matrix_view<T> values(std::size_t micro_batch) { return first_rows(at(micro_batch).y, rows_); }
 
-  /// Room for the derivative of the loss by the values of one micro-batch.
+  /// The memory for the derivative of the loss with respect to the outputs of one micro-batch.
   [[nodiscard]] matrix_view<T> derivatives() { return first_rows(dy_, rows_); }
 
   void forward(pass<T> how, std::size_t micro_batch, matrix_view<T const> const& x) {
@@ -71,8 +72,9 @@ class pipeline_stage {
     at(micro_batch).layers.forward(how, x, values(micro_batch));
   }
 
-  /// Adds the gradients of the micro-batch to those of the ones before it; the first one begins anew.
-  /// @param dy is used up; dx without columns: not wanted
+  /// Adds the gradients of the micro-batch to the sum; the first micro-batch resets it.
+  /// @param dy overwritten
+  /// @param dx not computed if it has no columns
   void backward(pass<T> how, std::size_t micro_batch, matrix_view<T const> const& x, matrix_view<T> dy,
                 matrix_view<T> dx) {
     how.first_row = micro_batch * rows_;
@@ -96,7 +98,7 @@ class pipeline_stage {
   std::size_t rows_;
   std::vector<place> places_;
   std::vector<T> parameters_;
-  std::vector<T> gradients_;  // of one micro-batch
+  std::vector<T> gradients_;  // gradients of one micro-batch
   std::vector<T> sum_;
   std::vector<T> statistics_;
   matrix<T> dy_ = matrix<T>::from_shape({0, 0});

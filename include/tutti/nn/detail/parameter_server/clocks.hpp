@@ -9,7 +9,7 @@
 
 namespace tutti::inline v0_1_0::nn::parameter_server::detail {
 
-/// Where each worker is. No other waits for one that is gone.
+/// The clock of each worker. Others do not wait for lost workers.
 class clocks {
  public:
   static constexpr clock_value gone = UINT64_MAX;
@@ -21,9 +21,9 @@ class clocks {
   void reach(std::size_t worker, clock_value clock) noexcept { at_[worker] = (std::max)(at_[worker], clock); }
   void drop(std::size_t worker) noexcept { at_[worker] = gone; }
 
-  /// Of the slowest; `gone` if all are.
+  /// The clock of the slowest worker; `gone` if all are lost.
   [[nodiscard]] clock_value least() const noexcept { return *std::ranges::min_element(at_); }
-  /// Of the slowest but for this one; `gone` if there is no other.
+  /// The clock of the slowest worker other than this one; `gone` if there is no other.
   [[nodiscard]] clock_value least_but(std::size_t worker) const noexcept {
     clock_value least = gone;
     for (std::size_t w = 0; w != at_.size(); ++w) {

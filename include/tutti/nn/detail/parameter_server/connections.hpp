@@ -31,14 +31,14 @@ struct pair_communicator<communicator<Transport, N, Trace>> {
   using type = communicator<Transport, dynamic, peer_channel_trace<Trace>>;
 };
 
-/// A channel of a world of this type.
+/// A channel in a world of this type.
 template <group Communicator>
 class typed_channel final : public peer_channel {
  public:
   using communicator_type = typename pair_communicator<Communicator>::type;
 
-  /// Collective over the two, in the same order everywhere.
-  /// @param peer a rank of the world, called `name`
+  /// Collective over the two ranks, in the same order everywhere.
+  /// @param peer a rank of the world, with the name `name`
   typed_channel(Communicator& world, rank_type peer, std::string const& own_name, std::string name)
       : peer_channel(world.rank(), peer, std::move(name)),
         pair_(connect(world, peer, own_name)),
@@ -79,7 +79,7 @@ class typed_channel final : public peer_channel {
   tutti::recv<communicator_type> take_;
 };
 
-/// Channels of a world of this type.
+/// The channels of a rank in a world of this type.
 template <group Communicator>
 class typed_channels final : public channel_list {
   using communicator_type = typename typed_channel<Communicator>::communicator_type;
@@ -126,7 +126,7 @@ class typed_channels final : public channel_list {
   std::optional<when_any<communicator_type>> any_;
 };
 
-/// The channels between servers and workers that end at this rank.
+/// Connects this rank's channels between servers and workers.
 template <group Communicator>
 [[nodiscard]] tutti::detail::owned<channel_list> connect(Communicator& world, roles const& roles) {
   tutti::detail::owned<typed_channels<Communicator>> channels(new typed_channels<Communicator>(world));
@@ -141,7 +141,7 @@ template <group Communicator>
   return tutti::detail::owned<channel_list>(channels.release());
 }
 
-/// The channels between server 0, which gathers the figures of the others, and each of them, that end at this rank.
+/// Connects this rank's channels between server 0, which gathers the figures, and the other servers.
 template <group Communicator>
 [[nodiscard]] tutti::detail::owned<channel_list> connect_servers(Communicator& world, roles const& roles) {
   tutti::detail::owned<typed_channels<Communicator>> channels(new typed_channels<Communicator>(world));
@@ -153,7 +153,7 @@ template <group Communicator>
   return tutti::detail::owned<channel_list>(channels.release());
 }
 
-/// Gives server 0 the figures of the others.
+/// Gathers the figures of all servers on server 0.
 [[nodiscard]] inline std::vector<figures> gather(roles const& roles, channel_list const& among_servers,
                                                  figures const& own) {
   std::vector<figures> all(roles.servers());

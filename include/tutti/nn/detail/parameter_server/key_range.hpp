@@ -7,7 +7,7 @@
 
 namespace tutti::inline v0_1_0::nn::parameter_server::detail {
 
-/// Consecutive parameters: a key is the place of a parameter in the vector of all.
+/// A range of consecutive parameters. A key is the index of a parameter in the vector of all.
 struct key_range {
   std::size_t begin = 0;
   std::size_t end = 0;
@@ -22,7 +22,7 @@ struct key_range {
   friend constexpr bool operator==(key_range, key_range) = default;
 };
 
-/// The keys that both have; empty if there are none.
+/// The intersection; empty if there is none.
 [[nodiscard]] constexpr key_range common(key_range a, key_range b) noexcept {
   std::size_t const begin = a.begin < b.begin ? b.begin : a.begin;
   std::size_t const end = a.end < b.end ? a.end : b.end;

@@ -11,18 +11,18 @@
 
 namespace tutti::inline v0_1_0::nn::parameter_server::detail {
 
-/// Whether a layer may lie on two servers.
+/// The divisibility of layers between two servers.
 enum class layers { divisible, whole };
 
-/// Which keys each server holds, and in what pieces they travel.
+/// The keys of each server, and the pieces in which they are sent.
 ///
-/// Servers hold contiguous shards of nearly equal size. A cut goes to the border of a layer if one is within an
-/// eighth of a shard, else through the layer. Layers, or their parts, are the pieces: what is pushed, pulled and
-/// updated at a time.
+/// Servers hold contiguous shards of nearly equal size. A cut moves to the border of a layer if one is within an
+/// eighth of a shard; otherwise it divides the layer. Layers, or their parts, are the pieces, the unit of pushes,
+/// pulls and updates.
 class layout {
  public:
-  /// @param ranges where each layer's parameters lie, one after the other, without gaps
-  /// @param how whole: cuts at borders of layers alone, for optimizers that look at a layer as a whole
+  /// @param ranges parameters of each layer, in order and without gaps
+  /// @param how whole: cuts only at borders of layers, for optimizers that need whole layers
   layout(std::vector<parameter_range> const& ranges, std::size_t servers, layers how = layers::divisible);
 
   [[nodiscard]] std::size_t servers() const noexcept { return first_piece_.size() - 1; }
@@ -31,21 +31,21 @@ class layout {
   [[nodiscard]] key_range shard(std::size_t k) const noexcept { return {shard_begins_[k], shard_begins_[k + 1]}; }
   /// All pieces, in the order of keys.
   [[nodiscard]] std::span<key_range const> pieces() const noexcept { return pieces_; }
-  /// Those of server k.
+  /// The pieces of server k.
   [[nodiscard]] std::span<key_range const> pieces(std::size_t k) const noexcept {
     return std::span(pieces_).subspan(first_piece_[k], first_piece_[k + 1] - first_piece_[k]);
   }
-  /// The server that holds this key.
+  /// The server with this key.
   [[nodiscard]] std::size_t server_of(std::size_t key) const noexcept;
 
  private:
-  /// Where shard k begins. Every shard keeps a key, or a layer, of its own.
+  /// The beginning of shard k. Every shard has at least one key, or one layer.
   [[nodiscard]] std::size_t cut(std::vector<parameter_range> const& ranges, std::size_t k, std::size_t servers,
                                 std::size_t keys, layers how) const noexcept;
 
-  std::vector<std::size_t> shard_begins_;  // and where the last one ends
+  std::vector<std::size_t> shard_begins_;  // beginnings of the shards, and the end of the last one
   std::vector<key_range> pieces_;
-  std::vector<std::size_t> first_piece_;  // of each server
+  std::vector<std::size_t> first_piece_;  // index of each server's first piece
 };
 
 }  // namespace tutti::nn::parameter_server::detail

@@ -10,33 +10,33 @@ namespace tutti::inline v0_1_0::nn::parameter_server::detail {
 
 /// The kind of a message from a worker to a server.
 enum class verb : std::uint32_t {
-  push,    ///< the gradients of a piece follow; with `answer` the new weights are wanted as well
-  pull,    ///< the weights of a range of keys of this server are wanted, when all others have reached `need`
-  memory,  ///< what the optimizers of this server remember is wanted
-  ask,     ///< (server 0) the next task is wanted
-  rest,    ///< (server 0) all that the servers hold follows, while all workers rest
-  leave,   ///< there will be no more; the worker's figures follow
+  push,    ///< pushes the gradients of a piece, which follow; with `answer` requests the new weights, too
+  pull,    ///< requests the weights of a range of keys of this server, after all others have reached `need`
+  memory,  ///< requests the state of this server's optimizers
+  ask,     ///< requests the next task, from server 0
+  rest,    ///< sends server 0 the whole state of all servers, which follows, while all workers pause
+  leave,   ///< ends the worker's messages; its figures follow
 };
 
-/// A message of a worker; fields that a verb has no use for are 0.
+/// A message of a worker; unused fields of a verb are 0.
 struct message {
   verb what = verb::leave;
   std::uint32_t answer = 0;
-  clock_value clock = 0;  ///< the sender's
+  clock_value clock = 0;  ///< clock of the sender
   clock_value need = 0;
   key_range keys{};
-  std::uint64_t samples = 0;  ///< of this worker's part of the batch
-  std::uint64_t batch = 0;    ///< of all
+  std::uint64_t samples = 0;  ///< samples of this worker's part of the batch
+  std::uint64_t batch = 0;    ///< samples of the whole batch
 };
 
 /// The tasks that the scheduler gives to workers: those of algorithm 1 of Li et al., "Scaling distributed machine
-/// learning with the parameter server", OSDI 2014, and one that tests.
+/// learning with the parameter server", OSDI 2014, and additional ones for tests and checkpoints.
 enum class task_kind : std::uint32_t {
-  load_data,  ///< take a part of the data, pull the working set
+  load_data,  ///< receive a part of the data, pull the working set
   iterate,    ///< compute the gradient of batch `clock`, push it, pull
-  hold,       ///< ask again: a worker that does has received answers to all that it pushed
-  rest,       ///< send server 0 what all servers hold; no worker pushes meanwhile
-  test,       ///< all test images, with the weights that are there or, if it says `last`, those that will stay
+  hold,       ///< ask again, after the answers to all own pushes have arrived
+  rest,       ///< send server 0 the state of all servers; no worker pushes meanwhile
+  test,       ///< score all test images, with the current weights or, if `last`, with the final ones
   stop,       ///< leave
 };
 
@@ -44,21 +44,21 @@ struct task {
   task_kind what = task_kind::stop;
   std::uint32_t last = 0;
   clock_value clock = 0;
-  std::uint32_t part = 0;   ///< of each batch, from now on
-  std::uint32_t parts = 1;  ///< in how many it is divided
+  std::uint32_t part = 0;   ///< index of the worker's part of each batch, for all later steps
+  std::uint32_t parts = 1;  ///< number of parts of each batch
   std::uint64_t epoch = 0;
 };
 
-/// What a worker has done since its last request for a task.
+/// The report of a worker since its last request for a task.
 struct report {
-  std::uint32_t iterated = 0;  ///< it has computed a step
-  std::uint32_t tested = 0;    ///< it has tested
-  clock_value clock = 0;       ///< which step
-  std::uint64_t epoch = 0;     ///< tested
+  std::uint32_t iterated = 0;  ///< 1 if it has computed a step
+  std::uint32_t tested = 0;    ///< 1 if it has tested
+  clock_value clock = 0;       ///< clock of the step
+  std::uint64_t epoch = 0;     ///< epoch of the test
   std::uint64_t samples = 0;
   std::uint64_t batch = 0;
-  float loss = 0;     ///< a step's: its samples' sum over the size of the batch; a test's: the sum
-  float correct = 0;  ///< likewise
+  float loss = 0;     ///< step: sum over the samples, divided by the batch size; test: sum
+  float correct = 0;  ///< step: correct answers, divided by the batch size; test: sum
 };
 
 }  // namespace tutti::nn::parameter_server::detail

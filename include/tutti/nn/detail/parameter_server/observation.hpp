@@ -23,7 +23,7 @@
 
 namespace tutti::inline v0_1_0::nn::parameter_server::detail {
 
-/// Where an observer wants to know, tells it of this rank's clock.
+/// Tells this rank's clock to observers that have `advanced`.
 template <class Observer>
 void tell_advance(Observer& to, clock_value clock) {
   if constexpr (requires { to.advanced(clock); }) {
@@ -88,12 +88,12 @@ class reporter {
   replica& model_;
   time_point begin_;
   time_point epoch_began_;
-  std::size_t images_ = 0;  // of the steps since the last test
+  std::size_t images_ = 0;  // images of the steps since the last test
   double loss_ = 0;
   std::tuple<Observers&...> observers_;
 };
 
-/// Makes rank 0's replica what servers hold, and calls observers that keep it.
+/// Gives rank 0's replica the servers' state, and calls the observers that save it.
 template <class... Observers>
 class resting {
  public:

@@ -13,13 +13,13 @@
 
 namespace tutti::inline v0_1_0::nn::parameter_server::detail {
 
-/// Weights on their way to one worker: a copy, since others may change them meanwhile.
+/// Weights being sent to one worker. They are a copy, because updates may change the weights meanwhile.
 class outgoing_weights {
  public:
   /// @param shard the keys that may be sent
   explicit outgoing_weights(key_range shard) : first_(shard.begin), copy_(shard.size()) {}
 
-  /// Where the weights of these keys are to be written before they are sent. Waits for those that were there.
+  /// The memory for the weights of these keys. Waits until weights sent from it before have left.
   /// @throws error
   [[nodiscard]] std::span<float> room(key_range keys) {
     for (auto& one : under_way_) {
@@ -34,7 +34,7 @@ class outgoing_weights {
     std::span<float const> const numbers(copy_);
     under_way_.push_back({keys, to.send(numbers.subspan(keys.begin - first_, keys.size()))});
   }
-  /// Until all have been sent.
+  /// Waits until all weights have been sent.
   /// @throws error
   void finish() {
     for (auto& one : under_way_) {

@@ -19,14 +19,14 @@
 
 namespace tutti::inline v0_1_0::nn::parameter_server::detail {
 
-/// One rank's end of what joins it to another: a communicator of the two. So a rank that is lost takes with it the
-/// channels that end at it, and no others. Counts what moves, and records it with the world's tracer.
+/// One end of a channel between two ranks: a communicator of the two. So the loss of a rank ends only its own
+/// channels. Counts the traffic, and records it with the world's tracer.
 ///
-/// A step sends a few messages, so the functions are virtual: servers and workers are compiled once for all
+/// A step sends only a few messages, so the functions are virtual: servers and workers are compiled once for all
 /// communicators.
 class peer_channel {
  public:
-  /// @param peer a rank of the world, called `name`
+  /// @param peer a rank of the world, with the name `name`
   peer_channel(rank_type self, rank_type peer, std::string name) : self_(self), peer_(peer), name_(std::move(name)) {}
   peer_channel(peer_channel const&) = delete;
   peer_channel& operator=(peer_channel const&) = delete;
@@ -35,7 +35,7 @@ class peer_channel {
   [[nodiscard]] traffic const& moved() const noexcept { return moved_; }
   /// The name of the peer, and its rank in the world.
   [[nodiscard]] std::string name() const { return name_ + " (rank " + std::to_string(peer_) + ")"; }
-  /// Limits the time that a message may be waited for.
+  /// Limits the time of waiting for a message.
   virtual void patience(duration limit) noexcept = 0;
 
   template <class T>
@@ -44,7 +44,7 @@ class peer_channel {
     moved_.bytes_sent += elements.size_bytes();
     return start_send(elements);
   }
-  /// Counted when it is started.
+  /// Starts a receive, and counts it.
   template <class T>
   [[nodiscard]] request receive(std::span<T> elements) {
     ++moved_.messages_received;
@@ -52,7 +52,7 @@ class peer_channel {
     return start_receive(elements);
   }
 
-  /// An error of this channel, in the numbers of the world.
+  /// Translates an error of this channel to ranks of the world.
   [[nodiscard]] error blamed(error const& e) const {
     error result(e.facts(), name() + " is lost to rank " + std::to_string(self_) + ": " + e.what());
     return result.between(self_, {peer_});
@@ -76,7 +76,7 @@ class peer_channel {
   traffic moved_;
 };
 
-/// The channels of one rank, and what it needs of its world beside them.
+/// The channels of one rank, and the functions of its world that it needs.
 class channel_list {
  public:
   channel_list() = default;
@@ -95,7 +95,7 @@ class channel_list {
     return sum;
   }
 
-  /// The rank in the world.
+  /// This rank in the world.
   [[nodiscard]] virtual rank_type rank() const noexcept = 0;
   [[nodiscard]] virtual time_point now() const = 0;
   /// The deadline of the world.
@@ -103,7 +103,7 @@ class channel_list {
   /// Records with the world's tracer.
   virtual void trace(event_kind kind, time_point when, std::string_view text) = 0;
 
-  /// Advances what is under way on all channels.
+  /// Makes progress on all channels.
   virtual void poll() = 0;
   /// Waits for the first request to end, as `when_any` does.
   /// @returns its index, or the number of requests after the limit

@@ -8,15 +8,15 @@
 
 namespace tutti::inline v0_1_0::nn::parameter_server::detail {
 
-/// Records what happens on a channel with the world's tracer, as if the world had carried it: peers by their ranks
-/// there, operations and messages by numbers that neither the world nor another channel gives.
+/// Records the events of a channel with the world's tracer, as if the world had carried them: peers have their ranks
+/// in the world; operations and messages have numbers that neither the world nor another channel uses.
 template <tracer Trace>
 class peer_channel_trace {
  public:
   static constexpr bool enabled = Trace::enabled;
 
   peer_channel_trace() = default;
-  /// @param self this end, in the world, and the other one
+  /// @param self, peer ranks of both ends in the world
   /// @pre the world's tracer outlives the channel
   peer_channel_trace(Trace& world, rank_type self, rank_type peer) noexcept
       : world_(&world), self_(self), peer_(peer) {}
@@ -32,7 +32,7 @@ class peer_channel_trace {
   }
 
  private:
-  /// The lower of the two is rank 0 on the channel.
+  /// The rank in the world. The lower of the two ranks is rank 0 on the channel.
   [[nodiscard]] rank_type in_world(rank_type r) const noexcept {
     return r == no_rank ? no_rank : (r == 0) == (self_ < peer_) ? self_ : peer_;
   }

@@ -19,19 +19,19 @@
 
 namespace tutti::inline v0_1_0::nn::parameter_server::detail {
 
-/// A server's part of a layer: weights, optimizer, and how far each worker is with it. Pieces know nothing of each
-/// other, so one is updated, and read, while workers still compute the gradients of others.
+/// A server's piece of a layer: weights, optimizer, and the clock of each worker. Pieces are independent, so one is
+/// updated and read while workers still compute the gradients of others.
 ///
-/// A gradient is a worker's share of the gradient of the mean over a batch; shares are sums over samples divided by the
-/// whole batch. A step of shares that make up a part f of a batch (f = samples / batch) is the optimizer's step with
-/// the mean over those samples, at f times the rate: f = 1 in synchronous training; in asynchronous training
-/// momentum and norms do not depend on how many workers there are, and regularisers have their whole weight once per
-/// batch and not per worker.
+/// A gradient is a worker's share of the gradient of the mean over a batch, a sum over samples divided by the size of
+/// the whole batch. Shares that make up a fraction f of a batch (f = samples / batch) are applied as a step with the
+/// mean over those samples, at f times the rate. In synchronous training f = 1. In asynchronous training this makes
+/// momentum and norms independent of the number of workers, and applies regularisers with full weight once per batch,
+/// not per worker.
 class piece {
  public:
-  /// @param weights of these keys, to begin with
-  /// @param memory what the optimizer remembers of them; empty: nothing yet
-  /// @param begin how many steps have been made
+  /// @param weights initial weights of these keys
+  /// @param memory state of their optimizer; empty: initial state
+  /// @param begin number of steps already made
   piece(key_range keys, std::span<float const> weights, settings const& settings, regulariser extra,
         std::size_t workers, bool synchronous, std::span<float const> memory, clock_value begin)
       : keys_(keys),
@@ -55,13 +55,13 @@ class piece {
   [[nodiscard]] std::span<float const> weights() const noexcept { return weights_; }
   [[nodiscard]] detail::clocks const& clocks() const noexcept { return clocks_; }
   [[nodiscard]] std::uint64_t updates() const noexcept { return updates_; }
-  /// What the optimizer remembers.
+  /// The state of the optimizer.
   [[nodiscard]] std::span<float const> memory() { return optimizer_->state(); }
 
-  /// Where the gradient of a worker is to be received.
+  /// The buffer in which a worker's gradient is received.
   [[nodiscard]] std::span<float> inbox(std::size_t worker) noexcept { return inboxes_[worker]; }
 
-  /// The gradient is there.
+  /// Processes a gradient that has arrived in a worker's inbox.
   void pushed(std::size_t worker, message const& what, rates const& over_time, histogram& missed) {
     missed.add(updates_ - updates_read_[worker]);
     clocks_.reach(worker, what.clock + 1);
@@ -73,11 +73,11 @@ class piece {
     }
   }
 
-  /// Whether a worker may read what others have pushed so far.
+  /// True if a worker may read the pushes of others so far.
   [[nodiscard]] bool fresh_for(std::size_t worker, clock_value need) const noexcept {
     return clocks_.least_but(worker) >= need;
   }
-  /// A worker at this clock reads.
+  /// Records the read of a worker at this clock.
   void read(std::size_t worker, clock_value clock, histogram& lead) noexcept {
     updates_read_[worker] = updates_;
     clock_value const slowest = clocks_.least_but(worker);
@@ -98,14 +98,14 @@ class piece {
     bool there = false;
   };
 
-  /// A step, if all have pushed this clock.
+  /// Makes a step if all workers have pushed this clock.
   void combine(rates const& over_time) {
     if (clocks_.least() > updates_ && clocks_.least() != clocks::gone) {
       update(over_time);
     }
   }
 
-  /// One step with all that is there, added up in the order of the workers.
+  /// Makes one step with all gradients present, summed in the order of the workers.
   void update(rates const& over_time) {
     std::span<float> sum;
     std::uint64_t samples = 0;
@@ -145,10 +145,10 @@ class piece {
   std::unique_ptr<nn::optimizer<float>> optimizer_;
   detail::clocks clocks_;
   std::vector<std::vector<float>> inboxes_;
-  std::vector<contribution> given_;          // by each worker, since the last update
-  std::vector<std::uint64_t> updates_read_;  // how many there were when a worker read last
+  std::vector<contribution> given_;          // contribution of each worker since the last update
+  std::vector<std::uint64_t> updates_read_;  // number of updates at each worker's last read
   std::uint64_t updates_;
-  double progress_;  // batches
+  double progress_;  // progress in batches
 };
 
 }  // namespace tutti::nn::parameter_server::detail

@@ -10,8 +10,8 @@
 
 namespace tutti::inline v0_1_0::nn::parameter_server::detail {
 
-/// The learning rate after this many steps: the same as in training without servers. Beyond the last step, where
-/// asynchronous workers may come by an update or two, it stays.
+/// The learning rate after a number of steps, as in training without servers. It is constant beyond the last step,
+/// which asynchronous workers may exceed by an update or two.
 class rates {
  public:
   rates(settings const& settings, batch_plan const& plan) : schedule_(settings), plan_(plan), steps_(plan.steps()) {}

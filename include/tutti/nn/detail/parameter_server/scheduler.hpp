@@ -15,24 +15,25 @@
 namespace tutti::inline v0_1_0::nn::parameter_server::detail {
 
 /// Gives each worker its next task: the task scheduler of algorithm 1 of Li et al., OSDI 2014. First LoadData, then
-/// WorkerIterate for as long as there is something to do, one iteration at a time to each worker that asks. It moves no
-/// data and waits for no rank: that no worker runs too far ahead is a matter of the servers.
+/// WorkerIterate, one iteration for each request, until all is done. It moves no data and waits for no rank; the
+/// servers limit the distance between workers.
 ///
-/// With a bound on staleness each worker makes all steps. Without, the workers make as many in all, the fast
-/// ones more of them: fewer and larger ones once a worker is lost, whose open one another makes. After each epoch, by
-/// the clock of the first worker to get there or, unbounded, by the number of iterations given out, one worker tests;
-/// after the last one, the worker that ends first, which waits for the others: one of them may be lost and never ask
-/// again. When a worker is lost, the parts of the batches are divided anew among the others.
+/// With bounded staleness each worker makes all steps. Without a bound the workers share the same total number of
+/// iterations, and fast workers make more of them; after a loss a step consists of fewer, larger shares, and another
+/// worker makes the lost worker's open iteration. After each epoch one worker tests, at the clock of the first worker
+/// there or, unbounded, by the number of iterations given out. The first worker to finish the last epoch waits for
+/// all others and makes the last test, because one of them may be lost and never ask again. After a loss, the parts
+/// of the batches are divided among the remaining workers.
 ///
-/// If workers rest after each epoch, a worker that comes to its end is held until all have, and until what they have
-/// pushed is everywhere; one of them then sends server 0 what all servers hold, and they go on.
+/// If workers pause after each epoch, a worker at its end is held until all are, and until their pushes have been
+/// applied everywhere. Then one of them sends server 0 the state of all servers, and all continue.
 class scheduler {
  public:
-  /// A step of all workers: what they reported, added up.
+  /// The sum of all workers' reports on a step.
   struct step_sum {
     std::uint64_t samples = 0;
     std::uint64_t batch = 0;
-    double loss = 0;  // so that the order in which workers report does not show
+    double loss = 0;  // double, so that the order of reports has no visible effect
     double correct = 0;
     std::size_t reports = 0;
   };
@@ -42,25 +43,25 @@ class scheduler {
     float correct = 0;
   };
 
-  /// @param begin the epoch to begin with
+  /// @param begin first epoch
   scheduler(consistency how, std::size_t workers, batch_plan const& plan, std::size_t begin = 0);
 
-  /// What a worker has done since its last request for a task.
+  /// Takes the report of a worker since its last request for a task.
   void take(std::size_t worker, report const& done);
 
-  /// The next task of a worker; nothing while it has to wait for the others.
+  /// The next task of a worker; nothing if it must wait for others.
   [[nodiscard]] std::optional<task> next(std::size_t worker);
 
-  /// Server 0 has what servers hold: all may go on.
+  /// Lets all workers continue, after server 0 has received the servers' state.
   void rested() noexcept;
-  /// After how many epochs that was.
+  /// The number of epochs at the last pause.
   [[nodiscard]] std::size_t epochs_rested() const noexcept { return rested_; }
 
-  /// Its task is given to another worker.
+  /// Removes a lost worker; its task is given to another one.
   void drop(std::size_t worker);
 
-  /// Calls f(step, step_sum) for each step that all have reported, in their order; those of an epoch after the test of
-  /// the one before, as in training without servers.
+  /// Calls f(step, step_sum) for each step that all workers have reported, in order; steps of an epoch follow the
+  /// test of the previous one, as in training without servers.
   template <class F>
   void for_each_step(F f) {
     std::size_t const end = plan_.steps_before(tested_ + 1);
@@ -70,7 +71,7 @@ class scheduler {
       f(first_sum_, one);
     }
   }
-  /// Calls f(test_result) for each test whose result has come.
+  /// Calls f(test_result) for each new test result.
   template <class F>
   void for_each_test(F f) {
     for (auto const& one : results_) {
@@ -79,10 +80,10 @@ class scheduler {
     results_.clear();
   }
 
-  /// Workers that have more to do.
+  /// The number of workers that have not finished.
   [[nodiscard]] std::size_t working() const noexcept;
 
-  /// Workers that are not lost.
+  /// The number of workers that are not lost.
   [[nodiscard]] std::size_t present() const noexcept;
 
  private:
@@ -90,16 +91,16 @@ class scheduler {
   static constexpr std::size_t finished_test = SIZE_MAX - 1;
 
   struct state {
-    clock_value issued = 0;  // iterations
+    clock_value issued = 0;  // iterations given to the worker
     bool loaded = false;
-    bool iterating = false;  // and has not reported
+    bool iterating = false;  // true between an iteration and its report
     bool working = true;
     bool lost = false;
-    bool held = false;     // its task was to ask again
-    bool waiting = false;  // and has
+    bool held = false;     // the last task was to ask again
+    bool waiting = false;  // asked again after being held
   };
 
-  /// Of the first step that is not told yet.
+  /// True if all workers have reported this step, which must be the first one not passed on yet.
   [[nodiscard]] bool is_complete(step_sum const& sum) const noexcept;
 
   [[nodiscard]] bool all_wait() const noexcept;
@@ -114,14 +115,14 @@ class scheduler {
   std::size_t steps_;
   std::size_t epochs_;
   std::vector<state> workers_;
-  std::vector<std::size_t> tests_;  // of each epoch: open, done, or the worker that makes it
-  std::size_t tested_;              // epochs, without gaps
-  std::uint64_t issued_;            // iterations, of which, unbounded, as many make a step as workers are present
-  std::uint64_t reported_;          // likewise
-  std::size_t first_sum_;           // the step that sums_ begins with
-  std::size_t rested_;              // epochs
-  std::size_t resting_ = open;      // the worker that sends what servers hold
-  std::size_t last_ = open;         // the one that stops after all others
+  std::vector<std::size_t> tests_;  // state of each epoch's test: open, finished, or the worker that makes it
+  std::size_t tested_;              // number of epochs tested, without gaps
+  std::uint64_t issued_;            // iterations; in unbounded training, a step has one for each present worker
+  std::uint64_t reported_;          // iterations reported
+  std::size_t first_sum_;           // step of the first element of sums_
+  std::size_t rested_;              // epochs at the last pause
+  std::size_t resting_ = open;      // worker that sends the servers' state
+  std::size_t last_ = open;         // worker that stops after all others
   std::deque<step_sum> sums_;
   std::vector<test_result> results_;
 };

@@ -65,7 +65,7 @@ TUTTI_DECL std::optional<task> scheduler::next(std::size_t worker) {
     bool const last = e + 1 == epochs_;
     if (tests_[e] == open && reached(w, e) && (!last || (finished && alone))) {
       tests_[e] = worker;
-      w.waiting = false;  // it may have been, until the worker that tested was lost
+      w.waiting = false;  // it may have waited until the testing worker was lost
       task t = tell(worker, task_kind::test);
       t.epoch = e;
       t.last = last ? 1 : 0;
@@ -92,7 +92,7 @@ TUTTI_DECL std::optional<task> scheduler::next(std::size_t worker) {
   }
   task t = tell(worker, task_kind::iterate);
   w.iterating = true;
-  w.held = w.waiting = false;  // it may have been, until one was lost whose iteration this is
+  w.held = w.waiting = false;  // it may have waited until a worker was lost, whose iteration this is
   ++w.issued;
   ++issued_;
   return t;
@@ -111,7 +111,7 @@ TUTTI_DECL void scheduler::drop(std::size_t worker) {
   std::size_t const before = present();
   workers_[worker].working = false;
   workers_[worker].lost = true;
-  if (!how_.bounded()) {  // a step is the sum of fewer from now on; what was begun of this one stays
+  if (!how_.bounded()) {  // steps have fewer iterations from now on; the current step keeps the ones begun
     reported_ = reported_ * present() / before;
     issued_ = reported_ + under_way;
   }

@@ -21,7 +21,7 @@
 
 namespace tutti::inline v0_1_0::nn::parameter_server::detail {
 
-/// Is told what a server does.
+/// The observer of a server.
 class server_observer {
  public:
   server_observer() = default;
@@ -29,49 +29,48 @@ class server_observer {
   server_observer& operator=(server_observer const&) = delete;
   virtual ~server_observer() = default;
 
-  /// The server begins to compute.
+  /// Called before the server computes.
   virtual void resume() {}
-  /// The server has computed. May sleep.
+  /// Called after the server has computed. May sleep.
   virtual void hold() {}
-  /// The server has answered what it could, after each message.
+  /// Called after each message, when all possible answers have been sent.
   virtual void served() {}
-  /// Room for a worker's account of what all servers hold.
+  /// The memory for the servers' state, from a worker.
   [[nodiscard]] virtual std::span<float> room() { return {}; }
-  /// That room is filled.
+  /// Called when that memory has been filled.
   virtual void rested() {}
 };
 
-/// Serves a shard to workers: applies what they push, and sends what they may read.
+/// Serves a shard to workers: applies their pushes, and sends the weights that they may read.
 ///
-/// A loop over one request per worker, the first that ends: a message that is received, or the gradient that follows
-/// it. Answers are sent meanwhile. A read that has to wait for slower workers is answered by the push that it waits
-/// for.
+/// A loop over one pending receive per worker: a message, or the gradient that follows it. Answers are sent in the
+/// background. The push that a blocked read waits for answers it.
 ///
-/// A worker that is lost - dead, or silent for longer than the deadline - is dropped, with its channels; the others
-/// go on. Memory: the shard for the weights, once more for each worker's gradients and once more for what it is sent,
-/// and what the optimizer remembers. Source: Li et al., "Scaling distributed machine learning with the parameter
-/// server", OSDI 2014.
+/// A lost worker (dead, or silent for longer than the deadline) is dropped with its channel; the others continue.
+/// Memory: the weights of the shard, copies of that size for each worker's gradients and for the weights sent to it,
+/// and the optimizer state. Source: Li et al., "Scaling distributed machine learning with the parameter server", OSDI
+/// 2014.
 class server {
  public:
-  /// @param channels to the workers, in their order
+  /// @param channels channels to the workers, in order
   server(tutti::detail::owned<channel_list> channels, shard weights);
 
   /// Serves until all workers have left.
-  /// @param tasks the scheduler, if workers ask this server for their tasks
-  /// @throws error if all workers are lost; what the observer throws
+  /// @param tasks the scheduler, if workers ask this server for tasks
+  /// @throws error if all workers are lost; exceptions of the observer
   void run(scheduler* tasks, server_observer& told);
 
-  /// Updates of its first piece, with those before training was resumed.
+  /// The number of updates of the first piece, including the ones before training was resumed.
   [[nodiscard]] clock_value clock() const noexcept { return shard_.clock(); }
   [[nodiscard]] std::vector<lost_worker> const& lost() const noexcept { return lost_; }
-  /// The figures of this rank. Those of the workers, as they sent them when they left, are in `worker_figures`, of lost
-  /// ones the steps that they had reported, to a server that they report to.
+  /// The figures of this rank. `worker_figures` returns the final reports of the workers; for lost workers only
+  /// the reported steps, on the server that takes the reports.
   [[nodiscard]] figures own_figures() const;
   [[nodiscard]] figures const& worker_figures(std::size_t worker) const { return peers_[worker].reported; }
   [[nodiscard]] std::span<piece const> pieces() const noexcept { return shard_.pieces(); }
 
  private:
-  /// The next thing to be received from a worker.
+  /// The kind of the next receive from a worker.
   enum class expected { message, gradient, report, state, figures };
 
   struct peer {
@@ -84,13 +83,13 @@ class server {
     piece* pushed = nullptr;
     report done;
     task next;
-    std::vector<float> memory;  // on its way to this worker
-    request sending;            // of memory, or of the next task
+    std::vector<float> memory;  // state that is being sent to this worker
+    request sending;            // send of `memory` or of `next`
     figures reported;
-    std::uint64_t steps = 0;  // that it has reported
+    std::uint64_t steps = 0;  // steps that the worker has reported
     outgoing_weights weights;
   };
-  /// Weights to be sent, which may have to wait, or the next task.
+  /// An answer that is due: weights, which may have to wait, or the next task.
   struct answer {
     std::size_t worker = 0;
     key_range keys{};
@@ -117,13 +116,13 @@ class server {
   void drop_silent(scheduler* tasks, time_point now);
   void drop(std::size_t w, scheduler* tasks, std::string why);
 
-  tutti::detail::owned<channel_list> channels_;  // before the requests, which end first
+  tutti::detail::owned<channel_list> channels_;  // before the requests, which are destroyed first
   shard shard_;
   std::vector<peer> peers_;
-  std::vector<answer> answers_;    // in the order in which they were asked for
-  std::vector<char> waits_;        // workers that cannot be answered yet
-  std::vector<request> requests_;  // what is being received, from each worker
-  std::size_t present_ = 0;        // workers
+  std::vector<answer> answers_;    // due answers, in the order of the requests
+  std::vector<char> waits_;        // workers with an answer that must wait
+  std::vector<request> requests_;  // pending receive of each worker
+  std::size_t present_ = 0;        // number of present workers
   std::vector<lost_worker> lost_;
   time_point began_{};
   time_point looked_{};

@@ -28,7 +28,7 @@ TUTTI_DECL void server::run(scheduler* tasks, server_observer& told) {
   began_ = channels_->now();
   watch();
   for (std::size_t w = 0; w != peers_.size(); ++w) {
-    (*channels_)[w].patience(no_deadline);  // drop_silent tells a silent worker from one that waits for an answer
+    (*channels_)[w].patience(no_deadline);  // drop_silent distinguishes silent workers from waiting ones
     peers_[w].last_message_at = channels_->now();
     guarded(w, tasks, [&] { receive_message(w); });
   }
@@ -79,7 +79,7 @@ TUTTI_DECL figures server::own_figures() const {
   return sum;
 }
 
-/// Waits from now on for the workers that are still present, and no others.
+/// Waits, from now on, only for workers that are still present.
 TUTTI_DECL void server::watch() {
   std::vector<std::size_t> present;
   for (std::size_t w = 0; w != peers_.size(); ++w) {
@@ -93,7 +93,7 @@ TUTTI_DECL void server::watch() {
   }
 }
 
-/// Does what can fail because a worker is lost.
+/// Calls f, and drops the worker if f fails.
 template <class F>
 void server::guarded(std::size_t w, scheduler* tasks, F f) {
   try {
@@ -168,9 +168,10 @@ TUTTI_DECL void server::serve_message(std::size_t w, server_observer& told) {
   }
 }
 
-/// Sends all that no longer has to wait, to each worker in the order in which it asked: it receives in that order.
+/// Sends all answers that are ready, to each worker in the order of its requests, because it receives in that order.
 TUTTI_DECL void server::answer_all(scheduler* tasks) {
-  for (std::size_t before = present_ + 1; before != present_;) {  // no answer waits for a worker that is lost
+  // Repeats, because a dropped worker may have blocked other answers.
+  for (std::size_t before = present_ + 1; before != present_;) {
     before = present_;
     std::ranges::fill(waits_, char{0});
     for (std::size_t i = 0; i != answers_.size();) {
@@ -214,7 +215,7 @@ TUTTI_DECL void server::leave(std::size_t w) {
   watch();
 }
 
-/// Drops workers that have sent nothing for the deadline, unless they wait for an answer.
+/// Drops workers that have been silent for the deadline, unless they wait for an answer.
 TUTTI_DECL void server::drop_silent(scheduler* tasks, time_point now) {
   for (std::size_t w = 0; w != peers_.size(); ++w) {
     if (peers_[w].present && now - peers_[w].last_message_at >= channels_->deadline() &&

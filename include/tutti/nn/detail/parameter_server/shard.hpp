@@ -21,13 +21,13 @@
 
 namespace tutti::inline v0_1_0::nn::parameter_server::detail {
 
-/// The weights that one server holds, in pieces, with their optimizers. Knows workers by their numbers alone, and
-/// counts how stale their reads and pushes are.
+/// The weights of one server, in pieces, with their optimizers. Knows workers only by number, and counts the
+/// staleness of their reads and pushes.
 class shard {
  public:
-  /// @param weights all of the model, to begin with
-  /// @param memory what an optimizer of all of them remembers; empty: nothing yet
-  /// @param begin how many steps have been made
+  /// @param weights initial weights of the whole model
+  /// @param memory state of an optimizer of the whole model; empty: initial state
+  /// @param begin number of steps already made
   shard(layout const& layout, std::size_t server, consistency how, settings const& settings, batch_plan const& plan,
         regulariser extra, std::size_t workers, std::span<float const> weights, std::span<float const> memory,
         clock_value begin)
@@ -40,14 +40,14 @@ class shard {
 
   [[nodiscard]] key_range keys() const noexcept { return keys_; }
   [[nodiscard]] std::span<piece const> pieces() const noexcept { return pieces_; }
-  /// Updates of the first piece since training began, or was resumed.
+  /// The number of updates of the first piece since training began or was resumed.
   [[nodiscard]] std::uint64_t steps() const noexcept { return pieces_.front().updates() - begin_; }
-  /// With those before.
+  /// The number of updates of the first piece, including the ones before training was resumed.
   [[nodiscard]] clock_value clock() const noexcept { return pieces_.front().updates(); }
   [[nodiscard]] histogram const& lead() const noexcept { return lead_; }
   [[nodiscard]] histogram const& missed() const noexcept { return missed_; }
 
-  /// The piece that has these keys.
+  /// The piece with these keys.
   /// @throws precondition_error if there is none
   [[nodiscard]] piece& find(key_range keys) {
     auto const found = std::ranges::find(pieces_, keys, [](piece const& one) { return one.keys(); });
@@ -56,15 +56,15 @@ class shard {
             keys.end);
     return *found;
   }
-  /// The gradient of a piece is in its inbox.
+  /// Processes the gradient that has arrived in a piece's inbox.
   void push(piece& of, std::size_t worker, message const& words) { of.pushed(worker, words, rates_, missed_); }
 
-  /// Whether a worker may read these keys.
+  /// True if a worker may read these keys.
   [[nodiscard]] bool fresh_for(std::size_t worker, key_range keys, clock_value need) const noexcept {
     return std::ranges::all_of(
         pieces_, [&](piece const& one) { return !one.keys().overlaps(keys) || one.fresh_for(worker, need); });
   }
-  /// A worker at this clock reads these keys.
+  /// Copies these keys for a worker at this clock.
   void read(std::size_t worker, key_range keys, clock_value clock, std::span<float> to) {
     for (piece& one : pieces_) {
       key_range const part = common(one.keys(), keys);
@@ -75,7 +75,7 @@ class shard {
       }
     }
   }
-  /// Writes what the optimizers of all pieces remember.
+  /// Copies the optimizer state of all pieces.
   void copy_memory(std::vector<float>& to) {
     to.clear();
     for (piece& one : pieces_) {

@@ -13,12 +13,12 @@
 
 namespace tutti::inline v0_1_0::nn::parameter_server::detail {
 
-/// The number of values that a worker hands over for a checkpoint: weights, what optimizers remember, and statistics.
+/// The number of values in a worker's state for a checkpoint: weights, optimizer state and statistics.
 [[nodiscard]] inline std::size_t state_size(replica& model) {
   return model.parameters().size() + model.optimizer_state().size() + model.statistics().size();
 }
 
-/// Is told what a worker does.
+/// The observer of a worker.
 class worker_observer {
  public:
   worker_observer() = default;
@@ -26,13 +26,13 @@ class worker_observer {
   worker_observer& operator=(worker_observer const&) = delete;
   virtual ~worker_observer() = default;
 
-  /// The worker is about to compute a gradient; the last one took it so long. May sleep.
+  /// Called before a gradient is computed, with the duration of the last one. May sleep.
   virtual void begin_gradient(duration last) = 0;
-  /// The worker has made a step, and has this clock.
+  /// Called after a step, with the worker's new clock.
   virtual void advanced(clock_value clock) = 0;
 };
 
-/// Does the work of one worker, from its first task to its last.
+/// Runs one worker, from its first task to its last.
 TUTTI_DECL void work(tutti::detail::owned<channel_list> to_servers, layout const& layout, replica& model,
                      consistency how, worker_observer& told);
 

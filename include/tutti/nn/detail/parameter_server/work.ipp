@@ -84,7 +84,7 @@ TUTTI_DECL void work(tutti::detail::owned<channel_list> to_servers, layout const
         continue;
       }
       case task_kind::test: {
-        if (next.last != 0) {  // what others have pushed until they left
+        if (next.last != 0) {  // includes the last pushes of workers that have left
           servers.pull(model.parameters(), std::array{key_range{0, layout.keys()}}, clocks::gone);
         }
         time_point const begin = channels.now();

@@ -22,50 +22,50 @@ namespace tutti::inline v0_1_0::nn::parameter_server::detail {
 
 /// The worker's side of a training: pushes gradients, pulls weights, asks for tasks.
 ///
-/// A step is `begin`, `completed` as often as one likes, `finish`: each piece of the gradient is pushed as soon as it
-/// is complete, and its new weights are requested at the same time. So they travel, and are updated, while the
-/// gradients before them are computed.
+/// A step is `begin`, any number of `completed`, `finish`: each piece of the gradient is pushed as soon as it is
+/// complete, together with a request for its new weights. So pieces are sent and updated while earlier gradients are
+/// computed.
 ///
-/// Memory: the weights twice, since those that arrive may not replace those that backward still reads. Thread
-/// safety: that of the communicator. Errors name the server that is lost.
+/// Memory: the weights twice, because arriving weights must not overwrite the ones that backward still reads. Thread
+/// safety: that of the communicator. Errors name the lost server.
 class worker final : public gradient_listener {
  public:
-  /// @param channels to the servers, in their order
-  /// @param begin the number of steps that have been made
+  /// @param channels channels to the servers, in order
+  /// @param begin number of steps already made
   worker(tutti::detail::owned<channel_list> channels, layout layout, consistency how, clock_value begin = 0);
 
-  /// The weights of a working set: of these ranges of keys and no others, as they are when all other workers have
-  /// reached the clock `need`. A range may lie on several servers.
-  /// @param weights all of the model's; those of other keys stay as they are
+  /// Pulls the weights of a working set, only these ranges of keys, after all other workers have reached the clock
+  /// `need`. A range may extend over several servers.
+  /// @param weights weights of the whole model; other keys are unchanged
   /// @throws error
   void pull(std::span<float> weights, std::span<key_range const> working_set, clock_value need = 0);
 
-  /// What all optimizers remember.
-  /// @param memory as many numbers as there are keys
+  /// Pulls the state of all optimizers.
+  /// @param memory one number for each key
   /// @throws error
   void pull_memory(std::span<float> memory);
-  /// Sends server 0 all that servers hold.
+  /// Sends server 0 the state of all servers.
   void hand_over(std::span<float const> state);
 
-  /// A step begins.
-  /// @param message where the gradients will be; it outlives `finish`
-  /// @param samples, batch of this worker's part of the batch, and of all
+  /// Begins a step.
+  /// @param message gradient buffer; it outlives `finish`
+  /// @param samples, batch samples of this worker's part of the batch, and of the whole batch
   void begin(std::span<float const> message, std::uint64_t samples, std::uint64_t batch);
 
-  /// The gradients from `first` on are final. Never waits.
+  /// Announces that the gradients from `first` on are final. Never blocks.
   TUTTI_DECL void completed(std::size_t first) override;
 
-  /// Until all gradients are pushed and all new weights are there; and the next task, if it was requested.
+  /// Waits until all gradients are pushed and all new weights have arrived, and the next task, if it was requested.
   /// @throws error
   void finish(std::span<float> weights);
 
-  /// Asks what to do next; the answer is there after `finish`, or `answer`.
+  /// Requests the next task; it has arrived after `finish` or `answer`.
   void ask(report const& done);
-  /// The steps that it has pushed, with those before training was resumed.
+  /// The number of steps pushed, including the ones before training was resumed.
   [[nodiscard]] clock_value clock() const noexcept { return clock_; }
   [[nodiscard]] task const& answer();
 
-  /// Leaves all servers, with the figures of this worker.
+  /// Leaves all servers, and sends the figures of this worker.
   void leave(double busy);
 
  private:
@@ -80,14 +80,15 @@ class worker final : public gradient_listener {
     requests_.push_back(std::move(one));
     peers_.push_back(k);
   }
-  /// Waits for all that is under way. All channels advance: another worker may need what one of them carries.
+  /// Waits for all pending requests. All channels make progress, because another worker may need a message of one of
+  /// them.
   void wait();
 
-  tutti::detail::owned<channel_list> channels_;  // before the requests, which end first
+  tutti::detail::owned<channel_list> channels_;  // before the requests, which are destroyed first
   layout layout_;
   consistency how_;
   std::vector<float> arriving_;
-  std::vector<message> pushes_;  // of each piece
+  std::vector<message> pushes_;  // message of each piece
   std::vector<message> pulls_;
   message asks_;
   report done_;
@@ -95,12 +96,12 @@ class worker final : public gradient_listener {
   std::span<float const> message_;
   std::uint64_t samples_ = 0;
   std::uint64_t batch_ = 1;
-  std::size_t waiting_ = 0;  // pieces that are not pushed yet
+  std::size_t waiting_ = 0;  // pieces not pushed yet
   clock_value begin_;
   clock_value clock_;
   duration waited_{};
   std::vector<request> requests_;
-  std::vector<std::size_t> peers_;  // the server of each
+  std::vector<std::size_t> peers_;  // server of each request
 };
 
 }  // namespace tutti::nn::parameter_server::detail

@@ -23,7 +23,7 @@ TUTTI_DECL worker::worker(tutti::detail::owned<channel_list> channels, layout la
       clock_(begin) {
   duration const limit = channels_->deadline();
   for (std::size_t k = 0; k != channels_->size(); ++k) {
-    // A slow worker is to be dropped by the servers before it gives up on them.
+    // Servers must drop a slow worker before it gives up on them.
     (*channels_)[k].patience(limit > (duration::max)() / 2 ? limit : 2 * limit);
   }
   requests_.reserve(4 * layout_.pieces().size() + 2);
@@ -106,7 +106,7 @@ TUTTI_DECL task const& worker::answer() {
 TUTTI_DECL void worker::leave(double busy) {
   message const words{.what = verb::leave, .clock = clock_};
   figures own = said(busy);
-  // These messages count as well.
+  // Counts these messages, too.
   own.moved.messages_sent += 2 * channels_->size();
   own.moved.bytes_sent += (sizeof words + sizeof own) * channels_->size();
   for (std::size_t k = 0; k != channels_->size(); ++k) {

@@ -8,9 +8,9 @@
 
 namespace tutti::inline v0_1_0::nn::detail::inline products {
 
-/// c = a b of row-major matrices that lie without gaps, or with either factor transposed, by oneDNN: for the shapes of
-/// layers about a tenth faster than OpenBLAS (docs/trainer/training-speed.md). A row of c for each row of the first
-/// factor as it is multiplied.
+/// Computes c = a b of contiguous row-major matrices, or with either factor transposed, by oneDNN: for the shapes of
+/// layers about a tenth faster than OpenBLAS (docs/trainer/training-speed.md). c has a row for each row of the first
+/// factor after transposition.
 inline void onednn_product(float const* a, bool transpose_a, float const* b, bool transpose_b, float* c,
                            std::size_t rows, std::size_t columns, std::size_t inner) {
   auto const m = static_cast<dnnl_dim_t>(rows);

@@ -12,11 +12,10 @@ namespace tutti::inline v0_1_0::nn::detail::inline products {
 
 enum class operand : bool { as_is, transposed };
 
-/// result = a b, or with either factor transposed, overwriting the result.
+/// Computes result = a b, or with either factor transposed, overwriting the result.
 ///
-/// oneDNN multiplies float, where it has kernels, and BLAS the rest. xt::blas::gemm on row-major views hands the three
-/// pointers to BLAS as they are. xt::linalg::dot would return its result in a new tensor: an allocation and a copy at
-/// every call.
+/// oneDNN multiplies float, if it has kernels, and BLAS the rest. xt::blas::gemm on row-major views passes the three
+/// pointers to BLAS directly; xt::linalg::dot would return a new tensor, with an allocation and a copy in every call.
 template <class T>
 void product(matrix_view<T const> const& a, operand how_a, matrix_view<T const> const& b, operand how_b,
              matrix_view<T>& result) {

@@ -12,7 +12,7 @@
 
 namespace tutti::inline v0_1_0::nn::detail::inline report {
 
-/// One epoch's times and scores, on their way to all ranks in one sum: each rank fills its own
+/// The times and batch metrics of one epoch, in a vector that is summed over all ranks: each rank fills its own
 /// places and leaves zeros elsewhere.
 class epoch_message {
  public:
@@ -29,20 +29,20 @@ class epoch_message {
     numbers_[0] = own.loss;
     numbers_[1] = own.correct;
   }
-  /// What this rank trained on: this many images, with this loss in all.
+  /// Sets the number of images that this rank trained on, and the sum of their losses.
   void set_training(std::size_t images, double loss) noexcept {
     numbers_[2] = static_cast<float>(images);
     numbers_[3] = static_cast<float>(loss);
   }
   [[nodiscard]] std::span<float> numbers() noexcept { return numbers_; }
   [[nodiscard]] score<float> test() const noexcept { return {numbers_[0], numbers_[1]}; }
-  /// Exact below 2^24.
+  /// The number of images; exact below 2^24.
   [[nodiscard]] std::size_t images() const noexcept { return static_cast<std::size_t>(numbers_[2]); }
-  /// Sum over all images.
+  /// The loss, summed over all images.
   [[nodiscard]] float loss() const noexcept { return numbers_[3]; }
 
-  /// The last rank to come to a collective waits for no other: what its call took is the transfer, and
-  /// what the others' calls took longer is their waiting.
+  /// Splits the times of exchanges into transfer and waiting. The last rank to arrive in a collective waits for no
+  /// other: the duration of its call is the transfer, and the excess of the other calls is waiting.
   [[nodiscard]] std::vector<rank_time> split() const {
     std::vector<rank_time> result(size_);
     auto row = std::span(numbers_).subspan(head);
@@ -61,7 +61,7 @@ class epoch_message {
   }
 
  private:
-  static constexpr std::size_t head = 4;  // numbers that are not times
+  static constexpr std::size_t head = 4;  // number of values before the times
 
   std::size_t rank_;
   std::size_t size_;

@@ -14,18 +14,18 @@ struct plot_point {
 };
 
 struct plot_curve {
-  std::string name;  ///< in the legend; empty: it is not there
+  std::string name;  ///< name in the legend; empty: not in the legend
   std::string colour;
   std::vector<plot_point> points;
   bool dots = false;
-  bool dashed = false;  ///< where it may lie upon another one
+  bool dashed = false;  ///< true if it may overlap another curve
 };
 
-/// As text of XML.
+/// Escapes a text for XML.
 [[nodiscard]] TUTTI_DECL std::string escaped(std::string const& text);
 
-/// A rectangle of an SVG picture: a title and a legend above it, axes and curves in it, labels of the axes around it,
-/// for which it takes 60 to the left and 22 below. What lies outside of the axes is cut off.
+/// A rectangle of an SVG picture: title and legend at the top, axes and curves inside, labels of the axes around it,
+/// which need 60 on the left and 22 below. Curves are clipped to the axes.
 class plot_panel {
  public:
   struct area {
@@ -34,14 +34,14 @@ class plot_panel {
     double width = 0;
     double height = 0;
   };
-  /// What the two axes show; the first begins at 0.
+  /// The ranges of the two axes; the x axis begins at 0.
   struct axes {
     double right = 1;
     double low = 0;
     double high = 1;
-    char const* x_labels = nullptr;  ///< the unit behind the numbers of the axis, " s"; null: there are no numbers
+    char const* x_labels = nullptr;  ///< unit behind the numbers of the axis, such as " s"; null: no numbers
     char const* y_labels = "";
-    std::vector<double> x_ticks{};  ///< empty: where they look well
+    std::vector<double> x_ticks{};  ///< empty: chosen automatically
   };
 
   /// @pre right > 0, high > low
@@ -49,17 +49,17 @@ class plot_panel {
 
   plot_panel& add(plot_curve one);
 
-  /// A line from the bottom to the top.
+  /// A vertical line from the bottom to the top.
   [[nodiscard]] std::vector<plot_point> upright(double x) const;
 
   [[nodiscard]] std::string svg() const;
 
  private:
-  static constexpr double letter = 6.8;  // about as wide as one is
+  static constexpr double letter = 6.8;  // approximate width of a letter
 
   [[nodiscard]] std::string drawn(plot_curve const& one) const;
 
-  /// From the right on, so that it ends with the panel.
+  /// The legend, laid out from the right, so that it ends with the panel.
   [[nodiscard]] std::string legend() const;
 
   [[nodiscard]] double at_x(double x) const;
@@ -70,7 +70,7 @@ class plot_panel {
   [[nodiscard]] static std::string text(double x, double y, char const* anchor, std::string const& what,
                                         char const* more = "");
 
-  /// Between four and ten multiples of 1, 2 or 5 times a power of ten.
+  /// Four to ten multiples of 1, 2 or 5 times a power of ten.
   [[nodiscard]] static std::vector<double> ticks(double low, double high);
 
   std::string title_;
@@ -79,7 +79,7 @@ class plot_panel {
   std::vector<plot_curve> curves_;
 };
 
-/// A picture of panels, with a title, and below it a line in smaller letters that may be empty.
+/// A picture of panels, with a title, and a line below it in smaller letters, which may be empty.
 [[nodiscard]] TUTTI_DECL std::string svg_picture(double width, double height, std::string const& title,
                                                  std::string const& below, std::vector<plot_panel> const& panels);
 

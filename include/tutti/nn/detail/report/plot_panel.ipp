@@ -52,7 +52,7 @@ TUTTI_DECL std::string plot_panel::svg() const {
   }
   s += line(where_.left, bottom, where_.left + where_.width, bottom, "#808080");
   std::string const clip = "clip" + fixed_text(where_.left, 0) + "-" + fixed_text(where_.top, 0);
-  // A little more than the axes, for lines and dots upon them.
+  // The clip is slightly larger than the axes, for lines and dots on them.
   s += "<clipPath id=\"" + clip + "\"><rect x=\"" + tenths(where_.left - 4) + "\" y=\"" + tenths(where_.top - 4) +
        "\" width=\"" + tenths(where_.width + 8) + "\" height=\"" + tenths(where_.height + 5) +
        "\"/></clipPath>\n<g clip-path=\"url(#" + clip + ")\">\n";
@@ -120,7 +120,7 @@ TUTTI_DECL std::vector<double> plot_panel::ticks(double low, double high) {
   double step = std::pow(10, std::floor(std::log10((high - low) / 4)));
   step *= (high - low) / step > 20 ? 5 : (high - low) / step > 8 ? 2 : 1;
   std::vector<double> result;
-  for (double i = std::ceil(low / step - 1e-9) + 0.0; i * step <= high + step * 1e-9; ++i) {  // no -0
+  for (double i = std::ceil(low / step - 1e-9) + 0.0; i * step <= high + step * 1e-9; ++i) {  // + 0.0 avoids -0
     result.push_back(i * step);
   }
   return result;

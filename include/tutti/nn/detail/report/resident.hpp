@@ -10,7 +10,7 @@
 
 namespace tutti::inline v0_1_0::nn::detail::inline report {
 
-/// How much of this process' memory is in the machine's; 0 where the system does not say.
+/// The resident memory of this process in bytes; 0 if the system does not report it.
 [[nodiscard]] inline double resident_bytes() noexcept {
   tutti::detail::descriptor const file([] { return ::open("/proc/self/statm", O_RDONLY | O_CLOEXEC); });
   std::array<char, 128> text{};
@@ -19,7 +19,7 @@ namespace tutti::inline v0_1_0::nn::detail::inline report {
     return 0;
   }
   tutti::detail::word_reader words(std::string_view(text.data(), static_cast<std::size_t>(length)));
-  words.word();  // what it has asked for
+  words.word();  // skips the virtual size
   auto const pages = words.number<unsigned long>();
   return static_cast<double>(pages) * static_cast<double>(::sysconf(_SC_PAGESIZE));
 }

@@ -10,15 +10,15 @@
 
 namespace tutti::inline v0_1_0::nn::detail::inline report {
 
-/// In steps [first, last), which began when the one before them ended; 0 if there is none in the same epoch, as
-/// between epochs there are tests.
+/// The throughput of steps [first, last). Each begins at the end of the previous one; 0 if there is no previous step
+/// in the same epoch, because tests separate epochs.
 [[nodiscard]] TUTTI_DECL double images_per_second(std::vector<step_result> const& steps, std::size_t first,
                                                   std::size_t last);
 
-/// The largest y of curves; 0 if there is no point.
+/// The largest y of a curve; 0 if there is no point.
 [[nodiscard]] TUTTI_DECL double highest(std::vector<plot_point> const& points);
 
-/// Such a unit that the largest number has few digits.
+/// A unit in which the largest number has few digits.
 struct plot_unit {
   double size;
   char const* name;

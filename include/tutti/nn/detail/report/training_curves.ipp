@@ -25,7 +25,8 @@ TUTTI_DECL training_curves::training_curves(history const& history) {
     sent.push_back({last.seconds, last.sent});
     received.push_back({last.seconds, last.received});
   }
-  // Steps that exchange nothing are short: a mean over a part of the time says more than one over some steps.
+  // Averages over a part of the time, because steps without exchange are short, which makes averages over a number of
+  // steps less meaningful.
   double const part = history.steps.empty() ? 0 : history.steps.back().seconds / 60;
   for (std::size_t i = 0, first = 0; i != history.steps.size(); ++i) {
     if (history.steps[i].seconds - history.steps[first == 0 ? 0 : first - 1].seconds >= part) {

@@ -11,22 +11,22 @@
 
 namespace tutti::inline v0_1_0::nn::detail::inline report {
 
-/// The most rows: one for each rank or, of more ranks, one for each kind.
+/// The largest number of rows: one for each rank or, with more ranks, one for each role.
 inline constexpr std::size_t most_usage_rows = 8;
 
-/// A row for each rank: what it did, in shares of the time, and beside it what it sent and received. Of more ranks than
-/// there are rows, the mean of those of a role, which is a name less its number.
+/// The rows of a plot: one for each rank, with its activity as shares of the time, and its traffic. With more ranks
+/// than rows, a row shows the mean of the ranks of a role, which is a name without its number.
 [[nodiscard]] TUTTI_DECL std::vector<usage> rows_of(std::vector<usage> const& ranks);
 
 inline constexpr char const* usage_colours[] = {"#2f6fb3", "#2e8b57", "#a0a0a0", "#7b4fa3", "#c0392b"};
 
-/// From 0 on, five at most.
+/// At most five ticks, from 0.
 [[nodiscard]] TUTTI_DECL std::vector<double> few_ticks(double right);
 
-/// The names of the curves, a line at `top`.
+/// The names of the curves, in a line at `top`.
 [[nodiscard]] TUTTI_DECL plot_panel usage_legend(double top);
 
-/// The panels of these rows from `top` on, which is moved below them.
+/// The panels of these rows, beginning at `top`, which is then below them.
 [[nodiscard]] TUTTI_DECL std::vector<plot_panel> usage_panels(std::vector<usage> const& ranks,
                                                               std::vector<fault_result> const& faults, double& top);
 

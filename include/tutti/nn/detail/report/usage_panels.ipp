@@ -69,7 +69,7 @@ TUTTI_DECL plot_panel usage_legend(double top) {
 TUTTI_DECL std::vector<plot_panel> usage_panels(std::vector<usage> const& ranks,
                                                 std::vector<fault_result> const& faults, double& top) {
   auto rows = rows_of(ranks);
-  for (auto& row : rows) {  // as many points as can be told apart
+  for (auto& row : rows) {  // merges spans to as many points as are distinguishable
     usage fine = row;
     fine.shift = 0;
     row.bins = fine.in_spans_of(row.width * std::ceil(static_cast<double>(row.bins.size()) / 64)).bins;

@@ -13,9 +13,9 @@
 
 namespace tutti::inline v0_1_0::nn::detail::inline strategy {
 
-/// The exponents that numbers share, block by block, of several buckets: block floating point. A block's numbers are
-/// multiplied by the power of two that leaves the largest one of all ranks below 2^30 / ranks, rounded down to a power
-/// of two: the room that fixed_point_sum has with a factor of 1.
+/// Block floating point: exponents shared by the numbers of a block, for several buckets. A block is multiplied by
+/// the power of two that makes the largest number of all ranks less than 2^30 / ranks, rounded down to a power of
+/// two: the range of fixed_point_sum with a factor of 1.
 class block_exponents {
  public:
   void resize(std::size_t buckets, std::size_t blocks) {
@@ -23,11 +23,11 @@ class block_exponents {
     sizes_.resize(buckets * blocks);
   }
 
-  /// The largest size of each block of a bucket, which all ranks' are to be compared with; NaN if any is.
+  /// The largest magnitude of each block of a bucket, as input of the maximum over all ranks; NaN if any number is.
   [[nodiscard]] std::span<float> measure(std::size_t bucket, std::span<float const> numbers, std::size_t block) {
     auto const sizes = of(bucket, numbers.size(), block);
     for (std::size_t b = 0; b != sizes.size(); ++b) {
-      std::uint32_t largest = 0;  // sizes are ordered as their bits are, infinity and NaN above all numbers
+      std::uint32_t largest = 0;  // magnitudes are ordered like their bits, infinity and NaN above all numbers
       for (float const x : within(numbers, b, block)) {
         largest = (std::max)(largest, std::bit_cast<std::uint32_t>(x) & 0x7fffffffU);
       }
@@ -36,7 +36,7 @@ class block_exponents {
     return sizes;
   }
 
-  /// Once the sizes are those of all ranks. Blocks that are not all numbers become NaN.
+  /// Scales the numbers, after the maximum over all ranks. Blocks with infinities or NaN become NaN.
   void scale(std::size_t bucket, std::span<float const> from, std::span<float> to, std::size_t block, rank_type ranks) {
     auto const sizes = of(bucket, from.size(), block);
     for (std::size_t b = 0; b != sizes.size(); ++b) {
@@ -67,7 +67,7 @@ class block_exponents {
     return numbers.subspan(b * block, (std::min)(block, numbers.size() - b * block));
   }
 
-  /// The power of two by which numbers up to this size are multiplied. Of no numbers, and of zeros: any.
+  /// The exponent of the factor for numbers up to this magnitude; arbitrary for NaN, infinity and zero.
   [[nodiscard]] static int shift(float size, rank_type ranks) noexcept {
     auto const bits = std::bit_cast<std::uint32_t>(size);
     int const beyond = bits >> 23 == 0 ? -126 : static_cast<int>(bits >> 23) - 126;  // size < 2^beyond
@@ -77,7 +77,7 @@ class block_exponents {
     return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + 1023) << 52);
   }
 
-  std::size_t blocks_ = 0;  ///< of the longest bucket
+  std::size_t blocks_ = 0;  ///< number of blocks of the longest bucket
   std::vector<float> sizes_;
 };
 

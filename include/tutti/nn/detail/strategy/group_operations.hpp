@@ -13,8 +13,8 @@
 
 namespace tutti::inline v0_1_0::nn::detail::inline strategy {
 
-/// What all ranks of a strategy do together: hand out rank 0's numbers, and add numbers up, with the same bits
-/// on all of them. Topologies that have no broadcast leave it to a binary tree: it happens once.
+/// The collectives of a strategy: broadcast of rank 0's numbers, and sum of numbers, with equal bits on all ranks. If
+/// the topology has no broadcast, a binary tree is used, because it happens once.
 template <class Communicator, offers<op::allreduce> Topology>
 class group_operations {
   using sharing = std::conditional_t<offers<Topology, op::broadcast>, Topology, binary_tree>;
@@ -27,11 +27,11 @@ class group_operations {
   [[nodiscard]] rank_type rank() const noexcept { return world_.rank(); }
   [[nodiscard]] rank_type size() const noexcept { return world_.size(); }
 
-  /// Cost: one broadcast.
+  /// Broadcasts rank 0's numbers. Cost: one broadcast.
   void share(std::span<float> numbers) { share_(numbers, 0); }
-  /// Cost: one allreduce.
+  /// Sums numbers over all ranks. Cost: one allreduce.
   void sum(std::span<float> numbers) { sum_(numbers); }
-  /// The same, under way.
+  /// Starts `sum`.
   [[nodiscard]] request start_sum(std::span<float> numbers) { return sum_.start(numbers); }
 
  private:

@@ -11,8 +11,8 @@
 
 namespace tutti::inline v0_1_0::nn::detail::inline strategy {
 
-/// The neighbours of one rank. A rank sends to as many ranks as it receives from, with one weight for all:
-/// averaging with them is doubly stochastic, and keeps the sum over all ranks.
+/// The neighbours of one rank. A rank sends to as many ranks as it receives from, with equal weights: averaging is
+/// doubly stochastic, and preserves the sum over all ranks.
 ///
 /// In the exponential graph, of Assran, Loizou, Ballas, Rabbat, "Stochastic gradient push for distributed deep
 /// learning", ICML 2019, the weights of every rank have reached every other after log2 n steps, rounded up; if n is a
@@ -24,11 +24,11 @@ class neighbourhood {
   constexpr neighbourhood(neighbours graph, rank_type rank, rank_type size) noexcept
       : graph_(graph), rank_(rank), size_(size) {}
 
-  /// Messages that a rank sends in one exchange, and receives.
+  /// The number of messages that a rank sends, and receives, in one exchange.
   [[nodiscard]] constexpr std::size_t count() const noexcept {
     return size_ == 1 ? 0 : graph_ == neighbours::ring && size_ > 2 ? 2 : 1;
   }
-  /// What each of its neighbours' weights weighs in the mean; its own weigh the rest.
+  /// The weight of each neighbour in the mean; the own weight is the rest.
   [[nodiscard]] constexpr float weight() const noexcept { return 1.0F / static_cast<float>(count() + 1); }
 
   /// @pre i < count()

@@ -17,11 +17,11 @@ namespace tutti::inline v0_1_0::nn::detail::inline trainer {
   return static_cast<double>(d.count()) * 1e-9;
 }
 
-/// Measures where the time of a training goes, beside the strategy that it stands for: computing, the update, and the
-/// exchange, which is all else that the strategy does.
+/// Measures the times of a training, as a wrapper of its strategy: computing, the update, and the exchange, which is
+/// the rest of the strategy's work.
 class stopwatch final : public strategy_adaptor {
  public:
-  /// @param steps of an epoch, at most
+  /// @param steps largest number of steps of an epoch
   stopwatch(nn::strategy& inner, std::size_t steps)
       : strategy_adaptor(inner), inner_(inner), figures_(steps, inner.rank(), inner.size()) {}
 
@@ -32,7 +32,7 @@ class stopwatch final : public strategy_adaptor {
     loss_ = 0;
     epoch_began_ = since_ = steady_now();
   }
-  /// The observers have been told of a step on this many images of this rank, with this mean loss; the next one begins.
+  /// Ends a step on this many images of this rank, with this mean loss, after its observers; the next one begins.
   void end_step(std::size_t images, float loss) noexcept {
     images_ += images;
     loss_ += images == 0 ? 0.0 : double{loss} * static_cast<double>(images);
@@ -41,9 +41,9 @@ class stopwatch final : public strategy_adaptor {
   /// The seconds from the beginning of the training to the end of the last step.
   [[nodiscard]] double now() const noexcept { return seconds(done_ - begin_); }
   void end_training() noexcept { trained_ = steady_now(); }
-  /// Adds up times and scores over all ranks. Collective.
-  /// @param test the sums over this rank's part of the test images
-  /// @param tests the number of test images of all ranks
+  /// Sums times and batch metrics over all ranks. Collective.
+  /// @param test sums over this rank's part of the test images
+  /// @param tests number of test images of all ranks
   [[nodiscard]] epoch_result end_epoch(std::size_t epoch, score<float> const& test, std::size_t tests) {
     figures_.set_training(images_, loss_);
     figures_.set_test(test);
@@ -111,13 +111,13 @@ class stopwatch final : public strategy_adaptor {
   epoch_message figures_;
   time_point begin_ = steady_now();
   time_point epoch_began_{};
-  time_point since_{};      // the step began
-  time_point done_{};       // the last step ended
-  time_point trained_{};    // the last step of the epoch, and what all ranks did after it
-  duration spent_{};        // by the strategy during this step's gradient
-  std::size_t images_ = 0;  // of this rank in this epoch
-  double loss_ = 0;         // of all of these
-  std::size_t step_ = 0;    // of this epoch, counted from where it was begun
+  time_point since_{};      // beginning of the current step
+  time_point done_{};       // end of the last step
+  time_point trained_{};    // end of the epoch's last step and its weight averaging
+  duration spent_{};        // time of the strategy during this step's gradient
+  std::size_t images_ = 0;  // images of this rank in this epoch
+  double loss_ = 0;         // sum of the losses of these images
+  std::size_t step_ = 0;    // index of the step in this epoch, since the training began or was resumed
 };
 
 }  // namespace tutti::nn::detail::trainer

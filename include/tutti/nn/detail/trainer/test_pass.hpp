@@ -17,11 +17,11 @@
 
 namespace tutti::inline v0_1_0::nn::detail::inline trainer {
 
-/// Scores a model on the test images, a piece of them at a time.
+/// Scores a model on the test images, piece by piece.
 class test_pass {
  public:
-  /// @param piece most images at a time
-  /// @param reproducible whether pieces are the same whatever the parts, and their scores kept in accumulators
+  /// @param piece largest number of images at a time
+  /// @param reproducible true: pieces do not depend on the parts, and their scores are kept in accumulators
   test_pass(image_source images, std::size_t piece, bool reproducible);
 
   [[nodiscard]] std::size_t size() const noexcept { return images_.set().size(); }
@@ -29,7 +29,7 @@ class test_pass {
   /// The accumulators of the last score, loss and number of correct answers.
   [[nodiscard]] std::span<binned const> sums() const noexcept { return sums_; }
 
-  /// Loss and number of correct answers, summed over one of this many parts of the images.
+  /// Loss and number of correct answers, summed over part `which` of the test images, divided into `parts` parts.
   score<float> run(learner& by, std::size_t which, std::size_t parts);
 
  private:

@@ -11,14 +11,15 @@
 
 namespace tutti::inline v0_1_0::nn::parameter_server {
 
-/// How often each small number was added. It travels as it is.
+/// A histogram of small numbers. Sent as its bytes.
 class histogram {
  public:
-  static constexpr std::size_t places = 33;  ///< the last one counts all numbers from there on
+  /// Number of places; the last one counts its own number and all larger ones.
+  static constexpr std::size_t places = 33;
 
-  /// Counts a number; the last place counts all that are larger.
+  /// Counts a number, in the last place if it is too large.
   void add(std::uint64_t number) noexcept { ++counts_[number < places ? number : places - 1]; }
-  /// Adds another's counts.
+  /// Adds another histogram.
   histogram& operator+=(histogram const& other) noexcept {
     for (std::size_t i = 0; i != places; ++i) {
       counts_[i] += other.counts_[i];
@@ -26,9 +27,9 @@ class histogram {
     return *this;
   }
 
-  /// How often i was counted.
+  /// The count of number i.
   [[nodiscard]] std::uint64_t operator[](std::size_t i) const noexcept { return counts_[i]; }
-  /// How many numbers were counted.
+  /// The sum of all counts.
   [[nodiscard]] std::uint64_t total() const noexcept {
     std::uint64_t sum = 0;
     for (auto const count : counts_) {
@@ -36,7 +37,7 @@ class histogram {
     }
     return sum;
   }
-  /// The largest number added; 0 if there was none.
+  /// The largest number counted; 0 if there is none.
   [[nodiscard]] std::size_t largest() const noexcept {
     std::size_t i = places - 1;
     while (i != 0 && counts_[i] == 0) {
@@ -49,14 +50,14 @@ class histogram {
   std::array<std::uint64_t, places> counts_{};
 };
 
-/// What a rank sent and received, headers of the transport not counted.
+/// The messages and bytes that a rank sent and received, without the transport's headers.
 struct traffic {
   std::uint64_t messages_sent = 0;      ///< messages sent
   std::uint64_t bytes_sent = 0;         ///< bytes sent
   std::uint64_t messages_received = 0;  ///< messages received
   std::uint64_t bytes_received = 0;     ///< bytes received
 
-  /// Adds what another rank has moved.
+  /// Adds another rank's traffic.
   traffic& operator+=(traffic const& other) noexcept {
     messages_sent += other.messages_sent;
     bytes_sent += other.bytes_sent;
@@ -66,30 +67,30 @@ struct traffic {
   }
 };
 
-/// What one rank can say about a training when it is over. It travels as it is.
+/// The figures of one rank at the end of a training. Sent as their bytes.
 struct figures {
-  traffic moved;            ///< what the rank has sent and received
-  std::uint64_t steps = 0;  ///< of a worker: gradients computed; of a server: updates of its first piece
+  traffic moved;            ///< traffic of the rank
+  std::uint64_t steps = 0;  ///< workers: gradients computed; servers: updates of the first piece
   double busy = 0;          ///< seconds of computing, or of serving
-  double waited = 0;        ///< seconds
-  histogram lead;           ///< of a server: by how many clocks a worker that read was ahead of the slowest other one
+  double waited = 0;        ///< seconds of waiting
+  histogram lead;           ///< servers: clocks that a reading worker was ahead of the slowest other one
   histogram
-      missed;  ///< of a server: how many updates were made between the read of weights and the push of their gradient
+      missed;  ///< servers: number of updates made between a worker's read of weights and its push of their gradient
 };
 
-/// A worker that was lost, and why.
+/// A lost worker, with the reason.
 struct lost_worker {
   rank_type worker = 0;  ///< its number among the workers
-  std::string why;       ///< what became of it, in words
-  double seconds = 0;    ///< since training began, when that was found out
+  std::string why;       ///< reason of the loss, in words
+  double seconds = 0;    ///< time between the beginning of the training and the detection
 };
 
-/// What server 0 knows in the end.
+/// The figures of a training with parameter servers, as collected by server 0.
 struct summary {
-  std::vector<figures> ranks;     ///< in the order of ranks; of a lost worker only steps are known
-  std::vector<lost_worker> lost;  ///< the training went on without them
+  std::vector<figures> ranks;     ///< figures in the order of ranks; those of lost workers have only steps
+  std::vector<lost_worker> lost;  ///< workers that were lost; the training continued without them
 
-  /// Of all workers.
+  /// The lead of all workers.
   [[nodiscard]] histogram lead() const noexcept {
     histogram sum;
     for (auto const& one : ranks) {
@@ -97,7 +98,7 @@ struct summary {
     }
     return sum;
   }
-  /// Of all workers.
+  /// The missed updates of all workers.
   [[nodiscard]] histogram missed() const noexcept {
     histogram sum;
     for (auto const& one : ranks) {

@@ -8,8 +8,8 @@
 
 namespace tutti::inline v0_1_0::nn::parameter_server {
 
-/// The role of each rank: the first ranks are servers, all others workers. Server 0 is the scheduler besides, which is
-/// so little work that it takes no rank of its own; so rank 0 reports, as in other strategies.
+/// The role of each rank: the first ranks are servers, all others workers. Server 0 is also the scheduler, which is
+/// too little work for a rank of its own; so rank 0 reports, as in other strategies.
 class roles {
  public:
   /// @pre at least one server and one worker
@@ -21,14 +21,14 @@ class roles {
   [[nodiscard]] rank_type workers() const noexcept { return workers_; }
   /// The number of ranks.
   [[nodiscard]] rank_type size() const noexcept { return servers_ + workers_; }
-  /// Whether a rank is a server.
+  /// True if the rank is a server.
   [[nodiscard]] bool serves(rank_type rank) const noexcept { return rank < servers_; }
   /// The rank of a worker.
   [[nodiscard]] rank_type rank_of_worker(rank_type w) const noexcept { return servers_ + w; }
   /// The number of a rank among the workers.
   [[nodiscard]] rank_type worker(rank_type rank) const noexcept { return rank - servers_; }
 
-  /// "server 0", "worker 2".
+  /// The role as text: "server 0", "worker 2".
   [[nodiscard]] std::string name(rank_type rank) const;
 
  private:

@@ -15,27 +15,27 @@
 
 namespace tutti::inline v0_1_0::nn::detail::inline simulation {
 
-/// A gradient that takes time and is not computed: its layers are complete one after another, as backward has them.
-/// Forward takes a third of the time, backward the rest, and each layer as much of it as it has products.
+/// Simulates a gradient: time passes as if it were computed, and layers complete in the order of backward. Forward
+/// takes a third of the time, backward the rest; each layer's share is that of its products.
 ///
-/// Between two layers the listener is told again and again what is complete, as by a host whose device computes: what
-/// is on its way moves on, and makes nothing later.
+/// Between two layers the listener is called repeatedly, as by a host whose device computes: this makes progress on
+/// communication and delays nothing.
 class layer_timetable {
  public:
-  /// @param ranges, products of the layers, in their order
-  /// @pre as many of both
+  /// @param ranges, products parameters and multiplications of the layers, in order
+  /// @pre both have one length
   layer_timetable(std::span<parameter_range const> ranges, std::span<double const> products) {
     expects(ranges.size() == products.size(), "simulated speed: there are ", ranges.size(), " layers, and products of ",
             products.size());
     double const all = std::reduce(products.begin(), products.end());
-    double done = all / 2;  // backward is two thirds
+    double done = all / 2;  // forward is one third; in units of backward, half
     for (std::size_t i = ranges.size(); i-- != 0;) {
       done += products[i];
       releases_.push_back({ranges[i].offset, done / (1.5 * all)});
     }
   }
 
-  /// @param numbers of the message
+  /// @param numbers size of the gradient buffer
   void run(duration takes, std::size_t numbers, gradient_listener& listener) const {
     time_point const begin = steady_now();
     std::size_t complete = numbers;
@@ -55,8 +55,8 @@ class layer_timetable {
   static constexpr duration between_looks = std::chrono::microseconds(100);
 
   struct release {
-    std::size_t first;  // all parameters from this one on have their gradients
-    double share;       // of the time
+    std::size_t first;  // gradients from here on are complete
+    double share;       // share of the time until then
   };
 
   std::vector<release> releases_;

@@ -8,14 +8,14 @@
 
 namespace tutti::inline v0_1_0::nn::detail::inline simulation {
 
-/// Makes what is computed between `resume` and `hold` take some times as long: `hold` sleeps for the rest. A sleep that
-/// was too long shortens the next one.
+/// Prolongs the computing between `resume` and `hold` by a factor: `hold` sleeps for the difference. A sleep that was
+/// too long shortens the next one.
 class slowdown {
  public:
   /// @pre factor >= 1
   explicit slowdown(double factor = 1) { set(factor); }
 
-  /// The factor from the last `resume` on.
+  /// Sets the factor, which applies from the last `resume` on.
   /// @pre factor >= 1
   void set(double factor) {
     expects(factor >= 1, "simulated speed: a rank can be made slower, by a factor of 1 or more, not ", factor);

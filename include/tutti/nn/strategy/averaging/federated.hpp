@@ -17,28 +17,28 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// Federated averaging: in each round some ranks, the clients, train by themselves on images that never leave
-/// them, and then all weights become the mean of theirs, by the images that each trained on. (McMahan, Moore,
-/// Ramage, Hampson, Agüera y Arcas, "Communication-efficient learning of deep networks from decentralized data",
-/// AISTATS 2017, algorithm 1)
+/// Federated averaging: in each round some ranks, the clients, train independently on images that never leave them;
+/// then all weights become the mean of the clients' weights, weighted by the images that each trained on. (McMahan,
+/// Moore, Ramage, Hampson, Agüera y Arcas, "Communication-efficient learning of deep networks from decentralized
+/// data", AISTATS 2017, algorithm 1)
 ///
-/// The clients of a round are a function of the seed and the round, so all ranks know them without talking. A
-/// rank that is not one computes nothing; it passes on what the topology has it pass on, and has the new weights
-/// after the round. With `star`, rank 0 is the server.
+/// The clients of a round are a function of the seed and the round, so all ranks know them without communication.
+/// Other ranks compute nothing; they forward messages as the topology requires, and receive the new weights after the
+/// round. With `star`, rank 0 is the server.
 ///
-/// A round is as long as its slowest client: no rank leaves before the mean is made. As in `local_sgd`, what an
-/// optimizer remembers stays its rank's own, here over rounds in which it was no client; the paper's clients
-/// use none. A client without images in a step makes none.
+/// A round lasts as long as its slowest client: no rank leaves before the mean is complete. As in `local_sgd`, the
+/// optimizer's state stays on its rank, here also over rounds in which that was no client; the paper's clients have
+/// no such state. A client without images in a step skips it.
 ///
 /// Memory: as `local_sgd`. Cost: one allreduce of the weights per round.
 template <class Communicator, offers<op::allreduce> Topology>
 class federated : public strategy {
  public:
-  /// What a round is, the same on all ranks.
+  /// The parameters of a round, equal on all ranks.
   struct rounds {
-    std::size_t steps = 1;       ///< for E local epochs, E times the steps of an epoch
-    double participation = 1.0;  ///< share of the ranks that are clients; at least one is
-    std::uint64_t seed = 0;      ///< decides which
+    std::size_t steps = 1;       ///< steps of a round; for E local epochs, E times the steps of an epoch
+    double participation = 1.0;  ///< share of the ranks that are clients, at least one rank
+    std::uint64_t seed = 0;      ///< seed of the choice of clients
   };
 
   /// @pre 0 <= participation <= 1
@@ -56,7 +56,7 @@ class federated : public strategy {
   [[nodiscard]] rank_type size() const noexcept override { return local_.size(); }
   [[nodiscard]] bool equal() const noexcept override { return false; }
   [[nodiscard]] bool takes_part() const noexcept override { return std::ranges::count(clients(), rank()) != 0; }
-  /// Of this round, in no order.
+  /// The clients of this round, unordered.
   [[nodiscard]] std::span<rank_type const> clients() const noexcept { return std::span(order_).first(clients_); }
 
   void share(std::span<float> numbers) override { local_.share(numbers); }
@@ -85,10 +85,10 @@ class federated : public strategy {
   }
 
  private:
-  /// The first ranks of a permutation. (Durstenfeld 1964, as far as needed)
+  /// Chooses the clients: the first ranks of a random permutation. (Durstenfeld 1964, as far as needed)
   void choose() noexcept {
     std::iota(order_.begin(), order_.end(), rank_type{0});
-    random_sequence random(~seed_, round_);  // not the sequences of weights and samples
+    random_sequence random(~seed_, round_);  // differs from the sequences of weights and samples
     for (std::size_t i = 0; i != clients_; ++i) {
       std::swap(order_[i], order_[i + random.below(static_cast<std::uint32_t>(order_.size() - i))]);
     }

@@ -17,36 +17,35 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// Decentralised training: every rank follows the mean gradient of its own images and moves its weights towards
-/// those of a few neighbours. No rank waits for all.
+/// Decentralised training: every rank follows the mean gradient of its own images and moves its weights towards those
+/// of a few neighbours. No rank waits for all.
 ///
-/// After each step a rank begins an *exchange*: it sends its weights as they are, and receives those of its
-/// neighbours as they are after the same step. Both travel while the next gradient is computed. When an exchange is
-/// settled, the rank adds to its weights, for each neighbour, c (theirs - its own), where both are what was
-/// exchanged. So the whole of all weights is kept however late each rank settles it: their mean follows the
-/// mean of the gradients.
+/// After each step a rank begins an *exchange*: it sends its weights, and receives its neighbours' weights after the
+/// same step. Both travel while the next gradient is computed. To settle an exchange, the rank adds c (theirs - own)
+/// to its weights for each neighbour, with both as exchanged. So the sum of all weights is preserved however late
+/// each rank settles: their mean follows the mean of the gradients.
 ///
-/// With staleness 0 a rank waits, after each step, for the exchange begun before it: this is D-PSGD, x' = W x - rate
+/// With staleness 0 a rank waits, after each step, for the exchange begun before it. This is D-PSGD, x' = W x - rate
 /// g(x) with W doubly stochastic (Lian, Zhang, Zhang, Hsieh, Zhang, Liu, "Can decentralized algorithms outperform
-/// centralized algorithms?", NeurIPS 2017). With staleness s it settles what has arrived, and waits only for
-/// exchanges that are more than s steps old: a rank is at most s + 1 steps ahead of those that it receives from.
-/// Averaging by pairs without waiting for the others is AD-PSGD's (Lian, Zhang, Zhang, Liu, "Asynchronous decentralized
-/// parallel stochastic gradient descent", ICML 2018), which bounds staleness in its proof where this waits.
+/// centralized algorithms?", NeurIPS 2017). With staleness s it settles the exchanges that have arrived, and waits
+/// only for those more than s steps old: a rank is at most s + 1 steps ahead of the ranks that it receives from.
+/// AD-PSGD also averages pairs without waiting for other ranks (Lian, Zhang, Zhang, Liu, "Asynchronous decentralized
+/// parallel stochastic gradient descent", ICML 2018); it bounds staleness in its proof, this class by waiting.
 ///
-/// What comes late overshoots, hence c is that of the graph divided by s + 1. A difference between ranks that each
-/// step changes by -l times what it was s steps before dies out only if l < 2 sin(pi / (4 s + 2)) (Levin, May, "A
-/// note on difference-delay equations", 1976), and l is up to 4/3 in a ring before that division.
+/// Late exchanges overshoot, hence c is that of the graph divided by s + 1. If each step changes a difference between
+/// ranks by -l times its value s steps before, it decays only if l < 2 sin(pi / (4 s + 2)) (Levin, May, "A note on
+/// difference-delay equations", 1976), and l is up to 4/3 in a ring before that division.
 ///
-/// All ranks count alike, whatever the number of their images. What an optimizer remembers stays its rank's
-/// own. Loss and accuracy are this rank's.
+/// All ranks have equal weight, whatever the number of their images. The optimizer's state stays on its rank. Loss
+/// and accuracy are this rank's.
 ///
-/// Memory: for each of s + 1 exchanges, the weights and those of each neighbour. Cost per step: a message as
-/// long as the weights to each neighbour and one from each, and one pass over them.
+/// Memory: for each of s + 1 exchanges, the weights and those of each neighbour. Cost per step: one message of the
+/// weights to and from each neighbour, and one pass over them.
 template <class Communicator, offers<op::allreduce> Topology>
 class gossip : public strategy {
  public:
-  /// @param topology for what all do together: initial weights, and the mean of all for tests
-  /// @param graph, staleness the same on all ranks
+  /// @param topology schedule of collectives: initial weights, and the mean of all weights for tests
+  /// @param graph, staleness equal on all ranks
   /// @pre the communicator outlives the strategy
   explicit gossip(Communicator& world, Topology topology = {}, neighbours graph = neighbours::ring,
                   std::size_t staleness = 0)
@@ -64,7 +63,7 @@ class gossip : public strategy {
 
   void share(std::span<float> numbers) override { all_.share(numbers); }
   void sum(std::span<float> numbers) override { all_.sum(numbers); }
-  /// Moves exchanges on.
+  /// Makes progress on exchanges.
   void completed(std::size_t /*first*/) override { all_.world().poll(); }
 
   /// @throws error if an exchange has failed
@@ -93,7 +92,7 @@ class gossip : public strategy {
   void resume(std::span<float> weights) override { std::ranges::copy(own_, weights.begin()); }
 
   [[nodiscard]] rank_memory remembers() const noexcept override { return rank_memory::replica; }
-  /// Waits for the exchanges that are under way, and settles none.
+  /// Waits for the pending exchanges, and settles none.
   void save(packer& to) override {
     to.number(begun_).number(settled_);
     for (std::uint64_t k = settled_; k != begun_; ++k) {
@@ -131,7 +130,7 @@ class gossip : public strategy {
       std::ranges::for_each(sending, [](request& one) { one.wait(); });
     }
 
-    // Requests end before what they read and write.
+    // Requests are destroyed before the buffers that they use.
     std::vector<float> own;
     std::array<std::vector<float>, detail::neighbourhood::most> theirs;
     std::array<request, detail::neighbourhood::most> sending;
@@ -171,10 +170,10 @@ class gossip : public strategy {
   tutti::recv<Communicator> take_;
   detail::neighbourhood around_;
   std::vector<exchange> exchanges_;  // used in turn
-  float pull_;                       // towards each neighbour
+  float pull_;                       // factor c of each neighbour's difference
   std::uint64_t begun_ = 0;
   std::uint64_t settled_ = 0;
-  std::vector<float> own_;  // the weights, while they are united
+  std::vector<float> own_;  // this rank's weights while they are averaged
 };
 
 }  // namespace tutti::nn

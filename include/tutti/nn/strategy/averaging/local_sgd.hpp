@@ -12,23 +12,23 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// Local SGD: every rank follows the mean gradient of its own images, and every few steps all weights become
-/// their mean. (McDonald, Hall, Mann, "Distributed training strategies for the structured perceptron", NAACL 2010;
-/// Stich, "Local SGD converges fast and communicates little", ICLR 2019; Lin, Stich, Patel, Jaggi, "Don't use
-/// large mini-batches, use local SGD", ICLR 2020)
+/// Local SGD: every rank follows the mean gradient of its own images, and every few steps all weights become their
+/// mean. (McDonald, Hall, Mann, "Distributed training strategies for the structured perceptron", NAACL 2010; Stich,
+/// "Local SGD converges fast and communicates little", ICLR 2019; Lin, Stich, Patel, Jaggi, "Don't use large
+/// mini-batches, use local SGD", ICLR 2020)
 ///
-/// In the mean a rank weighs as many images as it has trained on since the last one, so unequal parts of a batch
-/// count as they do in synchronous training: with a mean after every step, and an optimizer without momentum,
-/// the two are the same up to rounding.
+/// A rank's weight in the mean is the number of images that it has trained on since the last one, so unequal parts of
+/// a batch count as in synchronous training. With a mean after every step and an optimizer without momentum, the two
+/// are equal up to rounding.
 ///
-/// What an optimizer remembers stays its rank's own: velocities are not averaged. Loss and accuracy are those of
-/// all ranks at steps that end with a mean, else this rank's.
+/// The optimizer's state stays on its rank: velocities are not averaged. Loss and accuracy are those of all ranks at
+/// steps that end with a mean, else this rank's.
 ///
-/// Memory: two vectors more, as long as the weights. Cost: one allreduce of the weights every few steps.
+/// Memory: two more vectors of the weights' size. Cost: one allreduce of the weights every few steps.
 template <class Communicator, offers<op::allreduce> Topology>
 class local_sgd : public strategy {
  public:
-  /// @param every how many steps, the same number on all ranks
+  /// @param every number of steps between means, equal on all ranks
   /// @pre the communicator outlives the strategy
   explicit local_sgd(Communicator& world, Topology topology = {}, std::size_t every = 1)
       : all_(world, topology), every_(every) {
@@ -39,7 +39,7 @@ class local_sgd : public strategy {
   [[nodiscard]] rank_type rank() const noexcept override { return all_.rank(); }
   [[nodiscard]] rank_type size() const noexcept override { return all_.size(); }
   [[nodiscard]] bool equal() const noexcept override { return every_ == 1; }
-  /// Steps since weights were last the same everywhere.
+  /// The number of steps since the weights were last equal on all ranks.
   [[nodiscard]] std::size_t steps_apart() const noexcept { return steps_; }
 
   void share(std::span<float> numbers) override {
@@ -62,7 +62,7 @@ class local_sgd : public strategy {
     return scored ? score_of::all_ranks : score_of::this_rank;
   }
 
-  /// Cost: one allreduce of the weights, unless they are the same.
+  /// Cost: one allreduce of the weights, unless they are equal.
   void unite(std::span<float> weights) override {
     if (steps_ != 0) {
       own_.assign(weights.begin(), weights.end());
@@ -84,8 +84,9 @@ class local_sgd : public strategy {
   }
 
  private:
-  /// Replaces the weights by their mean, by images since the last one, and the score by its mean, by the images
-  /// of this step. @returns whether there were any
+  /// Replaces the weights by their mean, weighted by images since the last one, and the score by its mean, weighted
+  /// by the images of this step.
+  /// @returns true if this step had images
   bool average(std::span<float> weights, std::span<float> score, std::size_t images_of_score) {
     mean_.resize(weights.size() + score.size() + 2);
     auto const sums = std::span(mean_).first(weights.size());
@@ -106,7 +107,7 @@ class local_sgd : public strategy {
     return scored > 0;
   }
 
-  /// What weighs nothing may be no number.
+  /// Multiplies by the weight. Values without weight may be NaN and give 0.
   static void weigh(std::span<float const> values, float weight, std::span<float> products) noexcept {
     std::ranges::transform(values, products.begin(),
                            [weight](float value) { return weight > 0 ? weight * value : 0.0F; });
@@ -117,10 +118,10 @@ class local_sgd : public strategy {
 
   detail::group_operations<Communicator, Topology> all_;
   std::size_t every_;
-  std::size_t steps_ = 0;    // since the last mean
-  std::size_t images_ = 0;   // of this rank, since the last mean
-  std::vector<float> mean_;  // weights, score, and by what they are weighed, on their way through a sum
-  std::vector<float> own_;   // the weights, while they are united
+  std::size_t steps_ = 0;    // steps since the last mean
+  std::size_t images_ = 0;   // images of this rank since the last mean
+  std::vector<float> mean_;  // sum of the weighted weights and scores, and of their weights
+  std::vector<float> own_;   // this rank's weights while they are averaged
 };
 
 }  // namespace tutti::nn

@@ -16,7 +16,7 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// Sums gradients with loss, and with the same bits on all ranks; remembers what it has not sent.
+/// A lossy sum of gradients, with equal bits on all ranks. Its error feedback keeps the part not sent.
 template <class E>
 concept lossy_sum =
     requires(E& e, E const& c, std::span<float> gradients, packer& to, unpacker& from, std::size_t count) {
@@ -25,14 +25,14 @@ concept lossy_sum =
       { e.load(from, count) } -> std::same_as<bool>;
     };
 
-/// Synchronous training whose gradients travel in fewer bytes: as `Sum` says, gathered or quantised. Nothing
-/// starts before all gradients are complete. What is attached to a message is summed as it is, in float.
+/// Synchronous training with compressed gradients: `Sum` is gathered or quantised. Nothing starts before all
+/// gradients are complete. The extra scalars are summed as floats, uncompressed.
 ///
 ///     nn::compressed strategy(world, nn::gathered(world, nn::top_k(0.01), nn::feedback()), nn::replica::attached);
 template <class Communicator, lossy_sum Sum>
 class compressed : public summing_strategy {
  public:
-  /// @param attached how many numbers at a message's end are no gradients
+  /// @param attached number of extra scalars at the end of the gradient buffer
   compressed(Communicator& world, Sum sum, std::size_t attached)
       : world_(world.alias()),
         share_(world, binary_tree{}),
@@ -47,14 +47,14 @@ class compressed : public summing_strategy {
   void share(std::span<float> numbers) override { share_(numbers, 0); }
   void sum(std::span<float> numbers) override { exact_(numbers); }
 
-  /// @pre the message outlives `finish`
+  /// @pre the buffer outlives `finish`
   void begin(std::span<float> message) override {
     expects(message.size() >= attached_, "compressed: a message of ", message.size(), " numbers is shorter than the ",
             attached_, " attached ones");
     message_ = message;
   }
 
-  /// @throws error as collectives do
+  /// @throws error like collectives
   void finish() override {
     exact_(message_.last(attached_));
     sum_.sum(message_.first(message_.size() - attached_));

@@ -18,19 +18,19 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// Sums gradients of which each rank sends a few: all ranks gather all ranks' messages and add them up in rank
-/// order, so that they end with the same bits. What is not sent is owed, and sent later.
+/// Sums sparse gradients: all ranks gather all ranks' messages and add them in rank order, so that they end with
+/// equal bits. Error feedback keeps the rest and sends it later.
 ///
-/// `Selection` says what is sent: top_k or threshold.
+/// `Selection` chooses the elements to send: top_k or threshold.
 ///
-/// Cost: each rank sends and receives (n - 1) messages of the longest rank's length, 8 bytes a number sent but no more
-/// than 4 a gradient. With a threshold an allreduce of one word besides, by which ranks agree on that length. So it
-/// pays as long as fewer than one number in n is sent, about.
+/// Cost: each rank sends and receives (n - 1) messages of the longest rank's length, 8 bytes for each element sent
+/// but at most 4 for each gradient; with a threshold also an allreduce of one word, in which ranks agree on that
+/// length. So it pays if fewer than about one element in n is sent.
 template <class Communicator, class Selection>
 class gathered {
  public:
-  /// @param debt whether with a momentum, and with which
-  /// @param clip what becomes of gradients that are too large
+  /// @param debt error feedback, with or without momentum
+  /// @param clip limit of the gradients
   gathered(Communicator& world, Selection selection, feedback debt, local_clipping clip = local_clipping())
       : world_(world.alias()),
         selection_(std::move(selection)),
@@ -39,7 +39,7 @@ class gathered {
         gather_(world, direct{}),
         longest_(world, direct{}, max<std::uint64_t>{}) {}
 
-  /// @throws error as collectives do, and failure::protocol if what arrives is no message
+  /// @throws error like collectives, and failure::protocol if a received message is malformed
   void sum(std::span<float> gradients) {
     clip_(gradients, world_.size());
     detail::sparse_message::encode(selection_.choose(debt_.add(gradients), step_++), debt_, message_);
@@ -56,20 +56,20 @@ class gathered {
     }
   }
 
-  /// Writes what is remembered between steps.
+  /// Writes the state between steps.
   void save(packer& to) const {
     to.number(step_);
     debt_.save(to);
   }
-  /// Restores what `save` wrote; false if these are the bytes of something else.
+  /// Restores the state that `save` wrote; false if the bytes are not such a state.
   [[nodiscard]] bool load(unpacker& from, std::size_t gradients) {
     step_ = from.number_as<std::size_t>();
     return debt_.load(from, gradients);
   }
 
-  /// The momentum that is kept before gradients are summed; 0: none.
+  /// The momentum that is applied before gradients are summed; 0 without.
   [[nodiscard]] float momentum() const noexcept { return debt_.momentum(); }
-  /// What this rank has not sent yet.
+  /// The error feedback: the gradients that this rank has not sent yet.
   [[nodiscard]] std::span<float const> owed() const noexcept { return debt_.owed(); }
 
  private:

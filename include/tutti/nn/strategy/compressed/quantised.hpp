@@ -15,20 +15,19 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// Sums gradients in 8 bits: each rank sends every other its shard of what it owes, adds up the shards that
-/// it is sent in float and in rank order, and sends their sum to all, in 8 bits again. Both times the error is owed by
-/// the rank that made it, and sent at the next step (Tang et al., "DoubleSqueeze", ICML 2019). All ranks decode the
-/// same bytes.
+/// Sums gradients in 8 bits: each rank sends every other rank its shard, adds the received shards as floats in rank
+/// order, and sends the sum to all, in 8 bits again. The rank that rounds keeps the error and adds it in the next
+/// step (Tang et al., "DoubleSqueeze", ICML 2019). All ranks decode the same bytes.
 ///
 /// Cost: each rank sends and receives 2 (n - 1) / n x 1.016 bytes a gradient, 3.94 times less than an allreduce of
-/// floats. To gather the messages of all ranks would take (n - 1) x 1.016: as much with two ranks, more with more.
+/// floats. Gathering the messages of all ranks would take (n - 1) x 1.016: equal with two ranks, more with more.
 template <class Communicator>
 class quantised {
  public:
-  /// Over a communicator.
+  /// Constructs the sum over a communicator.
   explicit quantised(Communicator& world) : world_(world.alias()), swap_(world, direct{}), gather_(world, direct{}) {}
 
-  /// @throws error as collectives do, and failure::protocol if what arrives is no message
+  /// @throws error like collectives, and failure::protocol if a received message is malformed
   void sum(std::span<float> gradients) {
     std::size_t const n = world_.size();
     std::size_t const length = (gradients.size() + n - 1) / n;
@@ -62,21 +61,21 @@ class quantised {
     }
   }
 
-  /// Writes what is remembered between steps.
+  /// Writes the state between steps.
   void save(packer& to) const {
     detail::pack_if_any(to, owed_);
     detail::pack_if_any(to, owed_by_shard_);
   }
-  /// Restores what `save` wrote; false if these are the bytes of something else.
+  /// Restores the state that `save` wrote; false if the bytes are not such a state.
   [[nodiscard]] bool load(unpacker& from, std::size_t gradients) {
     std::size_t const n = world_.size();
     std::size_t const length = (gradients + n - 1) / n;
     return detail::unpack_if_any(from, owed_, length * n) && detail::unpack_if_any(from, owed_by_shard_, length);
   }
 
-  /// What this rank has not sent of its own gradients yet, and behind them zeros; and of the sums of its shard.
+  /// The error feedback of this rank's own gradients, padded with zeros.
   [[nodiscard]] std::span<float const> owed() const noexcept { return owed_; }
-  /// What has been rounded away at the ranks that sum, and not sent yet.
+  /// The error feedback of this rank's shard of the sums.
   [[nodiscard]] std::span<float const> owed_by_shard() const noexcept { return owed_by_shard_; }
 
  private:

@@ -13,13 +13,13 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// Synchronous data-parallel training by way of rank 0: it adds all gradients up, and hands the sums out. What it hands
-/// out is as long as the weights, so it is what a parameter server sends; over a transport with a group
-/// (`udp_multicast`) that leaves it once, however many ranks there are.
+/// Synchronous data-parallel training through rank 0, which sums all gradients and broadcasts the sums. They are as
+/// long as the weights, so the traffic is that of a parameter server. Over a transport with a group (`udp_multicast`)
+/// they leave rank 0 once, for any number of ranks.
 template <class Communicator, offers<op::reduce> Collecting, offers<op::broadcast> Distributing>
 class central : public summing_strategy {
  public:
-  /// Over a communicator, by topologies that collect gradients and distribute weights.
+  /// Constructs the strategy with the topologies that collect gradients and distribute sums.
   central(Communicator& world, Collecting collecting, Distributing distributing)
       : world_(world.alias()), collect_(world, collecting, tutti::sum<float>{}), distribute_(world, distributing) {}
 
@@ -35,8 +35,8 @@ class central : public summing_strategy {
     distribute_(numbers, 0);
   }
   void begin(std::span<float> message) noexcept override { message_ = message; }
-  /// The message becomes the sums.
-  /// @throws error if an operation has failed; the message is then of no use
+  /// Completes the sums in the gradient buffer.
+  /// @throws error if an operation has failed; the buffer is then undefined
   void finish() override { sum(message_); }
 
  private:

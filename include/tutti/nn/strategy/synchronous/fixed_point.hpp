@@ -20,37 +20,37 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// All numbers are multiplied by one factor before they are rounded to integers.
+/// One factor by which all numbers are multiplied before they are rounded to integers.
 struct constant_factor {
-  float factor = 1e6F;  ///< what gradients are multiplied by
+  float factor = 1e6F;  ///< factor of the gradients
 };
 
-/// Numbers are multiplied by a power of two, one for each block of them: the largest for which all ranks have room,
-/// as an allreduce of the largest sizes tells.
+/// A power of two for each block of numbers: the largest that overflows on no rank, found by an allreduce of the
+/// largest magnitudes.
 struct shared_exponents {
-  std::size_t block = 256;  ///< how many gradients share an exponent
+  std::size_t block = 256;  ///< number of gradients that share an exponent
 };
 
-/// How numbers become integers.
+/// The conversion of numbers to integers.
 using fixed_point_scale = std::variant<constant_factor, shared_exponents>;
 
-/// Synchronous training whose gradients are summed as integers, as programmable switches do it: see fixed_point_sum.
-/// Sums that have overflowed, which all ranks see, are made again, of floats, at the end of the step. What is attached
-/// to a message is summed as floats.
+/// Synchronous training whose gradients are summed as integers, as by programmable switches: see fixed_point_sum.
+/// Sums that overflow, which all ranks see, are repeated with floats at the end of the step. The extra scalars are
+/// summed as floats.
 ///
-/// With shared exponents a bucket's sum starts when the exponents of all ranks are known; those of the next bucket are
-/// agreed on meanwhile. Cost: an allreduce of one number in `block` besides, before the sum. Nothing overflows there
-/// but what is no number: then its block does.
+/// With shared exponents the sum of a bucket starts when the exponents of all ranks are known; meanwhile those of the
+/// next bucket are agreed on. Cost: an additional allreduce of one number in `block`, before the sum. Only NaN and
+/// infinity overflow there: then their whole block does.
 ///
-/// Sources: Lao and others, "ATP", NSDI 2021 (a constant factor, overflows again as floats); Sapio and others,
-/// "SwitchML", NSDI 2021 (exponents that the next packet's workers agree on).
+/// Sources: Lao and others, "ATP", NSDI 2021 (a constant factor, overflows repeated as floats); Sapio and others,
+/// "SwitchML", NSDI 2021 (exponents agreed on one packet ahead).
 template <class Communicator, offers<op::allreduce> Topology>
 class fixed_point : public summing_strategy {
  public:
-  /// @param bucket most bytes of a bucket, the same on all ranks; 0: the whole message is one
-  /// @param attached how many numbers at a message's end are no gradients
+  /// @param bucket largest size of a bucket in bytes, equal on all ranks; 0: one bucket
+  /// @param attached number of extra scalars at the end of the gradient buffer
   /// @pre the communicator outlives the strategy
-  /// @throws precondition_error for a factor that fixed_point_sum refuses, and blocks of nothing
+  /// @throws precondition_error for a factor that fixed_point_sum refuses, and empty blocks
   fixed_point(Communicator& world, Topology topology, fixed_point_scale scale, std::size_t bucket, std::size_t attached)
       : all_(world, topology),
         sum_(world, topology, fixed_point_sum{factor_of(scale), world.size()}),
@@ -62,20 +62,20 @@ class fixed_point : public summing_strategy {
   /// The number of this rank.
   [[nodiscard]] rank_type rank() const noexcept override { return all_.rank(); }
   [[nodiscard]] rank_type size() const noexcept override { return all_.size(); }
-  /// Numbers that were summed again as floats, in all steps so far; the same on all ranks.
+  /// The number of sums repeated as floats, in all steps so far; equal on all ranks.
   [[nodiscard]] std::uint64_t const& overflows() const noexcept { return overflows_; }
 
   /// Cost: one broadcast.
   void share(std::span<float> numbers) override { all_.share(numbers); }
-  /// Of floats. Cost: one allreduce.
+  /// Sums floats. Cost: one allreduce.
   void sum(std::span<float> numbers) override { all_.sum(numbers); }
 
-  /// Cost: no allocation from the second message of a size on.
-  /// @pre the message outlives `finish`, or the strategy
+  /// Cost: no allocation from the second buffer of a size on.
+  /// @pre the gradient buffer outlives `finish`, or the strategy
   void begin(std::span<float> message) override {
     expects(message.size() >= attached_, "fixed_point: a message of ", message.size(), " numbers is shorter than the ",
             attached_, " attached ones");
-    maxima_under_way_.clear();  // those of a step that failed
+    maxima_under_way_.clear();  // requests of a failed step
     sums_under_way_.clear();
     message_ = message.first(message.size() - attached_);
     behind_ = message.last(attached_);
@@ -91,7 +91,7 @@ class fixed_point : public summing_strategy {
     }
   }
 
-  /// Starts what can be started, and moves on what is under way.
+  /// Starts the operations that are ready, and makes progress on pending ones.
   /// @pre follows `begin`
   void completed(std::size_t first) override {
     complete_from_ = (std::min)(complete_from_, first);
@@ -99,8 +99,8 @@ class fixed_point : public summing_strategy {
     all_.world().poll();
   }
 
-  /// The message becomes the sums.
-  /// @throws error if an allreduce has failed; the message is then of no use
+  /// Completes the sums in the gradient buffer.
+  /// @throws error if an allreduce has failed; the buffer is then undefined
   void finish() override {
     complete_from_ = 0;
     start(waiting::yes);
@@ -124,7 +124,7 @@ class fixed_point : public summing_strategy {
     return shared == nullptr ? 0 : shared->block;
   }
 
-  // Bucket 0 is the last one of the message.
+  // Bucket 0 is at the end of the buffer.
   [[nodiscard]] std::size_t end_of(std::size_t bucket) const noexcept { return message_.size() - bucket * numbers_; }
   [[nodiscard]] std::size_t begin_of(std::size_t bucket) const noexcept {
     std::size_t const end = end_of(bucket);
@@ -135,8 +135,8 @@ class fixed_point : public summing_strategy {
     return all.subspan(begin_of(bucket), end_of(bucket) - begin_of(bucket));
   }
 
-  /// All ranks start the same in the same order, each when it can: what is attached; then the largest sizes of each
-  /// bucket before the sums of the one before it.
+  /// Starts the operations that are ready. All ranks start the same ones in the same order: the sum of the extra
+  /// scalars, then the maxima of each bucket before the sum of the previous one.
   void start(waiting how) {
     if (!behind_.empty()) {
       sum_of_behind_ = all_.start_sum(behind_);
@@ -150,7 +150,7 @@ class fixed_point : public summing_strategy {
       }
     }
   }
-  /// False if it is too early.
+  /// Starts the maxima of a bucket; false if its gradients are not final.
   bool start_maxima(std::size_t bucket) {
     if (begin_of(bucket) < complete_from_) {
       return false;
@@ -180,7 +180,8 @@ class fixed_point : public summing_strategy {
     return true;
   }
 
-  /// Puts the sums into the message. Until now that has what this rank gives.
+  /// Repeats the sums that overflowed, and writes all sums to the gradient buffer, which has this rank's gradients
+  /// until now.
   void sum_again() {
     again_.clear();
     for (std::size_t i = 0; i != sums_.size(); ++i) {
@@ -204,20 +205,20 @@ class fixed_point : public summing_strategy {
   detail::group_operations<Communicator, Topology> all_;
   allreduce<Communicator, Topology, fixed_point_sum> sum_;
   allreduce<Communicator, Topology, max<float>> largest_;
-  std::size_t block_;  ///< numbers that share an exponent; 0: all have the factor
+  std::size_t block_;  ///< numbers that share an exponent; 0: all share the factor
   std::size_t bucket_;
   std::size_t attached_;
-  std::span<float> message_;  // of gradients
-  std::span<float> behind_;   // what is attached, until its sum is started
+  std::span<float> message_;  // gradients in the gradient buffer
+  std::span<float> behind_;   // extra scalars, until their sum is started
   std::size_t complete_from_ = 0;
-  std::size_t numbers_ = 1;  // in a bucket
+  std::size_t numbers_ = 1;  // numbers of a bucket
   std::size_t buckets_ = 0;
-  std::vector<float> sums_;  // as they come from integers
+  std::vector<float> sums_;  // sums from integers, NaN where they overflowed
   detail::block_exponents exponents_;
   std::vector<request> maxima_under_way_;
   std::vector<request> sums_under_way_;
   request sum_of_behind_;
-  std::vector<float> again_;  // what has overflowed
+  std::vector<float> again_;  // this rank's terms, then the sums, of elements that overflowed
   std::uint64_t overflows_ = 0;
 };
 

@@ -20,8 +20,8 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// A transport with a device that holds weights and updates them: the sum of what ranks contribute to an operation of
-/// `network_operation::update` moves them, and its result is the new weights.
+/// A transport with a device that holds and updates weights: an operation of `network_operation::update` sums the
+/// ranks' contributions, updates the weights with the sum, and returns the new weights.
 template <class T>
 concept holds_weights = helps<T> && requires(T& t, std::span<float const> numbers, std::span<float> to, float x) {
   requires std::bool_constant<T::does(network_operation::update)>::value;
@@ -33,7 +33,7 @@ concept holds_weights = helps<T> && requires(T& t, std::span<float const> number
 
 namespace detail {
 
-/// The sum of gradients, of which a device makes new weights.
+/// The sum of gradients with which a device updates its weights.
 struct pushed_gradients : tutti::sum<float> {
   static constexpr std::string_view name = "pushed_gradients";
   static constexpr network_operation in_network = network_operation::update;
@@ -42,28 +42,28 @@ struct pushed_gradients : tutti::sum<float> {
 }  // namespace detail
 
 /// Synchronous training with a server in the network: a device holds the weights, all ranks are workers. They push
-/// their gradients, it sums them, moves the weights, w - rate (g + decay w), and sends all workers the new ones. At the
-/// beginning, rank 0 stores its weights there and the others pull them. (A parameter server of Li et al., "Scaling
-/// distributed machine learning with the parameter server", OSDI 2014, on the path as the sums of Sapio et al., NSDI
-/// 2021.)
+/// their gradients; the device sums them, updates the weights, w - rate (g + decay w), and sends them to all workers.
+/// At the beginning rank 0 stores its weights on the device, and the others pull them. (A parameter server of Li et
+/// al., "Scaling distributed machine learning with the parameter server", OSDI 2014, on the path like the sums of
+/// Sapio et al., NSDI 2021.)
 ///
-/// Weights have the bits of `synchronous` over `in_network` with the optimizer sgd without momentum, on all workers: up
-/// to 8 ranks, gradients are added in rank order. Unlike there, no rank runs an optimizer. One worker alone updates its
-/// weights itself.
+/// Weights have the bits of `synchronous` over `in_network` with the optimizer sgd without momentum, on all workers:
+/// up to 8 ranks, gradients are added in rank order. Unlike there, no rank runs an optimizer. A single worker updates
+/// its weights itself.
 ///
-/// When the device dies, rank 0 serves in its place, with the weights that it has; when one is back, rank 0 stores the
-/// weights there after the next step. Of weights that do not fit into the device, rank 0 serves the rest. A step that
-/// fails leaves the weights as they were.
+/// If the device dies, rank 0 serves in its place, with its own weights; when a device is back, rank 0 stores the
+/// weights on it after the next step. Rank 0 also serves the weights that exceed the device's memory. A step that
+/// fails leaves the weights unchanged.
 ///
-/// Memory: two vectors of the parameters' size, and at rank 0 up to two more once it serves. Cost: one message of the
+/// Memory: two vectors of the parameters' size, and up to two more at rank 0 once it serves. Cost: one message of the
 /// gradients and one of the weights per rank and step. Nothing is sent before all gradients are complete.
 template <class Communicator>
   requires holds_weights<typename Communicator::transport_type>
 class network_server : public strategy {
  public:
-  /// @param bucket most bytes of an operation, of which several are under way, the same on all ranks; 0: one is all
-  /// @pre the communicator outlives the strategy, and there is one such strategy at a time over its transport
-  /// @throws precondition_error for settings of which the device can do only a part
+  /// @param bucket largest size of an operation in bytes, equal on all ranks; 0: one operation for all
+  /// @pre the communicator outlives the strategy, which is the only one of its kind over its transport
+  /// @throws precondition_error for settings that the device does not support completely
   network_server(Communicator& world, settings const& how, std::size_t bucket = 0)
       : all_(world, in_network{}),
         update_(world, in_network{}, detail::pushed_gradients{}),
@@ -86,7 +86,7 @@ class network_server : public strategy {
   [[nodiscard]] rank_type rank() const noexcept override { return all_.rank(); }
   [[nodiscard]] rank_type size() const noexcept override { return all_.size(); }
 
-  /// Cost: rank 0 stores what the device lacks, the others pull all; two barriers.
+  /// Cost: rank 0 stores the weights that the device lacks, the others pull all; two barriers.
   void share(std::span<float> numbers) override {
     if (size() == 1) {
       return;
@@ -100,14 +100,14 @@ class network_server : public strategy {
     if (rank() != 0) {
       by.pull(weights_);
     }
-    meet();  // the world has not failed
+    meet();  // throws if the world has failed
     is_held_ = true;
     std::copy_n(weights_.begin(), numbers.size(), numbers.begin());
   }
   /// Cost: one allreduce.
   void sum(std::span<float> numbers) override { all_.sum(numbers); }
 
-  /// @throws error; the weights are then as they were before the step
+  /// @throws error; the weights are then unchanged
   score_of step(training_step& step) override {
     std::span<float> const weights = step.parameters();
     if (size() == 1) {
@@ -133,16 +133,16 @@ class network_server : public strategy {
   }
 
  private:
-  static constexpr std::size_t block = 256;  ///< numbers
+  static constexpr std::size_t block = 256;  ///< numbers of a block
 
-  /// Whole blocks, the last one with zeros.
+  /// Copies the weights, padded to whole blocks with zeros.
   void keep(std::span<float const> weights) {
     weights_.assign((weights.size() + block - 1) / block * block, 0.0F);
     next_.assign(weights_.size(), 0.0F);
     std::ranges::copy(weights, weights_.begin());
   }
   void push(float rate) {
-    under_way_.clear();  // those of a step that failed
+    under_way_.clear();  // requests of a failed step
     all_.world().transport().push(next_, rate, decay_);
     std::size_t const most = bucket_ == 0 ? next_.size() : bucket_;
     for (std::size_t at = 0; at < next_.size(); at += most) {
@@ -157,9 +157,9 @@ class network_server : public strategy {
   detail::group_operations<Communicator, in_network> all_;
   allreduce<Communicator, in_network, detail::pushed_gradients> update_;
   float decay_;
-  std::size_t bucket_;          // numbers
-  std::vector<float> weights_;  // as the device has them
-  std::vector<float> next_;     // gradients, and what comes of them
+  std::size_t bucket_;          // numbers of a bucket
+  std::vector<float> weights_;  // weights on the device
+  std::vector<float> next_;     // gradients, then the new weights
   bool is_held_ = false;
   std::vector<request> under_way_;
 };

@@ -15,18 +15,18 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// Synchronous training with the same weights, bit for bit, for any number of ranks: what ranks add are the
-/// accumulators in which replicas keep the gradients of whole micro-batches, rounded once when all are added. So
-/// sums do not depend on which rank computed which micro-batch, on the topology, the transport or the buckets.
+/// Synchronous training with equal weights, bit for bit, for any number of ranks: ranks add the accumulators of the
+/// gradients of whole micro-batches, rounded once at the end. So sums do not depend on the assignment of
+/// micro-batches to ranks, on the topology, the transport or the buckets.
 ///
-/// Sums that are complete travel as floats: in a ring 20 bytes a number where plain sums take 8.
+/// Complete sums travel as floats: in a ring 20 bytes a number instead of 8 for plain sums.
 ///
-/// For replicas with settings::reproducible.
+/// Requires replicas with settings::reproducible.
 template <class Communicator, offers<op::allreduce> Topology>
 class reproducible : public summing_strategy {
  public:
-  /// @param sums of the replica, one for each number of its message
-  /// @param bucket most bytes of the numbers whose accumulators are one bucket, the same on all ranks; 0: all are one
+  /// @param sums accumulators of the replica, one for each element of its gradient buffer
+  /// @param bucket largest size in bytes of the numbers of one bucket, equal on all ranks; 0: one bucket
   /// @pre the accumulators outlive the strategy
   reproducible(Communicator& world, Topology topology, std::span<binned const> sums, std::size_t bucket = 0)
       : world_(world.alias()),
@@ -42,24 +42,24 @@ class reproducible : public summing_strategy {
   [[nodiscard]] rank_type size() const noexcept override { return world_.size(); }
 
   void share(std::span<float> numbers) override { plain_.share(numbers); }
-  /// Numbers that need not be the same for other numbers of ranks, such as times.
+  /// Sums numbers that may depend on the number of ranks, such as times.
   void sum(std::span<float> numbers) override { plain_.sum(numbers); }
-  /// Those that do.
+  /// Sums accumulators with bits that do not depend on the number of ranks.
   void sum_accumulators(std::span<binned const> sums, std::span<float> numbers) override { add_(sums, numbers); }
   [[nodiscard]] bool adds_accumulators() const noexcept override { return true; }
 
-  /// @pre the message is that of the replica, and outlives `finish`, or the strategy
+  /// @pre the gradient buffer is that of the replica, and outlives `finish`, or the strategy
   void begin(std::span<float> message) override {
     expects(message.size() == sums_.size(), "reproducible: made for ", sums_.size(),
             " accumulators, and the message has ", message.size(), " numbers; give the message of the same replica");
-    under_way_.clear();  // those of a step that failed
+    under_way_.clear();  // requests of a failed step
     message_ = message;
     waiting_ = message.size();
     under_way_.reserve((waiting_ + most_ - 1) / most_);
   }
 
-  /// Starts the buckets whose accumulators are complete, and moves on those under way. Their numbers of the message
-  /// become the sums.
+  /// Starts the buckets whose accumulators are complete, and makes progress on pending ones. Their part of the
+  /// gradient buffer becomes the sums.
   void completed(std::size_t first) override {
     while (waiting_ > first && waiting_ - (std::min)(waiting_, most_) >= first) {
       std::size_t const cut = waiting_ - (std::min)(waiting_, most_);
@@ -72,7 +72,7 @@ class reproducible : public summing_strategy {
     }
   }
 
-  /// Makes the message the sums.
+  /// Completes the sums in the gradient buffer.
   void finish() override {
     completed(0);
     for (auto& one : under_way_) {
@@ -86,10 +86,10 @@ class reproducible : public summing_strategy {
   synchronous<Communicator, Topology> plain_;
   allreduce<Communicator, Topology, reproducible_sum<binned, float>> add_;
   std::span<binned const> sums_;
-  std::size_t most_;  // numbers in a bucket
+  std::size_t most_;  // numbers of a bucket
   std::span<float> message_;
-  std::size_t waiting_ = 0;         // numbers in front that are in no bucket yet
-  std::vector<request> under_way_;  // in the order of starting
+  std::size_t waiting_ = 0;         // numbers in front that belong to no bucket yet
+  std::vector<request> under_way_;  // requests, oldest first
 };
 
 }  // namespace tutti::nn

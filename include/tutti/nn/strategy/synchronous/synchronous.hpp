@@ -23,37 +23,36 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// What moves buckets on while their rank computes: itself, each time that gradients are complete, or a thread
-/// besides, which is for layers that take long, and for cores to spare.
+/// The progress of buckets while their rank computes: by the rank itself whenever gradients are complete, or by an
+/// additional thread, for slow layers and spare cores.
 enum class bucket_progress { between_layers, by_thread };
 
-/// Synchronous data-parallel training: initial weights by broadcast from rank 0, gradients added by
-/// allreduce. Every rank weights its samples by one over the global batch, so the sum of the
-/// gradients is their mean over the batch, exactly, however unequal the shards are.
+/// Synchronous data-parallel training: initial weights by broadcast from rank 0, gradients summed by allreduce. Every
+/// rank weights its samples by one over the global batch, so the sum of the gradients is exactly their mean over the
+/// batch, however unequal the shards are.
 ///
-/// The gradients of a step may be cut into buckets, from the end on: backward completes them in that order,
-/// and each bucket is on its way as soon as it is complete, while the gradients before it are computed
-/// (Li et al., "PyTorch Distributed: Experiences on accelerating data parallel training", VLDB 2020, section
-/// 3.2). The first bucket is small, so that communication begins early. Without
-/// a thread, buckets move on when `completed` is called. Cuts depend on nothing but the message's size and
-/// the bucket's, so all ranks start the same operations in the same order. Where the topology cuts
-/// vectors into blocks, buckets change the order in which terms are added, and so the last bits of the
-/// sums, alike on all ranks.
+/// The gradients of a step may be divided into buckets, from the end to the beginning, which is the order of
+/// backward. Each bucket is sent as soon as it is complete, while earlier gradients are computed (Li et al., "PyTorch
+/// Distributed: Experiences on accelerating data parallel training", VLDB 2020, section 3.2). The first bucket is
+/// small, so that communication begins early. Without a thread, `completed` makes progress on buckets. Cuts depend
+/// only on the sizes of the buffer and of a bucket, so all ranks start the same operations in the same order. Where
+/// the topology cuts vectors into blocks, buckets change the order of additions, and so the last bits of the sums,
+/// alike on all ranks.
 ///
-/// With a reduction of half or bfloat16 the gradients travel in 16 bits: rounded before the sum, and by the sum as
-/// the reduction says. The numbers behind the gradients stay floats.
+/// With `half` or `bfloat16`, gradients are rounded to 16 bits before they are summed, and by the sum as the
+/// reduction says. The extra scalars stay floats.
 template <class Communicator, offers<op::allreduce> Topology, reduction Reduction = tutti::sum<float>>
 class synchronous : public summing_strategy {
   using sent_type = typename Reduction::value_type;
   static constexpr bool narrows = !std::same_as<sent_type, float>;
 
  public:
-  /// Of larger buckets, the first is cut to this many bytes.
+  /// The size in bytes of the first bucket, if buckets are larger.
   static constexpr std::size_t first_bucket = std::size_t{64} * 1024;
 
-  /// @param bucket most bytes of a bucket, the same on all ranks; 0: the whole message is one
-  /// @param attached how many numbers at a message's end are no gradients, and stay floats
-  /// @pre the communicator outlives the strategy; with a thread it is the strategy's own
+  /// @param bucket largest size of a bucket in bytes, equal on all ranks; 0: one bucket
+  /// @param attached number of extra scalars at the end of the gradient buffer, which stay floats
+  /// @pre the communicator outlives the strategy; with a thread the strategy is its only user
   explicit synchronous(Communicator& world, Topology topology = {}, std::size_t bucket = 0,
                        bucket_progress how = bucket_progress::between_layers, Reduction reduction = {},
                        std::size_t attached = 0)
@@ -83,11 +82,11 @@ class synchronous : public summing_strategy {
     release_world();
   }
 
-  /// Cost: no allocation from the second message of a size on.
-  /// @pre the message outlives `finish`, or the strategy
+  /// Cost: no allocation from the second buffer of a size on.
+  /// @pre the gradient buffer outlives `finish`, or the strategy
   void begin(std::span<float> message) override {
     take_world();
-    under_way_.clear();  // those of a step that failed
+    under_way_.clear();  // requests of a failed step
     expects(message.size() >= attached_, "synchronous: a message of ", message.size(), " numbers is shorter than the ",
             attached_, " attached ones");
     message_ = message.first(message.size() - attached_);
@@ -99,7 +98,7 @@ class synchronous : public summing_strategy {
     }
   }
 
-  /// Starts the buckets that are complete, and moves on those under way.
+  /// Starts the complete buckets, and makes progress on pending ones.
   /// @pre follows `begin`
   void completed(std::size_t first) override {
     take_world();
@@ -119,8 +118,8 @@ class synchronous : public summing_strategy {
     release_world();
   }
 
-  /// The message becomes the sums.
-  /// @throws error if a bucket's allreduce has failed; the message is then of no use
+  /// Completes the sums in the gradient buffer.
+  /// @throws error if a bucket's allreduce has failed; the buffer is then undefined
   void finish() override {
     completed(0);
     take_world();
@@ -134,7 +133,7 @@ class synchronous : public summing_strategy {
   }
 
  private:
-  /// A thread, and the communicator while it is not the thread's.
+  /// A progress thread, and the lock that keeps it off the communicator.
   struct helper {
     explicit helper(Communicator& world) : thread(world), lock(thread.pause()) {}
 
@@ -147,14 +146,14 @@ class synchronous : public summing_strategy {
       helper_->lock = helper_->thread.pause();
     }
   }
-  /// If there is something to move on.
+  /// Lets the thread run if operations are pending.
   void release_world() {
     if (helper_ && !under_way_.empty()) {
       helper_->lock.unlock();
     }
   }
 
-  /// Gradients as they travel.
+  /// Returns gradients in the type that is sent.
   [[nodiscard]] std::span<sent_type> made_ready(std::size_t first, std::size_t n) {
     if constexpr (narrows) {
       auto const part = std::span(narrow_).subspan(first, n);
@@ -165,7 +164,7 @@ class synchronous : public summing_strategy {
     }
   }
 
-  /// Numbers in each bucket but the first, and the last, which takes the rest.
+  /// The numbers of each bucket but the first and the last, which takes the rest.
   [[nodiscard]] std::size_t numbers() const noexcept {
     return bucket_ == 0 ? message_.size() : (std::max)(bucket_ / sizeof(sent_type), std::size_t{1});
   }
@@ -175,7 +174,7 @@ class synchronous : public summing_strategy {
   [[nodiscard]] std::size_t count() const noexcept {
     return message_.size() <= first_numbers() ? 1 : 2 + (message_.size() - first_numbers() - 1) / numbers();
   }
-  /// Where the next bucket begins.
+  /// The beginning of the next bucket.
   [[nodiscard]] std::size_t next_cut() const noexcept {
     std::size_t const most = waiting_ == message_.size() ? first_numbers() : numbers();
     return waiting_ - (std::min)(waiting_, most);
@@ -185,12 +184,12 @@ class synchronous : public summing_strategy {
   allreduce<Communicator, Topology, Reduction> sum_gradients_;
   std::size_t bucket_;
   std::size_t attached_;
-  std::span<float> message_;        // of gradients, as they are computed
-  std::span<float> behind_;         // what is attached, until its sum is started
-  std::vector<sent_type> narrow_;   // the gradients as they travel, if not as floats
-  std::size_t waiting_ = 0;         // numbers in front that are in no bucket yet
-  std::vector<request> under_way_;  // in the order of starting
-  std::optional<helper> helper_;    // ends before what it moves on
+  std::span<float> message_;        // gradients in the gradient buffer
+  std::span<float> behind_;         // extra scalars, until their sum is started
+  std::vector<sent_type> narrow_;   // gradients in the type that is sent, if not floats
+  std::size_t waiting_ = 0;         // numbers in front that belong to no bucket yet
+  std::vector<request> under_way_;  // requests, oldest first
+  std::optional<helper> helper_;    // destroyed before under_way_
 };
 
 }  // namespace tutti::nn
