@@ -36,7 +36,7 @@ using tutti::rank_type;
 template <class T>
 using buffer = std::vector<T, tutti::allocator<T>>;
 
-/// In such a buffer operators give what they give in any other.
+/// Sums in buffers of `tutti::allocator`, and returns a complaint if a result or the alignment is wrong.
 template <class Transport, class Topology>
 std::string sums_are_right(auto& world, Topology topology) {
   for (std::size_t const count : {1UL, 13UL, 1000UL, 300'000UL}) {
@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(buffers_serve_operators) {
   }
 }
 
-/// Larger than the pieces in which sums are made in a peer's memory.
+/// An element larger than the parts in which a sum is made in a peer's memory.
 struct page {
   std::array<int, 1500> values;
 };
@@ -129,14 +129,14 @@ BOOST_AUTO_TEST_CASE(containers_copy_move_and_swap) {
          b.swap(c);
          c = b;
          b.resize(1000);
-         std::list<int, tutti::allocator<int>> l({1, 2, 3}, from);  // rebinds
+         std::list<int, tutti::allocator<int>> l({1, 2, 3}, from);  // rebinds the allocator
          return b.get_allocator() == from && c.size() == 100 && b[99] == 1 && l.back() == 3 ? "" : "lost";
        })) {
     BOOST_TEST(end.value() == "");
   }
 }
 
-/// Where in the file that is mapped there.
+/// The offset of address `p` in the file mapped there; 0 if none is mapped.
 std::uint64_t place_in_file(void const* p) {
   auto const at = reinterpret_cast<std::uintptr_t>(p);
   std::ifstream maps("/proc/self/maps");
@@ -151,7 +151,8 @@ std::uint64_t place_in_file(void const* p) {
   return 0;
 }
 
-// Or caches that tell addresses apart by some of their bits could not hold what two ranks combine.
+// A cache indexes by some bits of an address. If buffers differed in one bit only, the operands of two ranks could
+// evict each other.
 BOOST_AUTO_TEST_CASE(like_buffers_of_two_ranks_differ_in_more_than_one_bit) {
   std::vector<std::uint64_t> others;
   for (auto const& end : tutti::spawn<tutti::shared_memory>(4, [](auto& world) {
@@ -166,7 +167,7 @@ BOOST_AUTO_TEST_CASE(like_buffers_of_two_ranks_differ_in_more_than_one_bit) {
   }
 }
 
-/// The memory is there for as long as the buffer is.
+/// A buffer keeps its memory mapped after its world has ended.
 BOOST_AUTO_TEST_CASE(buffers_outlive_their_world) {
   for (auto const& end : tutti::detail::run_processes(2, [](auto& meet) -> std::string {
          buffer<int> kept = [&] {
@@ -206,7 +207,7 @@ std::size_t address_space() {
   return pages * 4096;
 }
 
-/// What this process has mapped of files that it shares with others: a sanitizer's own memory is none of it.
+/// The bytes of address space mapped as shared. A sanitizer's own mappings are private.
 std::size_t shared_address_space() {
   std::ifstream maps("/proc/self/maps");
   std::size_t bytes = 0;
@@ -221,8 +222,8 @@ std::size_t shared_address_space() {
   return bytes;
 }
 
-/// A world that is split from another one lies in its memory: hundreds of them take no more addresses than one, and
-/// what the whole's allocators gave is read without a copy in the part, too.
+/// A split world uses the memory of its parent: hundreds of splits map no more than one, and buffers of the parent's
+/// allocators are read without a copy in the part, too.
 template <class Transport>
 void parts_share_the_memory_of_the_whole() {
   for (auto const& end : tutti::spawn<Transport>(4, [](auto& world) -> std::string {
@@ -260,7 +261,7 @@ BOOST_AUTO_TEST_CASE(parts_share_the_memory_of_the_whole_within_a_host) {
   parts_share_the_memory_of_the_whole<tutti::by_locality<tutti::shared_memory, tutti::tcp>>();
 }
 
-/// Address space is taken when it is used: little of it will do, and where it ends is an error that says so.
+/// Address space is mapped on demand, so a small limit suffices; reaching the limit is an error that names it.
 BOOST_AUTO_TEST_CASE(little_address_space_will_do) {
   constexpr std::size_t allowed = std::size_t{128} << 20;
   for (auto const& end : tutti::detail::run_processes(4, [](auto& meet) -> std::string {

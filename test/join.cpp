@@ -16,7 +16,7 @@ using tutti::rank_type;
 
 namespace {
 
-/// Runs f() as n processes that a launcher has started, two on each host. What they return is complaints.
+/// Runs f() as n launched processes, two on each host. f returns a complaint, or an empty string.
 template <class F>
 void launch(rank_type n, F f) {
   char base[] = "/tmp/tutti-test-XXXXXX";
@@ -37,7 +37,7 @@ void launch(rank_type n, F f) {
   BOOST_TEST(::rmdir(base) == 0);
 }
 
-/// Adds ones up, by hosts.
+/// Sums ones hierarchically, and returns a complaint if the result or a size of the world is wrong.
 template <class World>
 std::string complaint_of(World& world, rank_type size, rank_type local_size) {
   world.deadline(std::chrono::seconds(40));
@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(processes_of_several_hosts) {
   });
 }
 
-// A host is a process then, also if several are on one node.
+// Each process counts as a host, even if several run on one node.
 BOOST_AUTO_TEST_CASE(threads_of_several_processes) {
   launch(3, [] {
     std::string all;
