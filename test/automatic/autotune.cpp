@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-// All ranks find the same, whatever the profile says.
+// All ranks agree on the fastest schedule, even with a wrong profile.
 
 using namespace tutti;
 using namespace tutti::detail;

@@ -13,13 +13,13 @@
 
 namespace {
 
-/// A profile for which every schedule is the fastest somewhere: no messages are sent to get it.
+/// A profile in which every schedule is the fastest somewhere; it takes no messages to get.
 template <class World>
 tutti::network_profile made_up(World& world) {
   tutti::network_profile p{.ranks = world.size(), .hosts = world.hosts().hosts(), .start = 50'000};
   p.within_host = {1'000'000,
                    {{4, 100'000, 100'000, 0, 100'000, 0, 0}, {1024, 400'000, 200'000, 0, 400'000, 9'000, 5'000}}};
-  p.provided = {1'000, {{4, 100'000, 100'000, 0, 100'000, 0, 0}}};  // as long for any
+  p.provided = {1'000, {{4, 100'000, 100'000, 0, 100'000, 0, 0}}};  // equal for all sizes
   return p;
 }
 
@@ -27,7 +27,7 @@ tutti::automatic_options briefly() {
   return {.budget = std::chrono::milliseconds(1)};
 }
 
-/// Every way to run an operation, one after the other.
+/// Runs an operation by each predicted schedule without segments.
 template <class Op, class World, class F>
 std::string each_way(World& world, tutti::automatic const& best, bool in_order, F f) {
   std::string complaint;
@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(order_is_kept) {
   for (auto const n : {1U, 2U, 5U, 8U}) {
     support::agree<tutti::loopback>(n, [](auto& world) {
       tutti::automatic const best(world, made_up(world));
-      best.prefer("allreduce=ring; reduce=double_tree");  // which do not keep order, and are not taken
+      best.prefer("allreduce=ring; reduce=double_tree");  // do not keep rank order, so the preference is ignored
       return laws::reducing(world, best, laws::composition{}, 1023);
     });
   }
@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(nothing_is_priced_below_what_is_picked) {
   for (auto const n : {1U, 2U, 3U, 6U, 16U}) {
     support::agree<tutti::loopback>(n, [](auto& world) -> std::string {
       tutti::automatic const best(world, made_up(world));
-      if (world.rank() != 0) {  // the others would work out the same
+      if (world.rank() != 0) {  // the other ranks would compute the same
         return {};
       }
       for (std::size_t bytes = 1; bytes <= std::size_t{1} << 24; bytes *= 4) {
@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(all_ranks_have_the_same_profile_and_a_saved_one_is_taken) {
   }
 }
 
-// No two measurements are alike to the picosecond.
+// A repeated measurement would show: no two agree to the picosecond.
 BOOST_AUTO_TEST_CASE(a_world_and_its_parts_are_measured_once) {
   struct learned {
     std::string pair, crossed, trouble;
@@ -136,10 +136,10 @@ BOOST_AUTO_TEST_CASE(a_world_and_its_parts_are_measured_once) {
     auto halves = tutti::split(world, world.rank() / 3);
     std::string const half = profile(halves, briefly());
     {
-      auto pairs = tutti::split(halves, world.rank() % 3 == 2 ? 1 : 0);  // two and one of each half
+      auto pairs = tutti::split(halves, world.rank() % 3 == 2 ? 1 : 0);  // two ranks of each half, then one
       l.pair = profile(pairs, briefly());
     }
-    // Once more, of other communicators, some of whose parents are gone.
+    // Other communicators over the same ranks, some with a parent that is gone.
     auto again = tutti::split(world, 0, -static_cast<std::int64_t>(world.rank()));
     auto three = tutti::split(again, world.rank() % 2);
     l.trouble = profile(again, briefly()) != all                                    ? "the world was measured twice"
@@ -147,8 +147,9 @@ BOOST_AUTO_TEST_CASE(a_world_and_its_parts_are_measured_once) {
                 : profile(three, briefly()) == all                                  ? "three are taken for six"
                 : profile(halves, {.budget = std::chrono::milliseconds(2)}) == half ? "less was thought enough"
                                                                                     : "";
-    // Ranks 2 and 3 are alone in their halves, the others know a pair: the lowest of each that does tells.
-    auto crossed = tutti::split(world, (world.rank() + 1) % 6 / 2);  // 5 and 0, 1 and 2, 3 and 4
+    // Ranks 2 and 3 are alone in their halves, the others know a pair: in each part, the lowest rank with a profile
+    // supplies it.
+    auto crossed = tutti::split(world, (world.rank() + 1) % 6 / 2);  // ranks 5 and 0, 1 and 2, 3 and 4
     l.crossed = profile(crossed, briefly());
     auto anew = briefly();
     anew.anew = true;
@@ -206,7 +207,7 @@ BOOST_AUTO_TEST_CASE(ranks_that_prefer_different_schedules_are_told_so) {
   BOOST_TEST((results[0].failure().text + results[1].failure().text).find("ring") != std::string::npos);
 }
 
-// Each kind of memory has its prices, and preferences of its own from when it is asked for.
+// Each kind of memory has its own prices, and its own preferences from its creation by `for_memory` on.
 BOOST_AUTO_TEST_CASE(vectors_in_memory_of_the_transport_are_priced_apart) {
   using enum tutti::memory_kind;
   for (auto const& r : tutti::spawn<tutti::loopback>(4, [](auto& world) -> std::string {
@@ -238,7 +239,7 @@ BOOST_AUTO_TEST_CASE(vectors_in_memory_of_the_transport_are_priced_apart) {
   }
 }
 
-// Where all pick alike nevertheless, it harms nothing.
+// A difference between ranks is an error only for sizes at which it changes the choice.
 BOOST_AUTO_TEST_CASE(ranks_that_say_different_kinds_of_memory_are_told_so) {
   for (auto const& r : tutti::spawn<tutti::loopback>(2, [](auto& world) -> std::string {
          auto const where = world.rank() == 0 ? tutti::memory_kind::provided : tutti::memory_kind::ordinary;

@@ -18,12 +18,12 @@ using namespace tutti;
 using namespace tutti::detail;
 using edges = std::map<std::pair<rank_type, rank_type>, int>;
 
-/// Runs the probes of all ranks with unbuffered messages: a step ends when its peers have reached theirs. Returns
-/// how many messages went over each edge; none if it got stuck.
+/// Runs the probes of all ranks with unbuffered messages: a step ends when its peers have reached theirs. Returns the
+/// number of messages over each edge; an empty map if the probes deadlock.
 edges run(probe::kind kind, std::vector<rank_type> const& group, rank_type ranks, std::uint32_t repeats) {
   std::vector<probe> all;
   std::vector<std::uint32_t> at(ranks, 0);
-  std::vector<std::vector<bool>> half(ranks, std::vector<bool>(2, false));  // of the current step: sent, received
+  std::vector<std::vector<bool>> half(ranks, std::vector<bool>(2, false));  // sent and received, for the current step
   for (rank_type r = 0; r != ranks; ++r) {
     all.emplace_back(kind, group, r, repeats, action::copy);
   }

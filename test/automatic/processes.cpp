@@ -15,7 +15,7 @@
 
 namespace {
 
-/// A world that is measured sums right by what is picked, and its profile can be read again.
+/// A measured world sums correctly with the chosen schedule, and its profile survives a round trip through text.
 template <class Transport>
 void sums_are_right() {
   for (auto const n : {2U, 3U}) {
@@ -35,8 +35,8 @@ BOOST_AUTO_TEST_CASE(through_shared_memory) {
   sums_are_right<tutti::shared_memory>();
 }
 
-// What is said of vectors changes prices and picks, not results: neither if it is true nor if it is not, nor if it is
-// true on some ranks only.
+// The kind of memory stated for vectors changes prices and choices, but no results: not if it is wrong, nor if it is
+// right on some ranks only.
 BOOST_AUTO_TEST_CASE(in_memory_of_the_transport) {
   for (auto const n : {2U, 3U}) {
     support::agree<tutti::shared_memory>(n, [](auto& world) -> std::string {
@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(in_memory_of_the_transport) {
   }
 }
 
-// Where there is no such memory to measure in, be it for one rank, the world is measured without.
+// If even one rank has no such memory to measure in, the world is measured without it.
 BOOST_AUTO_TEST_CASE(without_memory_of_the_transport) {
   tutti::world_options<tutti::shared_memory> o;
   o.transport.arena_bytes = 3 << 20;
@@ -96,13 +96,13 @@ BOOST_AUTO_TEST_CASE(over_tcp) {
   sums_are_right<tutti::tcp>();
 }
 
-// A long message fills the buffers of the system, so a step that overwrites what it sends copies it first.
+// A long message fills the system's socket buffers, so a step that overwrites what it sends copies it first.
 BOOST_AUTO_TEST_CASE(long_messages_over_tcp_cost_a_copy_where_they_are_overwritten) {
   support::agree<tutti::tcp>(2, [](auto& world) -> std::string {
     tutti::automatic const best(world, {.budget = std::chrono::milliseconds(1)});
     for (std::size_t const bytes : {2UL << 20, 16UL << 20, 64UL << 20}) {
       auto const p = tutti::detail::at_size(best.profile().within_host, bytes);
-      auto const rounded = static_cast<std::int64_t>(bytes >> 20);  // a line ends beside the exact value
+      auto const rounded = static_cast<std::int64_t>(bytes >> 20);  // the line between two sizes is not exact
       if (p.overwrite < p.send + p.receive - rounded) {
         return std::to_string(bytes) + " bytes: " + tutti::detail::to_text(best.profile());
       }
@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(long_messages_over_tcp_cost_a_copy_where_they_are_overwritt
   });
 }
 
-// Messages within a host and between hosts are measured apart, and schedules that group hosts are among the ways.
+// Messages within a host and between hosts are measured apart, and the candidates include schedules that group hosts.
 BOOST_AUTO_TEST_CASE(by_locality_on_hosts_of_two) {
   using hosts_of_two = tutti::support::emulated_hosts<tutti::shared_memory, tutti::tcp>;
   support::agree<hosts_of_two>(4, [](auto& world) -> std::string {

@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(what_is_no_profile_is_refused) {
   BOOST_TEST(is_refused(with(text, "near 300000 7 3 2", "near 300000 7 3 1")));
   BOOST_TEST(is_refused(with(text, "near 300000", "near 9999999999999999999999")));
   BOOST_TEST(is_refused(with(text, "\n1024 500 ", "\n4 500 ")));       // sizes must grow
-  BOOST_TEST(is_refused(with(text, "1024 500 100", "1024 500 501")));  // leaves after it was sent
+  BOOST_TEST(is_refused(with(text, "1024 500 100", "1024 500 501")));  // leaves after the send has ended
   BOOST_TEST(is_refused(with(text, "\n65536 50 40", "\n65536 50 51")));
   BOOST_TEST(is_refused(with(text, "\n65536 50 ", "\n4 50 ")));
 }
@@ -90,13 +90,13 @@ BOOST_AUTO_TEST_CASE(times_lie_on_straight_lines_between_the_sizes) {
   BOOST_TEST(send(514) == 255);
   BOOST_TEST(send(1024) == 500);
   BOOST_TEST(send(1 << 20) == 90'000);
-  BOOST_TEST(send(2 << 20) == 179'587);                            // on the last line
-  BOOST_TEST(tutti::detail::at_size(link, 1 << 30).combine == 0);  // which falls, but not below nothing
+  BOOST_TEST(send(2 << 20) == 179'587);                            // extrapolated from the last two sizes
+  BOOST_TEST(tutti::detail::at_size(link, 1 << 30).combine == 0);  // decreasing extrapolation stops at 0
   BOOST_TEST(send(std::size_t{1} << 40) / (90'000) > 1'000'000);   // far away, without overflow
   BOOST_TEST(tutti::detail::at_size({}, 7).send == 0);
 }
 
-// What is only moved: on straight lines, too, and beyond the last size in proportion.
+// Times of operations that only move data lie on straight lines, too; beyond the last size they are proportional.
 BOOST_AUTO_TEST_CASE(operations_that_only_move_have_times_of_their_own) {
   auto const p = some();
   auto const receive = [&](std::size_t bytes) { return tutti::detail::move_at_size(p.within_host, bytes).receive; };
@@ -114,14 +114,14 @@ BOOST_AUTO_TEST_CASE(operations_that_only_move_have_times_of_their_own) {
   };
   for (auto const kind : {tutti::operation_kind::broadcast, tutti::operation_kind::alltoall}) {
     BOOST_TEST((takes(kind, 1) == tutti::detail::message_time{50, 40, 300'000, 0, 2000, 0}));
-    BOOST_TEST((takes(kind, 2) == takes(tutti::operation_kind::allreduce, 2)));  // none were measured between hosts
+    BOOST_TEST((takes(kind, 2) == takes(tutti::operation_kind::allreduce, 2)));  // none measured between hosts
   }
   for (auto const kind : {tutti::operation_kind::allreduce, tutti::operation_kind::reduce}) {
     BOOST_TEST(takes(kind, 1).receive == tutti::detail::at_size(p.within_host, 65536).receive);
   }
 }
 
-// What lies in memory that the transport provides has times of its own within a host, if these were measured.
+// Vectors in memory provided by the transport have their own times within a host, if these were measured.
 BOOST_AUTO_TEST_CASE(provided_memory_has_times_of_its_own) {
   using tutti::memory_kind;
   auto p = some();
