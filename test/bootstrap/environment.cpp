@@ -37,7 +37,7 @@ variables with(variables base, variables const& more) {
   return base;
 }
 
-/// The text of the error that these variables give; empty if they give none.
+/// The text of the error for these variables; empty if there is none.
 std::string complaint(variables const& set) {
   try {
     (void)read(set);
@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(slurm_meets_at_the_first_node_of_the_step) {
   auto const e = read(slurm);
   BOOST_TEST(e.launcher == "Slurm");
   BOOST_TEST(e.rank == 5U);
-  BOOST_TEST(e.size == 6U);  // of the step, not of the job
+  BOOST_TEST(e.size == 6U);  // the size of the step, not of the job
   BOOST_TEST(e.local_rank == 1U);
   BOOST_TEST(e.job == "1234.0");
   BOOST_TEST(e.master.host == "node08");
@@ -248,7 +248,7 @@ BOOST_AUTO_TEST_CASE(hosts_give_size_role_and_rendezvous) {
   BOOST_TEST(alone.role == "worker:4");
 }
 
-/// A job has a name that no other one has which may meet at the same place, or does not meet.
+/// Jobs that may meet at the same place have different names; without one, the error asks for it.
 BOOST_AUTO_TEST_CASE(ranks_of_two_jobs_are_told_apart_or_asked_for_a_name) {
   struct difference {
     char const* between;
@@ -289,21 +289,22 @@ BOOST_AUTO_TEST_CASE(ranks_of_two_jobs_are_told_apart_or_asked_for_a_name) {
     check_complaint(set, {"nothing tells the ranks of this job from those of another", "set TUTTI_JOB"});
     BOOST_TEST(complaint(with(set, {{"TUTTI_JOB", "j"}})) == "");
   }
-  // A process whose parent has ended is taken over by process 1, and so may be those of several jobs.
+  // A process whose parent has ended is adopted by process 1, and so may be processes of several jobs.
   for (long const parent : {0L, 1L}) {
     BOOST_CHECK_EXCEPTION((void)read(mpich, "node0", parent), tutti::error, [](tutti::error const& e) {
       return std::string_view(e.what()).find("set TUTTI_JOB") != std::string_view::npos;
     });
   }
-  // mpirun of Open MPI without a key has a number of its process for a name: this system's, in this namespace.
+  // Without a key, mpirun of Open MPI names a job after its own process: unique on this system, in this process
+  // namespace.
   auto const unkeyed = without(open_mpi, "OMPI_MCA_orte_precondition_transports");
   BOOST_TEST(read(unkeyed).job.starts_with("prterun-n0-77@1 "));
   BOOST_TEST(read(unkeyed).job.substr(16) == read(mpich).job.substr(12));
-  // torchrun calls every job none that has no --rdzv-id: the ranks of one host are children of one process.
+  // torchrun names every job without --rdzv-id "none": the ranks of one host are children of one process.
   auto const on_one_host = with(called_none, {{"LOCAL_WORLD_SIZE", "8"}, {"LOCAL_RANK", "3"}});
   BOOST_TEST(read(on_one_host, "node0", 4242).job == read(mpich, "node0", 4242).job);
   BOOST_TEST(read(on_one_host, "node0", 4242).job != read(on_one_host, "node0", 4243).job);
-  BOOST_TEST(read({{"TUTTI_RANK", "0"}, {"TUTTI_SIZE", "1"}}).job == "");  // a world of one meets no other
+  BOOST_TEST(read({{"TUTTI_RANK", "0"}, {"TUTTI_SIZE", "1"}}).job == "");  // a world of one meets no other rank
 }
 
 BOOST_AUTO_TEST_CASE(contradictions_are_named_with_their_values) {
@@ -330,8 +331,8 @@ BOOST_AUTO_TEST_CASE(contradictions_are_named_with_their_values) {
     check_complaint(with(own, {{"TUTTI_TIMEOUT", time}}), {std::string("TUTTI_TIMEOUT=") + time});
   }
   check_complaint({{"TUTTI_RANK", "0"}, {"TUTTI_SIZE", "2"}}, {"set TUTTI_MASTER_ADDR"});
-  // Half of one launcher does not stand in the way of a whole other one.
+  // An incomplete set of one launcher's variables does not hide a complete set of another's.
   BOOST_TEST(read(with(open_mpi, {{"WORLD_SIZE", "2"}})).launcher == "Open MPI");
-  // An empty variable is as good as none.
+  // An empty variable counts as unset.
   BOOST_TEST(read({{"TUTTI_RANK", ""}, {"RANK", ""}}).size == 1U);
 }

@@ -32,7 +32,7 @@ using tutti::detail::membership;
 
 namespace {
 
-/// A place for one test.
+/// A temporary folder for one test.
 struct scratch {
   scratch() {
     char name[] = "/tmp/tutti-test-XXXXXX";
@@ -98,7 +98,7 @@ void check_fails(tutti::outcome<std::string> const& end, std::vector<std::string
   }
 }
 
-/// Leaves what a world of two leaves behind that crashes after joining and half an exchange.
+/// Leaves the files of a world of two that crashes after joining and half an exchange.
 void crash(scratch const& s) {
   tutti::member const old{.host = "old", .pid = 1, .role = {}};
   auto const ends = tutti::detail::run_processes(2, [&](tutti::detail::process_rendezvous& at) {
@@ -224,7 +224,7 @@ BOOST_AUTO_TEST_CASE(the_failure_of_a_meeting_stays_until_the_slowest_rank_has_h
   std::string session;
   bool is_there = false;
   auto const ends = tutti::detail::run_threads(3, [&](tutti::detail::thread_rendezvous& at) -> std::string {
-    if (at.rank() == 2) {  // in place of a rank 2 that looks only after rank 0 has left
+    if (at.rank() == 2) {  // plays a rank 2 that reads the folder only after rank 0 has left
       tutti::detail::directory there = folder_of(s);
       std::optional<std::string> open;
       for (; !open; std::this_thread::yield()) {
@@ -312,7 +312,7 @@ BOOST_AUTO_TEST_CASE(a_world_comes_together_whatever_others_leave_there) {
   BOOST_TEST(s.is_empty());
 }
 
-/// Every order in which the ranks of two jobs of two may come to one place: no rank hears of the other job's.
+/// Tries all orders in which the ranks of two jobs of two may reach one place: no rank hears of the other job.
 BOOST_AUTO_TEST_CASE(jobs_of_two_names_meet_in_one_place_each_by_itself) {
   scratch s;
   std::array<rank_type, 4> order{0, 1, 2, 3};
@@ -336,7 +336,7 @@ BOOST_AUTO_TEST_CASE(jobs_of_two_names_meet_in_one_place_each_by_itself) {
   } while (std::next_permutation(order.begin(), order.end()));
 }
 
-/// Two jobs of one name. Whatever rank of the second one comes while the first one meets, all are told.
+/// Two jobs of one name: whichever rank of the second comes while the first one meets, all ranks fail with the reason.
 BOOST_AUTO_TEST_CASE(a_second_process_of_a_rank_ends_the_meeting_for_all_until_its_last_exchange) {
   for (rank_type const twice : {0U, 1U}) {
     scratch s;
@@ -359,7 +359,7 @@ BOOST_AUTO_TEST_CASE(a_second_process_of_a_rank_ends_the_meeting_for_all_until_i
       file_rendezvous r(s.path, as(at.rank(), 2));
       (void)r.exchange("");
       met = true;
-      while (at.rank() == 1 && !told) {  // rank 0 waits for its text, and hears of the second process instead
+      while (at.rank() == 1 && !told) {  // rank 0 waits for this rank's text, and learns of the second process instead
         std::this_thread::yield();
       }
       (void)r.exchange("");
@@ -374,7 +374,7 @@ BOOST_AUTO_TEST_CASE(a_second_process_of_a_rank_ends_the_meeting_for_all_until_i
   }
 }
 
-/// Things of the user whose names look like those of a meeting: files, links and folders, here and elsewhere.
+/// Files, links and folders of the user, with names like those of a meeting, in the folder and beside it.
 BOOST_AUTO_TEST_CASE(nothing_of_the_user_is_touched) {
   scratch s;
   std::string const number = "0123456789abcdef";
@@ -404,7 +404,7 @@ BOOST_AUTO_TEST_CASE(nothing_of_the_user_is_touched) {
   BOOST_TEST(scratch::contents(s.base) == before);
 }
 
-/// In the library's own folder, too, from before and from meanwhile; then the folder stays.
+/// Files that a user puts into the library's own folder, before or during a meeting, stay, and so does the folder.
 BOOST_AUTO_TEST_CASE(what_a_user_puts_into_the_folder_of_a_meeting_stays) {
   scratch s;
   BOOST_REQUIRE(::mkdir(s.path.c_str(), 0700) == 0);
@@ -518,7 +518,8 @@ BOOST_AUTO_TEST_CASE(a_folder_of_a_meeting_that_others_may_have_made_is_refused)
   }
 }
 
-/// A file that is none of a rank is not read: it may be endless, or hold its reader, or be another user's.
+/// Only files that a rank may have written are read: others may be endless, block the reader or belong to another
+/// user.
 BOOST_AUTO_TEST_CASE(only_regular_files_of_this_user_and_of_bounded_length_are_read) {
   std::string const makers[] = {"ln -s /dev/zero", "ln -s /etc/passwd", "mkfifo",
                                 "mkdir",           "truncate -s 8T",    "touch $0; chown 12345"};
@@ -567,7 +568,7 @@ BOOST_AUTO_TEST_CASE(its_folder_is_for_this_user_alone) {
 
 namespace {
 
-/// A file system of few bytes at a place. Taking it away needs the right that mounting it takes.
+/// A file system of few bytes, mounted at a path. Unmounting needs the same right as mounting.
 struct small_disk {
   small_disk(std::string path, std::string const& bytes) : at(std::move(path)) {
     BOOST_REQUIRE(::mkdir(at.c_str(), 0700) == 0);
@@ -584,8 +585,9 @@ struct small_disk {
   bool mounted = false;
 };
 
-/// Ranks that have a minute meet on a disk, and exchange texts of these sizes; if `filled`, nothing else has room there
-/// when those of the others are written. All fail, for the rank that could not write, and know that at once.
+/// Lets ranks with a patience of a minute meet on a disk and exchange texts of these sizes. With `filled`, the disk is
+/// full when ranks other than 0 have written theirs. All must fail at once, with the reason of the rank that could not
+/// write.
 void check_full(scratch const& s, std::vector<std::size_t> const& sizes, bool filled, rank_type full) {
   auto const before = tutti::steady_now();
   auto const ends =
@@ -598,9 +600,9 @@ void check_full(scratch const& s, std::vector<std::size_t> const& sizes, bool fi
           }
           put(s.path + "/mine", std::string(1'000'000, 'x'));
         }
-        if (full != 0 && at.rank() == full) {  // what it writes in part would leave no room for the others' texts
+        if (full != 0 && at.rank() == full) {  // a text written in part would leave no room for those of others
           tutti::detail::directory const there = folder_of(s);
-          while (there.list("text.").size() + 2 < sizes.size()) {  // rank 0 writes none
+          while (there.list("text.").size() + 2 < sizes.size()) {  // rank 0 writes no text
             std::this_thread::yield();
           }
         }
@@ -634,7 +636,7 @@ BOOST_AUTO_TEST_CASE(a_full_disk_is_told_to_all_at_once) {
   {
     scratch s;
     small_disk const disk(s.path, "256k");
-    check_full(s, {10, 10, 10}, true, 0);  // not even words that say why
+    check_full(s, {10, 10, 10}, true, 0);  // not even the reason has room
   }
   {
     scratch s;

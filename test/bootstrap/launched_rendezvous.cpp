@@ -15,7 +15,7 @@ using tutti::detail::launched_rendezvous;
 
 namespace {
 
-/// What each of n processes hears that meet as `base` says, twice, and the address that it gives.
+/// The result of each of n processes that meet twice as `base` says: all texts, and the address of the rank's host.
 std::vector<tutti::outcome<std::string>> meet(rank_type n, environment const& base) {
   return tutti::detail::run_processes(n, [&](tutti::detail::process_rendezvous& at) {
     environment e = base;
@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(a_named_interface_is_used) {
     e.network_interface = number;
     BOOST_TEST(launched_rendezvous(e).local_host() == number);
   }
-  for (char const* const none : {"nope0", "192.0.2.1"}) {  // set aside for documentation
+  for (char const* const none : {"nope0", "192.0.2.1"}) {  // reserved for documentation
     e.network_interface = none;
     BOOST_CHECK_EXCEPTION((void)launched_rendezvous(e).local_host(), tutti::error, [&](tutti::error const& why) {
       std::string_view const text = why.what();

@@ -16,7 +16,7 @@ using tutti::rank_type;
 using tutti::detail::decode;
 using tutti::detail::encode;
 
-/// Facts of every kind, long and short, with the numbers that stand for nothing among them.
+/// Error facts of every kind, with short and long texts, including the values that mean "no rank" and "none".
 error_facts any_facts(std::uint64_t seed) {
   std::mt19937_64 random(seed);
   auto const text = [&] { return std::string(random() % 300, static_cast<char>(random())); };
@@ -38,7 +38,7 @@ std::string any_text(std::uint64_t seed) {
   return std::string(seed * 37 % 1000, static_cast<char>(seed));
 }
 
-/// What `value()` throws is what the rank threw, field by field.
+/// `value()` throws an error equal, field by field, to the error that the rank threw.
 template <class Outcome>
 void check_rethrown(Outcome const& end, std::uint64_t seed) {
   error_facts const told = any_facts(seed);
@@ -92,13 +92,13 @@ BOOST_AUTO_TEST_CASE(an_error_of_a_process_is_thrown_again_with_all_its_facts) {
   }
 }
 
-/// An exception of a user's.
+/// A user's exception.
 struct overdrawn : std::range_error {
   explicit overdrawn(int by) : std::range_error("overdrawn"), amount(by) {}
   int amount;
 };
 
-/// Each rank throws another exception.
+/// Throws a different exception in each rank.
 void throw_by_rank(rank_type r) {
   switch (r) {
     case 0:
@@ -114,7 +114,7 @@ void throw_by_rank(rank_type r) {
 
 BOOST_AUTO_TEST_CASE(any_exception_of_a_thread_is_thrown_again_as_it_was) {
   auto const ends = tutti::detail::run_threads(4, [](auto& at) { throw_by_rank(at.rank()); });
-  for (int time = 0; time != 2; ++time) {  // a value may be asked for again
+  for (int time = 0; time != 2; ++time) {  // a value may be read twice
     BOOST_CHECK_EXCEPTION(ends[0].value(), overdrawn, [](overdrawn const& e) { return e.amount == 12; });
     BOOST_CHECK_EXCEPTION(ends[1].value(), int, [](int e) { return e == 7; });
     BOOST_CHECK_THROW(ends[2].value(), tutti::precondition_error);

@@ -44,7 +44,7 @@ BOOST_AUTO_TEST_CASE(whatever_is_missing_is_noticed) {
     in.texts();
     BOOST_TEST(!in.good(), length << " bytes of " << whole.size() << " were enough");
     BOOST_TEST(!in.done());
-    BOOST_TEST(in.number() == 0U);  // and it stays so
+    BOOST_TEST(in.number() == 0U);  // remains exhausted
     BOOST_TEST(in.text().empty());
   }
 }
@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(what_is_left_over_is_noticed) {
   BOOST_TEST((in.good() && !in.done()));
 }
 
-// No writer may make a reader allocate by a number.
+// A reader must not allocate by a length that a sender made up.
 BOOST_AUTO_TEST_CASE(lengths_that_cannot_be_are_refused) {
   for (std::uint64_t const length : {std::uint64_t{2}, std::uint64_t{1} << 40, UINT64_MAX}) {
     std::string const bytes = tutti::packer().number(length).take() + "x";
@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE(numbers_must_fit) {
   BOOST_TEST(!in.good());
 }
 
-/// Every description of a rank arrives unchanged, whatever names hosts and roles have.
+/// The description of a rank arrives unchanged, with any host name and role.
 BOOST_AUTO_TEST_CASE(members_may_have_any_names) {
   using namespace std::string_literals;
   for (std::string const& host : {"node7"s, "lab pc 7"s, " "s, "a\nb"s, "7 8 9"s, "a\0b"s, std::string(10, 'x')}) {

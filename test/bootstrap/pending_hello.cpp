@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint64_t limit = 100;
 
-/// A connection that was accepted, and its other end.
+/// An accepted connection, and its other end.
 struct connection {
   connection() {
     int ends[2];
@@ -28,7 +28,7 @@ struct connection {
   void say(std::string_view bytes) const {
     BOOST_REQUIRE(::send(peer.get(), bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()));
   }
-  /// What is heard now.
+  /// The outcome of one `hear`: "complete", an objection, or empty while more is expected.
   [[nodiscard]] std::string hear() {
     tutti::detail::net::heard const h = here.hear(limit);
     BOOST_TEST((!h.complete || h.objection == nullptr));
@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(a_connection_that_closes_has_said_all) {
   }
 }
 
-/// What it sends besides is bounded, and left for the owner to judge.
+/// Bytes after a hello are stored up to a bound; the owner judges them.
 BOOST_AUTO_TEST_CASE(a_flood_behind_a_hello_is_not_stored) {
   connection c;
   c.say(hello("abc") + std::string(10'000, 'x'));

@@ -25,7 +25,7 @@ bool says(tutti::rank_failure const& f, std::string_view text) {
   return f.text.find(text) != std::string::npos;
 }
 
-/// All children are buried: waitpid knows of none.
+/// True if all children have been waited for.
 bool no_children() {
   return ::waitpid(-1, nullptr, WNOHANG) == -1 && errno == ECHILD;
 }
@@ -146,7 +146,7 @@ BOOST_AUTO_TEST_CASE(an_exit_is_no_result_and_runs_no_handler_of_the_parent) {
   BOOST_TEST(::poll(&one, 1, 0) == 0);
 }
 
-/// Returns everything that `print`, and the processes that it starts, write to stdout.
+/// Returns everything that `print` and its child processes write to stdout.
 template <class Print>
 std::string printed_by(Print&& print) {
   std::FILE* const file = std::tmpfile();
@@ -174,7 +174,7 @@ BOOST_AUTO_TEST_CASE(output_is_written_once_by_its_writer) {
   BOOST_TEST(text == "parent;child;child;");
 }
 
-/// Holds the locks of these streams until it ends, in a thread of its own.
+/// Holds the locks of these streams in a thread of its own, for its lifetime.
 class locked_streams {
  public:
   explicit locked_streams(std::vector<std::FILE*> streams) : streams_(std::move(streams)) {
@@ -212,7 +212,7 @@ BOOST_AUTO_TEST_CASE(no_lock_of_a_stream_is_waited_for_and_output_is_still_writt
     std::printf("parent;");
     locked_streams const held({stdin, stdout, stderr, other});
     auto const ends = tutti::detail::run_processes(2, [](process_rendezvous&) { std::printf("child;"); });
-    well = ends[0].has_value() && ends[1].has_value();  // a check would wait for the locks
+    well = ends[0].has_value() && ends[1].has_value();  // checked later: BOOST_TEST would wait for the locks
   });
   BOOST_TEST(well);
   BOOST_TEST(text == "child;child;parent;");
@@ -262,7 +262,7 @@ BOOST_AUTO_TEST_CASE(an_end_that_somebody_else_has_asked_for_is_said_to_be_unkno
       bool const known = why.signal == (r == 1 ? SIGKILL : 0) && why.status == (r == 2 ? 7 : 0);
       bool const unknown = why.signal == 0 && why.status == 0 &&
                            says(why, "how is unknown (this program ignores SIGCHLD, or waits for all children itself)");
-      BOOST_TEST((unknown || (known && handler != SIG_IGN)), why.text);  // a handler may come second
+      BOOST_TEST((unknown || (known && handler != SIG_IGN)), why.text);  // the library may wait first
       BOOST_TEST((why.kind == tutti::failure::peer_lost));
     }
   }
@@ -308,7 +308,7 @@ BOOST_AUTO_TEST_CASE(a_rank_that_does_not_come_is_named_at_the_deadline) {
       [&](process_rendezvous& at) {
         if (at.rank() == 1) {
           char c = 0;
-          return static_cast<int>(::read(hold[0], &c, 1));  // until rank 0 has given up
+          return static_cast<int>(::read(hold[0], &c, 1));  // blocks until rank 0 has given up
         }
         try {
           at.exchange("here");
@@ -372,6 +372,6 @@ BOOST_AUTO_TEST_CASE(children_do_not_outlive_their_parent) {
   ::waitpid(middle, nullptr, 0);
   pollfd one{lives[0], POLLIN, 0};
   BOOST_TEST(tutti::detail::poll_until({&one, 1}, tutti::steady_now() + 10s) == 1);
-  BOOST_TEST(::read(lives[0], &c, 1) == 0);  // the last holder of the other end is gone
+  BOOST_TEST(::read(lives[0], &c, 1) == 0);  // end of file: no process holds the other end
   ::close(lives[0]);
 }

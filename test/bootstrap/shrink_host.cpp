@@ -33,7 +33,7 @@ ranks first(rank_type n) {
   return all;
 }
 
-/// Rank 0 of n is the host. The others have listeners, and come by what a test sends.
+/// A meeting of n ranks with rank 0 as host. The others have listeners, and send messages made by a test.
 struct meeting {
   explicit meeting(rank_type n) : me{"a world", 0, first(n)} {
     for (rank_type r = 0; r != n; ++r) {
@@ -42,7 +42,7 @@ struct meeting {
     }
   }
 
-  /// A connection that says this before the host listens.
+  /// A connection on which `message` was sent before the host listens.
   [[nodiscard]] channel comes(shrink_message const& message) const {
     channel line(net::connect(places[0], tutti::steady_now() + 5s));
     line.queue(bootstrap_frame_kind::hello, message.text());
@@ -61,7 +61,7 @@ struct meeting {
   std::vector<net::address> places;
 };
 
-/// What a guest is told until the host has closed, a letter for each frame, by its kind. `last` is the last one.
+/// The frames that a guest receives until the host closes, a letter for each kind; `last` becomes the last frame.
 std::string told(channel& line, bootstrap_frame& last) {
   std::string kinds;
   while (line.receive(last, shrink_message::limit, tutti::steady_now() + 5s) == io::done) {
@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(a_rank_that_an_earlier_shrink_left_out_is_told_so) {
   BOOST_TEST(has(last.payload, "went on without rank 1"));
 }
 
-/// One that any of the others has left out stays out, or two groups would go on with it.
+/// A rank that any member has excluded stays out: otherwise two groups could continue with it.
 BOOST_AUTO_TEST_CASE(a_rank_that_another_one_does_not_count_stays_out) {
   meeting at(3);
   channel one = at.comes(1, {0, 1});
@@ -158,7 +158,8 @@ BOOST_AUTO_TEST_CASE(a_member_that_comes_again_is_told_on_its_last_line) {
   BOOST_TEST(told(again) == "wt");
 }
 
-/// A member that is silent finds at its listener that the others went on; it is not told so if they do not.
+/// A silent member finds a notice at its own listener that the others continued without it, but no notice if they did
+/// not.
 BOOST_AUTO_TEST_CASE(those_that_are_left_out_are_left_a_notice) {
   meeting at(4);
   channel one = at.comes(1, first(4));
@@ -174,7 +175,7 @@ BOOST_AUTO_TEST_CASE(those_that_are_left_out_are_left_a_notice) {
   BOOST_TEST(!take_notice(few.listeners[2].get(), silent, silent.longest(3)));
 }
 
-/// It lies behind more connections than a host keeps, and its sender is gone: so are all others.
+/// A notice counts even behind more connections than a host keeps, and after its sender has closed.
 BOOST_AUTO_TEST_CASE(a_host_with_a_notice_does_not_go_on) {
   for (int const strangers : {0, 200}) {
     meeting at(3);
@@ -194,7 +195,7 @@ BOOST_AUTO_TEST_CASE(a_host_with_a_notice_does_not_go_on) {
   }
 }
 
-/// Only a notice of this world is one.
+/// Only a notice of the same world counts.
 BOOST_AUTO_TEST_CASE(a_notice_of_another_world_is_none) {
   meeting at(2);
   tutti::detail::leave_notices({"another world", 1, {1}}, {0}, at.places);

@@ -25,7 +25,7 @@ using namespace tutti::detail;
 
 static std::atomic<int> polls{0};
 
-/// In place of the library's: how often a process asks.
+/// Replaces the C library's poll, to count the calls of this process.
 extern "C" int poll(pollfd* set, nfds_t size, int milliseconds) {
   ++polls;
   timespec const limit{milliseconds / 1000, milliseconds % 1000 * 1'000'000L};
@@ -34,7 +34,7 @@ extern "C" int poll(pollfd* set, nfds_t size, int milliseconds) {
 
 namespace {
 
-/// Leaves this process this many descriptors; what it could have before.
+/// Leaves this process `spare` free descriptors, and returns the limit from before.
 rlim_t leave_descriptors(rlim_t spare) {
   std::filesystem::directory_iterator const mine("/proc/self/fd");
   rlimit few{};
@@ -45,7 +45,7 @@ rlim_t leave_descriptors(rlim_t spare) {
   return before;
 }
 
-/// The listeners of n members, and where they are.
+/// The listeners of n members, and their addresses.
 struct listeners {
   explicit listeners(rank_type n) {
     for (rank_type r = 0; r != n; ++r) {
@@ -53,7 +53,7 @@ struct listeners {
       places.push_back(net::local_address(all.back().get()));
     }
   }
-  /// A member that takes its listener.
+  /// Member r, which takes over its listener.
   [[nodiscard]] shrink_meeting member(rank_type r) { return {r, std::move(all[r]), places, "a world"}; }
 
   std::vector<descriptor> all;
@@ -66,7 +66,7 @@ void turn_one_away(int listener) {
   std::ignore = net::accept(listener);
 }
 
-/// How a member that finds too few of the others fails.
+/// True for the error of a member that finds too few of the others.
 [[nodiscard]] bool fails_to_shrink(error const& e) {
   return e.kind() == failure::join && std::string_view(e.what()).find("may be alive") != std::string_view::npos;
 }
@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(messages_travel_and_nothing_else_is_one) {
   BOOST_TEST(!got.parse(text + "x"));
 }
 
-/// Connections that say nothing lie before a member at the host's listener: more than it hears at a time, and more than
+/// Silent connections queue before a member at the host's listener: more than the host reads at a time, and more than
 /// it has descriptors for.
 BOOST_AUTO_TEST_CASE(pending_connections_keep_no_member_out) {
   for (bool const few_descriptors : {false, true}) {
@@ -116,7 +116,7 @@ BOOST_AUTO_TEST_CASE(pending_connections_keep_no_member_out) {
   }
 }
 
-/// Whether a host is gone its listener tells, not a line that it closes.
+/// Only its listener shows that a host has died; a closed connection does not.
 BOOST_AUTO_TEST_CASE(a_host_that_closes_a_line_is_not_taken_for_gone) {
   listeners at(2);
   std::thread host(turn_one_away, at.all[0].get());
@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(a_guest_that_is_turned_away_comes_again) {
   BOOST_TEST(together == 2U);
 }
 
-/// Nor is a member gone that closes the connection by which a host watches its listener.
+/// A member that closes the host's watch on its listener does not count as dead.
 BOOST_AUTO_TEST_CASE(a_member_that_closes_a_watch_is_not_taken_for_gone) {
   listeners at(3);
   std::thread first(turn_one_away, at.all[1].get());
@@ -149,8 +149,8 @@ BOOST_AUTO_TEST_CASE(a_member_that_closes_a_watch_is_not_taken_for_gone) {
   second.join();
 }
 
-/// A host that has no descriptor left for those at its listener waits for one, and does not ask all the time; a member
-/// that comes meanwhile is in once there is one.
+/// A host without a free descriptor waits for one without busy polling; a member that comes while it waits is accepted
+/// as soon as one is free.
 BOOST_AUTO_TEST_CASE(a_host_without_descriptors_rests) {
   auto const said = support::process_ranks::run(2, [&](process_rendezvous& meet) -> support::verdict {
     descriptor listener = net::listen(net::resolve("127.0.0.1", 0).front());
@@ -163,7 +163,7 @@ BOOST_AUTO_TEST_CASE(a_host_without_descriptors_rests) {
       return members.meet(20s).size() == 2 ? "" : "went on alone";
     }
     rlim_t const before = leave_descriptors(0);
-    std::vector<descriptor> gaps;  // among the numbers of descriptors below that
+    std::vector<descriptor> gaps;  // fill the free descriptor numbers below the limit
     while (descriptor last{[] { return ::dup(0); }}) {
       gaps.push_back(std::move(last));
     }

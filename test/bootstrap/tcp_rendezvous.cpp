@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread left_to_sanitizers waits
 //
-// Both sides of a meeting at a port (tcp_side.hpp), tcp_host.hpp and tcp_guest.hpp, by what their rendezvous promises.
+// Both sides of a meeting at a port (tcp_side.hpp, tcp_host.hpp and tcp_guest.hpp), tested through their rendezvous.
 #include <laws/complaints.hpp>
 #include <tutti/detail/bootstrap/tcp_rendezvous.hpp>
 #include <tutti/detail/bootstrap/tcp_side.hpp>
@@ -26,7 +26,7 @@ using tutti::detail::tcp_rendezvous;
 
 namespace {
 
-/// A place to meet: rank 0 takes the listener, the others connect to `at`.
+/// A meeting place: rank 0 takes the listener, the others connect to `at`.
 struct place {
   tutti::detail::descriptor listener = net::listen(std::uint16_t{0});
   tutti::host_port at{"127.0.0.1", net::local_address(listener.get()).port()};
@@ -40,7 +40,7 @@ membership as(rank_type rank, rank_type size, tutti::duration patience = 20s) {
   return {.rank = rank, .size = size, .patience = patience};
 }
 
-/// Each of several threads joins as it is told; returns what each heard or failed of.
+/// Lets a thread join for each member; returns the texts that each received, or its failure.
 std::vector<tutti::outcome<std::string>> join_all(place& p, std::vector<membership> const& members) {
   return tutti::detail::run_threads(static_cast<rank_type>(members.size()), [&](tutti::detail::thread_rendezvous& at) {
     auto r = p.join(members[at.rank()]);
@@ -52,7 +52,7 @@ std::vector<tutti::outcome<std::string>> join_all(place& p, std::vector<membersh
   });
 }
 
-/// All fail, by a text with all of the words, blaming these ranks.
+/// Checks that all fail with a text that contains all of `words`, and name `blamed` as the ranks at fault.
 void check_all_fail(std::vector<tutti::outcome<std::string>> const& ends, std::vector<std::string> const& words,
                     std::vector<rank_type> const& blamed) {
   for (std::size_t i = 0; i < ends.size(); ++i) {
@@ -151,7 +151,7 @@ BOOST_AUTO_TEST_CASE(a_rank_that_comes_just_after_the_failure_is_told_too) {
       std::this_thread::yield();
     }
     try {
-      p.join(as(at.rank() == 3 ? 1 : at.rank(), 3));  // rank 1 is there twice
+      p.join(as(at.rank() == 3 ? 1 : at.rank(), 3));  // rank 1 joins twice
     } catch (...) {
       failed = true;
       throw;
@@ -177,7 +177,7 @@ BOOST_AUTO_TEST_CASE(two_processes_of_rank_0_are_named_to_both) {
 BOOST_AUTO_TEST_CASE(a_port_taken_by_something_else_is_named) {
   auto const silent = net::listen(std::uint16_t{0});
   auto const port = net::local_address(silent.get()).port();
-  std::thread visitor([&] {  // ends the visit that rank 0 pays
+  std::thread visitor([&] {  // closes the connection by which rank 0 probes the port
     if (tutti::detail::wait_ready(silent.get(), POLLIN, tutti::steady_now() + 10s)) {
       while (net::accept(silent.get()) ||
              tutti::detail::wait_ready(silent.get(), POLLIN, tutti::steady_now() + 500ms)) {
@@ -238,7 +238,7 @@ BOOST_AUTO_TEST_CASE(a_member_of_another_job_is_refused_and_disturbs_no_rank) {
   BOOST_TEST(!has(ends[2].value(), "'a'"), ends[2].value());
 }
 
-/// Two jobs of two names that were given one port: each meets by itself or fails, in whatever order their ranks come.
+/// Two jobs with different names at one port: each meets by itself or fails, in any order of arrival.
 BOOST_AUTO_TEST_CASE(jobs_of_two_names_never_mix_at_one_port) {
   int met = 0;
   for (auto const& order : {std::array{0, 3, 2, 1}, std::array{3, 0, 1, 2}, std::array{0, 2, 3, 1}}) {
@@ -265,7 +265,7 @@ BOOST_AUTO_TEST_CASE(jobs_of_two_names_never_mix_at_one_port) {
 
 namespace {
 
-/// Connects to the place, says something and, if asked, hears all of the answer.
+/// Connects to the place and sends a text.
 tutti::detail::descriptor speak(place const& p, std::string_view text) {
   tutti::detail::descriptor s = net::connect(net::resolve("127.0.0.1", p.at.port).at(0), tutti::steady_now() + 5s);
   if (!s) {
@@ -294,7 +294,7 @@ std::string hello_frame(rank_type rank, rank_type size, std::string const& job) 
 
 }  // namespace
 
-/// Whatever does not fit is answered alike, and nothing that is said to it depends on the job.
+/// All mismatches get the same answer, and it tells nothing about the job.
 BOOST_AUTO_TEST_CASE(an_unknown_peer_learns_nothing_of_the_job) {
   place p;
   auto member_of = [](rank_type rank) {
@@ -321,7 +321,8 @@ BOOST_AUTO_TEST_CASE(an_unknown_peer_learns_nothing_of_the_job) {
   }
 }
 
-/// A hello with the right names is believed, but what its process does before the world is complete ends nothing.
+/// A hello with the right names is believed, but a process that then fails or sends nonsense before the world is
+/// complete ends nothing.
 BOOST_AUTO_TEST_CASE(a_seat_that_is_given_up_or_misused_is_free_again) {
   for (std::string const& more : {std::string("close"), std::string("y"), std::string(1'000'000, 'y')}) {
     place p;
@@ -333,7 +334,7 @@ BOOST_AUTO_TEST_CASE(a_seat_that_is_given_up_or_misused_is_free_again) {
           s.reset();
         } else {
           tutti::detail::write_all(s.get(), tutti::detail::bytes_of(more), tutti::steady_now() + 5s);
-          (void)answer_to(s);  // until it is closed there
+          (void)answer_to(s);  // until the host closes
         }
         step = 1;
       }
@@ -353,7 +354,7 @@ BOOST_AUTO_TEST_CASE(a_seat_that_is_given_up_or_misused_is_free_again) {
   }
 }
 
-/// Texts of an exchange are short: one without end is not kept.
+/// Texts of an exchange are short: an oversized one is not stored.
 BOOST_AUTO_TEST_CASE(a_text_without_end_is_named_and_not_kept) {
   place p;
   auto const ends = tutti::detail::run_threads(2, [&](tutti::detail::thread_rendezvous& at) {
@@ -393,7 +394,7 @@ BOOST_AUTO_TEST_CASE(foreign_bytes_and_silent_connections_disturb_no_rank) {
     unknown_peers.push_back(connect());
     say(unknown_peers.back(), text);
   }
-  (void)connect();  // comes and goes
+  (void)connect();  // connects and disconnects
   auto const before = tutti::steady_now();
   auto const refused = tutti::detail::run_threads(3, [&](tutti::detail::thread_rendezvous& at) {
     auto r = p.join(as(at.rank(), 3));
@@ -405,7 +406,7 @@ BOOST_AUTO_TEST_CASE(foreign_bytes_and_silent_connections_disturb_no_rank) {
   auto const count = [&](std::string const& word) {
     return std::count_if(log.begin(), log.end(), [&](std::string const& l) { return has(l, word); });
   };
-  BOOST_TEST(count("127.0.0.1:") == 10);  // the silent ones with "tut1" and "" are not even noticed
+  BOOST_TEST(count("127.0.0.1:") == 10);  // the silent ones, with "tut1" and "", are not even noticed
   BOOST_TEST(count("not a hello") == 8);
   BOOST_TEST(count("too long") == 1);
   BOOST_TEST(count("closed before") == 1);
@@ -448,7 +449,7 @@ BOOST_AUTO_TEST_CASE(a_member_that_goes_away_before_an_exchange_is_named_to_the_
 
 BOOST_AUTO_TEST_CASE(a_member_that_goes_away_while_others_come_is_named_if_its_seat_stays_empty) {
   place p;
-  speak(p, hello_frame(2, 3, "")).reset();  // says hello and dies
+  speak(p, hello_frame(2, 3, "")).reset();  // sends a hello and dies
   auto const ends = join_all(p, {as(0, 3, 300ms), as(1, 3)});
   check_all_fail(
       ends, {"rank 2 of 3 did not join at", "refused: 127.0.0.1:", "rank 2 (h, pid 1) closed its connection"}, {2});

@@ -16,7 +16,7 @@ using tutti::detail::thread_rendezvous;
 
 namespace {
 
-/// What the threads of each process heard, process by process: process p has threads[p] of them.
+/// The texts received by the threads of each process, process by process; process p has threads[p] threads.
 std::vector<tutti::outcome<std::string>> heard(std::vector<rank_type> const& threads) {
   return tutti::detail::run_processes(static_cast<rank_type>(threads.size()), [&](process_rendezvous& processes) {
     std::string all;

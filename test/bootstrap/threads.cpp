@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(a_rank_that_does_not_come_is_named_at_the_deadline) {
         return 0;
       },
       100ms);
-  for (rank_type r : {0U, 1U, 2U}) {  // also the one that came late
+  for (rank_type r : {0U, 1U, 2U}) {  // includes the rank that came late
     BOOST_TEST(says(ends[r].failure(), "rank 1 of 3 did not come within 0.1 s"), ends[r].failure().text);
     BOOST_TEST((ends[r].failure().at_fault == std::vector<rank_type>{1}));
   }
@@ -177,7 +177,7 @@ BOOST_AUTO_TEST_CASE(an_outcome_throws_what_the_rank_threw) {
     }
     return std::make_unique<int>(5);
   });
-  BOOST_TEST(*std::move(ends[0]).value() == 5);  // a thread may return what only moves
+  BOOST_TEST(*std::move(ends[0]).value() == 5);  // a thread may return a move-only value
   BOOST_CHECK_EXCEPTION((void)ends[1].value(), tutti::error, [](tutti::error const& e) {
     return e.kind() == tutti::failure::mismatch && std::string(e.what()) == "different calls" &&
            e.at_fault() == std::vector<rank_type>({0, 2});
