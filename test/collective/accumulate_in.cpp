@@ -34,7 +34,7 @@ using in_float = tutti::accumulate_in<float, R>;
 
 using formats = std::tuple<tutti::half, tutti::bfloat16>;
 
-/// Each format is tried over one of the topologies.
+/// The topology over which a format is tested.
 template <class T>
 using topology_for = std::conditional_t<std::same_as<T, tutti::half>, tutti::direct, tutti::star>;
 
@@ -71,7 +71,8 @@ void obeys() {
   BOOST_TEST(laws::kernels(R{}, std::span<T const>(all), laws::same_bits{}, same_but_nan{}) == "");
 }
 
-/// What one more rounding would spoil: many terms, each below half a unit in the last place of the sum.
+/// A term of rank `r`: each is below half a unit in the last place of the sum, so that one more rounding would lose
+/// it.
 template <class T>
 T term(tutti::rank_type r, std::size_t i) {
   float const unit = r == 0 ? 1.0F : static_cast<float>(std::numeric_limits<T>::epsilon()) * 0.375F;

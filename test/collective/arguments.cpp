@@ -82,8 +82,7 @@ BOOST_AUTO_TEST_CASE(a_part_that_is_no_block_blames_neither) {
       "one of the two: the output has all");
 }
 
-/// The law: call(in, out) makes of one number, or of one object of the reduction's type, what it makes of a vector of
-/// it.
+/// Law: call(in, out) gives for one number, or one object of the reduction's type, the result for a vector of it.
 template <class Value, class Call>
 void adds_complaint(std::string& all, char const* what, Value mine, Call call) {
   std::vector<Value> in{mine};

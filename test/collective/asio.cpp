@@ -27,9 +27,8 @@
 
 namespace asio = boost::asio;
 
-/// A future's result is let go by one of Asio's own threads. The count of an exception's owners is kept inside
-/// libstdc++, where the thread sanitizer sees no atomic operation: it takes the last owner's release for a race
-/// with a thread that read the exception before.
+/// Asio's own threads release a future's result. libstdc++ counts an exception's owners out of the thread sanitizer's
+/// sight, so it reports the last release as a race with a thread that read the exception before.
 extern "C" char const* __tsan_default_suppressions() {  // NOLINT(bugprone-reserved-identifier)
   return "race:std::__exception_ptr::exception_ptr::_M_release";
 }
@@ -42,7 +41,7 @@ double cpu_seconds() {
   return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
 }
 
-/// A coroutine awaits one operation after the other, and two at once.
+/// A coroutine awaits one operation, then another, then two at once.
 template <class World>
 std::string coroutine(World& world) {
   asio::io_context io;
@@ -110,7 +109,7 @@ BOOST_AUTO_TEST_CASE(a_wait_burns_no_processor_time) {
     tutti::allreduce sum{world, tutti::ring{}, tutti::sum<int>{}};
     std::vector<int> v(10000, 1);
     double used = 0;
-    if (world.rank() == 1) {  // busy with something else for so long
+    if (world.rank() == 1) {  // computes while rank 0 waits
       double const until = cpu_seconds() + 0.3;
       while (cpu_seconds() < until) {
       }
@@ -158,7 +157,7 @@ BOOST_AUTO_TEST_CASE(the_deadline_holds_without_a_wait) {
   }
 }
 
-/// A rank that awaits an operation forks a child, which goes on with the event loop.
+/// A rank with an operation in flight forks a child, and the child continues to run the event loop.
 template <class World>
 std::string forks(World& world) {
   asio::io_context io;
@@ -177,7 +176,7 @@ std::string forks(World& world) {
     return called == 1 && v[999] == 2 ? "" : "wrong";
   }
   await();
-  io.run_for(std::chrono::milliseconds(30));  // the loop has gone to sleep by then
+  io.run_for(std::chrono::milliseconds(30));  // the loop sleeps by then
   io.notify_fork(asio::io_context::fork_prepare);
   ::pid_t const child = ::fork();
   if (child == 0) {
@@ -186,7 +185,7 @@ std::string forks(World& world) {
       asio::steady_timer timer(io, std::chrono::milliseconds(1));
       bool rang = false;
       timer.async_wait([&](boost::system::error_code) { rang = true; });
-      io.run();  // ends, for nothing is awaited there
+      io.run();  // returns, as the child awaits no operation
       ::_exit(rang && called == 0 ? 0 : 1);
     } catch (...) {
       ::_exit(2);
@@ -226,10 +225,10 @@ BOOST_AUTO_TEST_CASE(a_handler_or_a_reduction_may_end_the_loop) {
           end = why ? "failed" : "called";
           loop.reset();
         });
-      } catch (tutti::precondition_error const&) {  // the reduction was called at once
+      } catch (tutti::precondition_error const&) {  // the reduction ran within `async`
       }
       io.run();
-      bool const by_this = by_reduction && world.rank() == 0;  // the other one may have had what it needs
+      bool const by_this = by_reduction && world.rank() == 0;  // rank 1 may have received all it needs
       return end == (by_this ? "not called" : "called") || (by_reduction && end == "failed") ? "" : end;
     });
   }

@@ -9,7 +9,8 @@
 
 namespace {
 
-/// An operator, and what <tutti/asio.hpp> is to real ones: an async_start that is found by its argument.
+/// An operator with an async_start found by argument-dependent lookup, as <tutti/asio.hpp> provides one for real
+/// operators.
 struct operation : tutti::asynchronous<operation> {
   int started = 0;
 
@@ -24,7 +25,7 @@ BOOST_AUTO_TEST_CASE(async_gives_its_arguments_as_they_are_and_returns_what_the_
   operation op;
   std::string buffer;
   BOOST_TEST(op.async(buffer, std::make_unique<int>(7)) == "touched7");
-  BOOST_TEST(buffer == "touched");  // itself, and no copy
+  BOOST_TEST(buffer == "touched");  // the buffer itself, not a copy
   BOOST_TEST(op.started == 1);
 }
 

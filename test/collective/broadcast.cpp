@@ -7,7 +7,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(elements_arrive_where_they_belong, Transport, supp
       [](auto& world, auto topology) { return laws::broadcasts<laws::triple>(world, topology, 1023); });
 }
 
-/// What an operator tells stays from one operation to the next, and follows element type, root, length and segments.
+/// The recorded call is kept from one operation to the next, and follows element type, root, length and segments.
 BOOST_AUTO_TEST_CASE(an_operator_tells_what_it_is_used_for) {
   for (auto const& end : tutti::spawn<tutti::loopback>(3, [](auto& world) -> std::string {
          std::vector<float> floats(10);
@@ -19,7 +19,7 @@ BOOST_AUTO_TEST_CASE(an_operator_tells_what_it_is_used_for) {
          share(ints, 1);
          share.start(floats, 2).wait();
          share.start(ints, 2).wait();
-         tutti::broadcast other{world, tutti::chain{}};  // has told nothing before
+         tutti::broadcast other{world, tutti::chain{}};  // has run nothing before
          if (world.rank() == 1) {
            share.segment(0);
            share(floats, 1);

@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(a_world_tells_its_hosts) {
   });
 }
 
-// By itself it sees that all ranks are on one host, and never needs a connection.
+// The transport itself finds that all ranks are on one host, and opens no connection.
 BOOST_AUTO_TEST_CASE(one_host_needs_no_connection) {
   hosts_of<processes> const as_they_are(0);
   support::agree<processes>(4, [](auto& world) -> std::string {
@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(one_host_needs_no_connection) {
   });
 }
 
-// A transport between hosts may read messages where they are, too: what a step overwrites is copied before.
+// Peers on other hosts may read messages in place, too: a step that overwrites its message sends a copy.
 BOOST_AUTO_TEST_CASE(what_far_peers_read_where_it_is_stays_as_it_was) {
   using readers = tutti::support::emulated_hosts<tutti::loopback, tutti::loopback>;
   hosts_of<readers> const hosts(1);
@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(what_far_peers_read_where_it_is_stays_as_it_was) {
       4, [](auto& world) { return laws::allreduce(world, tutti::doubling{}, tutti::sum<float>{}, 200'003, 0); });
 }
 
-// Between hosts only the speakers are connected.
+// Only one rank of each host is connected to other hosts.
 BOOST_AUTO_TEST_CASE(there_is_one_flow_between_hosts) {
   hosts_of<processes> const hosts(3);
   support::agree<processes>(6, [](auto& world) -> std::string {
@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(there_is_one_flow_between_hosts) {
   });
 }
 
-// What crosses between hosts is what the schedule says: two hosts of three, the vector once each way.
+// The bytes between two hosts of three ranks match the schedule: the vector once each way.
 BOOST_AUTO_TEST_CASE(bytes_between_hosts_are_the_closed_form) {
   constexpr std::size_t count = 6000;
   hosts_of<processes> const hosts(3);
@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(bytes_between_hosts_are_the_closed_form) {
   BOOST_TEST(sent([](auto& world) {
                return tutti::hierarchical{tutti::binary_tree{}, tutti::ring{}, world.hosts()};
              }) == 2 * vector);
-  BOOST_TEST(sent([](auto&) { return tutti::ring{}; }) == 2 * 5 * vector / 3);  // over both borders, 5/6 twice
+  BOOST_TEST(sent([](auto&) { return tutti::ring{}; }) == 2 * 5 * vector / 3);  // both borders, 5/6 twice
 }
 
 // A part of the world knows which of its ranks share a host.

@@ -32,7 +32,7 @@ using tutti::rank_type;
 
 constexpr std::size_t length = 100'000;
 
-/// An owner of a communicator and of what refers to it, as a user's class would be.
+/// An owner of a communicator and of objects that use it, as in a user's class.
 template <class World>
 struct worker {
   explicit worker(World&& of) : world(std::move(of)), sum(world, tutti::ring{}, tutti::sum<int>{}), any(world) {}
@@ -42,7 +42,7 @@ struct worker {
   tutti::when_any<World> any;
 };
 
-/// Moves a communicator, and what works on it, before, during and after operations.
+/// Moves a communicator, and the objects that use it, before, during and after operations.
 template <class World>
 std::string moves_about(World& world) {
   int const all = static_cast<int>(world.size() * (world.size() + 1) / 2);
@@ -51,7 +51,7 @@ std::string moves_about(World& world) {
 
   worker<World> here(tutti::split(world, 0));
   std::array<tutti::request, 1> pending{here.sum.start(first)};
-  worker<World> there(std::move(here));  // under way
+  worker<World> there(std::move(here));  // with its operation in flight
   if (there.any(pending) != 0) {
     return "the only request is the first to end";
   }
@@ -72,7 +72,7 @@ std::string moves_about(World& world) {
   return first.back() == all && second.front() == all ? "" : "wrong sums";
 }
 
-/// Lets operators and requests outlive the name that their communicator was made under.
+/// Lets operators and requests outlive the communicator object that they were made with.
 template <class World>
 std::string outlives(World& world) {
   std::vector<int> v(length, 1);
@@ -80,14 +80,14 @@ std::string outlives(World& world) {
   std::optional<World> part(tutti::split(world, 0));
   tutti::allreduce sum{*part, tutti::ring{}, tutti::sum<int>{}};
   tutti::request pending = sum.start(v);
-  part = tutti::split(world, 0);  // the one before is the operator's alone now
+  part = tutti::split(world, 0);  // only the operator holds the previous one now
   sum(w);
   pending.wait();
   auto const n = static_cast<int>(world.size());
   return v.back() == n && w.front() == 2 * n ? "" : "wrong sums";
 }
 
-/// What a rank of the world says in a split: some join no part, keys are unordered and may be equal.
+/// The arguments of a rank in a split: some ranks join no part, keys are unordered and may be equal.
 struct choice {
   std::uint32_t colour;
   std::int64_t key;
@@ -98,7 +98,8 @@ choice choice_of(rank_type r, std::uint64_t seed) {
   return {colour == 3 ? tutti::no_part : static_cast<std::uint32_t>(colour), static_cast<std::int64_t>(random() % 3)};
 }
 
-/// A part has those that said its colour, by key and then by rank; a rank that said none is in none.
+/// Checks that a part has the ranks of its colour, by key and then by rank, and that a rank without colour is in no
+/// part.
 template <class World>
 std::string parts_are_as_said(World& world, std::uint64_t seed) {
   choice const mine = choice_of(world.rank(), seed);
@@ -131,7 +132,7 @@ std::string parts_are_as_said(World& world, std::uint64_t seed) {
   return {};
 }
 
-/// Messages and operations of a communicator and its double do not meet, in whatever order they come.
+/// Messages and operations of a communicator and its duplicate never meet, in any order.
 template <class World>
 std::string doubles_are_apart(World& world) {
   auto other = tutti::dup(world);
@@ -158,14 +159,14 @@ std::string doubles_are_apart(World& world) {
   std::vector<int> w(length, 2);
   tutti::allreduce here{world, tutti::ring{}, tutti::sum<int>{}};
   tutti::allreduce there{other, tutti::ring{}, tutti::sum<int>{}};
-  auto pending = world.rank() % 2 == 0 ? here.start(v) : there.start(w);  // in an order of its own
+  auto pending = world.rank() % 2 == 0 ? here.start(v) : there.start(w);  // the order differs between ranks
   world.rank() % 2 == 0 ? there(w) : here(v);
   pending.wait();
   auto const n = static_cast<int>(world.size());
   return v.back() == n && w.front() == 2 * n ? "" : "wrong sums";
 }
 
-/// While rank 0's thread is in the middle of an operation, another one of that rank starts one.
+/// A second thread of rank 0 starts an operation while the first thread is inside one.
 template <class World>
 std::string shares_with_a_thread(World& world) {
   std::string second = "the second thread was let in";
@@ -188,7 +189,7 @@ std::string shares_with_a_thread(World& world) {
       0, tutti::commutative);
   tutti::allreduce sum{world, tutti::ring{}, add};
   try {
-    for (int i = 0; i != 2; ++i) {  // the first may have ended before rank 0 fails
+    for (int i = 0; i != 2; ++i) {  // the first call may complete here before rank 0 fails
       sum(v);
     }
   } catch (tutti::precondition_error const&) {
@@ -200,7 +201,7 @@ std::string shares_with_a_thread(World& world) {
   return "no rank noticed";
 }
 
-/// A child that is forked while a message is awaited destroys the request, as any frame that it leaves would.
+/// A forked child destroys a request of its parent, as leaving a scope would; the parent still receives the message.
 template <class World>
 std::string goes_on_in_the_parent(World& world) {
   int x = 0;
@@ -225,7 +226,7 @@ std::string goes_on_in_the_parent(World& world) {
   return status == 0 && x == 42 ? "" : "the child or the message came to harm";
 }
 
-/// A child that is forked from a rank calls what the rank has.
+/// Every call in a forked child on objects of its parent is refused.
 template <class World>
 std::string refuses_calls_of_a_child(World& world) {
   tutti::allreduce sum{world, tutti::ring{}, tutti::sum<int>{}};
@@ -262,7 +263,7 @@ std::string refuses_calls_of_a_child(World& world) {
   return status != 0 ? "the child made a call" : v == std::vector<int>(length, n * n * n) ? "" : "wrong";
 }
 
-/// A thread of rank 1 is cancelled in a call that waits; the call is one of these.
+/// Cancels a thread of rank 1 inside a blocking call; `which` selects the call.
 template <class World>
 std::string is_cancelled(World& world, int which) {
   tutti::allreduce sum{world, tutti::ring{}, tutti::sum<int>{}};
@@ -315,7 +316,7 @@ std::string is_cancelled(World& world, int which) {
     ::pthread_cancel(caller.native_handle());
     caller.join();
   }
-  while (world.rank() == 2 && !world.transport().fault()) {  // without it, no operation ends
+  while (world.rank() == 2 && !world.transport().fault()) {  // no operation ends before the fault
     world.poll();
     tutti::detail::access::state(world).look();
     std::this_thread::yield();
@@ -333,7 +334,7 @@ std::string is_cancelled(World& world, int which) {
   return "no error";
 }
 
-/// The deed of a reduction to the operation that runs it.
+/// An action of a reduction on the operation that runs it.
 enum class deed {
   move,
   swap,
@@ -350,10 +351,10 @@ enum class deed {
   poll,
   look
 };
-/// The call that moves the operation on.
+/// The call that advances the operation.
 enum class driven { by_wait, by_test, by_poll, by_another_world };
 
-/// On rank 0, the reduction of an operation does this when it is first called.
+/// Rank 0's reduction performs `what` when it is first called.
 template <class World>
 std::string survives_its_reduction(World& world, deed what, driven how) {
   World other = tutti::dup(world);
@@ -369,7 +370,7 @@ std::string survives_its_reduction(World& world, deed what, driven how) {
   void* deeds = nullptr;
   void (*act)(void*) = nullptr;
   bool acted = world.rank() != 0;
-  // While rank 0 is in `meet`, another rank may still need it there, and so would not come to the other world.
+  // While rank 0 is in `meet`, another rank may still need it there, and would not enter the other world.
   bool ready = what != deed::other_world;
   auto const fold = tutti::reduce_with<int>(
       [&](int a, int b) {
@@ -434,7 +435,7 @@ std::string survives_its_reduction(World& world, deed what, driven how) {
 
   std::string end = "it has ended well";
   try {
-    if (world.rank() != 0) {  // no message comes to rank 0 before it has its requests
+    if (world.rank() != 0) {  // rank 0 gets no message before it has its requests
       meet(y);
     }
     if (what == deed::drop_earlier) {
@@ -467,7 +468,7 @@ std::string survives_its_reduction(World& world, deed what, driven how) {
     }
     pending.wait();
     another.wait();
-    if (!std::exchange(acted, true)) {  // all folds were over before rank 0 was ready
+    if (!std::exchange(acted, true)) {  // all folds were done before rank 0 was ready
       perform();
     }
   } catch (tutti::precondition_error const& e) {
@@ -528,7 +529,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_forked_child_gives_up_no_operation_of_its_parent
   support::agree<Transport>(2, law);
 }
 
-/// A daemon has closed its standard streams: what it prints must not get into a descriptor of the library.
+/// A daemon has closed its standard streams: its output must not reach a descriptor of the library.
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_world_leaves_the_numbers_of_closed_standard_streams_free, Transport,
                               support::transports) {
   BOOST_TEST(ends_in_a_forked_child([] {
@@ -550,7 +551,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_world_leaves_the_numbers_of_closed_standard_stre
   }));
 }
 
-/// After taskset, or in a cpuset, of one core.
+/// A rank may be bound to one core, by taskset or a cpuset.
 BOOST_AUTO_TEST_CASE_TEMPLATE(ranks_that_share_a_core_know_it, Transport, support::transports) {
   BOOST_TEST(ends_in_a_forked_child([] {
     cpu_set_t all;
@@ -581,13 +582,13 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_forked_child_makes_no_call_on_what_its_parent_ha
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_reduction_that_ends_or_reenters_its_operation_does_no_harm, Transport,
                               support::transports) {
   for (int what = 0; what <= static_cast<int>(deed::look); ++what) {
-    // A message may wait for a connection of this world, which stands still while the reduction waits elsewhere.
+    // A message may wait for a connection of this world, which makes no progress while the reduction waits in another.
     if (std::is_same_v<Transport, tutti::tcp> && what == static_cast<int>(deed::other_world)) {
       continue;
     }
     for (int how = 0; how <= static_cast<int>(driven::by_another_world); ++how) {
       if (how == static_cast<int>(driven::by_another_world) && what == static_cast<int>(deed::other_world)) {
-        continue;  // the world that drives stands still meanwhile, and others may wait for it
+        continue;  // the driving world makes no progress meanwhile, and other ranks may wait for it
       }
       BOOST_TEST_CONTEXT("deed " << what << ", driven " << how) {
         auto const law = [=](auto& world) {

@@ -10,7 +10,7 @@
 
 namespace {
 
-constexpr std::size_t large = 4'000'000;  // more than any transport takes in
+constexpr std::size_t large = 4'000'000;  // more than any transport buffers
 
 }  // namespace
 
@@ -23,8 +23,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_wait_serves_what_was_started_on_other_hosts, Tra
   support::agree<Transport>(4, [](auto& world) { return laws::crossed_pair(world, large); });
 }
 
-// An operation that fails while its rank waits elsewhere fails alone. Rank 0 does not move it on while rank 1 has it
-// under way: so it cannot end before it is given up.
+// A fault ends only operations of its communicator, even while the rank waits in another. Rank 0 does not advance
+// `sum_a` while rank 1 has it in flight, so it cannot complete before rank 1 gives it up.
 BOOST_AUTO_TEST_CASE(a_fault_belongs_to_the_operations_of_its_communicator) {
   std::latch started(1);
   std::latch given_up(1);
@@ -57,8 +57,8 @@ BOOST_AUTO_TEST_CASE(a_fault_belongs_to_the_operations_of_its_communicator) {
   });
 }
 
-// A communicator that is handed over with an operation under way is the next thread's: the one before, which waits
-// elsewhere meanwhile, leaves it alone.
+// A communicator may be handed to another thread with an operation in flight. The previous thread, waiting elsewhere,
+// then leaves it alone.
 BOOST_AUTO_TEST_CASE(what_another_thread_goes_on_with_is_its_own) {
   support::agree<tutti::loopback>(2, [](auto& world) -> std::string {
     auto a = tutti::split(world, 0);
@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE(what_another_thread_goes_on_with_is_its_own) {
       sum(y);
       sum(y);
       next.join();
-      sum(y);  // and what that thread has left, this one goes on with
+      sum(y);  // takes over the operation that the other thread started
       pending.wait();
       if (x != std::vector(x.size(), 8) || y != std::vector(y.size(), 8)) {
         return "another sum";

@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Whether `call` is refused, with the name of what it should have been.
+/// True if `call` is refused with a text that names tutti::no_deadline.
 template <class Call>
 bool is_refused(Call call) {
   try {

@@ -37,7 +37,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_killed_process, Transport, support::transports_o
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_rank_that_leaves_a_host, Transport, support::only_hosts) {
-  tutti::hierarchical const by_hosts{binary_tree{}, ring{}, 2};  // one rank of a host speaks to other hosts
+  tutti::hierarchical const by_hosts{binary_tree{}, ring{}, 2};  // one rank of a host communicates with other hosts
   laws::a_rank_that_leaves_is_named<Transport>(ring{}, 4, 2, 1);
   laws::a_rank_that_leaves_is_named<Transport>(ring{}, 5, 0, 100'000);
   laws::a_rank_that_leaves_is_named<Transport>(by_hosts, 6, 2, 1000);
@@ -46,10 +46,10 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_rank_that_leaves_a_host, Transport, support::onl
   laws::a_rank_that_leaves_is_named<Transport>(tutti::double_tree{}, 5, 4, 1000);
 }
 
-// Found by its neighbours through the memory that they share, by others through the connection that closes, or through
-// the rank that found it: a rank that speaks for its host, one that does not, one that is alone on it.
+// Neighbours detect a killed process through shared memory, other ranks through a closed connection or from a
+// neighbour. Victims: a rank that communicates for its host, one that does not, one alone on its host.
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_process_that_is_killed_on_a_host, Transport, support::only_hosts) {
-  tutti::hierarchical const by_hosts{binary_tree{}, ring{}, 2};  // one rank of a host speaks to other hosts
+  tutti::hierarchical const by_hosts{binary_tree{}, ring{}, 2};  // one rank of a host communicates with other hosts
   laws::a_killed_process_is_named<Transport>(ring{}, 4, 2, 300'000);
   laws::a_killed_process_is_named<Transport>(by_hosts, 6, 2, 300'000);
   laws::a_killed_process_is_named<Transport>(by_hosts, 6, 5, 100);

@@ -20,7 +20,7 @@
 
 namespace {
 
-/// What each of two ranks ends with, as text, if rank 0 combines by `zeroth` and rank 1 by `first`.
+/// The result of each of two ranks, as text, if rank 0 combines by `zeroth` and rank 1 by `first`.
 template <class Transport, class T, class Topology, class Zeroth, class First>
 [[nodiscard]] std::vector<std::string> ends(Topology topology, Zeroth zeroth, First first) {
   std::vector<std::string> all;
@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(the_error_says_how_to_name_a_function) {
   BOOST_TEST((texts[0] + texts[1]).find("tutti::named<\"...\">") != std::string::npos, texts[0]);
 }
 
-/// Ranks may be of different programs, and by different compilers.
+/// Ranks may run different programs, built by different compilers.
 BOOST_AUTO_TEST_CASE(a_name_takes_precedence_over_the_type) {
   auto const plus = [](int a, int b) { return a + b; };
   auto const also = [](int a, int b) { return b + a; };
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(a_name_takes_precedence_over_the_type) {
   }
 }
 
-/// A place is not a type: branches of a program may spell one function twice.
+/// The place of a function in the source is not part of its type: two branches may each spell it.
 BOOST_AUTO_TEST_CASE(one_function_at_two_places_agrees) {
   for (std::string const& text : ends<tutti::loopback, int>(tutti::doubling{}, tutti::reduce_with<int>(std::plus<>{}),
                                                             tutti::reduce_with<int>(std::plus<>{}))) {

@@ -17,12 +17,12 @@ namespace {
 
 using tutti::rank_type;
 
-/// What a member says in a round: texts of many lengths, the empty one, and bytes that end no text.
+/// The text of a member in a round: of many lengths, sometimes empty, and with zero bytes.
 std::string text_of(rank_type rank, std::size_t round) {
   return std::string(round * 777 * (rank + 1) % 5000, static_cast<char>(rank)) + (round % 2 == 0 ? "" : "end");
 }
 
-/// The odd ranks in reverse order exchange, the even ones as they are, each among themselves and at the same time.
+/// The odd ranks, in reverse order, and the even ranks exchange texts within their group, at the same time.
 template <class World>
 std::string two_groups_exchange(World& world) {
   std::vector<rank_type> members;
@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(all_get_every_text_in_the_order_of_the_members) {
   }
 }
 
-/// Sends and receives for one member of a group: queues between each two of them.
+/// Sends and receives for one member of a group, through a queue for each pair of members.
 struct counted_edges {
   std::map<std::pair<rank_type, rank_type>, std::deque<std::string>>* edges;
   std::mutex* guard;

@@ -8,7 +8,7 @@
 
 namespace {
 
-/// Over every topology that the reduction may be used with.
+/// Runs over every topology that the reduction may be used with.
 template <class R>
 std::string over_all_topologies(R reduction) {
   return laws::all_topologies::each([&](auto topology) -> std::string {

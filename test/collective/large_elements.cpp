@@ -13,7 +13,7 @@
 
 namespace {
 
-/// An element that no transport moves at once.
+/// An element larger than any transport moves at once.
 template <std::size_t Bytes>
 struct page {
   std::array<std::uint32_t, Bytes / 4> words;
@@ -38,12 +38,12 @@ struct composition_of_pages {
   [[nodiscard]] value_type lower(value_type const& x, tutti::rank_type) const { return x; }
 };
 
-/// Word i of page k as rank r has it.
+/// Word i of page k on rank r.
 std::uint32_t word(std::uint32_t r, std::size_t k, std::size_t i) {
   return static_cast<std::uint32_t>((r + 1) * (i * 7 + k * 1'000'003 + 1));
 }
 
-/// Three pages more than fit anywhere, in place and not, over every topology.
+/// Sums three pages, larger than any buffer, in place and not, over every topology.
 template <class Transport, std::size_t Bytes>
 void sums_of_pages(tutti::rank_type n) {
   support::agree<Transport>(n, [](auto& world) {
@@ -78,7 +78,7 @@ void sums_of_pages(tutti::rank_type n) {
 BOOST_AUTO_TEST_CASE_TEMPLATE(elements_of_100_kib, Transport, support::transports_and_hosts) {
   sums_of_pages<Transport, 100 << 10>(3);
 }
-/// Half as long for the address sanitizer: clang keeps all temporary elements of a function apart on a thread's stack.
+/// Half the size under the address sanitizer: clang gives each temporary element its own place on a thread's stack.
 BOOST_AUTO_TEST_CASE_TEMPLATE(elements_of_1_mib, Transport, support::transports_and_hosts) {
   sums_of_pages<Transport, support::watched_by_address_sanitizer ? 1 << 19 : 1 << 20>(4);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread waits
 //
-// What a deadline names, over each transport: ranks that come late, wait for each other, or are stopped.
+// Ranks named by a passed deadline, over each transport: late ranks, ranks that wait for each other, stopped ranks.
 #include <laws/late.hpp>
 #include <support/hosts_too.hpp>
 #include <tutti/detail/communicator/inquest.hpp>
@@ -19,7 +19,7 @@ namespace {
 using tutti::binary_tree;
 using tutti::ring;
 
-// Whatever the way from the late rank to the others.
+// Any path from the late rank to the others.
 BOOST_AUTO_TEST_CASE_TEMPLATE(late_ranks, Transport, support::transports_and_hosts) {
   BOOST_TEST(laws::a_late_rank<Transport>(tutti::doubling{}, 3, 1, 1) == "");
   BOOST_TEST(laws::a_late_rank<Transport>(ring{}, 8, 5, 1000) == "");
@@ -44,7 +44,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(stopped_processes, Transport, support::transports_
   BOOST_TEST(laws::a_stopped_rank<Transport>(tutti::double_tree{}, 8, 6, 1, {}) == "");
 }
 
-// Processes that read each other's memory can be stopped meanwhile.
+// A process may be stopped while it reads a peer's memory.
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_stopped_reader, Transport, support::only_shared_memory) {
   BOOST_TEST(laws::a_rank_stopped_while_it_reads<Transport>(2, 1) == "");
   BOOST_TEST(laws::a_rank_stopped_while_it_reads<Transport>(4, 2) == "");

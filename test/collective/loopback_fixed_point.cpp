@@ -56,7 +56,7 @@ bool same(vector const& a, vector const& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
-/// Of all topologies, in all worlds, whole and in segments; where there is no device, in_network, too.
+/// Equal bits over all topologies and segment sizes, in each world; in_network runs without its aggregator.
 BOOST_AUTO_TEST_CASE(no_schedule_can_be_seen_in_a_sum) {
   for (rank_type const n : {1U, 2U, 3U, 4U, 5U, 8U}) {
     vector const all = expected(n);
@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(no_schedule_can_be_seen_in_a_sum) {
     support::agree<tutti::loopback>(n, [&](auto& world) {
       return laws::all_topologies_helped::each([&](auto topology) -> std::string {
         tutti::allreduce sum{world, topology, fixed_point_sum{factor, n}};
-        tutti::allreduce roomy{world, topology, fixed_point_sum{factor, 8 * n}};  // more than there are
+        tutti::allreduce roomy{world, topology, fixed_point_sum{factor, 8 * n}};  // room for more ranks than there are
         for (std::size_t const segment : {0U, 200U}) {
           sum.segment(segment);
           vector const given = contribution(world.rank(), n);
@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(more_ranks_than_a_sum_has_room_for_are_refused) {
   });
 }
 
-/// Sums by two factors would be the sum of nothing.
+/// A sum of numbers scaled by two factors would mean nothing.
 BOOST_AUTO_TEST_CASE(ranks_with_other_factors_find_out) {
   auto const ends = tutti::spawn<tutti::loopback>(3, [](auto& world) {
     tutti::allreduce sum{world, tutti::ring{}, fixed_point_sum{world.rank() == 1 ? 10.0F : 1000.0F, 3}};

@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(moved_elements_arrive_where_they_belong) {
   });
 }
 
-// The hosts that the world knows: here all ranks are on one.
+// The world's own host map: all ranks are on one host.
 BOOST_AUTO_TEST_CASE(a_world_tells_its_hosts) {
   support::agree<loopback>(5, [](auto& world) -> std::string {
     if (world.hosts().hosts() != 1 || world.local_size() != 5 || world.local_rank() != world.rank()) {

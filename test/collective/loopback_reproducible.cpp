@@ -25,7 +25,7 @@ constexpr std::size_t numbers = 301;
 constexpr rank_type contributors = 24;
 using vector = std::vector<float>;
 
-/// What contributor c has: numbers of all sizes, some of which cancel those of others.
+/// The numbers of contributor c: of all magnitudes, and some cancel those of others.
 vector contribution(rank_type c) {
   std::mt19937 random(c / 3);
   vector all(numbers);
@@ -55,7 +55,7 @@ bool same(vector const& a, vector const& b) {
   return std::memcmp(a.data(), b.data(), numbers * sizeof(float)) == 0;
 }
 
-/// Of all topologies, in all worlds, whole and in segments.
+/// Equal bits over all topologies and segment sizes, in each world.
 BOOST_AUTO_TEST_CASE(no_schedule_can_be_seen_in_a_sum) {
   for (rank_type const n : {1U, 2U, 3U, 4U, 5U, 8U}) {
     vector const expected = sum_of_the_first(n);
@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE(no_schedule_can_be_seen_in_a_sum) {
   }
 }
 
-/// The same contributions on however many ranks: accumulators travel, and then sums.
+/// Equal bits for the same contributions on any number of ranks: accumulators travel first, then sums.
 BOOST_AUTO_TEST_CASE(no_number_of_ranks_can_be_seen_in_a_sum) {
   vector const expected = sum_of_the_first(contributors);
   for (rank_type const n : {1U, 2U, 3U, 4U, 8U, 17U}) {
@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(no_number_of_ranks_can_be_seen_in_a_sum) {
   }
 }
 
-/// Accumulators can also be what the ranks end with, and then be added to others.
+/// Ranks may also end with accumulators, to be added to others.
 BOOST_AUTO_TEST_CASE(sums_of_groups_can_be_added) {
   vector const expected = sum_of_the_first(8);
   support::agree<tutti::loopback>(4, [&](auto& world) -> std::string {
@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(sums_of_groups_can_be_added) {
   });
 }
 
-/// Contributions and accumulators, of other sizes, where a sum is made in the memory of the rank that lent its part.
+/// Contributions and accumulators differ in size; the sum may be made in the memory of a rank that lent its block.
 BOOST_AUTO_TEST_CASE(accumulators_are_made_of_long_vectors) {
   constexpr std::size_t length = 3000;
   constexpr rank_type n = 3;
@@ -154,7 +154,7 @@ BOOST_AUTO_TEST_CASE(accumulators_are_made_of_long_vectors) {
   });
 }
 
-/// What accumulators of three contributions would be.
+/// A reduction whose accumulators hold three contributions.
 struct of_three : tutti::reproducible_sum<float> {
   static constexpr std::uint32_t most_contributions = 3;
 };

@@ -31,7 +31,7 @@ BOOST_AUTO_TEST_CASE(a_block_alone_lies_at_its_origin) {
   BOOST_TEST(m.read(memory::input, 5, 4) == a.data());
   BOOST_TEST(m.read(memory::output, 9, 4) == c.data() + 8);
   BOOST_TEST(m.write(memory::output, 9, 4) == c.data() + 8);
-  BOOST_TEST(m.write(memory::work, 9, 4) == b.data() + 36);  // which is of the whole vector
+  BOOST_TEST(m.write(memory::work, 9, 4) == b.data() + 36);  // work holds the whole vector
 }
 
 BOOST_AUTO_TEST_CASE(memories_are_the_same_where_their_bytes_are) {

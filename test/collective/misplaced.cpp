@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-// Schedules that have not been verified, and that leave a memory with what does not belong there.
+// Unverified schedules that leave a memory with values that do not belong there.
 
 namespace {
 
@@ -25,7 +25,7 @@ namespace op = tutti::op;
 
 enum class wrong { nothing, work_to_output, output_to_work, input_to_output, result_combined };
 
-/// Rank 0 adds what rank 1 sends it, and sends the sum back; one step of one rank is wrong.
+/// Rank 0 adds the vector of rank 1, and returns the sum; one step of one rank is wrong.
 template <wrong Which>
 struct sloppy {
   static constexpr std::string_view name = "sloppy";
@@ -45,7 +45,7 @@ struct sloppy {
   [[nodiscard]] constexpr std::uint32_t blocks(op::allreduce, rank_type) const { return 1; }
   [[nodiscard]] constexpr std::uint32_t steps(op::allreduce, rank_type, rank_type) const { return 3; }
   [[nodiscard]] constexpr step at(op::allreduce, rank_type, rank_type me, std::uint32_t i) const {
-    constexpr step rest = move(memory::output, memory::output);  // does nothing
+    constexpr step rest = move(memory::output, memory::output);  // no effect
     bool const accumulates = Which == wrong::work_to_output;
     memory const travels = accumulates ? memory::work : memory::output;
     if (me == 0) {
@@ -73,7 +73,7 @@ std::vector<tutti::outcome<float>> run(Reduction reduction) {
   });
 }
 
-/// Where numbers mean another thing in each memory, the rank that would mistake them refuses to, and says so.
+/// A mean holds something else in each memory: the rank with the wrong step refuses it, and names it.
 template <wrong Which>
 void is_refused(rank_type by, std::uint32_t step, std::string const& because) {
   BOOST_TEST(!tutti::verify(sloppy<Which>{}, op::allreduce{}, 2));
@@ -84,7 +84,7 @@ void is_refused(rank_type by, std::uint32_t step, std::string const& because) {
   for (std::string const& words : {std::string("allreduce(mean float32 x 4, sloppy)"), place, because}) {
     BOOST_TEST(said.find(words) != said.npos, "'" << said << "' lacks '" << words << "'");
   }
-  auto const& other = ends[1 - by];  // it may have done its part
+  auto const& other = ends[1 - by];  // this rank may have finished
   BOOST_TEST((other.has_value() || other.failure().kind == tutti::failure::cancelled));
 }
 
@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(what_lands_in_another_memory_than_its_own_is_refused) {
   is_refused<wrong::result_combined>(1, 1, "combines what is not to be combined");
 }
 
-/// A sum is the same number in all memories: nothing is looked at, and the result is right.
+/// A sum holds the same in all memories: the engine checks nothing, and the result is right.
 BOOST_AUTO_TEST_CASE(sums_pay_nothing_for_that) {
   static_assert(!tutti::detail::combining<tutti::sum<float>>::memories_differ);
   for (auto const& end : run<wrong::work_to_output>(tutti::sum<float>{})) {

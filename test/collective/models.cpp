@@ -14,8 +14,8 @@
 
 #include <boost/test/unit_test.hpp>
 
-// That each model satisfies its concept is asserted here and not in its header, where each program that
-// includes it would pay for the proof.
+// Each model is shown to satisfy its concept here. In its header, every program that includes it would pay for the
+// proof.
 
 using namespace tutti;
 using namespace tutti::detail;
@@ -52,7 +52,7 @@ static_assert(in_process<threads_and_tcp> && shares_memory<threads_and_tcp> && i
 
 static_assert(rendezvous<team_rendezvous<thread_rendezvous, launched_rendezvous>>);
 static_assert(part_of_world<near_rendezvous<thread_rendezvous>>);
-// A capability that is lost for a slip in a signature would be a wrong number, not an error.
+// A capability lost by a slip in a signature would give a wrong number, not an error.
 static_assert(shares_memory<loopback> && shares_memory<tutti::shared_memory> && !shares_memory<tutti::tcp>);
 static_assert(shares_memory<by_locality<tutti::shared_memory, tutti::tcp>> &&
               shares_memory<by_locality<loopback, tutti::tcp>>);

@@ -29,7 +29,7 @@ using operation = tutti::detail::operation<world_type, tutti::doubling, tutti::o
 
 constexpr tutti::call some_call = tutti::make_call(tutti::operation_kind::allreduce, "int32", "careful", "doubling");
 
-/// A rank whose allreduce of one number the test moves on.
+/// A rank whose allreduce of one number the test advances.
 struct rank {
   rank(rank_type me, rank_type n, models::puppet_stage& stage)
       : world(models::echo_rendezvous(me, n), stage), run(world.it, tutti::doubling{}, how) {}
@@ -41,14 +41,14 @@ struct rank {
     run.start({}, {}, how, {.input = data, .work = data, .output = data}, 1);
   }
   bool advance() { return run.advance(); }
-  /// How the last operation ended, as the recorder has it.
+  /// The state of the last operation in the flight recorder.
   recorder::state last() {
     recorder::state state{};
     world.it.recent().each([&](recorder::entry const& e) { state = e.now; });
     return state;
   }
 
-  /// A rendezvous is needed only while the communicator is made.
+  /// Drops the rendezvous once the communicator is made.
   struct made {
     made(models::echo_rendezvous meet, models::puppet_stage& stage) : it(meet, {.role = {}, .transport = {&stage}}) {}
     world_type it;
@@ -58,7 +58,7 @@ struct rank {
   int value = 0;
 };
 
-/// Moves all on until each has ended; false if they do not.
+/// Advances all until each has ended; false if they do not end.
 bool all_end(std::initializer_list<rank*> ranks) {
   for (int i = 0; i < 10000; ++i) {
     bool all = true;
@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(it_ends_when_all_have_done_their_part_and_can_be_run_again)
   for (int k = 1; k <= 50; ++k) {
     zero.start(k);
     for (int i = 0; i < 100; ++i) {
-      BOOST_TEST(!zero.advance());  // the other one has not begun
+      BOOST_TEST(!zero.advance());  // rank 1 has not begun
     }
     BOOST_TEST((zero.last() == recorder::state::started));
     one.start(1000 * k);
@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(it_ends_when_all_have_done_their_part_and_can_be_run_again)
   }
 }
 
-/// A topology that may refuse.
+/// A topology that throws on request.
 struct hesitant : tutti::doubling {
   static inline bool refuses = false;
   [[nodiscard]] std::uint32_t steps(tutti::op::allreduce o, rank_type n, rank_type me) const {
@@ -99,7 +99,7 @@ struct hesitant : tutti::doubling {
   }
 };
 
-// What the engine keeps of a schedule from call to call is nothing that was never told.
+// The engine caches a schedule only once the topology has given it.
 BOOST_AUTO_TEST_CASE(a_topology_that_refuses_is_asked_again) {
   models::puppet_stage stage(1, 1);
   models::echo_rendezvous meet(0, 1);
@@ -140,11 +140,11 @@ BOOST_AUTO_TEST_CASE(what_a_reduction_throws_is_the_end_here_and_an_error_elsewh
       BOOST_TEST(r->world.it.rank() == stage.wrong.culprit);
     }
   }
-  BOOST_TEST(thrown == 1);  // after that nothing is combined any more
+  BOOST_TEST(thrown == 1);  // nothing is combined after the exception
 }
 
 BOOST_AUTO_TEST_CASE(a_rank_that_gives_up_is_named) {
-  models::puppet_stage stage(3, 1);  // the third never begins, so no rank can complete
+  models::puppet_stage stage(3, 1);  // rank 2 never begins, so no rank can complete
   rank zero(0, 3, stage);
   rank one(1, 3, stage);
   zero.start(1);

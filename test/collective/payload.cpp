@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <vector>
 
-// Whatever the pieces are, all is copied and nothing else is written.
+// All bytes are copied and no others are written, whatever the parts.
 BOOST_AUTO_TEST_CASE(copies_are_whole) {
   constexpr std::size_t kib = 1024;
   for (std::size_t const bytes :

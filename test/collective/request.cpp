@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(a_progress_thread_moves_operations_on) {
           auto const turn = background.pause();
           pending = sum.start(v);
         }
-        // The owner never calls: only the thread can bring it to its end.
+        // The owner makes no call: only the progress thread can complete the operation.
         for (bool ended = false; !ended;) {
           auto const turn = background.pause();
           ended = pending.ended();
@@ -170,8 +170,8 @@ BOOST_AUTO_TEST_CASE(a_trace_tells_what_happened) {
   });
   BOOST_TEST(texts[0].value() == "start send receive fold send receive complete ");
 }
-// Only the first flow of each lane can move, and messages between two ranks. Other operations that have been started
-// are not asked, however many there are. They still give the right sums, and end with a fault.
+// Only the first flow of each lane, and messages between two ranks, can advance. No other started operation is polled,
+// however many there are, and all still give the right sums.
 BOOST_AUTO_TEST_CASE(no_more_are_asked_than_can_move) {
   support::agree<tutti::loopback>(2, [](auto& world) -> std::string {
     std::size_t const many = 500;
@@ -186,12 +186,12 @@ BOOST_AUTO_TEST_CASE(no_more_are_asked_than_can_move) {
     float answer = 0;
     std::size_t most = 0;
     if (world.rank() == 1) {
-      take(word, 0);  // the other has started all
+      take(word, 0);  // rank 0 has started all
     }
     for (auto& v : vectors) {
       pending.push_back(pending.size() % 5 == 4 ? cut.start(v) : sum.start(v));
       std::size_t const asked = tutti::detail::access::state(world).operations.advance();
-      most = world.rank() == 0 ? std::max(most, asked) : most;  // what ends at rank 1 lets the next be asked
+      most = world.rank() == 0 ? std::max(most, asked) : most;  // at rank 1, the end of one lets the next be polled
     }
     if (world.rank() == 0) {
       pending.push_back(take.start(answer, 1));
@@ -200,7 +200,7 @@ BOOST_AUTO_TEST_CASE(no_more_are_asked_than_can_move) {
     } else {
       give(word, 0);
     }
-    while (!pending.empty()) {  // the last first
+    while (!pending.empty()) {  // in reverse order
       pending.back().wait();
       pending.pop_back();
     }
@@ -219,7 +219,7 @@ BOOST_AUTO_TEST_CASE(all_that_is_pending_ends_with_a_fault) {
   auto const results = tutti::spawn<tutti::loopback>(2, [](auto& world) -> bool {
     tutti::allreduce sum{world, tutti::ring{}, tutti::sum<float>{}};
     if (world.rank() == 1) {
-      return true;  // leaves
+      return true;  // leaves the world
     }
     std::vector<float> v(20);
     std::vector<std::vector<float>> vectors(100, v);

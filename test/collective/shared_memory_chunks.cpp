@@ -16,14 +16,14 @@
 #include <string>
 #include <vector>
 
-/// Chunks are as small as one likes: what fits beside a flag does not go through them.
+/// Sets the size of chunks; it may be small, as messages that fit beside a flag bypass them.
 tutti::world_options<tutti::shared_memory> with_chunks(std::size_t bytes) {
   tutti::world_options<tutti::shared_memory> o;
   o.transport.chunk_bytes = o.transport.ring_bytes = bytes;
   return o;
 }
 
-/// What is only moved may be cut anywhere: an element need not fit a chunk.
+/// Data that is only moved may be cut anywhere: an element need not fit a chunk.
 BOOST_AUTO_TEST_CASE(elements_larger_than_a_chunk) {
   using page = std::array<int, 500>;
   for (std::size_t const chunk : {64U, 128U}) {
@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(elements_larger_than_a_chunk) {
   }
 }
 
-/// Elements of `Bytes` bytes, of which chunks take parts that are shorter and longer than what fits beside a flag.
+/// Sums elements of `Bytes` bytes in chunks, in parts shorter and longer than a message that fits beside a flag.
 template <std::size_t Bytes>
 void sums_through_chunks_of(std::size_t chunk) {
   using element = std::array<std::uint64_t, Bytes / 8>;
@@ -92,8 +92,8 @@ BOOST_AUTO_TEST_CASE(parts_of_any_length) {
   sums_through_chunks_of<104>(128);
 }
 
-/// Many more processes than cores: each of 126 rounds waits for all of them to have had their turns. That it ends, and
-/// ends right; how long it takes is for benchmarks.
+/// Many more processes than cores: each of 126 rounds waits for a turn of every process. Checks the result, not the
+/// time.
 BOOST_AUTO_TEST_CASE(a_crowd_of_processes) {
   constexpr tutti::rank_type ranks = 64;
   tutti::world_options<tutti::shared_memory> o;

@@ -10,7 +10,7 @@ namespace {
 
 using tutti::detail::slice;
 
-/// Counts how often each element of a vector belongs to a block of these slices.
+/// Counts the blocks of these slices that hold each element of a vector.
 std::vector<int> covered(std::size_t count, std::vector<slice> const& all) {
   std::vector<int> hits(count);
   for (slice const& s : all) {

@@ -7,7 +7,7 @@
 #include <support/worlds.hpp>
 #include <tutti/detail/engine/engine_memory.hpp>
 
-// Messages that come over TCP before a rank waits for them are kept; how many at once is up to the machine.
+// TCP stores unexpected messages. Their number at a time varies, so it may allocate for several rounds.
 template <class Transport>
 inline constexpr int rounds = std::same_as<Transport, tutti::tcp> ? 20 : 1;
 

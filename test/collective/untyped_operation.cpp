@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-/// Every operation is retired once, in whatever order its request goes, its turn comes and its list drops it.
+/// Every operation is retired once, in whatever order its request ends, its turn comes and its list drops it.
 namespace {
 
 using tutti::request;
@@ -22,7 +22,7 @@ using tutti::detail::operation_pool;
 using tutti::detail::operation_use;
 using tutti::detail::untyped_operation;
 
-/// A transport over which nothing comes.
+/// A transport over which nothing arrives.
 struct quiet {
   tutti::fault fault;
 };
@@ -37,17 +37,17 @@ constexpr tutti::detail::transport_calls quiet_calls{.name = "quiet",
                                                      .quiesce = [](void*) {},
                                                      .poll = [](void*) {}};
 
-/// A rank of a world in which nothing happens, with an operator.
+/// A rank of an idle world, with an operator.
 struct quiet_rank {
   quiet_rank() = default;
   quiet_rank(quiet_rank const&) = delete;
   quiet_rank& operator=(quiet_rank const&) = delete;
   ~quiet_rank() { tutti::detail::duties::leave(state); }
 
-  /// The operations that have been retired since the last call, one for each time.
+  /// The operations retired since the last call, once for each time.
   std::vector<untyped_operation*> retired() {
     std::vector<untyped_operation*> all;
-    while (all.size() != 10) {  // one that was retired twice would come for ever
+    while (all.size() != 10) {  // one retired twice would come forever
       untyped_operation* const one = pool.take();
       if (one == nullptr) {
         break;
@@ -64,7 +64,7 @@ struct quiet_rank {
   operation_pool pool{[](untyped_operation&) noexcept {}};
 };
 
-/// A started operation whose turn is a function of the test.
+/// A started operation whose `advance` calls a function of the test.
 struct operation : untyped_operation {
   explicit operation(
       quiet_rank& in, std::function<bool()> f = [] { return false; })
@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(a_turn_may_end_the_operation_whose_turn_comes_next) {
   of_second = tutti::detail::access::own<request>(tutti::detail::operation_handle(second));
   here.state.operations.advance(true);
   BOOST_TEST((here.retired() == several{&second}));
-  BOOST_TEST(second.turns == 1);  // it may be complete by now, which is asked before it is given up
+  BOOST_TEST(second.turns == 1);  // asked once more for completion before it is given up
   BOOST_TEST(third.turns == 1);
   BOOST_TEST(here.state.operations.size() == 2U);
 }
@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(operations_that_end_in_a_turn_within_a_turn_are_retired_onc
   operation second(here, [] { return true; });
   operation third(here);
   here.state.operations.advance(true);
-  BOOST_TEST((here.retired() == several{&first, &second}));  // the last one first
+  BOOST_TEST((here.retired() == several{&first, &second}));  // the last retired comes first
   BOOST_TEST(first.turns == 2);
   BOOST_TEST(second.turns == 1);
   BOOST_TEST(here.state.operations.size() == 1U);

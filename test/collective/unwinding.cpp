@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(a_reduction_that_throws_gives_the_operation_up_everywhere) 
   }
 }
 
-/// A refusal by a rank's own system is that rank's fault, on all ranks, and the others are told the reason.
+/// An error on one rank is that rank's fault on all ranks, and the others get the reason.
 BOOST_AUTO_TEST_CASE(an_error_of_a_ranks_own_names_that_rank) {
   for (bool const memory : {false, true}) {
     auto const results = tutti::spawn<tutti::loopback>(3, [memory](auto& world) {
@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(an_error_of_a_ranks_own_names_that_rank) {
     });
     for (tutti::rank_type r = 0; r < 3; ++r) {
       auto const& why = results[r].failure();
-      if (r != 1 || !memory) {  // std::bad_alloc stays what it is
+      if (r != 1 || !memory) {  // the rank itself still gets std::bad_alloc
         BOOST_TEST(why.at_fault == std::vector<tutti::rank_type>{1}, why.text);
       }
       BOOST_TEST((!memory || r == 1 || why.text.find("Cannot allocate memory; free some") != std::string::npos),
@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(a_signal_cancels_only_what_it_was_bound_to) {
       io.run();
       io.restart();
       sum.async(v, [&](std::exception_ptr why) { completed += why ? 0 : 1; });
-      old.emit(asio::cancellation_type::all);  // that one is long over
+      old.emit(asio::cancellation_type::all);  // its operation ended long ago
       io.run();
       io.restart();
     }

@@ -11,20 +11,20 @@
 
 namespace {
 
-/// A rank of a world in which nothing happens.
+/// A rank of an idle world.
 tutti::detail::rank_state quiet_world() {
   static constexpr tutti::detail::transport_calls quiet{
       .name = "quiet", .fault = [](void*) { return tutti::fault{}; }, .poll = [](void*) {}};
   return {tutti::detail::any_transport(nullptr, quiet), {}, 0, {}, {tutti::detail::introduction("quiet", "")}};
 }
 
-/// Something that ends after some time, and moves meanwhile or does not.
+/// A wait target that completes after `time`, and reports progress until then if `moves`.
 struct thing {
   tutti::duration time;
   bool moves;
   tutti::time_point begin = tutti::steady_now();
   tutti::time_point last = begin;
-  bool asked_in_time = true;  // after a pause that was the system's, the spin has had no say
+  bool asked_in_time = true;  // false after a pause by the system, as the attempt then shows nothing about spinning
   std::uint64_t moved = 0;
 
   bool advance() {
@@ -36,7 +36,8 @@ struct thing {
   }
 };
 
-/// Whether a wait for such a thing ends awake. Other programs on the core may spoil one, so there are several.
+/// True if a wait for such a target ends while spinning. Tries several times, as other programs on the core may
+/// interfere.
 bool awake_after(tutti::duration time, bool moves, tutti::duration limit) {
   for (int tries = 0; tries < 200; ++tries) {
     tutti::detail::rank_state world = quiet_world();
@@ -66,7 +67,7 @@ BOOST_AUTO_TEST_CASE(but_not_beyond_the_limit_or_the_next_look_for_dead_peers) {
   BOOST_TEST(!awake_after(tutti::detail::between_looks * 2, true, tutti::no_deadline));
 }
 
-/// A message of a peer that is given the core as soon as this rank sleeps, or some time later.
+/// A message from a peer that runs once this rank sleeps; it arrives `later` after that.
 struct message_of_sleep {
   static inline tutti::time_point slept{};
   tutti::duration later{};
@@ -74,7 +75,8 @@ struct message_of_sleep {
   bool advance() const { return slept != tutti::time_point{} && tutti::steady_now() - slept >= later; }
 };
 
-/// True if a rank that may not yield stops spinning, within some waits, for messages that come `later` than it sleeps.
+/// True if, within `waits` waits, a rank that may not yield stops spinning for messages that arrive `later` after it
+/// sleeps.
 bool learns_from_sleep(tutti::duration later, int waits) {
   static constexpr tutti::detail::transport_calls sleeper{.name = "sleeper",
                                                           .now = [](void const*) { return tutti::steady_now(); },

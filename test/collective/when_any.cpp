@@ -12,7 +12,7 @@
 
 namespace {
 
-/// Rank 0 receives from all others in the order of arrival, and answers each; what arrives is counted.
+/// Rank 0 receives from all others in order of arrival and answers each; counts messages.
 template <class World>
 std::string serves_all(World& world) {
   constexpr std::size_t rounds = 50;
@@ -114,8 +114,8 @@ BOOST_AUTO_TEST_CASE(the_one_that_ends_is_named_and_the_search_begins_where_it_i
 
 namespace {
 
-/// Rank 0 has a communicator with each other rank, one of which leaves: that one's request fails, and says which is
-/// gone; those of the others go on.
+/// Rank 0 has a communicator with each other rank, and one leaves: its request fails and names it; the others
+/// continue.
 template <class Transport>
 void one_leaves() {
   auto const results = tutti::spawn<Transport>(4, [](auto& world) -> std::string {
@@ -134,7 +134,7 @@ void one_leaves() {
     if (world.rank() != 0) {
       tutti::send give{*pairs[0]};
       tutti::recv take{*pairs[0]};
-      take(std::span(&token, 1), 0);  // rank 0 knows by then that one is gone
+      take(std::span(&token, 1), 0);  // rank 0 knows by then that a rank has left
       for (int k = 0; k != 10; ++k) {
         give(std::span(&k, 1), 0);
       }
