@@ -32,6 +32,6 @@ static_assert(tutti::element_name<bfloat16>() == "bfloat16");
 static_assert(bfloat16(1.00390625F).bits() == 0x3f80 && bfloat16(1.01171875F).bits() == 0x3f82);  // ties go to even
 static_assert(bfloat16(0x1.ffp127F) == std::numeric_limits<float>::infinity());
 static_assert(bfloat16(1.0F) + bfloat16(0.5F) == 1.5F);
-static_assert(!std::is_convertible_v<float, bfloat16>);  // a loss is said
+static_assert(!std::is_convertible_v<float, bfloat16>);  // a lossy conversion is explicit
 
 }  // namespace

@@ -24,7 +24,7 @@ constexpr bool reads = tutti::buffer_of<B, T> && !tutti::mutable_buffer<B>;
 static_assert(writes<std::vector<float>, float>);
 static_assert(writes<std::array<double, 3>, double>);
 static_assert(writes<std::span<int>, int>);
-static_assert(writes<std::span<int> const, int>);  // a constant span of elements that are not
+static_assert(writes<std::span<int> const, int>);  // a constant span of mutable elements
 static_assert(writes<std::span<int, 4>, int>);
 static_assert(writes<std::string, char>);
 
@@ -33,7 +33,7 @@ static_assert(reads<std::array<float, 2> const, float>);
 static_assert(reads<std::span<float const>, float>);
 static_assert(reads<std::string_view, char>);
 
-// An array of any dimensions is a buffer of what it is made of in the end.
+// An array of any dimensions is a buffer of its scalar elements.
 static_assert(writes<float[4], float>);
 static_assert(writes<float (&)[4], float>);
 static_assert(writes<float[2][3][4], float>);
@@ -45,7 +45,7 @@ static_assert(!tutti::buffer<float*>);
 static_assert(writes<decltype(std::span(std::declval<float (&)[4]>())), float>);
 static_assert(writes<decltype(std::span(std::declval<float*>(), std::size_t{4})), float>);
 
-// One number is a buffer of one; an object of a class is where its type is asked for.
+// One number is a buffer of one; an object of a class is one only where its type is asked for.
 struct pair_of_numbers {
   float first, second;
 };
@@ -63,10 +63,10 @@ static_assert(tutti::lasting_mutable_buffer<std::span<int>> && !tutti::lasting_m
 static_assert(tutti::lasting_mutable_buffer<int&> && !tutti::lasting_buffer<int>);
 static_assert(!tutti::buffer<std::vector<bool>>);         // its elements are bits
 static_assert(!tutti::buffer<std::list<int>>);            // not contiguous
-static_assert(!tutti::buffer<std::deque<int>>);           // not contiguous, though at random places
+static_assert(!tutti::buffer<std::deque<int>>);           // not contiguous, though random access
 static_assert(!tutti::buffer<std::vector<std::string>>);  // bytes are not the value
 
-// What has data() and size() alone may have strides, too, that are not asked for.
+// A type with only data() and size() may also have strides, which these do not show.
 struct plane {
   int* first;
   int rows, columns, stride;
@@ -75,7 +75,7 @@ struct plane {
 };
 static_assert(!tutti::buffer<plane> && !tutti::buffer<plane const&>);
 
-// Unless its author says that there are none.
+// A type whose author states that it has no strides.
 struct line : plane {};
 
 }  // namespace
@@ -116,7 +116,7 @@ BOOST_AUTO_TEST_CASE(an_array_is_as_long_as_all_of_its_dimensions) {
   BOOST_TEST(&all[23] == &cube[1][2][3]);
 }
 
-// Elements: what may travel.
+// Elements: types that may travel.
 struct point {
   float x, y;
 };
@@ -144,7 +144,7 @@ __extension__ using int128 = __int128;
 __extension__ using uint128 = unsigned __int128;
 static_assert(tutti::element_name<int128>() == "int128" && tutti::element_name<uint128>() == "uint128");
 #endif
-// The formats of long double differ between processors, and so do the names of what is made of it.
+// The formats of long double differ between processors, and so do the names of types made of it.
 static_assert(tutti::element_name<long double>() != "float64" && tutti::element_name<long double>() != "long double");
 static_assert(tutti::element_name<std::complex<long double>>().starts_with("complex float"));
 

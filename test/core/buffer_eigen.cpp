@@ -25,14 +25,14 @@ using Eigen::OuterStride;
 using Eigen::VectorXd;
 using by_rows = Eigen::Matrix<double, Dynamic, Dynamic, Eigen::RowMajor>;
 
-// What owns its numbers has no gaps, nor has a map without strides.
+// Owners of numbers have no gaps, nor have maps without strides.
 static_assert(writes<MatrixXd, double> && writes<Matrix4d, double> && writes<by_rows&, double>);
 static_assert(writes<VectorXd, double> && writes<Eigen::RowVector3f, float> && writes<Eigen::ArrayXXi, int>);
 static_assert(reads<MatrixXd const, double> && reads<VectorXd const&, double>);
 static_assert(writes<Map<MatrixXd>, double> && reads<Map<MatrixXd const>, double>);
 static_assert(writes<Eigen::VectorXcd, std::complex<double>>);
 
-// Nor have parts of a vector, columns of columns, rows of rows.
+// Parts of a vector, columns of columns and rows of rows have no gaps.
 static_assert(writes<decltype(std::declval<VectorXd&>().segment(1, 2)), double> &&
               writes<decltype(std::declval<VectorXd&>().tail<2>()), double>);
 static_assert(writes<decltype(std::declval<MatrixXd&>().col(1)), double> &&
@@ -40,7 +40,7 @@ static_assert(writes<decltype(std::declval<MatrixXd&>().col(1)), double> &&
 static_assert(writes<decltype(std::declval<Matrix4d&>().col(1)), double> &&
               writes<decltype(std::declval<Matrix4d&>().leftCols<2>()), double>);
 
-// Where neighbours are apart by type it does not compile.
+// A type whose neighbours are apart does not compile.
 static_assert(!tutti::buffer<decltype(std::declval<MatrixXd&>().row(1))> &&
               !tutti::buffer<decltype(std::declval<by_rows&>().col(1))>);
 static_assert(!tutti::buffer<decltype(std::declval<Matrix4d&>().row(1))> &&
@@ -58,7 +58,7 @@ static_assert(tutti::lasting_mutable_buffer<decltype(std::declval<MatrixXd&>().c
 static_assert(tutti::lasting_mutable_buffer<MatrixXd&> && !tutti::lasting_mutable_buffer<MatrixXd> &&
               !tutti::lasting_mutable_buffer<Matrix4d> && !tutti::lasting_mutable_buffer<Eigen::ArrayXXi>);
 
-/// A matrix of numbers that say where they are.
+/// A matrix whose elements are numbered in storage order.
 [[nodiscard]] MatrixXd counted(Eigen::Index n, Eigen::Index columns) {
   MatrixXd all(n, columns);
   for (Eigen::Index i = 0; i < all.size(); ++i) {
@@ -67,7 +67,7 @@ static_assert(tutti::lasting_mutable_buffer<MatrixXd&> && !tutti::lasting_mutabl
   return all;
 }
 
-/// The law: the elements are those of the matrix, column by column; or there are gaps, and it is refused.
+/// Law: the elements are those of the matrix, column by column; a matrix with gaps is refused.
 template <class Matrix>
 [[nodiscard]] bool is_whole(Matrix&& matrix) {
   auto const all = tutti::elements(matrix);

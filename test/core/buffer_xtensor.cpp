@@ -31,11 +31,11 @@ using either = xt::xtensor<float, 2, xt::layout_type::dynamic>;
 static_assert(writes<rows, float> && writes<columns, float> && writes<either, float>);
 static_assert(writes<xt::xarray<double>, double> && writes<xt::xtensor_fixed<int, xt::xshape<2, 3>>, int>);
 static_assert(reads<rows const, float> && reads<columns const&, float>);
-// What is computed when it is asked for lies nowhere.
+// Lazily computed elements have no memory.
 static_assert(!tutti::buffer<decltype(std::declval<rows&>() + 1.0F)>);
 static_assert(!tutti::buffer<decltype(xt::view(std::declval<rows&>(), xt::keep(0, 2)))>);
 
-/// 4 x 6 numbers, each that of its place.
+/// 4 x 6 elements, numbered in storage order.
 template <class Tensor>
 [[nodiscard]] Tensor counted() {
   auto t = Tensor::from_shape({4, 6});
@@ -45,8 +45,7 @@ template <class Tensor>
   return t;
 }
 
-/// The law: the elements are those of the view, each once and in the order of its indices; or there are gaps, and it
-/// is refused.
+/// Law: the elements are those of the view, each once and in the order of its indices; a view with gaps is refused.
 template <class View>
 [[nodiscard]] bool is_whole(View&& view) {
   auto const v = tutti::elements(view);
@@ -82,11 +81,11 @@ BOOST_AUTO_TEST_CASE(a_view_begins_where_it_says) {
   BOOST_TEST(is_whole(xt::view(t, range(1, 3), all())));
   BOOST_TEST(is_whole(xt::view(std::as_const(t), 3)));
   BOOST_TEST(is_whole(xt::row(t, 1)));
-  BOOST_TEST(is_whole(xt::view(t, 1, range(2, 5))));  // known at run time
+  BOOST_TEST(is_whole(xt::view(t, 1, range(2, 5))));  // bounds known at run time
   BOOST_TEST(is_whole(xt::view(t, 2, range(0, 6, 9))));
   BOOST_TEST(is_whole(xt::strided_view(t, {range(1, 3), all()})));
   BOOST_TEST(is_whole(xt::flatten(t)));
-  BOOST_TEST(is_whole(xt::view(t, range(2, 2), range(1, 3))));  // nothing of it
+  BOOST_TEST(is_whole(xt::view(t, range(2, 2), range(1, 3))));  // empty
 }
 
 BOOST_AUTO_TEST_CASE(gaps_are_refused) {
@@ -103,14 +102,14 @@ BOOST_AUTO_TEST_CASE(gaps_are_refused) {
   BOOST_TEST(is_refused(xt::view(c, 1, all())));
 }
 
-/// Or a sum of it with another rank's, or into another tensor, would pair what does not belong together.
+/// A sum with another rank's tensor, or into another tensor, would combine elements of different indices.
 BOOST_AUTO_TEST_CASE(another_order_than_that_of_the_indices_is_refused_if_only_the_run_knows_it) {
   auto t = counted<rows>();
   BOOST_TEST(is_refused(xt::transpose(t)));
   either turned(std::array<std::size_t, 2>{4, 6}, xt::layout_type::column_major);
   BOOST_TEST(is_refused(turned));
   either straight(std::array<std::size_t, 2>{4, 6}, xt::layout_type::row_major);
-  std::iota(straight.storage().begin(), straight.storage().end(), 0.0F);  // xtensor leaves them as memory was: NaNs?
+  std::iota(straight.storage().begin(), straight.storage().end(), 0.0F);  // xtensor leaves them uninitialised
   BOOST_TEST(is_whole(straight));
 }
 

@@ -10,13 +10,13 @@
 #include <thread>
 #include <unistd.h>
 
-/// What a thread moves on besides the thing that it waits for.
+/// The progress list: the duties that a thread advances besides the operation that it waits for.
 namespace {
 
 using tutti::detail::duties;
 using tutti::detail::duty;
 
-/// Counts what is asked of it.
+/// Counts its calls.
 struct counted : duty {
   counted()
       : duty{.move =
@@ -36,7 +36,7 @@ struct counted : duty {
   bool busy = true;
 };
 
-/// What a thread that waits for `own` does.
+/// One turn of a thread that waits for `own`.
 void wait_for(duty const& own) {
   if (duties* const others = duties::besides(own)) {
     others->arm(own);
@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(what_another_thread_takes_is_its_own_and_has_no_owner_when_
 }
 
 BOOST_AUTO_TEST_CASE(a_thread_lets_go_before_another_one_has_it) {
-  counted a;  // its count is no atomic: the thread sanitizer watches
+  counted a;  // not atomic: the thread sanitizer checks
   counted b;
   std::atomic<int> turn{0};
   std::atomic<bool> over{false};
@@ -159,7 +159,7 @@ BOOST_AUTO_TEST_CASE(a_forked_child_does_not_reach_for_the_threads_of_its_parent
     duties::take(a);
     wait_for(b);
   });
-  a.inside.wait(false);  // in the middle of it, with its lock
+  a.inside.wait(false);  // in the middle of its turn, with the lock held
   ::pid_t const child = ::fork();
   if (child == 0) {
     ::alarm(20);
@@ -187,7 +187,7 @@ BOOST_AUTO_TEST_CASE(what_a_thread_takes_as_it_ends_has_no_owner) {
   std::thread([&] {
     static thread_local last after_its_duties{&was_free};
     counted b;
-    duties::take(b);  // which end before what was made before them
+    duties::take(b);  // makes the thread's list, which ends before objects made earlier
     static_cast<void>(after_its_duties);
   }).join();
   BOOST_TEST(was_free);

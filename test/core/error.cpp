@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(every_failure_has_a_name) {
   BOOST_TEST(names.size() == tutti::failure_kinds);
 }
 
-// A broken precondition is not the world's failure.
+// A broken precondition is no failure of the world.
 static_assert(!std::is_base_of_v<tutti::error, tutti::precondition_error>);
 
 BOOST_AUTO_TEST_CASE(a_broken_precondition_says_what_and_where) {

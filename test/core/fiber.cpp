@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(a_fiber_that_never_began_may_go) {
   BOOST_TEST(runs == 0);
 }
 
-/// Each fiber suspends while it handles an exception of its own; the others' must not be taken for it.
+/// Each fiber suspends while it handles an exception of its own; it must not see another fiber's.
 BOOST_AUTO_TEST_CASE(exceptions_belong_to_the_fiber_that_handles_them) {
   std::vector<std::string> caught(3);
   auto const thrower = [&caught](std::size_t i) {

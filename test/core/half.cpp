@@ -32,6 +32,6 @@ static_assert(tutti::element_name<half>() == "float16");
 static_assert(half(65504.0F).bits() == 0x7bff && half(65520.0F).bits() == 0x7c00);
 static_assert(half(0x1p-25F).bits() == 0 && half(0x1.8p-25F).bits() == 1);  // a tie goes to even
 static_assert(half(1.0F) + half(0.5F) == 1.5F);
-static_assert(!std::is_convertible_v<float, half>);  // a loss is said
+static_assert(!std::is_convertible_v<float, half>);  // a lossy conversion is explicit
 
 }  // namespace

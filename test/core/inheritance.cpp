@@ -17,7 +17,7 @@ bool is_open(int fd) {
   return ::fcntl(fd, F_GETFD) != -1;
 }
 
-/// Whether a forked child finds this true.
+/// True if `question` holds in a forked child.
 template <class Question>
 bool child_says(Question question) {
   pid_t const child = ::fork();
@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(a_child_does_not_inherit_what_is_refused) {
   BOOST_TEST(child_says([&] { return is_open(d.ends[0]); }));
 }
 
-/// What a child opens under the number of a closed one is its own.
+/// A child owns what it opens under the number of a closed descriptor.
 BOOST_AUTO_TEST_CASE(a_grandchild_inherits_what_its_parent_has_opened) {
   two_descriptors const d;
   inheritance::refuse(d.ends[0]);

@@ -27,7 +27,7 @@ BOOST_AUTO_TEST_CASE(copies_share_one_value_that_ends_with_the_last) {
     first.found();
     tutti::detail::kinship const second = first;
     second.common<counted>().value = 7;
-    first.found();  // is of that world already
+    first.found();  // already belongs to that world
     BOOST_TEST(first.common<counted>().value == 7);
     last = second;
     tutti::detail::kinship other;

@@ -19,7 +19,7 @@ using tutti::rank_type;
 constexpr tutti::detail::transport_calls quiet{
     .name = "quiet", .fault = [](void*) { return tutti::fault{}; }, .poll = [](void*) {}};
 
-/// What rank `me` says of a world of two, of which rank 1's processor is as its introduction says.
+/// The error of rank `me` in a world of two in which rank 1 introduces itself with this processor; empty if none.
 [[nodiscard]] std::string refusal(rank_type me, std::string const& kind_of_rank_1) {
   std::string const usual = tutti::detail::introduction("world", "");
   std::string other = usual;
@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(sets_of_cores_are_texts) {
   BOOST_TEST(tutti::detail::core_set().add(tutti::detail::core_set::of_thread().text()));
 }
 
-/// A rank that is pinned to a core of its own may keep it busy; two ranks that are pinned to the same one may not.
+/// Ranks pinned to cores of their own may spin; two ranks pinned to one core are oversubscribed.
 BOOST_AUTO_TEST_CASE(a_host_is_as_large_as_the_cores_of_its_ranks) {
   auto const crowded = [](std::string const& first, std::string const& second, bool one_host) {
     std::string const usual = tutti::detail::introduction("world", "");
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(a_host_is_as_large_as_the_cores_of_its_ranks) {
   BOOST_TEST(crowded("0-7", "0-7", true) == !has_two);
 }
 
-/// A name is the same on two machines only if the numbers are.
+/// Equal names on two machines imply equal formats.
 BOOST_AUTO_TEST_CASE(names_of_long_double) {
   constexpr int digits = std::numeric_limits<long double>::digits;
   BOOST_TEST(tutti::element_name<long double>() == (digits == 64    ? "float80"

@@ -10,7 +10,7 @@
 
 namespace {
 
-/// What a child process says of itself.
+/// The result of `f` in a child process.
 template <class F>
 std::string in_a_child(F f) {
   int ends[2];

@@ -15,10 +15,10 @@ using tutti::time_point;
 using tutti::detail::backoff;
 using tutti::detail::patience;
 
-/// A rank that waits again and again, on a core where a yield takes as long as others want: a time that no clock shows.
+/// A rank that waits repeatedly, in simulated time, on a core where a yield lasts as long as other programs want.
 class rank {
  public:
-  /// Waits until `end`. `others` compute: then every `between`-th yield lasts `slice`.
+  /// Waits until `end`. If `others` compute, every `between`-th yield lasts `slice`.
   void wait_until(time_point end, bool others, int between = 1, duration slice = 4ms) {
     for (int i = 0; now < end; ++i) {
       if (!mind.yields([&] { return now; })) {
@@ -37,8 +37,8 @@ class rank {
   static constexpr duration asleep_wait = 50us;
   patience mind;
   time_point now = 1h;
-  duration asleep{};  ///< all the time that went by in waits that slept
-  duration lost{};    ///< in yields
+  duration asleep{};  ///< total time of waits that slept
+  duration lost{};    ///< total time of yields
 };
 
 time_point never_asked() {
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(spins_in_vain_take_a_tenth_of_the_time_at_most) {
     }
     now += 3us;
   }
-  BOOST_TEST((spun / 1us) > 5000);  // it has tried now and then
+  BOOST_TEST((spun / 1us) > 5000);  // it spun now and then
   BOOST_TEST((spun / 1us) < 20000);
 }
 

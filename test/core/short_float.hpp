@@ -12,8 +12,8 @@
 #include <random>
 #include <string>
 
-/// What holds for a floating-point format of 16 bits: its values, by their definition, and that
-/// conversion from float picks the nearest one, ties to even. Each function returns what is wrong, or nothing.
+/// Laws of a 16-bit floating-point format: its values, by definition, and the conversion from float to the nearest
+/// one, ties to even. Each function returns a violation, or nothing.
 namespace short_float {
 
 /// Exponents are those of normal numbers 1.f x 2^e.
@@ -23,7 +23,7 @@ struct format {
   int greatest_exponent;
 };
 
-/// The value of a pattern of bits, straight from the definition of the format.
+/// The value of a bit pattern, by the definition of the format.
 inline double value_of(format f, std::uint16_t bits) {
   int const fraction_bits = f.precision - 1;
   int const fraction = bits & ((1 << fraction_bits) - 1);
@@ -37,8 +37,8 @@ inline double value_of(format f, std::uint16_t bits) {
              : sign * std::ldexp((1 << fraction_bits) + fraction, exponent - 1 + f.least_exponent - fraction_bits);
 }
 
-/// The bits of the value nearest to x (not NaN), computed in double by what rounding is: x over the
-/// weight of the last bit, to the nearest integer.
+/// The bits of the value nearest to x (not NaN), computed in double by the definition of rounding: x over the weight
+/// of the last bit, to the nearest integer.
 inline std::uint16_t nearest(format f, float x) {
   int const fraction_bits = f.precision - 1;
   auto const infinity = static_cast<std::uint16_t>(0x7fff >> fraction_bits << fraction_bits);
@@ -90,13 +90,13 @@ template <class T>
   return std::isnan(x) || T(x).bits() == nearest(f, x);
 }
 
-/// Each value, the middle between it and the next one, and the floats on both sides of either.
+/// Tries each value, the midpoint between it and the next one, and the floats on both sides of either.
 template <class T>
 [[nodiscard]] std::string wrongly_rounded_boundary(format f) {
   int const dropped = 24 - f.precision;
   for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
     auto const at = std::bit_cast<std::uint32_t>(static_cast<float>(T::from_bits(static_cast<std::uint16_t>(bits))));
-    // The middle of two subnormals is further down in a float's fraction: so try each of its bits.
+    // The midpoint of two subnormals is further down in a float's fraction, so each of its bits is tried.
     for (int bit = dropped - 1; bit < 23; ++bit) {
       for (std::uint32_t delta : {0xffffffffU, 0U, 1U}) {
         if (!rounds<T>(f, at + (1U << bit) + delta) || !rounds<T>(f, at + delta)) {
@@ -120,7 +120,7 @@ template <class T>
   return {};
 }
 
-/// Sign and leading payload bits stay, the quiet bit is set; `dropped` bits of a float's fraction go.
+/// Sign and leading payload bits stay, the quiet bit is set; `dropped` bits of a float's fraction are lost.
 template <class T>
 [[nodiscard]] std::string wrong_nan(int dropped) {
   auto const quiet = std::numeric_limits<T>::quiet_NaN().bits();

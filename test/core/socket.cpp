@@ -191,7 +191,7 @@ BOOST_AUTO_TEST_CASE(a_closed_connection_is_closed_and_raises_no_signal) {
   for (int i = 0; i < 100 && state == tutti::detail::io::done; ++i) {
     state = tutti::detail::write_all(c.here.get(), much, in(5s));
   }
-  BOOST_TEST((state == tutti::detail::io::closed));  // and the default SIGPIPE has not ended this process
+  BOOST_TEST((state == tutti::detail::io::closed));  // the default SIGPIPE has not ended this process
 }
 
 BOOST_AUTO_TEST_CASE(signals_do_not_end_a_wait) {
@@ -228,7 +228,7 @@ BOOST_AUTO_TEST_CASE(a_descriptor_owns_exactly_one) {
   b = std::move(a);
   BOOST_TEST(!a);
   BOOST_TEST(b.get() == ends[0]);
-  BOOST_TEST(::fcntl(ends[1], F_GETFD) == -1);  // what b had is closed
+  BOOST_TEST(::fcntl(ends[1], F_GETFD) == -1);  // the previous descriptor of b is closed
   BOOST_TEST(::fcntl(ends[0], F_GETFD) != -1);
   { tutti::detail::descriptor const c(std::move(b)); }
   BOOST_TEST(::fcntl(ends[0], F_GETFD) == -1);
@@ -266,7 +266,7 @@ BOOST_AUTO_TEST_CASE(no_descriptor_takes_the_number_of_a_standard_stream) {
   }
 }
 
-/// The signal that would end the process neither comes now nor later, and what the program does with signals stays.
+/// The signal that would end the process comes neither now nor later, and the program's signal settings stay.
 BOOST_AUTO_TEST_CASE(a_file_beyond_the_limit_of_sizes_is_an_error) {
   BOOST_TEST(ends_in_a_forked_child([] {
     auto const expect = [](bool holds, char const* what) {

@@ -35,7 +35,7 @@ BOOST_AUTO_TEST_CASE(a_thread_that_comes_while_another_is_in_is_refused_and_the_
   in_another_thread([&] { second = user.enter(); });
   BOOST_TEST((second == entry::refused));
   BOOST_TEST(!user.leave());
-  BOOST_TEST((user.enter() == entry::refused));  // what it is used for is no longer right
+  BOOST_TEST((user.enter() == entry::refused));  // the guarded state may be damaged
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ void expect(bool holds, char const* what) {
   }
 }
 
-/// Closes those of the standard streams whose bits are set.
+/// Closes the standard streams whose bits are set.
 void close_streams(unsigned closed) {
   for (int fd = 0; fd != 3; ++fd) {
     if ((closed >> fd & 1U) != 0) {
@@ -54,8 +54,8 @@ int open_for_writing() {
   return ::open("/dev/null", O_RDWR | O_CLOEXEC);
 }
 
-/// Writes to closed standard streams, as a thread that prints does, until its end. By syscall(2), for the thread
-/// sanitizer takes a write to a number that another thread opens for a race.
+/// Writes to closed standard streams until its end, as a thread that prints does. It uses syscall(2): the thread
+/// sanitizer reports a race for a write to a number that another thread opens.
 class printer {
  public:
   printer() = default;
@@ -165,7 +165,7 @@ BOOST_AUTO_TEST_CASE(errno_is_that_of_the_call) {
   }));
 }
 
-/// A child has no user of its parent's, whatever another thread of the parent was doing.
+/// A child inherits no user of the numbers, whatever another thread of the parent was doing.
 BOOST_AUTO_TEST_CASE(a_child_of_fork_occupies_nothing) {
   BOOST_TEST(ends_in_a_forked_child([] {
     close_streams(7);
@@ -190,7 +190,7 @@ BOOST_AUTO_TEST_CASE(a_child_of_fork_occupies_nothing) {
         has_made = true;
       }
     });
-    while (!has_made) {  // the sanitizer's pipes of the thread's first steps are closed then
+    while (!has_made) {  // the sanitizer has closed the pipes of the thread's first steps by then
       std::this_thread::yield();
     }
     bool all_work = true;

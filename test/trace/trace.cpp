@@ -18,7 +18,7 @@ std::size_t allocations = 0;
 
 }  // namespace
 
-// Not inlined: g++ would see free given what operator new returned, and warn.
+// Not inlined, or g++ would see memory of operator new passed to free, and warn.
 [[gnu::noinline]] void* operator new(std::size_t bytes) {
   ++allocations;
   if (void* const p = std::malloc(bytes)) {
@@ -44,7 +44,7 @@ struct traced_with_nothing {
 };
 static_assert(std::is_empty_v<tutti::no_trace> && sizeof(traced_with_nothing) == sizeof(int));
 
-// Not even the event is made: making it is no constant expression, and yet this is one.
+// The event is not even made: making it is no constant expression, yet this is one.
 event make_at_run_time() {
   return {};
 }
@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(recording_does_not_allocate) {
     trace.record(e);
   }
   std::size_t const after = allocations;
-  BOOST_TEST(before > 0U);  // they are counted
+  BOOST_TEST(before > 0U);  // allocations are counted
   BOOST_TEST(after == before);
 }
 
