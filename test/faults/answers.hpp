@@ -10,7 +10,7 @@
 
 namespace tutti::faults {
 
-/// The program of one transport: worlds of 1 to 9 ranks, in each of which 40 operations are drawn.
+/// The program of one transport: draws 40 operations in each of its worlds of 1 to 9 ranks.
 template <class Transport, class Parts, class Reductions, class Moved>
 int compare_answers(int argc, char** argv, std::uint64_t usual) {
   return run_trials(argc, argv, "draws operations, schedules and buffers: the answers are the sequential ones", usual,

@@ -2,8 +2,8 @@
 // test: plain (processes are killed, stopped or unknown peers)
 //
 // Kills a rank, or the parent of all, at a random moment of joining, splitting, computing or shrinking; some have
-// forked a helper that lives on. The others get an error that is not a passed deadline, go on without it and sum right;
-// and whatever is killed leaves neither memory nor descriptors nor processes behind.
+// forked a helper that lives on. The others get an error other than a passed deadline, continue without it and sum
+// right. A killed process leaves neither memory nor descriptors nor processes behind.
 #include <faults/trials.hpp>
 #include <tutti/shrink.hpp>
 #include <tutti/transport/tcp.hpp>
@@ -28,7 +28,7 @@ using tutti::support::verdict;
 
 enum class phase { join, split, compute, shrink };
 
-/// What happens in one trial.
+/// The random choices of one trial.
 struct plan {
   explicit plan(std::uint64_t seed) : random(static_cast<std::uint_fast32_t>(seed * 2654435761U % 2147483646U + 1)) {
     random.discard(3);
@@ -43,14 +43,14 @@ struct plan {
 
   std::minstd_rand random;
   rank_type ranks;
-  rank_type victim;  ///< == ranks: the parent
+  rank_type victim;  ///< equal to `ranks`: the parent
   phase when;
   std::chrono::microseconds after;
   bool tcp;
   bool helped;
-  int until_closed[2] = {-1, -1};  ///< a pipe: how long helpers live
+  int until_closed[2] = {-1, -1};  ///< a pipe; helpers live until it closes
 
-  /// Whether this rank is killed: where survivors shrink the world, another one after the first.
+  /// True if this rank is killed: the victim, or the next rank while survivors shrink the world.
   [[nodiscard]] bool kills(rank_type r) const {
     return r == victim || (when == phase::shrink && r == (victim + 1) % ranks);
   }
@@ -70,7 +70,7 @@ std::size_t open_descriptors() {
   return names_in("/proc/self/fd").size();
 }
 
-/// Kills this process so much later, whatever it does then.
+/// Kills this process after `wait`, in whatever it is doing.
 void die_after(std::chrono::microseconds wait) {
   sigevent how{};
   how.sigev_notify = SIGEV_SIGNAL;
@@ -83,7 +83,7 @@ void die_after(std::chrono::microseconds wait) {
   }
 }
 
-/// Dies, and before that forks a helper that outlives it, if that is the plan.
+/// Dies; if planned, forks a helper first that outlives it.
 void die(plan const& p) {
   if (p.helped && ::fork() == 0) {
     char c = 0;
@@ -94,7 +94,7 @@ void die(plan const& p) {
   die_after(p.after);
 }
 
-/// The sum of a 1 of each rank.
+/// Checks the sum of a 1 from each rank.
 template <class World>
 verdict sum_ones(World& world, std::size_t count) {
   std::vector<int> v(count, 1);
@@ -107,7 +107,7 @@ verdict sum_ones(World& world, std::size_t count) {
   return "";
 }
 
-/// Works until it cannot, because a rank is gone.
+/// Repeats `work` until it fails because a rank is gone.
 template <class Work>
 verdict until_a_death(Work&& work) {
   try {
@@ -121,8 +121,8 @@ verdict until_a_death(Work&& work) {
   }
 }
 
-/// "" if an error of a communicator names the rank that was killed and no other one; or, where that is no member, says
-/// that a rank has given up because of a fault elsewhere.
+/// Empty if an error of a communicator names the killed rank alone. If that rank is no member, the error must name a
+/// fault in another communicator.
 template <class World>
 verdict names_the_victim(tutti::error const& e, World const& in, rank_type victim) {
   bool const elsewhere = std::string_view(e.what()).find("in another communicator") != std::string_view::npos;
@@ -134,7 +134,7 @@ verdict names_the_victim(tutti::error const& e, World const& in, rank_type victi
   return named ? "" : "killed was rank " + std::to_string(victim) + ", and not named: " + e.what();
 }
 
-/// What a rank does. One whose time has come does not return.
+/// The program of a rank. A rank that is killed does not return.
 template <class Transport>
 verdict work(tutti::detail::process_rendezvous& meet, plan const& p) {
   rank_type const me = meet.rank();
@@ -151,9 +151,9 @@ verdict work(tutti::detail::process_rendezvous& meet, plan const& p) {
   }
   tutti::communicator<Transport> world(meet, options);
   tutti::failure_detector detector{world, 30s};
-  meet.exchange("");  // all have theirs
+  meet.exchange("");  // all have a detector
   std::uint32_t turn = 0;
-  // A second communicator of all ranks: what some meet in one makes them leave the other.
+  // A second communicator of all ranks: a fault in one makes ranks leave the other.
   std::optional<tutti::communicator<Transport>> whole;
   if (p.when == phase::split) {
     whole.emplace(tutti::dup(world));
@@ -200,7 +200,7 @@ verdict work(tutti::detail::process_rendezvous& meet, plan const& p) {
   return p.tcp ? work<tutti::tcp>(meet, p) : work<tutti::shared_memory>(meet, p);
 }
 
-/// Nothing is left open by a rank that comes to its end.
+/// Kills a rank, and checks that every other one leaves nothing open.
 verdict kill_a_rank(plan const& p) {
   auto const ends = tutti::detail::run_processes(p.ranks, [&](tutti::detail::process_rendezvous& meet) -> verdict {
     std::size_t const before = open_descriptors();
@@ -221,7 +221,7 @@ verdict kill_a_rank(plan const& p) {
 verdict kill_the_parent(plan const& p) {
   pid_t const parent = ::fork();
   if (parent == 0) {
-    die_after(p.after * 4);  // it takes a while to start them
+    die_after(p.after * 4);  // starting the ranks takes a while
     std::ignore =
         tutti::detail::run_processes(p.ranks, [&](tutti::detail::process_rendezvous& meet) { return work(meet, p); });
     ::_exit(0);
@@ -241,7 +241,7 @@ verdict trial(std::uint64_t seed) {
   verdict all = p.victim == p.ranks ? kill_the_parent(p) : kill_a_rank(p);
   ::close(p.until_closed[0]);
   ::close(p.until_closed[1]);
-  while (::waitpid(-1, nullptr, 0) > 0) {  // orphans come to this process; they die with their parent
+  while (::waitpid(-1, nullptr, 0) > 0) {  // this process adopts orphans; they die with their parent
   }
   if (std::size_t const left = open_descriptors(); left != descriptors) {
     all += "; " + std::to_string(left) + " descriptors, not " + std::to_string(descriptors);

@@ -21,7 +21,7 @@ namespace {
 
 using tutti::rank_type;
 
-/// A rank that is stopped, at any moment, or that never calls.
+/// Stops a rank at a random moment, or lets it never call.
 template <class Transport, class Topology>
 std::string trial_of(Topology topology, std::mt19937_64& dice) {
   constexpr std::size_t counts[] = {1, 20, 1000, 30'000, 300'000};

@@ -13,7 +13,7 @@
 
 namespace tutti::faults {
 
-/// The first complaint among what the ranks of a world have returned.
+/// The first complaint among the results of the ranks of a world.
 template <class Results>
 std::string first_complaint(Results const& results, char const* where) {
   for (std::size_t r = 0; r < results.size(); ++r) {
@@ -31,9 +31,9 @@ std::string first_complaint(Results const& results, char const* where) {
 ///       return run_trials(argc, argv, "what a trial does", 40, [](std::uint64_t seed) -> support::verdict { ... });
 ///     }
 ///
-/// `usual` is how many trials the test suite runs: a few seconds' worth. `--trials N --seed S` on the command line
-/// take precedence. A trial that fails ends none of the others; the exit status is 1 if any failed, and 2 if the
-/// command line is wrong.
+/// `usual` is the number of trials in the test suite: a few seconds' worth. `--trials N --seed S` on the command line
+/// override it. A failed trial ends none of the others; the exit status is 1 if any failed, and 2 if the command line
+/// is wrong.
 template <class Trial>
 int run_trials(int argc, char** argv, char const* about, std::uint64_t usual, Trial const& trial) {
   using clock = std::chrono::steady_clock;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain (processes are killed, stopped or unknown peers)
 //
-// Unknown peers at the ports of a world over TCP while it meets, connects and works: connections that say nothing, too
-// little, too much, too slowly, the words of another job or world, or random bytes. The world comes together, every sum
-// is right, and no rank holds much memory.
+// Unknown peers at the ports of a world over TCP while it meets, connects and works: connections that send nothing,
+// too little, too much, too slowly, the words of another job or world, or random bytes. The world still meets, every
+// sum is right, and no rank holds much memory.
 #include "trials.hpp"
 #include <tutti/detail/bootstrap/tcp_rendezvous.hpp>
 #include <tutti/detail/bootstrap/tcp_side.hpp>
@@ -29,15 +29,15 @@ using namespace tutti::detail;
 using namespace std::chrono_literals;
 
 constexpr rank_type most_ranks = 4;
-constexpr std::size_t most_held = 400;   ///< connections that the unknown peers keep at a time
-constexpr int most_connections = 2'000;  ///< that they make in a trial
+constexpr std::size_t most_held = 400;   ///< connections held by the unknown peers at a time
+constexpr int most_connections = 2'000;  ///< connections made by them in a trial
 constexpr long most_memory_kib = 32 << 10;
 constexpr rlim_t few_descriptors = 256;
 
-/// What all processes of a trial see.
+/// The state shared by all processes of a trial.
 struct board {
-  std::atomic<std::uint16_t> port[most_ranks];  ///< of the ranks' own listeners
-  std::atomic<bool> begun;                      ///< the unknown peers have
+  std::atomic<std::uint16_t> port[most_ranks];  ///< ports of the ranks' own listeners
+  std::atomic<bool> begun;                      ///< the unknown peers have begun
   std::atomic<bool> over;
 };
 
@@ -61,7 +61,7 @@ using dice = std::mt19937_64;
   return text.append(payload);
 }
 
-/// What an unknown peer says to rank 0's port for the meeting.
+/// The bytes that an unknown peer sends to rank 0's meeting port.
 [[nodiscard]] std::string words_at_the_meeting(dice& d) {
   auto const rank = static_cast<rank_type>(d() % 6);
   std::string const hello = tcp_hello{rank, 77, "", {"h", 1, ""}}.encode();
@@ -84,7 +84,7 @@ using dice = std::mt19937_64;
       return "tut1" + some_bytes(d, 5'000);
   }
 }
-/// What an unknown peer says to a rank's own listener.
+/// The bytes that an unknown peer sends to a rank's own listener.
 [[nodiscard]] std::string words_at_a_listener(dice& d) {
   detail::tcp::hello h;
   h.world = {d(), d()};
@@ -108,7 +108,7 @@ using dice = std::mt19937_64;
   }
 }
 
-/// Says all of the words at once, or slowly: some now, and a byte each time that it is asked to go on.
+/// A connection that sends its words at once, or slowly: some at first, and a byte in each later call.
 struct unknown_peer {
   descriptor socket;
   std::string words;
@@ -119,10 +119,10 @@ struct unknown_peer {
   }
 };
 
-/// Floods the ports until the world is over, or enough has been done.
+/// Floods the ports until the world is over or enough connections were made.
 void flood(std::uint64_t seed, rank_type n, std::uint16_t meeting, board& all) {
   dice d(seed);
-  // The first to come knows how a hello goes, and sends without end after it.
+  // The first peer sends a valid hello, and then bytes without end.
   std::string const hello = tcp_hello{1, n, "", {"h", 1, ""}}.encode();
   unknown_peer first{net::connect(net::resolve("127.0.0.1", meeting).front(), steady_now() + 1s),
                      frame_of(1, hello.size(), hello) + std::string(64 << 20, 'y')};
@@ -155,11 +155,11 @@ void flood(std::uint64_t seed, rank_type n, std::uint16_t meeting, board& all) {
     }
   }
   while (!all.over) {
-    std::this_thread::sleep_for(1ms);  // what is held is held for all of the trial
+    std::this_thread::sleep_for(1ms);  // held connections stay open for all of the trial
   }
 }
 
-/// The most memory that this process has had.
+/// The peak memory of this process.
 [[nodiscard]] long memory_kib() {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {
@@ -170,7 +170,7 @@ void flood(std::uint64_t seed, rank_type n, std::uint16_t meeting, board& all) {
   return 0;
 }
 
-/// Comes late at each stage, as the seed says, and works. "" or what was wrong.
+/// Joins and works, late at each stage by times drawn from the seed. Returns a complaint, or "".
 [[nodiscard]] support::verdict work(std::uint64_t seed, rank_type me, rank_type n, descriptor listener,
                                     std::uint16_t meeting, board& all) {
   rlimit const few{few_descriptors, few_descriptors};
