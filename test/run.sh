@@ -107,7 +107,7 @@ build_and_test() {
   times="$times, $preset: tests $(($(date +%s) - begun)) s"
   [ "$ci" = no ] || python3 "$root/test/project/time/time.py" "$root/build/$preset"
 }
-# The flags by which CMake takes this compiler for a preset. A folder of another one is made anew.
+# The flags by which CMake takes this compiler for a preset. Removes a build folder of another compiler.
 compiler_of() {
   cache=$root/build/$1/CMakeCache.txt
   if [ -f "$cache" ] && [ "$(sed -n 's/^CMAKE_CXX_COMPILER:[A-Z]*=//p' "$cache")" != "$2" ]; then

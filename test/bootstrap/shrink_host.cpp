@@ -175,7 +175,7 @@ BOOST_AUTO_TEST_CASE(those_that_are_left_out_are_left_a_notice) {
   BOOST_TEST(!take_notice(few.listeners[2].get(), silent, silent.longest(3)));
 }
 
-/// A notice counts even behind more connections than a host keeps, and after its sender has closed.
+/// A notice counts behind more connections than a host keeps, even if its sender and all other ranks are gone.
 BOOST_AUTO_TEST_CASE(a_host_with_a_notice_does_not_go_on) {
   for (int const strangers : {0, 200}) {
     meeting at(3);
