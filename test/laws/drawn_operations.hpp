@@ -347,8 +347,8 @@ class drawn_operations {
     use(d.picked, d.gaps || !possible(d.picked));
   }
 
-  /// Calls use(buffer) with a room's elements, or with a view of its memory that has gaps. Operators over plans get
-  /// spans only, as they treat all buffers alike.
+  /// Calls use(buffer) with a room's elements, or with a view of its memory that has gaps. Over a plan the buffer is a
+  /// span: the class of a buffer makes no difference to plans.
   template <class Operator, class T, class Use>
   void with_part(bool gaps, room<T> const& r, Use use) {
     using topology = std::remove_cvref_t<decltype(std::declval<Operator const&>().topology())>;
