@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# tutti::compiled, and tutti::nn_compiled for the trainer: the cold code, compiled once, for programs that would not
-# compile it in each of their units; and tutti::nn_cuda, the trainer's kernels for GPUs. Linking any of them defines
-# TUTTI_SEPARATE_COMPILATION. They are made where they are used, with the flags that are used there. Used by the build
-# and, installed, by the package configuration.
+# tutti::compiled, and tutti::nn_compiled for the trainer: the cold code, compiled once instead of in each unit of a
+# program; and tutti::nn_cuda, the trainer's GPU kernels. Linking any of them defines TUTTI_SEPARATE_COMPILATION. They
+# are built with the flags of the project that uses them. Used by the build and, installed, by the package
+# configuration.
 
 function(tutti_add_library name source)
   if(NOT TARGET tutti_${name})
@@ -17,7 +17,7 @@ endfunction()
 
 set(TUTTI_CUDA_ARCH sm_90 CACHE STRING "The GPUs that tutti::nn_cuda makes code for: what nvcc takes after -arch=")
 
-# tutti_compile_by_nvcc(<object> <source> <folder of headers>...): no project needs to know the language CUDA for that.
+# tutti_compile_by_nvcc(<object> <source> <folder of headers>...): compiles without the CMake language CUDA.
 function(tutti_compile_by_nvcc object source)
   find_package(CUDAToolkit ${tutti_cuda} QUIET)
   list(TRANSFORM ARGN PREPEND -I OUTPUT_VARIABLE folders)
@@ -33,7 +33,7 @@ function(tutti_compile_by_nvcc object source)
     VERBATIM)
 endfunction()
 
-# The trainer on GPUs: its kernels.
+# Adds the kernels of the trainer on GPUs.
 function(tutti_add_nn_cuda include)
   if(TARGET tutti_nn_cuda)
     return()
@@ -51,7 +51,7 @@ function(tutti_add_nn_cuda include)
   add_library(tutti::nn_cuda ALIAS tutti_nn_cuda)
 endfunction()
 
-# tutti_add_compiled(<folder of the headers>): a target for each component that is there.
+# tutti_add_compiled(<folder of the headers>): adds a target for each available component.
 function(tutti_add_compiled include)
   if(TARGET tutti::tutti)
     tutti_add_library(compiled ${include}/tutti/compiled.cpp tutti::tutti)

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # One INTERFACE target per component: the core, `tutti` (no dependency but the platform), and one for each other
-# component, some of which bring another project's library. Installing them needs none of those libraries; the alias
-# tutti::<component> exists only where they were found.
+# component. Some depend on another project's library. Installing them needs none of those libraries; the alias
+# tutti::<component> exists only if they were found.
 
 include(GNUInstallDirs)
 include(${CMAKE_CURRENT_LIST_DIR}/dependencies.cmake)
 
-# The folders and files of a component, below include/tutti. Without an entry it is the folder of its name; what no
-# component has is of the core, `tutti`.
+# The folders and files of a component, below include/tutti. A component without an entry has the folder of its name;
+# headers of no component belong to the core, `tutti`.
 set(tutti_paths_of_asio asio.hpp)
 set(tutti_paths_of_mpi mpi.hpp)
 set(tutti_paths_of_tcp transport/tcp.hpp transport/tcp_options.hpp extend/tcp_options.hpp detail/tcp)
@@ -45,14 +45,14 @@ foreach(component IN LISTS tutti_components)
   endif()
 endforeach()
 
-# Before CMake 3.23 there are no file sets. Those of later ones are exported wrongly where headers go to an absolute path,
-# as on NixOS.
+# CMake has file sets since 3.23. It exports them wrongly if headers are installed to an absolute path, as on NixOS.
 set(tutti_uses_file_sets ON)
 if(CMAKE_VERSION VERSION_LESS 3.23 OR IS_ABSOLUTE "${CMAKE_INSTALL_INCLUDEDIR}")
   set(tutti_uses_file_sets OFF)
 endif()
 
-# Projects that have tutti as a folder get its headers as those of a system, without warnings: their flags are theirs.
+# Projects that have tutti as a subfolder get its headers as system headers, without warnings, which their flags might
+# cause.
 set(tutti_system "")
 if(NOT tutti_top_level)
   set(tutti_system SYSTEM)
@@ -84,7 +84,7 @@ foreach(component IN LISTS tutti_components)
   endif()
 endforeach()
 
-# What a project demands of a folder, as it demands of a package by find_package(tutti COMPONENTS ...).
+# Components that a project requires of a subfolder, as find_package(tutti COMPONENTS ...) does of a package.
 set(tutti_refused "")
 foreach(component IN LISTS TUTTI_COMPONENTS)
   if(NOT component IN_LIST tutti_available)
@@ -111,7 +111,7 @@ if(TARGET tutti_cuda)
   target_compile_options(tutti_cuda INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>)
 endif()
 if(TARGET tutti_nn)
-  # xtensor-blas 0.21 reads its own configuration too late, and would multiply without the BLAS, 25 times slower.
+  # xtensor-blas 0.21 reads its own configuration too late, and would multiply without BLAS, 25 times slower.
   target_compile_definitions(tutti_nn INTERFACE HAVE_CBLAS=1)
 endif()
 

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# What each component of tutti needs from outside. Used by the build and, installed, by the package
-# configuration, so the two cannot disagree.
+# The external dependencies of each component of tutti. Used by the build and, installed, by the package configuration,
+# so the two cannot disagree.
 
-# The least version of Boost: Asio under C++20 needs care before it.
+# The minimum version of Boost: older versions of Asio have problems with C++20.
 set(tutti_boost 1.81)
 
 # Every component; the others build on the first, the core.
 set(tutti_components tutti asio tcp simulation verbs in_network mpi cuda nn)
 
-# The least version of CUDA: no older one was tried, and that of Debian 12 has no C++20.
+# The minimum version of CUDA: older ones are untested, and Debian 12's lacks C++20.
 set(tutti_cuda 13.0)
-# And of cuDNN: the first for CUDA 13.
+# The minimum version of cuDNN: the first for CUDA 13.
 set(tutti_cudnn 9)
 
-# What to say of a library that is not there.
+# Texts about missing libraries.
 set(tutti_need_threads "a threads library (part of the C library's development package)")
 set(tutti_need_boost "Boost ${tutti_boost} or newer (Debian: libboost1.81-dev, Fedora: boost-devel, Arch: boost, \
 macOS, Homebrew: boost)")
@@ -35,7 +35,7 @@ set(tutti_need_json "nlohmann-json (Debian: nlohmann-json3-dev, Fedora: json-dev
 macOS, Homebrew: nlohmann-json)")
 set(tutti_need_onednn "oneDNN (Debian: libdnnl-dev, Fedora: onednn-devel, Arch: onednn, macOS, Homebrew: onednn)")
 
-# oneDNN's own configuration asks for OpenCL's headers, which computing on processors does not need.
+# Finds oneDNN without its own configuration, which requires OpenCL's headers; computing on CPUs does not need them.
 function(tutti_find_onednn)
   find_path(oneDNN_INCLUDE_DIR dnnl.hpp)
   find_library(oneDNN_LIBRARY dnnl)
@@ -47,7 +47,7 @@ function(tutti_find_onednn)
   endif()
 endfunction()
 
-# Of a package of Conan its configuration is taken, else what the system has.
+# Finds libibverbs by the configuration of Conan's package, otherwise on the system.
 function(tutti_find_ibverbs)
   find_package(rdma-core QUIET CONFIG)
   if(TARGET rdma-core::libibverbs AND NOT TARGET ibverbs::ibverbs)
@@ -67,7 +67,7 @@ function(tutti_find_ibverbs)
   endif()
 endfunction()
 
-# What tutti::nn_cuda needs besides tutti::nn and tutti::cuda. cuDNN has no configuration for CMake.
+# Finds the requirements of tutti::nn_cuda beyond tutti::nn and tutti::cuda. cuDNN has no configuration for CMake.
 function(tutti_find_nn_cuda result)
   set(missing "")
   find_package(CUDAToolkit ${tutti_cuda} QUIET)
@@ -93,7 +93,7 @@ function(tutti_find_nn_cuda result)
   set(${result} "${missing}" PARENT_SCOPE)
 endfunction()
 
-# OpenBLAS, unless BLA_VENDOR names another one; by its own target where its configuration has one.
+# Finds OpenBLAS, unless BLA_VENDOR names another library; uses the target of its configuration if there is one.
 function(tutti_find_blas)
   if(NOT DEFINED BLA_VENDOR)
     set(BLA_VENDOR OpenBLAS)
@@ -109,7 +109,7 @@ function(tutti_find_blas)
   endif()
 endfunction()
 
-# What tutti::nn needs.
+# Finds the requirements of tutti::nn.
 function(tutti_find_nn result)
   set(missing "")
   tutti_find_blas()
@@ -136,7 +136,7 @@ function(tutti_find_nn result)
   set(${result} "${missing}" PARENT_SCOPE)
 endfunction()
 
-# Looks for what `component` itself needs. Sets `result` to why it cannot be had, or to nothing.
+# Finds the requirements of `component` itself. Sets `result` to the reason why it is unavailable, or to nothing.
 function(tutti_find_dependencies component result)
   set(missing "")
   if(NOT component IN_LIST tutti_components)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# For this project's own tests, examples and benchmarks: build type, warnings, sanitizers. Nothing of
-# it reaches a project that uses tutti.
+# Build type, warnings and sanitizers of this project's own tests, examples and benchmarks. A project that uses tutti
+# gets none of this.
 
 set(TUTTI_SANITIZE "" CACHE STRING "Sanitizers of the tests and examples: address,undefined or thread")
 set_property(CACHE TUTTI_SANITIZE PROPERTY STRINGS "" "address,undefined" "thread")
@@ -17,7 +17,7 @@ endif()
 
 find_program(TUTTI_CCACHE ccache)
 if(TUTTI_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
-  # ccache keeps no object made with a precompiled header unless it is told that this is all right.
+  # ccache does not store objects built with a precompiled header unless it is told to.
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${TUTTI_CCACHE})
 endif()
 
@@ -29,11 +29,11 @@ if(TUTTI_WERROR)
   list(APPEND tutti_warning_flags -Werror)
 endif()
 
-# What every program of this project is built with: all components that are available, warnings, sanitizers.
+# The common base of every program of this project: all available components, warnings, sanitizers.
 add_library(tutti_program INTERFACE)
 target_compile_options(tutti_program INTERFACE ${tutti_warning_flags})
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # Most of what g++ holds is needed to the end of a unit: to look for garbage there is a twentieth of its work.
+  # g++ needs most of its memory until a unit ends; garbage collection there takes a twentieth of its time.
   target_compile_options(tutti_program INTERFACE "SHELL:--param ggc-min-heapsize=1048576")
 endif()
 include(CheckLinkerFlag)
@@ -54,7 +54,7 @@ if(TUTTI_SANITIZE)
   target_compile_options(tutti_program INTERFACE -fsanitize=${TUTTI_SANITIZE} -fno-sanitize-recover=all
                                                  -fno-omit-frame-pointer -g1)
   target_link_options(tutti_program INTERFACE -fsanitize=${TUTTI_SANITIZE})
-  # What lies within an object no sanitizer tells from its neighbours: the library asserts its places.
+  # Sanitizers do not detect a wrong index within an object; assertions of the standard library do.
   target_compile_definitions(tutti_program INTERFACE _GLIBCXX_ASSERTIONS)
   if(TUTTI_SANITIZE MATCHES "thread" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     target_compile_options(tutti_program INTERFACE -Wno-tsan)  # "atomic_thread_fence is not supported"
@@ -67,8 +67,8 @@ foreach(library IN ITEMS tutti_compiled tutti_nn_compiled)
   endif()
 endforeach()
 
-# Sets `result` to the flags by which the second compiler reads what `target` reads. Warnings in headers of other
-# libraries are theirs.
+# Sets `result` to the flags by which the second compiler reads the headers of `target`. Warnings in headers of other
+# libraries are off.
 function(tutti_second_compiler_reads target result)
   set(folders "$<REMOVE_DUPLICATES:$<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>>")
   set(own "$<FILTER:${folders},INCLUDE,^(${PROJECT_SOURCE_DIR}|${PROJECT_BINARY_DIR})>")
@@ -80,10 +80,9 @@ function(tutti_second_compiler_reads target result)
       "$<$<BOOL:${definitions}>:-D$<JOIN:$<REMOVE_DUPLICATES:${definitions}>,$<SEMICOLON>-D>>" PARENT_SCOPE)
 endfunction()
 
-# Lets a second compiler read the sources of `target`: syntax, warnings and instantiations, no code.
-# Costs nothing when nothing has changed. Sources with the property tutti_one_compiler are left out: it has read the same
-# elsewhere. The property tutti_second_precompiled of `target` may name a file that
-# tutti_precompile_for_second_compiler() has made.
+# Lets a second compiler read the sources of `target`: syntax, warnings and instantiations, no code. Costs nothing if
+# nothing has changed. Sources with the property tutti_one_compiler are left out: their code was read elsewhere. The
+# property tutti_second_precompiled of `target` may name a file made by tutti_precompile_for_second_compiler().
 function(tutti_check_with_second_compiler target)
   if(NOT TUTTI_SECOND_COMPILER)
     return()
@@ -122,15 +121,15 @@ function(tutti_check_with_second_compiler target)
   file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/second_compiler)
 endfunction()
 
-# A program of these sources.
+# Adds a program of these sources.
 function(tutti_add_program name)
   add_executable(${name} ${ARGN})
   target_link_libraries(${name} PRIVATE tutti_program)
   tutti_check_with_second_compiler(${name})
 endfunction()
 
-# Sets `result` to a file of what the second compiler makes of these headers, as `target` reads them, or to nothing
-# without one.
+# Sets `result` to a file for these headers, precompiled by the second compiler with the flags of `target`; to nothing
+# without that compiler.
 function(tutti_precompile_for_second_compiler result target)
   set(${result} "" PARENT_SCOPE)
   if(NOT TUTTI_SECOND_COMPILER)
@@ -151,7 +150,7 @@ function(tutti_precompile_for_second_compiler result target)
   set(${result} ${file}.pch PARENT_SCOPE)
 endfunction()
 
-# Notes which targets a test needs, none or several, and with them what the second compiler reads of these.
+# Records the targets that a test needs, if any, and the second compiler's targets for them.
 function(tutti_test_needs test)
   set(targets ${ARGN})
   foreach(target IN LISTS ARGN)
@@ -164,8 +163,8 @@ function(tutti_test_needs test)
   set_property(GLOBAL APPEND_STRING PROPERTY tutti_test_needs "${test} ${targets}\n")
 endfunction()
 
-# Writes <build folder>/test_needs for `test/run.sh --only`, which builds nothing else: of each test a line with its name
-# and its targets.
+# Writes <build folder>/test_needs for `test/run.sh --only`, which builds nothing else: a line for each test with its
+# name and its targets.
 function(tutti_write_test_needs)
   get_property(noted GLOBAL PROPERTY tutti_noted_tests)
   get_property(folders DIRECTORY PROPERTY SUBDIRECTORIES)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Installs the headers, a package for find_package(tutti COMPONENTS ...), and one for pkg-config. Each component has an
-# export of its own, so that using one does not need the libraries of the others. The rules are there without
-# TUTTI_INSTALL, too, so that a project around this one may install(EXPORT) what links tutti::tutti.
+# export of its own, so that using one does not need the libraries of the others. Without TUTTI_INSTALL the rules
+# exist, too, so that an enclosing project may install(EXPORT) targets that link tutti::tutti.
 
 include(CMakePackageConfigHelpers)
 set(tutti_package_dir ${CMAKE_INSTALL_DATADIR}/cmake/tutti)
@@ -11,8 +11,8 @@ if(NOT TUTTI_INSTALL)
   list(APPEND tutti_install EXCLUDE_FROM_ALL)
 endif()
 
-# The installed packages find the headers from where they lie themselves, which an absolute folder outside of the prefix
-# that was configured would not be.
+# Installed packages find the headers relative to themselves. That fails for an absolute folder if the prefix changes
+# after configuration.
 foreach(folder IN ITEMS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_DATADIR)
   if(IS_ABSOLUTE "${${folder}}")
     set(complaint "${folder}=${${folder}} is absolute, and so was configured for the prefix ${CMAKE_INSTALL_PREFIX}: ")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # A file for pkg-config for each component: tutti.pc, tutti-<component>.pc; and tutti-compiled.pc, tutti-nn-compiled.pc
-# with the flags of programs that compile the cold code once, from the file in their variable `source`. Paths are found
-# from where these files lie, so that what is installed may be moved.
+# with the flags of programs that compile the cold code once, from the file in the variable `source`. Paths are
+# relative to these files, so that an installation may be moved.
 
 set(tutti_pc_dir ${CMAKE_INSTALL_DATADIR}/pkgconfig)
 file(RELATIVE_PATH tutti_pc_include ${CMAKE_INSTALL_FULL_DATADIR}/pkgconfig ${CMAKE_INSTALL_FULL_INCLUDEDIR})

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The target `docs` makes the reference of all public names, in reference/html of the build folder, with Doxygen.
+# Target `docs`: builds the reference of all public names with Doxygen, in reference/html of the build folder.
 
 find_package(Doxygen 1.9.4 QUIET)
 set(tutti_reference_output ${PROJECT_BINARY_DIR}/reference)

@@ -14,11 +14,11 @@
 
 namespace laws {
 
-/// Every topology that tutti has, and that needs no helpers: a new one joins the tests of the operators here.
+/// Every topology of tutti that needs no in-network aggregators. A new topology joins the tests of the operators here.
 using all_topologies = topologies<tutti::ring, tutti::chain, tutti::binary_tree, tutti::double_tree, tutti::doubling,
                                   tutti::butterfly, tutti::star, tutti::direct>;
 
-/// The same and those that need helpers, for transports that have some.
+/// Every topology of tutti, for transports that have in-network aggregators.
 using all_topologies_helped = all_topologies::with<tutti::in_network>;
 
 }  // namespace laws

@@ -11,19 +11,19 @@
 #include <string>
 #include <vector>
 
-/// Worlds of which some ranks fail, and what those say.
+/// Worlds in which some ranks fail, and the complaints of those ranks.
 namespace laws {
 
 [[nodiscard]] inline bool has(std::string const& text, std::string const& part) {
   return text.find(part) != text.npos;
 }
-/// Of a rank: what it says then fails its test.
+/// Throws the text, which fails the test of this rank, unless `good`.
 inline void require(bool good, std::string const& text) {
   if (!good) {
     throw std::logic_error(text);
   }
 }
-/// What becomes of the ranks that run f(world), which throws: what they say, "" of those that do not fail.
+/// Runs f(world) on n ranks; returns the text that each one throws, "" for a rank that does not fail.
 template <class Transport, class F>
 [[nodiscard]] std::vector<tutti::support::verdict> complaints(tutti::rank_type n, F const& f,
                                                               tutti::world_options<Transport> const& o) {

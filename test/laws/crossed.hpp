@@ -16,13 +16,14 @@
 #include <thread>
 #include <vector>
 
-/// Waiting on one communicator moves on what the same rank has started on others. Each law returns a complaint.
+/// A wait on one communicator advances the operations that its rank has started on others. Each law returns a
+/// complaint.
 namespace laws {
 
 using tutti::rank_type;
 
-/// Even ranks start on `a` and block on `b`; odd ones start on `b` and block on `a`. Neither call can end before
-/// both have: a rank that waits in one must serve the other. Twice, for what is kept from one call to the next.
+/// Even ranks start on `a` and block on `b`; odd ranks start on `b` and block on `a`. Neither call can end before both
+/// have begun: a rank that waits in one must serve the other. Runs twice, to test the state kept between calls.
 template <class World>
 [[nodiscard]] std::string crossed_pair(World& world, std::size_t count) {
   auto a = tutti::split(world, 0);
@@ -49,8 +50,8 @@ template <class World>
   return {};
 }
 
-/// What a rank does in one trial of `crossed_at_random`: several communicators of the same members, the operations
-/// that are under way on them, and dice: one that all ranks throw alike, one of its own.
+/// The state of one rank in a trial of `crossed_at_random`: several communicators of the same members, the operations
+/// under way on them, and two dice, one that all ranks throw alike and one of its own.
 template <class World>
 class crossing {
  public:
@@ -61,8 +62,8 @@ class crossing {
     }
   }
 
-  /// In each turn every rank starts the same operations, those of a communicator in their order, those of different
-  /// ones in any; the last one may be a blocking call. Then it waits for some of those that are under way.
+  /// In each turn every rank starts the same operations: those of one communicator in one order, those of different
+  /// communicators in any order. The last may be a blocking call. Then it awaits some of the operations under way.
   [[nodiscard]] std::string run(std::size_t turns) {
     for (std::size_t turn = 0; turn < turns; ++turn) {
       start_all();
@@ -181,7 +182,7 @@ class crossing {
   std::string complaint_;
 };
 
-/// Two or three communicators whose operations every rank starts and awaits in an order of its own.
+/// Two or three communicators, whose operations every rank starts and awaits in an order of its own.
 template <class World>
 [[nodiscard]] std::string crossed_at_random(World& world, std::uint64_t seed) {
   return crossing<World>(world, 2 + seed % 2, seed).run(12);

@@ -21,7 +21,7 @@
 #include <string>
 #include <vector>
 
-/// What groups of threads make of a schedule has the bits that the engine makes of it.
+/// Thread groups that run a schedule give the bits that the engine gives.
 namespace laws {
 
 namespace op = tutti::op;
@@ -29,7 +29,7 @@ using tutti::rank_type;
 using tutti::detail::memories;
 namespace on_device = tutti::detail::device;
 
-/// One operation of a world: the same for both.
+/// One operation of a world, for the engine and for thread groups.
 template <class Op, class R>
 struct device_case {
   Op what;
@@ -42,7 +42,7 @@ struct device_case {
   using value = typename R::value_type;
   static constexpr bool combines = tutti::combines(tutti::detail::verify::kind_of<Op>);
 
-  /// Of sizes that differ by as much as it takes, so that the order of additions shows in the bits.
+  /// Values whose sizes differ enough for the order of additions to show in the bits.
   [[nodiscard]] std::vector<contribution> input(rank_type r) const {
     std::mt19937 draw(r * 7919 + static_cast<unsigned>(count));
     std::vector<contribution> v(count);
@@ -52,7 +52,7 @@ struct device_case {
     }
     return v;
   }
-  /// Which elements of the vector a rank is given, and which it gets.
+  /// The range (first, size) of the vector that a rank contributes.
   [[nodiscard]] std::pair<std::size_t, std::size_t> given(rank_type r) const {
     if constexpr (std::is_same_v<Op, op::allgather>) {
       return own(r);
@@ -62,6 +62,7 @@ struct device_case {
       return {0, count};
     }
   }
+  /// The range (first, size) of the vector that is a rank's result.
   [[nodiscard]] std::pair<std::size_t, std::size_t> wanted(rank_type r) const {
     if constexpr (std::is_same_v<Op, op::reduce_scatter>) {
       return own(r);
@@ -78,7 +79,7 @@ struct device_case {
   }
 };
 
-/// What each rank gets of the engine.
+/// The engine's result on each rank.
 template <class Op, class R, class Topology>
 [[nodiscard]] std::vector<std::vector<typename R::value_type>> of_engine(device_case<Op, R> const& c,
                                                                          Topology const& topology) {
@@ -112,7 +113,7 @@ template <class Op, class R, class Topology>
   return all;
 }
 
-/// One rank's memory, and what is run over it.
+/// One rank's memory, and the operations on it.
 template <class Op, class R>
 class device_rank {
  public:
@@ -131,7 +132,7 @@ class device_rank {
     set();
   }
 
-  /// As before the operation; a caller may write over its memory as soon as an operation has ended.
+  /// Restores the memory before the operation: a caller may overwrite its memory as soon as an operation has ended.
   void set() {
     auto const drawn = case_.input(me_);
     std::fill(out_.begin(), out_.end(), value(-77.0F));
@@ -155,7 +156,7 @@ class device_rank {
     memories m;
     m.input = case_.in_place ? out : reinterpret_cast<std::byte const*>(in_.data());
     m.output = out;
-    m.work = work_fits ? out : nullptr;  // in scratch memory
+    m.work = work_fits ? out : nullptr;  // null: in scratch memory
     return {.table = steps_.view(), .mine = m, .count = case_.count, .what = {.count = 7}, .number = 1};
   }
   /// @param parts at least `groups`
@@ -182,22 +183,22 @@ class device_rank {
   on_device::step_list steps_;
 };
 
-/// How an operation is run: `seed` 0 on threads, else on fibers in an order drawn from it.
+/// The way an operation is run: on threads if `seed` is 0, otherwise on fibers in an order drawn from it.
 struct device_shape {
   std::uint32_t groups = 1;
   std::uint32_t threads = 1;
   std::uint64_t seed = 0;
-  std::uint32_t parts = groups;  ///< into which the blocks are cut
-  bool apart = false;            ///< ranks reach only scratch memory of each other
+  std::uint32_t parts = groups;  ///< the number of parts that blocks are cut into
+  bool apart = false;            ///< ranks reach only each other's scratch memory
 };
 
-/// What a group needs if it is the only one: all in blocks of one rank each, which have room to be aligned.
+/// The scratch memory of a single group: blocks of all ranks, with room for alignment.
 template <class R>
 [[nodiscard]] std::size_t scratch_for(std::size_t count, bool apart) {
   return (apart ? 4 : 2) * (count + 16 * 48) * sizeof(typename R::accumulator_type);
 }
 
-/// Three operations, one after the other, whose caller changes its memory in between: what is wrong; "" if nothing.
+/// Runs three operations in a row, whose caller changes its memory in between; returns a complaint or "".
 template <class Op, class R, class Topology>
 [[nodiscard]] std::string device_has_bits_of_engine(device_case<Op, R> const& c, Topology const& topology,
                                                     device_shape const& shape) {
@@ -217,7 +218,7 @@ template <class Op, class R, class Topology>
     if (shape.seed == 0) {
       models::run_as_threads(c.n, shape.groups, shape.threads, run);
     } else {
-      // Its memory is spoilt as soon as a rank has ended, whatever the others do.
+      // A rank's memory is overwritten as soon as that rank has ended, whatever the others do.
       std::vector<std::uint32_t> under_way(c.n, shape.groups * shape.threads);
       ended = models::run_as_fibers(c.n, shape.groups, shape.threads, shape.seed + static_cast<unsigned>(i),
                                     [&](rank_type r, std::uint32_t group, auto const& g) {
@@ -245,7 +246,8 @@ template <class Op, class R, class Topology>
   return {};
 }
 
-/// The same of the fused forms of `direct`, on ranks of which some work in place: those of these bits.
+/// Checks that the fused forms of `direct` give the engine's bits; bit r of `in_place` says that rank r works in
+/// place.
 template <rank_type N, class R>
 [[nodiscard]] std::string fused_has_bits_of_engine(R reduction, std::size_t count, std::uint32_t in_place,
                                                    bool in_one_hop, std::uint64_t seed, bool apart) {

@@ -8,15 +8,15 @@
 
 namespace laws {
 
-/// Elements in memory of a device that has streams of that type, as a test makes and reads them. Those of a model lie
-/// on the host.
+/// Elements in the memory of a device with streams of this type, made and read by a test. In a model they are host
+/// memory.
 template <class T, class Stream>
 class device_array {
  public:
   device_array(std::vector<T> v, Stream const&) : all_(std::move(v)) {}
 
   [[nodiscard]] tutti::device_span<T> span() const { return {all_.data(), all_.size()}; }
-  /// @pre all has run that writes there
+  /// @pre all work that writes these elements has ended
   [[nodiscard]] std::vector<T> const& values(Stream const&) const { return all_; }
 
  private:

@@ -20,9 +20,9 @@
 /// The test cases of operations in kernels that reach each other's memory, on devices and on models of them.
 namespace laws {
 
-/// @tparam Amounts `with(groups, deadline)` are the options of a world, and `counts()` the lengths of vectors, some of
-/// which are cut into more parts than there are groups; `short_deadline` passes in a test, and one of
-/// `ranks_of_a_late_one` never comes
+/// @tparam Amounts `with(groups, deadline)` returns the options of a world, `counts()` the lengths of vectors, some of
+///     them cut into more parts than there are groups; `short_deadline` passes in a test, and one of
+///     `ranks_of_a_late_one` ranks never arrives
 template <class Transport, class Amounts>
 struct device_cases {
   using cases = ::support::cases;

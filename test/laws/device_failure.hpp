@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-/// How operations on the memory of devices fail, whether ranks are threads or processes.
+/// Failures of operations on device memory, for ranks that are threads or processes.
 namespace laws {
 
 using tutti::rank_type;
@@ -35,14 +35,14 @@ void a_rank_that_never_comes(rank_type n, tutti::world_options<Transport> const&
         tutti::barrier meet{world, tutti::ring{}};
         typename Transport::stream_type stream;
         device_array const v(std::vector<float>(5000, 1), stream);
-        meet();  // making memory may wait for operations of others
+        meet();  // allocation may wait for operations of others
         sum.enqueue(v, stream);
         if (world.rank() != late) {
           sum.enqueue(v, stream);
           sum.enqueue(v, stream);
         }
         stream_wait(world, stream).run();
-        meet();  // of the host: it fails, too
+        meet();  // an operation on host memory, which fails, too
       },
       o);
   for (rank_type r = 0; r != n; ++r) {
@@ -80,7 +80,7 @@ void a_rank_that_has_left(tutti::world_options<Transport> const& o) {
   BOOST_TEST((std::chrono::steady_clock::now() - begun < std::chrono::seconds(30)), "long before the deadline");
 }
 
-/// @returns what ranks say
+/// @returns the complaints of the ranks
 template <class Transport>
 std::vector<std::string> another_count(tutti::world_options<Transport> const& o) {
   auto all = complaints(
@@ -97,7 +97,7 @@ std::vector<std::string> another_count(tutti::world_options<Transport> const& o)
   for (std::string const& one : all) {
     BOOST_TEST(has(one, "mismatched call"), one);
     BOOST_TEST(has(one, "rank 1"), one);
-    BOOST_TEST((has(one, "allreduce(sum float32 x 10") || has(one, "barrier(")), one);  // which it may still be in
+    BOOST_TEST((has(one, "allreduce(sum float32 x 10") || has(one, "barrier(")), one);  // it may be in the barrier
   }
   return all;
 }

@@ -15,10 +15,10 @@ namespace laws {
 
 using tutti::operation_kind;
 
-/// How the steps of an operation are known.
+/// The form of an operation's schedule.
 enum class way : std::uint8_t { selection, plan_of_selection, plan_of_hierarchical };
 
-/// What all ranks do alike in one operation: drawn from dice that they throw alike.
+/// The parameters that all ranks share in one operation, drawn from dice that all throw alike.
 struct drawn_operation {
   drawn_operation(dice& common, rank_type n, std::size_t k)
       : number(k),
@@ -52,7 +52,7 @@ struct drawn_operation {
 
   std::size_t number;
   operation_kind kind;
-  std::size_t type;  ///< of the elements and, where there is one, of the reduction
+  std::size_t type;  ///< index of the type of the elements and, if there is one, of the reduction
   std::size_t count;
   rank_type root;
   rank_type shift;  ///< rank r sends to r + shift
@@ -72,7 +72,7 @@ struct drawn_operation {
                                     operation_kind::transfer};
   static constexpr std::array<std::size_t, 4> segments{0, 96, 1000, 8192};
 
-  /// None, fewer than ranks, as many as an array has, many, and now and then more than transports have chunks for.
+  /// Draws zero, fewer than ranks, as many as an array has, many, or, rarely, more than transports have chunks for.
   [[nodiscard]] static std::size_t draw_count(dice& common, rank_type n) {
     constexpr std::size_t array = room<char>::margin;
     switch (common.below(6)) {
@@ -87,7 +87,7 @@ struct drawn_operation {
     }
   }
 
-  /// Hosts of any sizes, wherever their ranks are.
+  /// Draws hosts of any sizes, with their ranks anywhere.
   [[nodiscard]] static tutti::host_map draw_hosts(dice& common, rank_type n) {
     std::vector<std::size_t> host_of(n);
     std::size_t const hosts = 1 + common.below(n);
@@ -101,12 +101,12 @@ struct drawn_operation {
   }
 };
 
-/// Element i of what rank r contributes to operation k. Whatever the order and the grouping, results are exact.
+/// Element i of the contribution of rank r to operation k. Results are exact in any order and grouping.
 template <class T>
 [[nodiscard]] T drawn_element(rank_type r, std::size_t i, std::size_t k) {
   auto const word = static_cast<std::uint32_t>((i * 7 + r * 13 + k * 29 + i * (r + 3) % 11) * 2654435761U) >> 8;
   if constexpr (tutti::complex_number<T>) {
-    // A unit times a power of 2 + i: no product of these has a part that is zero, whose sign would tell the grouping.
+    // A unit times a power of 2 + i: no product has a zero part, whose sign would depend on the grouping.
     constexpr int units[4][2] = {{1, 0}, {0, 1}, {-1, 0}, {0, -1}};
     constexpr int powers[2][2] = {{2, 1}, {3, 4}};
     auto const& u = units[word % 4];

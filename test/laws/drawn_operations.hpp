@@ -25,7 +25,7 @@ namespace laws {
 /// Types to draw from.
 template <class... Ts>
 struct types {
-  /// Calls use(a value of the type of this number).
+  /// Calls use(a value of type number `number`).
   template <class Use>
   static void draw(std::size_t number, Use use) {
     number %= sizeof...(Ts);
@@ -33,13 +33,13 @@ struct types {
   }
 };
 
-/// In place of a reduction, for operations that only move elements.
+/// Stands for a reduction in operations that only move elements.
 struct no_reduction {
   static constexpr bool commutative = true;
 };
 
-/// Whether plans are drawn, too. What a plan does to a reduction depends on its shape alone: whether it commutes, and
-/// whether accumulators are elements.
+/// True if plans are drawn, too. A plan depends on two properties of a reduction only: if it commutes, and if
+/// accumulators are elements.
 template <class R>
 inline constexpr bool drawn_with_plans = !R::commutative || !tutti::accumulates_in_elements<R>;
 template <>
@@ -50,20 +50,20 @@ inline constexpr bool is_planned = false;
 template <bool InOrder>
 inline constexpr bool is_planned<tutti::planned<InOrder>> = true;
 
-/// The law of all operators at once: whatever is drawn - operation, reduction, schedule, hosts, length, root, segment,
-/// class of buffer, part of memory, which operations are under way at once - every rank ends with the sequential answer
-/// where it belongs and with nothing else changed; or a buffer has gaps, or the schedule cannot keep the order of
-/// ranks, and every rank refuses.
+/// The law of all operators at once. Operation, reduction, schedule, hosts, length, root, segment, class of buffer,
+/// part of memory and the operations under way at once are drawn. Every rank ends with the sequential answer in its
+/// place and with nothing else changed; if a buffer has gaps, or the schedule cannot keep the order of ranks, every
+/// rank refuses.
 ///
-/// `Parts`: the classes of buffers, as plain_parts. `Reductions`: what is drawn from; `Moved`: the elements of
-/// operations that move them.
+/// `Parts`: the classes of buffers, as plain_parts. `Reductions`: the reductions to draw from; `Moved`: the element
+/// types of operations that move elements.
 template <class World, class Parts, class Reductions, class Moved>
 class drawn_operations {
  public:
   drawn_operations(World& world, std::uint64_t seed)
       : world_(world), n_(world.size()), me_(world.rank()), common_(seed), own_(seed * 1'000'003 + me_ + 1) {}
 
-  /// What is wrong with this many operations, or nothing.
+  /// Runs this many operations; returns a complaint or "".
   [[nodiscard]] std::string run(std::size_t count) {
     for (left_ = count; left_ != 0;) {
       next();
@@ -109,7 +109,7 @@ class drawn_operations {
     }
   }
 
-  // The operations that reduce.
+  // Operations that reduce.
 
   template <class R>
   void allreduce(drawn_operation const& d, R reduction) {
@@ -143,7 +143,7 @@ class drawn_operations {
     });
   }
 
-  /// One buffer, or two. The answer is all that is expected of the output; in place it is at `begin`.
+  /// Runs with one buffer or with two. The answer is the whole expected output; in place it is at `begin`.
   template <class T, class Operator, class Answer, class... Root>
   void in_place_or_apart(drawn_operation const& d, Operator& op, bool refused, Answer answer, std::size_t room_for,
                          std::size_t begin, Root... root) {
@@ -153,7 +153,7 @@ class drawn_operations {
       with_part<Operator>(d.gaps, data, [&](auto&& buffer) { call(d, refused, op, buffer, root...); });
       if (!refused) {
         if (d.kind == operation_kind::reduce_scatter) {
-          data.expect_anything();  // what belongs to other ranks is used up
+          data.expect_anything();  // blocks of other ranks are scratch
         }
         data.expect(begin, answer());
       }
@@ -169,7 +169,7 @@ class drawn_operations {
     check(d, input, output);
   }
 
-  // The operations that move.
+  // Operations that move elements.
 
   template <class T>
   void broadcast(drawn_operation const& d) {
@@ -273,7 +273,7 @@ class drawn_operations {
     });
   }
 
-  /// Every rank sends to one and receives from one.
+  /// Every rank sends to one rank and receives from one.
   template <class T>
   void transfer(drawn_operation const& d) {
     tutti::send give{world_};
@@ -316,9 +316,9 @@ class drawn_operations {
     call(d, false, op);
   }
 
-  // What they share.
+  // Shared by all operations.
 
-  /// Calls use(topology, whether the operation is refused) with the schedules that were drawn.
+  /// Calls use(topology, refused) with the drawn schedule; `refused` is true if the operation must be refused.
   template <class R, class Op, class Use>
   void over(drawn_operation const& d, Op const& o, Use use) {
     auto const possible = [this](auto const& t) { return R::commutative || tutti::combines_in_order<Op>(t, n_); };
@@ -334,7 +334,7 @@ class drawn_operations {
       if (d.how == way::plan_of_selection) {
         return planned(d.picked);
       }
-      if constexpr (tutti::offers<tutti::double_tree, Op>) {  // what hierarchical offers
+      if constexpr (tutti::offers<tutti::double_tree, Op>) {  // offered by hierarchical, too
         if (d.how == way::plan_of_hierarchical) {
           if constexpr (!R::commutative) {
             return planned(tutti::hierarchical{tutti::chain{}, tutti::doubling{}, d.per_host});
@@ -347,8 +347,8 @@ class drawn_operations {
     use(d.picked, d.gaps || !possible(d.picked));
   }
 
-  /// Calls use(buffer) with a room's elements, or a view of its memory that has gaps. With plans operators do the same
-  /// with buffers as without, so they get spans.
+  /// Calls use(buffer) with a room's elements, or with a view of its memory that has gaps. Over a plan the buffer is a
+  /// span: the class of a buffer makes no difference to plans.
   template <class Operator, class T, class Use>
   void with_part(bool gaps, room<T> const& r, Use use) {
     using topology = std::remove_cvref_t<decltype(std::declval<Operator const&>().topology())>;
@@ -361,7 +361,7 @@ class drawn_operations {
     }
   }
 
-  /// An operation with an input and an output, one of which is a buffer of some class.
+  /// Runs an operation with an input and an output, one of them a buffer of a drawn class.
   template <class Operator, class T, class... Root>
   void apart(drawn_operation const& d, bool refused, Operator& op, room<T> const& input, room<T> const& output,
              Root... root) {
@@ -374,7 +374,7 @@ class drawn_operations {
     }
   }
 
-  /// Starts an operation or calls it blocking, and ends it.
+  /// Starts an operation or calls it blocking, and completes it.
   template <class Operator, class... Args>
   void call(drawn_operation const& d, bool refused, Operator& op, Args&&... args) {
     request pending;
@@ -400,7 +400,7 @@ class drawn_operations {
     finish(pending);
   }
 
-  /// Ends an operation. Others may begin before that, and one that was under way before this one may end first.
+  /// Completes an operation. Others may begin first, and one that was already under way may end first.
   void finish(request& pending) {
     request* const around = std::exchange(under_way_, &pending);
     if (pending.valid() && left_ != 0 && own_.one_in(2)) {
@@ -440,7 +440,7 @@ class drawn_operations {
   World& world_;
   rank_type n_;
   rank_type me_;
-  dice common_;  ///< thrown alike by all ranks, for each operation before any other begins
+  dice common_;  ///< all ranks throw them alike, for each operation before any other begins
   dice own_;
   std::size_t number_ = 0;
   std::size_t left_ = 0;

@@ -13,10 +13,11 @@
 #include <string>
 #include <vector>
 
-/// Operators that are put into streams of a device, or of a model of one, have the engine's bits.
+/// Operators that are enqueued in streams of a device, or of a model of one, give the engine's bits.
 namespace laws {
 
-/// What a rank's output has before an operation: what the rank gives, where it lies there; and else what is no result.
+/// The content of a rank's output before an operation: its input where both are one memory, elsewhere a value that is
+/// no result.
 template <class Op, class R>
 [[nodiscard]] std::vector<typename R::value_type> output_before(device_case<Op, R> const& c, rank_type me) {
   using value = typename R::value_type;
@@ -34,7 +35,8 @@ template <class Op, class R>
   return out;
 }
 
-/// The operator of an operation, as one that takes where a rank's input and output lie. In place the first is not read.
+/// The operator of an operation, called with the addresses of a rank's input and output. In place, the input is not
+/// read.
 template <class R, class Topology>
 auto putting(op::allreduce, auto& world, Topology const& t, R r, auto& stream, bool in_place) {
   return [run = tutti::allreduce{world, t, r}, &stream, in_place](auto in, auto out) mutable {
@@ -73,7 +75,7 @@ auto putting(op::broadcast what, auto& world, Topology const& t, R, auto& stream
   };
 }
 
-/// A rank's three outputs of an operation that is put into a stream three times, one after the other.
+/// The three outputs of a rank from an operation that is enqueued three times in a row.
 template <class Op, class R, class Topology, class Stream>
 [[nodiscard]] std::vector<typename R::value_type> enqueued_three_times(auto& world, device_case<Op, R> const& c,
                                                                        Topology const& topology, Stream& stream) {
@@ -89,7 +91,7 @@ template <class Op, class R, class Topology, class Stream>
     outs.emplace_back(output_before(c, world.rank()), stream);
   }
   auto put = putting(c.what, world, topology, c.reduction, stream, c.in_place);
-  tutti::barrier{world, tutti::ring{}}();  // making memory may wait for operations of others
+  tutti::barrier{world, tutti::ring{}}();  // allocation may wait for operations of others
   for (auto const& out : outs) {
     put(tutti::device_span<contribution const>(in.span()), out.span());
   }
@@ -99,13 +101,13 @@ template <class Op, class R, class Topology, class Stream>
     auto const& values = out.values(stream);
     all.insert(all.end(), values.begin(), values.end());
   }
-  tutti::barrier{world, tutti::ring{}}();  // operators go when no rank has an operation under way
+  tutti::barrier{world, tutti::ring{}}();  // operators are destroyed when no rank has an operation under way
   return all;
 }
 
-/// Returns what is wrong with results of operations that are put into a stream; "" if nothing. Over ranks, lengths and
-/// roots, in place or not. All cases of as many ranks are of one world and its streams: a process takes a second to
-/// begin with a GPU.
+/// Compares enqueued operations with the engine's bits, over ranks, lengths and roots, in place or not; returns a
+/// complaint or "". All cases of one number of ranks use one world and its streams: the first use of a GPU costs a
+/// process a second.
 template <class Transport, class Op, class R, class... Topology>
 [[nodiscard]] std::string enqueued_have_bits_of_engine(tutti::world_options<Transport> const& options,
                                                        std::vector<rank_type> const& ranks,

@@ -25,14 +25,14 @@
 #include <unistd.h>
 #include <vector>
 
-/// What a world does when something goes wrong. Each function runs a world and asserts, on the main
-/// thread, what its ranks report.
+/// The behaviour of a world when something goes wrong. Each function runs a world and asserts, on the main thread, the
+/// reports of its ranks.
 namespace laws {
 
 using tutti::failure;
 using tutti::rank_type;
 
-/// "" if the rank failed as it should: by an error of this kind that blames this rank.
+/// Returns "" if the rank failed with an error of this kind that blames this culprit.
 template <class Outcome>
 [[nodiscard]] std::string failed_as(Outcome const& o, failure kind, rank_type culprit) {
   if (o) {
@@ -44,7 +44,7 @@ template <class Outcome>
   return why.kind == kind && blames && says ? "" : "it failed otherwise: " + why.text;
 }
 
-/// A rank that leaves while others need it is an error on all of them that names it.
+/// If a rank leaves while others need it, all of them get an error that names it.
 template <class Transport, class Topology>
 void a_rank_that_leaves_is_named(Topology topology, rank_type n, rank_type gone, std::size_t count) {
   auto const results = tutti::spawn<Transport>(n, [&](auto& world) {
@@ -67,7 +67,8 @@ void a_rank_that_leaves_is_named(Topology topology, rank_type n, rank_type gone,
   }
 }
 
-/// kill -9 in the middle of an allreduce: the survivors name the rank, well before the deadline.
+/// If a process is killed (SIGKILL) in the middle of an allreduce, the survivors name its rank well before the
+/// deadline.
 template <class Transport, class Topology>
 void a_killed_process_is_named(Topology topology, rank_type n, rank_type killed, std::size_t count) {
   auto const begin = tutti::steady_now();
@@ -93,7 +94,7 @@ void a_killed_process_is_named(Topology topology, rank_type n, rank_type killed,
   BOOST_TEST((tutti::steady_now() - begin < std::chrono::seconds(15)));
 }
 
-/// An error that says how calls differ, or whose error does.
+/// True if an error shows both calls that differ, or names a rank whose error does.
 [[nodiscard]] inline bool leads_to_both_calls(std::string const& text, auto const& results) {
   bool leads = text.find(" called ") != std::string::npos || text.find("is another than") != std::string::npos;
   for (std::size_t r = 0; r != results.size() && !leads; ++r) {
@@ -103,7 +104,7 @@ void a_killed_process_is_named(Topology topology, rank_type n, rank_type killed,
   return leads;
 }
 
-/// Ranks that call different things are told so, both calls are shown, none hangs.
+/// Ranks whose calls differ all get an error, some error shows both calls, and no rank hangs.
 template <class Transport, class Wrong>
 void a_different_call_is_named(rank_type n, rank_type odd, char const* shown, Wrong wrong) {
   auto const results = tutti::spawn<Transport>(n, [&](auto& world) {
@@ -167,7 +168,7 @@ void every_difference_is_found() {
                                        }));
 }
 
-/// How n ranks end that sum over the topologies that make(rank) gives.
+/// Returns the failures of n ranks that sum over the topologies returned by make(rank).
 template <class Transport, class Make>
 std::vector<tutti::rank_failure> failures_over(rank_type n, Make make) {
   std::vector<tutti::rank_failure> all;
@@ -183,7 +184,7 @@ std::vector<tutti::rank_failure> failures_over(rank_type n, Make make) {
   return all;
 }
 
-/// All ranks are told that their calls differ, and one at least shows both.
+/// Checks that every rank learns that the calls differ, and that at least one shows both.
 inline void both_are_shown(std::vector<tutti::rank_failure> const& all, char const* one, char const* other) {
   bool shown = false;
   for (auto const& why : all) {
@@ -193,7 +194,7 @@ inline void both_are_shown(std::vector<tutti::rank_failure> const& all, char con
   BOOST_TEST(shown, "no rank shows both " << one << " and " << other << ": " << all[0].text);
 }
 
-/// Ranks that run different schedules of one type, which were picked or planned at run time, are told so.
+/// Ranks that run different schedules of one type, selected or planned at run time, get an error.
 template <class Transport>
 void a_different_choice_is_found() {
   using tutti::schedule_kind;
@@ -220,7 +221,7 @@ void a_different_choice_is_found() {
                  "x 100, star)");
 }
 
-/// Ranks that take each other for members of different hosts are told so.
+/// Ranks that disagree about the grouping of ranks into hosts get an error.
 template <class Transport>
 void a_different_grouping_is_found() {
   using tutti::hierarchical;
@@ -231,7 +232,7 @@ void a_different_grouping_is_found() {
                           }),
                  "x 100, hosts of 2)", "x 100, hosts of 4)");
 
-  // As many hosts of as many ranks, and other ranks on them.
+  // Equal numbers of hosts and of ranks a host, but other ranks on each.
   tutti::host_map const blocks(std::vector{0, 0, 1, 1});
   tutti::host_map const dealt(std::vector{0, 1, 0, 1});
   both_are_shown(failures(4,
@@ -240,7 +241,7 @@ void a_different_grouping_is_found() {
                           }),
                  "x 100, hosts ", "but rank ");
 
-  // Said otherwise, and the same.
+  // Different arguments that give equal schedules: no error.
   for (auto const& why : failures(3, [](rank_type me) {
          return hierarchical{tutti::binary_tree{}, tutti::ring{}, me == 0 ? 3U : 8U};
        })) {
@@ -248,7 +249,7 @@ void a_different_grouping_is_found() {
   }
 }
 
-/// Roots that differ, in an operation that has one.
+/// Different roots are found in an operation that has a root.
 template <class Transport>
 void a_different_root_is_found() {
   auto const results = tutti::spawn<Transport>(3, [&](auto& world) {
@@ -263,7 +264,7 @@ void a_different_root_is_found() {
   }
 }
 
-/// send and recv that disagree about the message.
+/// A send and a recv that disagree about the message are found.
 template <class Transport>
 void a_different_message_is_found() {
   auto const results = tutti::spawn<Transport>(2, [&](auto& world) {
@@ -272,7 +273,7 @@ void a_different_message_is_found() {
     if (world.rank() == 0) {
       tutti::send give{world};
       give(v, 1);
-      give(v, 1);  // two messages of two are not one of four
+      give(v, 1);  // two messages of two elements do not match one of four
       tutti::barrier{world, tutti::ring{}}();
     } else {
       tutti::recv take{world};
@@ -285,11 +286,11 @@ void a_different_message_is_found() {
   BOOST_TEST(!results[0].has_value());
 }
 
-/// Dropping a request that is not complete gives it up: all ranks learn which did, those
-/// in the call and those that come to it later. Rank 0 comes later: without it none completes.
+/// A request that is destroyed before it is complete cancels its operation: all ranks learn which rank cancelled it,
+/// both those inside the call and those that call later. Rank 0 calls later; no rank can complete without it.
 template <class Transport>
 void a_dropped_request_is_named() {
-  int given_up[2];  // ranks may be processes
+  int given_up[2];  // written by ranks, which may be processes
   BOOST_REQUIRE(::pipe(given_up) == 0);
   auto const results = tutti::spawn<Transport>(3, [&](auto& world) {
     world.deadline(std::chrono::seconds(20));
@@ -312,13 +313,13 @@ void a_dropped_request_is_named() {
   BOOST_TEST(failed_as(results[2], failure::cancelled, 1) == "");
 }
 
-/// "" if the error is of this kind, and names this rank and no other one.
+/// Returns "" if the error is of this kind and names this rank and no other.
 [[nodiscard]] inline std::string names_only(tutti::error const& e, failure kind, rank_type culprit) {
   bool const says = std::string_view(e.what()).find("rank " + std::to_string(culprit) + " (") != std::string::npos;
   return e.kind() == kind && e.at_fault() == std::vector{culprit} && says ? "" : e.what();
 }
 
-/// Words that ranks leave for each other, which may be threads or processes. None is waited for longer than 20 s.
+/// Words that ranks, which may be threads or processes, leave for each other. A wait for one ends after 20 s.
 class words {
  public:
   words() { tutti::expects(::pipe(ends_) == 0, "there is a pipe"); }
@@ -340,10 +341,10 @@ class words {
   int ends_[2] = {-1, -1};
 };
 
-/// Rank 2 gives up an operation of `failing` once the others have begun; rank 0 hears of it there and leaves `other`,
-/// where rank 1 misses it. Where both are one communicator rank 1 begins after that: else rank 2's operation might end.
-/// Rank 2 leaves when rank 1 has come to its end.
-/// @return what is wrong with the errors of ranks 0 and 1; for rank 1 `expected(error)` says that
+/// Rank 2 cancels an operation of `failing` once the others have begun. Rank 0 learns of that and leaves `other`,
+/// where rank 1 misses it. If both are one communicator, rank 1 begins afterwards: otherwise rank 2's operation might
+/// complete. Rank 2 leaves when rank 1 has ended.
+/// @return a complaint about the errors of ranks 0 and 1; `expected(error)` checks that of rank 1
 template <class Failing, class Other, class Expected>
 std::string leave_because_of_a_fault(Failing& failing, Other& other, words const& begun, words const& given_up,
                                      words const& ended, Expected expected) {
@@ -376,9 +377,9 @@ std::string leave_because_of_a_fault(Failing& failing, Other& other, words const
   return wrong;
 }
 
-/// A rank that leaves because of a fault in one communicator is not named in another one: the rank at fault is, or,
-/// where that is no member, the rank that left is said to have given up. One that has gone on since leaves for a reason
-/// of its own. See detail/communicator/relative.hpp.
+/// If a rank leaves because of a fault in one communicator, errors in other communicators name the rank at fault. If
+/// that rank is no member of them, they say that the rank that left gave up. A rank that has continued in the meantime
+/// leaves for a reason of its own. See detail/communicator/relative.hpp.
 template <class Transport>
 void a_fault_elsewhere_is_the_reason_to_leave() {
   auto const same = [](tutti::error const& e) { return names_only(e, failure::cancelled, 2); };
@@ -437,7 +438,7 @@ void a_fault_elsewhere_is_the_reason_to_leave() {
   }
 }
 
-/// A communicator that has failed goes on failing, by the same error, and at once.
+/// A communicator that has failed keeps failing, with the same error and immediately.
 template <class Transport>
 void a_failed_epoch_stays_failed() {
   auto const results = tutti::spawn<Transport>(2, [&](auto& world) -> std::string {

@@ -15,9 +15,8 @@
 
 namespace laws {
 
-/// Many operations of several kinds under way at once, started in one order everywhere but at
-/// different moments on each rank, some of them called blocking in the middle, waited for in another
-/// order: each gets its own answer.
+/// Many operations of several kinds are under way at once. All ranks start them in one order but at different times,
+/// some blocking in the middle, and await them in another order: each gets its own answer.
 template <class World>
 [[nodiscard]] std::string many_in_flight(World& world, std::size_t operations) {
   rank_type const n = world.size();
@@ -43,7 +42,7 @@ template <class World>
     }
     dice = dice * 6364136223846793005U + 1442695040888963407U;
     for (std::uint64_t polls = (dice >> 33) % 16; polls > 0; --polls) {
-      world.poll();  // some ranks hurry ahead, others dawdle
+      world.poll();  // some ranks run ahead, others lag behind
     }
   }
   for (std::size_t i = 0; i < operations; ++i) {
@@ -86,7 +85,7 @@ template <class World>
   return {};
 }
 
-/// A flattened schedule gives the bits of the schedule it was made from.
+/// A flattened schedule gives the bits of the original schedule.
 template <class World, class Topology>
 [[nodiscard]] std::string planned_equals(World& world, Topology topology) {
   tutti::plan const flat(topology, tutti::op::allreduce{}, world.size(), world.rank());
@@ -102,7 +101,7 @@ template <class World, class Topology>
   return equal_bits(a, b) ? "" : wrong<Topology>("planned allreduce", "sum", world.size(), a.size(), 0);
 }
 
-/// The parts of a split world work on their own, in the order of the keys, while the whole does too.
+/// The parts of a split world work independently, ordered by the keys, while the whole world works, too.
 template <class World>
 [[nodiscard]] std::string splits(World& world) {
   rank_type const n = world.size();

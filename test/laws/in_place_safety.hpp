@@ -11,15 +11,15 @@
 
 namespace laws {
 
-/// What the transport does with long messages, and with places for what is received.
+/// The transport's treatment of long messages, and of places for received data.
 struct puppet_ways {
   bool shares_long = false;
   bool writes_places = false;
 };
 inline constexpr puppet_ways all_puppet_ways[] = {{true, false}, {false, false}, {true, true}};
 
-/// An allreduce in the user's own memory is right whatever is delayed, and memory that is given back
-/// is read by no rank. One thread runs all ranks; `seed` decides which moves when.
+/// An in-place allreduce is right whatever is delayed, and no rank reads memory after it is given back. One thread
+/// runs all ranks; `seed` decides which rank advances when.
 template <class Topology, class R>
 [[nodiscard]] std::string in_place_safety(Topology topology, R reduction, rank_type n, std::size_t count,
                                           std::size_t segment, puppet_ways ways, std::uint64_t seed) {
@@ -79,7 +79,7 @@ template <class Topology, class R>
   return complaint;
 }
 
-/// The same for many worlds, lengths and interleavings.
+/// Checks in_place_safety in many worlds, lengths and interleavings.
 template <class Topology, class R>
 [[nodiscard]] std::string in_place_safety_everywhere(Topology topology, R reduction, std::uint64_t seeds) {
   for (rank_type const n : {1U, 2U, 3U, 4U, 5U, 7U, 8U}) {

@@ -24,17 +24,17 @@
 #include <utility>
 #include <vector>
 
-/// What a deadline that has passed names: the rank for which, directly or through others, all wait; or those that
-/// wait for each other. Each law runs a world and returns a complaint.
+/// The ranks that an error names when a deadline passes: the straggler that all wait for, directly or through others,
+/// or the ranks that wait for each other. Each law runs a world and returns a complaint.
 namespace laws {
 
 using tutti::failure;
 using tutti::rank_type;
 
-/// Long enough for what goes well, short enough for many trials.
+/// Long enough for operations that succeed, short enough for many trials.
 inline constexpr tutti::duration short_deadline = std::chrono::milliseconds(300);
 
-/// Whether a rank's error says that these are late, and no other rank.
+/// Returns "" if a rank's error says that exactly these ranks are late.
 template <class Outcome>
 [[nodiscard]] std::string blames(Outcome const& o, rank_type r, std::vector<rank_type> const& late) {
   if (!o && o.failure().kind == failure::deadline && o.failure().at_fault == late) {
@@ -43,7 +43,7 @@ template <class Outcome>
   return "rank " + std::to_string(r) + ": " + (o ? "it did not fail" : o.failure().text);
 }
 
-/// One rank never does what the others do.
+/// Runs a world in which one rank never does its part.
 template <class Transport, class Act>
 [[nodiscard]] std::string all_but_one(rank_type n, rank_type late, Act act) {
   auto const results = tutti::spawn<Transport>(n, [&](auto& world) {
@@ -61,7 +61,7 @@ template <class Transport, class Act>
   return complaint;
 }
 
-/// One rank never calls what the others have called.
+/// One rank never makes the call that the others make.
 template <class Transport, class Topology>
 [[nodiscard]] std::string a_late_rank(Topology topology, rank_type n, rank_type late, std::size_t count) {
   return all_but_one<Transport>(n, late, [&](auto& world) {
@@ -71,7 +71,7 @@ template <class Transport, class Topology>
   });
 }
 
-/// What is awaited waits for its turn, behind operations that are late for this rank and that nothing waits for.
+/// An awaited operation waits for its turn, behind operations that the late rank delays and that nothing awaits.
 template <class Transport, class Topology>
 [[nodiscard]] std::string a_turn_behind_a_late_rank(Topology topology, rank_type n, rank_type late) {
   std::string const sums = all_but_one<Transport>(n, late, [&](auto& world) {
@@ -92,7 +92,7 @@ template <class Transport, class Topology>
          });
 }
 
-/// The first `members` ranks of a world receive from each other, the others from them; the calls are shown.
+/// The first `members` ranks of a world receive from each other, the others from them; the errors show the calls.
 template <class Transport>
 [[nodiscard]] std::string ranks_that_wait_for_each_other(rank_type n, rank_type members) {
   auto const results = tutti::spawn<Transport>(n, [&](auto& world) {
@@ -123,7 +123,7 @@ template <class Transport>
   return {};
 }
 
-/// Counts what processes tell; made before they are forked.
+/// Counts the processes that report. Must be made before they are forked.
 class tally {
  public:
   tally() {
@@ -141,7 +141,7 @@ class tally {
     char const word = 0;
     std::ignore = ::write(ends_[1], &word, 1);
   }
-  /// True if this many have told, each within a time.
+  /// True if this many processes have reported, each within the time limit.
   [[nodiscard]] bool await(rank_type processes, int milliseconds = 10'000) {
     ::pollfd told{.fd = ends_[0], .events = POLLIN, .revents = 0};
     char word = 0;
@@ -154,13 +154,13 @@ class tally {
   int ends_[2] = {};
 };
 
-/// When a process is stopped: after this many operations, and so long into the next one.
+/// The moment at which a process is stopped: after `operations` operations and a delay of `later`.
 struct moment {
   int operations = 3;
   tutti::duration later{};
 };
 
-/// A process is stopped by SIGSTOP and stays so until all others have their errors.
+/// A process is stopped by SIGSTOP until all others have their errors.
 template <class Transport, class Topology>
 [[nodiscard]] std::string a_stopped_rank(Topology topology, rank_type n, rank_type victim, std::size_t count,
                                          moment when) {
@@ -178,7 +178,7 @@ template <class Transport, class Topology>
           }
           ::kill(pid, SIGSTOP);
           if (::fork() == 0) {
-            // A rank to whose memory the stopped one was writing gets its error only when that one is gone.
+            // A rank whose memory the stopped process was writing gets its error only when that process has ended.
             std::ignore = errors.await(n - 1);
             ::kill(pid, SIGKILL);
             ::_exit(0);
@@ -198,8 +198,8 @@ template <class Transport, class Topology>
   return complaint;
 }
 
-/// A process is stopped while it combines what lies in another one's memory. The others have their errors and their
-/// memory back before it goes on, and it has an error, too, whatever it has read.
+/// A process is stopped while it reads another one's memory. The others get their errors and their memory back before
+/// it continues; it gets an error, too, whatever it has read.
 template <class Transport>
 [[nodiscard]] std::string a_rank_stopped_while_it_reads(rank_type n, rank_type victim) {
   tally errors;
@@ -223,7 +223,7 @@ template <class Transport>
       if (world.rank() == victim) {
         of_victim.tell();
       } else if (world.rank() == (victim + 1) % n && errors.await(n - 1)) {
-        // On a busy machine the deadline may pass before it stops, and so may the first of these signals.
+        // On a busy machine the deadline, and the first of these signals, may precede its stop.
         int tries = 100;
         do {
           ::kill(static_cast<::pid_t>(world.members()[victim].pid), SIGCONT);

@@ -7,7 +7,7 @@
 
 #include <cstring>
 
-/// The laws of a transport that `lends`. W as in transport.hpp.
+/// The laws of a transport that `lends`. W is described in transport.hpp.
 namespace tutti::laws {
 
 /// Memory that peers of this transport can reach.
@@ -39,12 +39,13 @@ class reachable {
   std::byte* data_;
 };
 
-/// What the receiver makes of byte i of a message.
+/// The receiver's result for byte i of a message.
 [[nodiscard]] inline std::byte made_of(std::uint64_t seed, std::size_t i) {
   return support::pattern(seed, i) ^ std::byte{0x5a};
 }
 
-/// Takes a message of this many bytes to `to`; how many of them the transport had put there already.
+/// Receives a message of this many bytes into `to`; counts in `there_already` the bytes that the transport had put
+/// there.
 template <class T>
 [[nodiscard]] verdict take_message(T& t, rank_type from, flow s, std::size_t bytes, std::byte* to,
                                    std::size_t& there_already) {
@@ -68,7 +69,7 @@ template <class T>
   });
 }
 
-/// Hands a whole message over by `send(bytes)`, which is called until all is accepted.
+/// Sends a whole message by calling `send(bytes)` until all is accepted.
 template <class T, class Send>
 [[nodiscard]] verdict hand_over(T& t, std::span<std::byte const> bytes, ticket& until, Send send) {
   until = 0;
@@ -85,8 +86,8 @@ template <class T, class Send>
   });
 }
 
-/// Two ranks lend each other messages and give back what they make of them: it comes back whole, to
-/// where it was wanted, and from `by_itself_from` bytes on without the sender's help.
+/// Two ranks lend each other messages and give back results. A result arrives whole, in the place where it is wanted,
+/// and from `by_itself_from` bytes on without help from the lender.
 template <class W>
 void what_is_lent_comes_back(std::initializer_list<std::size_t> sizes, std::size_t by_itself_from) {
   check_all(W::run(2, [&](auto& t) -> verdict {
@@ -148,8 +149,8 @@ void what_is_lent_comes_back(std::initializer_list<std::size_t> sizes, std::size
   }));
 }
 
-/// A rank that leaves while a peer may write to its memory takes the memory back: the peer learns of it, and
-/// writes nothing any more.
+/// A rank that leaves while a peer may write to its memory revokes the loan: the peer learns of it, and writes nothing
+/// afterwards.
 template <class W>
 void leaving_takes_back_what_was_lent(std::size_t bytes) {
   check_all(W::run(2, [&](auto& t, auto& meet) -> verdict {

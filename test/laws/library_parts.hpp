@@ -11,8 +11,8 @@
 
 namespace laws {
 
-/// Tensors, matrices and views of other libraries, as plain_parts. Eigen's are of complex numbers only: it computes
-/// with what it holds.
+/// Tensors, matrices and views of other libraries, with the interface of plain_parts. Eigen's are tested with complex
+/// numbers only.
 struct library_parts {
   template <class T, class Use>
   static void whole(dice& own, room<T> const& r, Use use) {
@@ -31,7 +31,7 @@ struct library_parts {
         return use(xt::view(tensor(r.all().data(), 1, r.all().size()), xt::range(0, 1),
                             xt::range(room<T>::margin, room<T>::margin + part.size())));
       default:
-        // By columns: places and names of rows and columns are exchanged.
+        // Column-major: indices and extents of rows and columns are swapped.
         if constexpr (tutti::complex_number<T>) {
           auto around = matrix<T>(row_before, index(columns), index(rows + 2), strides(index(columns)));
           switch (own.below(3)) {

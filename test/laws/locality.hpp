@@ -6,15 +6,14 @@
 #include <support/emulated_hosts.hpp>
 #include <tutti/transport/tcp.hpp>
 
-/// The laws of a transport, for two transports as one. Every law is tried with all ranks on one host, with
-/// each on its own, and with some of both: on hosts of one, two, three, and a hundred ranks.
+/// The laws of a transport, for two transports combined. Every law is tested with all ranks on one host, each rank on
+/// its own host, and mixtures: on hosts of one, two, three, and a hundred ranks.
 namespace tutti::laws {
 
-/// Ranks that are near each other are named by their numbers in the world, in errors and to all others. Hosts have
-/// two ranks.
+/// In errors and messages to all others, neighbours are named by their ranks in the world. Hosts have two ranks.
 template <class W>
 void neighbours_are_named_by_their_world_ranks() {
-  check_all(W::run(4, [](auto& t) -> verdict {  // ranks 2 and 3 call different things
+  check_all(W::run(4, [](auto& t) -> verdict {  // ranks 2 and 3 make different calls
     if (t.rank() < 2) {
       fault const f = await_fault(t);
       return f.kind == failure::mismatch && f.culprit / 2 == 1 && f.reporter == 5 - f.culprit
@@ -48,7 +47,7 @@ void neighbours_are_named_by_their_world_ranks() {
   }));
 }
 
-/// Calls f() with hosts of this many ranks, one number after the other.
+/// Calls f() with hosts of each of these numbers of ranks in turn.
 template <class Transport, class F>
 void on_hosts_of(std::initializer_list<rank_type> numbers, F f) {
   for (rank_type const ranks : numbers) {

@@ -27,12 +27,12 @@ struct between_hosts {
             {"destruction", destruction}, {"quiescence", quiescence}, {"sleep", sleep}};
   }
 
-  /// Hosts of two ranks, of one, and one of all.
+  /// Hosts of two ranks, of one, and one host of all.
   template <class F>
   static void on_some_hosts(F f) {
     on_hosts_of<transport>({2, 1, 100}, f);
   }
-  /// Hosts of three, of which the last one has what is left.
+  /// Hosts of three ranks; the last one has the rest.
   template <class F>
   static void on_uneven_hosts(F f) {
     on_hosts_of<transport>({3}, f);

@@ -65,7 +65,7 @@ template <class T, class World, class Topology>
     return wrong<Topology>("gather", "", n, count, segment, root);
   }
   spoil(all);
-  if (at_root) {  // in place: the root's block lies where it belongs
+  if (at_root) {  // in place: the root's block is already there
     auto const place = std::span(all).subspan(tutti::block_begin(count, n, root), mine.size());
     std::copy(mine.begin(), mine.end(), place.begin());
     op(place, all, root, count);
@@ -128,7 +128,7 @@ template <class T, class World, class Topology>
   return {};
 }
 
-// Each operator over every length and, where it has one, every root; nothing, if the topology does not offer it.
+// Each operator over every length and, if it has one, every root; "" if the topology does not offer it.
 
 template <class T, class World, class Topology>
 [[nodiscard]] std::string broadcasts(World& world, Topology topology, std::size_t longest) {
@@ -175,7 +175,7 @@ template <class T, class World, class Topology>
   return {};
 }
 
-/// Every operator that the topology offers.
+/// Checks every operator that the topology offers.
 template <class T, class World, class Topology>
 [[nodiscard]] std::string moving(World& world, Topology topology, std::size_t longest) {
   std::string complaint = broadcasts<T>(world, topology, longest);

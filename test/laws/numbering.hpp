@@ -31,14 +31,15 @@ template <class World>
 class numbered_program {
   using rank_type = tutti::rank_type;
 
-  /// A communicator of this rank's, and how it is to be counted. All ranks have as many, each its own part.
+  /// A communicator of this rank, and the expected count of its operations. All ranks have equally many, each its own
+  /// part.
   struct generation {
     explicit generation(World&& w, std::string called) : world(std::move(w)), name(std::move(called)) {}
     World world;
     std::string name;
     std::uint64_t operations = 0;
   };
-  /// Where an error would have to be from.
+  /// The operation that an error has to name.
   struct place {
     std::string name;
     std::uint64_t number = 0;
@@ -48,7 +49,7 @@ class numbered_program {
  public:
   numbered_program(World& world, std::uint64_t seed) : draw_(seed) { parts_.emplace_back(world.alias(), "world"); }
 
-  /// @returns what is wrong, or nothing, or the number of a message as "0>1 #7"
+  /// @returns a complaint, or "", or the number of a message as "0>1 #7"
   std::string run() {
     try {
       for (int i = 0; i != 16; ++i) {
@@ -69,7 +70,7 @@ class numbered_program {
       expect(on, "barrier");
       tutti::barrier{on.world, tutti::doubling{}}();
       return draw_() % 3 == 0 ? mistake_in_a_message(on) : mistake(on);
-    } catch (tutti::error const& e) {  // also of a rank that was still at what comes before
+    } catch (tutti::error const& e) {  // includes the error of a rank that was still in an earlier operation
       return now_.name.empty() ? "" : complaint(e);
     }
   }
@@ -84,14 +85,14 @@ class numbered_program {
     auto const colours = static_cast<std::uint32_t>(draw_() % 4);
     std::uint32_t const mine = colours == 0 ? 0 : on.world.rank() % colours;
     std::string name = on.name + "/" + std::to_string(on.operations++) + ":" + std::to_string(mine);
-    if (draw_() % 4 == 0) {  // some join no part
+    if (draw_() % 4 == 0) {  // some ranks join no part
       (void)tutti::split(on.world, mine == 0 ? tutti::no_part : mine);
       return;
     }
     parts_.emplace_back(colours == 0 ? tutti::dup(on.world) : tutti::split(on.world, mine), std::move(name));
   }
 
-  /// Some messages from one to another, so the ranks have started different numbers of operations.
+  /// Sends some messages between two ranks, so that ranks have started different numbers of operations.
   void talk(generation& on) {
     auto const from = static_cast<rank_type>(draw_() % 4);
     auto const to = static_cast<rank_type>(draw_() % 4);
@@ -141,7 +142,7 @@ class numbered_program {
     return "ranks that call different things are an error";
   }
 
-  /// Both ends of a message say which one it is.
+  /// Both ends of a message name the same one.
   std::string mistake_in_a_message(generation& on) {
     if (on.world.size() == 1 || on.world.rank() > 1) {
       return {};
@@ -178,7 +179,7 @@ class numbered_program {
   std::vector<generation> parts_;
 };
 
-/// @param run runs a program on this many ranks, and returns what became of each
+/// @param run runs a program on this many ranks, and returns the outcome of each
 template <class Run>
 void check_numbering(std::uint64_t seeds, Run run) {
   for (std::uint64_t seed = 0; seed != seeds; ++seed) {

@@ -7,11 +7,11 @@
 #include <support/transports.hpp>
 #include <support/worlds.hpp>
 
-/// What the programs of the operators share: each tries one operator, over all transports and topologies, in worlds of
-/// every size.
+/// Shared by the programs of the operators. Each program tests one operator, over all transports and topologies, in
+/// worlds of every size.
 namespace laws {
 
-/// Runs check(world, topology) everywhere.
+/// Runs check(world, topology) for every world size and topology.
 template <class Transport, class Check>
 void over_all_topologies(Check check) {
   for (auto const n : world_sizes) {

@@ -15,22 +15,22 @@
 #include <utility>
 #include <vector>
 
-/// The law of the operators: they equal the sequential answer. Every check runs on one rank of a
-/// world and returns what is wrong, or nothing.
+/// The law of the operators: results equal the sequential answer. Every check runs on one rank of a world and returns
+/// a complaint, or "".
 namespace laws {
 
 using tutti::rank_type;
 
 inline constexpr std::array<rank_type, 10> all_world_sizes{1, 2, 3, 4, 5, 7, 8, 11, 16, 17};
 
-/// The sizes of worlds that every operator is tried in. A sanitizer sees the same code in a world of 11 as in one of
-/// 17, and the two largest take longer than all others together.
+/// The sizes of the worlds that every operator is tested in. Sanitizers omit the two largest, which run the same code
+/// and take longer than all others together.
 inline constexpr std::span world_sizes = std::span(all_world_sizes).first(support::watched ? 8 : 10);
 
-/// Lengths of vectors: none, fewer than ranks, a prime, one less than a power of two.
+/// Lengths of vectors: none, fewer than ranks, a power of two, one less than one, a prime.
 inline constexpr std::array<std::size_t, 6> lengths{0, 1, 5, 64, 1023, 4099};
 
-/// x -> a x + b, modulo 2^32: composing them is associative and does not commute.
+/// x -> a x + b, modulo 2^32: composition is associative and not commutative.
 struct affine {
   std::uint32_t a;
   std::uint32_t b;
@@ -70,13 +70,13 @@ struct wide_mean {
   }
 };
 
-/// Three words, none of them alike: an element that no block or chunk size divides.
+/// Three different words: an element whose size divides no block or chunk size.
 struct triple {
   std::uint64_t x, y, z;
   friend bool operator==(triple, triple) = default;
 };
 
-/// What rank r contributes as element i of round k. Sums of these are exact in float.
+/// Element i of the contribution of rank r in round k. Sums of these are exact in float.
 template <class T>
 [[nodiscard]] constexpr T contribution(rank_type r, std::size_t i, std::size_t k) {
   auto const word = static_cast<std::uint32_t>((r + 1) * 7 + i * 13 + k * 29 + (i * (r + 3)) % 11);
@@ -89,15 +89,15 @@ template <class T>
   }
 }
 
-/// Or no law would notice that the order of ranks is lost.
+/// Contributions do not commute under composition; otherwise no law would notice that the order of ranks is lost.
 static_assert(composition{}.combine(contribution<affine>(0, 0, 0), contribution<affine>(1, 0, 0)) !=
               composition{}.combine(contribution<affine>(1, 0, 0), contribution<affine>(0, 0, 0)));
 
-/// make(), worked out once a thread for each key: what operators are compared with is the same over every topology,
-/// segment and root, and working it out again for each would take longer than the operators.
+/// Returns make(), computed once a thread for each key. Expected results are equal for every topology, segment and
+/// root, and computing them again would take longer than the operators.
 template <class T, class Make>
 [[nodiscard]] std::vector<T> const& once(std::array<std::size_t, 3> const& key, Make make) {
-  thread_local std::map<std::array<std::size_t, 3>, std::vector<T>> known;  // of this Make: a lambda is a type
+  thread_local std::map<std::array<std::size_t, 3>, std::vector<T>> known;  // one for each Make: a lambda is a type
   auto const [entry, is_new] = known.try_emplace(key);
   if (is_new) {
     entry->second = make();
@@ -119,7 +119,7 @@ template <class T>
 
 /// The sequential answer, in rank order.
 template <class R>
-  requires std::is_empty_v<R>  // so its type says which one it is
+  requires std::is_empty_v<R>  // its type identifies it
 [[nodiscard]] std::vector<typename R::value_type> const& sequential(R const& r, rank_type n, std::size_t count,
                                                                     std::size_t k) {
   using T = typename R::value_type;
@@ -142,7 +142,7 @@ template <class T>
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
 }
 
-/// Overwrites a buffer that was just given back: a peer that still reads it will be wrong.
+/// Overwrites a buffer that has just been given back: a peer that still reads it gets wrong results.
 template <class T>
 void spoil(std::vector<T>& v) {
   if (!v.empty()) {
@@ -157,7 +157,7 @@ template <class T>
   return {first, first + static_cast<std::ptrdiff_t>(tutti::block_size(v.size(), n, r))};
 }
 
-/// Names the case that went wrong.
+/// Describes the case that failed.
 template <class Topology>
 [[nodiscard]] std::string wrong(std::string const& what, std::string_view reduction, rank_type n, std::size_t count,
                                 std::size_t segment, rank_type root = 0) {
@@ -165,7 +165,7 @@ template <class Topology>
          ", count " + std::to_string(count) + ", segment " + std::to_string(segment) + ", root " + std::to_string(root);
 }
 
-/// Roots worth trying: the ends, the middle, one more.
+/// Roots worth testing: first, last, middle, one more.
 [[nodiscard]] inline std::vector<rank_type> roots(rank_type n) {
   std::vector<rank_type> all{0, n - 1, n / 2, n / 3};
   std::sort(all.begin(), all.end());
@@ -173,13 +173,13 @@ template <class Topology>
   return all;
 }
 
-/// A list of topologies, to call something with each of them.
+/// A list of topologies, to call a function with each.
 template <class... Topologies>
 struct topologies {
   template <class... More>
   using with = topologies<Topologies..., More...>;
 
-  /// The first complaint of `f(topology)`.
+  /// Returns the first complaint of `f(topology)`.
   template <class F>
   [[nodiscard]] static std::string each(F f) {
     std::string complaint;
@@ -188,7 +188,7 @@ struct topologies {
   }
 };
 
-/// Calls f(count, segment bytes) for every length, whole and in pieces.
+/// Calls f(count, segment bytes) for every length, without and with segments.
 template <class F>
 [[nodiscard]] std::string each_length(std::size_t longest, F f) {
   std::string complaint;
@@ -203,7 +203,7 @@ template <class F>
   return complaint;
 }
 
-/// The same with every root worth trying in a world of n: f(count, segment bytes, root).
+/// Calls f(count, segment bytes, root) for every length and for every root worth testing in a world of n.
 template <class F>
 [[nodiscard]] std::string each_length_and_root(rank_type n, std::size_t longest, F f) {
   return each_length(longest, [&](std::size_t count, std::size_t segment) {

@@ -13,7 +13,7 @@
 
 namespace laws {
 
-/// Random numbers that are the same wherever the seed is: those of the standard's distributions need not be.
+/// Random numbers that depend only on the seed; those of the standard's distributions may differ between libraries.
 class dice {
  public:
   explicit dice(std::uint64_t seed) : draw_(seed) {}
@@ -26,15 +26,16 @@ class dice {
   std::mt19937_64 draw_;
 };
 
-/// A buffer with other memory on both sides of it, from the heap or from the transport, and what all of that is to be
-/// when an operation has ended.
+/// A buffer with guard memory on both sides, from the heap or from the transport, and the expected content of all of
+/// it after an operation.
 template <class T>
 class room {
  public:
-  /// Elements on each side: as many as the arrays among the parts have, so that three of these are such a memory.
+  /// The number of elements on each side. Equals the length of the arrays among the parts, so that three of these fill
+  /// the memory.
   static constexpr std::size_t margin = 27;
 
-  /// A buffer of `count` elements; bytes of no meaning here and around it.
+  /// Makes a buffer of `count` elements, with arbitrary bytes in it and around it.
   template <class World>
   room(World& world, dice& own, std::size_t count)
       : heap_(own.one_in(2) ? 2 * margin + count : 0),
@@ -46,14 +47,14 @@ class room {
     }
     wanted_.assign(all_.begin(), all_.end());
   }
-  /// A buffer that holds these.
+  /// Makes a buffer that holds these values.
   template <class World>
   room(World& world, dice& own, std::vector<T> const& values) : room(world, own, values.size()) {
     put(0, values);
   }
 
   [[nodiscard]] std::span<T> part() const { return all_.subspan(margin, all_.size() - 2 * margin); }
-  /// The buffer and what lies around it.
+  /// The buffer and its guard memory.
   [[nodiscard]] std::span<T> all() const { return all_; }
 
   /// Writes elements into the buffer, before the operation.
@@ -61,11 +62,11 @@ class room {
     std::copy(values.begin(), values.end(), part().begin() + static_cast<std::ptrdiff_t>(at));
     expect(at, values);
   }
-  /// What the operation is to leave in the buffer. All else is to stay as it is.
+  /// Sets the elements that the operation shall leave in the buffer. Everything else shall be unchanged.
   void expect(std::size_t at, std::vector<T> const& values) {
     std::copy(values.begin(), values.end(), wanted_.begin() + static_cast<std::ptrdiff_t>(margin + at));
   }
-  /// The operation may leave anything in the buffer.
+  /// Permits any content of the buffer after the operation.
   void expect_anything() {
     std::copy(part().begin(), part().end(), wanted_.begin() + static_cast<std::ptrdiff_t>(margin));
   }
@@ -78,7 +79,7 @@ class room {
   std::vector<T> wanted_;
 };
 
-/// A class of a user's that says that it is a buffer.
+/// A user's class that declares itself a buffer.
 template <class T>
 struct own_buffer {
   T* first;
@@ -87,7 +88,7 @@ struct own_buffer {
   [[nodiscard]] std::size_t size() const { return count; }
 };
 
-/// A matrix whose strides are known when the program runs, with the members by which classes of xtensor are known.
+/// A matrix whose strides are known at run time, with the members by which tutti recognizes classes of xtensor.
 template <class T>
 struct strided_matrix {
   T* first;
@@ -108,7 +109,7 @@ inline constexpr bool tutti::enable_buffer<laws::own_buffer<T>> = true;
 
 namespace laws {
 
-/// A number of columns, at most `most`, that make rows of this many elements without a rest.
+/// A number of columns, at most `most`, that divides the number of elements.
 [[nodiscard]] inline std::size_t some_columns(dice& own, std::size_t count, std::size_t most) {
   std::size_t columns = 1 + own.below(most);
   while (count % columns != 0) {
@@ -127,7 +128,7 @@ void through_copy(std::span<T> memory, T* copy, Use use) {
 
 /// Buffers that need no library.
 struct plain_parts {
-  /// Calls use(buffer) with the room's elements as a buffer of some class.
+  /// Calls use(buffer) with the room's elements as a buffer of a drawn class.
   template <class T, class Use>
   static void whole(dice& own, room<T> const& r, Use use) {
     constexpr std::size_t a = room<T>::margin;

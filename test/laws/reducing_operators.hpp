@@ -9,7 +9,7 @@
 
 namespace laws {
 
-/// In place, out of place, and two in flight, one of which the caller spoils at once.
+/// Runs in place, out of place, and two at a time, one of whose buffers the caller overwrites at once.
 template <class World, class Topology, class R>
 [[nodiscard]] std::string allreduce(World& world, Topology topology, R reduction, std::size_t count,
                                     std::size_t segment) {
@@ -99,11 +99,11 @@ template <class World, class Topology, class R>
   return {};
 }
 
-/// Whether the operator can be made.
+/// True if the operator can be made.
 template <class Topology, class Op, class R>
 inline constexpr bool reduces_over = tutti::offers<Topology, Op> && tutti::keeps_order_for<Topology, Op, R>;
 
-// Each operator over every length and, where it has one, every root; nothing, if the topology does not offer it.
+// Each operator over every length and, if it has one, every root; "" if the topology does not offer it.
 
 template <class World, class Topology, class R>
 [[nodiscard]] std::string allreduces(World& world, Topology topology, R reduction, std::size_t longest) {
@@ -133,7 +133,7 @@ template <class World, class Topology, class R>
   return {};
 }
 
-/// Every operator that the topology offers.
+/// Checks every operator that the topology offers.
 template <class World, class Topology, class R>
 [[nodiscard]] std::string reducing(World& world, Topology topology, R reduction, std::size_t longest) {
   std::string complaint = allreduces(world, topology, reduction, longest);

@@ -11,11 +11,11 @@
 #include <type_traits>
 #include <vector>
 
-/// The laws of the reduction concept. Each function returns what is wrong, or nothing. Samples must
-/// be rich enough to show that a property which is not declared does not hold.
+/// The laws of the reduction concept. Each function returns a complaint, or "". Samples must be rich enough to show
+/// that a property that is not declared does not hold.
 namespace laws {
 
-/// The same object representation; for types with padding give another equality.
+/// Compares object representations; types with padding need another equality.
 struct same_bits {
   template <class T>
   bool operator()(T const& a, T const& b) const {
@@ -23,9 +23,8 @@ struct same_bits {
   }
 };
 
-/// The algebra. Results are compared once lowered, because that is what a rank ends with.
-/// `same(x, y)` tells whether two lowered results are equal; `restored(result, x)` whether a single
-/// contribution x came back.
+/// The algebra. Results are compared after lowering, because a rank ends with lowered values. `same(x, y)` compares
+/// two lowered results; `restored(result, x)` is true if a single contribution x is recovered.
 template <tutti::reduction R, class Same = same_bits, class Restored = same_bits>
 [[nodiscard]] std::string algebra(R const& r, std::span<typename R::value_type const> samples, Same same = {},
                                   Restored restored = {}) {
@@ -66,7 +65,7 @@ template <tutti::reduction R, class Same = same_bits, class Restored = same_bits
   return {};
 }
 
-/// Reads an operand as an accumulator. Where elements and accumulators have one type only the flag tells.
+/// Reads an operand as an accumulator. If elements and accumulators have one type, only the flag distinguishes them.
 template <tutti::reduction R, class T>
 [[nodiscard]] typename R::accumulator_type raised(R const& r, [[maybe_unused]] bool element, T const& x) {
   if constexpr (tutti::accumulates_in_elements<R>) {
@@ -78,7 +77,7 @@ template <tutti::reduction R, class T>
   }
 }
 
-/// Makes a result of an accumulator.
+/// Makes a result from an accumulator.
 template <class T, tutti::reduction R>
 [[nodiscard]] T ended(R const& r, [[maybe_unused]] bool finishes, typename R::accumulator_type const& acc,
                       tutti::rank_type ranks) {
@@ -111,8 +110,8 @@ template <class T, tutti::reduction R>
   return all;
 }
 
-/// Runs `kernel(place)` on elements [first, last) of `before`; whether they are then as expected and
-/// all others untouched.
+/// Runs `kernel(place)` on elements [first, last) of `before`. True if these are then as expected and all others
+/// unchanged.
 template <class T, class Kernel, class Expected, class Same>
 [[nodiscard]] bool changes(std::vector<T> before, std::size_t first, std::size_t last, Kernel kernel, Expected expected,
                            Same same) {
@@ -124,8 +123,8 @@ template <class T, class Kernel, class Expected, class Same>
   return std::ranges::equal(before, wanted, same);
 }
 
-/// One kind of fold does what the scalar functions do: `n` elements that start `offset` elements into
-/// their arrays, out of place and in place, and not one element more.
+/// True if one kind of fold equals the scalar functions for `n` elements that start `offset` elements into their
+/// arrays, out of place and in place, and changes no other element.
 template <class Local, class Arriving, class Result, tutti::reduction R, class Same>
 [[nodiscard]] bool fold_matches(R const& r, tutti::detail::fold_kind kind,
                                 std::span<typename R::value_type const> samples, std::size_t n, std::size_t offset,
@@ -151,7 +150,7 @@ template <class Local, class Arriving, class Result, tutti::reduction R, class S
   return good;
 }
 
-/// The same for finish.
+/// True if `finish` equals the scalar functions, as in fold_matches.
 template <class From, tutti::reduction R, class Same>
 [[nodiscard]] bool finish_matches(R const& r, bool element, std::span<typename R::value_type const> samples,
                                   std::size_t n, std::size_t offset, Same same) {
@@ -171,9 +170,9 @@ template <class From, tutti::reduction R, class Same>
   return good;
 }
 
-/// All sixteen kinds of fold and both of finish, for n in 0..67 and starts that are aligned for the
-/// element and no more. What a reduction does not finish may differ in what lower removes (the bits of
-/// a NaN), so `same` compares lowered results and `same_accumulator` the others.
+/// Checks all sixteen kinds of fold and both of finish, for n in 0..67 and starts aligned for the element only.
+/// Unfinished results may differ in details that lower removes (the bits of a NaN), so `same` compares lowered results
+/// and `same_accumulator` the others.
 template <tutti::reduction R, class Same = same_bits, class SameAccumulator = Same>
 [[nodiscard]] std::string kernels(R const& r, std::span<typename R::value_type const> samples, Same same = {},
                                   SameAccumulator same_accumulator = {}) {

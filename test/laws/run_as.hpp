@@ -9,7 +9,7 @@
 
 namespace laws {
 
-/// The kind of selection that is this topology, if there is one.
+/// The kind of selection that equals this topology, if there is one.
 template <class Topology>
 [[nodiscard]] constexpr std::optional<tutti::schedule_kind> selected_kind() {
   for (tutti::schedule_kind const kind : tutti::all_schedule_kinds) {
@@ -20,9 +20,9 @@ template <class Topology>
   return std::nullopt;
 }
 
-/// What an operator over this topology is made with: the topology, but under a sanitizer a selection of it. That is one
-/// type for all topologies, so a sanitizer's engine is compiled once for each operator and not eight times. The steps
-/// are those of the topology.
+/// The topology that an operator is made with: this one or, under a sanitizer, a selection of it. A selection is one
+/// type for all topologies, so a sanitizer's engine is compiled once for each operator instead of eight times. The
+/// steps are equal.
 template <class Topology>
 [[nodiscard]] constexpr auto run_as(Topology const& topology) {
   if constexpr (support::watched && selected_kind<Topology>()) {

@@ -24,13 +24,13 @@
 #include <utility>
 #include <vector>
 
-/// What is left of a world when ranks go, and goes on. Each function runs a world and asserts, on the main thread, what
-/// its ranks report.
+/// Worlds that shrink when ranks die, and continue. Each function runs a world and asserts, on the main thread, the
+/// reports of its ranks.
 namespace laws {
 
 using tutti::rank_type;
 
-/// Ends this rank without a word: the process, or what of a thread its world can see.
+/// Ends this rank without notice: its process or, for a thread, everything that its world can see.
 template <class Transport>
 [[noreturn]] void die() {
   if constexpr (!tutti::in_process<Transport>) {
@@ -39,7 +39,7 @@ template <class Transport>
   throw std::runtime_error("died");
 }
 
-/// Sums until a rank is missed. "": every sum was right, and an error said which.
+/// Sums until a rank is missing. Returns "" if every sum was right and an error named the rank.
 template <class World>
 std::string sum_until_a_fault(World& world, std::vector<rank_type> const& members, rank_type me,
                               auto&& before_the_tenth) {
@@ -67,7 +67,7 @@ std::string sum_until_a_fault(World& world, std::vector<rank_type> const& member
   return "no fault";
 }
 
-/// True if a rank that shrinks is told that the others went on without it.
+/// Returns a complaint unless a rank that shrinks learns that the others continued without it.
 template <class Detector>
 std::string is_left_out(Detector& detector, rank_type me) {
   try {
@@ -79,8 +79,8 @@ std::string is_left_out(Detector& detector, rank_type me) {
   }
 }
 
-/// Of n ranks some die in the middle of a sum; the others go on, of which some die, and so on: `waves` says which.
-/// Those left at last have the numbers from 0 on in the order that they had, and their sums are right.
+/// Some of n ranks die in the middle of a sum; the others continue, and some of those die, as `waves` lists. The
+/// survivors are numbered from 0 in their former order, and their sums are right.
 template <class Transport>
 void those_that_are_left_go_on(rank_type n, std::vector<std::vector<rank_type>> const& waves,
                                tutti::duration patience = tutti::join_timeout) {
@@ -97,7 +97,7 @@ void those_that_are_left_go_on(rank_type n, std::vector<std::vector<rank_type>> 
     };
     std::string wrong = sum_until_a_fault(world, detector.members(), me, die_in(0));
     for (std::size_t wave = 1; wave <= waves.size() && wrong.empty(); ++wave) {
-      die_in(wave - 1)();  // if another one of this wave was faster
+      die_in(wave - 1)();  // another rank of this wave may have been faster
       auto smaller = detector.shrink();
       auto const& left = detector.members();
       if (smaller.size() != left.size() || left[smaller.rank()] != me || !std::ranges::is_sorted(left) ||
@@ -117,7 +117,7 @@ void those_that_are_left_go_on(rank_type n, std::vector<std::vector<rank_type>> 
   }
 }
 
-/// The host of a shrink meeting is killed when the others are on their way to it, or there.
+/// The host of a shrink meeting is killed while the others are on their way to it, or after they have arrived.
 template <class Transport>
 void a_host_that_dies_is_followed_by_the_next(rank_type n) {
   auto const results = tutti::spawn<Transport>(n, [&](auto& world) -> std::string {
@@ -129,7 +129,7 @@ void a_host_that_dies_is_followed_by_the_next(rank_type n) {
         die<Transport>();
       }
     });
-    if (me == n - 1) {  // without which the meeting would not end
+    if (me == n - 1) {  // the meeting would not end without this rank
       ::kill(host, SIGKILL);
     }
     auto smaller = detector.shrink();
@@ -142,9 +142,9 @@ void a_host_that_dies_is_followed_by_the_next(rank_type n) {
   }
 }
 
-/// Ranks that do not come are left out, cannot come back, and do not go on alone, however often they try: neither while
-/// the others are at work, nor when these have ended, which looks as if they had died.
-/// @pre the others are more than those that are late
+/// Late ranks are left out, cannot return, and do not continue alone however often they try: neither while the others
+/// work, nor after the others have ended, which looks as if they had died.
+/// @pre the late ranks are a minority
 template <class Transport>
   requires tutti::in_process<Transport>
 void ranks_that_are_late_are_left_out(rank_type n, std::vector<rank_type> const& late, bool ended) {
@@ -169,7 +169,7 @@ void ranks_that_are_late_are_left_out(rank_type n, std::vector<rank_type> const&
     auto smaller = detector->shrink();
     std::string const end = sum_until_a_fault(smaller, detector->members(), me, [] {});
     if (ended) {
-      detector.reset();  // which closes its listener, as the end of its process would
+      detector.reset();  // closes its listener, as the end of its process would
     }
     done.count_down();
     given_up.wait();
@@ -182,7 +182,8 @@ void ranks_that_are_late_are_left_out(rank_type n, std::vector<rank_type> const&
   }
 }
 
-/// Rank 0 is killed and rank 1 is stopped. Rank 1 wakes when the others have gone on without it and have ended.
+/// Rank 0 is killed and rank 1 is stopped. Rank 1 wakes, and ends, when the others have continued without it and have
+/// ended.
 template <class Transport>
 void a_stopped_rank_that_wakes_when_the_others_have_ended_ends(rank_type n) {
   tally ended;

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-/// Operations on the memory of devices that goes through the host's have the bits of the same operations on host
-/// memory, and write nothing else.
+/// Operations on device memory that is staged through host memory give the same bits as operations on host memory, and
+/// write nothing else.
 namespace laws {
 
 /// The operators of one kind of operation, on host memory and on a device's.
@@ -22,7 +22,7 @@ class both_operators {
  public:
   both_operators(Op what, World& world, Topology const& t, R r) : what_(what), run_(make(world, t, r)) {}
 
-  /// @param out of the elements that the rank gets; where all are one vector, that
+  /// @param out the rank's result; all elements if they are one vector
   void on_host(auto const& in, auto& out) {
     if constexpr (std::is_same_v<Op, op::broadcast>) {
       run_(out, what_.root);
@@ -70,7 +70,7 @@ class both_operators {
   decltype(make(std::declval<World&>(), std::declval<Topology>(), std::declval<R>())) run_;
 };
 
-/// What no operation gives.
+/// A value that no operation gives.
 template <class T>
 [[nodiscard]] T out_of_sevens() {
   std::array<unsigned char, sizeof(T)> bytes;
@@ -78,7 +78,7 @@ template <class T>
   return std::bit_cast<T>(bytes);
 }
 
-/// Three operations under way, in two streams, on a rank of a world: what is wrong with them, "" if nothing.
+/// Runs three operations at a time, in two streams, on one rank of a world; returns a complaint or "".
 template <class Op, class R, class World, class Topology>
 [[nodiscard]] std::string staged_has_bits_of_host(device_case<Op, R> const& c, World& world, Topology const& topology,
                                                   std::array<models::device_stream, 2> const& streams) {
@@ -128,7 +128,7 @@ template <class Op, class R, class World, class Topology>
   for (auto const& out : outs) {
     std::size_t const first = out.size() == wanted.size() ? 0 : to;
     bool good = wanted.empty() || std::memcmp(out.data() + first, wanted.data(), wanted.size() * sizeof(value)) == 0;
-    if (c.in_place && out.size() != wanted.size()) {  // what is not this rank's is as it was
+    if (c.in_place && out.size() != wanted.size()) {  // elements of other ranks are unchanged
       for (std::size_t i = 0; i != out.size(); ++i) {
         bool const mine = i >= to && i - to < wanted.size();
         bool const is_given = i >= from && i - from < own;
@@ -148,15 +148,16 @@ template <class Op, class R, class World, class Topology>
   return wrong;
 }
 
-/// What a world is made with.
+/// The parameters of a world.
 struct staged_shape {
   rank_type ranks = 1;
   std::size_t slot_bytes = 1024;
   std::uint32_t slot_count = 8;
-  unsigned lateness = 0;  ///< of copies
+  unsigned lateness = 0;  ///< the largest delay of a copy
 };
 
-/// Runs f(world, topology, streams) with each topology that needs no helpers: what is wrong on any rank, "" if nothing.
+/// Runs f(world, topology, streams) with each topology that needs no in-network aggregators; returns a complaint of
+/// any rank, or "".
 template <class Host, class F>
 [[nodiscard]] std::string on_staged_ranks(staged_shape const& shape, F const& f) {
   using transport = models::host_staged<Host>;
@@ -185,7 +186,7 @@ template <class Host, class F>
   return all;
 }
 
-/// All operations, in place and not, of all these lengths.
+/// Runs all operations, in place and out of place, with these lengths.
 template <class Host, class R>
 [[nodiscard]] std::string staged_operations(staged_shape const& shape, R reduction,
                                             std::vector<std::size_t> const& counts) {

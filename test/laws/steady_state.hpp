@@ -27,15 +27,14 @@
 
 namespace laws {
 
-/// How often an operation is run before it is prepared, and how often it is watched then.
+/// The number of runs of an operation before it is watched, and of runs that are watched.
 inline constexpr int operations_to_warm_up = 64;
 inline constexpr int steady_operations = 200;
 
-/// What `operate` asks for on this rank in the steady state, in words; nothing if it asks for nothing.
+/// Describes the memory and locks that `operate` requests on this rank in the steady state; "" if there are none.
 ///
-/// `rounds`: how often it may be watched until no rank asks for anything. A transport may have to see how
-/// many messages arrive early at most before it has room for all of them; an operation that asks now and then
-/// would ask for ever.
+/// `rounds`: the most attempts until no rank requests anything. A transport may have to learn how many messages arrive
+/// early before it has room for all of them; an operation that requests something now and then would never stop.
 template <class World, class Operate>
 [[nodiscard]] std::string asks_for(World& world, int rounds, Operate operate) {
   tutti::allreduce most{world, tutti::doubling{}, tutti::max<std::uint64_t>{}};
@@ -58,7 +57,7 @@ template <class World, class Operate>
                    std::to_string(steady_operations) + " operations";
 }
 
-/// A prepared operation asks for no memory and takes no lock: what any of them does ask for.
+/// A warmed-up operation requests no memory and takes no lock. Returns the requests of operations that do.
 template <class World>
 [[nodiscard]] std::string steady_state(World& world, std::size_t bytes, int rounds = 1) {
   using T = std::uint32_t;
@@ -75,7 +74,7 @@ template <class World>
   tutti::sum<T> const add;
 
   std::string complaint;
-  auto const law = [&](std::string const& name, auto operate) {  // every rank tries all, so that they keep in step
+  auto const law = [&](std::string const& name, auto operate) {  // every rank runs all, so that they keep in step
     std::string const found = asks_for(world, rounds, operate);
     if (complaint.empty() && !found.empty()) {
       complaint = name + " of " + std::to_string(bytes) + " bytes: " + found;
@@ -134,7 +133,7 @@ template <class World>
   return complaint;
 }
 
-/// What a reduction asks for is seen, so the laws above can fail.
+/// Requests of a reduction are observed, so the laws above can fail.
 template <class World>
 [[nodiscard]] std::string what_is_asked_for_is_seen(World& world) {
   auto const seen = [&](auto&& request) {

@@ -26,7 +26,7 @@
 
 namespace laws {
 
-/// Whether system calls can be seen here, for a test's precondition.
+/// True if system calls can be observed on this machine; the precondition of a test.
 inline boost::test_tools::assertion_result system_calls_are_seen(boost::unit_test::test_unit_id) {
   boost::test_tools::assertion_result able(true);
   std::string why = support::system_calls::why_not();
@@ -40,7 +40,7 @@ inline boost::test_tools::assertion_result system_calls_are_seen(boost::unit_tes
   return able;
 }
 
-/// The same, and that two ranks have a core each: with fewer they must yield to each other.
+/// True if system calls can be observed and two ranks have a core each: with fewer they must yield to each other.
 inline boost::test_tools::assertion_result cores_for_two(boost::unit_test::test_unit_id id) {
   auto able = system_calls_are_seen(id);
   if (able && std::thread::hardware_concurrency() < 2) {
@@ -52,10 +52,10 @@ inline boost::test_tools::assertion_result cores_for_two(boost::unit_test::test_
 
 inline constexpr int watched_operations = 100;
 
-/// The first system call that `operate` makes in this many runs, in words; nothing if it makes none.
+/// Describes the first system call that `operate` makes within 64 runs; "" if it makes none.
 template <class Operate>
 [[nodiscard]] std::string calls_the_system(Operate operate) {
-  for (int i = 0; i < 64; ++i) {  // one for each lane, and then some
+  for (int i = 0; i < 64; ++i) {  // one run for each lane, and more
     operate();
   }
   long const call = support::system_calls::first_of([&] {
@@ -66,8 +66,8 @@ template <class Operate>
   return call < 0 ? "" : "system call " + std::to_string(call);
 }
 
-/// Both ranks of a world, in one thread: what either does, the other has done its part for, and so neither ever
-/// waits. Operations make no system call then.
+/// Runs both ranks of a world in one thread, so that neither ever waits: the other has already done its part.
+/// Operations make no system call then.
 template <class World>
 [[nodiscard]] std::string no_call_without_waiting(World& zero, World& one, std::size_t bytes) {
   using T = std::uint32_t;
@@ -149,8 +149,8 @@ template <class Transport, class Check>
   return ends[0] ? ends[0].value() : ends[0].failure().text;
 }
 
-/// Keeps this rank to a core of its own. Where something else keeps both cores busy, the system may leave both ranks on
-/// one for as long as that lasts.
+/// Pins this rank to a core of its own. While another program keeps both cores busy, the system may leave both ranks
+/// on one.
 inline void keep_to_own_core(tutti::rank_type rank) {
   cpu_set_t may;
   if (::sched_getaffinity(0, sizeof may, &may) != 0) {
@@ -168,9 +168,9 @@ inline void keep_to_own_core(tutti::rank_type rank) {
   }
 }
 
-/// Two ranks with a core each make no system call, either, as long as both keep their cores. That one does
-/// not is up to the machine: a rank that waits for longer than it spins yields to others. So there must be a quiet run
-/// of many operations in a row among many runs; one alone proves that no operation has to call the system.
+/// Two ranks with a core each make no system call, provided both keep their cores. The machine decides that: a rank
+/// that waits for longer than it spins yields to others. So one quiet run of many operations in a row is required
+/// among many runs; it proves that no operation has to make a system call.
 template <class World, class Operate>
 [[nodiscard]] std::string has_a_quiet_run(World& world, int runs, Operate operate) {
   tutti::allreduce most{world, tutti::doubling{}, tutti::max<long>{}};
@@ -188,11 +188,11 @@ template <class World, class Operate>
 
 template <class World>
 [[nodiscard]] std::string no_call_with_cores(World& world) {
-  constexpr int patience = 20'000;  // some seconds, where something else runs on these cores
+  constexpr int patience = 20'000;  // some seconds if another program runs on these cores
   keep_to_own_core(world.rank());
   std::string complaint;
   auto const law = [&](std::string const& name, auto operate) {
-    if (complaint.empty()) {  // the ranks agree: what either finds, both do
+    if (complaint.empty()) {  // the ranks agree: all act on a finding of either
       std::string const found = has_a_quiet_run(world, patience, operate);
       complaint = found.empty() ? "" : name + ": " + found;
     }
@@ -221,7 +221,7 @@ template <class World>
   });
 }
 
-/// A system call in an operation is seen, so the laws above can fail.
+/// A system call within an operation is observed, so the laws above can fail.
 template <class World>
 [[nodiscard]] std::string calls_are_seen_without_waiting(World& zero, World& one) {
   int x = 1;

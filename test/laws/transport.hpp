@@ -5,17 +5,17 @@
 
 #include <boost/test/unit_test.hpp>
 
-/// The laws of a transport whose peers are all alive. A world W runs ranks: `W::run(n, f)` calls
-/// `f(transport&)`, or `f(transport&, rendezvous&)` if it takes that, on each of n ranks and returns
-/// their verdicts; `W::transport` is the type.
-/// Those about peers that fail or sleep are in transport_failure.hpp and transport_sleep.hpp.
+/// The laws of a transport whose peers are all alive. A world W runs ranks: `W::run(n, f)` calls `f(transport&)`, or
+/// `f(transport&, rendezvous&)` if `f` takes that, on each of n ranks and returns their verdicts; `W::transport` is
+/// the type.
+/// The laws about peers that fail or sleep are in transport_failure.hpp and transport_sleep.hpp.
 namespace tutti::laws {
 
 using support::job;
 using support::planned_message;
 using support::verdict;
 
-/// n ranks, each made by `Ranks` (threads, processes), joined by a transport.
+/// Ranks made by `Ranks` (threads or processes) and joined by a transport.
 template <class Transport, class Ranks>
 struct world {
   using transport = Transport;
@@ -39,7 +39,7 @@ struct world {
   }
 };
 
-/// To be called by the main thread.
+/// Asserts that no rank has a complaint. Called by the main thread.
 inline void check_all(std::vector<verdict> const& verdicts) {
   for (std::size_t r = 0; r < verdicts.size(); ++r) {
     BOOST_TEST(verdicts[r] == "", "rank " << r << ": " << verdicts[r]);
@@ -52,7 +52,7 @@ inline void check_all(std::vector<verdict> const& verdicts) {
   return c;
 }
 
-/// Each rank sends the same messages to all others on one flow.
+/// The job of a rank that sends the same messages to all others on one flow.
 [[nodiscard]] inline job all_to_all_messages(rank_type me, rank_type n, flow s,
                                              std::vector<planned_message> const& sizes) {
   job j{s, a_call(s.number), {}, {}};
@@ -67,8 +67,8 @@ inline void check_all(std::vector<verdict> const& verdicts) {
   return j;
 }
 
-/// A world whose ranks are connected already: a law may then take it for granted that a short message is accepted at
-/// once, which over a connection that is only being made it is not.
+/// A world whose ranks are connected already. There a law may expect that a short message is accepted at once, which
+/// is not so while a connection is being established.
 template <class Transport, class Ranks>
 struct world_with_connections {
   using transport = Transport;
@@ -83,8 +83,8 @@ struct world_with_connections {
   }
 };
 
-/// Messages of any size arrive once, whole and in the order sent; each buffer may be written again
-/// when the transport says so and not before: the senders scribble over them at once.
+/// Messages of any size arrive once, whole and in the order sent. A sender overwrites its buffer as soon as the
+/// transport says that it is free.
 template <class W>
 void delivers_everything_in_order(rank_type n, std::size_t largest) {
   check_all(W::run(n, [&](auto& t) {
@@ -109,7 +109,7 @@ void keeps_granules_whole() {
   }));
 }
 
-/// Many flows in flight on all lanes, which each rank attends to in its own order.
+/// Many flows are in flight on all lanes; each rank serves them in its own order.
 template <class W>
 void keeps_flows_apart(rank_type n, std::uint32_t flows) {
   check_all(W::run(n, [&](auto& t) {
@@ -128,7 +128,7 @@ void keeps_flows_apart(rank_type n, std::uint32_t flows) {
   }));
 }
 
-/// A lane that is not read takes no more than a bounded amount, and holds up no other lane.
+/// A lane that is not read takes a bounded amount, and blocks no other lane.
 template <class W>
 void full_lanes_hold_up_no_other(std::size_t message_bytes, std::size_t most_bytes) {
   check_all(W::run(2, [&](auto& t) -> verdict {
@@ -198,7 +198,7 @@ void full_lanes_hold_up_no_other(std::size_t message_bytes, std::size_t most_byt
   }));
 }
 
-/// Until it is released a message can be viewed again, and is the same.
+/// Until it is released, a message can be viewed again and is unchanged.
 template <class W>
 void views_are_stable_until_released(std::size_t bytes) {
   check_all(W::run(2, [&](auto& t) -> verdict {

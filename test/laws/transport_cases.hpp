@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 /// The test cases of every transport: a list for each group of laws. A program runs the lists that apply to its world,
-/// in amounts of its own.
+/// with amounts of its own.
 namespace tutti::laws {
 
 struct delivery_amount {
@@ -24,8 +24,8 @@ struct flow_amount {
   std::uint32_t flows;
 };
 struct lane_amount {
-  std::size_t bytes;  ///< of a message
-  std::size_t most;   ///< bytes of all that a lane takes
+  std::size_t bytes;  ///< bytes of a message
+  std::size_t most;   ///< the most bytes that a lane takes in all
 };
 struct sleep_amount {
   rank_type ranks;
@@ -41,7 +41,8 @@ struct death_amount {
   rank_type victim;
 };
 
-/// The amounts of a transport whose messages take microseconds. Others derive from it, and replace what is too much.
+/// The amounts of a transport whose messages take microseconds. Others derive from it, and replace amounts that are
+/// too large.
 struct amounts_of_laws {
   static constexpr std::array delivered{delivery_amount{1, 100'003}, delivery_amount{2, 100'003},
                                         delivery_amount{5, 100'003}, delivery_amount{2, 5 << 20}};
@@ -53,7 +54,7 @@ struct amounts_of_laws {
   static constexpr std::array<std::size_t, 3> viewed{8, 64, 5000};  ///< bytes of a message
 
   static constexpr std::array<rank_type, 3> ranks_of_faults{2, 3, 17};
-  static constexpr bool has_one_fault_for_all = false;  ///< all ranks know the same one of several
+  static constexpr bool has_one_fault_for_all = false;  ///< all ranks know the same one of several faults
   static constexpr std::array<rank_type, 2> ranks_of_mismatches{2, 5};
   static constexpr std::array<std::size_t, 3> left_unread{8, 8000, 80'000};  ///< bytes of a message
   static constexpr std::array destroyed{delivery_amount{2, 10'000}, delivery_amount{2, 100'000},
@@ -74,7 +75,7 @@ struct amounts_in_memory : amounts_of_laws {
   static constexpr bool has_one_fault_for_all = true;
 };
 
-/// @tparam Connected a world whose ranks are connected already: a short message is accepted at once there
+/// @tparam Connected a world whose ranks are connected already, so that a short message is accepted at once
 template <class World, class Amounts = amounts_of_laws, class Connected = World>
 struct transport_cases {
   using cases = ::support::cases;
@@ -82,7 +83,7 @@ struct transport_cases {
   static cases delivering() {
     return {{"delivery", delivery}, {"granules", granules}, {"flows", flows}, {"views", views}};
   }
-  /// Cases of transports that do not compare the length of a message with what its receiver wants.
+  /// Cases of transports that do not compare the length of a message with the length that its receiver expects.
   static cases filling_lanes() { return {{"lanes", lanes}}; }
   /// Cases that a slow transport omits.
   static cases of_many_ranks() { return {{"more_ranks_than_processors", more_ranks_than_processors}}; }

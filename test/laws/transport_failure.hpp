@@ -11,22 +11,22 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/// The laws of a transport when the world fails. W as in transport.hpp.
+/// The laws of a transport when the world fails. W is described in transport.hpp.
 namespace tutti::laws {
 
-/// Drives the transport until there is a fault, and returns it. None: it did not come in time.
+/// Drives the transport until there is a fault, and returns it; an empty fault if there is none in time.
 template <class T>
 fault await_fault(T& t) {
   std::ignore = support::until(t, [&] { return static_cast<bool>(t.fault()); });
   return t.fault();
 }
 
-/// "" if the fault is this one, whichever rank reported it.
+/// Returns "" if the fault is of this kind and this culprit, no matter which rank reported it.
 [[nodiscard]] inline verdict expect(fault f, failure kind, rank_type culprit) {
   return f.kind == kind && f.culprit == culprit ? "" : "expected another fault than " + support::describe_fault(f);
 }
 
-/// Sends and receives nothing that counts, until a fault stops it.
+/// Sends and receives dummy messages until a fault stops it.
 template <class T>
 verdict talk_until_fault(T& t, flow s, failure kind, rank_type culprit) {
   std::byte const one{};
@@ -52,8 +52,8 @@ verdict talk_until_fault(T& t, flow s, failure kind, rank_type culprit) {
   return "";
 }
 
-/// A fault becomes known to all ranks, and a later one does not replace it. What has arrived by then
-/// is not delivered any more.
+/// A fault becomes known to all ranks; a later one does not replace it. Messages that have arrived by then are no
+/// longer delivered.
 template <class W>
 void faults_are_known_to_all(rank_type n) {
   check_all(W::run(n, [&](auto& t, auto& meet) -> verdict {
@@ -90,7 +90,7 @@ void faults_are_known_to_all(rank_type n) {
   }));
 }
 
-/// When several ranks find a fault, each keeps the one that it saw first.
+/// If several ranks find a fault, each keeps the one that it saw first.
 template <class W>
 void the_first_fault_wins(rank_type n, bool one_for_all) {
   std::vector<verdict> const seen = W::run(n, [&](auto& t) -> verdict {
@@ -111,7 +111,7 @@ void the_first_fault_wins(rank_type n, bool one_for_all) {
   }
 }
 
-/// The receiver of a message of another call gets an error that shows both, and all ranks a fault.
+/// The receiver of a message that belongs to another call gets an error that shows both calls; all ranks get a fault.
 template <class W>
 void mismatches_are_named(rank_type n) {
   check_all(W::run(n, [&](auto& t) -> verdict {
@@ -140,12 +140,12 @@ void mismatches_are_named(rank_type n) {
       }
       told = true;
     }
-    fault const f = await_fault(t);  // the other one may have been the first to see it
+    fault const f = await_fault(t);  // the other rank may have been the first to see it
     return f.kind == failure::mismatch && (told || f.culprit == t.rank()) ? "" : support::describe_fault(f);
   }));
 }
 
-/// Also when only the number of the flow differs: one rank has called something more.
+/// A mismatch is found if only the flow's number differs: one rank has made one call more.
 template <class W>
 void lost_count_is_a_mismatch() {
   check_all(W::run(2, [&](auto& t) -> verdict {
@@ -165,7 +165,7 @@ void lost_count_is_a_mismatch() {
   }));
 }
 
-/// A rank that leaves takes nothing away that it has sent; a rank that waits for more learns that it is gone.
+/// Messages of a rank that has left still arrive; a rank that waits for more learns that the sender has left.
 template <class W>
 void a_departed_peer_is_missed_when_it_is_needed() {
   using transport = typename W::transport;
@@ -185,7 +185,7 @@ void a_departed_peer_is_missed_when_it_is_needed() {
     if (t.rank() == 2) {
       return expect(await_fault(t), failure::peer_lost, 1);
     }
-    for (int look = 0; look < 5000; ++look) {  // rank 1 may well be gone now, which is no fault; some look for others
+    for (int look = 0; look < 5000; ++look) {  // rank 1 may have left, which is no fault; some probes are for others
       t.look();
       t.poll();
       if (fault const f = t.fault()) {
@@ -209,8 +209,8 @@ void a_departed_peer_is_missed_when_it_is_needed() {
   }));
 }
 
-/// A rank that leaves without having read what it was sent is missed, too: by a peer that waits for its
-/// buffer, or else for room to send more.
+/// A rank that leaves without having read its messages is missed by a peer that waits for its buffer, or for room to
+/// send more.
 template <class W>
 void a_departed_reader_is_missed(std::size_t bytes) {
   check_all(W::run(2, [&](auto& t) -> verdict {
@@ -233,7 +233,7 @@ void a_departed_reader_is_missed(std::size_t bytes) {
   }));
 }
 
-/// A process that is killed is found by all others, by name. `first` is what it does before.
+/// All others find a process that is killed, and name it. `first` runs in that process before.
 template <class W, class F>
 void a_dead_process_is_found(rank_type n, rank_type victim, F const& first) {
   std::vector<verdict> const verdicts = W::run(n, [&](auto& t) -> verdict {
@@ -253,13 +253,14 @@ void a_dead_process_is_found(rank_type n, rank_type victim) {
   a_dead_process_is_found<W>(n, victim, [] {});
 }
 
-/// Also if it has forked a helper, in whichever way, that lives on: `fork` makes a child as fork(2) does.
+/// A killed process is found even if a helper process that it has forked lives on. `fork` makes a child as fork(2)
+/// does.
 template <class W>
 void a_helper_does_not_hide_a_death(rank_type n, rank_type victim, pid_t (*fork)()) {
   int hold[2];
   BOOST_REQUIRE(::pipe(hold) == 0);
   a_dead_process_is_found<W>(n, victim, [&] {
-    if (fork() == 0) {  // until no process has the other end any more
+    if (fork() == 0) {  // until no other process holds the other end
       char c = 0;
       ::close(hold[1]);
       std::ignore = ::read(hold[0], &c, 1);
@@ -270,7 +271,7 @@ void a_helper_does_not_hide_a_death(rank_type n, rank_type victim, pid_t (*fork)
   ::close(hold[1]);
 }
 
-/// A process that is stopped is neither dead nor gone: that is no fault.
+/// A stopped process is neither dead nor departed: no fault.
 template <class W>
 void a_stopped_process_is_waited_for() {
   check_all(W::run(2, [&](auto& t, auto& meet) -> verdict {
@@ -300,7 +301,7 @@ void a_stopped_process_is_waited_for() {
   }));
 }
 
-/// A child that was forked and destroys what it has of the transport takes nothing from its parent.
+/// A forked child that destroys its copy of the transport takes nothing from its parent.
 template <class W>
 void a_forked_child_takes_no_part() {
   check_all(W::run(2, [&](auto& t) -> verdict {
@@ -343,8 +344,8 @@ void destruction_with_work_in_flight_is_clean(rank_type n, std::size_t bytes) {
   }
 }
 
-/// After `quiesce` nothing reads this rank's memory, nor writes to it, whatever was under way: the last rank has given
-/// a place for what it receives.
+/// After `quiesce` no peer reads or writes this rank's memory, whatever was under way: the last rank has given the
+/// transport a place for a message.
 template <class W>
 void quiesce_waits_for_readers_and_writers(int worlds) {
   constexpr std::size_t bytes = 20'000;

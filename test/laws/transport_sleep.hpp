@@ -5,11 +5,11 @@
 
 #include <poll.h>
 
-/// The laws of sleeping on a transport's descriptor. W as in transport.hpp.
+/// The laws of sleeping on a transport's descriptor. W is described in transport.hpp.
 namespace tutti::laws {
 
-/// Sleeps until `done()`, as a waiting rank without anything else to do would: it looks once more
-/// after `arm`, and there is no time-out that would hide a lost wake-up.
+/// Sleeps until `done()`, as a waiting rank with nothing else to do would: probes once more after `arm`. There is no
+/// timeout, which would hide a lost wake-up.
 template <class T, class Done>
 verdict sleep_until(T& t, Done&& done) {
   bool late = false;
@@ -39,7 +39,7 @@ verdict sleep_until(T& t, Done&& done) {
   }
 }
 
-/// Ranks pass messages round and sleep in between: for each message, and for its release.
+/// Ranks pass messages round and sleep until each message, and each release, wakes them.
 template <class W>
 void sleepers_are_woken(rank_type n, std::uint32_t rounds, std::size_t bytes) {
   check_all(W::run(n, [&](auto& t) -> verdict {
@@ -92,7 +92,7 @@ void sleepers_are_woken(rank_type n, std::uint32_t rounds, std::size_t bytes) {
   }));
 }
 
-/// A release wakes the sender that waits for its buffer, though no message comes with it.
+/// A release wakes the sender that waits for its buffer, though no message accompanies it.
 template <class W>
 void releases_wake(std::uint32_t rounds, std::size_t bytes) {
   check_all(W::run(2, [&](auto& t) -> verdict {
@@ -110,9 +110,9 @@ void releases_wake(std::uint32_t rounds, std::size_t bytes) {
         bad = !bad.empty() ? bad : sleep_until(t, [&] { return t.send(1, s, {}, 1).accepted; });
       } else {
         for (int i = 0; i < 3; ++i) {
-          support::give_way();  // lets it fall asleep
+          support::give_way();  // lets the sender fall asleep
         }
-        for (bool more = true; more && bad.empty();) {  // until the message of no bytes
+        for (bool more = true; more && bad.empty();) {  // ends with the message of no bytes
           bad = sleep_until(t, [&] {
             chunk const c = t.view(0, s, {bytes, 1, nullptr});
             if (c) {
@@ -132,7 +132,7 @@ void releases_wake(std::uint32_t rounds, std::size_t bytes) {
   }));
 }
 
-/// A fault wakes all ranks, and so does a peer that leaves.
+/// A fault wakes all ranks, and so does the departure of a peer.
 template <class W>
 void sleepers_learn_of_faults(rank_type n) {
   for (bool const leaves : {false, true}) {
@@ -141,11 +141,11 @@ void sleepers_learn_of_faults(rank_type n) {
       t.begin(s, a_call(1));
       if (t.rank() == 0) {
         for (int i = 0; i < 50; ++i) {
-          support::give_way();  // let them fall asleep
+          support::give_way();  // lets the others fall asleep
         }
         if (!leaves) {
           t.revoke({failure::deadline, 0, 0});
-          meet.exchange("");  // leaving would wake them, too
+          meet.exchange("");  // a departure would wake them, too
         }
         return "";
       }

@@ -13,8 +13,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/// Memory of a device that processes map, each at an address of its own: an address that is not translated is one of
-/// something else, or of nothing.
+/// Device memory that several processes map, each at an address of its own: an address that is not translated points
+/// to something else, or to nothing.
 namespace models {
 
 class exported_memory {
@@ -29,7 +29,8 @@ class exported_memory {
     pieces()[p] = {file, bytes};
     return p;
   }
-  /// False: this is none of it. Its owner takes it from all: where it is mapped, it must not be touched any more.
+  /// Returns false if `p` is not of this memory. Freed by its owner, memory must not be touched any more by processes
+  /// that map it.
   static bool free(std::byte* p) noexcept {
     std::lock_guard const hold(lock());
     auto const at = pieces().find(p);
@@ -66,7 +67,7 @@ class exported_memory {
     std::size_t const bytes = std::stoull(next());
     std::byte* const there = reinterpret_cast<std::byte*>(std::stoull(next()));
     std::byte* p = map(file, bytes);
-    if (p == there) {  // at another address than its owner has
+    if (p == there) {  // must differ from the owner's address
       std::byte* const other = map(file, bytes);
       ::munmap(p, bytes);
       p = other;
@@ -76,7 +77,7 @@ class exported_memory {
     pieces()[p] = {-1, bytes};
     return p;
   }
-  /// Those that are allocated or imported here.
+  /// The number of pieces of memory that are allocated or imported here.
   [[nodiscard]] static std::size_t count() {
     std::lock_guard const hold(lock());
     return pieces().size();

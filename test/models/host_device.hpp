@@ -30,18 +30,18 @@
 /// A device on the host: its memory is the host's, its kernels are threads, and its streams run them one by one.
 namespace models {
 
-/// What has been put into streams, in order; each job says when it has ended.
+/// The jobs of a stream, in order; a job is removed when it has ended.
 class device_stream {
  public:
   using job = std::function<void()>;
 
   static inline std::atomic<std::size_t> under_way = 0;  ///< jobs of all streams
-  static inline std::atomic<::pid_t> process = 0;        ///< in which they run: not in one that it forks
+  static inline std::atomic<::pid_t> process = 0;        ///< the process in which jobs run; not a fork of it
 
   device_stream() : worker_([this] { work(); }) {}
   device_stream(device_stream const&) = delete;
   device_stream& operator=(device_stream const&) = delete;
-  /// What is in it still runs.
+  /// Runs the remaining jobs first.
   ~device_stream() {
     {
       std::lock_guard const hold(lock_);
@@ -50,7 +50,7 @@ class device_stream {
     changed_.notify_all();
   }
 
-  /// Runs it later, or, while a graph is recorded, keeps it.
+  /// Runs the job later or, while a graph is recorded, keeps it.
   void put(job j) const {
     std::lock_guard const hold(lock_);
     if (records_) {
@@ -108,7 +108,7 @@ class device_stream {
   std::jthread worker_;
 };
 
-/// A kernel is `threads` threads a group. There are two devices.
+/// A driver of two devices, whose kernels have `threads` threads a group.
 class host_driver {
  public:
   static constexpr std::string_view name = "host_peers";
@@ -118,11 +118,11 @@ class host_driver {
   [[nodiscard]] static int devices() { return 2; }
   explicit host_driver(int number) : number_(number) {}
 
-  /// Of which memory is left to be allocated: for failures.
+  /// The number of bytes that an allocation may have, for tests of failures.
   static inline std::atomic<std::size_t> left = SIZE_MAX;
   static inline std::atomic<std::size_t> allocations = 0;
-  static inline std::atomic<std::size_t> allocated = 0;  ///< those that have not been freed
-  static inline std::atomic<std::size_t> kernels = 0;    ///< that run
+  static inline std::atomic<std::size_t> allocated = 0;  ///< allocations that have not been freed
+  static inline std::atomic<std::size_t> kernels = 0;    ///< kernels that are running
 
   [[nodiscard]] std::byte* allocate(std::size_t bytes) const {
     if (bytes > left) {
@@ -157,7 +157,7 @@ class host_driver {
 
   void upload(std::byte* to, std::byte const* from, std::size_t bytes) const { copy(to, from, bytes); }
   void download(std::byte* to, std::byte const* from, std::size_t bytes) const { copy(to, from, bytes); }
-  /// All memory is, but what a test says is not.
+  /// The only address that is not device memory, set by a test.
   static inline std::atomic<void const*> not_here = nullptr;
   [[nodiscard]] bool has(std::byte const* p) const noexcept { return p != not_here; }
   [[nodiscard]] std::string device() const { return "host " + std::to_string(number_); }
@@ -166,7 +166,7 @@ class host_driver {
   template <class Kernel>
   void load() const noexcept {}
 
-  /// Kernels then do not know that they are late.
+  /// True if kernels shall not notice that they are late.
   static inline std::atomic<bool> clock_stands = false;
   template <class Kernel>
   void launch(stream_type const& in, std::uint32_t groups, Kernel const& kernel, std::uint64_t limit) {
@@ -191,7 +191,7 @@ class host_driver {
       in.put(run);
       return;
     }
-    // After what was launched before, also in other streams.
+    // Runs after all kernels that were launched before, in other streams, too.
     auto const mine = std::make_shared<std::atomic<bool>>(false);
     in.put([run, mine, before = std::exchange(last_, mine)] {
       if (before) {
@@ -203,7 +203,7 @@ class host_driver {
     });
   }
   [[nodiscard]] bool is_done(stream_type const& s) const { return s.is_done(); }
-  /// Called by ranks that leave and have kernels under way.
+  /// Called if a rank leaves while its kernels are still running.
   static inline std::atomic<void (*)()> still_waits = nullptr;
   [[nodiscard]] bool is_idle() const {
     bool const idle = !last_ || *last_;
@@ -214,7 +214,7 @@ class host_driver {
   }
 
  private:
-  /// Words may be written meanwhile.
+  /// Copies words atomically: kernels may be writing them.
   static void copy(std::byte* to, std::byte const* from, std::size_t bytes) {
     if (bytes == sizeof(std::uint64_t)) {
       auto* const word = reinterpret_cast<std::uint64_t*>(const_cast<std::byte*>(from));
@@ -229,7 +229,7 @@ class host_driver {
 };
 static_assert(device::exports_memory<host_driver>);
 
-/// The device's memory is the host's.
+/// A vector as device memory, which is the host's here.
 template <class T>
 [[nodiscard]] tutti::device_span<T> on_device(std::vector<T>& v) {
   return {v.data(), v.size()};

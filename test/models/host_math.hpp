@@ -19,14 +19,13 @@
 #include <utility>
 #include <vector>
 
-/// A device's math on the host: plain loops, numbers rounded as a device rounds them. Nothing runs before it is
-/// waited for, and then only that: without a wait, a reader gets what was there before, which in new
-/// memory is NaNs.
+/// A device's math on the host: plain loops, with numbers rounded as a device rounds them. A job runs only when it is
+/// waited for. So a reader that does not wait gets the earlier content, which is NaNs in new memory.
 namespace models {
 
 namespace geometry = tutti::nn::geometry;
 
-/// What has been put into a stream and has not run.
+/// The jobs of a stream that have not run yet.
 class lazy_stream {
  public:
   using job = std::function<void()>;
@@ -71,7 +70,7 @@ struct lazy_order {
   static void hold(stream_type& s, event_type& e) {
     s.put([e] { e.run(); });
   }
-  /// One more job has run at each question.
+  /// Runs one more job at each query.
   [[nodiscard]] static bool has_run(event_type& e) {
     if (e.in && e.in->ran < e.end) {
       e.in->run_to(e.in->ran + 1);
@@ -81,7 +80,7 @@ struct lazy_order {
   static void finish(event_type& e) { e.run(); }
 };
 
-/// @tparam Order streams, events, and when what they are told runs
+/// @tparam Order defines streams and events, and when the jobs put into them run
 template <class Order>
 class basic_host_math : public Order {
  public:
@@ -98,7 +97,7 @@ class basic_host_math : public Order {
   [[nodiscard]] std::byte* allocate(std::size_t bytes) {
     ++allocations;
     auto* const p = static_cast<std::byte*>(::operator new(bytes, std::align_val_t(256)));
-    std::memset(p, 0xff, bytes);  // NaNs, of any precision
+    std::memset(p, 0xff, bytes);  // NaNs in any precision
     return p;
   }
   [[nodiscard]] std::byte* allocate_host(std::size_t bytes) { return allocate(bytes); }
@@ -118,7 +117,7 @@ class basic_host_math : public Order {
 
   template <class L>
   void reserve(L const&, std::size_t) {}
-  /// Weights are kept as numbers, as they would be for units of a GPU that multiply matrices.
+  /// The size of stored weights: narrowed to the number format of a GPU's matrix units.
   [[nodiscard]] std::size_t weight_bytes(geometry::dense const& l) const { return kept(l.inputs * l.outputs); }
   [[nodiscard]] std::size_t weight_bytes(geometry::convolution const& l) const { return kept(l.weights()); }
   void take_weights(geometry::dense const& l, float const* p, std::byte* to) { narrow(l.inputs * l.outputs, p, to); }
@@ -218,7 +217,7 @@ class basic_host_math : public Order {
     });
   }
 
-  // --- layers without
+  // --- layers without weights
 
   [[nodiscard]] static std::size_t kept_bytes(geometry::pooling const& l, std::size_t rows) {
     return l.kind == geometry::pooling_kind::mean ? 0 : rows * l.output.size() * sizeof(std::uint32_t);
@@ -430,7 +429,7 @@ class basic_host_math : public Order {
     });
   }
 
-  // --- steps
+  // --- training steps
 
   void narrow(std::size_t count, float const* from, std::byte* to) {
     stream_.put([=, this] { write({from, from + count}, to); });
@@ -570,7 +569,7 @@ class basic_host_math : public Order {
       }
     });
   }
-  /// f(number of the input, number of the output, weight) for each product.
+  /// Calls f(index of the input, index of the output, weight) for each product.
   template <class F>
   static void for_each_product(geometry::convolution const& l, std::size_t rows, F const& f) {
     std::size_t const ins = l.input.channels / l.groups;
@@ -581,7 +580,7 @@ class basic_host_math : public Order {
       std::size_t const row = place / l.output.columns % l.output.rows;
       std::size_t const image = place / (l.output.columns * l.output.rows);
       for (std::size_t k = 0; k != side * side; ++k) {
-        std::size_t const i = row * l.over.stride + k / side - l.over.padding;  // wraps, above the first
+        std::size_t const i = row * l.over.stride + k / side - l.over.padding;  // wraps above the first row
         std::size_t const j = column * l.over.stride + k % side - l.over.padding;
         if (i >= l.input.rows || j >= l.input.columns) {
           continue;
@@ -598,7 +597,7 @@ class basic_host_math : public Order {
       }
     }
   }
-  /// f(number of the output, numbers of the input under its place).
+  /// Calls f(index of the output, indices of the input elements under its window).
   template <class F>
   static void for_each_place(geometry::pooling const& l, std::size_t rows, F const& f) {
     std::vector<std::size_t> under;
@@ -641,7 +640,7 @@ class basic_host_math : public Order {
       write(out, to);
     });
   }
-  /// f(where its v begins, which one it is, |v| squared, v times what else lies where v does) for each unit.
+  /// Calls f(offset of v, index of the unit, |v| squared, v times the other vector at its place) for each unit.
   template <class F>
   static void for_each_unit(geometry::weight_norm const& l, float const* parameters, F const& f, float const* other) {
     for (std::size_t which = 0; which != l.blocks * l.units; ++which) {

@@ -21,11 +21,11 @@
 #include <unistd.h>
 #include <vector>
 
-/// A device on the host from which elements are copied: its copies are made by threads, late, and its addresses are of
-/// no use to the host.
+/// A device on the host whose elements are copied through host memory: threads make the copies, late, and the host
+/// cannot read its addresses.
 namespace models {
 
-/// Which bit of an address says that it is the device's: a host that looks there ends by a signal.
+/// The bit that marks an address as the device's: a host that dereferences it ends by a signal.
 inline constexpr std::uintptr_t of_device = std::uintptr_t{1} << 62;
 
 template <class T>
@@ -42,12 +42,12 @@ class host_stager {
   static constexpr std::string_view name = "host_staged";
   using stream_type = device_stream;
 
-  /// Copies take as many turns of their thread as are drawn from this; 0: none.
+  /// The upper bound of the turns that a copying thread waits, drawn for each copy; 0 for no delay.
   static inline std::atomic<unsigned> lateness = 0;
-  static inline std::atomic<std::size_t> copies = 0;     ///< that have been made
+  static inline std::atomic<std::size_t> copies = 0;     ///< copies made
   static inline std::atomic<std::size_t> allocated = 0;  ///< pieces that have not been freed
-  static inline std::atomic<bool> refuses = false;       ///< streams to hold
-  static inline std::atomic<bool> fails = false;         ///< to answer: all devices have failed
+  static inline std::atomic<bool> refuses = false;       ///< streams cannot be held
+  static inline std::atomic<bool> fails = false;         ///< queries fail: all devices have failed
 
   [[nodiscard]] static int devices() { return 2; }
   explicit host_stager(int number) : draw_(static_cast<unsigned>(number)) {}
@@ -88,7 +88,7 @@ class host_stager {
     }
     s.put([=] {
       while (static_cast<std::int64_t>(std::atomic_ref(*word).load(std::memory_order_acquire) - value) < 0) {
-        std::this_thread::sleep_for(std::chrono::microseconds(20));  // a device polls, too, but takes no core for it
+        std::this_thread::sleep_for(std::chrono::microseconds(20));  // a device polls, too, but occupies no core
       }
     });
   }

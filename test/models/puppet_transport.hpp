@@ -17,7 +17,7 @@ namespace models {
 
 using tutti::rank_type;
 
-/// A rendezvous for worlds whose ranks are all run by one thread: all say the same.
+/// A rendezvous for worlds whose ranks are all run by one thread: every rank contributes the same data.
 class echo_rendezvous {
  public:
   echo_rendezvous(rank_type rank, rank_type size) : rank_(rank), size_(size) {}
@@ -33,19 +33,19 @@ class echo_rendezvous {
 };
 static_assert(tutti::rendezvous<echo_rendezvous>);
 
-/// What the puppets of one world share. The thread that pulls the strings sets `random` and so
-/// decides what each rank sees when: any interleaving that a real machine could produce, repeatably.
+/// State shared by the puppets of one world. The driving thread sets `random`, which decides when each rank sees what:
+/// any interleaving that a real machine could produce, repeatably.
 struct puppet_stage {
   struct message {
     std::vector<std::byte> copied;
     std::byte const* shared = nullptr;
     std::size_t bytes = 0;
     std::byte* back = nullptr;
-    bool made_there = false;  ///< the receiver may have done so
+    bool made_there = false;  ///< the receiver may have written its result to `back`
   };
   struct edge {
     std::deque<message> under_way;
-    std::byte* lent = nullptr;  ///< what the receiver may write
+    std::byte* lent = nullptr;  ///< memory that the receiver may write
     std::uint64_t sent = 0;
     std::uint64_t released = 0;
   };
@@ -62,17 +62,17 @@ struct puppet_stage {
   rank_type size;
   std::vector<std::array<edge, tutti::lane_count>> edges;
   std::uint64_t random;
-  bool shares_long = true;     ///< long messages are read where they are, as late as can be
-  bool writes_places = false;  ///< what is received is written to its place, which is its transport's until then
-  std::size_t room = 16;       ///< how many bytes are copied at most, when it does not share
-  std::size_t depth = 8;       ///< messages on an edge
+  bool shares_long = true;     ///< long messages are read in place, as late as possible
+  bool writes_places = false;  ///< messages are written to the receiver's place until they are whole
+  std::size_t room = 16;       ///< the most bytes that are copied at a time when memory is not shared
+  std::size_t depth = 8;       ///< messages under way on an edge
   tutti::fault wrong{};
 };
 
-/// A transport without threads or waiting, whose every delay is chosen by its stage. What arrives is
-/// seen late, at random, and always read from where the sender has it. What is lent is spoiled as
-/// soon as it has been read. A message that is said to hold what the last one held is not looked at. A place for a
-/// message is written to at any time until the message is whole, as by a device.
+/// A transport without threads or waiting, whose stage chooses every delay. Messages are seen late, at random, and
+/// always read from the sender's memory. A lent block is overwritten as soon as it has been read. A message that is
+/// declared a repetition is not read again. The place given for a message is written at any time until the message is
+/// whole, as a device would.
 class puppet {
  public:
   static constexpr std::string_view name = "puppet";
@@ -197,11 +197,11 @@ class puppet {
   void quiesce() {}
 
  private:
-  /// What the message before held. If it is said to be sent again, that is what is sent.
+  /// The content of the previous message, which is sent again if the next one is declared a repetition.
   struct last_message {
     std::vector<std::byte> bytes;
     bool same = false;
-    std::size_t sent = 0;  ///< of the message under way
+    std::size_t sent = 0;  ///< bytes sent of the current message
 
     std::vector<std::byte> copy_of(std::span<std::byte const> part) {
       if (!same) {
@@ -213,12 +213,12 @@ class puppet {
     }
   };
 
-  /// What is still to come of a message, where its place is.
+  /// The rest of a message that is written to its place.
   struct landing {
     rank_type peer;
     std::uint32_t lane;
     std::span<std::byte> rest{};
-    std::byte* lent = nullptr;  ///< where the peer itself will have written
+    std::byte* lent = nullptr;  ///< the block that the peer itself writes
   };
   landing& landing_of(rank_type peer, tutti::flow s) {
     for (landing& one : places_) {

@@ -18,16 +18,17 @@
 #include <utility>
 #include <vector>
 
-/// A device without a device: the boards of a world whose ranks are all here, and threads that run on the host.
+/// Device code on the host: the boards of a world whose ranks are all in this process, and host threads in place of a
+/// device's.
 namespace models {
 
 using tutti::rank_type;
 namespace device = tutti::detail::device;
 
-/// What the ranks of a world share.
+/// The memory that the ranks of a world share.
 class device_world {
  public:
-  /// @param apart ranks reach nothing of each other but this
+  /// @param apart ranks reach no other memory of each other
   device_world(rank_type n, std::uint32_t groups, std::size_t scratch_bytes, bool apart = false)
       : groups_(groups), ranks_(n), boxes_(n), boards_(n) {
     for (rank_type r = 0; r != n; ++r) {
@@ -57,7 +58,7 @@ class device_world {
   [[nodiscard]] device::board const& of(rank_type r) const { return boards_[r]; }
   [[nodiscard]] rank_type ranks() const { return static_cast<rank_type>(boards_.size()); }
   [[nodiscard]] std::uint32_t groups() const { return groups_; }
-  /// What ended the operations of a rank, and the number of the first one that it ended.
+  /// The fault that ended the operations of a rank, and the number of the first operation that it ended.
   [[nodiscard]] tutti::fault stop(rank_type r) const { return tutti::fault::unpack(ranks_[r].stop); }
   [[nodiscard]] std::uint64_t failed(rank_type r) const { return ranks_[r].failed; }
   [[nodiscard]] bool busy(rank_type r) const {
@@ -79,22 +80,22 @@ class device_world {
   std::vector<device::board> boards_;
 };
 
-/// Fibers of one thread, which go on in an order that is drawn from a seed: any interleaving, repeatably.
+/// Fibers of one thread that run in an order drawn from a seed: any interleaving, repeatably.
 class drawn_order {
  public:
   explicit drawn_order(std::uint64_t seed) : random_(seed) {}
 
   void add(std::function<void()> f) { jobs_.push_back(std::make_unique<job>(std::move(f))); }
-  /// Lets the others go on, called by one of them.
+  /// Lets other fibers run; called by one of them.
   void step_aside() { current_->own.suspend(); }
   [[nodiscard]] std::uint64_t turns() const { return turns_; }
-  /// Whether all have ended, after at most that many turns. Those that have not never will.
+  /// True if all fibers have ended after at most `most` turns; the others are deadlocked.
   [[nodiscard]] bool run(std::uint64_t most) {
     std::vector<job*> alive;
     for (auto const& j : jobs_) {
       alive.push_back(j.get());
     }
-    // One of them falls far behind: for a while it gets no turn, so that all is done without it that can be.
+    // One fiber gets no turn for a while, so that the others do everything that does not need it.
     job const* behind = nullptr;
     for (; !alive.empty() && turns_ != most; ++turns_) {
       behind = turns_ % 256 == 0 ? alive[random_() % alive.size()] : behind;
@@ -129,7 +130,7 @@ class drawn_order {
   std::uint64_t turns_ = 0;
 };
 
-/// What the threads of a group have in common.
+/// The state that the threads of a group share.
 struct fiber_room {
   std::uint32_t arrived = 0;
   std::uint64_t passed = 0;
@@ -156,7 +157,7 @@ class fiber_group {
     while (room_.passed == mine) {
       order_.step_aside();
     }
-    return room_.result;  // no thread passes the next one before this one has come there
+    return room_.result;  // no thread passes the next barrier before this one has reached it
   }
   [[nodiscard]] std::uint64_t look(std::uint64_t const* word) const {
     order_.step_aside();
@@ -179,8 +180,8 @@ class fiber_group {
 };
 static_assert(device::thread_group<fiber_group>);
 
-/// Runs f(rank, group, threads) on every thread of every group of every rank, in an order drawn from a seed. False:
-/// some have not ended.
+/// Runs f(rank, group, threads) on every thread of every group of every rank, in an order drawn from a seed. Returns
+/// false if some threads have not ended.
 template <class F>
 [[nodiscard]] bool run_as_fibers(rank_type n, std::uint32_t groups, std::uint32_t threads, std::uint64_t seed,
                                  F const& f, std::uint64_t deadline = UINT64_MAX) {
@@ -196,7 +197,7 @@ template <class F>
   return order.run(5'000'000);
 }
 
-/// The same of real threads, for the thread sanitizer.
+/// The shared state of a group of real threads, for the thread sanitizer.
 struct thread_room {
   std::atomic<std::uint32_t> arrived = 0;
   std::atomic<std::uint64_t> passed = 0;

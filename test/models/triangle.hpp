@@ -10,10 +10,9 @@ using tutti::memory;
 using tutti::rank_type;
 using tutti::step;
 
-/// Three ranks, two of which sum for themselves. Rank 1 gives its vector to both of them, and gets the
-/// result back from rank 0 - which does not depend on rank 2 having read what it was given. So this
-/// is a schedule whose writes can overtake its readers, unless the engine waits. With another number
-/// of ranks it is a star.
+/// Three ranks. Ranks 0 and 2 compute the sum themselves; rank 1 sends its vector to both and gets the result from
+/// rank 0, which does not depend on rank 2 having read its copy. So a write can overtake a reader in this schedule,
+/// unless the engine waits. With another number of ranks it is a star.
 struct triangle : tutti::star {
   static constexpr std::string_view name = "triangle";
   static constexpr bool keeps_order = false;

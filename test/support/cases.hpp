@@ -7,8 +7,8 @@
 
 namespace support {
 
-/// Test cases of laws that several programs instantiate. Where a program defines a list of them at namespace
-/// scope, they are its own, as if each had been written there with BOOST_AUTO_TEST_CASE.
+/// Test cases of laws, shared by several programs. A program that defines a list of them at namespace scope has them
+/// as if each were written there with BOOST_AUTO_TEST_CASE.
 class cases {
  public:
   struct law {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Checks that hold, in the main thread, and where the main program of tests lets none be.
+// Checks that hold: in the main thread, and outside of it, where the main program of tests forbids them.
 #include <boost/test/unit_test.hpp>
 
 #include <sys/wait.h>

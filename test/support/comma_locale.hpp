@@ -12,10 +12,10 @@
 
 namespace support {
 
-/// While it lives, the program's language, for C and for C++, writes 1234.5 as "1.234,5".
+/// Sets, during its lifetime, a language in which C and C++ write 1234.5 as "1.234,5".
 ///
-/// It needs no locale of the system: it writes the file that glibc reads a locale's numbers from (as localedef does)
-/// into a folder of its own.
+/// Needs no locale of the system: writes the file from which glibc reads a locale's numbers (as localedef does) into a
+/// folder of its own.
 class comma_locale {
  public:
   comma_locale() {
@@ -47,9 +47,9 @@ class comma_locale {
     [[nodiscard]] std::string do_grouping() const override { return "\3"; }
   };
 
-  /// Six values: the point, the separator, the sizes of groups, both as wide characters, the character set.
+  /// Writes six values: decimal point, separator, group sizes, point and separator as wide characters, character set.
   static void write(std::string const& path) {
-    constexpr std::uint32_t numbers = 0x20031114;  // what such a file begins with
+    constexpr std::uint32_t numbers = 0x20031114;  // the magic number of such a file
     std::uint32_t const head[] = {numbers, 6, 32, 34, 36, 40, 44, 48};
     std::uint32_t const wide[] = {',', '.'};
     std::ofstream file(path, std::ios::binary);

@@ -5,12 +5,12 @@
 #include <cstdlib>
 #include <new>
 
-/// Counts how often a program asks `operator new` for memory: works beside sanitizers, which bring a malloc of
-/// their own (support/heap_and_locks.hpp counts there). For one file of a program.
+/// Counts calls of `operator new`. Works with sanitizers, which replace malloc (support/heap_and_locks.hpp counts
+/// malloc). Include in one file of a program only.
 namespace support {
 
-inline std::atomic<long> allocations = 0;                           // of all threads
-inline thread_local constinit long allocations_of_this_thread = 0;  // of each
+inline std::atomic<long> allocations = 0;                           // calls of all threads
+inline thread_local constinit long allocations_of_this_thread = 0;  // calls of one thread
 
 }  // namespace support
 

@@ -8,12 +8,12 @@
 
 namespace tutti::support {
 
-/// How often this process has registered memory with a device.
+/// The number of memory registrations of this process.
 inline int registrations = 0;
 
 }  // namespace tutti::support
 
-/// Goes before that of libibverbs, and counts. For one file of a program.
+/// Replaces libibverbs' function, and counts its calls. Include in one file of a program only.
 extern "C" ibv_mr* ibv_reg_mr(ibv_pd* domain, void* begin, std::size_t length, int how) {
   static auto* const next = reinterpret_cast<decltype(&ibv_reg_mr)>(::dlsym(RTLD_NEXT, "ibv_reg_mr"));
   ++tutti::support::registrations;

@@ -19,7 +19,7 @@ namespace support {
 namespace fs = std::filesystem;
 using bytes = std::vector<std::uint8_t>;
 
-/// A folder that is gone after the test.
+/// A folder that is removed after the test.
 struct folder {
   fs::path path = fs::temp_directory_path() / ("tutti_data_files_" + std::to_string(getpid()));
   folder() { fs::create_directories(path); }
@@ -38,11 +38,11 @@ struct folder {
     gzclose(file);
     return path / name;
   }
-  /// Some bytes, and behind them this many times 16 MiB of zeros, packed a thousandfold.
+  /// Writes some bytes, followed by this many times 16 MiB of zeros, compressed a thousandfold.
   fs::path bomb(std::string const& name, bytes const& first, std::size_t times) const {
     auto const zeros = packed(name + ".zeros", bytes(std::size_t{16} << 20));
     std::ofstream all(packed(name, first), std::ios::binary | std::ios::app);
-    for (std::size_t i = 0; i != times; ++i) {  // parts of a gzip file unpack one after the other
+    for (std::size_t i = 0; i != times; ++i) {  // members of a gzip file are unpacked one after the other
       all << std::ifstream(zeros, std::ios::binary).rdbuf();
     }
     return path / name;

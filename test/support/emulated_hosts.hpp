@@ -7,8 +7,8 @@
 
 namespace tutti::support {
 
-/// by_locality on a machine whose ranks fall into hosts of this many consecutive ranks; 0: as they are. The number is
-/// no part of the type, or all that is tried would be compiled again for each.
+/// by_locality on a machine whose ranks are divided into hosts of `ranks_per_host` consecutive ranks; 0 for the real
+/// hosts. The number is no part of the type, so that tests are not compiled again for each.
 template <class Near, class Far>
 class emulated_hosts : public by_locality<Near, Far> {
  public:
@@ -26,7 +26,7 @@ class emulated_hosts : public by_locality<Near, Far> {
   }
 };
 
-/// Worlds over `Transport`, which emulates hosts, have hosts of this many ranks while this lives.
+/// Gives worlds over `Transport`, which emulates hosts, hosts of this many ranks during its lifetime.
 template <class Transport>
 class hosts_of {
  public:

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 /// Forks a child that calls f and ends.
-/// @returns whether it did, within 20 seconds and without an exception; if it takes longer, it is killed
+/// @returns true if it ends within 20 seconds and without an exception; a slower child is killed
 template <class F>
 [[nodiscard]] bool ends_in_a_forked_child(F const& f) {
   ::pid_t const child = ::fork();

@@ -9,9 +9,9 @@
 #include <malloc.h>
 #include <pthread.h>
 
-/// Counts how often a thread asks for memory, and how often it takes a lock. A program that includes this
-/// brings its own malloc and its own locking functions, which go before the C library's and which operator
-/// new, std::vector and std::mutex call like all programs. For one file of a program; glibc only.
+/// Counts a thread's memory allocations and locks. A program that includes this replaces malloc and the locking
+/// functions of the C library, which operator new, std::vector and std::mutex call. Include in one file of a program
+/// only; glibc only.
 namespace support {
 
 struct heap_and_locks {
@@ -23,7 +23,7 @@ struct heap_and_locks {
   }
 };
 
-/// Of this thread, from its beginning on.
+/// The counts of this thread since it began.
 inline thread_local constinit heap_and_locks counted_by_now{};
 
 /// The C library's function of this name.

@@ -8,7 +8,7 @@ namespace support {
 
 using hosts = tutti::support::emulated_hosts<tutti::shared_memory, tutti::tcp>;
 
-/// For laws that are to hold on hosts, too, of two ranks each.
+/// For laws that shall also hold on hosts of two ranks each.
 using transports_and_hosts = std::conditional_t<without_processes, transports,
                                                 std::tuple<tutti::loopback, tutti::shared_memory, tutti::tcp, hosts>>;
 using only_hosts = std::conditional_t<without_processes, no_transport, std::tuple<hosts>>;

@@ -16,9 +16,8 @@
 
 namespace {
 
-/// Boost.Test is not thread-safe, and what fails in a child process is lost: ranks return what they found
-/// (support/verdict.hpp), and the main thread checks it. Anything else ends the program, whether the check holds or
-/// not.
+/// Boost.Test is not thread-safe, and failures in a child process are lost. So ranks return verdicts
+/// (support/verdict.hpp) and the main thread checks them. A check elsewhere ends the program even if it holds.
 class expect_main_thread final : public boost::unit_test::test_observer {
  public:
   void assertion_result(boost::unit_test::assertion_result) override {
@@ -35,7 +34,7 @@ class expect_main_thread final : public boost::unit_test::test_observer {
 
 expect_main_thread observer;
 
-/// Gives every other process that this one forks the language of C: ranks of several hosts may differ, too.
+/// Sets the C locale in every second forked process: ranks on several hosts may differ in the same way.
 void let_languages_of_ranks_differ() {
   static bool differs = false;
   static auto const before_fork = [] { differs = !differs; };

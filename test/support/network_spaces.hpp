@@ -10,11 +10,11 @@
 
 namespace tutti::support {
 
-/// Two hosts of this machine, each a network namespace, joined by a cable. They are made without any address but what
-/// the system gives, and are gone with this object. A thread that enters one stays in it.
+/// Two hosts on this machine, network namespaces joined by a cable. They have only the addresses that the system
+/// assigns, and are removed with this object. A thread that enters one stays in it.
 class network_spaces {
  public:
-  /// Why there can be none here; "" if there can.
+  /// The reason why hosts cannot be made here; "" if they can.
   [[nodiscard]] static std::string missing() {
     network_spaces const probe;
     return probe.complaint_;
@@ -39,12 +39,12 @@ class network_spaces {
     }
   }
 
-  /// The interface of the cable there. It has another name on each.
+  /// The name of the cable's interface on a host. Each host has another name for it.
   [[nodiscard]] static std::string port(int host) { return host == 0 ? "left0" : "right7"; }
 
-  /// Tells a host's ip(8) something: "link set lo down".
+  /// Gives a host's ip(8) a command, such as "link set lo down".
   void on(int host, std::string const& what) { tell("ip -n " + name(host) + " " + what); }
-  /// Gives the cable's ends the addresses 1 and 2 of a net of IPv6, and waits for no check of them.
+  /// Gives the ends of the cable the addresses 1 and 2 of an IPv6 network, without duplicate detection.
   void give_addresses() {
     for (int host : {0, 1}) {
       on(host, "addr add fd00::" + std::to_string(host + 1) + "/64 dev " + port(host) + " nodad");
@@ -59,7 +59,7 @@ class network_spaces {
     }
     ::close(file);
   }
-  /// What ip(8) said no to.
+  /// The first command that ip(8) refused.
   [[nodiscard]] std::string const& complaint() const noexcept { return complaint_; }
 
  private:

@@ -9,8 +9,8 @@
 
 namespace tutti::support {
 
-/// For programs that need an RDMA device: without one they end with the status of a test that was skipped. What runs
-/// them in a guest takes that for a failure.
+/// Ends a program that needs an RDMA device and has none, with the status of a skipped test. The script that runs such
+/// programs in a guest counts that as a failure.
 struct rdma_device {
   rdma_device() {
     int count = 0;

@@ -46,9 +46,9 @@ class switch_process {
   }
 
   [[nodiscard]] std::string address() const { return "127.0.0.1:" + std::to_string(number_); }
-  /// It forgets all, hears nothing for a quarter of a second, and begins again.
+  /// Makes the switch lose its state, receive nothing for a quarter of a second, and start again.
   void crash() const { ::kill(child_, SIGUSR1); }
-  /// It ends, and does not come back.
+  /// Ends the switch for good.
   void kill() const { ::kill(child_, SIGKILL); }
 
  private:

@@ -8,12 +8,12 @@
 
 namespace support {
 
-/// Sees whether a thread makes a system call between two points. The kernel turns the call into a signal
-/// ("syscall user dispatch", Linux 5.11); that takes neither privileges nor another process, and switching it
-/// on and off is a store to memory. What the C library reads without the kernel, such as the clock, is no call.
+/// Detects if a thread makes a system call between two points. The kernel turns the call into a signal ("syscall user
+/// dispatch", Linux 5.11). That takes neither privileges nor another process, and is switched on and off by a store to
+/// memory. Data that the C library reads without the kernel, such as the clock, needs no call.
 class system_calls {
  public:
-  /// Whether this machine can tell. What `why_not` says is for people.
+  /// The reason why this machine cannot detect calls; null if it can.
   [[nodiscard]] static char const* why_not() noexcept {
 #if defined(__x86_64__)
     if (!watch()) {
@@ -25,8 +25,8 @@ class system_calls {
 #endif
   }
 
-  /// The number of the first system call that f makes, on this thread; negative if it makes none.
-  /// @pre why_not() said nothing
+  /// The number of the first system call that f makes on this thread; negative if it makes none.
+  /// @pre why_not() is null
   template <class F>
   [[nodiscard]] static long first_of(F&& f) {
     watch();
@@ -60,7 +60,7 @@ class system_calls {
   }
 
 #if defined(__x86_64__)
-  /// Notes the call, and lets it happen: the instruction, two bytes long, is run again. Later calls go unseen.
+  /// Records the call and lets it happen: runs the instruction, two bytes long, again. Later calls are not seen.
   static void caught(int, siginfo_t* info, void* where) noexcept {
     selector_ = allowed;
     first_ = info->si_syscall;

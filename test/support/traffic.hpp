@@ -28,8 +28,8 @@ inline constexpr auto multiples_of_7 = [] {
   return table;
 }();
 
-/// Bytes i, i + 1 ... of the message with this seed, to the next multiple of 256. Functions of the C library copy and
-/// compare them: a loop over bytes takes most of the time of a test that is not optimised.
+/// Bytes i, i + 1 ... of the message with this seed, to the next multiple of 256. They are copied and compared by
+/// functions of the C library: a loop over bytes takes most of the time of a test that is not optimised.
 [[nodiscard]] constexpr std::span<std::byte const> pattern_part(std::uint64_t seed, std::size_t i) {
   std::size_t const offset = static_cast<std::size_t>(seed * 0x9e3779b97f4a7c15U >> 56) + (i >> 8) * 13;
   return std::span(multiples_of_7).subspan((183 * offset + i) % 256, 256 - i % 256);  // 7 * 183 is 1, modulo 256
@@ -46,7 +46,7 @@ struct planned_message {
   std::size_t granule = 1;
 };
 
-/// What one rank sends and receives on one flow.
+/// The messages that one rank sends and receives on one flow.
 struct job {
   flow on;
   call what;
@@ -54,8 +54,8 @@ struct job {
   std::vector<planned_message> in;
 };
 
-/// Does one job, as an engine would: bit by bit, without waiting. Looks at every byte that arrives,
-/// and scribbles over its own as soon as the transport says that they are free.
+/// Does one job as an engine would: step by step, without waiting. Checks every byte that arrives, and overwrites its
+/// own buffers as soon as the transport says that they are free.
 template <class T>
 class courier {
  public:
@@ -69,7 +69,7 @@ class courier {
   [[nodiscard]] flow on() const { return work_.on; }
   [[nodiscard]] verdict const& complaint() const { return complaint_; }
 
-  /// True when all is sent, received and free again.
+  /// Returns true once all is sent, received and free again.
   bool advance(T& t) {
     if (!open_) {
       t.begin(work_.on, work_.what);
@@ -170,7 +170,7 @@ class courier {
   void receive(T& t, std::size_t k) {
     planned_message const& p = work_.in[k];
     std::uint64_t const seed = seed_of(p.peer, t.rank(), work_.on, place_in_order(work_.in, k));
-    if (k % 2 == 0) {  // one of its own: it is the transport's until the message is whole
+    if (k % 2 == 0) {  // a place, which is the transport's until the message is whole
       places_[k].resize(p.bytes);
     }
     while (!complete_[k]) {
@@ -214,7 +214,7 @@ class courier {
   bool open_ = false;
 };
 
-/// Gives way to the other ranks, of which there may be more than processors.
+/// Yields to the other ranks; there may be more of them than processors.
 inline void give_way() {
   std::this_thread::yield();
 }
@@ -226,7 +226,7 @@ inline constexpr duration patience = std::chrono::seconds(40);
          std::to_string(f.reporter) + ")";
 }
 
-/// Waits until `done()`, driving the transport. "" then; else what went wrong.
+/// Drives the transport until `done()`. Returns "" or the failure.
 template <class T, class Done>
 verdict until(T& t, Done&& done) {
   time_point deadline = t.now() + patience;
@@ -246,8 +246,8 @@ verdict until(T& t, Done&& done) {
   return "";
 }
 
-/// Does jobs: on each lane in the order given, on different lanes at the same time, asked in an order
-/// that `shuffle(lanes in flight)` chooses.
+/// Does jobs: on each lane in the order given, on different lanes at the same time, advanced in an order that
+/// `shuffle(lanes in flight)` chooses.
 template <class T, class Shuffle>
 verdict run(T& t, std::vector<job> const& jobs, Shuffle&& shuffle) {
   std::vector<std::size_t> waiting;
@@ -275,7 +275,7 @@ verdict run(T& t, std::vector<job> const& jobs, Shuffle&& shuffle) {
     return !complaint.empty() || (flying.empty() && waiting.empty());
   });
   verdict const result = complaint.empty() ? waited : complaint;
-  if (!result.empty()) {  // peers may be reading the buffers that go away here
+  if (!result.empty()) {  // peers may still be reading the buffers, which are destroyed here
     t.revoke({failure::cancelled, t.rank(), t.rank()});
     t.quiesce();
   }

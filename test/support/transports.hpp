@@ -11,27 +11,27 @@
 #include <tuple>
 #include <type_traits>
 
-/// What laws are tried over, for BOOST_AUTO_TEST_CASE_TEMPLATE.
+/// The transports that laws are tested over, for BOOST_AUTO_TEST_CASE_TEMPLATE.
 namespace support {
 
-/// Whether transports between processes are left out. The thread sanitizer sees nothing of what processes do to each
-/// other, and the second compiler reads in a law the same over each transport.
+/// True if transports between processes are left out. The thread sanitizer does not see other processes, and the
+/// second compiler reads the same law over each transport.
 inline constexpr bool without_processes = watched_by_thread_sanitizer || read_by_second_compiler;
 
-/// Where a law is left out. (Boost.Test takes no empty std::tuple.)
+/// Leaves a law out. (Boost.Test takes no empty std::tuple.)
 using no_transport = boost::mpl::list<>;
 
-/// For laws of ranks that are processes.
+/// For laws whose ranks are processes.
 using transports_of_processes =
     std::conditional_t<without_processes, no_transport, std::tuple<tutti::shared_memory, tutti::tcp>>;
 
 using only_shared_memory = std::conditional_t<without_processes, no_transport, std::tuple<tutti::shared_memory>>;
 
-/// For laws that try what a transport does.
+/// For laws of a transport's behaviour.
 using transports = std::conditional_t<without_processes, std::tuple<tutti::loopback>,
                                       std::tuple<tutti::loopback, tutti::shared_memory, tutti::tcp>>;
 
-/// For laws that try the engine, which is the same over each transport: sanitizers look at it over one.
+/// For laws of the engine, which is the same over each transport: sanitizers check it over one.
 using transports_of_the_engine = std::conditional_t<watched, std::tuple<tutti::loopback>, transports>;
 
 }  // namespace support

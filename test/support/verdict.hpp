@@ -9,8 +9,8 @@
 
 namespace tutti::support {
 
-/// What became of one rank of a test: an empty text is success. Boost.Test is not thread-safe, and
-/// knows nothing of child processes, so ranks return one of these and the main thread asserts.
+/// The outcome of a test on one rank; an empty text is success. Boost.Test is not thread-safe and does not see child
+/// processes, so ranks return a verdict and the main thread asserts.
 using verdict = std::string;
 
 /// The verdict on a rank that was killed with SIGKILL.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// What looks at this program: tests may show the same code to it once.
+/// The sanitizers and compilers that read this program: a test may show each piece of code to them only once.
 namespace support {
 
-// g++ defines a macro for each sanitizer; clang answers a question.
+// g++ defines a macro for each sanitizer; clang has __has_feature.
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 #define TUTTI_TEST_WATCHES_THREADS 1
@@ -28,7 +28,7 @@ inline constexpr bool watched_by_address_sanitizer = false;
 
 inline constexpr bool watched = watched_by_thread_sanitizer || watched_by_address_sanitizer;
 
-/// It makes no program of what it reads.
+/// The second compiler only reads the program, and does not build it.
 #if defined(TUTTI_SECOND_COMPILER_READS)
 inline constexpr bool read_by_second_compiler = true;
 #else

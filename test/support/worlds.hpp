@@ -9,7 +9,7 @@
 
 namespace support {
 
-/// Runs `check(world)` on every rank of a world of n. What it returns, or throws, is a complaint.
+/// Runs `check(world)` on every rank of a world of n. A text that it returns, or throws, is a complaint.
 template <class Transport, class Check>
 void agree(tutti::rank_type n, Check check) {
   auto const results = tutti::spawn<Transport>(n, [&](auto& world) -> std::string {

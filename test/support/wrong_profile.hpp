@@ -5,7 +5,7 @@
 
 namespace support {
 
-/// A profile of some other world.
+/// A profile of a different world.
 template <class World>
 tutti::network_profile wrong_profile(World& world) {
   tutti::network_profile p{.ranks = world.size(), .hosts = world.hosts().hosts(), .start = 50'000};

@@ -16,7 +16,8 @@ namespace tutti::inline v0_1_0 {
 /// Order: not kept.
 /// Cost: allreduce 2 (n - 1) L + 2 (n - 1) / n S G, as the ring. A round waits for its message, so the transport
 /// buffers nothing. A rank needs one block of `work`, rounds each element to the type of results once, and uses n - 1
-/// links. Source: the pairwise exchange of Thakur, Rabenseifner and Gropp, "Optimization of collective communication
+/// links.
+/// Source: the pairwise exchange of Thakur, Rabenseifner and Gropp, "Optimization of collective communication
 /// operations in MPICH", International Journal of High Performance Computing Applications 19 (2005).
 struct direct : detail::on_tree<detail::star_tree> {
   /// The name of the topology in errors, traces and the fingerprint of a call.

@@ -15,10 +15,10 @@ namespace tutti::inline v0_1_0 {
 ///
 /// Offers: allreduce, reduce, broadcast, allgather, gather, scatter.
 /// Order: kept, for any n and any root.
-/// Cost: allreduce log2 n (L + S G) if n = q, else (log2 q + 2) (L + S G) at most; reduce, broadcast ceil(log2 n) (L +
-/// S G) at most; allgather ceil(log2 n) L + (n - 1) / n S G, gather and scatter at most that. Source: Bruck and others,
-/// "Efficient algorithms for all-to-all communications in multiport message-passing systems", IEEE Transactions on
-/// Parallel and Distributed Systems 8 (1997), for allgather.
+/// Cost: allreduce log2 n (L + S G) if n = q, else (log2 q + 2) (L + S G) at most; reduce, broadcast
+/// ceil(log2 n) (L + S G) at most; allgather ceil(log2 n) L + (n - 1) / n S G, gather and scatter at most that.
+/// Source: Bruck and others, "Efficient algorithms for all-to-all communications in multiport message-passing
+/// systems", IEEE Transactions on Parallel and Distributed Systems 8 (1997), for allgather.
 struct doubling : detail::on_tree<detail::binomial_tree> {
   /// The name of the topology in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name = "doubling";

@@ -31,8 +31,9 @@ class loopback {
   /// True: faults name ranks by their numbers in the world.
   static constexpr bool known_by_world = true;
 
-  /// Joins the world. Collective. @throws error(failure::join) if the ranks are not threads of one process, or the
-  /// process has no descriptors left; and the errors of the rendezvous
+  /// Joins the world. Collective.
+  /// @throws error(failure::join) if the ranks are not threads of one process, or the process has no descriptors left;
+  /// and the errors of the rendezvous
   template <rendezvous M>
   explicit loopback(M& meet)
       : world_(join(meet)),

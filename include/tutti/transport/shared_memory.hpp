@@ -38,8 +38,9 @@ class basic_shared_memory {
   /// The options for construction; see `open_transport`.
   using options = shared_memory_options;
 
-  /// Joins the world. Collective. @throws error(failure::join) on every rank if one cannot map the memory, or there is
-  /// not enough memory; and the errors of the rendezvous
+  /// Joins the world. Collective.
+  /// @throws error(failure::join) on every rank if one cannot map the memory, or there is not enough memory; and the
+  /// errors of the rendezvous
   template <rendezvous M>
   explicit basic_shared_memory(M& meet, options const& o = {})
       : world_(meet, o),

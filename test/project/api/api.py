@@ -16,7 +16,7 @@ import sys
 import xml.etree.ElementTree as xml
 
 MOST_NAMES_OF_USERS = 80
-MAY_SHOW_DETAIL = {  # and the reason
+MAY_SHOW_DETAIL = {  # with reasons
     "shared_memory": "an alias that gives basic_shared_memory its doorbells; tests give it others",
     "cuda::peers": "an alias that gives a transport the driver of GPUs; tests give it a host that plays them",
     "cuda::staged": "an alias that gives a transport the runtime of GPUs; tests give it a host that plays them",
@@ -67,10 +67,10 @@ def section_of(path, name):
 class Reader:
     def __init__(self):
         self.hidden = set()  # classes that are not public
-        self.no_names = set()  # ids of members that are deleted or defaulted, of friends that are classes, and so on
+        self.no_names = set()  # ids of deleted or defaulted members, of friend classes, and so on
         self.found = set()  # (section, path, name)
-        self.shown = set()  # (path, name, type), where the type is one of detail
-        self.definitions = {}  # of members, by their ids
+        self.shown = set()  # (path, name, detail type)
+        self.definitions = {}  # definitions of members, by id
         self.roots = [xml.parse(file).getroot() for file in sorted(glob.glob(os.path.join(xml_folder, "*.xml")))]
         self.compounds = [one for root in self.roots for one in root.findall("compounddef")]
 

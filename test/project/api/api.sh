@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Compares the names that the headers outside detail/ offer with docs/reference/api.txt, so that a change of the public
-# surface is seen in review. api.py says which names, and in which sections; it also refuses types of detail in them.
+# Compares the names that the headers outside detail/ offer with docs/reference/api.txt, so that a review sees each
+# change of the public interface. api.py selects the names and their sections, and refuses detail types in them.
 #
 #   sh api.sh <repository>            compares, prints the differences and fails if there are any
 #   sh api.sh <repository> --write    writes docs/reference/api.txt
 #
-# Asks Doxygen: $DOXYGEN, or else doxygen. Ends with 77 where there is none.
+# Runs Doxygen: $DOXYGEN, or else doxygen. Ends with 77 if there is none.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 cd "${1:?usage: api.sh <repository> [--write]}"
@@ -18,7 +18,7 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 found=$folder/api.txt
 
-# All headers, those of detail/ included: classes outside of it inherit members from there.
+# All headers, including those of detail/, from whose classes public ones inherit members.
 {
   cat docs/reference/Doxyfile
   printf '%s\n' "INPUT = include/tutti" "EXCLUDE_PATTERNS =" "EXCLUDE_SYMBOLS =" "EXTRACT_ALL = YES" "WARNINGS = NO" \

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# The test of api.sh: plants types of detail in the names of a small library; each must be found.
+# The test of api.sh: plants detail types in the public names of a small library; each must be found.
 #
 #   sh planted.sh <repository>
 set -u
@@ -19,7 +19,7 @@ struct shows { detail::hidden inherited() const; };
 }  // namespace tutti::detail::base
 END
 
-# plant <declarations in tutti> <text that must be printed>; no text: nothing is wrong
+# plant <declarations in tutti> <text that must be printed>; without a text nothing is wrong
 plant() {
   printf 'namespace tutti::inline v0_1_0 {\n%s\n}  // namespace tutti\n' "$1" > "$folder/include/tutti/extend/own.hpp"
   said=$(sh "$repository/test/project/api/api.sh" "$folder" --write 2>&1)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The library on a system of 32 bits, whose files are to be as long as elsewhere.
+# Builds the library for a 32-bit system, with file sizes of 64 bits as elsewhere.
 
 set(bits32 -m32 -D_FILE_OFFSET_BITS=64 -std=c++20 -pthread)
 set(probe ${CMAKE_CURRENT_BINARY_DIR}/bits32_probe)

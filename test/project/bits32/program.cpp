@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Built for a processor of 32 bits: a sum over each transport, and one in memory that peers read.
+// A program for a 32-bit processor: a sum over each transport, and one in memory that peers read.
 
 #include <tutti/allocator.hpp>
 #include <tutti/join.hpp>

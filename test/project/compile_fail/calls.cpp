@@ -1,7 +1,7 @@
 // errors: beside the lines
 // SPDX-License-Identifier: Apache-2.0
 //
-// Arguments that an operator does not take: each has its reason.
+// Arguments that an operator does not take: each error gives the reason.
 
 #include <tutti/device_span.hpp>
 #include <tutti/tutti.hpp>

@@ -1,7 +1,7 @@
 // error: (constraint|concept).*element|is_trivially_copyable
 // SPDX-License-Identifier: Apache-2.0
 //
-// What travels is copied as bytes: a std::string has no place in a buffer.
+// Elements are copied as bytes: a std::string cannot be sent.
 
 #include <tutti/extend/buffer.hpp>
 

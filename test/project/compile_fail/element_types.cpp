@@ -1,7 +1,7 @@
 // errors: beside the lines
 // SPDX-License-Identifier: Apache-2.0
 //
-// A reduction that does not work on a type says what does.
+// If a reduction does not work on a type, the error names an alternative.
 
 #include <tutti/reduction/reproducible_sum.hpp>
 #include <tutti/reduction/saturating_sum.hpp>

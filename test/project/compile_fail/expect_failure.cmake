@@ -37,8 +37,8 @@ if(NOT failed)
   message(FATAL_ERROR "It compiles, but must fail with a message like \"${expected}\"")
 endif()
 if(several)
-  # Failed assertions in headers are the sentences, one of each line, in their order; what else the compiler says of a
-  # line comes after its sentence.
+  # The expected messages are failed assertions in headers, one for each line, in order; other messages about a line
+  # follow its assertion.
   file(READ ${SOURCE} text)
   string(REPLACE ";" "," text "${text}")
   string(REPLACE "\n" ";" text "${text}")
@@ -84,7 +84,7 @@ if(several)
   return()
 endif()
 
-# Up to the second error: what explains a mistake comes first.
+# Text up to the second error: the explanation of a mistake comes first.
 set(first "${said}")
 string(FIND "${said}" "error: " begin)
 if(begin GREATER_EQUAL 0)

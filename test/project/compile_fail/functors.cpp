@@ -1,7 +1,7 @@
 // errors: beside the lines
 // SPDX-License-Identifier: Apache-2.0
 //
-// Functions and elements of which no reduction is made: each has its reason.
+// Functions and elements that make no reduction: each error gives the reason.
 
 #include <tutti/half.hpp>
 #include <tutti/reduction/reduce_with.hpp>

@@ -1,7 +1,7 @@
 // error: hierarchical takes \(inner, outer, hosts\): .* world\.hosts\(\)
 // SPDX-License-Identifier: Apache-2.0
 //
-// A topology of hosts is told which ranks they have.
+// A topology of hosts needs the hosts' ranks.
 
 #include <tutti/topology/hierarchical.hpp>
 #include <tutti/topology/ring.hpp>

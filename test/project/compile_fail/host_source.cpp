@@ -1,7 +1,7 @@
 // error: include it in a .cu file
 // SPDX-License-Identifier: Apache-2.0
 //
-// What launches kernels is for nvcc.
+// Headers that launch kernels are for nvcc only.
 
 #ifdef MISTAKE
 #include <tutti/cuda/peers.hpp>

@@ -1,7 +1,7 @@
 // error: this is no strategy: give one, such as tutti::nn::synchronous ranks\(world\)
 // SPDX-License-Identifier: Apache-2.0
 //
-// A communicator in a strategy's place is refused, with what to give instead.
+// A communicator in place of a strategy is refused; the error names a strategy to use.
 
 #include <tutti/communicator.hpp>
 #include <tutti/nn/strategy/alone.hpp>

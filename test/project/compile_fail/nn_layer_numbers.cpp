@@ -1,7 +1,7 @@
 // error: this is no layer of these numbers: give one that derives from tutti::nn::layer<T>
 // SPDX-License-Identifier: Apache-2.0
 //
-// A list of layers of floats takes no layer of doubles: the layer does not derive from nn::layer<float>.
+// A list of layers of floats takes no layer of doubles, which does not derive from nn::layer<float>.
 
 #include <tutti/nn/extend/layer_list.hpp>
 #include <tutti/nn/layer/dense.hpp>

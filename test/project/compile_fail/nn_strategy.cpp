@@ -2,7 +2,7 @@
 // error by clang: is an abstract class
 // SPDX-License-Identifier: Apache-2.0
 //
-// A strategy that lacks a member is refused where one is made; the compiler lists what is missing behind the error.
+// A strategy that lacks a member is refused where one is made; the compiler lists the missing members after the error.
 
 #include <tutti/nn/strategy/alone.hpp>
 #include <tutti/nn/trainer.hpp>

@@ -2,7 +2,7 @@
 // error by clang: marked 'override' hides virtual member function
 // SPDX-License-Identifier: Apache-2.0
 //
-// A member of a strategy that has other arguments is refused by its name.
+// A member of a strategy with wrong arguments is refused by name.
 
 #include <tutti/nn/strategy/alone.hpp>
 #include <tutti/nn/trainer.hpp>

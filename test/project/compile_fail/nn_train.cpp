@@ -1,7 +1,8 @@
 // errors: beside the lines
 // SPDX-License-Identifier: Apache-2.0
 //
-// Arguments that a training does not take: each has its reason. A program's own function of the name is called.
+// Arguments that a training does not take: each error gives the reason. A program's own function of the same name is
+// called.
 
 #include <tutti/communicator.hpp>
 #include <tutti/nn/strategy/alone.hpp>

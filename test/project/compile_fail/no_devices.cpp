@@ -1,7 +1,7 @@
 // error: takes device memory of the reduction's type and a stream, over cuda::peers
 // SPDX-License-Identifier: Apache-2.0
 //
-// A transport whose ranks have no devices puts nothing into streams.
+// Operators over a transport without devices have no `enqueue`.
 
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/reduction/arithmetic.hpp>

@@ -1,7 +1,7 @@
 // errors: beside the lines
 // SPDX-License-Identifier: Apache-2.0
 //
-// An operator is made of a communicator, a topology and, if it combines, a reduction, in this order.
+// An operator is made from a communicator, a topology and, if it combines, a reduction, in this order.
 
 #include <tutti/tutti.hpp>
 

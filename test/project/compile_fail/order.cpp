@@ -1,7 +1,7 @@
 // error: the reduction is not declared commutative.*add tutti::commutative
 // SPDX-License-Identifier: Apache-2.0
 //
-// A ring combines in an order that starts elsewhere for every block; what does not commute needs a
+// A ring combines each block in an order that starts at another rank; a reduction that is not commutative needs a
 // topology that keeps the order of ranks.
 
 #include <tutti/collective/allreduce.hpp>

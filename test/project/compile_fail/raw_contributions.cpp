@@ -1,7 +1,7 @@
 // error: this topology sends partial results: take direct or star
 // SPDX-License-Identifier: Apache-2.0
 //
-// A ring sends partial sums. Those of a sum in float are floats: twice as long as what they are sums of.
+// A ring sends partial sums. Those of half or bfloat16 summed in float are floats: twice as long as the elements.
 
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/half.hpp>

@@ -1,7 +1,7 @@
 // error: a topology that has state must tell it
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ranks that run different schedules must find out, so what a topology is made with must be part of the call.
+// Ranks that run different schedules must be detected, so the arguments of a topology must be part of the call.
 
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/reduction/arithmetic.hpp>

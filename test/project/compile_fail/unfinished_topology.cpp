@@ -1,7 +1,7 @@
 // error: this topology has no such operation
 // SPDX-License-Identifier: Apache-2.0
 //
-// A topology of the user's own that lacks part of a schedule is refused where it is used, by name.
+// A user's topology that lacks part of a schedule is refused by name where it is used.
 
 #include <tutti/collective/broadcast.hpp>
 #include <tutti/transport/loopback.hpp>

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Other processors: a byte order, a size of addresses and an order of memory accesses that this one does not have.
+# Other processors: with a byte order, an address size and a memory model that this machine does not have.
 
 function(tutti_add_cross_test name)
   add_test(NAME cross_${name} COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/project/cross/cross.sh ${PROJECT_SOURCE_DIR}

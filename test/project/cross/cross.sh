@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# The library on other processors: Debian's cross compilers build it, QEMU's user mode runs it. Where one of them is
-# missing it ends with 77.
+# The library on other processors: built by Debian's cross compilers, run in QEMU's user mode. Ends with 77 if one of
+# them is missing.
 #
 #   sh cross.sh <repository> <scratch folder> laws <processor>
 #   sh cross.sh <repository> <scratch folder> peers <C++ compiler of this processor>
@@ -21,13 +21,13 @@ skip() {
   echo "SKIP: $*"
   exit 77
 }
-# The compiler whose programs run on a processor. Debian's cross compilers and g++-multilib exclude each other.
+# The compiler for a processor. Debian's cross compilers and g++-multilib exclude each other.
 compiler_of() {
   command -v "$1-linux-gnu-g++" && return
   [ "$1" = i686 ] && echo 'int main() {}' | c++ -m32 -x c++ - -o "$scratch/probe" 2> /dev/null && echo "c++ -m32" && return
   skip "there is no compiler for $1 (Debian: g++-$1-linux-gnu)"
 }
-# What runs them here: empty if the processor itself does.
+# The emulator that runs programs for a processor; empty if this machine runs them itself.
 runner_of() {
   case $1-$(uname -m) in
     i686-x86_64 | i686-i?86 | aarch64-aarch64 | s390x-s390x) return ;;
@@ -35,7 +35,8 @@ runner_of() {
   esac
   command -v "qemu-$1-static" || command -v "qemu-$1" || skip "there is no qemu-$1 (Debian: qemu-user-static)"
 }
-# Nothing of a static program but the resolver needs shared libraries, and numbers and "localhost" are found without.
+# Only the resolver of a static program needs shared libraries, and numeric addresses and "localhost" are found without
+# it.
 build() {
   "$@" 2> "$scratch/warnings" || {
     cat "$scratch/warnings" >&2
@@ -49,7 +50,7 @@ if [ "$3" = laws ]; then
   boost=$(echo '#include <boost/version.hpp>' | c++ -E -x c++ - | sed -n 's,^# 1 "\(.*\)/boost/version\.hpp".*,\1,p')
   ln -s "$boost/boost" "$scratch/include/boost"  # the folder beside it has this processor's system headers
   flags="$flags -isystem $scratch/include"
-  # Tests draw indices of 64 bits; conversions in the library itself are test/project/bits32's.
+  # Tests draw 64-bit indices; test/project/bits32 checks the library's own conversions.
   [ "$4" != i686 ] || flags="$flags -Wno-conversion"
   printf '#define BOOST_TEST_MODULE cross\n#include <boost/test/included/unit_test.hpp>\n' > "$scratch/main.cpp"
   build $compiler $flags -c "$scratch/main.cpp" -o "$scratch/main.o"
@@ -62,7 +63,7 @@ if [ "$3" = laws ]; then
   exit
 fi
 
-# meet <processor of rank 0> <that of rank 1>: two ranks over TCP; what they print lies in said0 and said1.
+# meet <processor of rank 0> <processor of rank 1>: runs two ranks over TCP; their output is in said0 and said1.
 meet() {
   started=$(date +%s)
   pids=""

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Words that well-known headers and build systems define as macros, those with arguments for any number of them.
+// Words that well-known headers and build systems define as macros; those with arguments take any number.
 
 // Qt
 #define signals of_another_library
@@ -43,7 +43,7 @@
 #define True of_another_library
 #define Unsorted of_another_library
 
-// curses, as C++ sees it
+// curses, as included from C++
 #define addch(...) of_another_library
 #define border(...) of_another_library
 #define echochar(...) of_another_library
@@ -57,7 +57,7 @@
 #define timeout(...) of_another_library
 #define vline(...) of_another_library
 
-// <complex.h>, <sys/sysmacros.h>, and what compilers define in their GNU modes
+// <complex.h>, <sys/sysmacros.h>, and macros of compilers in GNU modes
 #define I of_another_library
 #define complex of_another_library
 #define imaginary of_another_library
@@ -67,7 +67,7 @@
 #define minor(...) of_another_library
 #define unix of_another_library
 
-// Windows, and what is written for it elsewhere
+// Windows, and code written in its style
 #define CONST of_another_library
 #define DELETE of_another_library
 #define ERROR of_another_library
@@ -89,13 +89,13 @@
 #define pascal of_another_library
 #define small of_another_library
 
-// Game engines, and the style of the kernel
+// Game engines, and the style of the Linux kernel
 #define check(...) of_another_library
 #define likely(...) of_another_library
 #define require(...) of_another_library
 #define unlikely(...) of_another_library
 
-// Logging, and what projects define by -D
+// Logging, and macros that projects define by -D
 #define ASSERT(...) of_another_library
 #define CHECK(...) of_another_library
 #define DEBUG of_another_library

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# No macro of foreign_macros.hpp changes a header: with these and without them, the preprocessor makes the same of it.
-# Directives are left out, so all branches are seen, and other libraries are not.
+# No macro of foreign_macros.hpp changes a header: the preprocessor's output is the same with and without them.
+# Directives are left out, so that all branches are seen, and other libraries are not.
 #
 #   sh foreign_macros.sh <include folder> <compiler>
 set -eu
@@ -12,7 +12,7 @@ trap 'rm -rf "$folder"' EXIT
 cd "${1:?usage: foreign_macros.sh <include folder> <compiler>}"
 compiler=${2:?usage: foreign_macros.sh <include folder> <compiler>}
 
-# Every line begins with its place, as a string that no macro changes.
+# Every line begins with its file and number, as a string that no macro changes.
 find tutti -type f | LC_ALL=C sort | xargs awk '
   continues || /^[ \t]*#/ { continues = /\\$/; next }
   { print "\"" FILENAME ":" FNR "\" " $0 }' > "$folder/lines"

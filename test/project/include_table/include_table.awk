@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The check of the table in folders.txt; see include_table.sh.
+# Checks the table in folders.txt; see include_table.sh.
 
-# The row of the table that a path stands in: that of its folder, or of the nearest folder that is named with all in it.
+# The table row of a path: the row of its folder, or of the nearest folder above that is listed with everything in it.
 function row_of(path,   folder) {
   folder = path
   sub(/^tutti\//, "", folder)
@@ -14,7 +14,7 @@ function row_of(path,   folder) {
 }
 function complain_of_table(text) { printf "%s:%d: %s\n", table, line_of_table, text; ++violations }
 
-# Reads the table. A folder includes only what stands before it, so there is no circle.
+# Reads the table. A folder includes only rows above it, so there is no cycle.
 function read_table(   line, more, names, name, list, part, words, n, i, entry, folder) {
   while ((getline line < table) > 0) {
     ++line_of_table
@@ -64,33 +64,35 @@ BEGIN {
   vendor("^cudnn", "^tutti/nn/cuda/detail/runtime/cudnn\\.hpp$")
   vendor("^(cuda|nccl)", "^tutti/cuda/([a-z_]+\\.hpp$|extend/|detail/runtime/)")
 
-  # What the operating system and the compiler give.
+  # Headers of the operating system and the compiler.
   platform = "^(sys|netinet|arpa|net|linux|sanitizer)/[a-z_]+\\.h$|^(cpuid|cxxabi|dirent|endian|fcntl|ifaddrs|netdb|poll|pthread|sched|semaphore|signal|spawn|stdio_ext|time|ucontext|unistd|immintrin)\\.h$"
-  # What all units of a program have in common, so that a definition which depends on it is still one definition.
-  # The code for a device is apart from the host's; where nvcc reads for a host, g++ gets another spelling of the same.
+  # Macros that are equal in all units of a program, so that a definition that depends on them remains one definition.
+  # Device code is separate from the host's; where nvcc reads code for a host, g++ gets an equivalent spelling.
   common = "^(defined|__CUDA_ARCH__|__CUDACC__|__x86_64__|__i386__|__aarch64__|__GNUC__|__clang__|__SANITIZE_ADDRESS__|__has_feature|address_sanitizer|__ELF__|__SIZEOF_INT128__|TUTTI_SEPARATE_COMPILATION)$"
 
-  # Writes a comma, or expects one, in a program whose language does. to_string of an integer does not.
+  # Functions that write or expect a comma in a program whose language does. to_string of an integer does not.
   follows_language = "(^|[^A-Za-z_])(v?[sfd]?n?w?printf|v?[sf]?w?scanf|strto(d|f|ld|l|ul|ll|ull|imax|umax)|ato(i|l|ll|f)|sto(i|l|ul|ll|ull|f|d|ld)|setlocale|localeconv|put_time|strftime)\\(" \
                      "|std::w?[io]?stringstream|std::format|<(sstream|iomanip)>" \
                      "|to_string\\(([^()]*(double|float)[^A-Za-z_]|[^()]*[0-9]\\.[0-9])"
 
   language = "tutti/detail/base/language.hpp"  # what every compilation of tutti sees first
   refused = "^(__cplusplus|__FAST_MATH__|__FINITE_MATH_ONLY__|__ASSOCIATIVE_MATH__|__NO_SIGNED_ZEROS__)$"  # by that header
-  # Instructions that fuse, where a product must not be fused: the definitions differ, and their results do not.
+  # Macros for fused instructions, used where a product must not be fused: the definitions differ, but not their
+  # results.
   fuses = "^(__FP_FAST_FMAF|__FMA__|__FMA4__|__AVX512F__)$"
   unfused = "tutti/detail/core/product.hpp"
-  # Modes of a standard library, on which units that disagree do not link.
+  # Modes of a standard library. Units that disagree on them do not link.
   modes = "^(__GLIBCXX__|_GLIBCXX_DEBUG|_GLIBCXX_USE_CXX11_ABI)$"
   linked = "tutti/detail/base/linkage.hpp"
-  # A call that makes a descriptor, and the beginning of a detail::descriptor that is made of it: that occupies the
-  # numbers of the standard streams meanwhile.
+  # A call that makes a descriptor, and the beginning of a detail::descriptor that is made from it, which keeps the
+  # numbers of the standard streams occupied during the call.
   maker = "::((socket|socketpair|open|open64|openat|creat|memfd_create|eventfd|epoll_create1?|pipe2?|accept4?|timerfd_create|signalfd|inotify_init1?|dup[23]?|mkstemp|mkostemp|shm_open|posix_openpt)\\(|(fcntl|recvmsg)\\([^;]*(F_DUPFD|MSG_CMSG_CLOEXEC)|syscall\\([A-Za-z_]*(pidfd|memfd|perf_event_open|userfaultfd|io_uring_setup))"
   owner = "(descriptor( const)?( [a-z_]+)?|[a-z]+_)[({] ?\\[[^]]*\\] ?[{][^{}]*"
-  # A call that makes one within another library: an object of standard_numbers in its block, or around that, is needed.
+  # A call that makes a descriptor within another library: it needs an object of standard_numbers in its block, or in a
+  # block around it.
   foreign_maker = "(^|[^A-Za-z0-9_])((getaddrinfo|getifaddrs|getnameinfo|if_nametoindex|if_indextoname|fopen|freopen|tmpfile|popen|opendir|gzopen|hardware_concurrency|ibv_open_device|ibv_create_comp_channel|ibv_get_device_list)\\(|sysconf\\(_SC_NPROCESSORS|std::(w?ifstream|basic_ifstream|random_device)|directory_iterator [a-z]+\\()"
 
-  # Dear to parse: kept out of what the umbrella reaches.
+  # Headers that are slow to parse: kept out of everything that the umbrella reaches.
   dear = "^(algorithm|chrono|format|functional|future|iostream|locale|regex|filesystem|random|ranges)$"
 }
 
@@ -173,7 +175,7 @@ END {
     printf "%s: it includes nothing of tutti, so it must include <%s>\n", f, language
     ++violations
   }
-  # A room is a namespace. Instantiations stand in that of their templates.
+  # A room is a namespace. Instantiations are in the namespace of their templates.
   for (f in opened) {
     room = f
     sub(/\/[^\/]*$/, "", room)
@@ -182,7 +184,7 @@ END {
     sub(/.*\//, "", room)
     if (opened[f] !~ ("(::|inline )" room "( |::)")) { printf "%s: its namespace has not the name of its folder, %s\n", f, room; ++violations }
   }
-  # Everything that the umbrella reaches, and what it must not reach.
+  # Visits all headers that the umbrella reaches; refuses headers of other libraries and headers slow to parse.
   queue = "tutti/tutti.hpp"
   seen[queue]
   while (queue != "") {

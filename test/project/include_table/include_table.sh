@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Checks which file includes which below a folder "include": the table in folders.txt, which must have no circle, and
-# that each vendor's headers appear only in the files that are named for them. Prints one line per violation and fails.
+# Checks the includes of the files below a folder "include" against the table in folders.txt, which must have no cycle,
+# and that each vendor's headers appear only in the files listed for them. Prints one line per violation and fails.
 #
 #   sh include_table.sh <folder that contains tutti/> [<table>]
 set -u

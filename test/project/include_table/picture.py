@@ -88,7 +88,7 @@ class Picture:
     def __init__(self, rows, arrows):
         self.rows = list(rows)
         self.below = {row: {t for s, t in arrows if s == row} for row in rows}
-        # Folders that most others stand on are bars, without arrows to them.
+        # Folders that most others depend on are bars, without arrows to them.
         stands_on = {row: reachable(row, self.below) for row in self.rows}
         self.bars = [row for row in self.rows if all(bar in stands_on[row] for bar in self.rows[:self.rows.index(row)])
                      and 2 * sum(row in below for below in stands_on.values()) > len(self.rows)]
@@ -141,7 +141,7 @@ class Picture:
 
     def y(self, level):
         below_bars = max(self.level[row] for row in self.bars)
-        # Bars lie close to each other.
+        # Bars are close to each other.
         return MARGIN + (self.top - max(level, below_bars)) * LAYER + max(0, below_bars - level) * (BOX + 8)
 
     def svg(self):

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# The include table's own test: plants one violation after the other and expects each to be found.
+# The include table's own test: plants one violation after another and expects each to be found.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 folder=$(mktemp -d) || exit 2
@@ -9,7 +9,7 @@ trap 'rm -rf "$folder"' EXIT
 failures=0
 table=$here/folders.txt
 
-# plant <file> <include line> <text that the check must print>; no text: the check must be content
+# plant <file> <include line> <text that the check must print>; without a text the check must pass
 plant() {
   rm -rf "$folder/tutti"
   mkdir -p "$folder/tutti/detail/base" "$folder/tutti/extend" "$(dirname "$folder/$1")"
@@ -120,7 +120,7 @@ plant tutti/nn/a.hpp '#include <tutti/transport/tcp.hpp>' ''
 plant tutti/nn/detail/layer/a.hpp '#include <tutti/nn/extend/layer.hpp>' ''
 plant tutti/nn/cuda/a.hpp '#include <tutti/cuda/stream.hpp>' ''
 
-# Tables with a circle: of two folders, of one header, of a folder that is no row, and rows that repeat each other.
+# Tables with a cycle: of two folders, of one header, of a folder without a row, and of rows that repeat each other.
 table=$folder/folders.txt
 for change in 's,^detail/net: words,& detail/bootstrap,' 's,^topology: words,& reduction/arithmetic,' \
   's,^detail/core: ,&detail/other ,'; do
@@ -129,7 +129,7 @@ for change in 's,^detail/net: words,& detail/bootstrap,' 's,^topology: words,& r
 done
 sed 's,^trace: words,& ; \n&,' "$here/folders.txt" > "$table"
 plant tutti/detail/core/a.hpp 'static_assert(true);' 'trace has two rows'
-# Two folders of one row.
+# Two folders in one row.
 sed 's,^trace: words,trace detail/trace: words,' "$here/folders.txt" > "$table"
 plant tutti/detail/trace/a.hpp '#include <tutti/trace/a.hpp>' ''
 plant tutti/detail/trace/a.hpp '#include <tutti/topology/ring.hpp>' 'trace may not include'

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# An outside project gets tutti by CMake, builds and runs (FetchContent: test/project/packaging/doors.sh), whatever paths
-# tutti is installed to and whatever warnings are errors; and a component that does not exist, libraries that are not
-# there, or C++ that is not enabled yet, are said clearly. Without the folder of a component all others build and run.
+# Another project gets tutti by CMake, builds and runs (FetchContent: test/project/packaging/doors.sh), for any
+# installation paths and with warnings as errors. A component that does not exist, a missing library, and C++ that is
+# not enabled yet give a clear message. Without the folder of a component all others build and run.
 
 set(ways find_package add_subdirectory exported no_such_component missing_library no_language absolute_paths)
 foreach(component IN ITEMS simulation verbs in_network cuda nn)

@@ -37,7 +37,7 @@ string(REPLACE ";" "\\;" components "${AVAILABLE}")
 if(WAY MATCHES "find_package|no_such_component|missing_library|no_language")
   run("" ${CMAKE_COMMAND} --install ${TUTTI_BINARY} --prefix ${prefix})
 endif()
-# A package and a folder say the same.
+# A package and a subfolder give the same message.
 if(WAY STREQUAL "no_such_component")
   foreach(door IN ITEMS find_package add_subdirectory)
     run("tutti::warp: there is no such component; there are tutti, asio, tcp, simulation, verbs, in_network, mpi, cuda, nn" ${configure} -DWAY=${door}
@@ -48,7 +48,7 @@ elseif(WAY STREQUAL "missing_library")
     run("asio: it needs Boost 1.81 or newer .Debian: libboost1.81-dev, Fedora: boost-devel, Arch: boost, macOS, Homebrew: "
         ${configure} -DWAY=${door} -DCOMPONENTS=asio -DCMAKE_DISABLE_FIND_PACKAGE_Boost=ON)
   endforeach()
-  # What needs no library does not ask for one.
+  # A component that needs no library does not search for one.
   use(-DWAY=find_package -DCOMPONENTS=tcp -DCMAKE_DISABLE_FIND_PACKAGE_Boost=ON -DCMAKE_DISABLE_FIND_PACKAGE_BLAS=ON)
 elseif(WAY STREQUAL "no_language")
   run("C.. is not enabled here: call project.<name> LANGUAGES CXX." ${configure} -DWAY=find_package -DLANGUAGE=C)

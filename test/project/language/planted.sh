@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# The test of the language test: plants one violation after the other and expects each to be found.
+# The test of the language test: plants one violation after another and expects each to be found.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 folder=$(mktemp -d) || exit 2
@@ -12,7 +12,7 @@ mkdir -p "$root/include/tutti" "$root/include/tutti/detail" "$root/docs/referenc
 cp "$here/words.txt" "$here/allowed.txt" "$folder/lists"
 echo docs/reference > "$folder/lists/not_yet.txt"
 
-# plant <file> <text, in the form of printf> <finding that must be printed>; no finding: there must be none
+# plant <file> <text, in the form of printf> <finding that must be printed>; without a finding there must be none
 plant() {
   printf -- "$2\n" > "$root/$1"
   if said=$(python3 "$here/language.py" "$root" --lists "$folder/lists" 2>&1); then
@@ -70,21 +70,21 @@ plant $code '// A `dear` one, `anew`.' ''
 plant a.md 'Whoever waits.' 'a.md:1: "Whoever": name'
 plant a.md '```\nanew\n```\n\n    anew\n\n[a](anew.md) `anew`' ''
 
-# A public name stays until docs/reference/api.txt is done, where it is declared.
+# A public name is no finding until docs/reference/api.txt is done; then it is one where it is declared.
 echo 'a.hpp: a::held' > "$root/docs/reference/api.txt"
 plant $code 'int held;' 'the name held is'
 echo 'docs/reference/api.txt' > "$folder/lists/not_yet.txt"
 plant $code 'int held;' ''
 plant include/tutti/b.hpp 'int held;' 'the name held is'
 
-# A folder that is not done has any words; those below it do not.
+# A folder that is not done may have any words; folders below it may not.
 echo 'include/tutti' >> "$folder/lists/not_yet.txt"
 plant $code '// What it is.' ''
 plant include/tutti/detail/a.hpp '// What it is.' 'begins with "What"'
 echo 'include/gone' >> "$folder/lists/not_yet.txt"
 plant $code '// A rank.' 'not_yet.txt names include/gone, which does not exist'
 
-# When all folders are done, uses count, too.
+# Uses count, too, when all folders are done.
 : > "$folder/lists/not_yet.txt"
 plant $code 'int a = b.of;' 'at most 0.5 % may be'
 

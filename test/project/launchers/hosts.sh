@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Read with `.`: hosts of this machine. Each is a network namespace with a name of its own and a cable to one switch;
-# they see the same files. All of it lies in namespaces of this script, and is gone with it.
+# Read with `.`: hosts on this machine. Each is a network namespace with a name of its own and a cable to one switch;
+# all see the same files. Everything is in namespaces of this script, and is removed with it.
 
-# skip_without_hosts: hosts take root, ip(8) and unshare(1).
+# skip_without_hosts: hosts require root, ip(8) and unshare(1).
 skip_without_hosts() {
   [ "$(id -u)" = 0 ] || skip "several hosts are network namespaces, which only root may make"
   command -v ip > /dev/null || skip "there is no ip(8) (Debian: iproute2)"
@@ -11,7 +11,7 @@ skip_without_hosts() {
   unshare --mount --net --uts --pid --fork true || skip "this machine allows no namespaces"
 }
 
-# apart <script> <argument...>: runs a script where hosts can be made. What it leaves running ends with it.
+# apart <script> <argument...>: runs a script where hosts can be made. Processes that it leaves running end with it.
 apart() {
   unshare --mount --net --uts --ipc --pid --fork --kill-child --mount-proc sh "$@"
 }
@@ -39,7 +39,7 @@ make_hosts() {
   done
   mount --bind "$hosts_folder/hosts" /etc/hosts
 
-  # What launchers reach a host by. Like its original it hands no variables on.
+  # The command by which launchers reach a host. Like the real ssh it passes no variables on.
   cat > "$hosts_folder/bin/ssh" << 'SSH'
 #!/bin/sh
 while [ "${1#-}" != "$1" ]; do
@@ -55,7 +55,7 @@ SSH
   PATH="$hosts_folder/bin:$PATH"
 }
 
-# on <host> <command...>: with the variables of this script.
+# on <host> <command...>: runs a command there, with the variables of this script.
 on() {
   on_host=$1
   shift

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Read by launchers.sh: what the manifest says holds together, and its pods, which are hosts here, find each other.
+# Read by launchers.sh: the manifest is consistent, and its pods, which are hosts here, find each other.
 
 cat > read_manifest.py << 'PYTHON'
 import sys, yaml

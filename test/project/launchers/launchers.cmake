@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# docs/guide/launching.md by the launchers that are installed. Hosts are network namespaces.
+# Runs docs/guide/launching.md with the installed launchers. Hosts are network namespaces.
 
 set(program ${CMAKE_CURRENT_BINARY_DIR}/launchers/program)
 file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/launchers)
@@ -12,7 +12,7 @@ foreach(name IN ITEMS by_hand ssh openmpi openmpi_hosts mpich mpich_hosts torchr
   add_test(NAME launchers_${name}
            COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/project/launchers/launchers.sh ${PROJECT_SOURCE_DIR}
                    ${CMAKE_CURRENT_BINARY_DIR}/launchers/${name} ${name} ${CMAKE_CXX_COMPILER} ${program})
-  # Ports that the page names are this machine's where no hosts are made.
+  # If no hosts are made, the ports that the page names are this machine's.
   set_tests_properties(launchers_${name} PROPERTIES TIMEOUT 180 LABELS launchers SKIP_RETURN_CODE 77
                                                     FIXTURES_REQUIRED launchers RESOURCE_LOCK launchers_ports)
   tutti_test_needs(launchers_${name})

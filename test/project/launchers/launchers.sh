@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# The commands of docs/guide/launching.md as they are printed there, by the real launchers. A hidden comment before a
-# block, `<!-- launcher: NAME -->`, says which one it is. What is not installed, or needs root, ends with 77.
+# Runs the commands of docs/guide/launching.md as printed there, with the real launchers. A hidden comment before a
+# block, `<!-- launcher: NAME -->`, names the block. A launcher that is not installed, or needs root, ends with 77.
 #
 #   sh launchers.sh <repository> <scratch folder> <test> <C++ compiler> <examples/join.cpp, compiled>
 set -eu
@@ -36,7 +36,7 @@ scratch=$(cd "$2" && pwd)
 export HOME="$scratch"
 cd "$scratch"
 
-# Those of more than one host go on where there are some.
+# Restarts a test of more than one host where hosts can be made.
 again_apart() {
   [ "${apart_now-}" = yes ] || {
     skip_without_hosts
@@ -47,7 +47,7 @@ again_apart() {
 apart_now=no
 [ "${6-}" != apart ] || apart_now=yes
 
-# block <name>: a block of the page, run by a shell of its own. block_on <host> <name>: the same on a host.
+# block <name>: runs a block of the page in a shell of its own. block_on <host> <name>: runs it on a host.
 block() {
   [ -s "blocks/$1" ] || fail "docs/guide/launching.md has no block $1"
   sh -eu "blocks/$1"
@@ -56,7 +56,7 @@ block_on() {
   [ -s "blocks/$2" ] || fail "docs/guide/launching.md has no block $2"
   on "$1" sh -eu "blocks/$2"
 }
-# everywhere <block> <host...>: on all of these at once.
+# everywhere <block> <host...>: runs the block on all of these hosts at once.
 everywhere() {
   name=$1
   pids=""
@@ -69,7 +69,7 @@ everywhere() {
     wait "$pid"
   done
 }
-# expect <ranks> <command...>: each of them finds all others.
+# expect <ranks> <command...>: each rank finds all others.
 expect() {
   count=$1
   shift
@@ -80,7 +80,7 @@ expect() {
   [ "$(grep -c "of $count: $count ranks, whose numbers add up to $sum\$" said)" = "$count" ] ||
     fail "expected \"$count ranks, whose numbers add up to $sum\" from each of $count ranks"
 }
-# alias_of <name> <program>: the page's name for a program that is installed beside another one of that name.
+# alias_of <name> <program>: gives a program the page's name, which another installed program may have.
 alias_of() {
   mkdir -p bin
   printf '#!/bin/sh\nexec %s "$@"\n' "$2" > "bin/$1"
@@ -88,7 +88,7 @@ alias_of() {
   PATH="$scratch/bin:$PATH"
 }
 as_root() { [ "$(id -u)" != 0 ] || export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; }
-# mend_torchrun: torch 1.13 starts nothing with Python 3.11, whose flags do not list their zero, "redirect nothing".
+# mend_torchrun: torch 1.13 fails with Python 3.11, whose flags do not list their zero, "redirect nothing".
 mend_torchrun() {
   torchrun --nproc_per_node 1 --no_python true > torchrun.log 2>&1 && return
   cat > mended.py << 'PYTHON'

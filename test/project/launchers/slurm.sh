@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Read by launchers.sh: a Slurm of two nodes, without accounting, in namespaces. Its processes end with these.
+# Read by launchers.sh: a Slurm of two nodes, without accounting, in namespaces. Its processes end with them.
 
 needs slurmctld slurmctld
 needs slurmd slurmd

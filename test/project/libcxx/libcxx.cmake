@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The library over LLVM's standard library, by the second compiler: its strict C++20, nothing experimental.
+# Builds the library with LLVM's standard library, by the second compiler: in strict C++20, without experimental
+# features.
 
 if(TUTTI_SECOND_COMPILER)
   set(probe ${CMAKE_CURRENT_BINARY_DIR}/libcxx_probe.cpp)

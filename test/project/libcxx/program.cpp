@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Built with the other standard library, in strict C++20: everything that needs nothing but a standard library and the
-// platform is read, and the same sum is made over each transport.
+// Built with the other standard library, in strict C++20: includes every header that needs only a standard library and
+// the platform, and makes the same sum over each transport.
 
 #include <tutti/automatic.hpp>
 #include <tutti/gather_timelines.hpp>

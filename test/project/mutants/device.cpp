@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ends with status 0 if groups of threads of a device make of schedules what the engine makes of them, 1 if in some
-// order they do not. It is built with their code as it is, and with each of its safety rules removed: see
-// mutants.cmake.
+// Ends with status 0 if thread groups of a device give the engine's results for schedules, with 1 if they do not in
+// some order. Built with their unchanged code, and with each of its safety rules removed: see mutants.cmake.
 #include <laws/device.hpp>
 #include <models/triangle.hpp>
 #include <tutti/reduction/arithmetic.hpp>
@@ -29,7 +28,7 @@ std::string in_many_orders(Topology const& topology) {
   return {};
 }
 
-/// The fused forms: every rank in place, none, some.
+/// The fused forms, with every rank in place, none, or some.
 std::string in_many_orders_fused() {
   for (bool const in_one_hop : {false, true}) {
     for (std::uint32_t const in_place : {0U, 7U, 2U}) {

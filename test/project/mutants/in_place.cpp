@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ends with status 0 if working in place is safe, 1 if some interleaving breaks it. It is built with the engine as it
-// is, and with each of its safety rules removed: see mutants.cmake. The topologies are selections, so that each of
-// these programs compiles the engine for two types and not for five.
+// Ends with status 0 if in-place operations are safe, with 1 if some interleaving breaks them. Built with the
+// unchanged engine, and with each of its safety rules removed: see mutants.cmake. The topologies are selections, so
+// that each program compiles the engine for two types instead of five.
 #include <laws/in_place_safety.hpp>
 #include <models/triangle.hpp>
 #include <tutti/topology/selection.hpp>

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Each safety rule is necessary: without it, a test breaks. A mutant is a program built against a copy of a header that a
-# sed script has changed: in_place.cpp, of detail/engine/machine.hpp, and device.cpp, of the header of
-# cuda/detail/device that the name of the script begins with.
+# Each safety rule is necessary: without it, a test fails. A mutant is a program built with a copy of a header that a
+# sed script has changed: in_place.cpp with detail/engine/machine.hpp, and device.cpp with the header of
+# cuda/detail/device whose name begins the name of the script.
 
 function(tutti_add_safety_program name source)
   add_executable(${name} ${CMAKE_CURRENT_SOURCE_DIR}/project/mutants/${source}.cpp)
@@ -37,7 +37,7 @@ foreach(script IN LISTS scripts)
   tutti_add_mutant(mutants_${mutant} in_place tutti/detail/engine/machine.hpp ${script})
 endforeach()
 
-# The engine is only compared with here. Groups of threads of the host run the headers of cuda, so that needs no CUDA.
+# The engine is only the reference here. Thread groups on the host run the headers of cuda, so no CUDA is needed.
 if(NOT EXISTS ${PROJECT_SOURCE_DIR}/include/tutti/cuda)
   return()
 endif()

@@ -1,2 +1,2 @@
-# A block is said to be what was sent before, although it has been written to.
+# A block is declared a repetition of the previous send, although it has been overwritten.
 s/bool const writes = .*/bool const writes = false;/

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# tutti/compiled.cpp, and tutti/nn/compiled.cpp for the trainer, include all that is defined apart.
+# tutti/compiled.cpp, and tutti/nn/compiled.cpp for the trainer, include everything that can be compiled apart.
 #
 #   sh compiled_holds_all.sh <include folder>
 set -eu

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Two translation units use the library alike, one of them compiled with NDEBUG and without RTTI; what both instantiate
-// must be one thing in the program.
+// Two translation units use the library alike, one of them compiled with NDEBUG and without RTTI; everything that both
+// instantiate must be one thing in the program.
 
 #include <tutti/tutti.hpp>
 
@@ -16,7 +16,7 @@ struct seen {
 };
 seen second_sees();
 
-/// Whether a broken precondition is found here.
+/// True if a broken precondition is detected here.
 static bool refuses_what_is_misaligned() {
   alignas(4) std::byte memory[12] = {};
   try {

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Every header compiles alone, and twice; all of them compile in one translation unit, so no two give one name to two
-# things; and all of them, sorted into translation units, link into one program together with two that use the library.
+# Every header compiles alone, and when included twice. All headers compile in one translation unit, so no two give one
+# name to two things. All headers, distributed over translation units, link into one program with two units that use
+# the library.
 
 set(odr_headers "")
 foreach(component IN LISTS tutti_components)
   if(component IN_LIST tutti_available)
     list(APPEND odr_headers ${tutti_headers_${component}})
   else()
-    # What no library is needed for: how groups of a device's threads run a schedule.
+    # Headers that need no library: the code by which thread groups of a device run a schedule.
     set(anywhere ${tutti_headers_${component}})
     list(FILTER anywhere INCLUDE REGEX "^tutti/cuda/detail/device/")
     list(APPEND odr_headers ${anywhere})
@@ -16,7 +17,7 @@ foreach(component IN LISTS tutti_components)
   endif()
 endforeach()
 list(FILTER odr_headers EXCLUDE REGEX "[.](cpp|cu|ipp)$")  # its header includes what is defined apart
-# For nvcc alone: device_ptx, and nn_cuda_ptx.
+# Compiled by nvcc only: device_ptx, and nn_cuda_ptx.
 list(FILTER odr_headers EXCLUDE REGEX "^tutti/(cuda/detail/runtime/(block|driver)|cuda/peers)[.]hpp$")
 list(FILTER odr_headers EXCLUDE REGEX "^tutti/nn/cuda/detail/runtime/(launch|[a-z]+_kernels)[.]hpp$")
 if(NOT TARGET tutti::nn_cuda)
@@ -27,8 +28,8 @@ if(NOT tutti_headers_cuda)  # which that part of the trainer stands on
   list(FILTER odr_headers EXCLUDE REGEX "^tutti/nn/cuda/")
 endif()
 
-# Each header is compiled where nothing is before it that it does not include itself. A unit shows that of several, and
-# is sorted out anew when this is configured.
+# Each header is compiled where nothing precedes it but headers that it includes itself. One unit does this for several
+# headers; units are chosen again on each configuration.
 execute_process(COMMAND awk -f ${CMAKE_CURRENT_SOURCE_DIR}/project/odr/units.awk ${odr_headers}
                 WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}/include
                 OUTPUT_VARIABLE units OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
@@ -50,7 +51,7 @@ string(JOIN "" odr_all ${odr_all})
 file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/headers/all.cpp CONTENT "@odr_all@" @ONLY)
 
 add_library(headers OBJECT ${odr_sources})
-# All headers compile in the debug mode of libstdc++, too. Units of that mode do not link with others.
+# All headers also compile in the debug mode of libstdc++. Units in that mode do not link with others.
 add_library(debug_mode_headers OBJECT ${CMAKE_CURRENT_BINARY_DIR}/headers/all.cpp)
 target_compile_definitions(debug_mode_headers PRIVATE _GLIBCXX_DEBUG)
 foreach(part IN ITEMS headers debug_mode_headers)
@@ -86,7 +87,7 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/include/tutti/tutti.hpp)
   tutti_test_needs(odr odr debug_mode_headers)
 endif()
 
-# The same with the cold code compiled apart; and units that disagree on it do not link.
+# Links the same program with the cold code compiled apart, and checks that units that disagree on that do not link.
 add_executable(odr_apart ${CMAKE_CURRENT_SOURCE_DIR}/project/odr/first.cpp
                          ${CMAKE_CURRENT_SOURCE_DIR}/project/odr/second.cpp)
 target_link_libraries(odr_apart PRIVATE tutti_program tutti::compiled)

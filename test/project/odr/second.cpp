@@ -14,7 +14,7 @@ struct seen {
   std::string_view spelling;
 };
 
-/// Whether a broken precondition is found here.
+/// True if a broken precondition is detected here.
 static bool refuses_what_is_misaligned() {
   alignas(4) std::byte memory[12] = {};
   try {

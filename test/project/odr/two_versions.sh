@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Two libraries in one program, each with a tutti of its own version, both work: one compiled apart, the other
-# header-only with other layouts and in the debug mode of libstdc++, linked statically in both orders and as shared
-# libraries. No symbol is common to both.
+# Two libraries in one program, each with its own version of tutti, both work. One is compiled apart; the other is
+# header-only, with other layouts and in the debug mode of libstdc++. They are linked statically in both orders and as
+# shared libraries, and share no symbol.
 #
 #   sh two_versions.sh <archive of tutti/compiled.cpp> <include folder> <compiler> [flag...]
 set -eu

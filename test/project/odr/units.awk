@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Sorts headers into translation units that show of each that it includes what it needs. Run it in the folder of the
-# headers. It prints a line for each unit: the headers that it includes, in this order.
+# Distributes headers over translation units that show that each header includes everything it needs. Run it in the
+# folder of the headers. It prints a line for each unit: the headers to include, in this order.
 #
 #   awk -f units.awk <header>...
 #
-# Headers in one unit form a chain: each includes all that are before it, if not itself then by way of others. So it
-# finds nothing before it that it does not include.
+# The headers of a unit form a chain: each includes all headers before it, directly or indirectly. So nothing precedes
+# a header that it does not include.
 
 /^namespace/ { nextfile }  # what is included below is of no use above
 /^#include <tutti\/.*\.hpp>/ {
@@ -26,7 +26,7 @@ function follow(header, from,    names, n, i) {
   }
 }
 
-# Of these headers, the one that has no unit yet and includes most; 0: none.
+# Among the headers without a unit, the one that includes most; 0 if there is none.
 function fullest(names, n,    i, best) {
   best = 0
   for (i = 1; i <= n; ++i) {

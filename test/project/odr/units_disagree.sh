@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Units that agree link, header-only or not, and optimised as one, too (-flto); units that disagree on a word of
-# detail/base/linkage.hpp do not, and every linker that is installed names the word. A shared library that hides its
+# Units that agree link: header-only or not, and optimised at link time (-flto). Units that disagree on a word of
+# detail/base/linkage.hpp do not link, and every installed linker names the word. A shared library that hides its
 # symbols works in a program that disagrees.
 #
 #   sh units_disagree.sh <archive of tutti/compiled.cpp> <compiler> [flag...]
@@ -40,7 +40,7 @@ for linker in bfd gold lld mold; do
     linkers="$linkers $linker"
   fi
 done
-# refused <word> <command that links>...
+# refused <word> <link command>...
 refused() {
   word=$1
   shift
@@ -58,7 +58,7 @@ for mode in _GLIBCXX_DEBUG _GLIBCXX_USE_CXX11_ABI=0; do
   "$@" "-D$mode" -c other.cpp -o mode.o
   for linker in $linkers; do
     refused "$word" "$@" header_only.o mode.o "-fuse-ld=$linker"
-    # mold looks for symbols that are defined twice in what is left.
+    # mold looks for duplicate symbols in the sections that remain.
     [ "$linker" = mold ] || refused "$word" "$@" mode.o header_only.o "-fuse-ld=$linker" -Wl,--gc-sections
   done
   if [ -n "$lto" ]; then

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Every header opens the namespace of the version that tutti/version.hpp says, so that two versions in one program share
-# no name.
+# Every header opens the namespace of the version in tutti/version.hpp, so that two versions in one program share no
+# name.
 #
 #   sh version_in_names.sh <include folder>
 set -eu

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# The recipe, by a Conan 2 client that knows no remote. What it requires are recipes that stand for what the system has,
-# under the names and targets of ConanCenter. Without a client it ends with 77.
+# Tests the recipe with a Conan 2 client that knows no remote. Its requirements are recipes that stand for the system's
+# libraries, under the names and targets of ConanCenter. Without a client it ends with 77.
 #
 #   sh conan.sh <repository> <scratch folder>
 set -eu
@@ -22,7 +22,7 @@ fail() {
   exit 1
 }
 
-# wrap <name> <version of the system's> <file name for CMake> <its target> <libraries> [component]
+# wrap <name> <the system's version> <file name for CMake> <its target> <libraries> [component]
 wrap() {
   mkdir -p "$index/recipes/$1/all"
   printf 'versions:\n  system:\n    folder: all\n' > "$index/recipes/$1/config.yml"
@@ -64,7 +64,7 @@ echo "tools.cmake.cmake_layout:test_folder=$scratch/test_package" > "$CONAN_HOME
 conan remote remove '*'
 conan remote add system "$index" --type local-recipes-index
 
-# refused <what the message must say> <command...>
+# refused <text that the message must contain> <command...>
 refused() {
   expected=$1
   shift
@@ -92,7 +92,7 @@ packages=$(conan list "tutti/*:*" --format=compact | grep -c "#[0-9a-f]*:")
 conan remove --confirm "tutti/*"
 sh "$root/test/project/packaging/doors.sh" "$root" "$scratch/doors" conan
 
-# ConanCenter's form, from the archive of a release.
+# Tests ConanCenter's form, from the archive of a release.
 center="$scratch/center"
 cp -r "$root/packaging/conan-center" "$center"
 version=$(conan inspect "$root" | sed -n 's/^version: //p')

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# A newcomer's hour: an empty home, its first program and each command copied from README.md. There a hidden comment
-# before a block, `<!-- door: NAME -->`, says which one it is.
+# A newcomer's first hour: an empty home, and the first program and each command copied from README.md, where a hidden
+# comment before a block, `<!-- door: NAME -->`, names the block.
 #
 #   sh doors.sh <repository> <scratch folder> [conan]    with "conan" only this door, else all others
 set -eu
@@ -27,7 +27,7 @@ doors="CMakeLists.txt build.sh compiled.sh conan.sh conanfile.txt fetch_content.
   exit 1
 }
 
-# enter <block of commands>: in a folder of its own; four ranks add up 0 + 1 + 2 + 3.
+# enter <block of commands>: runs it in a folder of its own; four ranks sum 0 + 1 + 2 + 3.
 enter() {
   folder="$scratch/$1_folder"
   mkdir -p "$folder"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The commands of README.md, from an empty home; what the first of them says; and the packagers whose clients are
+# Runs the commands of README.md from an empty home, the claims of the first one, and the packagers whose clients are
 # installed.
 
 add_test(NAME doors COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/project/packaging/doors.sh ${PROJECT_SOURCE_DIR}
@@ -20,7 +20,7 @@ foreach(packager IN ITEMS conan vcpkg spack)
   tutti_test_needs(packaging_${packager})
 endforeach()
 
-# What cannot read the version where it is written has the same one.
+# Files that cannot read the version from its source name the same version.
 foreach(place IN ITEMS README.md packaging/vcpkg/ports/tutti/vcpkg.json packaging/conan-center/recipes/tutti/config.yml)
   string(REPLACE "." "\\." version "${PROJECT_VERSION}")
   file(STRINGS ${PROJECT_SOURCE_DIR}/${place} found REGEX "(tutti/|\"version\": \"|^  \")${version}(\"|$)")
@@ -29,8 +29,8 @@ foreach(place IN ITEMS README.md packaging/vcpkg/ports/tutti/vcpkg.json packagin
   endif()
 endforeach()
 
-# A component that needs something is an option of each packager; but an MPI and CUDA are the site's own, with which Spack deals;
-# vcpkg finds CUDA there, too.
+# A component that needs a library is an option of each packager. MPI and CUDA are exceptions: they are the site's own,
+# and Spack handles them; vcpkg finds CUDA, too.
 file(READ ${PROJECT_SOURCE_DIR}/cmake/dependencies.cmake dependencies)
 foreach(component IN LISTS tutti_components)
   if(component STREQUAL "tutti" OR NOT dependencies MATCHES "component STREQUAL \"${component}\"")

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# What examples/quickstart.sh says is true for the options that it is given, and --help does nothing else. An option that
-# train does not have is refused at once. Installing, cmake and train are stand-ins here.
+# The output of examples/quickstart.sh is true for its options, and --help does nothing else. An option that train does
+# not have is refused at once. Installing, cmake and train are stand-ins here.
 #
 #   sh quickstart.sh <repository>
 set -eu

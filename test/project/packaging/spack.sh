@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# The recipe of Spack, with the compiler and the CMake of the system. Without a spack on the PATH it ends with 77.
+# Tests Spack's recipe with the compiler and the CMake of the system. Without spack on the PATH it ends with 77.
 #
 #   sh spack.sh <repository> <scratch folder>
 set -eu
@@ -16,7 +16,7 @@ scratch=$(cd "$2" && pwd)
 export SPACK_USER_CONFIG_PATH="$scratch/config" SPACK_SYSTEM_CONFIG_PATH="$scratch/none"
 export SPACK_USER_CACHE_PATH="$scratch/cache"
 
-# Spack builds beside the sources.
+# Spack builds in the folder of the sources.
 cp -r "$root/CMakeLists.txt" "$root/LICENSE" "$root/cmake" "$root/include" "$scratch/source"
 mkdir "$scratch/config"
 cat > "$scratch/config/config.yaml" << CONFIG

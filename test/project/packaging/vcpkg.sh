@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# The port, by a vcpkg that downloads nothing: ports that install nothing stand for the libraries, which are the
-# system's. Without a vcpkg on the PATH and its repository in VCPKG_ROOT it ends with 77.
+# Tests the port with a vcpkg that downloads nothing: empty ports stand for the libraries, which are the system's.
+# Without vcpkg on the PATH and its repository in VCPKG_ROOT it ends with 77.
 #
 #   sh vcpkg.sh <repository> <scratch folder>
 set -eu

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# What a page may not have; see pages.sh: awk -f pages.awk <list of all files> <pages>. All are named by their paths
-# from the root of the repository.
+# Checks pages; see pages.sh: awk -f pages.awk <list of all files> <pages>. Paths are relative to the root of the
+# repository.
 
 function violation(text) { printf "%s:%d: %s\n", FILENAME, FNR, text; ++violations }
 
-# Prose is what remains without code spans and without the targets of links.
+# The prose of a line: without code spans and link targets.
 function prose(line) {
   gsub(/`[^`]*`/, "", line)
   gsub(/\]\([^)]*\)/, "]", line)
@@ -27,7 +27,7 @@ function check_words(line,   n, i, word) {
     if (word[i] ~ person) violation("\"" word[i] "\" is a person; name the thing: a rank, a sender, the program")
 }
 
-# Files may be named by the end of their paths: topology/ring.hpp. Records of the past name what there was.
+# Files may be named by the end of their paths: topology/ring.hpp. Records of the past may name former files.
 function check_files(line,   name) {
   if (FILENAME ~ /^bench\/results\/|^CHANGELOG|^docs\/renames/) return
   while (match(line, /`[A-Za-z_0-9\/.]*\/[A-Za-z_0-9]+\.(hpp|ipp|cpp|cmake|awk|sh|md)`/)) {
@@ -38,8 +38,8 @@ function check_files(line,   name) {
   }
 }
 
-# A command that begins with a file of this repository names one that exists, or the program of a source, and a study
-# that is run has a folder. Records of the past name what there was.
+# A command that begins with a file of this repository must name an existing file, or the program of a source; a study
+# that is run must have a folder. Records of the past may name former files.
 function check_commands(line,   i, n, part, word) {
   if (FILENAME ~ /^bench\/results\/|^CHANGELOG|^docs\/renames/) return
   n = split(line, part, " && ")
@@ -61,7 +61,7 @@ function check_code_spans(line) {
   }
 }
 
-# The name under which a heading is reached, as GitHub makes it.
+# The anchor of a heading, as GitHub makes it.
 function anchor(heading) {
   sub(/^#+ */, "", heading)
   gsub(/\]\([^)]*\)/, "", heading)
@@ -71,7 +71,7 @@ function anchor(heading) {
   return heading
 }
 
-# The path that a link of this page leads to.
+# The path of a link's target on this page.
 function resolved(target,   folder) {
   if (target == "") return FILENAME
   folder = FILENAME
@@ -89,7 +89,7 @@ BEGIN {
 FNR == NR {
   for (name = $0; sub(/\/[^\/]*$/, "", name);) exists[name]
   exists[$0]
-  # The programs of the folders of bench/ are built into one.
+  # The programs of the folders of bench/ are built into one folder.
   if ($0 ~ /^bench\/[a-z_]+\/[a-z_]+\.cpp$/) { name = $0; sub(/^.*\//, "bench/", name); exists[name] }
   name = $0
   do ends[name]; while (sub(/^[^\/]*\//, "", name))
@@ -104,7 +104,7 @@ in_code { check_commands($0); next }
 in_comment { if (/-->/) in_comment = 0; next }
 
 /^ *$/ { end_paragraph(); blank = 1; next }
-# Four spaces after an empty line are code, in a list six.
+# Text indented by four spaces after an empty line is code; in a list, by six.
 blank && (in_list ? /^      / : /^    /) { quoted = 1; check_commands($0); next }
 quoted && /^    / { check_commands($0); next }
 { quoted = 0; blank = 0 }
@@ -118,7 +118,7 @@ quoted && /^    / { check_commands($0); next }
 /^#/ { end_paragraph(); in_list = 0; known[FILENAME "#" anchor($0)]; next }
 
 {
-  # Links, wherever they stand.
+  # Links anywhere in a line.
   rest = $0
   gsub(/`[^`]*`/, "", rest)
   while (match(rest, /\]\([^) ]*\)/)) {

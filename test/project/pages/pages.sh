@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Checks the pages below a folder: lines and paragraphs have a length that is read at once, sentences are about
-# things, links lead to files and headings that exist, and files, programs and studies that are named exist; so do the
-# pages that code and scripts name, and the messages that a page explains. Tables, code and the targets of links have
-# any length. Prints one line per violation and fails.
+# Checks the pages below a folder. Lines and paragraphs are short, sentences are about things, and links lead to files
+# and headings that exist. Files, programs and studies that are named exist, as do the pages that code and scripts
+# name, and the messages that a page explains. Tables, code and link targets may have any length. Prints one line per
+# violation and fails.
 #
 #   sh pages.sh <root of the repository>
 set -u
@@ -18,14 +18,14 @@ pages=$(find *.md docs bench examples hardware packaging tools -name '*.md' 2>/d
 failed=0
 find . \( -path ./build -o -path ./.git \) -prune -o -type f -print | sed 's|^\./||' | awk -f "$here/pages.awk" - $pages || failed=1
 
-# Not this check, whose test names pages that do not exist.
+# Skips this check itself, whose test names pages that do not exist.
 named=$(grep -rnIoE '(docs|bench/results)/[a-z_0-9/-]+\.md' include bench examples hardware tools test cmake docs *.md \
         --exclude-dir=pages --exclude=renames.md 2>/dev/null)
 for place in $(printf '%s\n' "$named" | sort -u); do
   [ -e "${place##*:}" ] || { echo "${place%:*}: names ${place##*:}, which does not exist"; failed=1; }
 done
 
-# A message that a user looks up is one that the library has: tables of messages begin with "| text | it means".
+# A message on a page must be one of the library's: tables of messages begin with "| text | it means".
 quoted=$(awk '/^\| text \|/ { table = 1 } !/^\|/ { table = 0 } table && /^\| `/ { split($0, part, "`"); print FILENAME ": " part[2] }' $pages)
 while IFS= read -r line; do
   [ -z "$line" ] || grep -rqF -- "${line#*: }" include || { echo "${line%%: *}: no message has the text \"${line#*: }\""; failed=1; }

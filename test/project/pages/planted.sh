@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# The test of the check of pages: plants one violation after the other and expects each to be found.
+# The test of the check of pages: plants one violation after another and expects each to be found.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 folder=$(mktemp -d) || exit 2
@@ -11,7 +11,7 @@ mkdir -p "$folder/docs" "$folder/include/tutti/topology"
 printf '# Front\n\n## What it is for\n' > "$folder/README.md"
 echo 'refuse("too many cooks");' > "$folder/include/tutti/topology/ring.hpp"
 
-# plant <page, in the form of printf> <text that the check must print>; no text: the check must be content
+# plant <page, in the form of printf> <text that the check must print>; without a text the check must pass
 plant() {
   printf -- "$1\n" > "$folder/docs/a.md"
   if said=$(sh "$here/pages.sh" "$folder"); then
@@ -65,7 +65,7 @@ plant '    X=1 bench/studies/run roles && bench/simulate' ''
 plant '```sh\nsh test/run.sh\n```\n\n`bench/studies/run all` and `bench/studies/roles/`.' ''
 plant '| `bench/studies/run rolls` |' 'there is no study rolls'
 
-# Pages of other folders are read, too.
+# Pages in other folders are checked, too.
 printf '# Roles\n\nA server and his workers.\n' > "$folder/bench/studies/roles/README.md"
 plant 'One.' 'bench/studies/roles/README.md:3: "his" is a person'
 rm "$folder/bench/studies/roles/README.md"

@@ -2,17 +2,16 @@
 #
 # Writes every ```cpp block of a Markdown file as a translation unit: awk -v out=<folder> -v page=readme -f extract.awk README.md
 #
-# A block that defines functions or types at its margin is compiled as it stands. Any other block is
-# the inside of a function: its #include lines go to the top, the rest into a function (an awaitable
-# one if it says co_await). What the block takes for granted is said before it, out of the reader's
-# sight, in a comment that begins a line:
+# A block that defines functions or types at its margin is compiled as it is. Any other block is the inside of a
+# function: its #include lines go to the top, the rest into a function, an awaitable one if it contains co_await.
+# Declarations that the block needs are given before it, hidden from the reader, in a comment that begins a line:
 #
 #   <!-- given:
 #   std::vector<float> gradients(1000);
 #   -->
 #
 # Its includes go to the top, the rest before the block. "<!-- given as above -->" repeats the last one.
-# A ```text block is what the program before it prints: <page>_block_<number>.expected.
+# A ```text block is the expected output of the program before it: <page>_block_<number>.expected.
 
 function flush_block(   file, i) {
   file = sprintf("%s/%s_block_%d.cpp", out, page, ++blocks)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Every C++ block of README.md, the guide and the pages beside it compiles. Programs of these print what they say, and
-# laws hold.
+# Every C++ block of README.md, the guide and the pages beside it compiles. Their programs print what the page shows,
+# and user-written topologies and reductions satisfy the laws.
 
 function(tutti_page_blocks name page)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS

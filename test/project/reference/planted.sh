@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# The test of docs/reference/build.sh: plants one fault after the other in a small library; each must be found.
+# The test of docs/reference/build.sh: plants one fault after another in a small library; each must be found.
 #
 #   sh planted.sh <doxygen> <repository>
 set -u
@@ -12,13 +12,13 @@ trap 'rm -rf "$folder"' EXIT
 failures=0
 mkdir -p "$folder/docs" "$folder/examples" "$folder/include/tutti/topology" "$folder/include/tutti/detail"
 cp -R "$repository/docs/reference" "$folder/docs/reference"
-# Pages that are not here.
+# Pages and programs that the small library lacks.
 printf '/** @namespace tutti\nAll of it. */\n/** @defgroup topologies Topologies\nSchedules. */\n' \
   > "$folder/docs/reference/topics.dox"
 echo 'int main() {}' > "$folder/examples/first.cpp"
 echo 'namespace tutti::detail { struct hidden {}; }' > "$folder/include/tutti/detail/hidden.hpp"
 
-# plant <members of a class> <text that must be printed>; no text: nothing is wrong
+# plant <members of a class> <text that must be printed>; without a text nothing is wrong
 plant() {
   printf 'namespace tutti {\n\n/// A topology.\nstruct ring {\n%s\n};\n\n}  // namespace tutti\n' "$1" \
     > "$folder/include/tutti/topology/ring.hpp"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The reference is made without a warning, and faults in it are found.
+# Builds the reference without a warning, and checks that faults in it are found.
 
 add_test(NAME reference COMMAND sh ${PROJECT_SOURCE_DIR}/docs/reference/build.sh "${DOXYGEN_EXECUTABLE}"
                                 ${PROJECT_SOURCE_DIR} ${tutti_reference_output})

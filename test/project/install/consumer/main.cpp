@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Four ranks add up 1 + 2 + 3 + 4, over every transport that this project was given.
+// Four ranks sum 1 + 2 + 3 + 4, over every transport that this project was given.
 
 #include <tutti/tutti.hpp>
 
@@ -9,7 +9,7 @@
 #endif
 #ifdef WITH_cuda
 #include <tutti/cuda/array.hpp>
-static_assert(sizeof(tutti::cuda::array<float>) != 0);  // few hosts have a GPU that it could run on
+static_assert(sizeof(tutti::cuda::array<float>) != 0);  // compiled only: few hosts have a GPU
 #endif
 #ifdef WITH_in_network
 #include <tutti/in_network/fpga_nic.hpp>
@@ -26,7 +26,7 @@ static_assert(sizeof(tutti::cuda::array<float>) != 0);  // few hosts have a GPU 
 #endif
 #ifdef WITH_verbs
 #include <tutti/verbs/verbs.hpp>
-static_assert(tutti::transport<tutti::verbs>);  // few hosts have a device that it could run on
+static_assert(tutti::transport<tutti::verbs>);  // compiled only: few hosts have an RDMA device
 #endif
 
 #include <vector>

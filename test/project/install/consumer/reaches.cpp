@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The headers are found where the package says.
+// The headers are in the folder that the package names.
 
 #include <tutti/version.hpp>
 

@@ -1,2 +1,2 @@
-# In place, peers read what is being overwritten.
+# In place, peers read memory that is being overwritten.
 s/return is_copied(of(r)) ? copied/return false ? copied/

@@ -1,2 +1,2 @@
-# Contributions are combined in another order than by direct.
+# Contributions are combined in another order than `direct` does.
 s/(block + N - static_cast<rank_type>(Index)) % N/(block + static_cast<rank_type>(Index)) % N/

@@ -1,2 +1,2 @@
-# Peers are told of a block that not all threads have stored.
+# A block is announced to peers before all threads have stored it.
 s/bool good = g_\.all(true);/bool good = true;/

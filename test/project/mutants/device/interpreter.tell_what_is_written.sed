@@ -1,2 +1,2 @@
-# A message is made known before all threads have written it.
+# A message is announced before all threads have written it.
 s/bool const written = g_\.all(true);/bool const written = true;/

@@ -1,2 +1,2 @@
-# Apart, steps read what has not been copied.
+# If ranks are `apart`, steps read blocks that have not been copied.
 s/if (!has(written_, b) && !has(reads_, b))/if (has(written_, b) \&\& !has(reads_, b))/

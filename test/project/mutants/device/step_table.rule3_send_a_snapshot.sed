@@ -1,2 +1,2 @@
-# What a step sends is overwritten by what it receives, and no copy is sent.
+# A step receives into the block that it sends, and no copy is sent.
 s/t\.snapshot = s\.sends()/t.snapshot = false \&\& s.sends()/

@@ -1,2 +1,2 @@
-# A snapshot is written over one that a peer may still read.
+# A snapshot overwrites one that a peer may still read.
 s/r\.of_snapshot && wait_for(r)/false \&\& wait_for(r)/

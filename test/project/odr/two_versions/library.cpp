@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A library that keeps tutti to itself. NAME is its only function.
+// A library that hides its tutti. NAME is its only function.
 
 #include <tutti/transport/tcp.hpp>
 #include <tutti/tutti.hpp>
@@ -9,7 +9,7 @@
 #include <exception>
 #include <vector>
 
-/// Sums of two ranks, twice under way at once.
+/// Sums of two ranks, two of them under way at once.
 template <class Transport>
 static bool adds_up() {
   auto const results = tutti::spawn<Transport>(2, [](auto& world) {
@@ -39,7 +39,7 @@ static bool notices_a_mismatch() {
   return results[0].value() && results[1].value();
 }
 
-/// The number of what went wrong.
+/// The number of failed checks, or 10 after an exception.
 extern "C" int NAME() {
   try {
     return (adds_up<tutti::loopback>() ? 0 : 1) + (adds_up<tutti::shared_memory>() ? 0 : 1) +

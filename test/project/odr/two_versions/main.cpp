@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A program that uses two libraries, of which it knows nothing. Their threads and processes take turns.
+// A program that uses two libraries, without tutti of its own. Their threads and processes take turns.
 
 extern "C" int one();
 extern "C" int two();
