@@ -12,8 +12,8 @@
 
 namespace tutti::inline v0_1_0::detail::inline core {
 
-/// Threads that are joined on every exit from their scope. The standard class for that needs -fexperimental-library in libc++, and
-/// <thread> takes 0.1 s to parse.
+/// Threads that are joined on every exit from their scope. The standard class for that needs -fexperimental-library in
+/// libc++, and <thread> takes 0.1 s to parse.
 class joined_threads {
  public:
   /// Makes room for `n` threads.
