@@ -294,7 +294,7 @@ struct verdict {
   mean model{};               ///< difference of the median prediction from the median measurement
   std::vector<double> now{};  ///< times of picks relative to the best way
   std::vector<double> later{};
-  std::vector<double> hindsight{};  ///< as `now`, for the best way of all other rounds
+  std::vector<double> hindsight{};  ///< `now` for the best way of all other rounds
 
   void add(verdict const& v) {
     error.add(v.error);

@@ -20,7 +20,7 @@ class Way:
 
 @dataclasses.dataclass(frozen=True)
 class Program:
-    name: str  # programs of one name are one contender with several settings, of which the best is measured
+    name: str  # programs of one name are one contender with several settings; the best is measured
     implementation: str
     role: str  # ours, before (ours of an earlier commit), peer, limit
     field: str  # memory: any means on one host; tcp: TCP alone

@@ -43,7 +43,7 @@ void check(cudaError_t code, char const* doing) {
   tutti::detail::runtime::examine(code, [doing] { return std::string(doing); });
 }
 
-/// Seconds of one operation, ten of which are put into the stream at a time; the median of some rounds.
+/// Seconds of one operation, when ten are put into the stream at a time; the median of some rounds.
 template <class World, class Put>
 [[nodiscard]] double seconds_each(World& world, cuda::stream const& stream, Put const& put) {
   constexpr int runs = 10;

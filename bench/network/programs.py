@@ -162,7 +162,7 @@ def multicast_ways(op, size, ranks, inputs):
 
 
 class Switched(Networked):
-    """Runs ranks that sum in the network."""
+    """A program whose ranks sum in the network."""
 
     def missing(self, folder):
         needed = soft_switch(os.path.join(folder, self.executable))
@@ -177,7 +177,7 @@ def _openmpi(setting, settings, *options, ops=("allreduce", "broadcast"), needs=
 
 
 def _openmpi_by(op, setting, number, segment=0):
-    """Settings that select an algorithm by its number in Open MPI's manual."""
+    """Open MPI with the algorithm of this number in its manual."""
     chosen = [("coll_tuned_use_dynamic_rules", "1"), (f"coll_tuned_{op[1]}_algorithm", str(number))]
     if segment:
         chosen.append((f"coll_tuned_{op[1]}_algorithm_segmentsize", str(segment)))

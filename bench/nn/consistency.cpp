@@ -8,11 +8,11 @@
 //               [hidden=64] [epochs=8] [batch=128] [rate=0.1] [last_rate=0.02] [momentum=0.9] [image_us=100]
 //               [each=2] [network=25G] [latency_us=20] [seeds=1] [format=table|csv]
 //
-// how: servers_sync, servers_stale (3 steps), servers_async, gossip (staleness 3), allreduce (a ring), hybrid (sums
-// within hosts, then a ring among them); default: all. slow: no worker, the last one by `factor`, or each gradient of
-// any worker by a factor drawn from 1 to `factor`. each: workers of a host; the server has a host of its own. data:
-// MNIST's files or others like them; by default digits are drawn. A worker's gradient takes image_us for each image of
-// its part of a batch; servers and optimizers take no time.
+// The settings: how=servers_sync, servers_stale (3 steps), servers_async, gossip (staleness 3), allreduce (a ring),
+// hybrid (sums within hosts, then a ring among them); default: all. slow: no worker, the last one by `factor`, or each
+// gradient of any worker by a factor drawn from 1 to `factor`. each: workers of a host; the server has a host of its
+// own. data: MNIST's files or others like them; by default digits are drawn. A worker's gradient takes image_us for
+// each image of its part of a batch; servers and optimizers take no time.
 #include "../common/known_settings.hpp"
 #include <tutti/nn/base/threads.hpp>
 #include <tutti/nn/data/digits.hpp>
