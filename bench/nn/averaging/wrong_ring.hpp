@@ -15,7 +15,7 @@ enum class mistake : std::uint8_t {
   partial_chunks,  ///< sums chunks but hands none on: each rank has the mean of one chunk, partial sums elsewhere
   hop_too_few,     ///< finishes each chunk a hop early: a contribution is missing in each
   result_too_few,  ///< hands results on one hop too few: each rank keeps a partial sum in place of one result
-  mean_per_hop,    ///< finishes at each hop the mean of two, and passes it on
+  mean_per_hop,    ///< finishes and forwards at each hop the mean of two
   stale_sums,      ///< sends at every hop the rank's own numbers instead of the last sum
   stale_results,   ///< hands on the chunk that is yet to arrive, so sends the rank's own old numbers
 };
