@@ -118,7 +118,7 @@ class tcp_limit {
     }
   }
 
-  /// Spins, or yields with more ranks than cores, and sleeps in the end.
+  /// Spins, or yields if cores are oversubscribed, and sleeps in the end.
   void wait(unsigned& idle, std::span<pollfd> on) const {
     if (++idle > (crowded_ ? 1000U : 20000U)) {
       ::poll(on.data(), on.size(), 1000);
@@ -132,7 +132,8 @@ class tcp_limit {
     }
   }
 
-  /// Sends to one rank and receives from another at once; adds the data to `to_sum`, or leaves it in `in`.
+  /// Sends to one rank and receives into `in` from another at once. Writes the sum of `with` and the received data to
+  /// `to_sum`, unless this is null.
   void exchange(unsigned to, std::span<float const> out, unsigned from, std::span<float> in, float* to_sum,
                 float const* with) {
     outgoing o{net_->between(rank_, to), reinterpret_cast<char const*>(out.data()), out.size_bytes()};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// tutti as a contender: transport=, ranks=, trace=. One translation unit per transport limits the compiler's memory.
+// tutti as a contender: transport=, ranks=, trace=. One translation unit per transport eases compiling.
 // With launched=yes this process is one of several, as tutti's environment says (TUTTI_RANK, ...); by_locality with
 // threads makes threads= of them ranks.
 #include "../common/serve.hpp"

@@ -28,7 +28,7 @@ struct counting_trace {
 /// Memory of the vectors: the heap, or tutti::allocator's for the transport.
 enum class buffers { ordinary, own };
 
-/// True for a transport with one of its own within each host, which topologies may tell apart.
+/// True if ranks of one host have a transport of their own, so that topologies may tell hosts apart.
 template <class Transport>
 concept local = requires(Transport& t) { t.within_host(); };
 
