@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How do ranks wait that share cores? See usage() below, and bench/results/waiting.md.
+// Measures how ranks wait that share cores. See usage() below, and bench/results/waiting.md.
 #include "common/clock.hpp"
 #include "common/settings.hpp"
 #include <tutti/collective/allgather.hpp>
@@ -59,7 +59,7 @@ struct plan {
   std::size_t others;
 };
 
-/// This many processes that compute, for as long as it lives.
+/// Processes that compute as long as this object lives.
 class computing_others {
  public:
   explicit computing_others(std::size_t n) {
@@ -93,7 +93,7 @@ void with_topology(std::string const& name, F f) {
   name == "star" ? f(tutti::star{}) : name == "ring" ? f(tutti::ring{}) : f(tutti::doubling{});
 }
 
-/// What each rank returned. @throws std::runtime_error if one has failed
+/// The value that each rank returned. @throws std::runtime_error if one has failed
 template <class Transport, class F>
 auto on_ranks(tutti::rank_type n, F f) {
   auto ends = tutti::spawn<Transport>(n, f);
@@ -130,7 +130,7 @@ double time_of(plan const& p, tutti::rank_type n) {
   })[0];
 }
 
-/// The clock that shows what this rank has used of a processor, for others of its process or host.
+/// The clock of this rank's processor time, readable by others of its process or host.
 template <class Transport>
 clockid_t clock_of_this_rank() {
   clockid_t clock{};
@@ -145,8 +145,8 @@ clockid_t clock_of_this_rank() {
 constexpr std::int64_t window = 10'000'000;
 constexpr int windows = 30;
 
-/// Percent of a processor that a waiting rank has used in each window, the mean of all that wait. Rank 0 stays away
-/// and looks at their clocks.
+/// Percent of a processor that waiting ranks use in each window, on average. Rank 0 stays out of the operation and
+/// reads their clocks.
 template <class Transport>
 std::vector<double> idle(plan const& p, tutti::rank_type n) {
   return on_ranks<Transport>(n, [&](auto& world) {
@@ -186,7 +186,7 @@ std::vector<double> idle(plan const& p, tutti::rank_type n) {
   })[0];
 }
 
-/// Calls f<Transport>() for each transport that is wanted.
+/// Calls f<Transport>() for each selected transport.
 template <class F>
 void each_transport(plan const& p, F f) {
   auto const one = [&]<class Transport>() {

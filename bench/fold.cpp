@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How near do the kernels of reductions come to what the memory can do? Operations, element types and
-// instruction sets over spans that lie in the first, second and third cache and in memory, against the limit
-// of the same traffic: a loop by hand that moves as many streams and does nothing else worth mentioning (memcpy for
-// reference). One thread, pinned; contenders take turns; medians. `fold [--json <file>] [--quick]`
+// Compares the kernels of reductions with the limit of the memory. Operations, element types and instruction sets run
+// over spans in the first, second and third cache and in memory. The limit is a loop by hand that moves as many
+// streams and computes next to nothing (memcpy for reference). One thread, pinned; contenders take turns; medians.
+// `fold [--json <file>] [--quick]`
 #include <tutti/bfloat16.hpp>
 #include <tutti/detail/reduction/fold.hpp>
 #include <tutti/half.hpp>
@@ -26,11 +26,11 @@ namespace {
 
 struct place {
   char const* name;
-  std::size_t bytes;  ///< of one stream
+  std::size_t bytes;  ///< length of one stream
 };
 constexpr place places[] = {{"L1", 8U << 10}, {"L2", 256U << 10}, {"L3", 2U << 20}, {"memory", 64U << 20}};
 
-/// Three streams, aligned to a cache line, all pages touched, every element 1 or something like it.
+/// Three streams, aligned to a cache line, all pages touched, every element about 1.
 struct streams {
   std::byte* result;
   std::byte* left;
@@ -46,18 +46,18 @@ double median(std::vector<double> v) {
   return v[v.size() / 2];
 }
 
-/// One thing that is measured: a pass over the streams.
+/// A measured pass over the streams.
 struct contender {
   std::string name;
   std::string type;
   std::string kind;   ///< in place (two streams read, one of them written), or out of place (three)
-  std::string limit;  ///< the contender that its time is compared with
+  std::string limit;  ///< name of the contender with which its time is compared
   tutti::detail::instruction_set instructions;
   void (*pass)(streams const&, std::size_t bytes);
   std::vector<double> gigabytes_per_second = {};
 };
 
-// The limits. As wide as the machine allows, and streaming where that is faster: the better of the two counts.
+// Limits, as wide as the machine allows, and with streaming stores where these are faster: the better one counts.
 
 using vector [[gnu::vector_size(32), gnu::may_alias]] = float;
 
@@ -111,7 +111,7 @@ void copy(streams const& s, std::size_t bytes) {
   std::memcpy(s.result, s.left, bytes);
 }
 
-/// Halves its left operand, so that results stay numbers: a user's function, with a product and a sum.
+/// Halves its left operand, so that results stay finite: a user's function, with a product and a sum.
 struct damp {
   template <class T>
   T operator()(T a, T b) const {

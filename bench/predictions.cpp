@@ -1,26 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What does tutti::automatic expect, and what is true? All schedules and segments that it may pick, for a grid of
-// sizes, predicted and measured; see docs/guide/automatic.md.
+// Compares the predictions of tutti::automatic with measurements, for all schedules and segments that it may pick and
+// for a grid of sizes; see docs/guide/automatic.md.
 //
-// Each round measures the world anew and then, size by size, each way for some milliseconds in each of several passes,
-// so that what slows the machine down slows both. Floats, in place.
+// Each round measures the world again and then, size by size, runs each way for some milliseconds in each of several
+// passes, so that a slow machine slows both. Floats, in place.
 //
-// The least of many noisy figures is too small, and what is compared with it looks worse than it is. So figures are
-// dealt into two halves: the best way of one half, and what was picked, are judged by the medians of the other half.
-// *Now* these are the passes of a round, right after the world was measured; *later* they are every second round, so
-// that a pick is also judged by what the machine has become meanwhile.
+// The minimum of many noisy figures is too small, and anything compared with it looks too bad. So figures are dealt
+// into two halves: the best way of one half, and the picks, are judged by the medians of the other half. *Now*, the
+// halves are passes of one round, right after the world was measured. *Later*, they are every second round, so that a
+// pick is also judged after the machine has changed.
 //
-// How much of what is missed is the judgement's own is told by a pick with hindsight that stays: the best way of all
-// other rounds.
+// A pick with hindsight shows the error of the judgement itself: the best way of all other rounds.
 //
-// Among few ranks several topologies have the same steps: they are one way, whichever of them was picked.
+// Among few ranks several topologies have the same steps. They count as one way, whichever of them was picked.
 //
-// What of the error is the machine's, what the meter's and what the model's? A single pass is from one moment, as what
-// was expected is: where even this is wrong about the passes beside it, or a round about the other rounds, the machine
-// has changed in between. Where one round expects something else than the median of all, the few milliseconds of
-// measuring saw little. Where the medians of all rounds, of what was expected and of what is true, lie apart, the model
-// is wrong.
+// The error has three parts. The machine's: a single pass, or a round, disagrees with the passes or rounds beside it,
+// because the machine has changed in between. The meter's: one round's prediction differs from the median of all,
+// because a few milliseconds of measuring saw too little. The model's: the medians of all predictions and of all
+// measurements differ.
 #include "common/serve.hpp"
 #include "common/settings.hpp"
 #include <tutti/allocator.hpp>
@@ -59,10 +57,10 @@ double median(std::vector<double> v) {
 
 /// Microseconds of one way on one size.
 struct way_times {
-  std::vector<double> expected{};               ///< round by round
-  std::vector<std::vector<double>> measured{};  ///< round by round, the passes
+  std::vector<double> expected{};               ///< a prediction per round
+  std::vector<std::vector<double>> measured{};  ///< passes of each round
 
-  /// The median of the passes of one round, all or every second one.
+  /// Median of the passes of one round, all or every second one.
   [[nodiscard]] double now(std::size_t round) const { return median(measured[round]); }
   [[nodiscard]] double now(std::size_t round, std::size_t half) const {
     std::vector<double> v;
@@ -71,7 +69,7 @@ struct way_times {
     }
     return median(v);
   }
-  /// Of the passes of every second round.
+  /// Median of the passes of every second round.
   [[nodiscard]] double later(std::size_t half) const {
     std::vector<double> v;
     for (std::size_t r = half; r < measured.size(); r += 2) {
@@ -80,7 +78,7 @@ struct way_times {
     return median(v);
   }
   [[nodiscard]] double ever() const { return but(measured.size()); }
-  /// Of the passes of all other rounds.
+  /// Median of the passes of all other rounds.
   [[nodiscard]] double but(std::size_t round) const {
     std::vector<double> v;
     for (std::size_t r = 0; r < measured.size(); ++r) {
@@ -92,7 +90,7 @@ struct way_times {
   }
 };
 using way = std::pair<tutti::schedule_kind, std::size_t>;
-/// All ways for one size, and what was picked in each round.
+/// All ways for one size, and the pick of each round.
 struct size_times {
   std::map<way, way_times> ways{};
   std::vector<way> picks{};
@@ -129,7 +127,7 @@ class measurer {
     }
   }
 
-  /// What the last round has measured of the world.
+  /// The profile that the last round measured.
   [[nodiscard]] std::string const& profile() const noexcept { return profile_; }
 
   void round(grid& all, std::vector<double>& took) {
@@ -163,8 +161,8 @@ class measurer {
       t.measured.emplace_back();
     }
     for (std::size_t pass = 0; pass < passes_; ++pass) {
-      // Each pass begins with another way: the first ones find caches, and transports that learn how to copy, as
-      // something else has left them, and to begin with the pick would be unfair to it.
+      // Begins each pass with another way. The first ones find caches, and transports that learn how to copy, in a
+      // foreign state; beginning with the pick would be unfair to it.
       std::rotate(
           ways.begin(),
           ways.begin() + static_cast<std::ptrdiff_t>(std::max<std::size_t>(ways.size() / passes_, ways.size() > 1)),
@@ -178,7 +176,7 @@ class measurer {
 
   using choice = tutti::choice<tutti::selection>;
 
-  /// The first of all topologies by which the operation has the same steps, in the same segments.
+  /// The first of all topologies with the same steps for this operation, in segments of the same size.
   template <class Op>
   [[nodiscard]] way one_of(Op op, choice const& c, std::vector<tutti::prediction> const& ways) const {
     way first{c.topology.kind(), c.segment_bytes};
@@ -221,7 +219,7 @@ class measurer {
       sum.segment(p.way.segment_bytes);
       return loop(times, [&] { sum(v); });
     }
-    // The root writes its vector anew each time, as programs do; back to back it would run ahead.
+    // Has the root rewrite its vector each time, as programs do; back to back it would run ahead.
     tutti::broadcast share{world_, p.way.topology};
     share.segment(p.way.segment_bytes);
     double took = 0;
@@ -240,11 +238,11 @@ class measurer {
 
   template <class F>
   double loop(int times, F const& f) {
-    for (int i = 0; i < 8; ++i) {  // the memory of every lane
+    for (int i = 0; i < 8; ++i) {  // touches the memory of every lane
       f();
     }
     barrier_();
-    tutti::detail::access::state(world_).patience = {};  // as `automatic` measures: as if nothing else computed here
+    tutti::detail::access::state(world_).patience = {};  // no backoff, as when `automatic` measures
     auto const begin = tutti::steady_now();
     for (int i = 0; i < times; ++i) {
       f();
@@ -267,7 +265,7 @@ class measurer {
   std::string profile_{};
 };
 
-/// How wrong something is, on average.
+/// An average relative error.
 class mean {
  public:
   void add(double is, double should) {
@@ -285,18 +283,18 @@ class mean {
   std::size_t count_ = 0;
 };
 
-/// What was picked for one size, and how good that was; all relative to what is true.
+/// The quality of picks for one size, relative to measurements.
 struct verdict {
-  mean error{};               ///< what was expected of all ways
-  mean error_later{};         ///< the same, judged by other rounds
-  mean pick_error{};          ///< what was expected of the picks
-  mean machine{};             ///< what one pass has measured, judged by the passes beside it
-  mean drift{};               ///< what one round has measured, judged by others
-  mean meter{};               ///< what was expected in one round, judged by the median of all rounds
-  mean model{};               ///< the median of all that was expected, judged by that of all that was measured
-  std::vector<double> now{};  ///< what a pick takes, and the best way
+  mean error{};               ///< error of predictions of all ways
+  mean error_later{};         ///< their error, judged by other rounds
+  mean pick_error{};          ///< error of predictions of the picks
+  mean machine{};             ///< difference of one pass from the passes beside it
+  mean drift{};               ///< difference of one round from the others
+  mean meter{};               ///< difference of one prediction from the median of all rounds
+  mean model{};               ///< difference of the median prediction from the median measurement
+  std::vector<double> now{};  ///< times of picks relative to the best way
   std::vector<double> later{};
-  std::vector<double> hindsight{};  ///< as `now`, of the way that is the best one of all other rounds
+  std::vector<double> hindsight{};  ///< `now` for the best way of all other rounds
 
   void add(verdict const& v) {
     error.add(v.error);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What do the same bits for any number of ranks cost? Allreduces of as many numbers each: plain sums of float and of
-// double, reproducible sums of float, and of accumulators, rounded in the end, as training adds them. Contenders take
-// turns; lower quartiles of rank 0.
+// Measures the cost of equal bits for any number of ranks. Allreduces of equal length: plain sums of float and of
+// double, reproducible sums of float, and of accumulators that are rounded in the end, as training adds them.
+// Contenders take turns; lower quartiles of rank 0.
 //
 //     reproducible <shared_memory|tcp> <ranks> [rounds]
 //     reproducible launched [rounds]        on hosts of a shaped network: one process on each, with TUTTI_JOB,
@@ -33,10 +33,10 @@
 
 namespace {
 
-constexpr std::array<std::size_t, 5> sizes{64U << 10, 256U << 10, 1U << 20, 4U << 20, 16U << 20};  // bytes of float
+constexpr std::array<std::size_t, 5> sizes{64U << 10, 256U << 10, 1U << 20, 4U << 20, 16U << 20};  // length as float
 constexpr std::array contenders{"float", "double", "reproducible", "accumulators"};
 
-/// Of one contender: its operands and its operator.
+/// The operands and the operator of one contender.
 template <class World, class Topology, class Reduction>
 class contender {
  public:
@@ -47,7 +47,7 @@ class contender {
       : sum_(world, topology, Reduction{}),
         input_(count, contribution{}, tutti::allocator<contribution>(world)),
         output_(count, number{}, tutti::allocator<number>(world)) {
-    // As gradients are: of either sign, over a few binades.
+    // Numbers like gradients: of either sign, over a few binades.
     std::mt19937 random(world.rank());
     std::normal_distribution<float> gradient(0.0F, 0.01F);
     for (contribution& x : input_) {
@@ -105,7 +105,7 @@ std::vector<double> compare(World& world, std::size_t count, int rounds) {
   return quartiles;
 }
 
-/// One line: what all contenders took.
+/// Prints one line: the times of all contenders.
 void print(std::string_view transport, std::string_view topology, tutti::rank_type ranks, std::size_t bytes,
            std::vector<double> const& ms) {
   std::printf("%-14s %-10s %2u ranks %6zu KiB of float: %9.3f ms", transport.data(), topology.data(), ranks,
@@ -117,7 +117,7 @@ void print(std::string_view transport, std::string_view topology, tutti::rank_ty
   std::fflush(stdout);
 }
 
-/// Among processes that this one makes.
+/// Runs among processes that it spawns.
 template <class Transport, class Topology>
 bool run(tutti::rank_type ranks, int rounds) {
   for (std::size_t const bytes : sizes) {
@@ -137,7 +137,7 @@ bool run(tutti::rank_type ranks, int rounds) {
   return run<Transport, tutti::ring>(ranks, rounds) && run<Transport, tutti::butterfly>(ranks, rounds);
 }
 
-/// Among those that a launcher made, on whatever hosts.
+/// Runs among processes of a launcher, on any hosts.
 template <class Topology, class World>
 void run_in(World& world, int rounds) {
   for (std::size_t const bytes : sizes) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What does the engine cost? Two pinned threads sum one float: through tutti over loopback, and by hand
-// - a cache line each way, nothing else. The contenders alternate; medians over many rounds.
+// Measures the cost of the engine. Two pinned threads sum one float: through tutti over loopback, and by hand with one
+// cache line each way. The contenders alternate; medians over many rounds.
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/spawn.hpp>
@@ -35,7 +35,7 @@ struct alignas(64) line {
 };
 line lines[2][2];
 
-/// The least that two threads can do to sum a float.
+/// The minimum that two threads do to sum a float.
 class by_hand {
  public:
   explicit by_hand(unsigned rank) : rank_(rank) {}
@@ -70,7 +70,7 @@ double measure(Sum& sum) {
     sum(x);
   }
   double const us = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count() / calls;
-  return x == 2 ? us : -1;  // a wrong answer has no time
+  return x == 2 ? us : -1;  // a wrong result has no time
 }
 
 constexpr std::array names{"by hand", "doubling", "doubling, size 2 in the type", "butterfly", "ring"};

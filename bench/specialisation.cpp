@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What does it buy that the topology is in the type? Two pinned threads sum vectors of floats over loopback: with
-// the topology compiled in, with the number of ranks in the type as well, and with the same schedule as a plan, the
-// one type of all topologies that are chosen at run time. They take turns; medians, and medians of ratios of a round.
-// What it costs to compile: bench/compile.
+// Measures the gain of a topology in the type. Two pinned threads sum vectors of floats over loopback: with the
+// topology compiled in, with the number of ranks in the type as well, and with the schedule as a plan, one type for
+// all topologies that are chosen at run time. They take turns; medians, and medians of ratios within a round. For the
+// cost at compile time see bench/compile.
 //
 //   specialisation [rounds=41] [milliseconds=1]
 #include "common/clock.hpp"
@@ -32,7 +32,7 @@ namespace {
 
 constexpr std::array<std::size_t, 6> sizes{4, 64, 1024, 4096, 16384, 65536};
 
-/// Nanoseconds of one operation, in a round of each of the three.
+/// Nanoseconds of one operation by each of the three, a value per round.
 struct times {
   std::string_view topology;
   std::size_t bytes;
@@ -61,8 +61,7 @@ double median_of_ratios(std::vector<double> const& a, std::vector<double> const&
   return median(std::move(ratios));
 }
 
-/// Of this many calls in a row. Not to be inlined: the contenders' loops shall differ in what they call and in
-/// nothing else.
+/// Nanoseconds per call, in a row of calls. Not inlined, so that the contenders' loops differ only in the call.
 template <class Sum>
 [[gnu::noinline]] double measure(Sum& sum, std::span<float> v, std::size_t calls) {
   sum(v);  // both ranks are here
@@ -85,7 +84,7 @@ void compare(World& world, SizedWorld& sized_world, bench::settings const& s, st
     std::size_t const calls = s.number("milliseconds", 1) * 1'000'000 / (150 + bytes / 8);
     times t{Topology::name, bytes};
     for (std::size_t round = 0; round < s.number("rounds", 41); ++round) {
-      for (std::size_t turn = round; turn < round + 3; ++turn) {  // the first shall not always be the same
+      for (std::size_t turn = round; turn < round + 3; ++turn) {  // another contender begins each turn
         turn % 3 == 0   ? t.compiled.push_back(measure(compiled, v, calls))
         : turn % 3 == 1 ? t.sized.push_back(measure(sized, v, calls))
                         : t.planned.push_back(measure(planned, v, calls));

@@ -12,7 +12,7 @@ int main() {
 
     std::vector<float> gradients(1000, static_cast<float>(world.rank()));
     sum(gradients);                       // in place, blocking
-    auto pending = sum.start(gradients);  // or under way, while the rank does something else
+    auto pending = sum.start(gradients);  // starts; the rank may do something else meanwhile
     pending.wait();
 
     tutti::broadcast share{world, tutti::binary_tree{}};

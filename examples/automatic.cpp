@@ -11,9 +11,9 @@
 int main() {
   auto const results = tutti::spawn<tutti::loopback>(3, [](auto& world) {
     tutti::automatic const best{world};  // some milliseconds; {world, {.file = "profile.txt"}} keeps what it learns
-    best.prefer("allreduce:-64=star");   // what a user knows better, on every rank
+    best.prefer("allreduce:-64=star");   // a user's own knowledge, set on every rank
 
-    // A trial of what is promising, on a vector like those that matter; its elements are lost.
+    // Tries the promising schedules on a vector of a size that matters; its elements are lost.
     std::vector<float> gradients(100'000);
     best.autotune(world, tutti::op::allreduce{}, gradients);
 

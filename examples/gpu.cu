@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Two ranks add up what lies in GPU memory, in a stream: one kernel each. Build it by nvcc, or with tutti::cuda:
+// Two ranks sum vectors in GPU memory, in a stream: one kernel each. Build it by nvcc, or with tutti::cuda:
 //
 //     nvcc -std=c++20 --expt-relaxed-constexpr -arch=native -Iinclude examples/gpu.cu -o gpu && ./gpu
 #include <tutti/collective/allreduce.hpp>

@@ -14,7 +14,7 @@
 
 using transport = tutti::by_locality<tutti::shared_memory, tutti::tcp>;
 
-/// What rank `me` sends to other hosts in one allreduce: read off the schedule, which is a function.
+/// Number of elements that this rank sends to other hosts in one allreduce, read off the schedule.
 template <class World, class Topology>
 std::size_t elements_to_other_hosts(World const& world, Topology const& topology, std::size_t count) {
   tutti::op::allreduce const op;
@@ -32,7 +32,7 @@ std::size_t elements_to_other_hosts(World const& world, Topology const& topology
   return elements;
 }
 
-/// True if the sum is right. Rank 0 tells how long it took.
+/// True if the sum is right. Rank 0 prints the time it took.
 bool run(tutti::communicator<transport>& world) {
   world.deadline(std::chrono::seconds(30));
   constexpr std::size_t count = 1 << 20;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A world of the processes that mpirun has started, on any hosts, without an address of rank 0: they meet over MPI,
-// and leave it alone after that.
+// A world of the processes that mpirun has started, on any hosts. They meet over MPI, so no address of rank 0 is
+// needed, and do not use MPI after that.
 //
 //     mpirun -n 8 --host node0:4,node1:4 ./mpi
 #include <tutti/mpi.hpp>

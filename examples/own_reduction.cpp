@@ -13,15 +13,15 @@
 struct log_sum_exp {
   struct scaled_sum {
     double largest;
-    double sum;  // of exp(x - largest)
+    double sum;  // sum of exp(x - largest)
   };
 
-  // Required: what travels in and out, what is combined on the way, and what may be assumed.
+  // Required: types of elements and of accumulators, and what may be assumed.
   using value_type = float;
   using accumulator_type = scaled_sum;
   static constexpr std::string_view name = "log_sum_exp";
   static constexpr bool commutative = true;
-  static constexpr bool associative = false;  // as for any sum in floating point
+  static constexpr bool associative = false;  // sums in floating point never are
 
   scaled_sum identity() const { return {-std::numeric_limits<double>::infinity(), 0}; }
   scaled_sum lift(float x) const { return {x, 1}; }
@@ -30,7 +30,7 @@ struct log_sum_exp {
 
  private:
   static scaled_sum join(scaled_sum high, scaled_sum low) {
-    if (high.largest == low.largest) {  // also where both are infinite, whose difference is not a number
+    if (high.largest == low.largest) {  // true for infinities, too, whose difference is not a number
       return {high.largest, high.sum + low.sum};
     }
     return {high.largest, high.sum + low.sum * std::exp(low.largest - high.largest)};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A topology of your own: an allreduce in which everything goes to one rank and back, but through a
-// neighbour - pairs of ranks combine first. It runs on every transport, with nothing else changed.
+// A topology of your own: an allreduce over a star of pairs. Each odd rank sends to its even neighbour, the even ones
+// send to rank 0, and the result returns the same way. It runs on every transport, with nothing else changed.
 #include <tutti/tutti.hpp>
 #include <tutti/transport/tcp.hpp>
 
@@ -14,7 +14,7 @@ struct pairs_then_star {
   static constexpr bool keeps_order = true;                // the lower ranks are always on the left
   static constexpr bool sends_raw_contributions = false;   // partial sums travel
 
-  // Required to offer allreduce: how the vector is cut, and what is step i of rank me
+  // Required to offer allreduce: the number of blocks of the vector, and step i of rank me
   constexpr std::uint32_t blocks(tutti::op::allreduce, tutti::rank_type) const { return 1; }
   constexpr std::uint32_t steps(tutti::op::allreduce, tutti::rank_type n, tutti::rank_type me) const {
     tutti::rank_type const others = (n + 1) / 2 - 1;  // pairs beside that of rank 0
@@ -24,7 +24,7 @@ struct pairs_then_star {
     using tutti::action, tutti::memory;
     constexpr tutti::block_range all{0, 1};
     bool const paired = me + 1 < n;
-    memory const mine = paired ? memory::work : memory::input;  // what an even rank has once its pair is summed
+    memory const mine = paired ? memory::work : memory::input;  // operand of an even rank once its pair is summed
     if (n == 1) {
       return {.send = {.memory = memory::input, .blocks = all}, .receive = {.memory = memory::output, .blocks = all}};
     }

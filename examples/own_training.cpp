@@ -41,21 +41,21 @@ nn::replica replica_of(nn::data_pair const& data, nn::settings const& settings, 
                      data.training, data.test, settings, rank, size);
 }
 
-// One step computes gradients of this rank's part of the batch, their sum over ranks, one update on each.
+// One step computes gradients of this rank's part of the batch, sums them over all ranks, and updates each model.
 void train_by_hand(nn::replica& model, nn::summing_strategy& ranks) {
-  ranks.share(model.parameters());  // all begin with the weights of rank 0
+  ranks.share(model.parameters());  // sends the weights of rank 0 to all
   for (std::size_t epoch = 0; epoch != model.settings().epochs; ++epoch) {
     model.start(epoch);
     for (std::size_t b = 0; b != model.batches(); ++b) {
       ranks.begin(model.message());
-      model.gradient(b, ranks);  // the strategy hears what is complete, and begins to sum it meanwhile
-      ranks.finish();            // the message is the sum over all ranks
+      model.gradient(b, ranks);  // the strategy sums gradients as soon as they are complete
+      ranks.finish();            // the message holds the sum over all ranks
       model.update(model.settings().rate);
     }
   }
 }
 
-// Is told of each step and each epoch.
+// An observer of steps and epochs.
 struct progress {
   void step(nn::step_result const&, nn::replica const&) {}
   void epoch(nn::epoch_result const& done) {

@@ -11,7 +11,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-struct post_office {  // what the ranks share
+struct post_office {  // state shared by all ranks
   explicit post_office(tutti::rank_type n) : queues(n * n), bells(n) {
     for (int& b : bells) b = ::eventfd(0, EFD_NONBLOCK);
   }
@@ -29,7 +29,7 @@ class letters {
   static constexpr std::string_view name = "letters";
   static constexpr bool in_process = true;
 
-  template <tutti::rendezvous Meet>  // rank 0 makes the office, the others learn where it is
+  template <tutti::rendezvous Meet>  // rank 0 makes the office, the others learn its address
   explicit letters(Meet& meet) : rank_(meet.rank()), size_(meet.size()) {
     auto* mine = rank_ == 0 ? new std::shared_ptr<post_office>(std::make_shared<post_office>(size_)) : nullptr;
     auto const address = meet.exchange(std::to_string(reinterpret_cast<std::uintptr_t>(mine)))[0];
@@ -47,7 +47,7 @@ class letters {
     std::lock_guard const lock(office_->guard);
     queue(rank_, to, s).emplace_back(reinterpret_cast<char const*>(bytes.data()), bytes.size());
     ring(to);
-    return {true, bytes.size(), 0};  // copied: the bytes may be written again at once
+    return {true, bytes.size(), 0};  // copied: the caller may overwrite the bytes at once
   }
   bool released(tutti::rank_type, tutti::flow, tutti::ticket) { return true; }
 

@@ -52,7 +52,7 @@ done
 install_missing build nn example
 
 say "Building train in $build (about ten minutes on one processor, less on several)"
-# What other components miss is of no interest here.
+# Warnings about missing parts of other components do not matter here.
 cmake --log-level=WARNING -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DTUTTI_BUILD_TESTS=OFF
 cmake --build "$build" --target train
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The same program in virtual time: 16 hosts on two switches that share one cable. A ring does not notice
-// the cable, unless the ranks are placed badly; a butterfly does in any case.
+// An allreduce in virtual time: 16 hosts on two switches that share one cable. The cable slows a ring only if ranks
+// are placed badly; it slows a butterfly in any case.
 #include <tutti/simulation/simulate.hpp>
 #include <tutti/tutti.hpp>
 

@@ -20,22 +20,22 @@ struct vectors {
   std::span<float> output;
 };
 
-/// One rank of an implementation that is measured.
+/// One rank of a measured implementation.
 ///
-/// `with(work, vectors, use)` prepares the operation, which is not timed, and calls `use(operate)`, where
-/// `operate()` performs it once. It throws what cannot be done, the same on every rank.
+/// `with(work, vectors, use)` prepares the operation, which is not timed, and calls `use(operate)`, where `operate()`
+/// performs it once. It throws, alike on every rank, if it cannot do this work.
 template <class C>
 concept contender = requires(C& c, C const& k, work const& w, vectors const& v) {
   { k.rank() } -> std::convertible_to<unsigned>;
   { k.size() } -> std::convertible_to<unsigned>;
   { C::ranks_are_threads } -> std::convertible_to<bool>;
-  c.barrier();  // all ranks have done what they began before
+  c.barrier();  // all ranks have finished earlier work
   c.with(w, v, [](auto&&) {});
-  { c.messages() } -> std::convertible_to<std::int64_t>;  // sent so far; negative if it does not count them
+  { c.messages() } -> std::convertible_to<std::int64_t>;  // sent until now; negative: not counted
 };
 
-/// The memory of a rank's vectors: ordinary, and aligned alike for all contenders, unless the contender has
-/// memory of its own to `take` and to `give`.
+/// The memory of a rank's vectors: ordinary, and aligned alike for all contenders, unless the contender has memory of
+/// its own to `take` and `give`.
 template <class Contender>
 class memory {
  public:
@@ -87,7 +87,7 @@ class memory {
   std::size_t bytes_ = 0;
 };
 
-/// Runs batches on one rank. This is the loop that is timed, the same code for all contenders.
+/// Runs batches on one rank. Contains the timed loop, which is the same code for all contenders.
 template <contender Contender>
 class batches {
  public:
@@ -106,7 +106,7 @@ class batches {
     v.input = w.in == inputs::rewritten || w.op == operation::broadcast ? v.output : input_.of(w.count());
     record r;
     contender_->with(w, v, [&](auto&& operate) { r = measure(w, v, operate); });
-    if (w.bytes * contender_->size() > kept_bytes) {  // others need the memory
+    if (w.bytes * contender_->size() > kept_bytes) {  // leaves the memory to other contenders
       input_.give_back();
       output_.give_back();
     }
@@ -114,7 +114,7 @@ class batches {
   }
 
  private:
-  static constexpr std::size_t kept_bytes = std::size_t{128} << 20;  ///< of all ranks, from batch to batch
+  static constexpr std::size_t kept_bytes = std::size_t{128} << 20;  ///< bytes of all ranks, kept between batches
 
   template <class Operate>
   record measure(work const& w, vectors const& v, Operate& operate) {
@@ -122,7 +122,7 @@ class batches {
     pattern const& expected = w.op == operation::allreduce ? sum_ : root_;
     bool const writes = w.in == inputs::rewritten && (w.op == operation::allreduce || contender_->rank() == 0);
 
-    // One operation that is checked, from memory that holds nothing of the result, and some more to warm up.
+    // Performs one checked operation, into memory that holds nothing of the result, and some more to warm up.
     std::fill(v.output.begin(), v.output.end(), -1.F);
     if (w.op == operation::allreduce || contender_->rank() == 0) {
       mine_.write(v.input, 0);

@@ -19,10 +19,10 @@ inline std::int64_t now() noexcept {
   return read(CLOCK_MONOTONIC);
 }
 
-/// What a rank has used: a process with all its helpers, or one thread where ranks are threads.
+/// Resources that a rank has used: of a process with its helper threads, or of one thread where ranks are threads.
 struct used {
-  std::int64_t processor = 0;  ///< nanoseconds; not from getrusage, which knows no more than ticks of threads
-  std::int64_t switches = 0;   ///< times that it gave up or lost its core
+  std::int64_t processor = 0;  ///< nanoseconds; not from getrusage, which counts only ticks for threads
+  std::int64_t switches = 0;   ///< context switches, voluntary or not
 
   static used by_now(bool thread) noexcept {
     rusage u{};

@@ -8,8 +8,8 @@
 
 namespace bench {
 
-/// Takes settings of the form name=value from the command line over their defaults. False: a word is none of them,
-/// and which there are has been said.
+/// Reads settings of the form name=value from the command line over their defaults. False if a word is no known
+/// setting; the known ones have then been printed.
 [[nodiscard]] inline bool read_known(int argc, char** argv, settings& known) {
   for (int i = 1; i < argc; ++i) {
     std::string const text = argv[i];

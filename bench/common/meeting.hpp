@@ -15,8 +15,8 @@
 
 namespace bench {
 
-/// Where the ranks of a contender, be they threads or processes, wait for each other outside of what is
-/// measured: the same for all contenders, through a counter in a file that all of them map.
+/// A barrier for the ranks of a contender, threads or processes, outside of the measured time. It is the same for all
+/// contenders: a counter in a file that all ranks map.
 class meeting {
  public:
   /// @throws std::runtime_error if the file cannot be mapped

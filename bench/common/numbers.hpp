@@ -13,7 +13,7 @@
 
 namespace bench {
 
-// Numbers of command lines. All of a word is the number, or it is refused: what a table is headed with is what was
+// Numbers of command lines. A word must be a number as a whole, or it is refused: the heading of a table is what was
 // computed. bench/comparison/command_line.py reads rates alike.
 
 namespace detail {
@@ -51,7 +51,7 @@ namespace detail {
   return value;
 }
 
-/// The same of a list, such as 8,16,32.
+/// Reads a list, such as 8,16,32; each number as by `whole`.
 [[nodiscard]] inline std::vector<std::size_t> wholes(std::string const& name, std::string_view words,
                                                      std::size_t least = 0) {
   std::vector<std::size_t> all;
@@ -82,7 +82,7 @@ namespace detail {
   return value;
 }
 
-/// Of the links of hosts 0, 1, ..., with / between them, the last of all hosts from there on: 10G/3.5G.
+/// Rates of the links of hosts 0, 1, ..., separated by /. The last one holds for all further hosts: 10G/3.5G.
 /// @throws std::runtime_error if a word between them is no rate
 [[nodiscard]] inline std::vector<double> rates(std::string const& name, std::string_view words) {
   std::vector<double> all;

@@ -9,9 +9,8 @@
 
 namespace bench {
 
-/// Vectors whose elements are known: periodic, of small whole numbers, so that sums are exact in any
-/// order. They differ from rank to rank and from turn to turn, so that a stale result is a wrong one.
-/// Writing and checking them is memcpy and memcmp.
+/// Vectors of known elements: periodic, of small whole numbers, so that sums are exact in any order. They differ
+/// between ranks and turns, so that a stale result is wrong. Writing and checking are memcpy and memcmp.
 class pattern {
  public:
   static constexpr std::size_t period = 2048;  // two of them stay in the first-level cache

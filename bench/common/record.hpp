@@ -11,20 +11,20 @@ namespace bench {
 
 /// A stretch of time and what one rank used in it.
 struct interval {
-  std::int64_t begin = 0;  ///< of now()
+  std::int64_t begin = 0;  ///< time by now()
   std::int64_t end = 0;
   used spent{};
 };
 
-/// What one rank has to say about a batch.
+/// Results of one rank for a batch.
 struct record {
   unsigned rank = 0;
   std::size_t iterations = 0;
-  interval writing{};          ///< of the inputs, as often, and nothing else
-  interval loop{};             ///< of writing and operating
+  interval writing{};          ///< writing the inputs, as often, and nothing else
+  interval loop{};             ///< writing and operating
   std::int64_t alone = 0;      ///< nanoseconds within the operation; measured only with a barrier before each
   std::int64_t messages = -1;  ///< sent by this rank in all iterations; negative: not counted
-  std::string error{};         ///< why it failed; then the rest means nothing
+  std::string error{};         ///< reason of a failure; the other members are then meaningless
 };
 
 inline std::string quoted(std::string_view text) {

@@ -16,8 +16,8 @@
 
 namespace bench {
 
-/// A core of its own for each rank, if there are enough: the same for all contenders. Called before the
-/// implementation starts, so that its helpers stay with their rank.
+/// Gives each rank a core of its own, if there are enough, alike for all contenders. Called before the implementation
+/// starts, so that its helper threads stay with their rank.
 inline void pin(unsigned rank, unsigned size) noexcept {
   if (size <= std::thread::hardware_concurrency()) {
     cpu_set_t cores;
@@ -41,7 +41,7 @@ inline settings read_command_line(int argc, char** argv) {
   return s;
 }
 
-/// The line on which the comparison tells one rank what to do. The rank sleeps while others are measured.
+/// The socket on which the comparison sends commands to one rank. The rank sleeps while others are measured.
 class command_line {
  public:
   /// @throws std::runtime_error if no process listens there
@@ -66,7 +66,7 @@ class command_line {
       text.remove_prefix(static_cast<std::size_t>(n));
     }
   }
-  /// False: there is nothing more to do.
+  /// Reads the next command. False if there are no more.
   bool next(std::string& line) {
     for (;;) {
       std::size_t const end = heard_.find('\n');
@@ -89,8 +89,8 @@ class command_line {
   std::string heard_;
 };
 
-/// One rank's life: batch after batch as commanded through control=SOCKET, or the one batch that the
-/// settings describe, whose record goes to standard output.
+/// Serves as one rank: runs batch after batch as commanded through control=SOCKET, or the one batch that the settings
+/// describe, and prints its record.
 template <contender Contender>
 void serve(Contender& contender, settings const& s) {
   meeting meet(s.text("meeting", ""), contender.size());

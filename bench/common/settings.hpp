@@ -46,8 +46,8 @@ class settings {
     return found == values_.end() ? otherwise : whole(name, found->second);
   }
 
-  /// The one of `names` that the setting names; the first if it is not there.
-  /// @throws std::runtime_error if it names none
+  /// The one of `names` that the setting has as its value; the first if it is not set.
+  /// @throws std::runtime_error if the value is another
   [[nodiscard]] std::string_view one_of(std::string const& name, std::initializer_list<std::string_view> names) const {
     std::string const given = text(name, std::string(*names.begin()));
     std::string known;
@@ -60,7 +60,7 @@ class settings {
     throw std::runtime_error(name + "=" + given + ": expected one of" + known);
   }
 
-  /// All of them, by name.
+  /// All settings by name.
   [[nodiscard]] std::map<std::string, std::string> const& values() const noexcept { return values_; }
 
  private:

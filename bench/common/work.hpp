@@ -11,8 +11,8 @@ namespace bench {
 enum class operation { allreduce, broadcast };  ///< sum of floats; from rank 0
 
 enum class inputs {
-  rewritten,  ///< in place, and a rank that contributes writes its vector anew before each operation, as training does
-  constant,   ///< out of place from vectors that are not touched (a broadcast: the root's is not touched)
+  rewritten,  ///< in place; each contributing rank rewrites its vector before each operation, as training does
+  constant,   ///< out of place, from untouched vectors (broadcast: the root's is untouched)
 };
 
 enum class pace {
@@ -20,10 +20,10 @@ enum class pace {
   barrier,       ///< all ranks meet before each operation, which is measured alone
 };
 
-/// One batch: what every contender does alike.
+/// One batch, alike for every contender.
 struct work {
   operation op = operation::allreduce;
-  std::size_t bytes = 4;  ///< of each rank's vector
+  std::size_t bytes = 4;  ///< length of each rank's vector
   std::size_t iterations = 1;
   inputs in = inputs::rewritten;
   pace at = pace::back_to_back;
@@ -48,7 +48,7 @@ inline work read_work(settings const& s) {
   return w;
 }
 
-/// What a contender throws when it does not do this work this way.
+/// The error of a contender that does not offer this work.
 inline std::runtime_error not_offered(work const& w) {
   return std::runtime_error("algorithm \"" + w.algorithm + "\" is not offered for this operation, placement and size");
 }

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the ranks of a contender reported about one batch, put together."""
+"""Figures of one batch, from the reports of a contender's ranks."""
 
 
 class Failed(Exception):
-    """A contender did not do its work; the text says why."""
+    """A contender did not do its work; the text gives the reason."""
 
 
 def figures(records):
-    """Of each operation: seconds of the loop and of writing the inputs in it, processor seconds and switches of
-    all ranks, and messages if counted.
+    """Figures of one operation: seconds of the loop and of writing the inputs in it, processor seconds and context
+    switches of all ranks, and messages if counted.
 
-    Back to back, a stretch is from the first rank that began to the last that ended. With a barrier before
-    each, the operation's own time is known, too: the mean of the slowest rank.
+    Back to back, an interval begins with the first rank and ends with the last. With a barrier before each operation,
+    its own time is known, too: the mean of the slowest rank.
     """
     for r in records:
         if "error" in r:
@@ -38,11 +38,11 @@ def figures(records):
 
 
 def operations(iterations):
-    """How many operations a batch performs: one that is checked, an eighth to warm up, and those that are timed."""
+    """The number of operations in a batch: one checked, an eighth to warm up, and the timed ones."""
     return 1 + iterations // 8 + iterations
 
 
 def seconds(figure, writing):
-    """The time of one operation. Back to back it is the loop's less `writing`: the same work for all contenders, so
-    the same is taken off for all, the least that any batch took. The clock knows nothing below a nanosecond."""
+    """The time of one operation. Back to back, `writing` is subtracted from the loop's time: the least of any batch,
+    since that work is the same for all contenders. The clock does not resolve less than a nanosecond."""
     return max(1e-9, figure["alone"] if figure["alone"] > 0 else figure["loop"] - writing)

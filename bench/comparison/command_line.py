@@ -14,7 +14,7 @@ def size(word):
 
 
 def real(low, high=1e9):
-    """A number from low to high, and so neither NaN nor infinite."""
+    """A number from low to high, so neither NaN nor infinite."""
     def read(word):
         try:
             number = float(word)
@@ -27,7 +27,7 @@ def real(low, high=1e9):
 
 
 def rate(word):
-    """Bits a second: a number above 0 and its unit, k, M or G of 1000. As bench/common/numbers.hpp reads them."""
+    """Bits a second: a number above 0 and its unit, k, M or G of 1000. bench/common/numbers.hpp reads rates alike."""
     found = re.fullmatch(r"(\d+\.?\d*|\.\d+)([kMG])", word, re.ASCII)
     if not found or not float(found[1]) > 0:
         raise argparse.ArgumentTypeError(
@@ -36,7 +36,7 @@ def rate(word):
 
 
 def rates(words):
-    """Of the links of hosts 0, 1, ..., with / between them, the last of all hosts from there on: 10G/3.5G."""
+    """Rates of the links of hosts 0, 1, ..., separated by /. The last one holds for all further hosts: 10G/3.5G."""
     return tuple(rate(w) for w in words.split("/"))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counts what is not timed: system calls and messages of one operation, in runs of their own."""
+"""Counts system calls and messages of one operation, in runs of their own, which are not timed."""
 import json
 import os
 import re
@@ -14,7 +14,7 @@ PATIENCE = 120  # seconds for a run
 
 
 def run_alone(entry, folder, cell, cores, iterations, before=(), words=()):
-    """Runs one batch without a socket; what its ranks printed."""
+    """Runs one batch without a socket, and returns the output of its ranks."""
     with tempfile.TemporaryDirectory(prefix="tutti-bench-", dir=shared_folder()) as path:
         os.mkdir(os.path.join(path, "store"))
         command = [*before, *entry.program.command(folder, cell.ranks, cores), *own_files(entry.program, path),
@@ -28,7 +28,7 @@ def run_alone(entry, folder, cell, cores, iterations, before=(), words=()):
 
 
 def counter():
-    """How system calls can be counted here: perf, else strace, else not at all (None)."""
+    """The means of counting system calls here: perf, else strace, else None."""
     for name, command, read in (("perf", perf, read_perf), ("strace", strace, read_strace)):
         if shutil.which(name):
             with tempfile.NamedTemporaryFile() as file:
@@ -59,7 +59,7 @@ def read_strace(path):
 
 
 def system_calls(how, entry, folder, cell, cores):
-    """Of all ranks, per operation: what a long run makes more than a short one, launcher and all."""
+    """System calls of all ranks, per operation: the difference between a long and a short run, launcher included."""
     few, many = 8, 8 + count_for(entry)
     calls = []
     for iterations in (few, many):
@@ -74,7 +74,7 @@ def count_for(entry):
 
 
 def messages(entry, folder, cell, cores):
-    """Of all ranks, per operation; None for a program that does not count them."""
+    """Messages of all ranks, per operation; None for a program that does not count them."""
     if entry.program.implementation != "tutti":
         return None
     return figures(run_alone(entry, folder, cell, cores, 8, words=["trace=yes"]))["messages"]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Peers of Debian 13 on a host of any version: a chroot that is made once, and in which they are built and run.
+"""Peers of Debian 13 on a host of any version: a chroot that is made once, in which they are built and run.
 
-Mounts are made in a mount namespace of each program's own, so they end with it, however it ends, and the host never
-sees them. What lies in the folder stays there.
+Each program mounts in a mount namespace of its own, so mounts end with it, however it ends, and the host never sees
+them. The contents of the folder stay.
 """
 import dataclasses
 import os
@@ -18,12 +18,12 @@ MIRROR = "http://deb.debian.org/debian"
 PACKAGES = ("cmake", "ninja-build", "g++", "pkg-config", "openmpi-bin", "libopenmpi-dev", "mpich", "libmpich-dev",
             "libgloo-dev")
 TARGETS = ("bench_openmpi", "bench_mpich", "bench_gloo")
-FINISHED = "etc/tutti-debian-13"  # is in a chroot of which all is there
+FINISHED = "etc/tutti-debian-13"  # exists in a complete chroot
 SOURCE, BUILD = "/tutti", "/tutti-build"  # in the chroot
 ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8"}
 
 # Words by which a shell enters the chroot: $1 is its folder, $2 the source. The shell becomes the program that it
-# starts there, so that one has its process number.
+# starts there, which thus keeps its process number.
 ENTER = (
     'root=$1; source=$2; shift 2; '
     'for folder in dev proc sys; do mount --rbind "/$folder" "$root/$folder"; done; '
@@ -34,7 +34,7 @@ UNSHARE = ("unshare", "--mount", "--propagation", "private")
 
 
 def missing():
-    """What keeps a chroot from being made or entered here, in words; empty: nothing."""
+    """The reason, in words, why a chroot cannot be made or entered here; empty if it can."""
     if os.geteuid() != 0:
         return "a chroot is made and entered by root: run this as root"
     for program, package in (("debootstrap", "debootstrap"), ("unshare", "util-linux"), ("mount", "mount"),
@@ -54,7 +54,7 @@ def inside(folder, source, words):
 
 
 def prepare(folder, source, tell):
-    """Makes the chroot unless it is there, and builds the peers in it. tell(text) says what takes long.
+    """Makes the chroot unless it exists, and builds the peers in it. Calls tell(text) before long work.
 
     Raises Failed, with the reason.
     """
@@ -88,7 +88,7 @@ def make(folder, source, tell):
 
 
 def run(what, command):
-    """Runs it to its end; what it says is shown only if it fails. It does not outlive this program's interruption."""
+    """Runs a command to its end, and shows its output only if it fails. An interruption of this program ends it."""
     proxies = {n: v for n, v in os.environ.items() if n.lower() in ("http_proxy", "https_proxy", "no_proxy")}
     with subprocess.Popen(command, env={**ENVIRONMENT, **proxies}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, start_new_session=True) as process:
@@ -103,7 +103,7 @@ def run(what, command):
 
 @dataclasses.dataclass(frozen=True)
 class Peer(Program):
-    """A peer that is started in the chroot."""
+    """A peer that runs in the chroot."""
 
     root: str = ""
     source: str = ""
@@ -122,7 +122,7 @@ class Peer(Program):
 
 
 def contenders(folder, source):
-    """All contenders, the peers among them as they are in the chroot."""
+    """All contenders, with the peers of the chroot."""
     others = [p for p in PROGRAMS if p.implementation != "openmpi"]
     ours = openmpi_peers("sm", ("smsc", "^cma"), ("--map-by", ":OVERSUBSCRIBE"))
     return [_in_chroot(p, folder, source) if p.role == "peer" else p for p in [*others, *ours]]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Medians, and intervals that assume nothing about how times are distributed."""
+"""Medians, and intervals that assume nothing about the distribution of times."""
 import math
 
 
@@ -30,16 +30,16 @@ def median_interval(values, confidence=0.95):
 
 
 def spread(values):
-    """Half of the values lie between these two."""
+    """An interval that holds half of the values."""
     ordered = sorted(values)
     n = len(ordered)
     return ordered[(n - 1) // 4], ordered[n - 1 - (n - 1) // 4]
 
 
 def paired_ratio(ours, theirs):
-    """The ratio of times that were taken in the same rounds: its median and the interval of that.
+    """The ratio of times taken in the same rounds: its median and the interval of that.
 
-    None in either list stands for a round that failed. Returns None if no round is left.
+    A round that failed is None in either list. Returns None if no round is left.
     """
     ratios = [a / b for a, b in zip(ours, theirs) if a is not None and b is not None]
     if not ratios:

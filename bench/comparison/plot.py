@@ -9,14 +9,14 @@ from comparison.report import size_text, time_text
 WIDTH, HEIGHT = 860, 520
 LEFT, RIGHT, TOP, BOTTOM = 80, 190, 50, 60
 SYMBOL, LETTER = 52, 7  # the widths of a line of the legend: before the name, and of a letter of it
-COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f"]  # tell apart by all eyes
+COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f"]  # colours for all eyes
 STROKES = ["", ' stroke-dasharray="2 3"', ' stroke-dasharray="10 3 2 3"']  # once the colours are used up
 LIMIT = ' stroke-dasharray="6 4"'
 
 
 @dataclasses.dataclass(frozen=True)
 class Words:
-    """What stands at the axes, and how their values are written."""
+    """The titles of the axes, and the format of their values."""
 
     x: str = "bytes of each rank's vector"
     y: str = "time of one operation"

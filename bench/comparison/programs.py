@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The contenders: how each is started, with which settings, and the ways in which it can do the work."""
+"""The contenders: commands, settings, and the algorithms that they offer."""
 import dataclasses
 import os
 import shutil
@@ -9,7 +9,7 @@ KIB = 1024
 
 @dataclasses.dataclass(frozen=True)
 class Way:
-    """A choice that a contender offers for an operation; the empty one lets it choose."""
+    """An algorithm that a contender offers for an operation; the empty one lets it choose."""
 
     algorithm: str = ""
     segment: int = 0
@@ -20,12 +20,12 @@ class Way:
 
 @dataclasses.dataclass(frozen=True)
 class Program:
-    name: str  # programs of one name are one contender with different settings: the best is measured
+    name: str  # programs of one name are one contender with several settings; the best is measured
     implementation: str
     role: str  # ours, before (ours of an earlier commit), peer, limit
-    field: str  # memory: by whatever means on one host; tcp: over TCP alone
+    field: str  # memory: any means on one host; tcp: TCP alone
     executable: str
-    packages: str  # what a Debian system needs to build and run it
+    packages: str  # Debian packages to build and run it
     settings: str  # in words, for the report
     launcher: str = ""
     options: tuple = ()
@@ -34,7 +34,7 @@ class Program:
     setting: str = ""  # tells programs of one name apart
 
     def missing(self, folder):
-        """What keeps it from being started, in words; empty: nothing."""
+        """The reason, in words, why it cannot be started; empty if it can."""
         if not os.access(os.path.join(folder, self.executable), os.X_OK):
             return f"{os.path.join(folder, self.executable)} is not built; it needs {self.packages}"
         if self.launcher and not self.launcher_path():
@@ -69,7 +69,8 @@ def tutti_ways(program, op, size, ranks, inputs):
     whole = [Way(t) for t in topologies]
     if size < 128 * KIB:
         return whole
-    # Segments serve what hands on, and a copy that several read should still be there for the last of them.
+    # Segments serve topologies that forward, and copies that several ranks read, which should be in the cache for the
+    # last.
     cut = [Way(t, s) for t in ("ring", "chain", "binary_tree", "double_tree", "butterfly", "direct", "doubling", "star")
            for s in (64 * KIB, 512 * KIB) if s < size and t in topologies]
     return whole + cut
@@ -121,7 +122,7 @@ def _tutti(transport, field, name="", settings="defaults", *options):
 
 def openmpi_peers(shared_memory, no_single_copy, crowded):
     """Open MPI, whose words differ by version: its transport through memory, the parameter and value by which that
-    copies twice, and what permits more ranks than cores."""
+    copies twice, and the permission for more ranks than cores."""
     root = (("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"))
 
     def peer(name, field, setting, settings, *parameters):
@@ -152,7 +153,7 @@ def _gloo(field, name="", pairs="blocking or polling pairs"):
 
 
 def as_before(ours, folder):
-    """The same program as it was built in another folder, of an earlier commit."""
+    """The program as it was built in another folder, from an earlier commit."""
     return dataclasses.replace(ours, name=f"before:{ours.name}", role="before",
                                executable=os.path.join(os.path.abspath(folder), ours.executable))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Says how far a run is and how long it will still take."""
+"""Prints the progress of a run and its remaining time."""
 import sys
 import time
 

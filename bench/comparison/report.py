@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was measured, as data and as a table."""
+"""Results as data and as a table."""
 from comparison.batch import seconds
 from comparison.estimates import median, median_interval, paired_ratio, spread
 
@@ -45,19 +45,19 @@ def summary(cell, entries, tried):
     return result
 
 
-# What a network that counts adds to the figures of a batch.
+# Figures that a network with counters adds to those of a batch.
 BYTES = ("bytes between hosts", "bytes through the trunk")
 
 
 def best(contenders, role):
-    """The fastest in a role, by the rounds themselves; None if there is none."""
+    """The fastest contender in a role, judged by the rounds; None if there is none."""
     measured = [c for c in contenders if c["role"] == role and "median" in c]
     return min(measured, key=lambda c: c["median"]) if measured else None
 
 
 def ratios(contenders):
-    """Of each of ours to the best peer, to the limit and to itself before: times of the same rounds, so below 1 is
-    faster."""
+    """Ratios of each contender of ours to the best peer, to the limit and to its earlier commit: of times of the same
+    rounds, so below 1 is faster."""
     rows = []
     for ours in (c for c in contenders if c["role"] == "ours" and "median" in c):
         row = {"name": ours["name"]}
@@ -132,7 +132,7 @@ def table(run):
 
 
 def costs(cells):
-    """What one operation costs all ranks together; the harness' own barrier would be in it with a barrier."""
+    """The cost of one operation for all ranks together. With a barrier, it would include the harness' own barrier."""
     known = [w for w in BYTES if any(w in c for cell in cells for c in cell["contenders"])]
     head = ["ranks", "bytes", "contender", "processor time", "context switches", "system calls", "messages", *known]
     lines = ["Of all ranks together, per operation:", "", f"| {' | '.join(head)} |", "|" + " --- |" * len(head)]

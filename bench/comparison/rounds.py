@@ -28,7 +28,7 @@ class Cell:
 
 @dataclasses.dataclass
 class Entry:
-    """One contender's way of doing a cell, and what it took in each round; None where it failed."""
+    """A contender's way of doing a cell, and the results of each round; None where it failed."""
 
     program: object
     way: object
@@ -39,7 +39,7 @@ class Entry:
     counts: dict = dataclasses.field(default_factory=dict)  # system calls, messages: of one operation
 
     def choice(self):
-        """What was chosen: settings, algorithm."""
+        """The settings and algorithm, as text."""
         return " ".join(w for w in (self.program.setting, str(self.way or "")) if w)
 
 
@@ -49,7 +49,7 @@ def run_once(world, cell, entry):
 
 
 def calibrate(world, cell, entry, batch_seconds):
-    """Finds how many operations fill a batch."""
+    """Finds the number of operations that fill a batch."""
     for _ in range(3):
         result = run_once(world, cell, entry)
         entry.trial = result["alone"] or result["loop"]
@@ -63,8 +63,8 @@ def count_for(batch_seconds, seconds, at_most):
 
 
 def choose(world, cell, batch_seconds, trials):
-    """Tries all ways of a contender, in turns, and returns the fastest as an entry, and what all took. One that
-    kills it is the last that is tried."""
+    """Tries all ways of a contender, in turns. Returns the fastest as an entry, and the times of all. A way that kills
+    the contender is the last one tried."""
     entries = []
     error = "it offers no way to do this"
     for way in world.program.ways(cell.op, cell.size, cell.ranks, cell.inputs):
@@ -85,8 +85,8 @@ def choose(world, cell, batch_seconds, trials):
 
 
 def try_again(world, cell, entries, trials):
-    """In turns, all that may still be the fastest. The median of each then counts: with more ranks than cores the
-    least is that of the trial in which the system happened to spread the ranks well."""
+    """Tries, in turns, all ways that may still be the fastest. Their medians then count: with more ranks than cores,
+    the minimum belongs to a trial in which the system happened to spread the ranks well."""
     took = [[e.trial] for e in entries]
     until = time.monotonic() + TRIALS
     for _ in range(trials):
@@ -106,7 +106,7 @@ def try_again(world, cell, entries, trials):
 
 
 def best_of_each_name(entries):
-    """Of a contender with several settings, those that are best here."""
+    """The best setting of each contender for this cell."""
     best = {}
     for e in entries:
         rival = best.get(e.program.name)
@@ -116,7 +116,7 @@ def best_of_each_name(entries):
 
 
 def alternate(worlds, cell, entries, rounds, patience=float("inf")):
-    """A B C A B C ...; worlds: of each program. After `patience` seconds no more rounds than must be."""
+    """Measures A B C A B C ...; worlds: a world for each program. After `patience` seconds, only the fewest rounds."""
     until = time.monotonic() + patience
     for done in range(rounds):
         if done >= FEWEST and time.monotonic() > until:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run: which cells were measured and how, written out after each of them."""
+"""A run: measures cells, and writes the results after each of them."""
 import json
 import os
 import platform
@@ -15,7 +15,7 @@ class Session:
         self._o, self._programs, self._cells = o, programs, cells
         self._tried = {}
         self._machine = machine()
-        self.entries = {}  # of each cell
+        self.entries = {}  # entries of each cell
 
     def measure(self, running, cell):
         """running() is the worlds of the programs that can do this cell; one that has died is started again."""

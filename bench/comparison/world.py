@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A contender that runs: its ranks sleep on a socket until they are given a batch."""
+"""A running contender: its ranks sleep on a socket until they are given a batch."""
 import json
 import os
 import signal
@@ -13,7 +13,7 @@ from comparison.batch import Failed, figures
 
 class World:
     def __init__(self, program, commands, ranks, patience=30.0):
-        """commands(path) is what to start, with environments; path is a folder of this world's own."""
+        """commands(path) returns the commands to start, with environments; path is a folder of this world's own."""
         self.program = program
         self._processes = []
         self._place = tempfile.TemporaryDirectory(prefix="tutti-bench-", dir=shared_folder())
@@ -50,7 +50,7 @@ class World:
             self._pids.add(self._lines[-1].next(until)["pid"])
 
     def run(self, words, patience):
-        """Has all ranks run a batch; their records. After a failure to answer this world is of no more use."""
+        """Has all ranks run a batch, and returns their records. After a failure to answer, this world is unusable."""
         until = time.monotonic() + patience
         try:
             for line in self._lines:
@@ -62,7 +62,7 @@ class World:
             raise Failed(f"{self.program.name} died or hung ({why}): {said}") from None
 
     def measure(self, words, patience):
-        """What the operations of a batch took."""
+        """The figures of a batch."""
         return figures(self.run(words, patience))
 
     @property
@@ -138,8 +138,8 @@ def shared_folder():
 
 
 def hand_on_priority(pids):
-    """Linux may schedule each session as a group, and then a nice level counts only within it: the groups of these
-    processes get this one's level, too."""
+    """Gives the scheduling groups of these processes the nice level of this one. Linux may schedule each session as a
+    group, and then a nice level counts only within it."""
     for pid in pids:
         try:
             with open(f"/proc/{pid}/autogroup", "w", encoding="utf-8") as f:

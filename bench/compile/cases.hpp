@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-/// A translation unit to be compiled, and what its cost is compared with.
+/// A translation unit to compile, and the case with which its cost is compared.
 struct compile_case {
   std::string name;
   std::string against;  ///< the name of the case whose cost is subtracted; empty: none
@@ -34,8 +34,8 @@ inline std::vector<std::string> programs_of(std::string const& page, std::size_t
   return programs;
 }
 
-/// The programs that are measured: the first two of README.md as they are, the umbrella against the standard headers
-/// that any such program has, and each operator against the umbrella alone.
+/// The measured programs: the first two of README.md, the umbrella header compared with the standard headers that any
+/// such program has, and each operator compared with the umbrella header.
 inline std::vector<compile_case> compile_cases(std::string const& readme) {
   std::string const standard = "#include <vector>\n#include <span>\n#include <atomic>\n#include <thread>\n";
   std::string const umbrella = standard + "#include <tutti/tutti.hpp>\n";
@@ -64,7 +64,7 @@ inline std::vector<compile_case> compile_cases(std::string const& readme) {
   uses("allreduce, ring, also out of place", "loopback", ring + "x(a); x(a, b);");
   uses("allreduce, ring, sum and max", "loopback", ring + "x(a); allreduce y{world, ring{}, max<float>{}}; y(a);");
   uses("allreduce, ring and doubling", "loopback", ring + "x(a); allreduce y{world, doubling{}, sum<float>{}}; y(a);");
-  // Five topologies of which the program chooses one: each compiled in, or all of them as plans.
+  // Five topologies, one chosen at run time: each compiled in, or all as plans.
   std::string compiled_in = "switch (b.size()) {\n";
   std::string planned = "auto const steps = [&] {\nswitch (b.size()) {\n";
   int choice = 0;

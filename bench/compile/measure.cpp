@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What including and using tutti costs the compiler: processor time (medians of several runs, the cases
-// taking turns, so that a disturbance hits all of them alike), in all and as the user's alone, and machine code. Prints
-// a table; --json writes the figures, too.
+// Measures the cost of including and using tutti for the compiler: processor time, total and user, and machine code.
+// Medians of several runs; cases take turns, so that a disturbance hits all alike. Prints a table; --json writes the
+// figures, too.
 
 #include "cases.hpp"
 
@@ -73,7 +73,7 @@ double median(std::vector<double> v) {
   return v.size() % 2 == 1 ? v[half] : (v[half - 1] + v[half]) / 2;
 }
 
-/// A folder that goes away again.
+/// A folder that is deleted in the end.
 class temporary_folder {
  public:
   temporary_folder() : path_(std::filesystem::temp_directory_path() / "tutti-compile-XXXXXX") {
@@ -93,11 +93,11 @@ class temporary_folder {
   std::string path_;
 };
 
-/// The cases whose names contain a text, and those that they are compared with.
+/// The cases whose names contain a text, and the cases with which these are compared.
 std::vector<compile_case> chosen(std::vector<compile_case> all, std::string const& text) {
   auto const wanted = [&](compile_case const& c) { return c.name.find(text) != std::string::npos; };
   std::vector<compile_case> some;
-  for (std::size_t i = all.size(); i-- > 0;) {  // what a case is compared with comes before it
+  for (std::size_t i = all.size(); i-- > 0;) {  // a case stands after its base
     bool const compared =
         std::any_of(some.begin(), some.end(), [&](auto const& c) { return c.against == all[i].name; });
     if (compared || wanted(all[i])) {
@@ -155,7 +155,7 @@ int main(int argc, char** argv) try {
   }
 
   temporary_folder const folder;
-  setenv("CCACHE_DISABLE", "1", 1);  // in case the compiler is ccache in disguise
+  setenv("CCACHE_DISABLE", "1", 1);  // the compiler may be ccache
   auto const cases = chosen(compile_cases(readme), only);
   std::map<std::string, figures> measured;
   for (int i = 0; i < runs; ++i) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Gloo as a contender, over its TCP transport: the newer functions (ring, bcube) and the older classes, which have
-// more algorithms and can poll. ranks=, store=FOLDER (new). All ranks are started here, on the loopback interface;
-// or with rank= and address= only that one, on the interface with that address.
+// more algorithms and can poll. ranks=, store=FOLDER (new). Starts all ranks on the loopback interface, or with rank=
+// and address= that one rank, on the interface with that address.
 #include "../common/serve.hpp"
 #include <tutti/detail/bootstrap/processes.hpp>
 

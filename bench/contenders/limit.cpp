@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the machine allows, as a contender: threads that do by hand the least that the work asks for, over
-// shared memory or over TCP. transport=memory or tcp, ranks=; over TCP also hosts=NAMESPACE@ADDRESS,... of each rank.
+// The limit of the machine as a contender: threads that do the minimum by hand, over shared memory or over TCP.
+// transport=memory or tcp, ranks=; over TCP also hosts=NAMESPACE@ADDRESS,... of each rank.
 #include "../common/serve.hpp"
 #include "limit_memory.hpp"
 #include "limit_tcp.hpp"
@@ -30,7 +30,7 @@ int main(int argc, char** argv) try {
       }
     } catch (std::exception const& e) {
       std::fprintf(stderr, "%s\n", e.what());
-      std::exit(1);  // the others would wait for this one
+      std::exit(1);  // the others would wait for this rank
     }
   };
   tutti::detail::joined_threads ranks(size);

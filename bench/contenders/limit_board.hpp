@@ -11,11 +11,11 @@
 
 namespace bench {
 
-/// What the threads of a limit share: a place for each to publish where its vectors are and how far it is.
+/// State shared by the threads of a limit: a place for each, which publishes its vectors and its progress.
 struct board {
   static constexpr std::size_t line_floats = 14;
   static constexpr std::size_t lines_deep = 64;
-  static constexpr std::size_t slots_floats = 64 * 1024;  ///< of all slots of a rank: they stay in its cache
+  static constexpr std::size_t slots_floats = 64 * 1024;  ///< total of all slots of a rank, which stays in its cache
 
   /// A short vector and its number, in one cache line.
   struct alignas(64) line {
@@ -34,7 +34,7 @@ struct board {
   std::vector<place> places;
 };
 
-/// How one thread waits for the others: spinning while each has a core, giving the core away otherwise.
+/// The progress of one thread, which waits for others: it spins if each has a core, and yields otherwise.
 class steps {
  public:
   steps(unsigned rank, board& shared)
@@ -42,7 +42,7 @@ class steps {
 
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
 
-  /// Says that this rank has come to its next step.
+  /// Announces that this rank has reached its next step.
   void announce() noexcept { shared_->places[rank_].number.store(++number_, std::memory_order_release); }
 
   void await(std::atomic<std::uint64_t> const& counter, std::uint64_t at_least) const noexcept {

@@ -10,16 +10,16 @@
 
 namespace bench {
 
-/// The least that threads can do: pinned, with pointers to each other's vectors, no matching, no bounds, no
-/// failure. Which way is the least depends on the size:
+/// The fastest that threads can be: pinned, with pointers to each other's vectors, without matching, bounds checks or
+/// failures. The fastest algorithm depends on the size:
 ///
-///     line     up to 56 bytes travel in the cache line that says that they are there
-///     slots    a rank that contributes copies its vector to a slot, from which all others read it; there are
-///              several, so that no rank soon waits for readers
-///     blocks   each sums its block of all vectors where they lie, then fetches the other blocks; a
-///              broadcast reads the root's vector where it lies
+///     line     up to 56 bytes travel in the cache line that announces them
+///     slots    each contributing rank copies its vector to a slot, from which all others read it; with several slots
+///              no rank soon waits for readers
+///     blocks   each rank sums its block of all vectors in place, then fetches the other blocks; a broadcast reads
+///              the root's vector in place
 ///     push     like blocks, but each writes its sums into all vectors itself
-///     stream   of a broadcast: like slots, but a vector travels in pieces, which stay in the cache
+///     stream   broadcast only: like slots, but a vector travels in pieces, which stay in the cache
 class memory_limit {
  public:
   static constexpr bool ranks_are_threads = true;
@@ -58,7 +58,7 @@ class memory_limit {
 
  private:
   static constexpr std::size_t stream_floats = 4096;
-  static constexpr std::size_t tile = 2048;  ///< floats: what is summed is passed on from the first-level cache
+  static constexpr std::size_t tile = 2048;  ///< floats; sums are passed on from the first-level cache
 
   void sum_of_lines(vectors const& v) noexcept {
     std::uint64_t const turn = ++lines_;
@@ -121,7 +121,7 @@ class memory_limit {
       slot_of_root(v.subspan(i, std::min(stream_floats, v.size() - i)));
     }
   }
-  /// What is written next was read `depth` operations ago.
+  /// Waits until the next slot has been read; it was filled `depth` operations ago.
   void wait_for_readers(std::size_t depth) noexcept {
     std::uint64_t const next = steps_.number() + 1;
     steps_.await_all(next > depth ? next - depth : 0);
@@ -164,8 +164,8 @@ class memory_limit {
   unsigned size_;
   board* shared_;
   steps steps_;
-  std::uint64_t lines_ = 0;  ///< how many lines were used
-  std::size_t depth_ = 2;    ///< slots
+  std::uint64_t lines_ = 0;  ///< number of lines used
+  std::size_t depth_ = 2;    ///< number of slots
 };
 
 }  // namespace bench

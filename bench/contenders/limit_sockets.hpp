@@ -19,9 +19,9 @@
 
 namespace bench {
 
-/// Where a rank has its ends of connections.
+/// The network place of a rank's connections.
 struct place {
-  std::string space{};  ///< the name of a network namespace of `ip netns`; empty: this one
+  std::string space{};  ///< name of a network namespace of `ip netns`; empty: the current one
   std::string address = "127.0.0.1";
 };
 
@@ -79,7 +79,7 @@ class sockets {
     }
     return result;
   }
-  /// A socket belongs for good to the namespace in which its thread was when it was made.
+  /// Makes a socket, which belongs for good to the namespace of its thread at that time.
   static int socket_at(place const& where) {
     if (!where.space.empty()) {
       int const space = checked(::open(("/run/netns/" + where.space).c_str(), O_RDONLY | O_CLOEXEC));
@@ -107,7 +107,7 @@ class sockets {
     for (int const s : {one, other}) {
       int const yes = 1;
       checked(::setsockopt(s, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes));
-      // What tutti does, too: no pacing, and a window that is large from the first byte on.
+      // Settings that tutti makes, too: no pacing, and a large window from the first byte on.
       int const window = 4 << 20;
       checked(::setsockopt(s, IPPROTO_TCP, TCP_CONGESTION, "reno", 4));
       checked(::setsockopt(s, SOL_SOCKET, SO_RCVLOWAT, &window, sizeof window));

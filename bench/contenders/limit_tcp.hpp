@@ -18,16 +18,16 @@
 
 namespace bench {
 
-/// The least that can be done over TCP: the bytes of an algorithm in its dependent steps and nothing else,
-/// no header, no matching. What arrives is summed as it comes.
+/// The fastest that TCP can be: the bytes of an algorithm in its dependent steps, without headers or matching. Data is
+/// summed as it arrives.
 ///
-///     direct    each rank sends its whole vector to all; a broadcast: the root does
+///     direct    each rank sends its whole vector to all; in a broadcast, only the root
 ///     doubling  whole vectors, in log2 n exchanges
 ///     ring      blocks, in 2 (n - 1) exchanges
 ///     ping_pong, ping_pong_asleep
-///               of two ranks: one vector there, the sum back; a rank that waits asks again and again, or sleeps
-///     chain     of a broadcast: each passes on what arrives
-///     tree      of a broadcast: the same, to the children of a binomial tree
+///               two ranks only: a vector there, the sum back; a waiting rank polls, or sleeps
+///     chain     broadcast only: each rank passes on what arrives
+///     tree      broadcast only: as chain, to the children of a binomial tree
 class tcp_limit {
  public:
   static constexpr bool ranks_are_threads = true;
@@ -80,13 +80,13 @@ class tcp_limit {
   }
 
  private:
-  /// Bytes on their way over one connection.
+  /// Bytes to send over one connection.
   struct outgoing {
     int socket;
     char const* data;
     std::size_t left;
 
-    /// Whether something has moved.
+    /// True if bytes have moved.
     bool move() {
       ssize_t const n = left == 0 ? 0 : ::send(socket, data, left, MSG_DONTWAIT | MSG_NOSIGNAL);
       check(n);
@@ -102,7 +102,7 @@ class tcp_limit {
     std::size_t got = 0;
 
     bool move() {
-      // A piece at a time, so that it is summed while it is in the cache.
+      // Receives a piece at a time, which is summed while it is in the cache.
       ssize_t const n = left == 0 ? 0 : ::recv(socket, data + got, std::min(left, piece), MSG_DONTWAIT);
       check(n);
       got += static_cast<std::size_t>(std::max<ssize_t>(n, 0));
@@ -118,21 +118,22 @@ class tcp_limit {
     }
   }
 
-  /// Spins, or gives the core away if others need it, and sleeps in the end.
+  /// Spins, or yields if cores are oversubscribed, and sleeps in the end.
   void wait(unsigned& idle, std::span<pollfd> on) const {
     if (++idle > (crowded_ ? 1000U : 20000U)) {
       ::poll(on.data(), on.size(), 1000);
     } else if (crowded_) {
       ::sched_yield();
     } else {
-      // Asking holds the socket's lock, which whatever arrives needs.
+      // Pauses: polling holds the socket's lock, which arriving data needs.
       for (int i = 0; i < 16; ++i) {
         __builtin_ia32_pause();
       }
     }
   }
 
-  /// Sends to one and receives from another, at once; adds what arrives to `sum`, or leaves it in `in`.
+  /// Sends to one rank and receives into `in` from another at once. Writes the sum of `with` and the received data to
+  /// `to_sum`, unless this is null.
   void exchange(unsigned to, std::span<float const> out, unsigned from, std::span<float> in, float* to_sum,
                 float const* with) {
     outgoing o{net_->between(rank_, to), reinterpret_cast<char const*>(out.data()), out.size_bytes()};
@@ -160,7 +161,7 @@ class tcp_limit {
   void direct(vectors const& v) {
     float const* mine = v.input.data();
     std::span<float const> own = v.input;
-    if (size_ > 2) {  // the sum must not overwrite what is still to be sent
+    if (size_ > 2) {  // the sum must not overwrite data still to be sent
       std::copy(v.input.begin(), v.input.end(), own_.begin());
       own = own_;
     }
@@ -215,7 +216,7 @@ class tcp_limit {
       pass(v.output, {}, asleep);
     }
   }
-  /// One way between two ranks: one of the spans is empty.
+  /// Moves data one way between two ranks; one of the spans is empty.
   void pass(std::span<float const> out, std::span<float> in, bool asleep) {
     outgoing o{net_->between(rank_, 1 - rank_), reinterpret_cast<char const*>(out.data()), out.size_bytes()};
     incoming i{net_->between(rank_, 1 - rank_), reinterpret_cast<char*>(in.data()), in.size_bytes()};
@@ -257,7 +258,7 @@ class tcp_limit {
 
   unsigned rank_;
   unsigned size_;
-  bool crowded_ = size_ > std::thread::hardware_concurrency();  // asked once: that opens a file
+  bool crowded_ = size_ > std::thread::hardware_concurrency();  // asked once, as asking opens a file
   sockets const* net_;
   steps steps_;
   std::vector<float> arrived_;

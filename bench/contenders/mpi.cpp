@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An MPI as a contender; built once for each that is installed.
+// An MPI as a contender; built once for each installed MPI.
 #include "../common/serve.hpp"
 
 #include <climits>
@@ -27,7 +27,7 @@ class mpi_rank {
   template <class Use>
   void with(bench::work const& w, bench::vectors const& v, Use const& use) {
     if (!w.algorithm.empty() || w.count() > INT_MAX) {
-      throw bench::not_offered(w);  // an MPI chooses by itself, or is told when it is started
+      throw bench::not_offered(w);  // an MPI chooses by itself, or by settings at its start
     }
     int const count = static_cast<int>(w.count());
     float* const to = v.output.data();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// tutti as a contender: transport=, ranks=, trace=. One unit per transport, for the compiler's sake. With
-// launched=yes this process is one of several, as tutti's environment says (TUTTI_RANK, ...); by locality with
-// threads, threads= of them are ranks.
+// tutti as a contender: transport=, ranks=, trace=. One translation unit per transport eases compiling.
+// With launched=yes this process is one of several, as tutti's environment says (TUTTI_RANK, ...); by_locality with
+// threads makes threads= of them ranks.
 #include "../common/serve.hpp"
 #include "tutti_transports.hpp"
 

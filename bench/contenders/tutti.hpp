@@ -25,15 +25,15 @@ struct counting_trace {
   void record(tutti::event const& e) noexcept { sent += e.kind == tutti::event_kind::send; }
 };
 
-/// Where vectors lie: on the heap, or where tutti::allocator takes memory for the transport.
+/// Memory of the vectors: the heap, or tutti::allocator's for the transport.
 enum class buffers { ordinary, own };
 
-/// Whether ranks of one host have a transport of their own: then topologies may tell them apart.
+/// True if ranks of one host have a transport of their own, so that topologies may tell hosts apart.
 template <class Transport>
 concept local = requires(Transport& t) { t.within_host(); };
 
-/// tutti as a contender. The algorithm is the name of a topology, or "automatic"; by locality also two with a +
-/// between, as in binary_tree+ring: the first within each host, the second between hosts.
+/// tutti as a contender. The algorithm is the name of a topology, or "automatic"; by locality also two joined by +, as
+/// in binary_tree+ring: the first within each host, the second between hosts.
 template <class World>
 class tutti_rank {
  public:
@@ -60,7 +60,7 @@ class tutti_rank {
 
   template <class Use>
   void with(work const& w, vectors const& v, Use const& use) {
-    if constexpr (tutti::helps<typename World::transport_type>) {  // all else runs over its host
+    if constexpr (tutti::helps<typename World::transport_type>) {  // anything else runs over its host
       if (!among<tutti::in_network>(w, v, use)) {
         throw not_offered(w);
       }
@@ -137,7 +137,7 @@ class tutti_rank {
   std::optional<tutti::automatic> best_;
 };
 
-/// The exit status of a program whose ranks ended so.
+/// The exit status of a program with these outcomes.
 template <class Outcomes>
 int status_of(Outcomes const& ends) {
   int status = 0;
@@ -152,7 +152,7 @@ int status_of(Outcomes const& ends) {
   return status;
 }
 
-/// The ranks of this process, which a launcher has started among others: one, or "threads" of them.
+/// Runs the ranks of this process, started by a launcher among others: one, or "threads" of them.
 template <class Transport, class Rank>
 int run_launched(settings const& s, Rank const& rank) {
   tutti::detail::launched_rendezvous processes{tutti::read_environment()};
@@ -192,7 +192,7 @@ int run_tutti(settings const& s) {
   return status_of(ends);
 }
 
-/// A world of s's "ranks" ranks, which serve; with "trace=yes" their messages are counted.
+/// Serves as a world of s's "ranks" ranks; with "trace=yes" their messages are counted.
 template <class Transport>
 int run_tutti(settings const& s) {
   return s.one_of("trace", {"no", "yes"}) == "yes" ? run_tutti<Transport, counting_trace>(s)

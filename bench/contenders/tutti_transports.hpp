@@ -5,7 +5,7 @@
 
 namespace bench {
 
-/// A world of as many ranks as the settings say, which serve; the exit status of the program.
+/// Serves as a world with the ranks of the settings. Returns the exit status of the program.
 int run_tutti_over_loopback(settings const& s);
 int run_tutti_over_shared_memory(settings const& s);
 int run_tutti_over_tcp(settings const& s);

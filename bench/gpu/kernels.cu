@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How near do kernels that combine come to what a GPU's memory can do? Sums and a functor of 2 to 16 vectors of 64 MiB,
-// also scaled, converted, and as a step of SGD; all values are compared with the host's. Built and run by
+// Compares kernels that combine vectors with the memory bandwidth of a GPU. Sums and a functor of 2 to 16 vectors of
+// 64 MiB, also scaled, converted, and as a step of SGD; all values are compared with the host's. Built and run by
 // bench/gpu/run. `kernels [<file for JSON> [<bytes>]]`
 #include "measure.hpp"
 #include <tutti/bfloat16.hpp>
@@ -25,13 +25,13 @@ using tutti::rank_type;
 
 constexpr unsigned threads = 512;
 
-/// A kernel takes no empty structs alone; f is last as in cuda/detail/device/kernels.hpp.
+/// Parameters of a kernel, which takes no empty structs alone; f is last as in cuda/detail/device/kernels.hpp.
 template <class F>
 struct how {
   std::size_t n;
   F f;
 };
-/// `to = f(from...)`, each block a part that begins where packs do.
+/// Computes `to = f(from...)`. The part of each thread block begins at a whole pack.
 template <class F, class Places, class... From>
 __global__ void __launch_bounds__(threads) for_all(how<F> const what, Places const to, From const*... from) {
   constexpr std::size_t pack = 16;
@@ -47,7 +47,7 @@ __global__ void __launch_bounds__(threads) for_all(how<F> const what, Places con
     device::for_each_element(g, what.f, count, mine, from + first...);
   }
 }
-/// As many blocks as run at a time.
+/// The number of thread blocks that run at a time.
 template <class F, class Places, class... From>
 [[nodiscard]] unsigned blocks() {
   int each = 0;
@@ -66,7 +66,7 @@ void launch(cuda::stream const& in, F const& f, std::size_t n, Places const& to,
   tutti::detail::runtime::examine(cudaGetLastError(), [] { return std::string("launching a kernel that combines"); });
 }
 
-/// N vectors of random numbers, there and here.
+/// N vectors of random numbers, on the device and on the host.
 template <class T, rank_type N>
 struct inputs {
   std::vector<std::vector<T>> here;
@@ -83,7 +83,7 @@ struct inputs {
   [[nodiscard]] std::size_t size() const { return here[0].size(); }
 };
 
-/// f of N vectors: one row.
+/// Measures f of N vectors: one row of the report.
 template <class To, rank_type N, class T, class F>
 void row(report& all, cuda::stream const& in, std::string const& what, inputs<T, N> const& from, F const& f,
          double target) {
@@ -104,7 +104,7 @@ void row(report& all, cuda::stream const& in, std::string const& what, inputs<T,
     all.bandwidth(what, bytes, bench::gpu::seconds(in, often, run), target, right);
   }(std::make_index_sequence<N>{});
 }
-/// A step of SGD whose gradient is the sum of N vectors: one row.
+/// Measures a step of SGD whose gradient is the sum of N vectors: one row of the report.
 template <rank_type N>
 void sgd_row(report& all, cuda::stream const& in, inputs<float, N> const& from) {
   using step = device::sgd_step<device::fold_of_all<tutti::sum<float>, N>, float>;

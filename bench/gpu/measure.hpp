@@ -17,18 +17,18 @@
 #include <utility>
 #include <vector>
 
-/// What the programs about GPUs have in common: data, time, and a table of what was measured.
+/// Common parts of the programs about GPUs: data, time, and a table of results.
 namespace bench::gpu {
 
 namespace cuda = tutti::cuda;
 
-/// Status of a program that has nothing to run on.
+/// Status of a program without a GPU to run on.
 inline constexpr int skipped = 77;
 
 /// Bytes of a long vector.
 inline constexpr std::size_t long_vector = std::size_t{64} << 20;
 
-/// What a program of these is given: `[<file for JSON> [<bytes>]]`.
+/// Command line of these programs: `[<file for JSON> [<bytes>]]`.
 class arguments {
  public:
   arguments(int count, char** words)
@@ -39,7 +39,7 @@ class arguments {
   }
 
   [[nodiscard]] char const* file() const noexcept { return file_; }
-  /// Of a long vector: fewer, to see whether all is right where it takes long.
+  /// Length of a long vector. A smaller one checks values where long ones would take long.
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
 
  private:
@@ -65,7 +65,7 @@ class arguments {
   return known.name;
 }
 
-/// Numbers in [-1, 1) of a few bits each, so that every type holds them, and sums of which need rounding.
+/// Numbers in [-1, 1) of a few bits each, so that every type holds them; their sums need rounding.
 template <class T>
 [[nodiscard]] std::vector<T> drawn(std::size_t n, std::uint32_t seed) {
   std::vector<T> v(n);
@@ -77,7 +77,7 @@ template <class T>
   }
   return v;
 }
-/// Bytes that no right result has in all places.
+/// Fills the array with bytes that no right result has in all places.
 template <class T>
 void poison(cuda::array<T> const& a, cuda::stream const& in) {
   tutti::detail::runtime::examine(cudaMemsetAsync(a.data(), 0xA5, a.size() * sizeof(T), in.native()),
@@ -91,7 +91,7 @@ template <class T>
   return here.empty() || std::memcmp(here.data(), wanted.data(), here.size() * sizeof(T)) == 0;
 }
 
-/// Marks a place in a stream, to measure from or to.
+/// Marks a place in a stream, as the beginning or end of a measurement.
 class mark {
  public:
   mark() {
@@ -105,7 +105,7 @@ class mark {
     tutti::detail::runtime::examine(cudaEventRecord(event_, in.native()),
                                     [] { return std::string("recording an event"); });
   }
-  /// Seconds from the other one. @pre both have been passed
+  /// Seconds since the other mark. @pre both have been passed
   [[nodiscard]] double since(mark const& begin) const {
     float milliseconds = 0;
     tutti::detail::runtime::examine(cudaEventElapsedTime(&milliseconds, begin.event_, event_),
@@ -126,7 +126,7 @@ struct repeats {
   int rounds;
   int runs;
 };
-/// One run for vectors that are short because only values are to be checked.
+/// One run if vectors are short because only values are checked.
 [[nodiscard]] constexpr repeats repeats_of(std::size_t bytes) {
   return bytes < long_vector / 2 ? repeats{1, 1} : repeats{9, 10};
 }
@@ -136,7 +136,7 @@ struct repeats {
   mark begin;
   mark end;
   std::vector<double> all;
-  for (int i = 0; i != rounds + 1; ++i) {  // the first one warms up
+  for (int i = 0; i != rounds + 1; ++i) {  // the first round warms up
     begin.set(in);
     for (int k = 0; k != runs; ++k) {
       work();
@@ -149,7 +149,7 @@ struct repeats {
   }
   return median(all);
 }
-/// Bytes a second of cudaMemcpy within the device, read and written, four long vectors at a time.
+/// Bytes a second of cudaMemcpy within the device, read plus written, four long vectors at a time.
 [[nodiscard]] inline double copy_bandwidth(cuda::stream const& in, std::size_t long_vector_bytes) {
   std::size_t const bytes = 4 * long_vector_bytes;
   cuda::array<std::uint8_t> const from(bytes);
@@ -162,7 +162,7 @@ struct repeats {
          });
 }
 
-/// What has been measured, against what is aimed at; printed as a table, and written as JSON.
+/// Results and their targets, printed as a table and written as JSON.
 class report {
  public:
   report(std::string part, double bandwidth, std::string device = device_name())
@@ -172,11 +172,11 @@ class report {
     std::printf("%-58s %10s %10s  %-6s %s\n", "what", "measured", "target", "unit", "values");
   }
 
-  /// A share of the copy bandwidth, of so many bytes in that time. `target` is a percentage.
+  /// Adds a bandwidth as a share of the copy bandwidth: `bytes` in `seconds`. `target` is a percentage.
   void bandwidth(std::string const& what, double bytes, double seconds, double target, bool right) {
     add(what, 100 * bytes / seconds / bandwidth_, target, "%", right);
   }
-  /// At least the target in percent, at most that otherwise.
+  /// Adds a result. It reaches a target in percent from above, any other from below.
   void add(std::string const& what, double measured, double target, std::string const& unit, bool right) {
     bool const reached = unit == "%" ? measured >= target : measured <= target;
     std::printf("%-58s %10.2f %10.2f  %-6s %s%s\n", what.c_str(), measured, target, unit.c_str(),
@@ -187,7 +187,7 @@ class report {
              "\", \"measured\": " + std::to_string(measured) + ", \"target\": " + std::to_string(target) +
              ", \"unit\": \"" + unit + "\", \"right\": " + (right ? "true" : "false") + "}";
   }
-  /// What nothing is aimed at for.
+  /// Adds a result without a target.
   void only(std::string const& what, double measured, std::string const& unit, bool right) {
     std::printf("%-58s %10.2f %10s  %-6s %s\n", what.c_str(), measured, "-", unit.c_str(), right ? "right" : "WRONG");
     std::fflush(stdout);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ranks that are processes, one for each card, or two that take turns on one: are their operations right, is a killed
-// one named in time, and what does NCCL take for the same where there are two cards? Built and run by bench/gpu/run,
-// which defines BENCH_HAS_NCCL where NCCL is found. `processes [<file for JSON> [<bytes>]]`
+// Ranks that are processes, one for each card, or two that take turns on one. Checks that operations are right and
+// that a killed rank is named in time, and compares with NCCL where there are two cards. Built and run by
+// bench/gpu/run, which defines BENCH_HAS_NCCL where NCCL is found. `processes [<file for JSON> [<bytes>]]`
 #include "measure.hpp"
 #include "worlds.hpp"
 #include <tutti/collective/allgather.hpp>
@@ -43,7 +43,7 @@ void check(cudaError_t code, char const* doing) {
   tutti::detail::runtime::examine(code, [doing] { return std::string(doing); });
 }
 
-/// Seconds of one of ten that are put into the stream at a time, the median of some rounds.
+/// Seconds of one operation, when ten are put into the stream at a time; the median of some rounds.
 template <class World, class Put>
 [[nodiscard]] double seconds_each(World& world, cuda::stream const& stream, Put const& put) {
   constexpr int runs = 10;
@@ -74,7 +74,7 @@ void check(ncclResult_t code, char const* doing) {
     throw nccl_failed(std::string(doing) + " failed: " + ncclGetErrorString(code));
   }
 }
-/// The same by NCCL, whose sums may have other bits.
+/// Seconds of an allreduce by NCCL, whose sums may have other bits.
 template <class World>
 [[nodiscard]] double seconds_of_nccl(World& world, cuda::array<float> const& in, cuda::array<float> const& out,
                                      cuda::stream const& stream) {
@@ -97,7 +97,7 @@ template <class World>
 }
 #endif
 
-/// An allreduce in place, out of place and in a graph, and how long it takes.
+/// Runs an allreduce in place, out of place and in a graph, and measures it.
 template <class Topology>
 [[nodiscard]] found allreduce(Topology const& topology, rank_type n, std::size_t count, bool one_card) {
   auto const wanted = on_host(topology, n, count);
@@ -130,7 +130,7 @@ template <class Topology>
 #ifdef BENCH_HAS_NCCL
       try {
         f.of_nccl = seconds_of_nccl(world, in, out, stream);
-      } catch (nccl_failed const& e) {  // the figures of tutti are still of use
+      } catch (nccl_failed const& e) {  // the figures of tutti remain useful
         std::printf("left out: NCCL on rank %u: %s\n", world.rank(), e.what());
       }
 #endif
@@ -154,7 +154,7 @@ template <class Topology>
         try {
           sum.enqueue(v, stream);
           cuda::wait(world, stream);
-          if (world.rank() == 1) {  // others may still wait for the first one
+          if (world.rank() == 1) {  // others may still wait for rank 0
             ::kill(::getpid(), SIGKILL);
           }
           begun = clock_type::now();
@@ -176,7 +176,7 @@ template <class Topology>
   return all;
 }
 
-/// The target is what NCCL takes for the same.
+/// Adds a result. Its target is the time of NCCL.
 void against_nccl(report& all, std::string const& what, found const& f) {
   if (f.of_nccl != 0) {
     all.add(what + "; target: NCCL", f.seconds * 1e6, f.of_nccl * 1e6, "us", f.right);
@@ -211,7 +211,7 @@ void run(report& all, int devices, std::size_t bytes) {
   all.add("a killed process is named, deadline 5 s", lost.seconds, 6, "s", lost.right);
 }
 
-/// What a process finds out that uses the GPU: its parent, which is to fork more, must not.
+/// Facts that a process finds out by using the GPU. Its parent must not use it, because it forks more processes.
 struct machine {
   int devices = 0;
   double bandwidth = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What compute-sanitizer looks at: it lets one kernel run at a time, and kernels of several ranks wait for each other.
-// So there is one rank, which runs every operation by its steps, and kernels that combine many inputs. Built and run by
+// The program for compute-sanitizer, which runs one kernel at a time, while kernels of several ranks wait for each
+// other. So one rank runs every operation by its steps, and kernels that combine many inputs. Built and run by
 // bench/gpu/run, alone and under the tool. Status 1: a value is wrong.
 #include "measure.hpp"
 #include <tutti/collective/allgather.hpp>
@@ -28,7 +28,7 @@ namespace cuda = tutti::cuda;
 namespace device = tutti::detail::device;
 constexpr std::size_t count = 10'007;
 
-/// Combines eight inputs, as the kernels of ranks do.
+/// Combines eight inputs, like the kernels of ranks.
 template <class R>
 __global__ void combine(R how, float const* in, float* out) {
   tutti::detail::runtime::block const threads(UINT64_MAX);
@@ -53,7 +53,7 @@ __global__ void combine(R how, float const* in, float* out) {
   return bench::gpu::holds(to, wanted, stream);
 }
 
-/// Of one rank: all operations give back what they are given.
+/// True if all operations of one rank return their input.
 [[nodiscard]] bool operations_are_right() {
   auto const results = tutti::spawn<cuda::peers<tutti::loopback>>(1, [](auto& world) {
     cuda::stream const stream;

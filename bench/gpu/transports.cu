@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Operations of ranks on GPUs, each a thread of this process: how near do they come to what the memory of one card can
-// do, and how long does a short one take that a graph replays? All values are compared with those of the same operation
-// on host memory; failures must be named in time. Two processes over tcp, whose elements go through host memory, are
-// compared with the same on host memory. Built and run by bench/gpu/run. `transports [<file for JSON> [<bytes>]]`
+// Operations of ranks on GPUs, each rank a thread of this process. Compares their speed with the memory bandwidth of
+// one card, and measures short operations replayed by a graph. Compares all values with the same operation on host
+// memory; failures must be named in time. Two processes over tcp, whose elements go through host memory, are compared
+// with the same on host memory. Built and run by bench/gpu/run. `transports [<file for JSON> [<bytes>]]`
 #include "measure.hpp"
 #include "worlds.hpp"
 #include <tutti/collective/allgather.hpp>
@@ -44,7 +44,7 @@ using tutti::rank_type;
 using transport = cuda::peers<tutti::loopback>;
 using clock_type = std::chrono::steady_clock;
 
-/// All ranks on one card.
+/// Runs all ranks on one card.
 template <class F>
 [[nodiscard]] auto on_ranks(rank_type n, F const& f, tutti::duration deadline = std::chrono::seconds(30)) {
   tutti::world_options<transport> o;
@@ -74,7 +74,7 @@ template <class Topology>
   return bytes;
 }
 
-/// An allreduce of n ranks, in place and out of place: right, and how long it takes, in place.
+/// Checks an allreduce of n ranks, in place and out of place, and measures it in place.
 template <class Topology>
 [[nodiscard]] found allreduce(Topology const& topology, rank_type n, std::size_t count) {
   auto const wanted = on_host(topology, n, count);
@@ -88,7 +88,7 @@ template <class Topology>
     in.copy_from(mine, stream);
     bench::gpu::poison(out, stream);
     stream.wait();
-    meet();  // making memory may wait for operations of others
+    meet();  // allocation may wait for operations of others
     sum.enqueue(in, out, stream);
     cuda::wait(world, stream);
     bool right = bench::gpu::holds(out, wanted, stream) && bench::gpu::holds(in, mine, stream);
@@ -100,7 +100,7 @@ template <class Topology>
     bench::gpu::mark end;
     auto const [rounds, runs] = bench::gpu::repeats_of(count * sizeof(float));
     for (int i = 0; i != rounds; ++i) {
-      bench::gpu::poison(in, stream);  // its sums are numbers, whatever they are
+      bench::gpu::poison(in, stream);  // sums of poison are numbers, too
       stream.wait();
       meet();
       begin.set(stream);
@@ -116,7 +116,7 @@ template <class Topology>
   return of_all(results);
 }
 
-/// 100 of 4 KiB in a graph, replayed: microseconds each.
+/// Microseconds of an allreduce of 4 KiB, 100 of them in a graph that is replayed.
 template <class Topology>
 [[nodiscard]] found in_a_graph(Topology const& topology, rank_type n, int replays) {
   constexpr std::size_t count = 1024;
@@ -158,7 +158,7 @@ template <class Topology>
   return of_all(results);
 }
 
-/// The other operations, in a graph each, once: whether their values are right.
+/// True if the other operations, in a graph each, give right values once.
 [[nodiscard]] bool others_are_right(rank_type n) {
   constexpr std::size_t count = 100'003;
   auto const results = on_ranks(n, [&](auto& world) {
@@ -214,7 +214,7 @@ template <class Topology>
   return std::all_of(results.begin(), results.end(), [](auto const& r) { return r.value(); });
 }
 
-/// Seconds until the others know of a rank that never comes, or calls another count; right if all name it.
+/// Seconds until the others know of a rank that never calls, or calls with another count; right if all name it.
 [[nodiscard]] found failure(bool it_comes) {
   auto const deadline = std::chrono::seconds(1);
   auto const results = on_ranks(
@@ -244,7 +244,7 @@ template <class Topology>
   return of_all(results);
 }
 
-/// Asked in another process: one that has used CUDA cannot fork ranks that use it.
+/// True if there is a device. Asks in another process, as a process that has used CUDA cannot fork ranks that use it.
 [[nodiscard]] bool has_device() {
   pid_t const child = fork();
   if (child == 0) {
@@ -254,7 +254,7 @@ template <class Topology>
   return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/// How long an allreduce of two processes takes, in place, on a device's memory and on the host's; alternately, so that
+/// Times of an allreduce of two processes, in place, on a device's memory and on the host's, taken in turns so that
 /// both meet the same machine.
 struct both_memories {
   double on_device = 0;
@@ -286,7 +286,7 @@ struct both_memories {
         cuda::wait(world, stream);
         right = right && bench::gpu::holds(in, wanted, stream);
         std::vector<float> here = mine;
-        bench::gpu::poison(in, stream);  // its sums are numbers, whatever they are
+        bench::gpu::poison(in, stream);  // sums of poison are numbers, too
         stream.wait();
         std::vector<double> device_times;
         std::vector<double> host_times;

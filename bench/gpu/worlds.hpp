@@ -11,18 +11,18 @@
 #include <cstddef>
 #include <vector>
 
-/// What the programs about operations of several ranks have in common.
+/// Common parts of the programs about operations of several ranks.
 namespace bench::gpu {
 
 using sum_of_floats = tutti::sum<float>;
 
-/// What a rank has measured.
+/// Results of one rank.
 struct found {
   double seconds = 0;
   bool right = false;
-  double of_nccl = 0;  ///< seconds, too; 0: not measured
+  double of_nccl = 0;  ///< seconds by NCCL; 0: not measured
 };
-/// The slowest rank's time, and whether all were right.
+/// The slowest rank's time; right if all ranks are.
 template <class Results>
 [[nodiscard]] found of_all(Results const& results) {
   found all{0, true};
@@ -35,7 +35,7 @@ template <class Results>
   return all;
 }
 
-/// What an allreduce on host memory gives rank 0; all ranks get the same.
+/// The result on rank 0 of an allreduce on host memory; all ranks get the same.
 template <class Topology>
 [[nodiscard]] std::vector<float> on_host(Topology const& topology, tutti::rank_type n, std::size_t count) {
   auto const results = tutti::spawn<tutti::loopback>(n, [&](auto& world) {

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a node sends and receives that hands out weights, and its processor time, over the number of workers: a
-parameter server that sends to each, rank 0 that sends sums to a group, and a switch that holds the weights. Needs
-root."""
+"""Traffic and processor time of a node that hands out weights, over the number of workers: a parameter server that
+sends to each, rank 0 that sends sums to a group, and a switch that holds the weights. Needs root."""
 import os
 
 from comparison import plot
@@ -34,7 +33,7 @@ def measure(o, progress):
 
 
 def one_training(o, network, way, words):
-    """Of the node that distributes, in a step. Where that is the switch, all that workers send and receive is its."""
+    """Figures of the node that distributes, in a step. If that is the switch, they cover all traffic of the workers."""
     nodes = 0 if way == SWITCH else 1
     processor = [0.0]
 

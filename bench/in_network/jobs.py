@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two jobs of one soft switch at once: whether one that has more packets under way is served more."""
+"""Two jobs of one soft switch at once: compares their service when one has more packets under way."""
 import statistics
 import subprocess
 
@@ -8,7 +8,7 @@ from in_network import trial
 
 WINDOWS = ((256, 256), (256, 64), (256, 16))
 RANKS, BYTES, SECONDS, ROUNDS = 2, 1 << 20, 4, 5
-RATE = 30_000  # packets a second of the switch, far less than hosts or links take: what is shared is the switch
+RATE = 30_000  # packets a second of the switch, far fewer than hosts or links carry: the switch limits
 
 
 def start(o, switch, slots):

@@ -5,7 +5,7 @@ import subprocess
 from comparison import plot
 from comparison.batch import Failed
 
-PARAMETERS = 25_557_032  # of He and others, "Deep residual learning for image recognition", 2016, for 1,000 classes
+PARAMETERS = 25_557_032  # He and others, "Deep residual learning for image recognition", 2016, for 1,000 classes
 RANKS = (2, 4, 8, 16, 32)
 SHOWN = ("in_network", "ring", "butterfly", "star")
 
@@ -20,7 +20,7 @@ def measure(o, progress):
 
 
 def parsed(said):
-    """The table of bench/simulate -> {topology: {ranks: milliseconds}}"""
+    """The table of bench/simulate as {topology: {ranks: milliseconds}}"""
     found = {}
     for line in said.splitlines()[1:]:
         words = line.split()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sums of as many gradients as ResNet-50 has, live and scaled: hosts are network namespaces with links of 200 Mbit/s
-instead of 10 Gbit/s, and vectors are as much shorter, so that S / B is the same. Needs root."""
+instead of 10 Gbit/s, and vectors are shorter by the same factor, so that S / B is the same. Needs root."""
 import os
 import random
 import statistics
@@ -31,7 +31,7 @@ def measure(o, progress):
 
 
 def sums(o, network, topology, size=BYTES, count=SUMS):
-    """Milliseconds of each, with a rank on each host and a soft switch in the network."""
+    """Milliseconds of each sum, with a rank on each host and a soft switch in the network."""
     device = f"{network.DEVICE}:{random.randrange(12000, 29000)}"
     meet = {**os.environ, "TUTTI_JOB": "bench", "TUTTI_MASTER_ADDR": network.address(0), "TUTTI_INTERFACE": "eth0",
             "TUTTI_MASTER_PORT": str(random.randrange(12000, 29000)), "TUTTI_SIZE": str(network.hosts),

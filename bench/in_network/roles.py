@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every process of a training takes over time, on four nodes at 400 Mbit/s: memory, the share of a core, and the
-bytes that its node sends. Needs root."""
+"""Resources of every process of a training over time, on four nodes at 400 Mbit/s: memory, the share of a core, and
+the bytes that its node sends. Needs root."""
 import os
 import time
 
@@ -15,14 +15,14 @@ TICKS, PAGE = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE")
 
 
 def role(way, number):
-    """Of the process that was started as this one: the soft switch, then the ranks, of which the first are servers."""
+    """The role of process `number`, in the order of starting: the soft switch, then the ranks, servers first."""
     if number == 0:
         return "switch"
     return "server" if number == 1 and "server" in way else f"worker {number - 1 - ('server' in way)}"
 
 
 def taken(pid):
-    """Seconds of processor time, and bytes of memory."""
+    """Seconds of processor time, and bytes of memory, of a process."""
     with open(f"/proc/{pid}/stat", encoding="utf-8") as f:
         words = f.read().rsplit(")", 1)[1].split()
     return (int(words[11]) + int(words[12])) / TICKS, int(words[21]) * PAGE
@@ -78,7 +78,7 @@ def text(found):
 
 
 def pictures(found):
-    """One for each training: memory, busy share and bytes, one below the other."""
+    """A picture for each training: memory, busy share and bytes, one below the other."""
     out = {}
     for number, (way, roles) in enumerate(found.items()):
         panels = []

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What makes the others wait, by the vector clocks of the ranks' traces: a rank, a server, or the switch is made late."""
+"""The member that makes the others wait, by the vector clocks of the ranks' traces: a rank, a server, or the switch is
+made late."""
 import random
 import subprocess
 

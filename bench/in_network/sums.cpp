@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ranks sum a vector again and again: threads, as one job of a switch, or, as `live`, processes of hosts.
+// Sums a vector again and again: threads, as one job of a switch, or, as `live`, processes of hosts.
 //
 //   sums DEVICE RANKS SLOTS BYTES SECONDS   says "ready", reads a line, sums for that long, and prints how many sums
 //                                           there were, in how many seconds, and packets by the device and by rank 0
@@ -83,7 +83,7 @@ int sum_for(std::string const& device, tutti::rank_type ranks, std::uint32_t slo
         };
         long sums = 0;
         for (v[0] = 0; v[0] == 0; ++sums) {
-          v[0] = world.rank() == 0 && now() >= seconds ? 1.0F : 0.0F;  // then all see that it is over
+          v[0] = world.rank() == 0 && now() >= seconds ? 1.0F : 0.0F;  // tells all ranks of the end
           sum(v);
         }
         if (world.rank() == 0) {

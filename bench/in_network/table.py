@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What came of the trainings, in figures for people."""
+"""Results of the trainings as a table."""
 
 
 def mean(values):
@@ -7,7 +7,7 @@ def mean(values):
 
 
 def summary(tries):
-    """Of the seeds of one way: [figures of trial.py] -> figures."""
+    """The summary of one way over its seeds: [figures of trial.py] -> figures."""
     compared = [t["deviation"] for t in tries if t["deviation"] is not None]
     overflows = [t["overflows"] for t in tries if t["overflows"] is not None]
     return {"accuracy": mean([t["accuracy"] for t in tries]), "seeds": len(tries),
@@ -22,7 +22,8 @@ HEAD = ("| {model}, {workers} workers | seeds | accuracy | from - to | ring's, p
 
 
 def rows(model, workers, results, reference):
-    """results: [(way, figures, or words why there are none)]; reference: the figures of the ring, or None."""
+    """Rows of the table. results: [(way, figures, or words why there are none)]; reference: the figures of the ring,
+    or None."""
     text = HEAD.format(model=model, workers=workers)
     for way, one in results:
         if isinstance(one, str):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Four nodes with links of 400 Mbit/s, which are network namespaces: how long a training takes until it has an
-accuracy. Needs root."""
+"""The time that a training takes until it has an accuracy, on four nodes with links of 400 Mbit/s, which are network
+namespaces. Needs root."""
 import json
 import os
 import random
@@ -47,8 +47,8 @@ def measure(o, progress):
 
 
 def train(o, network, words, sample=lambda processes: None, training=TRAINING):
-    """The epochs of a training with a process on each node, and a soft switch in the network. sample is called with the
-    processes again and again, the switch's first."""
+    """The epochs of a training with a process on each node, and a soft switch in the network. Calls sample again and
+    again with the processes, the switch's first."""
     def on(space, *command):
         return ["ip", "netns", "exec", space, *command]
 
@@ -87,7 +87,7 @@ def train(o, network, words, sample=lambda processes: None, training=TRAINING):
 
 
 def until(epochs):
-    """Seconds until the end of the first epoch after which the accuracy is there, or None."""
+    """Seconds until the end of the first epoch that has the accuracy, or None."""
     return next((seconds for seconds, accuracy in epochs if accuracy >= ACCURACY), None)
 
 

@@ -20,7 +20,7 @@ class Switch:
         self.address = said.split()[-1] if "listening" in said else None
 
     def expect_alive(self):
-        """@raises Failed if it has ended: ranks go on without it, and what they measure is something else"""
+        """@raises Failed if it has ended: ranks continue without it, and would measure something else"""
         if self._process.poll() is not None:
             raise Failed("the soft switch has ended")
 
@@ -40,7 +40,7 @@ class Switch:
 
 
 def run(command, patience):
-    """The report of train. @raises Failed with what it said last"""
+    """Runs train and returns its report. @raises Failed with the last words of its output"""
     with tempfile.TemporaryDirectory(prefix="tutti-bench-") as place:
         report = os.path.join(place, "report.json")
         try:
@@ -55,7 +55,7 @@ def run(command, patience):
 
 
 def figures(report):
-    """Of one training."""
+    """Figures of one training."""
     deviations = report.get("weight_deviations")
     sums = report["run"]["parameters"] * len(report["steps"]["loss"])
     return {"accuracy": report["test_accuracy"], "loss": report["epochs"][-1]["test_loss"],

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""As which numbers, and by which server, gradients are summed in the experiment."""
+"""Ways to sum gradients in the experiment: types of numbers, and servers."""
 import dataclasses
 
 
 @dataclasses.dataclass(frozen=True)
 class Way:
-    """words: options of train; {device} stands for the switch's address. factor: of a constant one."""
+    """A way to sum. words: options of train; {device} stands for the switch's address. factor: of fixed-point numbers
+    with a constant one, else 0."""
 
     name: str
     words: tuple
@@ -13,12 +14,12 @@ class Way:
     factor: float = 0
 
     def command(self, train, device, workers, words):
-        """What to start for a training with this many workers."""
+        """The command of a training with this many workers."""
         return [train, "--ranks", str(workers + self.servers), *(w.format(device=device) for w in self.words), *words]
 
     @property
     def comparable(self):
-        """Whether its sums can be compared with sums in double, step by step."""
+        """True if its sums can be compared with sums in double, step by step."""
         return not self.servers
 
 

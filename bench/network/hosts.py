@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the hosts, counts what passes between them, and takes them away again whatever happens."""
+"""Makes the hosts, counts the bytes between them, and removes them whatever happens."""
 import json
 import os
 import re
@@ -14,7 +14,7 @@ STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def missing():
-    """What keeps hosts from being made here, in words; empty: nothing."""
+    """The reason, in words, why hosts cannot be made here; empty if they can."""
     for program in ("ip", "tc"):
         if not shutil.which(program):
             return f"there is no program {program} (Debian: the package iproute2)"
@@ -34,8 +34,8 @@ def missing():
 
 
 def congestion_control():
-    """How TCP avoids congestion: cubic, or else reno, if a namespace may choose it; or else as this system does. The
-    first namespace says what others may use, and is left as it is."""
+    """TCP's congestion control: cubic, or else reno, if a namespace may choose it, or else the system's. The first
+    namespace decides what others may use, and is left as it is."""
     with open("/proc/sys/net/ipv4/tcp_allowed_congestion_control", encoding="utf-8") as f:
         allowed = f.read().split()
     with open("/proc/sys/net/ipv4/tcp_congestion_control", encoding="utf-8") as f:
@@ -43,7 +43,7 @@ def congestion_control():
 
 
 def left_over():
-    """Namespaces of runs that died before they could take them away."""
+    """Namespaces of runs that died before they removed them."""
     names = os.listdir("/run/netns") if os.path.isdir("/run/netns") else []
     return [n for n in names if dead(n)]
 
@@ -73,8 +73,8 @@ class Hosts:
         remove(self._network.spaces)
 
     def counters(self):
-        """Bytes that hosts have sent, and that have passed the trunk in its busier direction: as on the wire,
-        but with one header for packets that the kernel carries as one."""
+        """Bytes that hosts have sent, and that have passed the trunk in its busier direction: as on the wire, but with
+        one header for packets that the kernel carries as one."""
         links = json.loads(run(["ip", "-n", self._network.switch, "-s", "-j", "link", "show"]))
         return count(links)
 
@@ -92,7 +92,7 @@ def port_traffic(network):
 
 
 def count(links):
-    """links: what `ip -s -j link` says of the switch."""
+    """Traffic of the switch. links: the output of `ip -s -j link`."""
     sent = sum(l["stats64"]["rx"]["bytes"] for l in links if l["ifname"].startswith("port"))
     trunk = [l["stats64"]["tx"]["bytes"] for l in links if l["ifname"].startswith("trunk")]
     return sent, trunk
@@ -106,7 +106,7 @@ def run(command):
 
 
 def remove(spaces):
-    """Ends what runs in them, and deletes them. Another Ctrl-C waits until that is done."""
+    """Ends all processes in the namespaces, and deletes these. Another Ctrl-C waits until that is done."""
     known = set(os.listdir("/run/netns")) if os.path.isdir("/run/netns") else set()
     before = {s: signal.signal(s, signal.SIG_IGN) for s in STOPS}
     try:

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts that are network namespaces: what they are called, how they are joined, and where ranks are."""
+"""Hosts that are network namespaces: their names, their links, and the places of ranks."""
 import dataclasses
 
-# What may leave at once after a pause: more than the largest packet that the kernel carries as one. With less it
-# cuts them up, and then the cores bound what passes and not the network.
+# Bytes that may leave at once after a pause: more than the largest packet that the kernel carries as one. With less,
+# the kernel cuts packets up, and then the cores and not the network are the limit.
 BURST = "128kb"
-QUEUE = "50ms"  # how long a packet may wait for its turn before it is dropped
+QUEUE = "50ms"  # longest time that a packet waits for its turn before it is dropped
 
 
 @dataclasses.dataclass(frozen=True)
 class Network:
     """Hosts on one bridge, or half of them on each of two with a trunk between. All links work both ways at once."""
 
-    prefix: str  # begins the name of every namespace, and of no other
+    prefix: str  # beginning of the name of every namespace, and of no other
     hosts: int
     rate: float  # bits a second of each host's link
     bridges: int = 1
@@ -26,7 +26,7 @@ class Network:
 
     @property
     def slowest(self):
-        """The host whose link is."""
+        """The host with the slowest link."""
         return min(range(self.hosts), key=self.rate_of)
 
     @property
@@ -41,7 +41,7 @@ class Network:
         return f"10.77.0.{host + 1}"
 
     NET = "10.77.0.0/24"
-    DEVICE = "10.77.0.254"  # of what works in the switch itself, behind no link
+    DEVICE = "10.77.0.254"  # address of programs in the switch itself, behind no link
 
     def bridge(self, host):
         return host * self.bridges // self.hosts
@@ -51,8 +51,8 @@ class Network:
         return [self.switch, *map(self.space, range(self.hosts))]
 
     def commands(self, congestion):
-        """What makes it, in order, as words for `ip`, `tc` and `sh`. The bridges live in a namespace, too: nothing
-        is left over once the namespaces are gone, and no name meets another run's."""
+        """Commands that make the network, in order, as words for `ip`, `tc` and `sh`. The bridges live in a namespace,
+        too: nothing is left over once the namespaces are gone, and no name meets another run's."""
         for space in self.spaces:
             yield ["ip", "netns", "add", space]
             yield ["ip", "-n", space, "link", "set", "lo", "up"]
@@ -113,13 +113,13 @@ class Placement:
 
     @property
     def packed(self):
-        """Whether the ranks of a host follow each other."""
+        """True if the ranks of a host follow each other."""
         return all(self.hosts[i] == self.hosts[i - i % self.each] for i in range(self.ranks))
 
 
 def place(network, each, how):
-    """packed: neighbours in rank are neighbours in the network. dealt: they are as far apart as can be; on
-    hosts in turns, and these on bridges in turns."""
+    """Places ranks. packed: neighbours in rank are neighbours in the network. dealt: they are as far apart as
+    possible; on hosts in turns, and these on bridges in turns."""
     if how == "packed":
         return Placement(tuple(h for h in range(network.hosts) for _ in range(each)))
     half = network.hosts // network.bridges
@@ -128,5 +128,5 @@ def place(network, each, how):
 
 
 def useful(network, each, how):
-    """Whether a placement differs from the others."""
+    """True if a placement differs from the others."""
     return how == "packed" or each > 1 or network.bridges > 1

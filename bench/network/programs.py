@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The contenders on several hosts: which ranks each command starts, and where."""
+"""The contenders on several hosts: the ranks that each command starts, and their places."""
 import dataclasses
 import os
 import random
@@ -16,8 +16,8 @@ class Networked(Program):
 
     starts: object = None  # (program, executable, network, placement, path) -> [(command, environment)]
     offers: object = None  # (op, size, ranks) -> ways
-    needs: object = lambda placement: True  # whether it can run so
-    usual: bool = True  # measured where it is not said what is
+    needs: object = lambda placement: True  # true if it can run with this placement
+    usual: bool = True  # measured by default
 
     def commands(self, folder, network, placement):
         executable = os.path.join(folder, self.executable)
@@ -59,7 +59,7 @@ def with_switch(program, executable, network, placement, path):
     return [(both, variables), *started[1:]]
 
 
-# Runs the second of two programs, and the first beside it.
+# Runs the second of two programs, with the first beside it.
 BESIDE = '"$1" --listen "$2" --loss "$3" & first=$!; shift 3; "$@"; code=$?; kill $first; exit $code'
 
 
@@ -68,7 +68,8 @@ def soft_switch(executable):
 
 
 def meeting_point(network, placement):
-    """In a namespace of its own every port below those that connections get is free, but for earlier worlds."""
+    """Environment by which ranks meet. In a namespace of its own every port below the ephemeral ones is free, except
+    for earlier worlds."""
     return {"TUTTI_JOB": "bench", "TUTTI_MASTER_ADDR": network.address(placement.hosts[0]), "TUTTI_INTERFACE": "eth0",
             "TUTTI_MASTER_PORT": str(random.randrange(12000, 29000))}
 
@@ -79,7 +80,7 @@ def gloo_rank(program, executable, network, placement, path):
 
 
 def raw(program, executable, network, placement, path):
-    """Threads of one process, whose sockets belong to the namespaces."""
+    """Runs threads of one process, whose sockets belong to the namespaces."""
     hosts = ",".join(f"{network.space(h)}@{network.address(h)}" for h in placement.hosts)
     return [([executable, f"ranks={placement.ranks}", f"hosts={hosts}", *program.options], {})]
 
@@ -100,8 +101,8 @@ def openmpi_run(program, executable, network, placement, path):
              {})]
 
 
-# Open MPI calls it as it would call ssh: an address, and the words of a command for its shell. It names its shared
-# memory for the host, so each host gets a name of its own.
+# The agent that Open MPI calls like ssh: with an address, and the words of a command for its shell. Open MPI names its
+# shared memory after the host, so each host gets a name of its own.
 AGENT = """#!/bin/sh
 host={prefix}-h$((${{1##*.}} - 1)); shift
 exec ip netns exec $host unshare --uts sh -c "hostname $host; $*"
@@ -124,12 +125,12 @@ def hierarchical_ways(op, size, ranks, inputs):
 
 
 def segments(size):
-    """Whole, and in pieces of which several are on their way at a time."""
+    """Segment sizes: whole vectors, and pieces, several of which are under way at a time."""
     return [s for s in (0, 256 * KIB, 1024 * KIB, 4096 * KIB) if s < size]
 
 
 def gloo_ways_here(op, size, ranks, inputs):
-    """Ranks that poll starve each other where they outnumber the cores, and may then take minutes."""
+    """Algorithms without polling if ranks outnumber the cores: they would starve each other, and might take minutes."""
     return gloo_ways(op, size, ranks, inputs, polls=ranks <= os.cpu_count())
 
 
@@ -156,12 +157,12 @@ def in_network_ways(op, size, ranks, inputs):
 
 
 def multicast_ways(op, size, ranks, inputs):
-    """Only a broadcast goes through the group."""
+    """Ways of a broadcast alone, since only it goes through the group."""
     return in_network_ways(op, size, ranks, inputs) if op == "broadcast" else []
 
 
 class Switched(Networked):
-    """Ranks that sum in the network."""
+    """A program whose ranks sum in the network."""
 
     def missing(self, folder):
         needed = soft_switch(os.path.join(folder, self.executable))
@@ -176,14 +177,14 @@ def _openmpi(setting, settings, *options, ops=("allreduce", "broadcast"), needs=
 
 
 def _openmpi_by(op, setting, number, segment=0):
-    """With the algorithm of a number, as its manual has them."""
+    """Open MPI with the algorithm of this number in its manual."""
     chosen = [("coll_tuned_use_dynamic_rules", "1"), (f"coll_tuned_{op[1]}_algorithm", str(number))]
     if segment:
         chosen.append((f"coll_tuned_{op[1]}_algorithm_segmentsize", str(segment)))
     return _openmpi(setting, ", ".join(" ".join(c) for c in chosen[1:]), *chosen, ops=op[:1])
 
 
-ALLREDUCE, BROADCAST = ("allreduce", "allreduce"), ("broadcast", "bcast")  # our word and Open MPI's
+ALLREDUCE, BROADCAST = ("allreduce", "allreduce"), ("broadcast", "bcast")  # our words and Open MPI's
 
 
 def several(placement):

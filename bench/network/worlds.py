@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What runs on the hosts: contenders whose traffic is counted, and the bound, which takes its turns like one."""
+"""Worlds on the hosts: contenders whose traffic is counted, and the bound, which takes turns like a contender."""
 import math
 
 from comparison.batch import operations
@@ -37,13 +37,13 @@ class Counted(World):
 
 
 class Bound:
-    """Measures the links anew whenever it is its turn."""
+    """Measures the links again whenever it is its turn."""
 
     program = BOUND
 
     def __init__(self, network, cores, link, trunk, summed=False):
-        """link, trunk: worlds of two raw sockets, on one bridge and across the trunk; trunk may be None. summed: a
-        contender sums in the network."""
+        """link, trunk: worlds of two raw sockets, on one bridge and across the trunk; trunk may be None. summed: true
+        if a contender sums in the network."""
         self._network, self._cores, self._link, self._trunk, self._summed = network, cores, link, trunk, summed
 
     @property
@@ -61,7 +61,7 @@ class Bound:
         return {"loop": seconds, "alone": seconds, "writing": None, "iterations": 1, "wire": {k: v for k, v in vars(wire).items() if v < math.inf}}
 
     def goodput(self, world, rate, size, patience):
-        """Bytes a second. Where it makes no difference the network is trusted."""
+        """Bytes a second. The rate of the network is trusted if a vector is too short to show a difference."""
         if size * 8 / rate < 1e-5:
             return rate / 8
         bytes_sent = max(1 << 18, int(rate / 8 * STREAM) // 4 * 4)

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Is a network worse if its weights were averaged by another schedule, or by a wrong one? Each rank trains a perceptron
-// of four layers on its own images, one at a time, and after every few the ranks average their weights. One line for
-// each schedule: whether the verifier accepts it, how well the ranks recognise the test images, and how far apart their
-// weights are in the end. `apart` averages nothing; wrong schedules are those of averaging/wrong_ring.hpp.
+// Shows whether a network is worse if its weights are averaged by another schedule, or by a wrong one. Each rank
+// trains a perceptron of four layers on its own images, one at a time, and after every few the ranks average their
+// weights. One line for each schedule: the verifier's judgement, the accuracy of the ranks on test images, and the
+// distance between their weights in the end. `apart` averages nothing; wrong schedules are those in
+// averaging/wrong_ring.hpp.
 //
 //   averaging [data=FOLDER] [samples=8000] [test_samples=2000] [ranks=8] [hidden=32,64] [epochs=1] [every=125]
 //             [rate=0.1] [number=float|double] [seed=1] [how=NAMES] [format=table|csv]
@@ -48,7 +49,7 @@ std::size_t number(char const* name, std::size_t least) {
   return bench::whole(name, settings.text(name, ""), least);
 }
 
-/// The mean of two at every hop: the last contributions count for most.
+/// The mean of two operands at every hop: the last contributions count for most.
 template <class T>
 struct mean_of_two : tutti::sum<T> {
   static constexpr std::string_view name = "mean_of_two";
@@ -56,19 +57,19 @@ struct mean_of_two : tutti::sum<T> {
   [[nodiscard]] static constexpr T combine(T a, T b) noexcept { return (a + b) / 2; }
 };
 
-/// Of one rank.
+/// Results of one rank.
 struct found {
   double accuracy = 0;
-  double far = 0;  ///< from the weights of rank 0, the furthest
+  double far = 0;  ///< largest distance of a weight from rank 0's
 };
 
-/// Averages weights by allreduce(weights, means), and trains between.
+/// Averages weights by all(weights, means), and trains between.
 template <class T, class World, class Allreduce>
 found train(World& world, tutti::nn::data_pair const& data, bench::training const& how, Allreduce&& all) {
   bench::trainee<T> own(data.training, how, world.rank(), world.size());
   std::vector<T> means(own.weights().size());
   while (own.train()) {
-    std::ranges::copy(own.weights(), means.begin());  // so what no step writes is this rank's own
+    std::ranges::copy(own.weights(), means.begin());  // blocks that no step writes stay this rank's own
     all(std::span<T const>(own.weights()), std::span<T>(means));
     std::ranges::copy(means, own.weights().begin());
   }
@@ -81,13 +82,13 @@ found train(World& world, tutti::nn::data_pair const& data, bench::training cons
   return result;
 }
 
-/// How a rank trains with this schedule.
+/// Trains one rank with this schedule.
 template <class T, class World>
 found train_by(World& world, std::string_view name, tutti::nn::data_pair const& data, bench::training const& how) {
   if (name == "apart") {
     return train<T>(world, data, how, [](std::span<T const>, std::span<T>) {});
   }
-  if (name == bench::name(bench::mistake::mean_per_hop)) {  // the engine refuses such steps: the same as a reduction
+  if (name == bench::name(bench::mistake::mean_per_hop)) {  // done by a reduction, as the engine refuses such steps
     return train<T>(world, data, how, tutti::allreduce{world, tutti::ring{}, mean_of_two<T>{}});
   }
   for (auto const wrong : bench::all_mistakes) {
@@ -99,7 +100,7 @@ found train_by(World& world, std::string_view name, tutti::nn::data_pair const& 
   return train<T>(world, data, how, tutti::allreduce{world, tutti::selection(*kind), tutti::mean<T>{}});
 }
 
-/// What the verifier says against it: nothing if it is right.
+/// The verifier's objection to a schedule; empty if it is right.
 std::string_view verdict(std::string_view name, tutti::rank_type n) {
   for (auto const wrong : bench::all_mistakes) {
     if (name == bench::name(wrong)) {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An Inception module, whose branches could be computed by different ranks: two ranks that have some each, and
-// exchange what they make, against two ranks with all of them and half of the images, which add up gradients.
+// Compares two ways to compute an Inception module on two ranks: each rank has some of the branches, and they exchange
+// outputs; or each has all of them and half of the images, and they sum gradients.
 //
 //   branches [how=branches,images,one] [batch=8] [side=35] [steps=5] [format=table|csv]
 //
-// The module is the first of Inception-v3, 192 channels to 256. A step is forward and backward: seconds are the median
-// of the steps, of rank 0; bytes are what a rank sends in a step. Ranks are threads of one process, of a thread each.
-// one: a rank without others.
+// The module is the first of Inception-v3, 192 channels to 256. A step is forward and backward: seconds are rank 0's
+// median over steps; bytes are sent by a rank in a step. Ranks are threads of one process, each computing with one
+// thread. one: a rank without others.
 #include "../common/known_settings.hpp"
 #include <tutti/collective/allgather.hpp>
 #include <tutti/collective/allreduce.hpp>
@@ -43,8 +43,8 @@ std::size_t number(char const* name) {
   return bench::whole(name, settings.text(name, ""), 1);
 }
 
-/// One of the four: 1 x 1; 5 x 5; two of 3 x 3; the pool. The third takes 59 % of the products, so no two parts are
-/// closer to halves than it and the others.
+/// One of the four branches: 1 x 1; 5 x 5; two of 3 x 3; the pool. The third takes 59 % of the products, so no other
+/// division is closer to halves than it and the rest.
 nn::layer_list<float> branch(std::size_t which) {
   nn::stack<float> s({channels, number("side"), number("side")});
   auto const add = [&s](std::size_t made, std::size_t side) {
@@ -70,7 +70,7 @@ nn::layer_list<float> branch(std::size_t which) {
   return s.take();
 }
 
-/// Some of the branches, all of the same inputs, with their memory.
+/// Some of the branches, with the same inputs, and their memory.
 class module {
  public:
   module(std::vector<std::size_t> const& which, std::size_t images) :images_(images) {
@@ -100,7 +100,7 @@ class module {
   [[nodiscard]] std::size_t inputs() const { return branches_.front().inputs(); }
   [[nodiscard]] std::span<float> gradients() { return gradients_; }
 
-  /// What the branches made of the images, one after another.
+  /// Computes the outputs of the branches, one after another.
   void forward(nn::matrix_view<float const> const& x) {
     for (std::size_t b = 0; b != branches_.size(); ++b) {
       branches_[b].forward({.training = true}, x, nn::first_rows(outputs_[b], images_));
@@ -108,11 +108,11 @@ class module {
   }
   [[nodiscard]] std::vector<nn::matrix<float>>& outputs() { return outputs_; }
 
-  /// The derivative by the inputs, of these branches.
+  /// The derivative of these branches by the inputs.
   std::span<float> backward(nn::matrix_view<float const> const& x) {
     std::fill_n(sum_.data(), sum_.size(), 0.0F);
     for (std::size_t b = 0; b != branches_.size(); ++b) {
-      auto slopes = slopes_[b];  // backward uses them up
+      auto slopes = slopes_[b];  // backward overwrites them
       branches_[b].backward({.training = true}, x, nn::first_rows(outputs_[b], images_),
                             nn::first_rows(slopes, images_), nn::first_rows(to_input_, images_));
       for (std::size_t i = 0; i != sum_.size(); ++i) {
@@ -128,7 +128,7 @@ class module {
   std::vector<float> parameters_;
   std::vector<float> gradients_;
   std::vector<nn::matrix<float>> outputs_;
-  std::vector<nn::matrix<float>> slopes_;  // derivative of the loss by them
+  std::vector<nn::matrix<float>> slopes_;  // derivative of the loss by the outputs
   nn::matrix<float> to_input_ = nn::matrix<float>::from_shape({0, 0});
   nn::matrix<float> sum_ = nn::matrix<float>::from_shape({0, 0});
 };
@@ -136,8 +136,8 @@ class module {
 struct figures {
   double seconds;
   double sent;      // bytes of a step
-  double numbers;   // that the rank holds of the module's outputs
-  double products;  // gradients that the rank computes
+  double numbers;   // numbers of the module's outputs that the rank holds
+  double products;  // number of gradients that the rank computes
 };
 
 template <class World>
@@ -160,7 +160,7 @@ figures run(World& world, std::string const& how) {
   tutti::allgather gather{world, tutti::ring{}};
   tutti::allreduce most{world, tutti::ring{}, tutti::max<std::uint64_t>{}};
   tutti::barrier all{world, tutti::ring{}};
-  std::uint64_t each = own;  // the larger part: a collective takes as much of each
+  std::uint64_t each = own;  // length of the larger part, which a collective takes from each rank
   most(std::span(&each, 1));
   std::vector<float> made(each);
   std::vector<float> whole(by_branches ? each * world.size() : 0);
@@ -183,7 +183,7 @@ figures run(World& world, std::string const& how) {
     add_up(by_branches ? by_input : part.gradients());
     sent = world.trace().sent().bytes - before;
     all();
-    if (step != 0) {  // kernels are made in the first
+    if (step != 0) {  // the first step makes kernels
       took.push_back(static_cast<double>((tutti::steady_now() - begin).count()) * 1e-9);
     }
   }

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What do ways of working together cost where workers are slow, and what does each end with? Trains a perceptron with
-// every way in virtual time, and shows the accuracy after each epoch. Weights and gradients are true, time is virtual,
-// so each run of a seed gives the same figures.
+// Compares ways of cooperation where workers are slow. Trains a perceptron with every way in virtual time, and shows
+// the accuracy after each epoch. Weights and gradients are real, time is virtual, so each run of a seed gives the same
+// figures.
 //
 //   consistency [data=FOLDER] [samples=3000] [test_samples=1000] [how=NAMES] [workers=4] [slow=none|one|all] [factor=4]
 //               [hidden=64] [epochs=8] [batch=128] [rate=0.1] [last_rate=0.02] [momentum=0.9] [image_us=100]
 //               [each=2] [network=25G] [latency_us=20] [seeds=1] [format=table|csv]
 //
-// how: servers_sync, servers_stale (3 steps), servers_async, gossip (staleness 3), allreduce (a ring), hybrid (hosts
-// add up first, then a ring among them), all unless given. slow: no worker, the last one by `factor`, or each gradient
-// of any worker by a factor from 1 to `factor`, drawn. each: workers of a host; the server has a host of its own. data:
-// MNIST's files or others like them; without it digits are drawn. An image's gradient takes image_us, a worker's part
-// of a batch as many of them; what servers and optimizers compute takes no time.
+// The settings: how=servers_sync, servers_stale (3 steps), servers_async, gossip (staleness 3), allreduce (a ring),
+// hybrid (sums within hosts, then a ring among them); default: all. slow: no worker, the last one by `factor`, or each
+// gradient of any worker by a factor drawn from 1 to `factor`. each: workers of a host; the server has a host of its
+// own. data: MNIST's files or others like them; by default digits are drawn. A worker's gradient takes image_us for
+// each image of its part of a batch; servers and optimizers take no time.
 #include "../common/known_settings.hpp"
 #include <tutti/nn/base/threads.hpp>
 #include <tutti/nn/data/digits.hpp>
@@ -59,18 +59,18 @@ double real(char const* name) {
   return bench::real(name, settings.text(name, ""));
 }
 
-/// One training, and what it is made of.
+/// One training and its parameters.
 struct job {
   std::string how;
   tutti::rank_type workers = 0;
   nn::settings training{};
   nn::simulated_speed quick{};
-  nn::simulated_speed slow{};  ///< the last worker's
+  nn::simulated_speed slow{};  ///< speed of the last worker
   double image_us = 0;
 
   [[nodiscard]] bool by_servers() const { return how.starts_with("servers"); }
 
-  /// What the gradient of a worker's step takes.
+  /// Time of the gradient in a worker's step.
   [[nodiscard]] tutti::picoseconds time_of(tutti::rank_type worker, std::size_t step) const {
     auto const& speed = worker + 1 == workers ? slow : quick;
     double const images = static_cast<double>(training.batch) / workers;
@@ -80,18 +80,19 @@ struct job {
 };
 
 struct tested {
-  double seconds = 0;  ///< virtual
+  double seconds = 0;  ///< virtual time
   double accuracy = 0;
 };
 
-/// Keeps the accuracies with the virtual time, and lets the time of the next gradient pass after each step.
+/// An observer that records accuracies with the virtual time, and spends the time of the next gradient after each
+/// step.
 template <class World>
 class watch {
  public:
   watch(World& world, job const& work, nn::replica const& model, std::vector<tested>& to)
       : world_(world), work_(work), steps_(model.plan().steps()), to_(to) {}
 
-  /// The time of a gradient of this worker.
+  /// Spends the time of a gradient of this worker.
   void compute(tutti::rank_type worker) { world_.transport().spend(work_.time_of(worker, step_++)); }
 
   void step(nn::step_result const&, nn::replica const&) {}

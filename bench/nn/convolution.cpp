@@ -3,8 +3,8 @@
 // Convolution by oneDNN and by matrix products, for the layers of LeNet-5 and ResNet-20; see
 // docs/trainer/training-speed.md.
 //
-// One thread. Each round runs both, so that what slows the machine down slows both; figures are medians of the
-// rounds, in operations per nanosecond of processor time, beside a product of two large matrices.
+// One thread. Each round runs both, so that a slow machine slows both. Figures are medians of the rounds, in
+// operations per nanosecond of processor time, beside a product of two large matrices.
 #include "../common/clock.hpp"
 #include <tutti/nn/base/random.hpp>
 #include <tutti/nn/base/tensor.hpp>
@@ -38,7 +38,7 @@ std::vector<float> numbers(std::size_t count) {
   return result;
 }
 
-/// Operations per nanosecond: the median of what each of the tasks takes, in turns.
+/// Operations per nanosecond: medians for each of the tasks, which take turns.
 template <class... Tasks>
 std::array<double, sizeof...(Tasks)> rates(double operations, Tasks const&... tasks) {
   std::array<std::array<double, rounds>, sizeof...(Tasks)> times;

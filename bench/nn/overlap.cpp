@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How much of the communication of training hides behind computing, for buckets of several sizes? See usage() below,
-// and docs/trainer/strategies.md.
+// Measures the share of communication in training that hides behind computing, for buckets of several sizes. See
+// usage() below, and docs/trainer/strategies.md.
 #include "../common/clock.hpp"
 #include "../common/settings.hpp"
 #include <tutti/collective/allreduce.hpp>
@@ -73,7 +73,7 @@ std::vector<std::size_t> numbers(std::string const& text) {
   }
 }
 
-/// Passes on which of a model's gradients are final.
+/// Tells a strategy which of a model's gradients are final.
 template <class Strategy>
 struct listener {
   void completed(float const* first) { strategy.completed(static_cast<std::size_t>(first - message.data())); }
@@ -82,7 +82,7 @@ struct listener {
   std::span<float> message;
 };
 
-/// Computing alone, watched: when which gradients are final.
+/// Computing alone, recording when gradients become final.
 class watched : public nn::alone {
  public:
   void begin(std::span<float> message) override {
@@ -100,9 +100,9 @@ class watched : public nn::alone {
   }
   static void finish() noexcept {}
 
-  /// Seconds from the step's begin on at which more became final.
+  /// Seconds from the step's begin to each time at which more gradients became final.
   [[nodiscard]] std::vector<double> const& final() const { return final_; }
-  /// How many numbers were not final just before.
+  /// Number of gradients that were not final just before each time.
   [[nodiscard]] std::vector<std::size_t> const& waited_for() const { return waited_for_; }
 
  private:
@@ -114,7 +114,7 @@ class watched : public nn::alone {
   std::vector<std::size_t> waited_for_;
 };
 
-/// What a step takes, in seconds.
+/// Seconds of a step.
 template <class Strategy>
 double step(nn::model<float>& model, nn::matrix_view<float const> const& x, Strategy& strategy) {
   auto const begin = bench::now();
@@ -146,7 +146,7 @@ int measure(Communicator& world, Topology const& topology, plan const& p) {
   tutti::barrier together(world, tutti::doubling{});
   tutti::allreduce slowest(world, tutti::doubling{}, tutti::max<double>{});
 
-  // Computing, all at once, each bucket polled and helped; then when gradients are final.
+  // Order: computing alone, all at once, each bucket polled and by thread; then the times of final gradients.
   std::vector<std::vector<double>> took;
   for (std::size_t round = 0; round != p.rounds + 1; ++round) {
     std::vector<double> now;
@@ -165,7 +165,7 @@ int measure(Communicator& world, Topology const& topology, plan const& p) {
     now.insert(now.end(), alone.final().begin(), alone.final().end());
     slowest(now);
     took.resize(now.size());
-    for (std::size_t i = 0; round != 0 && i != now.size(); ++i) {  // the first round makes rooms and connections
+    for (std::size_t i = 0; round != 0 && i != now.size(); ++i) {  // the first round allocates and connects
       took[i].push_back(now[i]);
     }
   }

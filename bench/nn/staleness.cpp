@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What staleness is worth when one worker of a parameter server is slow: the time until a network recognises most
-// of the test images. Weights and gradients are true, time is virtual, so each run of a seed gives the same figures.
+// Measures the worth of staleness when one worker of a parameter server is slow: the time until a network recognises
+// most of the test images. Weights and gradients are real, time is virtual, so each run of a seed gives the same
+// figures.
 
 #include "../common/numbers.hpp"
 #include <tutti/nn/base/threads.hpp>
@@ -38,17 +39,17 @@ constexpr tutti::rank_type workers = 3;
 constexpr double target = 0.97;
 constexpr std::array<std::size_t, 2> hidden{256, 128};
 
-/// Thrown when there is no more to find out.
+/// Ends a simulation whose result is known.
 struct enough : std::runtime_error {
   enough() : std::runtime_error("the target is reached") {}
 };
 
 struct result {
-  double seconds = 0;  ///< virtual, until the target is reached; 0 if it is not
+  double seconds = 0;  ///< virtual time until the target is reached; 0 if it is not
   std::size_t steps[workers] = {};
 };
 
-/// What is measured, and what came of it, a run for each seed.
+/// A measured case, with a run for each seed.
 struct row {
   double factor;
   ps::clock_value staleness;

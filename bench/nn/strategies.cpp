@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What does a training gain from more workers, with a parameter server and with an allreduce? Images per second of
-// models whose gradients have the true sizes, on a network of your choice, in virtual time; see
-// docs/guide/simulation.md.
+// Simulates the gain from more workers, with a parameter server and with an allreduce: images per second of models
+// with gradients of real size, on a network of your choice, in virtual time; see docs/guide/simulation.md.
 //
 //   strategies [rate=10G] [server_rate=RATE] [latency=20000] [overhead=5000] [combine=100] [segment=1048576]
 //              [workers=1,2,4,8,16,32] [ranks_per_host=1] [servers=1] [how=server,ring,butterfly] [models=NAMES]
 //              [side=224] [batch=N] [images=N] [hide=nothing|ready|after|forward] [piece=0] [format=table|csv]
 //              [svg=FILE]
 //
-// Rates in bits a second such as 2.5G or 200M, times in ns, combine in ps a byte. server_rate: of the servers' links;
-// not given: that of the others. batch and images, a worker's alone in a second: not given, those of a P100. side: of
-// the images. how: server (star), multicast (a server whose sums leave it once), in_network (the switch sums), ring,
-// butterfly. svg gets a picture of the server's and the ring's.
+// Rates in bits a second such as 2.5G or 200M, times in ns, combine in ps a byte. server_rate: the servers' links;
+// default: as the others. batch and images: one worker's batch, and its images a second alone; default: a P100's.
+// side: of the images. how: server (star), multicast (a server whose sums leave it once), in_network (the switch
+// sums), ring, butterfly. svg gets a picture of the server and the ring.
 //
 // hide=nothing: workers compute, then exchange, in segments. Otherwise a layer's gradients leave as soon as backward
-// has them, and a server hands sums out as soon as each is ready; after it has all; or then in the order of forward,
-// which goes on with what has come. piece: bytes at most that are summed as one. Servers are hosts of their own, and
-// take as much time to add up as the others; between the ranks of a host messages take no time.
+// has them. A server hands out each sum when it is ready; after it has all; or then in the order of forward, which
+// continues with the sums that have arrived. piece: largest number of bytes summed as one. Servers are hosts of their
+// own and sum as fast as the others; messages between the ranks of a host take no time.
 #include "../common/known_settings.hpp"
 #include "strategies/layered.hpp"
 #include "strategies/workload.hpp"
@@ -61,7 +60,7 @@ bench::cluster cluster() {
           tutti::picoseconds(number("combine")), static_cast<tutti::rank_type>(number("ranks_per_host", 1))};
 }
 
-/// The rates that are computed with, in whole picoseconds a byte: "2.5 Gbit/s".
+/// Rates in whole picoseconds a byte, as the simulation uses them: "2.5 Gbit/s".
 std::string rates_in_words() {
   auto const words = [](tutti::loggp const& nic) {
     char text[48];
@@ -82,7 +81,7 @@ std::vector<std::string> names(char const* setting) {
   return all;
 }
 
-/// The models that are asked for, with the batch and the speed that are.
+/// The selected models, with the selected batch and speed.
 std::vector<bench::workload> models() {
   auto all = bench::workloads(number("side", 1));
   auto const wanted = names("models");
@@ -112,7 +111,7 @@ std::vector<bench::workload> models() {
   return all;
 }
 
-/// Seconds that an operation takes of this many floats, and of servers besides the workers.
+/// Seconds of an operation on this many floats among workers and servers.
 template <class Topology, class Op>
 double takes(Topology topology, Op op, tutti::rank_type servers, tutti::rank_type workers, std::size_t numbers) {
   auto const hosts = cluster();
@@ -122,7 +121,7 @@ double takes(Topology topology, Op op, tutti::rank_type servers, tutti::rank_typ
   return static_cast<double>(report.time().count()) * 1e-12;
 }
 
-/// The exchange of a step behind its computing.
+/// Seconds of the exchange of a step, after its computing.
 double exchange(std::string_view how, tutti::rank_type workers, std::size_t numbers) {
   using tutti::op::allreduce;
   if (number("servers", 1) != 1) {
@@ -193,8 +192,7 @@ std::vector<tutti::nn::detail::plot_point> row(std::string const& how, bench::wo
   return points;
 }
 
-/// Panel number i of two columns: what the server's and the ring's workers do, and what as many would do if they had
-/// nothing to exchange.
+/// Panel number i of two columns: speeds with the server and with the ring, and without any exchange.
 tutti::nn::detail::plot_panel panel(std::size_t i, bench::workload const& work,
                                     std::vector<tutti::nn::detail::plot_point> server,
                                     std::vector<tutti::nn::detail::plot_point> ring) {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What would an allreduce take there? A table of topologies x ranks x sizes on a network of your choice,
-// in virtual time; see docs/guide/simulation.md.
+// Simulates allreduces: a table of topologies x ranks x sizes on a network of your choice, in virtual time; see
+// docs/guide/simulation.md.
 //
 //   simulate [network=flat|two|leaves] [hosts_each=32] [place=order|dealt] [rate=100G] [trunk=100G]
 //            [latency=1000] [overhead=300] [gap=0] [combine=50] [loss=0] [segment=0]
 //            [ranks=16,256,4096] [ranks_per_host=1] [bytes=8,65536,16777216] [how=NAMES] [format=table|csv]
 //
-// Times in ns, rates in bits a second such as 2.5G or 200M, combine in ps a byte; rate=10G/3.5G: of host 0, and of all
-// others; trunk: of the link between two switches, or up from each leaf. Networks of leaves have hosts_each hosts on a
-// leaf. Between the ranks of a host messages take no time. how: topologies, all unless given but waited_ring, the ring
+// Times in ns, rates in bits a second such as 2.5G or 200M, combine in ps a byte; rate=10G/3.5G: host 0, and all
+// others; trunk: the link between two switches, or up from each leaf. Networks of leaves have hosts_each hosts on a
+// leaf. Messages between the ranks of a host take no time. how: topologies; by default all but waited_ring, the ring
 // of a program whose ranks wait for a send before they receive.
 #include "../common/known_settings.hpp"
 #include "waited_ring.hpp"
@@ -75,7 +75,7 @@ tutti::simulated_network network(tutti::rank_type ranks) {
   return net;
 }
 
-/// Neighbours in rank are on one host, and in order on neighbouring ones; or hosts are dealt to the switches in turns.
+/// Places neighbours in rank on one host, or on neighbouring ones; or deals hosts to the switches in turns.
 tutti::placement place(tutti::simulated_network const& net, tutti::rank_type ranks) {
   bool const dealt = settings.one_of("place", {"order", "dealt"}) == "dealt";
   std::uint32_t const hosts = hosts_of(ranks);
@@ -87,8 +87,8 @@ tutti::placement place(tutti::simulated_network const& net, tutti::rank_type ran
   return hosts_of_ranks;
 }
 
-/// Nothing can be faster, unless the network sums: every byte but a host's own part must leave and come by the slowest
-/// link, every host hear of every other.
+/// A lower bound unless the network sums: every byte but a host's own part must leave and arrive by the slowest link,
+/// and every host must hear of every other.
 double limit_in_microseconds(std::uint32_t n, std::size_t bytes) {
   auto const all = rates();
   double const us_a_byte =
@@ -105,7 +105,7 @@ double limit_in_microseconds(std::uint32_t n, std::size_t bytes) {
   return start < transfer ? transfer : start;
 }
 
-/// Whether rows of this topology are asked for.
+/// True if rows of this topology are wanted.
 bool wanted(std::string_view name) {
   std::string const how = settings.text("how", "");
   for (std::size_t at = 0; at < how.size();) {

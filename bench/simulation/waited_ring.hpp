@@ -8,8 +8,8 @@
 
 namespace bench {
 
-/// The ring of a program that waits for each send before it receives: every hop is two steps. Even ranks send first and
-/// odd ones receive first, for if all sent first they would wait for each other.
+/// The ring of a program that waits for each send before it receives: every hop is two steps. Even ranks send first
+/// and odd ones receive first; if all sent first, all would wait.
 ///
 /// Offers: allreduce.
 struct waited_ring {

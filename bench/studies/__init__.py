@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the studies of bench/studies stand on."""
+"""The common parts of bench/studies."""

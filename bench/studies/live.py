@@ -11,15 +11,15 @@ from training.strategy import trial
 
 
 def step_seconds(report):
-    """The fastest of a training's steps but the first, in which ranks begin: other load only adds to it."""
+    """The fastest of a training's steps but the first, in which ranks begin. Other load only makes steps slower."""
     at = report["steps"]["seconds"]
     return min(b - a for a, b in zip(at, at[1:]))
 
 
 @contextlib.contextmanager
 def nodes(train, servers, workers, rate, server_rate=None, patience=120):
-    """Hosts for so many servers and workers, a rank on each, while this context lasts: a function from the trainer's words
-    to its report. Rates are in bits a second of a link, each way."""
+    """Hosts for these servers and workers, a rank on each, while this context lasts: a function from the trainer's
+    words to its report. Rates are in bits a second of a link, each way."""
     network, placement = trial.plan(f"{NAME}{os.getpid()}", servers, workers, 1, rate, server_rate)
     with Hosts(network, congestion_control()):
         yield lambda *words: trial.run(train, network, placement, [str(w) for w in words], patience)
@@ -27,8 +27,8 @@ def nodes(train, servers, workers, rate, server_rate=None, patience=120):
 
 @contextlib.contextmanager
 def links(program, switch, hosts, rate, trunk=None, patience=60):
-    """Hosts, a rank on each, while this context lasts; with a trunk, half of them behind each of two bridges: a function
-    from topology, bytes and how many, to the milliseconds of sums."""
+    """Hosts, a rank on each, while this context lasts; with a trunk, half of them behind each of two bridges: a
+    function from topology, bytes and count to the milliseconds of sums."""
     network = Network(f"{NAME}{os.getpid()}", hosts, rate, *((2, trunk) if trunk else ()))
     programs = types.SimpleNamespace(sums=program, switch=switch, patience=patience)
     with Hosts(network, congestion_control()):

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a study found, its bounds, and the page that shows both."""
+"""Results of a study, their bounds, and the page that shows both."""
 import dataclasses
 import json
 from html import escape
 
 from comparison import plot
 
-SAME = 0.005  # curves that are nowhere further apart than this share of the axis, or of a logarithmic one's values, are one
+SAME = 0.005  # share of the axis, or of the values on a logarithmic one, by which curves may differ and are still one
 
 
 @dataclasses.dataclass(frozen=True)
 class Axis:
-    """What stands at an axis: a name with its unit."""
+    """The title of an axis: a name with its unit."""
 
     name: str
     logarithmic: bool = False
@@ -25,12 +25,12 @@ class Axis:
 
 @dataclasses.dataclass(frozen=True)
 class Conditions:
-    """What a figure holds for; all of it is said below the picture."""
+    """Conditions of a figure, all shown below the picture."""
 
     workload: str
     rate: str
     batch: str
-    missing: str  # what is not modelled
+    missing: str  # parts of reality that are not modelled
     seed: str = "none is drawn"
 
     @property
@@ -41,7 +41,7 @@ class Conditions:
 
 @dataclasses.dataclass(frozen=True)
 class Picture:
-    """curves: [(name, [(x, y)])]."""
+    """A chart. curves: [(name, [(x, y)])]."""
 
     title: str
     x: Axis
@@ -58,7 +58,7 @@ class Picture:
 
 
 def together(curves, logarithmic=False):
-    """Curves that coincide as one, with the names of all."""
+    """Merges curves that coincide into one, with the names of all."""
     found = []
     for name, points in curves:
         for other in found:
@@ -78,8 +78,8 @@ def coincide(one, two, logarithmic):
 
 @dataclasses.dataclass
 class Findings:
-    """What a study hands back. figures: {name: number}; tables: [(title, heads, rows, Conditions)]; left_out: what was
-    not done, in words."""
+    """Results of a study. figures: {name: number}; tables: [(title, heads, rows, Conditions)]; left_out: experiments
+    not run, in words."""
 
     figures: dict = dataclasses.field(default_factory=dict)
     pictures: list = dataclasses.field(default_factory=list)
@@ -89,7 +89,8 @@ class Findings:
 
 @dataclasses.dataclass(frozen=True)
 class Bound:
-    """What a figure has to be. live: it is one of runs on shaped network namespaces, which only --live makes."""
+    """The range that a figure must be in. live: true if it belongs to runs on shaped network namespaces, which only
+    --live makes."""
 
     figure: str
     low: float
@@ -98,7 +99,7 @@ class Bound:
     live: bool = False
 
     def broken(self, figures):
-        """Why, in words; empty: it holds."""
+        """The reason, in words, if the bound is broken; empty if it holds."""
         if self.figure not in figures:
             return f"{self.figure}: there is no such figure; there are {', '.join(sorted(figures)) or 'none'}"
         value = figures[self.figure]
@@ -125,7 +126,7 @@ def table(title, heads, rows, conditions=""):
 
 
 def section(name, readme, found, expected, live=False):
-    """Of one study. live: whether what belongs to live runs was run."""
+    """The page's section on one study. live: true if live runs were run."""
     due = [b for b in expected if live or not b.live]
     held = [(b.figure, f"{found.figures[b.figure]:.4g}" if b.figure in found.figures else "", f"{b.low:g} to {b.high:g}",
              b.claimed, "not run: it needs --live" if b not in due else b.broken(found.figures) and "broken" or "holds")
@@ -147,7 +148,7 @@ def section(name, readme, found, expected, live=False):
 
 
 def failed(name, why):
-    """Of a study that could not be done."""
+    """The page's section on a study that failed."""
     return f'<section id="{escape(name)}">\n<h3>{escape(name)}</h3>\n<p class="broken">{escape(why)}</p>\n</section>\n'
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was measured, as a table."""
+"""Results as a table."""
 
 
 def rate(side):

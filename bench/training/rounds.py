@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which program does what in turns, and what comes of it."""
+"""Turns of the programs, and their results."""
 import dataclasses
 import itertools
 import statistics
@@ -7,18 +7,18 @@ import statistics
 from comparison.batch import Failed
 from comparison.estimates import median, paired_ratio, spread
 
-SQUARES = (512, 1024, 2048)  # matrices whose product stands for what the machine can do
+SQUARES = (512, 1024, 2048)  # sizes of square matrices, whose products measure the speed of the machine
 PATIENCE = 120.0
 
 
 def seconds_a_step(answers):
-    """From the first rank that began to the last that ended."""
+    """Seconds a step, from the first rank's beginning to the last one's end."""
     begin, end = min(a["begin"] for a in answers), max(a["end"] for a in answers)
     return (end - begin) * 1e-9 / answers[0]["steps"]
 
 
 def operations_a_second(answers, products):
-    """Of ranks that multiply at the same time, added up."""
+    """Operations a second of all ranks together, which multiply at the same time."""
     work = 2 * sum(m * n * k for m, n, k in products)
     return sum(work * a["steps"] / ((a["end"] - a["begin"]) * 1e-9) for a in answers)
 
@@ -28,19 +28,19 @@ def shapes(products):
 
 
 def threads(ranks, cores):
-    """How many each rank may use: one, or all cores together."""
+    """Numbers of threads for each rank: one, or all cores divided."""
     return sorted({1, max(1, cores // ranks)})
 
 
 def torch_ways(ranks, cores, convolutions):
-    """All combinations of what may make PyTorch faster."""
+    """All combinations of settings that may make PyTorch faster."""
     return [f"threads={t} foreach={f} channels_last={c} ddp_flags={d}"
             for t, f, c, d in itertools.product(threads(ranks, cores), (0, 1), (0, 1) if convolutions else (0,),
                                                 (0, 1) if ranks > 1 else (0,))]
 
 
 def best(ways, trials=3):
-    """Of pairs of a world and a way to train in it the one that took least, in turns, and what all took."""
+    """The fastest pair of a world and a way to train in it, tried in turns, and the times of all."""
     took = {(world, way): [] for world, way in ways}
     for _ in range(trials):
         for (world, way), times in took.items():
@@ -51,7 +51,7 @@ def best(ways, trials=3):
 
 @dataclasses.dataclass
 class Turns:
-    """What each round measured."""
+    """Measurements of each round."""
 
     ours: list = dataclasses.field(default_factory=list)  # seconds a step
     theirs: list = dataclasses.field(default_factory=list)
@@ -60,7 +60,7 @@ class Turns:
 
 
 def take_turns(ours, theirs, our_way, their_way, workload, images, rounds):
-    """A B, then what the machine can do, so often; `images` of a step on each rank."""
+    """Takes turns of both contenders and of the machine's products, `rounds` times; `images` of a step on each rank."""
     turns = Turns()
     layers = workload.products(images)
     for _ in range(rounds):
@@ -76,7 +76,7 @@ def take_turns(ours, theirs, our_way, their_way, workload, images, rounds):
 
 
 def learned(answers):
-    """A contender that computes nonsense fast is none."""
+    """Rejects a contender that is fast but computes nonsense, and returns its seconds a step."""
     loss = answers[0]["loss"]
     if not 0 < loss < 2.5:  # the logarithm of ten classes is 2.3
         raise Failed(f"the loss after training is {loss}: it did not learn")
@@ -84,7 +84,7 @@ def learned(answers):
 
 
 def summary(workload, batch, turns):
-    """images a second, the ratio with its interval, and the shares of what the machine can do."""
+    """Images a second, the ratio with its interval, and shares of the machine's speed."""
     square, layers = median(turns.square), median(turns.layers)
 
     def side(times):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What bench/training/compare measures of PyTorch: one rank, told through a socket what to do.
+"""The part of PyTorch that bench/training/compare measures: one rank, commanded through a socket.
 
-All images are tensors in memory before anything is timed, and a batch is a view of them: no loader, no copy. What may make
-it faster is a word of each command, and compare tries the combinations: threads, foreach, channels_last, flags of
-DistributedDataParallel. Gradients are set to None, and denormal numbers flushed, always.
+All images are tensors in memory before anything is timed, and a batch is a view of them: no loader, no copy. Each
+command sets options that may make PyTorch faster, and compare tries their combinations: threads, foreach,
+channels_last, flags of DistributedDataParallel. Gradients are set to None, and denormal numbers flushed, always.
 """
 import json
 import os
@@ -73,7 +73,7 @@ class Training:
         order = torch.channels_last if words["channels_last"] == "1" else torch.contiguous_format
         self.images = images.contiguous(memory_format=order)
         self.labels = labels
-        self.share = share  # images of each of this rank's batches
+        self.share = share  # number of images in each of this rank's batches
         self.model = network(words, images[0].numel()).to(memory_format=order)
         if world > 1:
             flag = words["ddp_flags"] == "1"
@@ -90,11 +90,11 @@ class Training:
             loss.backward()
             self.optimizer.step()
             total = loss
-        return float(total)  # waits for nothing: everything runs in this thread
+        return float(total)  # no wait: everything runs in this thread
 
 
 def read_images(path, shape, batch, rank, world):
-    """This rank's part of each batch."""
+    """Reads this rank's part of each batch."""
     size = 1 + shape[0] * shape[1] * shape[2]
     with open(path, "rb") as f:
         records = torch.frombuffer(bytearray(f.read()), dtype=torch.uint8).view(-1, batch, size)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What bench/training/compare measures of tutti: the trainer, as it is, over ranks that are threads. Told through a
-// socket, like the contenders of bench/compare, what to do: train for some epochs, or multiply matrices.
+// The part of tutti that bench/training/compare measures: the unchanged trainer, over ranks that are threads. Receives
+// commands through a socket, like the contenders of bench/compare: train for some epochs, or multiply matrices.
 #include "../common/clock.hpp"
 #include "../common/serve.hpp"
 #include <tutti/nn/base/random.hpp>
@@ -39,7 +39,7 @@ std::vector<std::size_t> sizes(std::string text) {
   return {std::istream_iterator<std::size_t>(in), {}};
 }
 
-/// channels, rows, columns of images; then their bytes, each image's after its label.
+/// Reads channels, rows, columns of images; then their bytes, each image's after its label.
 nn::dataset read_images(std::string const& path, nn::image_shape const& shape) {
   std::ifstream file(path, std::ios::binary);
   std::vector<char> const bytes{std::istreambuf_iterator<char>(file), {}};
@@ -64,7 +64,7 @@ nn::layer_list<float> network(std::string_view model, std::vector<std::size_t> c
                              : nn::mlp<float>(images.features(), hidden, images.classes, nn::hidden_activation::relu);
 }
 
-/// What a rank says of an answer: from when to when, for how many steps, and with which loss in the end.
+/// A rank's answer to a command: times of its beginning and end, steps, and the last loss.
 struct answer {
   std::int64_t begin = 0;
   std::int64_t end = 0;
@@ -72,7 +72,8 @@ struct answer {
   float loss = 0;
 };
 
-/// Reads the clock where the first epoch, which makes rooms and kernels, ends, and after each later step.
+/// Reads the clock at the end of the first epoch, which allocates memory and compiles kernels, and after each later
+/// step.
 class stopwatch {
  public:
   void step(nn::step_result const& done, nn::replica const&) {
@@ -93,8 +94,8 @@ class stopwatch {
   answer last_;
 };
 
-/// Products of the two matrices of rows x inner and inner x columns, as the layers of a model have them: those
-/// of each triple, `times` times.
+/// Multiplies matrices of rows x inner and inner x columns, as the layers of a model do: the product of each triple,
+/// `times` times.
 answer multiply(std::vector<std::size_t> const& triples, std::size_t times) {
   if (triples.empty() || triples.size() % 3 != 0) {
     throw std::runtime_error("shapes= takes rows x columns x inner, one triple after the other");
@@ -147,7 +148,7 @@ int serve(Communicator& world, bench::settings const& s, nn::dataset const& imag
       commands.tell(to_json(multiply(sizes(now.text("shapes", "")), now.number("times", 1))));
     } else {
       stopwatch watch;
-      replica.place({});  // from the first epoch on again
+      replica.place({});  // restarts at the first epoch
       nn::train(replica, ranks, watch);
       commands.tell(to_json(watch.result()));
     }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The networks that are trained, as the matrix products that they are made of."""
+"""The networks of the measurement, as lists of matrix products."""
 import dataclasses
 import random
 
@@ -14,7 +14,7 @@ class Layer:
     inner: int
 
     def operations(self, first):
-        """For each image, in a step; a multiplication and an addition are two."""
+        """Operations of an image in a step; a multiplication and an addition are two."""
         return 2 * self.rows * self.columns * self.inner * (2 if first else 3)
 
     def products(self, images, first):
@@ -33,7 +33,7 @@ class Workload:
     hidden: str = "0"
 
     def operations(self):
-        """For each image, in a step: of the products alone."""
+        """Operations of an image in a step, of the products alone."""
         return sum(layer.operations(i == 0) for i, layer in enumerate(self.layers))
 
     def products(self, images):
@@ -74,8 +74,8 @@ WORKLOADS = {w.name: w for w in (
 
 
 def write_images(path, workload, seed=1):
-    """Images of ten classes that differ, with noise, and a third of the labels wrong, so that neither side's loss
-    reaches zero, where numbers become denormal and slow. A label, then the image's bytes, for each."""
+    """Writes images of ten classes that differ, with noise, and a third of the labels wrong, so that neither side's
+    loss reaches zero, where numbers become denormal and slow. For each, a label, then the image's bytes."""
     draw = random.Random(seed)
     size = 1
     for n in workload.image.split("x"):

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What do messages over verbs take, between two processes that sleep until there is something to do? Prints one number;
+// Measures messages over verbs between two processes that sleep until there is something to do. Prints one number;
 // bench/verbs/softroce.sh runs it beside other projects' programs.
 #include <tutti/detail/bootstrap/processes.hpp>
 #include <tutti/extend/time.hpp>
@@ -26,7 +26,7 @@ double seconds_since(tutti::time_point begin) {
   return std::chrono::duration<double>(tutti::steady_now() - begin).count();
 }
 
-/// Sleeps until `done` says so.
+/// Sleeps until `done` returns true.
 template <class F>
 void until(verbs& t, F done) {
   while (!done()) {
@@ -46,13 +46,13 @@ void until(verbs& t, F done) {
 }
 
 /// Sends a message whole.
-/// @returns what says that its memory may be changed
+/// @returns the ticket of its release
 tutti::ticket send(verbs& t, std::span<std::byte const> bytes) {
   tutti::sent s;
   until(t, [&] { return (s = t.send(1 - t.rank(), on, bytes, 1)).accepted; });
   return s.until;
 }
-/// Waits for a message to be released, if there was one.
+/// Waits for the release of a message, if there was one.
 void wait_released(verbs& t, tutti::ticket k) {
   until(t, [&] { return k == 0 || t.released(1 - t.rank(), on, k); });
 }
@@ -88,8 +88,8 @@ double latency(verbs& t) {
   return seconds_since(begin) * 1e6 / (2 * rounds);
 }
 
-/// MiB/s of messages of 1 MiB one way, four under way, from memory of one kind straight to places in such.
-/// Copied: from ordinary memory to ordinary memory, by way of memory of the transport's at both ends.
+/// MiB/s of messages of 1 MiB one way, four under way, from memory of one kind straight to memory of that kind.
+/// Copied: from ordinary memory to ordinary memory, through the transport's memory at both ends.
 double bandwidth(verbs& t, std::string_view kind) {
   constexpr std::size_t bytes = std::size_t{1} << 20;
   constexpr std::size_t under_way = 4;

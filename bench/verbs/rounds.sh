@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # usage: rounds.sh MESSAGES ROUNDS
-# To be run in the guest of test/verbs/softroce: measures the program MESSAGES and other projects' in turns. Prints a
+# Runs in the guest of test/verbs/softroce. Measures the program MESSAGES and other projects' in turns, and prints a
 # line for each figure: its name, a tab, and the number.
 set -eu
 export LC_ALL=C  # sort and awk read and write numbers with points
 messages=$1 rounds=$2
 
-# with_server PROGRAM...: what its client prints, in $output.
+# with_server PROGRAM...: runs it as a server and as a client, whose output goes to the file $output.
 output=/run/client
 with_server() {
   "$@" > /run/server 2>&1 &

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The whole model on each rank, and a part of the batch: what cutting a model is compared with.
+// The whole model on each rank, and a part of the batch: the baseline for models in parts.
 #include "train_part.hpp"
 #include <tutti/nn/layer/conv2d.hpp>
 #include <tutti/nn/layer/pooling.hpp>
@@ -54,7 +54,7 @@ class whole_model {
   nn::range samples_;
 };
 
-/// The layers that tensor and pipeline cut, or those that spatial does.
+/// The dense layers that tensor and pipeline cut, or the convolutions that spatial cuts.
 nn::layer_list<float> layers(job const& work) {
   auto const& data = work.data.training;
   if (work.options.model == "dense") {

@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
-/// What the command line says.
+/// Options of the command line.
 struct options {
   std::string how = "tensor";
   tutti::rank_type ranks = 4;
-  std::size_t memory = 64;  // MiB for each rank; 0: as much as there is
+  std::size_t memory = 64;  // MiB for each rank; 0: no limit
   std::string data = "builtin";
   std::size_t samples = 10'000;
   std::size_t epochs = 3;
@@ -33,19 +33,19 @@ struct job {
   tutti::nn::data_pair data;
 };
 
-/// What one rank tells at the end. A plain value: ranks are processes.
+/// Results of one rank. A plain value, because ranks are processes.
 struct part_report {
   std::size_t parameters;
-  std::size_t bytes;  // of memory that training took
-  double seconds;     // in training steps
-  double waited;      // of those, for other ranks; 0 where the model does not count it
+  std::size_t bytes;  // memory that training took
+  double seconds;     // time of all training steps
+  double waited;      // time spent on other ranks within `seconds`; 0 where the model does not count it
   double accuracy;
-  double sent;  // bytes of a training step
+  double sent;  // bytes sent in a training step
 };
 
 using reports = std::vector<tutti::outcome<part_report>>;
 
-// Each in a file of its own.
+// Ways to train, each in a file of its own.
 reports train_data_parallel(job const& work);
 reports train_tensor_parallel(job const& work);
 reports train_pipeline(job const& work);

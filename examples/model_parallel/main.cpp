@@ -56,8 +56,8 @@ options read_options(int argc, char** argv) {
   return o;
 }
 
-/// OpenBLAS starts its threads when it is loaded, and each keeps 128 MiB from a moment of its own choice on, which no
-/// limit could tell from a model. So this program starts itself again without them.
+/// Restarts this program with one BLAS thread. OpenBLAS starts its threads when it is loaded, and each allocates 128
+/// MiB at an unpredictable moment, which a memory limit could not tell from a model.
 void have_one_blas_thread(char** argv) {
   char const* const threads = std::getenv("OPENBLAS_NUM_THREADS");
   if (threads == nullptr || std::string_view(threads) != "1") {
@@ -84,7 +84,7 @@ reports train(job const& work) {
   return work.options.how == "tensor" ? train_tensor_parallel(work) : train_spatial(work);
 }
 
-/// Why ranks failed: those that began it, not those that missed them.
+/// Prints why ranks failed: the original failures, without ranks that only lost a peer. True if any failed.
 bool report_failures(reports const& ranks) {
   auto const began = [](auto const& rank) { return !rank.has_value() && rank.failure().kind == tutti::failure::none; };
   bool const known = std::ranges::any_of(ranks, began);
@@ -134,7 +134,7 @@ int main(int argc, char** argv) {
       std::printf("%zu MiB each, ", options.memory);
     }
     std::printf("batch %zu of %zu images\n", options.batch, work.data.training.size());
-    std::fflush(stdout);  // or every forked rank inherits what is still unwritten
+    std::fflush(stdout);  // forked ranks would inherit unwritten output
     auto ranks = train(work);
     if (report_failures(ranks)) {
       return EXIT_FAILURE;

@@ -9,8 +9,7 @@
 #include <sys/resource.h>
 #include <system_error>
 
-/// Bytes that this process can write and shares with no other: heap, large allocations, stacks. What RLIMIT_DATA
-/// limits.
+/// Bytes of private, writable memory: heap, large allocations, stacks. RLIMIT_DATA limits this number.
 inline std::size_t private_bytes() {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {
@@ -21,8 +20,8 @@ inline std::size_t private_bytes() {
   throw std::runtime_error("/proc/self/status has no VmData: this example needs Linux");
 }
 
-/// Lets this process have only this much more memory from now on: the kernel refuses the rest, and what allocates
-/// throws std::bad_alloc. What was there before does not count, nor does memory that ranks share.
+/// Limits the memory that this process may add from now on. The kernel refuses more, and allocations throw
+/// std::bad_alloc. Earlier memory and memory shared by ranks do not count.
 class memory_limit {
  public:
   /// @param bytes 0: no limit
@@ -33,7 +32,7 @@ class memory_limit {
 
   [[nodiscard]] bool kept() const { return bytes_ == 0 || used() <= bytes_; }
 
-  /// How much has come since.
+  /// Bytes added since construction.
   [[nodiscard]] std::size_t used() const {
     std::size_t const now = private_bytes();
     return now < before_ ? 0 : now - before_;

@@ -28,7 +28,7 @@
 #include <string>
 #include <vector>
 
-/// A rank's part of the model and all that training it takes.
+/// A rank's part of the model, with all that its training takes.
 template <tutti::nn::divided_model Model>
 class learner {
  public:
@@ -42,10 +42,10 @@ class learner {
 
   [[nodiscard]] Model& model() { return *model_; }
 
-  /// All that a step takes, of images that are black.
+  /// Allocates all that a step takes, by computing gradients of black images.
   void warm_up() { model_->gradient(images(), labels_); }
 
-  /// One step of all ranks; the score of the samples that this one scores.
+  /// Makes one step of all ranks. Returns the metrics of the samples that this rank scores.
   auto step(tutti::nn::dataset const& set, std::span<std::uint32_t const> batch, float rate) {
     read(set, batch);
     auto const result = model_->gradient(images(), labels_);
@@ -62,7 +62,7 @@ class learner {
     return tutti::nn::view<float const>(images_.data(), part_.samples.count, part_.numbers.count);
   }
 
-  /// Reads what this rank is to be given of a batch, and nothing else.
+  /// Reads only this rank's part of a batch.
   void read(tutti::nn::dataset const& set, std::span<std::uint32_t const> batch) {
     auto const [samples, numbers] = part_;
     for (std::size_t i = 0; i != samples.count; ++i) {
@@ -83,7 +83,7 @@ class learner {
   tutti::nn::normalisation scale_ = tutti::nn::to_unit_interval(1);
 };
 
-/// A product that has BLAS take the buffers that it keeps, which are no part of any model.
+/// Computes one product, so that BLAS allocates its permanent buffers, which are no part of any model.
 inline void warm_up() {
   tutti::nn::set_threads(1);
   tutti::nn::dense<float> layer(128, 128);
@@ -96,7 +96,7 @@ inline void warm_up() {
 }
 
 /// Makes this rank's part within its memory.
-/// @throws std::runtime_error that says how much it would take, if it does not fit
+/// @throws std::runtime_error with the memory needed, if it does not fit
 template <class Model, class Make>
 std::unique_ptr<learner<Model>> make_within(memory_limit const& limit, std::size_t mebibytes, Make const& make) {
   auto const too_large = [&] {
@@ -109,11 +109,11 @@ std::unique_ptr<learner<Model>> make_within(memory_limit const& limit, std::size
   try {
     made = std::make_unique<learner<Model>>(make);
   } catch (std::bad_alloc const&) {
-    limit.lift();  // only to find out
+    limit.lift();  // to measure the size
     made = std::make_unique<learner<Model>>(make);
     throw too_large();
   }
-  limit.lift();  // oneDNN makes its kernels in the first step, and crashes where the kernel refuses it memory
+  limit.lift();  // oneDNN makes its kernels in the first step, and crashes if memory is refused
   made->warm_up();
   if (!limit.kept()) {
     throw too_large();
@@ -122,7 +122,7 @@ std::unique_ptr<learner<Model>> make_within(memory_limit const& limit, std::size
   return made;
 }
 
-/// How long the rank has waited for others, in seconds; 0 if its model does not count that.
+/// Seconds that the rank has waited for others; 0 if its model does not count them.
 template <class Model>
 double waited(Model const& model) {
   if constexpr (requires { model.waited(); }) {
@@ -132,13 +132,13 @@ double waited(Model const& model) {
   }
 }
 
-/// Processes of this host, which count the bytes that they send.
+/// Spawns processes of this host that count the bytes they send.
 template <class F>
 reports spawn_counted(job const& work, F const& f) {
   return tutti::spawn<tutti::shared_memory>(work.options.ranks, f, {}, tutti::traffic_count{});
 }
 
-/// What one rank does. `make()` gives a pointer to its part of the model.
+/// Trains as one rank. `make()` returns a pointer to its part of the model.
 template <class World, class Make>
 part_report train_part(World& world, job const& work, Make const& make) {
   using model_type = typename std::invoke_result_t<Make const&>::element_type;
@@ -148,7 +148,7 @@ part_report train_part(World& world, job const& work, Make const& make) {
   tutti::nn::sampler order(work.data.training.size(), options.batch, options.seed);
   std::vector<std::uint32_t> tested(work.data.test.size());
   std::iota(tested.begin(), tested.end(), 0U);
-  std::size_t const batches = work.data.training.size() / options.batch;  // whole ones
+  std::size_t const batches = work.data.training.size() / options.batch;  // whole batches only
   std::size_t const tests = work.data.test.size() / options.batch;
 
   memory_limit const limit(options.memory << 20U);
@@ -157,7 +157,7 @@ part_report train_part(World& world, job const& work, Make const& make) {
   part_report report{own->model().parameters().size(), 0, 0, 0, 0, 0};
   for (std::size_t epoch = 0; epoch != options.epochs; ++epoch) {
     order.start(epoch);
-    std::array<double, 2> sums{};  // loss, test images told right
+    std::array<double, 2> sums{};  // loss, test images classified correctly
     double const waited_before = waited(own->model());
     auto const sent_before = world.trace().sent().bytes;
     auto const begin = tutti::steady_now();

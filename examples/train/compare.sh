@@ -6,8 +6,8 @@
 #
 #     sh compare.sh build/examples/train --data mnist
 #
-# The arguments after the program go to it. TRANSPORTS and TOPOLOGIES choose others than all. Ends with
-# status 1 if two curves differ that must not, or if two accuracies differ by more than SPREAD points.
+# Arguments after the program are passed to it. TRANSPORTS and TOPOLOGIES select some instead of all. Ends with status
+# 1 if two curves differ that must not, or if two accuracies differ by more than SPREAD points.
 set -eu
 export LC_ALL=C  # sort and awk read and write numbers with points
 program=$1

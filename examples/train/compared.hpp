@@ -12,13 +12,13 @@
 #include <span>
 #include <vector>
 
-/// A strategy that also sums the gradients of each step in double, and notes by how much its sums differ from those at
-/// most: an experiment, which takes three times as long. It changes nothing else.
+/// A strategy that also sums the gradients of each step in double, and notes the largest deviation of its own sums. An
+/// experiment, which takes three times as long and changes nothing else.
 template <class Communicator>
 class compared : public tutti::nn::strategy_adaptor {
  public:
-  /// @param attached numbers at a message's end that are no gradients
-  /// @pre both outlive this, and so does `deviations`, which gets a number for each step
+  /// @param attached number of elements at the end of the gradient buffer that are no gradients
+  /// @pre all references outlive this; `deviations` gets a number for each step
   compared(Communicator& world, tutti::nn::strategy& inner, std::size_t attached, std::vector<double>& deviations)
       : strategy_adaptor(inner),
         exact_(world, tutti::direct{}, tutti::sum<double>{}),
@@ -32,7 +32,7 @@ class compared : public tutti::nn::strategy_adaptor {
     strategy_adaptor::begin(message);
   }
   void completed(std::size_t first) override {
-    note(first);  // from now on they are the strategy's
+    note(first);  // the strategy may change them from now on
     strategy_adaptor::completed(first);
   }
   tutti::nn::score_of step(tutti::nn::training_step& step) override {
@@ -73,6 +73,6 @@ class compared : public tutti::nn::strategy_adaptor {
   std::size_t attached_;
   std::vector<double>& deviations_;
   std::span<float> gradients_;
-  std::size_t noted_ = 0;     // gradients in front that may still change
+  std::size_t noted_ = 0;     // leading gradients that may still change
   std::vector<double> sums_;  // this rank's gradients until they are summed
 };

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-/// The texts of all ranks. Collective.
+/// Gathers the texts of all ranks. Collective.
 template <class Communicator>
 std::vector<std::string> exchanged(Communicator& world, std::string const& own) {
   std::vector<tutti::rank_type> all_ranks(world.size());

@@ -11,7 +11,7 @@
 #include <string>
 #include <unistd.h>
 
-/// An observer that ends its rank behind a step, without a message to the others, if the options say so. Of servers a
+/// An observer that ends its rank after the step that --die names, without a message to the others. For a server, a
 /// step is an update.
 class fate {
  public:

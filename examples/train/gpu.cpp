@@ -7,7 +7,7 @@
 
 namespace {
 
-/// Before the reason of a rank that cannot have its card.
+/// Marks the reason of a rank that cannot have its card.
 constexpr char sorry = '!';
 
 }  // namespace

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-/// The number of the card that a rank computes on; none: it computes on the host.
+/// The number of the card that a rank computes on; nullopt: it computes on the host.
 using card = std::optional<int>;
 
 /// The cards of this host.
@@ -25,13 +25,13 @@ cards_here find_cards();
 
 // In gpu.cpp.
 
-/// The card of a rank that computes on one, as it tells the others: its number, or why the rank cannot have it.
+/// The text by which a rank announces its card: the number, or why the rank cannot have it.
 /// @param described the rank, for that reason
-/// @param place     among the ranks of its host that compute on cards
+/// @param place     index among the ranks of its host that compute on cards
 std::string tell_card(gpu_options const& gpus, tutti::rank_type rank, std::string const& described,
                       tutti::rank_type place);
-/// What all have told.
+/// Reads the texts of all ranks.
 /// @throws std::runtime_error if a rank cannot have its card
 std::vector<card> read_cards(std::vector<std::string> const& told);
-/// In words, such as "rank 1 on card 0 in bf16; the others on their hosts in float".
+/// Describes cards, such as "rank 1 on card 0 in bf16; the others on their hosts in float".
 std::string describe(std::vector<card> const& cards, tutti::nn::precision numbers);

@@ -8,14 +8,14 @@
 #include <string>
 #include <vector>
 
-/// All that a rank needs to know, whatever carries its messages.
+/// Everything that a rank needs, whatever its transport.
 struct job {
   struct options options;
   tutti::nn::data_pair data;
   bool launched = false;  ///< join the launcher's world instead of starting ranks
 };
 
-/// How the ranks ended: one outcome each, of which the values say nothing.
+/// One outcome for each rank. The values mean nothing.
 using outcomes = std::vector<tutti::outcome<int>>;
 
 // One translation unit for each component: most of what a unit compiles is the same for all of its transports.

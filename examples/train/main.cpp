@@ -25,11 +25,11 @@ tutti::nn::data_pair load_as_it_is(options const& o) {
   if (o.data != "builtin") {
     return tutti::nn::read_folder(o.data);
   }
-  // Image i is a function of i: the test images lie behind all that --samples can ask for.
+  // Image i is a function of i: the test images begin beyond the largest --samples.
   return {tutti::nn::digits(o.samples, o.settings.seed), tutti::nn::digits(o.test_samples, o.settings.seed, 1U << 20)};
 }
 
-/// Images that are never looked at: as many, of the shape that the model takes.
+/// Unread images, in the number and shape that the model takes.
 tutti::nn::data_pair pretend(options const& o) {
   bool const large = is_large(o.model);
   std::size_t const side = large ? o.speeds.side : 28;
@@ -41,7 +41,7 @@ tutti::nn::data_pair pretend(options const& o) {
   return all;
 }
 
-/// With images that are large enough for the model.
+/// Loads the data, padded where images are too small for the model.
 tutti::nn::data_pair load(options const& o) {
   if (o.speeds.pretended()) {
     return pretend(o);
@@ -56,7 +56,7 @@ tutti::nn::data_pair load(options const& o) {
   return all;
 }
 
-/// Before the training, not after it.
+/// Checks, before the training, that a file can be written.
 void expect_writable(std::string const& path) {
   if (!path.empty() && !std::ofstream(path, std::ios::app)) {
     throw std::runtime_error("cannot write " + path + ": " + std::strerror(errno) +
@@ -84,8 +84,8 @@ outcomes train(job const& work) {
   return transport == "tcp" ? train_over_tcp(work) : train_over_shared_memory(work);
 }
 
-/// Says why ranks failed, each reason once.
-/// @returns how many failed
+/// Prints why ranks failed, each reason once.
+/// @returns the number of failed ranks
 std::size_t report_failures(outcomes const& ranks) {
   std::size_t failed = 0;
   for (std::size_t r = 0; r != ranks.size(); ++r) {
@@ -108,7 +108,7 @@ std::size_t report_failures(outcomes const& ranks) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::signal(SIGXFSZ, SIG_IGN);  // a file beyond ulimit -f is an error that names it, not the end of the program
+  std::signal(SIGXFSZ, SIG_IGN);  // a file beyond ulimit -f becomes an error that names it
   job work{read_options(argc, argv), {}, false};
   auto& options = work.options;
   try {
@@ -132,7 +132,7 @@ int main(int argc, char** argv) {
       expect_writable(options.trace);
     }
     work.data = load(options);
-    std::fflush(stdout);  // or every forked rank inherits what is still unwritten
+    std::fflush(stdout);  // forked ranks would inherit unwritten output
     auto const ends = train(work);
     auto const failed = report_failures(ends);
     bool const others_go_on = options.faults.go_on || options.strategy.name == "parameter_server";

@@ -10,8 +10,8 @@
 /// The layers of the model that the options name, for these images.
 tutti::nn::layer_list<float> network_for(options const& options, tutti::nn::dataset const& images);
 
-/// Whether the model is one that has a form for images of 224 x 224 and one for 32 x 32.
+/// True if the model has one form for images of 224 x 224 and one for 32 x 32.
 bool is_large(std::string const& model);
 
-/// In words, such as "784-256-128-10, relu".
+/// Describes the network, such as "784-256-128-10, relu".
 std::string describe_network(options const& options, tutti::nn::dataset const& images);

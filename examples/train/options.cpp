@@ -23,8 +23,8 @@
 
 namespace {
 
-/// The options that say how weights follow gradients and how images are made ready; all have defaults that
-/// do nothing special.
+/// Options of the optimizer, the learning-rate schedule and the preparation of images. The defaults do nothing
+/// special.
 class training_options {
  public:
   training_options(CLI::App& app, tutti::nn::settings& s) : settings_(s) {
@@ -68,7 +68,7 @@ class training_options {
         ->default_str("");
   }
 
-  /// Puts what was read into the settings.
+  /// Copies the options into the settings.
   /// @throws CLI::ValidationError if the options do not go together
   void finish() const {
     using namespace tutti::nn;
@@ -123,14 +123,14 @@ class training_options {
   CLI::Option* decay_ = nullptr;
 };
 
-/// Whether the text is this number, in decimal digits alone.
+/// Reads a text of decimal digits alone. False for any other text.
 template <std::unsigned_integral Number>
 bool read_digits(std::string_view text, Number& number) {
   auto const [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
   return problem == std::errc{} && end == text.data() + text.size();
 }
 
-/// The options of strategies.
+/// Options of strategies.
 class strategy_options {
  public:
   strategy_options(CLI::App& app, strategy_choice& s) : chosen_(s) {
@@ -186,7 +186,7 @@ class strategy_options {
   CLI::Option* l1_ = nullptr;
 };
 
-/// The options of strategies whose replicas differ between steps, and of the division of images among ranks.
+/// Options of strategies with weight averaging, and of the division of images among ranks.
 class averaging_options {
  public:
   averaging_options(CLI::App& app, averaging& chosen, tutti::nn::settings& s) : chosen_(chosen), settings_(s) {
@@ -210,7 +210,7 @@ class averaging_options {
         ->check(CLI::IsMember({"shared", "iid", "labels"}));
   }
 
-  /// Puts what was read into place.
+  /// Copies the options into place.
   /// @throws CLI::ValidationError if the options do not go with the strategy
   void finish(strategy_choice const& chosen) const {
     using namespace tutti::nn;
@@ -248,7 +248,7 @@ class averaging_options {
   CLI::Option* local_epochs_;
 };
 
-/// The options that say in how few bytes gradients travel.
+/// Options of gradient compression.
 class compression_options {
  public:
   compression_options(CLI::App& app, compression& c) : chosen_(c) {
@@ -277,7 +277,7 @@ class compression_options {
                     ->default_str("");
   }
 
-  /// Fits the rest of the options to what was read.
+  /// Adjusts other options to these.
   /// @throws CLI::ValidationError if the options do not go together
   void finish(options& o, bool topology_given) const {
     bool const sparse = chosen_.kind == "top_k" || chosen_.kind == "threshold";
@@ -326,7 +326,7 @@ class compression_options {
   CLI::Option* clipping_;
 };
 
-/// The options that say by which numbers gradients are added up.
+/// Options of the numbers in which gradients are summed.
 class summing_options {
  public:
   summing_options(CLI::App& app, summing& s) : chosen_(s) {
@@ -373,7 +373,7 @@ class summing_options {
   CLI::Option* block_;
 };
 
-/// The options that say what is kept of a training, and whether it goes on.
+/// Options of checkpoints, and of resuming from them.
 void add_checkpoint_options(CLI::App& app, tutti::nn::checkpoint_options& o) {
   auto* const folder = app.add_option("--checkpoint", o.folder, "Keep checkpoints in this folder, after each epoch");
   app.add_option("--checkpoint-every", o.every, "Instead: after this many steps each, and after the last")
@@ -417,7 +417,7 @@ void expect_once(char const* option, std::vector<Named> const& before, std::uint
   }
 }
 
-/// What becomes of a training when ranks fail.
+/// Options of ranks that fail.
 class fault_reader {
  public:
   fault_reader(CLI::App& app, fault_options& to) : to_(to) {
@@ -457,7 +457,7 @@ class fault_reader {
   CLI::Option* given_ = nullptr;
 };
 
-/// How fast ranks compute.
+/// Options of simulated speed.
 class speed_reader {
  public:
   speed_reader(CLI::App& app, speeds& to) : to_(to) {
@@ -530,7 +530,7 @@ class speed_reader {
     }
   }
 
-  /// What is about images, weights or the test means nothing then.
+  /// Rejects options about images, weights or the test, which mean nothing with --pretend.
   /// @throws CLI::ValidationError
   static void expect_nothing_computed(options const& o) {
     auto const& s = o.settings;
@@ -555,7 +555,7 @@ class speed_reader {
   CLI::Option* side_ = nullptr;
 };
 
-/// Which ranks compute on GPUs.
+/// Options of ranks that compute on GPUs.
 class gpu_reader {
  public:
   gpu_reader(CLI::App& app, gpu_options& to) : to_(to) {
@@ -570,7 +570,7 @@ class gpu_reader {
                      ->check(CLI::IsMember({"float", "bf16", "fp16"}));
   }
 
-  /// Puts what was read into place.
+  /// Copies the options into place.
   /// @throws CLI::ValidationError if the options do not go together
   void finish(options const& o) const {
     using tutti::nn::precision;
@@ -634,7 +634,7 @@ class gpu_reader {
   CLI::Option* precision_ = nullptr;
 };
 
-/// The options of what is written besides the terminal.
+/// Options of output files.
 void add_report_options(CLI::App& app, options& o) {
   app.add_option("--plot", o.plot,
                  "Write loss, accuracy, images per second and bytes over time as a picture (SVG), and what ranks did");
@@ -650,7 +650,7 @@ void add_report_options(CLI::App& app, options& o) {
       ->check(CLI::Range(std::size_t{1000}, std::size_t{10'000'000}));
 }
 
-/// What does not go together.
+/// Rejects options of output files that do not go together.
 void check_report_options(options const& o) {
   for (auto const& [file, option] : {std::pair{&o.trace, "--trace"}, std::pair{&o.usage, "--usage"}}) {
     if (!file->empty() && o.progress_thread) {
@@ -659,7 +659,7 @@ void check_report_options(options const& o) {
   }
 }
 
-/// "256,128" as numbers; "none" as no hidden layer.
+/// Reads "256,128" as sizes, "none" as no hidden layer.
 std::vector<std::size_t> read_hidden(std::string const& text) {
   std::vector<std::size_t> sizes;
   if (text == "none") {
@@ -684,7 +684,8 @@ std::vector<std::size_t> read_hidden(std::string const& text) {
   }
 }
 
-/// @throws CLI::ValidationError for what only replicas that stay equal can do
+/// Rejects combinations of options.
+/// @throws CLI::ValidationError
 void check_combinations(options const& o) {
   auto const synchronous_only = [&](bool given, char const* option) {
     if (given && o.strategy.name != "synchronous") {
@@ -739,7 +740,8 @@ void check_combinations(options const& o) {
   }
 }
 
-/// Of all options, a line each, those that say what is to be computed: files may be elsewhere on another host.
+/// The lines of all options that determine the computation. Options of files are left out, as hosts may have other
+/// paths.
 std::string lines_in_common(std::string const& all) {
   constexpr std::string_view own[] = {
       "ranks=", "data=", "threads-per-rank=", "checkpoint=", "plot=", "report=", "metrics=", "usage="};

@@ -14,33 +14,33 @@
 #include <string>
 #include <vector>
 
-/// How ranks work together: the strategy, with its settings.
+/// The strategy by which ranks cooperate, with its settings.
 struct strategy_choice {
   static constexpr std::uint64_t unbounded = UINT64_MAX;
 
   std::string name = "synchronous";
-  std::uint64_t staleness = 0;  ///< in steps; of parameter_server and gossip
+  std::uint64_t staleness = 0;  ///< steps; for parameter_server and gossip
 
-  // Of parameter_server:
+  // For parameter_server:
   std::uint32_t servers = 1;
   bool server_sends = false;
   float l1 = 0;
 
-  /// Whether ranks have weights of their own between steps.
+  /// True if ranks have weights of their own between steps.
   [[nodiscard]] bool replicas_differ() const { return name == "local_sgd" || name == "gossip" || name == "federated"; }
-  /// Whether that rank is a server, which computes no gradients.
+  /// True if that rank is a server, which computes no gradients.
   [[nodiscard]] bool serves(std::uint32_t rank) const { return name == "parameter_server" && rank < servers; }
 };
 
-/// Of the strategies whose replicas differ between steps.
+/// Settings of strategies whose replicas differ between steps.
 struct averaging {
-  std::size_t every = 8;  ///< steps, of local_sgd
+  std::size_t every = 8;  ///< steps; for local_sgd
   tutti::nn::neighbours graph = tutti::nn::neighbours::ring;
   double participation = 1;
   std::size_t local_epochs = 1;
 };
 
-/// In how few bytes gradients travel.
+/// Settings of gradient compression.
 struct compression {
   std::string kind = "none";
   double keep = 0.01;
@@ -51,15 +51,15 @@ struct compression {
   float local_clipping = std::numeric_limits<float>::infinity();
 };
 
-/// How gradients are added up.
+/// Settings of gradient summation.
 struct summing {
   std::string kind = "float";
-  float factor = 1e6F;      ///< of fixed_point
-  std::size_t block = 256;  ///< numbers, of shared_exponents
-  bool compared = false;    ///< with sums in double
+  float factor = 1e6F;      ///< scale for fixed_point
+  std::size_t block = 256;  ///< numbers of a block for shared_exponents
+  bool compared = false;    ///< compares sums with sums in double
 };
 
-/// What becomes of a training when ranks fail, and the ranks that are made to fail.
+/// Behaviour when ranks fail, and the ranks that are made to fail.
 struct fault_options {
   struct death {
     std::uint32_t rank = 0;
@@ -70,7 +70,7 @@ struct fault_options {
   std::vector<death> deaths;
 };
 
-/// How fast ranks compute.
+/// Simulated speed of ranks.
 struct speeds {
   struct slow_rank {
     std::uint32_t rank = 0;
@@ -78,21 +78,21 @@ struct speeds {
   };
 
   std::vector<slow_rank> slow;
-  double most_at_random = 1;   ///< times as long as any rank takes for a gradient, drawn for each
-  double seconds = 0;          ///< of a step, pretended; 0: it is computed
-  double images_a_second = 0;  ///< instead
-  std::size_t side = 0;        ///< of the images of a large model whose gradients are pretended
+  double most_at_random = 1;   ///< upper bound of the factor drawn for each gradient of any rank
+  double seconds = 0;          ///< simulated time of a step; 0: it is computed
+  double images_a_second = 0;  ///< simulated speed, instead of `seconds`
+  std::size_t side = 0;        ///< rows and columns of simulated images, for large models
 
   [[nodiscard]] bool pretended() const noexcept { return seconds > 0 || images_a_second > 0; }
-  /// @param images of a rank in a step
+  /// @param images number of images of a rank in a step
   [[nodiscard]] tutti::nn::simulated_speed of(std::uint32_t rank, double images) const;
 };
 
-/// Which ranks compute on GPUs, and by which numbers.
+/// The ranks that compute on GPUs, and the numbers they compute with.
 struct gpu_options {
   struct gpu_rank {
     std::uint32_t rank = 0;
-    std::optional<std::uint32_t> card;  ///< none: those of a host in turns
+    std::optional<std::uint32_t> card;  ///< nullopt: the cards of a host in turns
   };
 
   bool all = false;
@@ -101,27 +101,27 @@ struct gpu_options {
 
   [[nodiscard]] bool any() const noexcept { return all || !some.empty(); }
   [[nodiscard]] bool has(std::uint32_t rank) const;
-  /// The one that is asked for.
+  /// The card that the options name for this rank.
   [[nodiscard]] std::optional<std::uint32_t> card_of(std::uint32_t rank) const;
 };
 
-/// What the command line says.
+/// Options of the command line.
 struct options {
   std::uint32_t ranks = 4;
   bool ranks_given = false;
   std::string transport;  ///< empty: loopback, or tcp under a launcher
   std::string topology = "ring";
-  std::uint32_t ranks_per_host = 0;  ///< of by_locality; 0: as many as there are
-  std::string device;                ///< of fpga_nic, host:port; empty: what the environment says
+  std::uint32_t ranks_per_host = 0;  ///< for by_locality; 0: all ranks of a host
+  std::string device;                ///< host:port of fpga_nic; empty: set by the environment
   std::string data = "builtin";
-  std::size_t samples = 20000;      ///< of the built-in digits
-  std::size_t test_samples = 5000;  ///< likewise, of the test
+  std::size_t samples = 20000;      ///< number of built-in training digits
+  std::size_t test_samples = 5000;  ///< number of built-in test digits
   std::string model = "mlp";
   std::vector<std::size_t> hidden{256, 128};
   std::string activation = "relu";
   std::size_t batch_per_rank = 0;  ///< 0: settings.batch is the batch of all ranks
   int threads = 1;
-  std::size_t bucket = 0;  ///< bytes; 0: gradients are summed when all are complete
+  std::size_t bucket = 0;  ///< bytes; 0: gradients are summed once all are complete
   bool progress_thread = false;
   compression compress;
   summing sums;
@@ -138,7 +138,7 @@ struct options {
   strategy_choice strategy;
   struct averaging averaging;
   tutti::nn::settings settings;
-  std::string in_common;  ///< what must be the same on all ranks, a line for each option
+  std::string in_common;  ///< options that must be equal on all ranks, a line each
 };
 
 /// @throws std::runtime_error if an option names a rank beyond these

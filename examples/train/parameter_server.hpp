@@ -29,11 +29,11 @@ inline tutti::nn::parameter_server::roles roles_for(job const& work, tutti::rank
   return {ranks, strategy.servers};
 }
 
-/// What server 0 prints in the end: how much each rank did and moved, and how stale what was read and pushed was.
+/// Prints, at the end and on server 0, each rank's work and traffic, and the staleness of reads and pushes.
 void show(tutti::nn::parameter_server::summary const& all, tutti::nn::parameter_server::roles const& roles,
           std::vector<std::string> const& names);
 
-/// An observer that keeps what servers hold, if that is set, and says at once when it cannot.
+/// An observer that keeps checkpoints of servers if the options say so, and reports at once when it cannot.
 class server_saving {
  public:
   template <class Communicator>
@@ -71,7 +71,7 @@ class server_saving {
   std::optional<tutti::nn::server_checkpointer> saver_;
 };
 
-/// What was traced of servers and workers, which the world gathers: not if one of its ranks was lost.
+/// Gathers and shows the trace of servers and workers, unless a rank was lost.
 template <class Communicator>
 void show_trace(Communicator& world, tutti::nn::parameter_server::roles const& roles, session const& session) {
   std::vector<std::string> parts;
@@ -87,7 +87,7 @@ void show_trace(Communicator& world, tutti::nn::parameter_server::roles const& r
   }
 }
 
-/// What servers and workers did over time: of rank 0 alone if one of the ranks was lost.
+/// Gathers and keeps the usage of servers and workers, or server 0's alone if a rank was lost.
 template <class Communicator>
 void keep_usage(Communicator& world, tutti::nn::parameter_server::roles const& roles, session& session) {
   std::vector<tutti::nn::usage> all;
@@ -106,7 +106,7 @@ void keep_usage(Communicator& world, tutti::nn::parameter_server::roles const& r
   session.keep(std::move(all));
 }
 
-/// What one rank does.
+/// Trains as one rank, a server or a worker.
 template <class Communicator>
 int train_with_servers(Communicator& world, job const& work, std::vector<std::string> names, std::vector<card> cards,
                        fate end) {

@@ -67,7 +67,7 @@ std::vector<std::string> names_in(Communicator const& world) {
   return names;
 }
 
-/// What this rank tells of its card; nothing if it computes on its host.
+/// The text by which this rank announces its card; empty if it computes on its host.
 template <class Communicator>
 std::string own_card(Communicator const& world, options const& options) {
   auto const computes_on_one = [&](tutti::rank_type r) { return options.gpus.has(r) && !options.strategy.serves(r); };
@@ -81,14 +81,14 @@ std::string own_card(Communicator const& world, options const& options) {
   return tell_card(options.gpus, me, tutti::describe(me, world.members()[me]), static_cast<tutti::rank_type>(place));
 }
 
-/// The cards of all ranks, of which each says its own. Collective if the options name GPUs.
+/// The cards of all ranks; each rank passes its own. Collective if the options name GPUs.
 /// @throws std::runtime_error on all ranks if one cannot have its card
 template <class Communicator>
 std::vector<card> cards_of(Communicator& world, options const& options, std::string const& own) {
   return options.gpus.any() ? read_cards(exchanged(world, own)) : std::vector<card>(world.size());
 }
 
-/// What every rank has sent and received, and how long it waited and did not.
+/// Bytes that every rank has sent and received since `before`. Collective.
 template <class Communicator>
 std::vector<std::optional<rank_traffic>> traffic_of(Communicator& world, tutti::nn::strategy& strategy,
                                                     tutti::traffic_count const& before) {
@@ -104,8 +104,8 @@ std::vector<std::optional<rank_traffic>> traffic_of(Communicator& world, tutti::
   return all;
 }
 
-/// Whatever the strategy, all ranks end with the same weights.
-/// @throws std::runtime_error on all ranks if they do not
+/// Checks that all ranks ended with the same weights, as they must with every strategy.
+/// @throws std::runtime_error on all ranks if they did not
 template <class Communicator>
 void expect_equal_weights(Communicator& world, tutti::nn::replica const& model) {
   std::uint64_t const own = tutti::nn::hash_of(model.parameters());
@@ -117,8 +117,8 @@ void expect_equal_weights(Communicator& world, tutti::nn::replica const& model) 
   }
 }
 
-/// What one rank does in one world, once the strategy is known.
-/// @param again whether the training has begun in a world before this one
+/// Trains one rank in one world, with a strategy.
+/// @param again true if the training began in an earlier world
 template <class Communicator>
 void train_by(Communicator& world, tutti::nn::strategy& strategy, job const& work, session& session, fate& end,
               bool again) {
@@ -139,7 +139,7 @@ void train_by(Communicator& world, tutti::nn::strategy& strategy, job const& wor
   expect_equal_weights(world, session.model());
 }
 
-/// Calls by(strategy) with what the options name, where ranks do all of the work.
+/// Calls by(strategy) with the strategy that the options name, for transports without in-network aggregators.
 template <class Communicator, class F>
 void train_among_ranks(Communicator& world, job const& work, session& session, F&& by) {
   if (work.options.compress.kind != "none") {
@@ -160,11 +160,11 @@ void train_among_ranks(Communicator& world, job const& work, session& session, F
   }
 }
 
-/// Whether the network helps: the options allow nothing but that then.
+/// True if the transport has in-network aggregators. The options then allow only topologies that use them.
 template <class Communicator>
 inline constexpr bool is_helped = tutti::helps<typename Communicator::transport_type>;
 
-/// What ranks do then: they sum in the network, or rank 0 sums, and what it hands out goes to a group.
+/// Calls by(strategy) for in-network aggregators: the network sums, or rank 0 sums and multicasts the result.
 template <class Communicator, class F>
 void train_helped(Communicator& world, job const& work, session& session, F&& by) {
   if constexpr (Communicator::transport_type::does(tutti::network_operation::sum_float32)) {
@@ -174,7 +174,7 @@ void train_helped(Communicator& world, job const& work, session& session, F&& by
   }
 }
 
-/// What one rank does in one world.
+/// Trains one rank in one world.
 template <class Communicator>
 void train_in(Communicator& world, job const& work, session& session, fate& end, bool again) {
   auto const by = [&](auto&& strategy) {
@@ -196,7 +196,7 @@ void train_in(Communicator& world, job const& work, session& session, fate& end,
   }
 }
 
-/// What one rank does.
+/// Trains one rank, and continues in smaller worlds after faults if the options say so.
 template <class Communicator>
 int train_as_member(Communicator& world, job const& work) {
   using transport = typename Communicator::transport_type;
@@ -232,7 +232,7 @@ int train_as_member(Communicator& world, job const& work) {
   return 0;
 }
 
-/// Bytes are always counted; what ranks do over time is with --usage and --plot; events are kept with --trace.
+/// Counts bytes always, meters usage for --usage and --plot, and keeps events for --trace.
 using training_trace =
     tutti::trace_pair<tutti::traffic_count, tutti::trace_pair<tutti::nn::usage_trace, tutti::switched_trace>>;
 
@@ -248,7 +248,7 @@ outcomes train_over(job const& work, tutti::world_options<Transport> const& how 
       work.options.ranks, [&](auto& world) { return train_as_member(world, work); }, how, trace_for(work));
 }
 
-/// As one process of a launcher's world.
+/// Trains as one process of a launcher's world.
 template <class Transport>
 outcomes train_in_launched_world(job const& work, tutti::world_options<Transport> const& how = {}) {
   auto world = tutti::join<Transport>(how, trace_for(work));

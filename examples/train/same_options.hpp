@@ -10,8 +10,8 @@
 #include <string>
 #include <string_view>
 
-/// Ranks that a launcher started each have a command line of their own. If they ask for different trainings, what
-/// they compute together is neither. Collective; `mine` is a line for each option.
+/// Checks that all ranks of a launcher, each with a command line of its own, ask for the same training. Collective;
+/// `mine` is a line for each option.
 /// @throws std::runtime_error on all ranks that names two of them and the first line that differs
 template <class Communicator>
 void expect_same_options(Communicator& world, std::string const& own) {
@@ -20,7 +20,7 @@ void expect_same_options(Communicator& world, std::string const& own) {
     if (all[r] == all[0]) {
       continue;
     }
-    std::size_t line = 0;  // where the first one that differs begins
+    std::size_t line = 0;  // beginning of the first line that differs
     for (std::size_t i = 0; i < all[0].size() && i < all[r].size() && all[0][i] == all[r][i]; ++i) {
       line = all[0][i] == '\n' ? i + 1 : line;
     }

@@ -11,11 +11,11 @@
 #include <string>
 #include <utility>
 
-/// An observer that keeps checkpoints if the options say so, and says at once when it cannot.
+/// An observer that keeps checkpoints if the options say so, and reports at once when it cannot.
 template <class Communicator>
 class saving {
  public:
-  /// @param again whether the training has begun in a world before this one
+  /// @param again true if the training began in an earlier world
   saving(Communicator& world, session& session, tutti::nn::strategy& strategy, tutti::nn::checkpoint_options options,
          bool again) {
     if (!options.folder.empty()) {

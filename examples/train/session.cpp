@@ -49,7 +49,7 @@ std::string shard_sizes(std::size_t batch, std::size_t ranks) {
   return batch % ranks == 0 ? small : small + " or " + std::to_string(batch / ranks + 1);
 }
 
-/// What becomes of gradients that travel in fewer bytes.
+/// Describes gradient compression.
 std::string describe(options const& options) {
   auto const& how = options.compress;
   std::string text = how.kind;
@@ -71,7 +71,7 @@ std::string describe(options const& options) {
   return text;
 }
 
-/// By which numbers gradients are added up.
+/// Describes the numbers in which gradients are summed.
 std::string describe(summing const& how) {
   char number[64];
   std::snprintf(number, sizeof number, how.kind == "fixed_point" ? ", factor %.9g" : ", blocks of %.0f",
@@ -79,7 +79,7 @@ std::string describe(summing const& how) {
   return how.kind + number;
 }
 
-/// The strategy with all that decides its numbers: for checkpoints.
+/// The strategy with all settings that affect its numbers, for checkpoints.
 std::string strategy_in_full(options const& options) {
   auto const& how = options.averaging;
   std::string text = options.strategy.name;
@@ -149,7 +149,7 @@ std::string data_in_words(options const& options) {
   return options.data == "builtin" ? "built-in digits" : options.data;
 }
 
-/// For the report: the card of each rank that has one.
+/// The card of each rank that has one, for the report.
 nlohmann::ordered_json gpu_ranks(std::vector<card> const& cards) {
   auto all = nlohmann::ordered_json::array();
   for (std::size_t r = 0; r != cards.size(); ++r) {
@@ -160,7 +160,7 @@ nlohmann::ordered_json gpu_ranks(std::vector<card> const& cards) {
   return all;
 }
 
-/// For the report.
+/// Slow ranks, for the report.
 nlohmann::ordered_json slow_ranks(options const& options) {
   auto all = nlohmann::ordered_json::array();
   for (auto const& one : options.speeds.slow) {
@@ -259,7 +259,7 @@ void session::shrink(nn::training_state const& from, tutti::rank_type rank, std:
   if (!nn::decode(from.history, history_)) {
     throw std::runtime_error("the history of another rank cannot be read: start the same program on all ranks");
   }
-  for (std::size_t i = 0; i != history_.steps.size() && !own.empty(); ++i) {  // bytes stay those that this rank moved
+  for (std::size_t i = 0; i != history_.steps.size() && !own.empty(); ++i) {  // bytes stay this rank's own
     auto const& moved = own[std::min(i, own.size() - 1)];
     history_.steps[i].sent = moved.sent;
     history_.steps[i].received = moved.received;
@@ -384,13 +384,13 @@ std::size_t session::sparsity_warm_up() const {
          (part > 0 ? static_cast<std::size_t>(part * static_cast<double>(plan.batches(whole))) : 0);
 }
 
-/// The title of its picture.
+/// The title of the picture.
 std::string session::in_short() const {
   return how_many_ranks(history_, names_.size()) + ", " + transport_ + ", " + how_ranks_work_together(work_.options) +
          ", batch " + std::to_string(settings_.batch);
 }
 
-/// What the picture of a training says below its title.
+/// The line below the picture's title.
 std::string session::how_it_was_trained() const {
   auto const& options = work_.options;
   std::string text = data_in_words(options);
@@ -433,7 +433,7 @@ void session::finish(std::vector<std::optional<rank_traffic>> traffic) const {
   }
   auto time = history_.time();
   if (time.size() != names_.size()) {
-    time.clear();  // of other ranks: what is resumed was complete
+    time.clear();  // times of another number of ranks, whose training was complete
   }
   if (!time.empty()) {
     std::printf("  compute    update  transfer   waiting  share of time in communication\n");
@@ -457,7 +457,7 @@ void session::finish(std::vector<std::optional<rank_traffic>> traffic) const {
   }
   sent /= static_cast<double>(std::max<std::size_t>(known, 1));
   auto const ranks = static_cast<double>(names_.size());
-  std::size_t const counted = model_->plan().steps() - steps_before_;  // bytes are of these steps, and so is this
+  std::size_t const counted = model_->plan().steps() - steps_before_;  // steps in which bytes were counted
   double const as_floats = 2 * (ranks - 1) / ranks * sizeof(float) * static_cast<double>(model_->parameters().size()) *
                            static_cast<double>(counted);
   if (sent > 0 && !time.empty()) {
@@ -527,7 +527,7 @@ void session::finish(std::vector<std::optional<rank_traffic>> traffic) const {
                      {"pretended_s_per_image", speed_.seconds_per_image},
                      {"members", names_}};
     report.update(nn::to_json(settings_, history_));
-    if (options.strategy.name != "parameter_server") {  // whose servers have the weights
+    if (options.strategy.name != "parameter_server") {  // there the servers have the weights
       report["run"]["weights"] = weights;
     }
     if (overflows_ != nullptr) {

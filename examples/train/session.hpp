@@ -22,7 +22,7 @@
 #include <string_view>
 #include <vector>
 
-/// What a rank did for others, in bytes and seconds.
+/// Bytes and seconds of one rank.
 struct rank_traffic {
   double sent = 0;
   double received = 0;
@@ -34,11 +34,11 @@ struct rank_traffic {
 /// topologies cost nothing here.
 class session {
  public:
-  /// @param names of all ranks, for the report
-  /// @param cards that they compute on
+  /// @param names descriptions of all ranks, for the report
+  /// @param cards the card of each rank
   session(job const& work, std::string_view transport, tutti::rank_type rank, std::vector<std::string> names,
           std::vector<card> cards);
-  /// The same where not every rank computes a part of each batch.
+  /// Overload for strategies in which not every rank computes a part of each batch.
   session(job const& work, std::string_view transport, tutti::rank_type rank, std::vector<std::string> names,
           std::vector<card> cards, tutti::rank_type part, tutti::rank_type parts);
 
@@ -46,46 +46,45 @@ class session {
   /// The speed of this rank.
   [[nodiscard]] tutti::nn::simulated_speed const& speed() const noexcept { return speed_; }
   [[nodiscard]] tutti::nn::history& history() noexcept { return history_; }
-  /// Of which training this is; costs a pass over the images. Of rank 0.
+  /// Identifies the training. Costs a pass over the images; empty on ranks other than 0.
   [[nodiscard]] tutti::nn::fingerprint fingerprint() const;
 
-  /// Goes on with what model and history now hold.
+  /// Continues from the state that model and history now hold.
   void resume(tutti::nn::resumed_from const& from);
-  /// Goes on as another rank of a smaller world.
+  /// Continues as a rank of a smaller world.
   void shrink(tutti::nn::training_state const& from, tutti::rank_type rank, std::vector<std::string> names,
               std::vector<card> cards, std::string const& why);
 
-  /// From now on steps say how many bytes have been sent and received, on top of those before; and what `finish` is
-  /// given as moved in the steps from now on.
-  /// @pre it counts until the last step
+  /// Adds bytes sent and received to the results of further steps. The traffic given to `finish` is of these steps.
+  /// @pre `bytes` counts until the last step
   void count(tutti::traffic_count const& bytes);
-  /// From now on these events are of what this rank did over time, if that is asked for.
+  /// Meters these events from now on, if the options ask for it.
   void follow(tutti::nn::usage_trace& events);
-  /// What it did; null if that is not asked for.
+  /// The meter of this rank; null if the options do not ask for it.
   [[nodiscard]] tutti::nn::usage_meter* meter() noexcept { return meter_ ? &*meter_ : nullptr; }
-  /// What all ranks did, for `finish`.
+  /// Keeps the usage of all ranks for `finish`.
   void keep(std::vector<tutti::nn::usage> ranks);
-  /// The report says how many sums overflowed in the steps from now on.
-  /// @pre it counts until `finish`
+  /// Reports the number of sums that overflow from now on.
+  /// @pre `overflows` counts until `finish`
   void count_overflows(std::uint64_t const& overflows) noexcept { overflows_ = &overflows; }
-  /// By how much each step's sums of gradients differ at most from sums in double: to be filled in, with a number
-  /// before each `step`.
+  /// The largest deviation of each step's sums of gradients from sums in double. The caller adds a number before each
+  /// `step`.
   [[nodiscard]] std::vector<double>& deviations() noexcept { return deviations_; }
-  /// Ranks were lost this many seconds after the training began, or was gone on with; `ranks` of `before` went on.
+  /// Records that ranks were lost, in seconds after the training began or was resumed; `ranks` of `before` continued.
   void fault(double seconds, std::size_t before, std::size_t ranks);
 
-  // An observer of the training; silent but on rank 0.
+  // Observes the training; silent but on rank 0.
   void step(tutti::nn::step_result const& done, tutti::nn::replica const& model);
   void epoch(tutti::nn::epoch_result const& done);
 
-  /// In how many steps more gradients are sent than later.
+  /// Number of first steps in which more gradients are sent than later.
   [[nodiscard]] std::size_t sparsity_warm_up() const;
 
   /// Shows where the time went and writes the files that the options name.
-  /// @param traffic of all ranks but those that were lost; times are left out where the history has them
+  /// @param traffic each rank's, nullopt for a lost one; times may be left out where the history has them
   void finish(std::vector<std::optional<rank_traffic>> traffic) const;
   /// Shows which rank waited for which, and writes the trace.
-  /// @param parts that the ranks play, if they have names
+  /// @param parts names of the ranks' roles, if they have any
   void show_trace(std::vector<tutti::timeline> ranks, std::vector<std::string> const& parts = {}) const;
 
  private:
@@ -95,7 +94,7 @@ class session {
   [[nodiscard]] std::size_t steps_done() const;
   [[nodiscard]] std::string in_short() const;
   [[nodiscard]] std::string how_it_was_trained() const;
-  /// Of each step: a weight follows its gradient by the rate, whatever the momentum.
+  /// Deviations of weights after each step: those of gradients, times the rate. Momentum plays no role.
   [[nodiscard]] std::vector<double> weight_deviations() const;
 
   job const& work_;
@@ -103,19 +102,19 @@ class session {
   tutti::rank_type rank_;
   std::vector<std::string> names_;
   std::vector<card> cards_;
-  tutti::rank_type parts_;  // of each batch
+  tutti::rank_type parts_;  // parts of each batch
   tutti::nn::settings settings_;
   tutti::nn::simulated_speed speed_;
-  std::optional<tutti::nn::replica> model_;  // made anew for a world of another size
+  std::optional<tutti::nn::replica> model_;  // replaced for a world of another size
   tutti::nn::history history_;
   std::optional<tutti::nn::progress> shown_;
   std::optional<tutti::nn::json_lines> lines_;
   tutti::time_point began_ = tutti::steady_now();
-  double before_ = 0;  // seconds that the training took before it was gone on with
+  double before_ = 0;  // seconds of training before it was resumed
   tutti::traffic_count const* bytes_ = nullptr;
-  double sent_before_ = 0;  // in the world before; bytes of this world that are no part of the training, less
+  double sent_before_ = 0;  // bytes sent in earlier worlds, less bytes of this world from before the training
   double received_before_ = 0;
-  std::size_t steps_before_ = 0;  // since when they are counted
+  std::size_t steps_before_ = 0;  // steps before bytes were counted
   std::uint64_t const* overflows_ = nullptr;
   std::vector<double> deviations_;
   std::optional<tutti::nn::usage_meter> meter_;

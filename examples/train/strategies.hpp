@@ -55,8 +55,8 @@ void with_strategy(Communicator& world, Topology topology, options const& option
   }
 }
 
-/// Calls f with the strategy of synchronous training over a topology, in numbers of that type: rounded once if the
-/// topology allows it, or else at every hop.
+/// Calls f with synchronous training that sums in `Number`, rounded once if the topology sends raw contributions, or
+/// else at every hop.
 template <class Number, class Communicator, class Topology, class F>
 void with_synchronous(Communicator& world, options const& options, Topology topology, F&& f) {
   using namespace tutti;
@@ -70,8 +70,8 @@ void with_synchronous(Communicator& world, options const& options, Topology topo
   f(strategy);
 }
 
-/// Calls f with the strategy that sends fewer bytes in the way that the options name.
-/// @param warm_up steps in which more is sent
+/// Calls f with the gradient compression that the options name.
+/// @param warm_up first steps, in which more is sent
 template <class Communicator, class F>
 void with_compressed(Communicator& world, options const& options, std::size_t warm_up, F&& f) {
   using namespace tutti;

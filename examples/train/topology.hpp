@@ -12,7 +12,7 @@
 /// strategy is compiled once for a transport.
 class named_topology : public tutti::selection {
  public:
-  /// One type that is any of the schedules.
+  /// One type for all schedules.
   using schedule = tutti::selection;
 
   explicit named_topology(tutti::automatic picks) : picks_(std::move(picks)) {}
@@ -20,7 +20,7 @@ class named_topology : public tutti::selection {
 
   /// `automatic`, or null for one schedule.
   [[nodiscard]] tutti::automatic const* picks() const noexcept { return picks_ ? &*picks_ : nullptr; }
-  /// The topology to run where no transport can do what a helper is asked for.
+  /// The topology for an operation that no in-network aggregator can do.
   [[nodiscard]] named_topology without_helpers() const {
     return picks_ ? *this : named_topology(selection::without_helpers());
   }

@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-/// What ranks did over time, as JSON.
-/// @param run, below what the training was, in words
+/// The usage of ranks over time, as JSON.
+/// @param run title of the training
+/// @param below its description
 std::string usage_text(std::vector<tutti::nn::usage> const& ranks, std::vector<tutti::nn::fault_result> const& faults,
                        std::string const& run, std::string const& below);

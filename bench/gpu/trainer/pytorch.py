@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Images a second that PyTorch trains in eager mode: ResNet-20 and VGG-16 for 32 x 32, batches of 128 that are on the
 GPU already, channels_last; in float without TF32, and in bf16 by autocast. Prints `resnet20 float 12345.6` and so on.
-Without PyTorch or a GPU it prints nothing, and says why on stderr."""
+Without PyTorch or a GPU it prints nothing but the reason, on stderr."""
 import sys
 import time
 

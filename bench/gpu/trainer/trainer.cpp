@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Does a model learn on GPUs what it learns on the CPU, and how fast? LeNet-5 on MNIST, by one and two ranks on a GPU
-// and by one beside one on the CPU; ResNet-20 on 10,000 images of CIFAR-10; images a second of ResNet-20 and VGG-16
-// against PyTorch. Each layer against the CPU's is the test nn_cuda_math. Built and run by bench/gpu/run. `trainer
-// <file for JSON> <folder with mnist and cifar-10, or -> <what PyTorch did, or ->`
+// Checks that a model learns on GPUs as on the CPU, and measures its speed. LeNet-5 on MNIST, by one and two ranks on
+// a GPU and by one beside one on the CPU; ResNet-20 on 10,000 images of CIFAR-10; images a second of ResNet-20 and
+// VGG-16 against PyTorch. The test nn_cuda_math compares each layer with the CPU's. Built and run by bench/gpu/run.
+// `trainer <file for JSON> <folder with mnist and cifar-10, or -> <output of pytorch.py, or ->`
 #include "measure.hpp"
 #include <tutti/nn/base/metrics.hpp>
 #include <tutti/nn/base/random.hpp>
@@ -42,21 +42,21 @@ using tutti::rank_type;
 
 using layers = nn::layer_list<float>;
 
-/// What is trained.
+/// A training to run.
 struct task {
   std::function<layers()> model;
   nn::data_pair const& data;
   nn::settings settings;
 };
-/// What came of it.
+/// Results of a training.
 struct trained {
   nn::history history;
-  bool equal = true;  ///< whether all ranks have the same weights
+  bool equal = true;  ///< true if all ranks have the same weights
 
   [[nodiscard]] double percent() const { return 100 * history.epochs.back().test_accuracy; }
 };
 
-/// Ranks from `hosts` on are on the GPU.
+/// Trains with ranks from `hosts` on on the GPU, the others on the CPU.
 [[nodiscard]] trained train(task const& what, rank_type size, rank_type hosts, nn::precision numbers) {
   struct ended {
     nn::history history;
@@ -95,7 +95,7 @@ void keep_first(nn::dataset& set, std::size_t count) {
   }
 }
 
-/// By how many points of accuracy the GPU differs from the CPU.
+/// Measures, in points of accuracy, the distance of the GPU from the CPU.
 void compare(report& all, std::string const& name, task const& what, double points,
              std::vector<std::pair<rank_type, rank_type>> const& worlds) {
   double const host = train(what, 1, 1, nn::precision::float32).percent();
@@ -109,7 +109,7 @@ void compare(report& all, std::string const& name, task const& what, double poin
   }
 }
 
-/// Images of noise: only time is looked at.
+/// Images of noise: only time is measured.
 [[nodiscard]] nn::data_pair noise() {
   constexpr std::size_t steps = 100;
   auto const make = [](std::size_t count, std::uint64_t seed) {
@@ -126,7 +126,7 @@ void compare(report& all, std::string const& name, task const& what, double poin
   return {make(steps * 128, 1), make(128, 2)};
 }
 
-/// Of each model and precision, what PyTorch trained in a second: lines `resnet20 float 12345.6`.
+/// Images a second by PyTorch for each model and precision, from lines such as `resnet20 float 12345.6`.
 [[nodiscard]] std::map<std::string, double> of_pytorch(char const* file) {
   std::map<std::string, double> all;
   std::ifstream in(file);

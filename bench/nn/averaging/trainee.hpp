@@ -15,7 +15,7 @@
 
 namespace bench {
 
-/// How each rank trains.
+/// Settings of a rank's training.
 struct training {
   std::vector<std::size_t> hidden;  ///< sizes of the hidden layers
   std::size_t epochs = 1;
@@ -24,7 +24,7 @@ struct training {
   std::uint64_t seed = 1;
 };
 
-/// A perceptron with sigmoids that follows one image at a time, of those of a rank: every n-th.
+/// A perceptron with sigmoids that learns from one image at a time, from every n-th.
 template <class T>
 class trainee {
  public:
@@ -43,7 +43,7 @@ class trainee {
 
   [[nodiscard]] std::span<T> weights() noexcept { return model_.parameters(); }
 
-  /// Follows the next few images. False: there were none left.
+  /// Learns from the next few images. False if none were left.
   bool train() {
     std::size_t const now = std::min(how_.every, left_);
     for (std::size_t i = 0; i != now; ++i, --left_) {
@@ -56,7 +56,7 @@ class trainee {
     return now != 0;
   }
 
-  /// The share of the images that it recognises.
+  /// The share of these images that it classifies correctly.
   [[nodiscard]] double test(tutti::nn::dataset const& images) {
     T correct = 0;
     for (std::size_t i = 0; i != images.size(); ++i) {

@@ -10,14 +10,14 @@
 
 namespace bench {
 
-/// What a program that adds up around a ring may get wrong.
+/// Mistakes of a program that sums around a ring.
 enum class mistake : std::uint8_t {
-  partial_chunks,  ///< chunks are added up, and none is handed on: each rank has the mean of one, else partial sums
-  hop_too_few,     ///< each chunk is finished a hop early: a contribution is missing in each
-  result_too_few,  ///< results are handed on one hop too few: each rank keeps a partial sum in the place of one
-  mean_per_hop,    ///< each hop finishes what it has, as the mean of two, and hands that on
-  stale_sums,      ///< at every hop a rank sends its own numbers, not what it has just added up
-  stale_results,   ///< a rank hands on the chunk that is yet to come, so what it sends is its own old numbers
+  partial_chunks,  ///< sums chunks but hands none on: each rank has the mean of one chunk, partial sums elsewhere
+  hop_too_few,     ///< finishes each chunk a hop early: a contribution is missing in each
+  result_too_few,  ///< hands results on one hop too few: each rank keeps a partial sum in place of one result
+  mean_per_hop,    ///< finishes and forwards at each hop the mean of two
+  stale_sums,      ///< sends at every hop the rank's own numbers instead of the last sum
+  stale_results,   ///< hands on the chunk that is yet to arrive, so sends the rank's own old numbers
 };
 
 inline constexpr std::array all_mistakes{mistake::partial_chunks, mistake::hop_too_few, mistake::result_too_few,
@@ -29,9 +29,9 @@ inline constexpr std::array all_mistakes{mistake::partial_chunks, mistake::hop_t
   return names[static_cast<std::size_t>(which)];
 }
 
-/// An allreduce around a ring with one mistake in it. It ends, and each message is expected as it is sent; but ranks do
-/// not end with the result. To be run out of place. What no step writes stays in the output as it was, and partial sums
-/// are left there, too, where accumulators are as elements: the engine makes them there.
+/// An allreduce around a ring with one mistake in it. It ends, and each message is expected when it is sent, but ranks
+/// do not end with the result. Must run out of place. Parts of the output that no step writes keep their old values.
+/// Where accumulators are elements, partial sums stay in the output, too: the engine makes them there.
 ///
 /// Offers: allreduce, of 3 ranks and more.
 struct wrong_ring {
@@ -56,7 +56,7 @@ struct wrong_ring {
                                          std::uint32_t i) const {
     using tutti::memory;
     std::uint32_t const adding = which == mistake::hop_too_few ? n - 2 : n - 1;
-    if (i >= adding) {  // a rank has finished block me, or if it was early the next one
+    if (i >= adding) {  // a rank has finished block `me`, or if early the next one
       bool const ahead = which == mistake::stale_results;
       bool const early = which == mistake::hop_too_few;
       return hand_on(n, me, i - adding + (ahead ? 1 : 0) + (early ? n - 1 : 0));

@@ -11,20 +11,20 @@ namespace bench {
 
 namespace detail {
 
-/// Adds up Inception-v3, a convolution with its normalisation as one layer, which is as its branches go: no layer of
-/// tutti::nn joins branches.
+/// Builds the list of layers of Inception-v3. A convolution with its normalisation is one layer, and branches follow
+/// one another: no layer of tutti::nn joins branches.
 class inception {
  public:
   struct kernel {
     std::size_t channels;
     std::size_t rows = 1;
     std::size_t columns = 1;
-    std::size_t side = 0;  ///< of the map that it makes, where that is a smaller one
+    std::size_t side = 0;  ///< side of the output map, where it is smaller
   };
 
   inception(std::size_t channels, std::size_t side) : channels_(channels), side_(side) {}
 
-  /// Convolutions one after another, from what came in to an output of the module.
+  /// Adds convolutions in sequence, from the module's input to an output of the module.
   inception& branch(std::initializer_list<kernel> kernels) {
     std::size_t from = channels_;
     for (kernel const& k : kernels) {
@@ -33,7 +33,7 @@ class inception {
     made_ += from;
     return *this;
   }
-  /// The same, whose last convolution has another one beside it.
+  /// Adds a branch whose last convolution has another one beside it.
   inception& forked(std::initializer_list<kernel> kernels, kernel last, kernel beside) {
     std::size_t from = channels_;
     for (kernel const& k : kernels) {
@@ -42,12 +42,12 @@ class inception {
     made_ += add(from, last) + add(from, beside);
     return *this;
   }
-  /// What comes in goes on as it is, pooled.
+  /// Adds a branch that only pools the module's input.
   inception& pooled() {
     made_ += channels_;
     return *this;
   }
-  /// The module ends; its outputs, on maps of this side, are what comes in to the next.
+  /// Ends the module. Its outputs, on maps of this side, are the input of the next.
   inception& join(std::size_t side) {
     channels_ = made_;
     made_ = 0;

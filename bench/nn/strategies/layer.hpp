@@ -5,10 +5,10 @@
 
 namespace bench {
 
-/// A layer that learns, as a step of training sees it.
+/// A layer with parameters, as a step of training sees it.
 struct layer {
-  std::size_t numbers;  ///< parameters, and so numbers of its gradient
-  double products;      ///< multiplications that an image takes in forward; backward has twice as many
+  std::size_t numbers;  ///< number of parameters, and so of gradients
+  double products;      ///< multiplications of an image in forward; backward has twice as many
 };
 
 }  // namespace bench

@@ -22,33 +22,33 @@ namespace bench {
 
 /// Steps of training in virtual time, layer by layer: the gradients of a layer leave as soon as backward has them.
 ///
-/// A number stands for `scale` of them, so that what takes gigabytes is simulated in megabytes: the network is slower
-/// by as much, for each byte.
+/// Each number stands for `scale` numbers, so that gigabytes are simulated in megabytes: the network is slower for
+/// each byte by that factor.
 struct layered {
   static constexpr std::size_t scale = 256;
-  static constexpr int steps = 3;  ///< that exchange
+  static constexpr int steps = 3;  ///< steps with an exchange
 
-  /// When servers hand a sum out.
+  /// Time at which servers hand a sum out.
   enum class handing { ready, after, forward };
 
   cluster hosts;
   std::vector<layer> layers;
-  double seconds;         ///< of computing in a step, a third of it forward
-  std::size_t piece = 0;  ///< numbers at most that are summed as one; 0: as many as a layer has
+  double seconds;         ///< time of computing in a step, a third of it forward
+  std::size_t piece = 0;  ///< largest number of elements summed as one; 0: a whole layer
   handing out = handing::ready;
 };
 
 namespace detail {
 
-/// A layer's part that one server holds, or a piece of it.
+/// A part of a layer, or a piece of it, held by one server.
 struct layer_piece {
-  std::size_t of;  ///< the layer
+  std::size_t of;  ///< index of the layer
   std::size_t begin;
   std::size_t count;
   tutti::rank_type server;
 };
 
-/// In the order of forward.
+/// The pieces of all layers, in the order of forward.
 [[nodiscard]] inline std::vector<layer_piece> pieces_of(layered const& what, tutti::rank_type servers) {
   std::size_t all = 0;
   for (layer const& one : what.layers) {
@@ -76,16 +76,16 @@ struct layer_piece {
   return hosts;
 }
 
-/// What a rank sees of one exchange, the last but one: its sums are what the last step computes with.
+/// Events of one rank in the last exchange but one. The last step computes with its sums.
 struct step_log {
   struct event {
     double time;
     double bytes;
   };
-  double before = 0;          ///< of a worker: when the backward ended that makes the gradients
-  double backward = 0;        ///< the same, a step later
-  double waited = 0;          ///< of a worker, for sums
-  double complete = 0;        ///< of a server: when it has all gradients
+  double before = 0;          ///< worker: end of the backward that makes the gradients
+  double backward = 0;        ///< worker: end of the next backward
+  double waited = 0;          ///< worker: time of waiting for sums
+  double complete = 0;        ///< server: time at which it has all gradients
   std::vector<event> came{};  ///< gradients to a server, sums to a worker
 
   [[nodiscard]] double left(double at) const {
@@ -109,16 +109,16 @@ void compute(auto& world, double seconds) {
   return static_cast<double>(piece.count * layered::scale * sizeof(float));
 }
 
-/// Forward and backward of a worker: `begin(i)` when the gradients of piece i are there; `sum(i)`, the request for its
-/// sum, is complete before its weights are used. Sums that come in the order of backward are all needed at once: the
-/// first layer's come last.
+/// Forward and backward of a worker. Calls `begin(i)` when the gradients of piece i are there; `sum(i)`, the request
+/// for its sum, is complete before its weights are used. If sums arrive in the order of backward, all are needed at
+/// once: the first layer's arrive last.
 template <class World, class Begin, class Sum>
 step_log train(World& world, layered const& what, std::vector<layer_piece> const& pieces, Begin begin, Sum sum) {
   double products = 0;
   for (layer const& one : what.layers) {
     products += one.products;
   }
-  double const second = what.seconds / 3 / products;  // of a product
+  double const second = what.seconds / 3 / products;  // seconds per product
   bool const needs_all = what.out != layered::handing::forward;
   step_log log;
   auto const take = [&](std::size_t i) {
@@ -127,7 +127,7 @@ step_log train(World& world, layered const& what, std::vector<layer_piece> const
     log.waited += now(world) - from;
     log.came.push_back({now(world), bytes_of(pieces[i])});
   };
-  std::size_t untaken = 0;  // where all are needed
+  std::size_t untaken = 0;  // pieces not yet received, if all are needed
   for (int step = 0;; ++step) {
     log.waited = 0;
     while (untaken != 0) {
@@ -170,7 +170,7 @@ step_log train(World& world, layered const& what, std::vector<layer_piece> const
   return most;
 }
 
-/// A server and all workers: gradients come by one communicator, and sums go by the other.
+/// Communicators of a server and all workers: gradients use one, sums the other.
 template <class World>
 struct channel {
   World push;
@@ -243,7 +243,7 @@ step_log work(World& world, std::vector<channel<World>>& servers, layered const&
   return train(world, what, pieces, begin, [&](std::size_t i) -> tutti::request& { return pulled[i]; });
 }
 
-/// Of a worker and of the servers, of whose gradients a worker waits for all.
+/// Summarises a worker and the servers. The worker waits for the gradients of all servers.
 [[nodiscard]] inline step summary(step_log const& worker, std::span<step_log const> servers, tutti::rank_type workers) {
   step result{.seconds = worker.backward - worker.before};
   double complete = worker.before;
@@ -260,8 +260,8 @@ step_log work(World& world, std::vector<channel<World>>& servers, layered const&
 
 }  // namespace detail
 
-/// With parameter servers, which hand sums out by Handing: `star`, to each worker by itself, or `in_network`, once, as
-/// IP multicast does.
+/// Simulates parameter servers, which hand sums out by Handing: `star`, to each worker by itself, or `in_network`,
+/// once, as IP multicast does.
 template <class Handing>
 [[nodiscard]] step by_servers(layered const& what, tutti::rank_type servers, tutti::rank_type workers) {
   auto const pieces = detail::pieces_of(what, servers);
@@ -289,7 +289,7 @@ template <class Handing>
   return detail::summary(logs[servers], std::span(logs).first(servers), workers);
 }
 
-/// With workers alone, which advance their sums between layers.
+/// Simulates workers alone, which advance their sums between layers.
 template <class Topology>
 [[nodiscard]] step by_workers(layered const& what, tutti::rank_type workers) {
   auto const pieces = detail::pieces_of(what, 1);

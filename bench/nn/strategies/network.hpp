@@ -7,7 +7,7 @@
 
 namespace bench {
 
-/// Servers, each a host of its own, and behind them workers, so many to a host, on one switch.
+/// Servers, each a host of its own, and workers, several to a host, on one switch.
 struct cluster {
   tutti::loggp server;
   tutti::loggp worker;

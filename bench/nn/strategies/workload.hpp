@@ -15,7 +15,7 @@
 
 namespace bench {
 
-/// A model, and how fast one worker alone trains it.
+/// A model, and its training speed on one worker alone.
 struct workload {
   std::string name;
   std::vector<layer> layers;
@@ -52,10 +52,11 @@ namespace detail {
 
 }  // namespace detail
 
-/// For images of this side. One NVIDIA P100, single precision, synthetic data of ImageNet's size: the TensorFlow
-/// project's page "Benchmarks", 2017. It has no VGG-19, which is taken to be slower than VGG-16 as it has more
-/// operations, 19.6 to 15.5 thousand million, and no ResNet-200, in the same way slower than ResNet-152. Of another
-/// side the speeds are those of the operations, and Inception-v3, which has no form for small images, is left out.
+/// Workloads for images of this side. Speeds are those of one NVIDIA P100, single precision, synthetic data of
+/// ImageNet's size: the TensorFlow project's page "Benchmarks", 2017. That page has no VGG-19 and no ResNet-200; they
+/// are taken to be slower than VGG-16 and ResNet-152 by the ratio of their operations (VGG: 19.6 to 15.5 thousand
+/// million). For another side speeds scale with the operations, and Inception-v3, which has no form for small images,
+/// is left out.
 [[nodiscard]] inline std::vector<workload> workloads(std::size_t side = 224) {
   namespace nn = tutti::nn;
   auto const all_of = [](std::size_t of) {

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What came of the trainings, in figures for people."""
+"""Results of the trainings as a table."""
 from comparison.estimates import median
 
 
 def figures(report, way):
-    """Of one training, from what train reports: MiB per step of the global batch, shares of the time."""
+    """Figures of one training, from train's report: MiB per step of the global batch, shares of the time."""
     ranks = report["traffic"]
     roles = {"server": ranks[:way.servers], "worker": ranks[way.servers:]}
     steps = max(1, sum(e["images"] for e in report["epochs"]) / report["settings"]["batch"])
@@ -51,7 +51,7 @@ def pair(one, role):
 
 
 def curves(results, what):
-    """For plots: [(name, dashed, [(workers, value, value, value)])] of those that have a figure."""
+    """Curves for plots: [(name, dashed, [(workers, value, value, value)])], of ways that have a figure."""
     found = {}
     for way, workers, one in results:
         if not isinstance(one, str) and one[what] is not None:

@@ -13,14 +13,14 @@ from network.plan import Network, Placement
 
 
 def plan(name, servers, workers, each, rate, server_rate=None):
-    """The hosts, servers first, and the host of each rank; so many workers share a host."""
+    """The hosts, servers first, and the host of each rank; `each` workers share a host."""
     hosts = servers + -(-workers // each)
     placement = Placement((*range(servers), *(servers + w // each for w in range(workers))))
     return Network(name, hosts, rate, first=(server_rate or rate,) * servers), placement
 
 
 def commands(train, network, placement, words, report):
-    """What to start on the host of each rank, with its environment."""
+    """The command on the host of each rank, with its environment."""
     meet = {"TUTTI_JOB": "bench", "TUTTI_MASTER_ADDR": network.address(0), "TUTTI_INTERFACE": "eth0",
             "OPENBLAS_NUM_THREADS": "1", "TUTTI_MASTER_PORT": str(random.randrange(12000, 29000)),
             "TUTTI_SIZE": str(placement.ranks)}
@@ -30,7 +30,7 @@ def commands(train, network, placement, words, report):
 
 
 def run(train, network, placement, words, patience):
-    """The report that rank 0 writes. @raises Failed with what the first rank that failed said"""
+    """Runs a training and returns rank 0's report. @raises Failed with the output of the first rank that failed"""
     with tempfile.TemporaryDirectory(prefix="tutti-bench-") as place:
         report = os.path.join(place, "report.json")
         ranks = []
