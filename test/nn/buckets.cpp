@@ -75,7 +75,7 @@ std::vector<std::vector<std::uint32_t>> sums(tutti::rank_type size, std::size_t 
   return all;
 }
 
-/// Checks that all ranks have equal bits, as close to the exact sum as that many roundings allow.
+/// Checks that all ranks have equal bits, as close to the exact sum as the roundings of that many ranks allow.
 template <class Transport, class Topology>
 void check_sums(tutti::rank_type size, std::size_t bucket,
                 nn::bucket_progress how = nn::bucket_progress::between_layers) {

@@ -276,7 +276,7 @@ BOOST_AUTO_TEST_CASE(a_training_that_stops_anywhere_goes_on_as_if_it_had_not) {
           keep.resume = true;
           auto const rest = train(ranks, keep);
           BOOST_TEST(rest.failure.empty(), rest.failure);
-          // The steps since the last checkpoint are computed again. One due at the step of the stop exists.
+          // Computes the steps since the last checkpoint again. A checkpoint due at the step of the stop exists.
           BOOST_TEST(rest.first_step == (every == 0 ? stop - 1 - (stop - 1) % batches : stop - stop % every));
           BOOST_TEST((rest == whole), ranks << " ranks, every " << every << ", stopped after " << stop);
         }
@@ -490,14 +490,14 @@ BOOST_AUTO_TEST_CASE(a_checkpoint_of_another_training_is_refused_by_what_differs
   other.decay = 5;
   BOOST_TEST(contains(train(1, {folder.path(), 1, 2, false, true}, never, other).failure, "decay = 1 there, 5 here"));
 
-  // A reproducible training refuses it: its weights would pass for those of any number of ranks.
+  // A reproducible training refuses this checkpoint: its weights would pass for those of any number of ranks.
   other = make_settings();
   other.micro_batch = 4;
   other.reproducible = true;
   auto const exact = train(1, {folder.path(), 1, 2, false, true}, never, other);
   BOOST_TEST(contains(exact.failure, "reproducible = no there, yes here"), exact.failure);
 
-  // A training from scratch does not overwrite it.
+  // A training from scratch does not overwrite this checkpoint.
   auto const anew = train(2, {folder.path(), 1});
   BOOST_TEST(contains(anew.failure, "resume it (--resume), or choose another folder"), anew.failure);
 }

@@ -85,8 +85,8 @@ std::vector<double> train_part(Model& model, random_batches const& data) {
   return numbers;
 }
 
-/// Trains the undivided model, with each batch in `pieces` and their gradients added up. @returns numbers as
-/// `train_part`
+/// Trains the undivided model, with each batch in `pieces` and their gradients added up. @returns numbers like those
+/// of `train_part`
 inline std::vector<double> train_whole(nn::layer_list<double> layers, random_batches const& data,
                                        std::size_t pieces = 1) {
   std::vector<double> numbers;

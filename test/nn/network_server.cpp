@@ -17,7 +17,7 @@
 #include <thread>
 #include <vector>
 
-// A parameter server in the network, as any that the protocol allows, compared with ranks that do its work.
+// A parameter server in the network, of any kind that the protocol allows, compared with ranks that do its work.
 
 namespace {
 

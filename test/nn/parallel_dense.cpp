@@ -21,7 +21,7 @@ namespace nn = tutti::nn;
 
 namespace {
 
-// No number of ranks divides 23 or 11 units; every one divides 420 samples.
+// No number of ranks above 1 divides 23 or 11 units; every one divides 420 samples.
 constexpr std::array<std::size_t, 5> widths{6, 23, 5, 11, 4};
 
 auto random_batches(std::size_t samples) {

@@ -55,7 +55,8 @@ bool obeys_the_laws(std::size_t stages, std::size_t micro_batches) {
   return std::ranges::all_of(all, [&](state const& s) { return s.task == 2 * micro_batches; });
 }
 
-/// Eight layers, four of them with parameters, that depend on all a layer may: masks by position in the batch.
+/// Eight layers, four of them with parameters. They use all that a layer may depend on: masks by position in the
+/// batch.
 nn::layer_list<double> layers() {
   nn::stack<double> s({1, 6, 6});
   s.add<nn::conv2d<double, nn::relu>>(nn::convolution{3, {3, 1, 1}}).add<nn::max_pool<double>>(nn::window{2, 2});

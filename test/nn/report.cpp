@@ -215,7 +215,7 @@ BOOST_AUTO_TEST_CASE(bytes_are_drawn_if_they_are_counted) {
   }
   auto const svg = nn::plot_svg(history, {.title = "a title", .images = "rank 0's images", .bytes = "server 0"});
   BOOST_TEST(count(svg, "<polyline") == 7U);
-  BOOST_TEST(count(svg, "MiB of server 0 so far") == 1U);  // at most 429
+  BOOST_TEST(count(svg, "MiB of server 0 so far") == 1U);  // rises to 429
   BOOST_TEST(count(svg, "of rank 0's images") == 2U);
   BOOST_TEST(count(svg, ">300<") == 1U);
   BOOST_TEST(count(svg, ">sent<") == 1U);
@@ -232,7 +232,7 @@ BOOST_AUTO_TEST_CASE(faults_are_drawn_where_they_were) {
   auto const svg = nn::plot_svg(history, {});
   BOOST_TEST(count(svg, "<polyline") == count(without, "<polyline") + 2 * 3U);  // two more in each panel
   BOOST_TEST(count(svg, ">fault<") == 1U);
-  BOOST_TEST(count(svg, "points=\"297.3,") == 3U);  // a third of the time, from 64 to 764
+  BOOST_TEST(count(svg, "points=\"297.3,") == 3U);  // a third of the way from 64 to 764
   auto const read = nlohmann::json::parse(nn::to_json(nn::settings{}, history).dump());
   BOOST_TEST(read["faults"][1]["seconds"].get<double>() == 4.5);
   BOOST_TEST(read["faults"][1]["ranks"].get<int>() == 2);

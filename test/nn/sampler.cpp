@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(all_batches_but_the_last_are_full) {
 BOOST_AUTO_TEST_CASE(the_order_is_a_function_of_seed_and_epoch) {
   auto const order = [](std::uint64_t seed, std::uint64_t epoch) {
     nn::sampler s(500, 500, seed);
-    s.start(epoch + 5);  // an earlier epoch leaves no trace
+    s.start(epoch + 5);  // an earlier call leaves no trace
     s.start(epoch);
     return std::vector(s.batch(0).begin(), s.batch(0).end());
   };

@@ -13,7 +13,7 @@ namespace nn = tutti::nn;
 
 namespace {
 
-/// Checks 20 steps against the rule in double. `direction` maps the gradient, the new velocity and the momentum.
+/// Checks 20 steps against the rule in double. `direction` computes a step from gradient, new velocity and momentum.
 template <class Optimizer, class Direction>
 void check_rule(Direction direction) {
   for (std::size_t const count : {1U, 7U, 64U, 1001U}) {

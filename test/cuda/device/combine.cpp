@@ -145,7 +145,8 @@ BOOST_AUTO_TEST_CASE(what_follows_a_combination) {
         w.data()[i] = 2.0F * x;
         v.data()[i] = x - 7.0F;
         float const sum = b.data()[i] + x;
-        velocities.push_back(0.5F * v.data()[i] + sum);  // exact: the order of roundings does not matter
+        // Halves and quarters are exact: the order of roundings does not matter.
+        velocities.push_back(0.5F * v.data()[i] + sum);
         weights.push_back(w.data()[i] - 0.25F * velocities.back());
         means.push_back(sum * 0.5F);
         rounded.push_back(static_cast<tutti::bfloat16>(sum));

@@ -197,7 +197,7 @@ BOOST_AUTO_TEST_CASE(an_operator_ends_when_its_operations_have) {
       first->enqueue(in_device(v), stream);
       share.enqueue(in_device(v), 1, stream);
     }
-    first.reset();  // before the last operation of the other operator
+    first.reset();  // ends before the last operation of `share`
     wait_for_staged(world, stream);
     require(v[2999] == 27, "operations of an operator that is gone");
     {
@@ -227,7 +227,7 @@ BOOST_AUTO_TEST_CASE(a_rank_that_never_comes) {
           sum.enqueue(in_device(v), stream);
         }
         wait_or_throw(world, stream);
-        meet();  // a rendezvous of the host, which fails, too
+        meet();  // a barrier of the host, which fails, too
       },
       with(300ms));
   for (rank_type r = 0; r != 4; ++r) {

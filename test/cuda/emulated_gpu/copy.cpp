@@ -16,8 +16,8 @@ namespace {
          (to.of_device == (way == cudaMemcpyHostToDevice || way == cudaMemcpyDeviceToDevice) &&
           from.of_device == (way == cudaMemcpyDeviceToHost || way == cudaMemcpyDeviceToDevice));
 }
-/// True if the host waits for the copy. Pageable memory is written before the call returns. CUDA may also
-/// wait before it reads pageable memory, except for at most 64 KiB.
+/// True if the host waits for the copy. Pageable memory is written before the call returns. CUDA may also wait before
+/// it reads more than 64 KiB of pageable memory.
 [[nodiscard]] bool is_waited_for(place const& to, place const& from, std::size_t bytes) {
   constexpr std::size_t staged_at_once = std::size_t{64} << 10;
   bool const on_host = !to.of_device && !from.of_device;

@@ -44,7 +44,7 @@ struct instruction {
   std::array<std::uint32_t, 4> to{none, none, none, none};
   std::array<std::uint32_t, 4> from{none, none, none, none};
   std::uint32_t address = none;  ///< the operand with the memory address
-  std::int64_t offset = 0;       ///< is added to the address
+  std::int64_t offset = 0;       ///< offset from that address
   room where = room::anywhere;   ///< the address space
   bool is_weak = true;           ///< false: other threads may use the memory without a barrier in between
   bool fence_before = false;

@@ -23,9 +23,9 @@ namespace emulated_gpu {
 struct region {
   static constexpr int of_host = -1;
 
-  std::uint64_t first = 0;  ///< its address for programs and kernels
+  std::uint64_t first = 0;  ///< address for programs and kernels
   std::size_t bytes = 0;
-  std::byte* here = nullptr;  ///< its address in this process
+  std::byte* here = nullptr;  ///< address in this process
   int device = of_host;
   std::byte* mapped = nullptr;  ///< start of the mapping that contains it, for another process's memory
 

@@ -11,7 +11,7 @@
 
 namespace emulated_gpu {
 
-/// Allocates registers: a kernel of PTX has thousands, and reuses a place once its last value is dead.
+/// Allocates registers. A kernel of PTX has thousands, so a place is reused once its value is dead.
 class placing {
  public:
   static void of(kernel& k) {

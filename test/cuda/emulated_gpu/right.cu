@@ -110,7 +110,7 @@ class result_list {
   std::uint64_t* to_;
   mutable std::size_t count_ = 0;
 };
-constexpr std::size_t results = 32;  ///< most results of a pair
+constexpr std::size_t results = 32;  ///< the maximum for a pair
 
 template <template <class> class Of, class T>
 __global__ void compute(T const* of, std::size_t count, std::uint64_t* to) {

@@ -114,7 +114,7 @@ struct block_state {
 
 /// 32 threads of a block. Threads at the same instruction mostly run in step. After a divergent branch, the threads
 /// that are behind run first, so that all reconverge where the text does. Every thread makes progress, even while
-/// others spin. Sometimes a few run ahead, as CUDA permits it.
+/// others spin. Sometimes a few run ahead, as CUDA permits.
 class warp {
  public:
   enum class state : std::uint8_t { ended, waits, moves, idles };
@@ -198,7 +198,8 @@ class warp {
   [[nodiscard]] lane_mask waiting() const noexcept { return waiting_; }
   /// The barrier at which a thread waits.
   [[nodiscard]] std::uint32_t place(unsigned lane) const noexcept { return places_[lane]; }
-  /// Fails unless whole warps wait at that barrier. Threads still waiting for others of the warp are deadlocked.
+  /// Fails unless whole warps wait at that barrier. Fails, too, if threads still wait for others of the warp: a
+  /// deadlock.
   void expect_all_at(instruction const& barrier) const {
     if (meeting_ != 0) {
       instruction const& i = of_.code->code[places_[static_cast<unsigned>(std::countr_zero(meeting_))]];

@@ -333,7 +333,8 @@ BOOST_AUTO_TEST_CASE(what_servers_hold_is_kept_and_gone_on_from) {
   std::filesystem::remove_all(root);
 }
 
-/// The rest waits for a worker that takes over a lost one's test: the servers' account of an epoch follows its test.
+/// A pause for a checkpoint also waits for a worker that takes over a lost one's test: servers' account of an epoch
+/// follows its test.
 BOOST_AUTO_TEST_CASE(workers_rest_when_the_test_is_done_by_any_of_them) {
   auto s = make_settings();
   s.batch = 4;

@@ -5,8 +5,8 @@
 # of 16 bytes and one such store, with nothing in local memory. For nvcc it also reads the report of ptxas: no kernel
 # spills registers, or takes more than 128. A clang does the first check without any vendor's headers; nothing is run.
 #
-# nvcc also compiles the public headers in one source without a warning, except the trainer's (it crashes in oneDNN's)
-# and headers of libraries that may be missing.
+# nvcc also compiles the public headers in one source without a warning. Left out are the trainer's, as nvcc crashes in
+# oneDNN's, and headers of libraries that may be missing.
 #
 #   sh check.sh <nvcc or clang++> <include folder>
 set -eu
