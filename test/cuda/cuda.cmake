@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# GPUs: groups of threads on the host, which need no vendor's library; kernels; both on an emulated GPU.
+# GPUs: groups of threads on the host, which need no vendor's library; kernels; and both on an emulated GPU.
 
 tutti_add_tests(cuda/device device)
 if(TARGET tutti::cuda)

@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <cuda_runtime_api.h>
 
-/// Whether there is a GPU for a test; else it says that it is skipped.
+/// True if there is a GPU for a test; otherwise prints that the test is skipped.
 [[nodiscard]] inline bool has_device() {
   int count = 0;
   if (cudaGetDeviceCount(&count) == cudaSuccess && count != 0) {
@@ -17,17 +17,17 @@
   std::puts("SKIPPED: no CUDA device");
   return false;
 }
-/// The same, asked by another process: one that has used CUDA cannot fork ranks that use it.
+/// Like `has_device`, but asks in a child process: a process that has used CUDA cannot fork ranks that use it.
 [[nodiscard]] inline bool has_device_for_processes() {
   return !ends_in_a_forked_child([] {
     if (has_device()) {
-      throw 0;  // it ends without one where there is none
+      throw 0;  // a child that does not throw ends normally: no GPU
     }
     std::fflush(stdout);
   });
 }
 
-/// Of a suite of tests: it is run if there is one.
+/// Precondition of a test suite: runs it only if there is a GPU.
 template <bool (*Has)()>
 struct with_a_device {
   [[nodiscard]] boost::test_tools::assertion_result operator()(boost::unit_test::test_unit_id) const { return Has(); }

@@ -9,8 +9,8 @@
 
 namespace laws {
 
-/// On the current device of CUDA. Its memory is not freed before the program ends: CUDA waits for the whole device
-/// then, and so would a rank that leaves, for others that wait for it.
+/// An array on CUDA's current device. Its memory is kept until the program ends: freeing waits for the whole device,
+/// and a leaving rank would wait for ranks that wait for it.
 template <class T>
 class device_array<T, tutti::cuda::stream> {
  public:

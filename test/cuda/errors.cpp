@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
 //
-// What CUDA refuses is said in words, with a GPU and without one.
+// CUDA's errors have texts, with a GPU and without one.
 #include <tutti/cuda/array.hpp>
 #include <tutti/cuda/detail/runtime/memory_handle.hpp>
 #include <tutti/cuda/devices.hpp>
@@ -24,7 +24,7 @@ namespace {
 
 namespace cuda = tutti::cuda;
 
-// The host cannot read a device's memory: no operator for host memory takes it.
+// The host cannot read device memory: no operator for host memory takes it.
 static_assert(!tutti::buffer<tutti::device_span<float>> && !tutti::buffer<cuda::array<float>>);
 static_assert(tutti::mutable_buffer_of<cuda::pinned_array<float>, float>);
 static_assert(std::convertible_to<tutti::device_span<float>, tutti::device_span<float const>>);
@@ -49,7 +49,7 @@ template <class F>
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(a_span_knows_its_bounds) {
-  float x[4] = {};  // only addresses are looked at
+  float x[4] = {};  // only addresses are used
   tutti::device_span<float> const all(x, 4);
   BOOST_TEST(all.subspan(1, 3).data() == x + 1);
   BOOST_TEST(all.subspan(4, 0).empty());

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Tests with kernels: nvcc compiles them, for all else they are as the others.
+# Tests with kernels: compiled by nvcc, otherwise like the others.
 
 if(TARGET tutti::cuda AND CUDAToolkit_NVCC_EXECUTABLE)
   # tutti_add_test_with_kernels(<source>)
@@ -25,8 +25,8 @@ if(TARGET tutti::cuda AND CUDAToolkit_NVCC_EXECUTABLE)
     tutti_add_test_with_kernels(${source})
   endforeach()
 
-  # The programs of bench/gpu are built once, to run where there is a GPU, which checks all values, or to say that they
-  # are skipped; and on the emulated GPU, which reads the text of kernels, and takes the place of NVIDIA's libraries.
+  # The programs of bench/gpu are built once. On a GPU they check all values, and otherwise report that they are
+  # skipped. They also run on the emulated GPU, which interprets the text of kernels and replaces NVIDIA's libraries.
   set(bench sh ${PROJECT_SOURCE_DIR}/bench/gpu/run --into ${CMAKE_CURRENT_BINARY_DIR}/cuda_bench --part kernels)
   add_test(NAME cuda_bench_builds COMMAND ${bench} --part transports --build-only)
   add_test(NAME cuda_bench COMMAND ${bench} --built)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain may_skip
 //
-// What is copied to a device and back is what it was.
+// Copies to a device and back preserve every value.
 #include <cuda/device.hpp>
 #include <tutti/cuda/array.hpp>
 #include <tutti/cuda/detail/runtime/stream_memory.hpp>

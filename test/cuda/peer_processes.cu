@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain may_skip one_compiler (nvcc)
 //
-// Operations in kernels of GPUs, of ranks that are processes: the engine's bits, graphs, failure. This process itself
-// does not use CUDA, or ranks that it forks could not.
+// Operations in kernels of GPUs, with ranks that are processes: the engine's bits, graphs, failure. This process does
+// not use CUDA, or its forked ranks could not.
 #include <cuda/device.hpp>
 #include <cuda/device_array.hpp>
 #include <laws/device_cases.hpp>
@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(other_operations) {
   test_cases::on_topologies({2, 3}, op::broadcast{}, tutti::sum<float>{}, selection(direct));
 }
 
-/// While ranks meet, or while operations are under way.
+/// Kills a rank while ranks meet, or while operations are under way.
 BOOST_AUTO_TEST_CASE(a_killed_process_is_named) {
   constexpr auto deadline = 30s;
   for (int trial = 0; trial != 6; ++trial) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain may_skip one_compiler (nvcc)
 //
-// Operations in kernels of GPUs, of ranks that are threads: the engine's bits, order, graphs, failure.
+// Operations in kernels of GPUs, with ranks that are threads: the engine's bits, order, graphs, failure.
 #include <cuda/device.hpp>
 #include <cuda/device_array.hpp>
 #include <laws/device_cases.hpp>
@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(allreduce_of_elements_of_gpus) {
                             tutti::direct{}, selection(ring));
 }
 
-/// An allreduce made of two operations in two streams, which a graph runs ten times; and one more outside of it.
+/// An allreduce of two operations in two streams, replayed ten times by a graph, and once more outside of it.
 BOOST_AUTO_TEST_CASE(a_graph_is_replayed) {
   auto const all = complaints(
       2,

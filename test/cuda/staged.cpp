@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain may_skip
 //
-// Operations on a GPU's memory that goes through the host's have the bits of those on host memory.
+// Operations on GPU memory staged through the host's have the bits of operations on host memory.
 #include <cuda/device.hpp>
 #include <cuda/device_array.hpp>
 #include <laws/complaints.hpp>
@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(values) {
   }
 }
 
-/// What it gives back waits for all streams of the GPU, and two are held until they hear that it has left.
+/// Freeing memory waits for all streams of the GPU; two streams are held until they learn that the rank has left.
 BOOST_AUTO_TEST_CASE(a_rank_that_has_left) {
   if (!has_device()) {
     return;

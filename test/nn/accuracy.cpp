@@ -21,9 +21,9 @@
 
 namespace nn = tutti::nn;
 
-// An earlier study of synchronous training over rings and trees saw its ring 7 to 10 points behind: the
-// mark of sums that lack blocks or hold some twice. Ours may differ by rounding alone. A network this
-// small, trained this short, moves by some tenths of a point when its roundings change.
+// An earlier study of synchronous training over rings and trees measured its ring 7 to 10 points behind: the symptom
+// of sums that lack blocks or hold some twice. Topologies here may differ by rounding alone, which moves a network
+// this small, trained this briefly, by some tenths of a point.
 
 namespace {
 

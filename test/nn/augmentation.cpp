@@ -18,7 +18,7 @@ using bytes = std::vector<std::uint8_t>;
 
 namespace {
 
-/// All bytes differ from zero, and from each other in small images.
+/// An image of nonzero bytes, all distinct if the image is small.
 bytes picture(nn::image_shape const& shape) {
   bytes result(shape.size());
   for (std::size_t i = 0; i != result.size(); ++i) {
@@ -27,8 +27,8 @@ bytes picture(nn::image_shape const& shape) {
   return result;
 }
 
-/// The definition, pixel by pixel: the image moved down and right by these numbers of pixels, black elsewhere, turned
-/// round.
+/// The definition, pixel by pixel: the image moved down and right by these numbers of pixels, black elsewhere, and
+/// mirrored if `flipped`.
 bytes moved(bytes const& image, nn::image_shape const& shape, int down, int right, bool flipped) {
   bytes result(image.size());
   auto const rows = static_cast<int>(shape.rows);
@@ -66,9 +66,9 @@ nn::dataset some_set(std::size_t count, nn::image_shape shape) {
 BOOST_AUTO_TEST_CASE(every_move_by_at_most_the_padding_about_equally_often) {
   for (nn::image_shape const shape : {nn::image_shape{3, 5, 4}, nn::image_shape{1, 1, 3}, nn::image_shape{2, 7, 7}}) {
     auto const image = picture(shape);
-    for (std::uint32_t const padding : {0U, 1U, 4U}) {  // 4: the piece may lie beside a small image
+    for (std::uint32_t const padding : {0U, 1U, 4U}) {  // 4: the crop may miss a small image entirely
       for (bool const flips : {false, true}) {
-        std::map<bytes, int> wanted;  // how many ways lead to it
+        std::map<bytes, int> wanted;  // number of ways to each result
         int const most = static_cast<int>(padding);
         int ways = 0;
         for (int down = -most; down <= most; ++down) {
@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(an_image_is_a_function_of_seed_epoch_and_number_alone) {
   BOOST_TEST(std::ranges::equal(std::span(among).subspan(2 * shape.size(), shape.size()), alone));
   BOOST_TEST((images(1, 3, {17}) != alone));
   BOOST_TEST((images(2, 2, {17}) != alone));
-  // two images that are alike are not changed alike
+  // Equal images are changed differently.
   auto twins = set;
   std::copy_n(twins.pixels.begin(), shape.size(), twins.pixels.begin() + static_cast<long>(shape.size()));
   nn::image_source const source(twins, nn::to_unit_interval(3), nn::crop_and_flip{}, 1);
@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(standard_scores_have_mean_zero_and_deviation_one_in_each_ch
   double const count = 50 * 24;
   for (std::size_t c = 0; c != 3; ++c) {
     BOOST_TEST(std::abs(sum[c] / count) < 1e-5);
-    BOOST_TEST(std::abs(squares[c] / count - (c == 2 ? 0 : 1)) < 1e-4);  // the last one is the same everywhere
+    BOOST_TEST(std::abs(squares[c] / count - (c == 2 ? 0 : 1)) < 1e-4);  // the last channel is constant
   }
 }
 

@@ -38,7 +38,7 @@ namespace {
 
 constexpr std::size_t numbers = 101;
 
-/// What f makes of a communicator, on all ranks.
+/// The results of f on all ranks.
 template <class F>
 auto on_all(tutti::rank_type size, F f) {
   auto results = tutti::spawn<tutti::loopback>(size, f);
@@ -50,7 +50,7 @@ auto on_all(tutti::rank_type size, F f) {
   return all;
 }
 
-/// Weights as they are after each step, one after the other, of ranks that have `images(rank, step)` images.
+/// The weights after each step, one after the other, on ranks with `images(rank, step)` images.
 template <class MakeStrategy, class Images>
 std::vector<std::vector<float>> weights_after_steps(tutti::rank_type size, std::size_t steps, MakeStrategy make,
                                                     Images images) {
@@ -87,7 +87,7 @@ nn::replica replica_of(tutti::rank_type rank, tutti::rank_type size, nn::setting
       data.training, data.test, settings, rank, size);
 }
 
-/// With batch normalisation.
+/// A replica with batch normalisation.
 nn::replica normalised(tutti::rank_type rank, tutti::rank_type size, nn::settings const& settings) {
   nn::set_threads(1);
   auto const& data = laws::training_data();
@@ -137,8 +137,8 @@ auto in_rounds(std::size_t steps, double participation) {
 
 }  // namespace
 
-// Batches of 3 images, the last of 2: ranks from 3 on never have one, rank 2 has one fewer. Statistics that a rank has
-// not followed with images of its own weigh nothing.
+// Batches of 3 images, the last of 2: ranks from 3 on never have one, rank 2 has one fewer. A rank's statistics count
+// only if images of its own have updated them.
 BOOST_AUTO_TEST_CASE(ranks_without_images_change_no_statistics_losses_or_scores) {
   (void)laws::training_data();
   auto settings = plain_settings();
@@ -192,14 +192,14 @@ BOOST_AUTO_TEST_CASE(statistics_of_other_ranks_weigh_as_many_images_as_they_have
   add(4, 5);
   nn::restore(state, model);
   BOOST_TEST(std::ranges::all_of(model.statistics(), [](float s) { return std::abs(s - 2) < 1e-6F; }));
-  BOOST_TEST(model.statistics_images() == 0U);  // alike on all ranks
+  BOOST_TEST(model.statistics_images() == 0U);  // equal on all ranks
   model.set_rank(2, 3);
   nn::restore(state, model);
   BOOST_TEST(std::ranges::all_of(model.statistics(), [](float s) { return s == 4; }));
   BOOST_TEST(model.statistics_images() == 5U);
 }
 
-// The last batch, of 11 images, divides among 3 ranks no better than one of 32.
+// Neither the last batch, of 11 images, nor one of 32 is divisible by 3.
 BOOST_AUTO_TEST_CASE(averaging_after_every_step_is_synchronous_training_up_to_rounding) {
   auto const one = trainings(3, plain_settings(), synchronous);
   auto const other = trainings(3, plain_settings(), local_every(1));
@@ -300,7 +300,7 @@ BOOST_AUTO_TEST_CASE(steps_do_not_allocate_in_the_steady_state) {
 
 namespace {
 
-/// One rank's weights become no numbers at its third step.
+/// Turns one rank's weights into NaNs at its third step.
 template <class Strategy>
 struct spoiled : Strategy {
   using Strategy::Strategy;
@@ -365,7 +365,7 @@ BOOST_AUTO_TEST_CASE(all_ranks_know_the_clients_of_a_round_and_all_are_clients_a
   for (std::size_t step = 0; step != 40; step += 2) {
     std::span<tutti::rank_type const> const clients(all[0].data() + 2 * step, 2);
     BOOST_TEST(clients[0] != clients[1]);
-    BOOST_TEST(std::ranges::equal(clients, std::span(all[0]).subspan(2 * step + 2, 2)));  // for two steps
+    BOOST_TEST(std::ranges::equal(clients, std::span(all[0]).subspan(2 * step + 2, 2)));  // clients stay for two steps
     always_the_same = always_the_same && std::ranges::equal(clients, std::span(all[0]).first(2));
   }
   BOOST_TEST(!always_the_same);
@@ -374,7 +374,7 @@ BOOST_AUTO_TEST_CASE(all_ranks_know_the_clients_of_a_round_and_all_are_clients_a
 BOOST_AUTO_TEST_CASE(only_clients_move_the_weights_and_all_have_them_after_the_round) {
   auto const images = [](tutti::rank_type rank, std::size_t) { return rank + 1; };
   auto const all = weights_after_steps(4, 6, in_rounds(2, 0.5), images);
-  auto const rounds = on_all(4, [](auto& world) {  // the clients that there should have been
+  auto const rounds = on_all(4, [](auto& world) {  // the expected clients
     nn::federated strategy(world, tutti::star{}, {1, 0.5, 7});
     auto weights = random_numbers(numbers, 1, 0);
     std::vector<tutti::rank_type> result;

@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-// What layers promise beyond their laws: where a value depends on the batch, the step or the ranks.
+// Promises of layers beyond their laws: values that depend on the batch, the step or the ranks.
 
 namespace nn = tutti::nn;
 
@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(synchronised_batch_norm_is_that_of_the_whole_batch) {
     BOOST_TEST(laws::distance(parts[me].statistics, whole.statistics) < 1e-12);
   }
   for (std::size_t i = 0; i != whole.gradients.size(); ++i) {
-    parts[0].gradients[i] += parts[1].gradients[i];  // as the ranks' gradients are added up in the end
+    parts[0].gradients[i] += parts[1].gradients[i];  // the sum of both ranks' gradients
   }
   BOOST_TEST(laws::distance(parts[0].gradients, whole.gradients) < 1e-12);
 }
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(batch_norm_gives_mean_0_and_variance_1_and_learns_both) {
       variance += (one.x.data()[i] - mean) * (one.x.data()[i] - mean) / (count - 1);
     }
     BOOST_TEST(std::abs(sum) < 1e-8);
-    BOOST_TEST(std::abs(squares / count - 1) < 1e-4);  // epsilon
+    BOOST_TEST(std::abs(squares / count - 1) < 1e-4);  // differs by epsilon
     BOOST_TEST(std::abs(one.statistics[c] - mean) < 1e-8);
     BOOST_TEST(std::abs(one.statistics[3 + c] - variance) < 1e-8);
   }
@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(dropout_is_a_function_of_layer_step_and_place_in_the_batch_
   }
   BOOST_TEST(std::abs(sum / 40'000 - 1) < 0.02);
 
-  auto const last = forward(layer, 10, 5, 990);  // as the shard of the last rank
+  auto const last = forward(layer, 10, 5, 990);  // the shard of the last rank
   BOOST_TEST(laws::distance(last, nn::view<double const>(all.data() + 990 * 40, 10, 40)) == 0);
   BOOST_TEST(laws::distance(forward(layer, 1000, 6, 0), all) != 0);
   auto again = make(1);

@@ -32,15 +32,15 @@ bool equal(nn::image_batch const& a, nn::image_batch const& b) {
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(what_was_prepared_and_what_was_not_are_the_same) {
-  nn::sampler order(images().size(), 16, 1);  // first: the thread reads it to the end
+  nn::sampler order(images().size(), 16, 1);  // declared first: the thread reads it to the end
   auto here = loader(nn::detail::loading::when_asked);
   auto there = loader(nn::detail::loading::ahead);
   nn::random_sequence random(1);
   for (std::uint64_t epoch = 0; epoch != 30; ++epoch) {
-    there.settle();  // or the thread would read an order that changes
+    there.settle();  // keeps the thread from reading an order that changes
     order.start(epoch);
     for (std::size_t b = 0; b != order.batches(); ++b) {
-      // the right one, another one, the right one of another epoch, none, the last of several
+      // the right batch, another one, the right one of another epoch, none, the last of several
       switch (random.below(5)) {
         case 0:
           there.prepare(order.batch(b), epoch);
@@ -80,11 +80,11 @@ BOOST_AUTO_TEST_CASE(what_the_thread_throws_reaches_the_caller) {
   auto one = loader(nn::detail::loading::ahead);
   one.prepare(wrong, 0);
   BOOST_CHECK_THROW((void)one.load(wrong, 0), tutti::precondition_error);
-  one.prepare(right, 0);  // it goes on
+  one.prepare(right, 0);  // the thread still works
   BOOST_TEST(one.load(right, 0).labels[0] == images().labels[99]);
-  one.prepare(wrong, 0);  // an error that is never asked for
+  one.prepare(wrong, 0);  // an error that is never fetched
   BOOST_TEST(one.load(right, 0).labels[0] == images().labels[99]);
-  one.prepare(wrong, 0);  // nor here
+  one.prepare(wrong, 0);  // an error that the destructor drops
 }
 
 BOOST_AUTO_TEST_CASE(a_loader_moves_with_what_it_prepared) {

@@ -28,7 +28,7 @@ namespace {
 
 constexpr std::size_t numbers = 40'003;
 
-/// What a rank contributes at a step.
+/// A rank's contribution at a step.
 std::vector<float> own(tutti::rank_type rank, std::uint64_t step) {
   nn::random_sequence random(step * 100 + rank);
   std::vector<float> result(numbers);
@@ -38,12 +38,12 @@ std::vector<float> own(tutti::rank_type rank, std::uint64_t step) {
   return result;
 }
 
-/// Completes the message from its end on, in strides of a length that is the rank's own.
+/// Completes the gradient buffer from its end, in strides that differ between ranks.
 template <class Strategy>
 void sum(Strategy& strategy, std::span<float> message) {
   std::size_t const stride = 499 + 977 * strategy.rank();
   strategy.begin(message);
-  if (strategy.rank() != 2) {  // which has nothing to compute
+  if (strategy.rank() != 2) {  // rank 2 has nothing to compute
     for (std::size_t first = message.size(); first > stride; first -= stride) {
       strategy.completed(first);
       strategy.completed(first);
@@ -75,7 +75,7 @@ std::vector<std::vector<std::uint32_t>> sums(tutti::rank_type size, std::size_t 
   return all;
 }
 
-/// Equal bits on all ranks, and as close to the exact sum as that many roundings allow.
+/// Checks that all ranks have equal bits, as close to the exact sum as the roundings of that many ranks allow.
 template <class Transport, class Topology>
 void check_sums(tutti::rank_type size, std::size_t bucket,
                 nn::bucket_progress how = nn::bucket_progress::between_layers) {
@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(what_is_complete_is_summed_before_the_rest_is) {
       strategy.completed(1000);
     }
     message[0] = 1.0F;
-    bool const untouched = message[1975] == 1.0F;  // in a bucket that is not complete
+    bool const untouched = message[1975] == 1.0F;  // its bucket is not complete
     strategy.finish();
     return untouched && message == std::vector<float>(3000, 3.0F);
   });

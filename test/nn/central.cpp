@@ -14,7 +14,7 @@
 
 namespace {
 
-/// A step whose weights are what it followed.
+/// A step whose weights become a copy of the sums that it was updated with.
 struct plain_step : tutti::nn::training_step {
   explicit plain_step(std::vector<float>& sums) : numbers(sums) {}
 

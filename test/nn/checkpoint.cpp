@@ -38,11 +38,11 @@
 namespace nn = tutti::nn;
 namespace fs = std::filesystem;
 
-// What a training that stops and goes on promises, and what becomes of checkpoints that are not what was written.
+// Promises of a training that is stopped and resumed, and the treatment of damaged checkpoints.
 
 namespace {
 
-/// A folder of its own, removed in the end; in memory if that can be, as no test here cuts the power.
+/// A temporary folder, in memory if possible, as no test here cuts the power.
 class scratch {
  public:
   scratch() {
@@ -68,7 +68,7 @@ nn::data_pair const& images() {
   return data;
 }
 
-constexpr std::size_t batches = 5;  // of 16 images; the last has 11
+constexpr std::size_t batches = 5;  // 16 images each; the last has 11
 constexpr std::size_t epochs = 3;
 
 enum class how { synchronous, local_sgd, federated, gossip, late_gossip, top_k, threshold, int8 };
@@ -83,7 +83,7 @@ nn::settings make_settings(how kind = how::synchronous) {
   return s;
 }
 
-/// With layers that remember, and that draw random numbers.
+/// A replica with layers that have statistics or draw random numbers.
 nn::replica replica(tutti::rank_type rank, tutti::rank_type size, nn::settings const& s = make_settings()) {
   nn::set_threads(1);
   nn::layer_list<float> layers;
@@ -103,7 +103,7 @@ nn::fingerprint print_of(nn::settings const& s) {
 
 struct interrupted {};
 
-/// Ends a training behind this step of this run, without a word.
+/// Interrupts a training after this many steps of the run, without an error message.
 struct breaker {
   std::size_t left;
   void step(nn::step_result const&, nn::replica const&) const {}
@@ -117,12 +117,12 @@ struct breaker {
 
 constexpr std::size_t never = SIZE_MAX;
 
-/// What must not differ: every number of the training but times.
+/// The results that must not differ: every number of the training except times.
 struct run {
-  std::string numbers;  // as bytes
+  std::string numbers;  // raw bytes
   std::string failure;
   std::vector<std::string> notes;
-  std::size_t first_step = 0;  // that this run computed
+  std::size_t first_step = 0;  // the first step computed by this run
 
   friend bool operator==(run const& a, run const& b) { return a.numbers == b.numbers; }
 };
@@ -175,7 +175,7 @@ run train(tutti::rank_type ranks, nn::checkpoint_options const& keep, std::size_
       });
     } catch (interrupted const&) {
       return result;
-    } catch (tutti::error const& e) {  // of a rank that was waiting for one that was interrupted
+    } catch (tutti::error const& e) {  // this rank was waiting for an interrupted one
       result.failure = e.what();
       return result;
     } catch (nn::checkpoint_error const& e) {
@@ -195,7 +195,7 @@ run train(tutti::rank_type ranks, nn::checkpoint_options const& keep, std::size_
       note(w);
     }
     for (auto const& one : history.steps) {
-      if (world.rank() == 0) {  // the others have seen their own since they were resumed
+      if (world.rank() == 0) {  // other ranks' histories begin where they were resumed
         note(one.epoch);
         note(one.batch);
         note(one.loss);
@@ -237,7 +237,7 @@ fs::path file_of(fs::path const& folder, std::size_t step, std::string const& ki
   return folder / (number + kind);
 }
 
-/// Changes one bit.
+/// Flips one bit.
 void flip(fs::path const& name, std::uintmax_t at) {
   std::fstream file(name, std::ios::in | std::ios::out | std::ios::binary);
   file.seekg(static_cast<std::streamoff>(at));
@@ -276,7 +276,7 @@ BOOST_AUTO_TEST_CASE(a_training_that_stops_anywhere_goes_on_as_if_it_had_not) {
           keep.resume = true;
           auto const rest = train(ranks, keep);
           BOOST_TEST(rest.failure.empty(), rest.failure);
-          // The steps since the last checkpoint are computed again. That of the step at which it stopped is there.
+          // Computes the steps since the last checkpoint again. A checkpoint due at the step of the stop exists.
           BOOST_TEST(rest.first_step == (every == 0 ? stop - 1 - (stop - 1) % batches : stop - stop % every));
           BOOST_TEST((rest == whole), ranks << " ranks, every " << every << ", stopped after " << stop);
         }
@@ -297,10 +297,10 @@ BOOST_AUTO_TEST_CASE(ranks_with_weights_or_debts_of_their_own_go_on_as_if_they_h
         keep.resume = true;
         auto const rest = train(3, keep, never, make_settings(kind), kind);
         BOOST_TEST(rest.failure.empty(), rest.failure);
-        // Ranks are interrupted where they are, some steps apart: the last checkpoints may have come to nothing.
+        // Ranks are interrupted some steps apart, so the last checkpoints may be incomplete.
         BOOST_TEST(rest.first_step <= stop);
         BOOST_TEST((stop != 11 || rest.first_step >= 5));
-        // What has arrived in time is another from run to run.
+        // Late gossip depends on arrival times, which vary from run to run.
         BOOST_TEST((kind == how::late_gossip || rest == whole), static_cast<int>(kind)
                                                                     << " every " << every << " stopped after " << stop);
       }
@@ -341,7 +341,7 @@ BOOST_AUTO_TEST_CASE(another_number_of_ranks_goes_on_from_the_same_weights) {
   nn::restore(saved->state, probe);
   BOOST_TEST(std::ranges::equal(probe.parameters(), saved->state.parameters));
   BOOST_TEST(std::ranges::equal(probe.optimizer_state(), saved->state.optimizer));
-  for (std::size_t i = 0; i != probe.statistics().size(); ++i) {  // the epoch's end has made them all alike
+  for (std::size_t i = 0; i != probe.statistics().size(); ++i) {  // equal on all ranks after an epoch
     BOOST_TEST(std::abs(probe.statistics()[i] - saved->state.statistics[i]) < 1e-5F);
   }
   keep.resume = true;
@@ -401,7 +401,7 @@ BOOST_AUTO_TEST_CASE(a_damaged_checkpoint_is_said_and_the_one_before_is_used) {
         {[&](auto const& f) { std::ofstream(f / victim) << "something else, that is longer than a head"; },
          "is no checkpoint"},
         {[&](auto const& f) { fs::remove(f / latest) && fs::create_directory(f / latest); }, "is no file"}};
-    // A bit anywhere: each of the head, one of each of many places behind it.
+    // Flips one bit in each byte of the head, and in some bytes behind it.
     for (std::uintmax_t at = 0; at < size; at += at < 130 ? 1 : size / 7) {
       all.push_back({[&victim, at](auto const& f) { flip(f / victim, at); }, ""});
     }
@@ -423,7 +423,7 @@ BOOST_AUTO_TEST_CASE(a_damaged_checkpoint_is_said_and_the_one_before_is_used) {
       BOOST_TEST((found->state.place == nn::training_place{1, 1}));
       BOOST_REQUIRE(found->notes.size() == 1U);
       BOOST_TEST(contains(found->notes[0], one.said), found->notes[0]);
-      bool const version = contains(found->notes[0], " version of this program");  // a bit of it
+      bool const version = contains(found->notes[0], " version of this program");  // the flipped bit is in the version
       BOOST_TEST((one.said.empty() || !version));
       BOOST_TEST(fs::exists((copy.path() / latest).string() + (version ? ".other-format" : ".damaged")));
     }
@@ -448,7 +448,7 @@ BOOST_AUTO_TEST_CASE(without_a_good_one_nothing_is_begun) {
 }
 
 BOOST_AUTO_TEST_CASE(lengths_are_not_believed) {
-  // A head with a checksum that is right, and a table that is not: a reader that believed it would allocate an exabyte.
+  // A head with a correct checksum and an incorrect table: a reader that trusted it would allocate an exabyte.
   scratch const folder;
   auto const name = folder.path() / "file";
   for (std::uint64_t const length : {std::uint64_t{1} << 60, UINT64_MAX, UINT64_MAX - 67, std::uint64_t{5}}) {
@@ -490,14 +490,14 @@ BOOST_AUTO_TEST_CASE(a_checkpoint_of_another_training_is_refused_by_what_differs
   other.decay = 5;
   BOOST_TEST(contains(train(1, {folder.path(), 1, 2, false, true}, never, other).failure, "decay = 1 there, 5 here"));
 
-  // Its weights would be called those of any number of ranks.
+  // A reproducible training refuses this checkpoint: its weights would pass for those of any number of ranks.
   other = make_settings();
   other.micro_batch = 4;
   other.reproducible = true;
   auto const exact = train(1, {folder.path(), 1, 2, false, true}, never, other);
   BOOST_TEST(contains(exact.failure, "reproducible = no there, yes here"), exact.failure);
 
-  // Nor are they written over by a training that begins anew.
+  // A training from scratch does not overwrite this checkpoint.
   auto const anew = train(2, {folder.path(), 1});
   BOOST_TEST(contains(anew.failure, "resume it (--resume), or choose another folder"), anew.failure);
 }
@@ -514,7 +514,7 @@ BOOST_AUTO_TEST_CASE(of_another_version_nothing_is_used_and_the_one_before_is) {
     BOOST_REQUIRE(train(1, {folder.path(), 1}, 3).failure.empty());
     make_other(file_of(folder.path(), 3), version);
     {
-      scratch const copy;  // in which that before is one, too
+      scratch const copy;  // a copy whose earlier checkpoint has that version, too
       fs::copy(folder.path(), copy.path(), fs::copy_options::recursive);
       make_other(file_of(copy.path(), 2), version);
       auto const before = names(copy.path());
@@ -523,7 +523,7 @@ BOOST_AUTO_TEST_CASE(of_another_version_nothing_is_used_and_the_one_before_is) {
       BOOST_TEST(contains(refused.failure, "is good"), refused.failure);
       BOOST_TEST(names(copy.path()) == before, boost::test_tools::per_element());
     }
-    // One checkpoint is kept: it must be one of those that the training goes on to write, not what it cannot read.
+    // One checkpoint is kept: it must be one that the resumed training writes, not the unreadable one.
     auto const rest = train(1, {folder.path(), 1, 1, false, true}, 2);
     BOOST_TEST(rest.first_step == 2U);
     BOOST_REQUIRE(rest.notes.size() == 1U);
@@ -536,7 +536,7 @@ BOOST_AUTO_TEST_CASE(of_another_version_nothing_is_used_and_the_one_before_is) {
 }
 
 BOOST_AUTO_TEST_CASE(a_full_disk_loses_nothing) {
-  // The kernel refuses to let a file grow beyond a limit as it does on a full disk: in the middle of a write.
+  // A limit on the size of files makes the kernel refuse a write in its middle, as a full disk does.
   scratch const folder;
   auto const whole = train_anew(2);
   for (bool const sharded : {false, true}) {
@@ -555,7 +555,7 @@ BOOST_AUTO_TEST_CASE(a_full_disk_loses_nothing) {
     BOOST_REQUIRE(::setrlimit(RLIMIT_FSIZE, &limit) == 0);
 
     BOOST_TEST(contains(rest.failure, "cannot be written: File too large"), rest.failure);
-    BOOST_TEST((rest == whole));  // the training itself went on
+    BOOST_TEST((rest == whole));  // the training itself continued
     BOOST_TEST(names(where) == before, boost::test_tools::per_element());
     BOOST_TEST((contents(where / before.back()) == old));
     BOOST_TEST((train(2, keep) == whole));

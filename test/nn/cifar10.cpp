@@ -21,7 +21,7 @@ using support::folder;
 
 namespace {
 
-/// Pixel p of the image with this label, somehow.
+/// An arbitrary value for pixel p of an image with this label.
 std::uint8_t pixel(std::uint8_t label, std::size_t p) {
   return static_cast<std::uint8_t>(7 * p + p / 1024 + label);
 }
@@ -47,7 +47,7 @@ std::string complaint(Read&& read) {
   return "nothing was thrown";
 }
 
-/// What is wrong with a file, which the message names.
+/// The complaint about a file, which must name it.
 std::string complaint_about(fs::path const& file) {
   auto const text = complaint([&] { return nn::read_cifar10(std::span(&file, 1)); });
   BOOST_TEST(text.starts_with(file.string()), text);
@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(foreign_files_are_called_what_they_are) {
   bytes tar(1024);
   std::ranges::copy(std::string("ustar"), tar.begin() + 257);
   about(tar, "a tar archive");
-  bytes aligned(3073 * 2);  // of a length that would be right
+  bytes aligned(3073 * 2);  // a valid length
   std::ranges::copy(std::string("ustar"), aligned.begin() + 257);
   aligned[3073] = 'x';
   about(aligned, "a tar archive");
@@ -135,10 +135,10 @@ BOOST_AUTO_TEST_CASE(folders_of_cifar10) {
 
   f.plain("data_batch_2.bin", batch({2}));
   expect_part(problem(), "test_batch.bin");
-  BOOST_TEST(problem().find("data_batch_1") == std::string::npos);  // only what is missing is listed
+  BOOST_TEST(problem().find("data_batch_1") == std::string::npos);  // lists only missing files
   f.packed("data_batch_1.bin.gz", batch({1, 1}));
-  f.packed("data_batch_2.bin.gz", batch({7, 7, 7}));  // the same batch, packed: the plain one is read
-  f.plain("data_batch_3", batch({3}));                // no .bin: something else
+  f.packed("data_batch_2.bin.gz", batch({7, 7, 7}));  // also batch 2, compressed: the plain file is read
+  f.plain("data_batch_3", batch({3}));                // no .bin: not a batch
   f.plain("test_batch_first.bin", batch({8}));
   auto const data = nn::read_folder(f.path);
   BOOST_TEST((data.training.labels == bytes{1, 1, 2}));
@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(folders_of_idx_files) {
   f.plain("train-images-idx3-ubyte", images);
   auto const text = complaint([&] { return nn::read_folder(f.path); });
   expect_part(text, "t10k-images-idx3-ubyte");
-  BOOST_TEST(text.find("data_batch") == std::string::npos);  // it is clear what is wanted
+  BOOST_TEST(text.find("data_batch") == std::string::npos);  // only idx files are missing
   f.plain("train-labels-idx1-ubyte", labels);
   f.plain("t10k-images-idx3-ubyte", images);
   f.plain("t10k-labels-idx1-ubyte", labels);

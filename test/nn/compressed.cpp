@@ -35,7 +35,7 @@ using once = tutti::accumulate_in<float, tutti::sum<tutti::half>>;
 
 constexpr std::size_t attached = 2;
 
-/// What a rank contributes at a step: gradients, and two numbers behind them.
+/// A rank's contribution at a step: gradients, and two attached numbers.
 std::vector<float> own(std::size_t n, tutti::rank_type rank, std::uint64_t step) {
   nn::random_sequence random(step * 100 + rank);
   std::vector<float> all(n + attached);
@@ -58,7 +58,8 @@ std::vector<double> exact(std::size_t n, tutti::rank_type ranks, std::uint64_t s
   return sum;
 }
 
-/// What `strategy` makes of some steps; gradients are completed from the end on, in strides of the rank's own.
+/// The results of some steps of `strategy`. Gradients are completed from the end, in strides that differ between
+/// ranks.
 template <class Strategy>
 std::vector<std::vector<float>> sums(Strategy& strategy, std::size_t n, std::uint64_t steps) {
   std::vector<std::vector<float>> all;
@@ -75,7 +76,7 @@ std::vector<std::vector<float>> sums(Strategy& strategy, std::size_t n, std::uin
   return all;
 }
 
-/// The same bits on all ranks? The sum of all words on all ranks is then n times this rank's.
+/// True if all ranks have equal bits: the smallest hash, and the smallest complement of a hash, are then this rank's.
 template <class World>
 bool same_everywhere(World& world, std::vector<std::vector<float>> const& all) {
   std::uint64_t hash = 14695981039346656037U;
@@ -90,7 +91,7 @@ bool same_everywhere(World& world, std::vector<std::vector<float>> const& all) {
   return ends[0] == hash && ends[1] == ~hash;
 }
 
-/// The two numbers behind the gradients are floats' sums.
+/// True if the two attached numbers are sums of floats.
 bool attached_are_exact(std::vector<std::vector<float>> const& all, std::size_t n, tutti::rank_type ranks) {
   for (std::uint64_t step = 0; step != all.size(); ++step) {
     auto const right = exact(n, ranks, step);
@@ -103,7 +104,7 @@ bool attached_are_exact(std::vector<std::vector<float>> const& all, std::size_t 
   return true;
 }
 
-/// Is what was sent, and what is owed, all that was computed?
+/// True if sums and residuals together equal all computed gradients.
 bool nothing_is_lost(std::vector<std::vector<float>> const& all, std::vector<float> const& owed,
                      tutti::rank_type ranks) {
   std::vector<double> missing(owed.begin(), owed.end());
@@ -128,7 +129,7 @@ BOOST_AUTO_TEST_CASE(gradients_in_16_bits_are_rounded_there_and_back_whole_or_in
           if (!same_everywhere(world, all) || !attached_are_exact(all, length, world.size())) {
             return std::string("other bits on another rank, or others attached");
           }
-          std::vector<float> sum(length);  // of so few 16-bit numbers it is exact, in any order
+          std::vector<float> sum(length);  // 16-bit numbers this few sum exactly in any order
           for (tutti::rank_type r = 0; r != world.size(); ++r) {
             auto const one = own(length, r, 1);
             for (std::size_t i = 0; i != length; ++i) {
@@ -169,7 +170,7 @@ BOOST_AUTO_TEST_CASE(to_send_all_is_to_send_what_the_sum_is_of) {
 
 BOOST_AUTO_TEST_CASE(what_is_not_sent_is_sent_later) {
   auto const check = [](auto& world, auto sum, std::size_t length) {
-    // What all ranks owe, added up.
+    // The residuals of all ranks, added up.
     std::vector<float> owed;
     std::vector<std::vector<float>> all;
     for (std::uint64_t step = 0; step != 6; ++step) {
@@ -245,7 +246,7 @@ BOOST_AUTO_TEST_CASE(ranks_send_as_many_bytes_as_is_said) {
     sent.push_back(sent_by(nn::compressed(world, nn::gathered(world, nn::top_k(0.01), nn::feedback()), attached)));
     return sent;
   });
-  constexpr std::size_t most_attached = 6 * 4;  // of a rank that adds one of the two up
+  constexpr std::size_t most_attached = 6 * 4;  // sent by a rank that sums one of the two
   for (tutti::rank_type r = 0; r != 4; ++r) {
     BOOST_REQUIRE_MESSAGE(results[r].has_value(), results[r].failure().text);
     auto const& sent = results[r].value();

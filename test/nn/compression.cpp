@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
 //
-// Numbers in fewer bytes: what messages hold, what is chosen for them, what is owed.
+// Numbers in fewer bytes: message formats, selection of numbers, and residuals of error feedback.
 #include <tutti/bfloat16.hpp>
 #include <tutti/error.hpp>
 #include <tutti/half.hpp>
@@ -39,7 +39,7 @@ using limits = std::numeric_limits<float>;
 
 constexpr std::size_t lengths[] = {0, 1, 3, 255, 256, 257, 1021, 4099};
 
-/// Numbers of very different sizes, every seventh of them the same one.
+/// Numbers of very different magnitudes; every seventh is equal.
 std::vector<float> numbers(std::size_t n, std::uint64_t seed) {
   nn::random_sequence random(seed);
   std::vector<float> all(n);
@@ -65,7 +65,7 @@ std::vector<std::uint32_t> largest(std::vector<float> const& of, std::size_t k) 
   return all;
 }
 
-/// What a message holds.
+/// The numbers in a message.
 std::vector<float> decoded(words const& message, std::size_t n) {
   std::vector<float> all(n);
   sparse::add(message, all);
@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(eight_bits_keep_zeros_and_pass_on_what_is_no_number) {
   std::vector<float> after(all.size());
   int8::decode(message, after);
   BOOST_TEST(std::ranges::count(after, 0.0F) == 256);
-  BOOST_TEST(missed[7] == limits::denorm_min());  // too small, and not lost
+  BOOST_TEST(missed[7] == limits::denorm_min());  // too small to send, and kept in the residual
   BOOST_TEST(std::ranges::count_if(after, [](float x) { return std::isnan(x); }) == 600 - 256);
 }
 
@@ -232,7 +232,7 @@ BOOST_AUTO_TEST_CASE(what_is_no_sparse_message_is_refused) {
       {1, 0},
       {0x7fffffffU, 0, bits},
       {2, 0, 1, bits},
-      {1, 10, bits},           // no such place
+      {1, 10, bits},           // no such index
       {1, 0xffffffffU, bits},  //
       {2, 3, 3, bits, bits},   // twice
       {2, 4, 3, bits, bits},   // not in order
@@ -243,13 +243,13 @@ BOOST_AUTO_TEST_CASE(what_is_no_sparse_message_is_refused) {
     BOOST_CHECK_EXCEPTION(sparse::add(one, sum), tutti::error, is_protocol_error);
   }
   std::vector<float> sum(10);
-  sparse::add(words{2, 0, 9, bits, bits, 77, 77}, sum);  // what follows means nothing
+  sparse::add(words{2, 0, 9, bits, bits, 77, 77}, sum);  // words behind the message are ignored
   BOOST_TEST((sum[0] == 1 && sum[9] == 1 && std::reduce(sum.begin(), sum.end()) == 2));
 }
 
 BOOST_AUTO_TEST_CASE(a_corrected_momentum_goes_on_where_a_number_is_sent_unless_it_is_masked) {
-  // A gradient of 1 at the first step and none later, held back until the tenth: then all is sent that the momentum
-  // would have moved until there, and its velocity ends or goes on.
+  // A gradient of 1 at the first step and none later, held back until the tenth. The whole movement that momentum
+  // would have made by then is sent. Afterwards the velocity continues, or ends if it is masked.
   constexpr float momentum = 0.5F;
   for (bool const masking : {false, true}) {
     nn::feedback debt({.momentum = momentum, .masking = masking});

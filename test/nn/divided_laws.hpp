@@ -18,7 +18,7 @@
 #include <span>
 #include <vector>
 
-/// The laws of models whose parts lie on several ranks (nn/extend/parallel.hpp), in double.
+/// The laws of models that are divided among ranks (nn/extend/parallel.hpp), in double.
 namespace laws {
 
 namespace nn = tutti::nn;
@@ -38,7 +38,7 @@ class random_batches {
 
   [[nodiscard]] std::size_t samples() const { return samples_; }
 
-  /// What a rank is given of batch `step`.
+  /// A rank's input in batch `step`.
   [[nodiscard]] std::vector<double> images(std::size_t step, nn::batch_part const& part) const {
     std::vector<double> result;
     for (std::size_t i = 0; i != part.samples.count; ++i) {
@@ -64,7 +64,7 @@ inline void make_step(nn::sgd<double>& optimizer, std::span<double> weights, std
   optimizer.step(weights, gradients, 0.5);
 }
 
-/// The losses of all steps, and of a test after the last; then the weights.
+/// Trains a part of a model. @returns the losses of all steps and of a test after the last; then the weights
 template <nn::divided_model Model>
 std::vector<double> train_part(Model& model, random_batches const& data) {
   std::vector<double> numbers;
@@ -85,7 +85,8 @@ std::vector<double> train_part(Model& model, random_batches const& data) {
   return numbers;
 }
 
-/// The same of the model in one piece, its batches in `pieces`, whose gradients are added up.
+/// Trains the undivided model, with each batch in `pieces` and their gradients added up. @returns numbers like those
+/// of `train_part`
 inline std::vector<double> train_whole(nn::layer_list<double> layers, random_batches const& data,
                                        std::size_t pieces = 1) {
   std::vector<double> numbers;
@@ -121,7 +122,7 @@ inline std::vector<double> train_whole(nn::layer_list<double> layers, random_bat
   return numbers;
 }
 
-/// What all ranks saw, rank by rank. `make(world)` gives the rank's part of the model.
+/// The numbers of `train_part`, rank by rank. `make(world)` gives the rank's part of the model.
 template <class F>
 std::vector<std::vector<double>> train_parts(tutti::rank_type ranks, random_batches const& data, F const& make) {
   nn::set_threads(1);
@@ -136,7 +137,7 @@ std::vector<std::vector<double>> train_parts(tutti::rank_type ranks, random_batc
   return numbers;
 }
 
-/// The scores of the parts add up to those of the whole, and the steps have changed them.
+/// Checks that the parts' losses add up to the whole's, and that the steps have changed them.
 inline void losses_add_up(std::vector<std::vector<double>> const& parts, std::vector<double> const& whole,
                           double tolerance) {
   for (std::size_t step = 0; step != steps + 1; ++step) {

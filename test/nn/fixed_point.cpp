@@ -32,7 +32,7 @@ using tutti::rank_type;
 constexpr std::size_t attached = 2;
 constexpr double half_of_the_last_bit = 0x1.000001p-24;
 
-/// What a rank contributes: gradients of sizes that spread over many decades, and two numbers behind them.
+/// A rank's contribution: gradients over many decades, and two attached numbers.
 std::vector<float> own(std::size_t n, rank_type rank) {
   nn::random_sequence random(rank + 1);
   std::vector<float> all(n + attached);
@@ -44,7 +44,7 @@ std::vector<float> own(std::size_t n, rank_type rank) {
   return all;
 }
 
-/// What a strategy makes of it; gradients are computed from the end on, in strides of the rank's own.
+/// The sums by a strategy. Gradients are completed from the end, in strides that differ between ranks.
 template <class Strategy>
 std::vector<float> summed(Strategy& strategy, std::vector<float> const& gradients) {
   std::vector<float> message(gradients.size(), std::nanf(""));
@@ -103,7 +103,7 @@ bool attached_are_sums(std::vector<float> const& sums, std::size_t length, rank_
 
 }  // namespace
 
-/// As near as n / 2 / factor; or what has overflowed, as near as floats are. By whatever topology and buckets.
+/// Errors are at most n / 2 / factor, and after an overflow those of float sums, over any topology and in any buckets.
 BOOST_AUTO_TEST_CASE(a_constant_factor_is_as_near_as_it_says_and_counts_what_overflows) {
   for (rank_type const n : {1U, 3U}) {
     support::agree<tutti::loopback>(n, [&](auto& world) -> std::string {
@@ -139,7 +139,8 @@ BOOST_AUTO_TEST_CASE(a_constant_factor_is_as_near_as_it_says_and_counts_what_ove
             }
           }
         }
-        if (length > 1000) {  // or the edges have not been tried
+        // Some numbers must overflow, but not all: otherwise the edges are untested.
+        if (length > 1000) {
           nn::fixed_point strategy(world, tutti::ring{}, nn::constant_factor{1e10F}, 0, attached);
           static_cast<void>(summed(strategy, all[world.rank()]));
           if (strategy.overflows() == 0 || strategy.overflows() == length) {
@@ -152,7 +153,7 @@ BOOST_AUTO_TEST_CASE(a_constant_factor_is_as_near_as_it_says_and_counts_what_ove
   }
 }
 
-/// As near as the largest number of its block, on any rank, allows; nothing overflows.
+/// Errors are within the bound set by the largest number of a block on any rank; nothing overflows.
 BOOST_AUTO_TEST_CASE(shared_exponents_are_as_near_as_the_largest_of_a_block_allows) {
   for (rank_type const n : {1U, 3U, 4U}) {
     double const room = std::ldexp(1.0, 30 - static_cast<int>(std::bit_width(n - 1)));
@@ -171,7 +172,7 @@ BOOST_AUTO_TEST_CASE(shared_exponents_are_as_near_as_the_largest_of_a_block_allo
             auto const sums = summed(strategy, all[world.rank()]);
             std::size_t const numbers = bucket == 0 ? std::max(length, std::size_t{1}) : bucket / sizeof(float);
             for (std::size_t i = 0; i != length; ++i) {
-              // Buckets are cut from the end on, and blocks from a bucket's begin.
+              // Buckets are cut from the vector's end, blocks from a bucket's beginning.
               std::size_t const end = length - (length - 1 - i) / numbers * numbers;
               std::size_t const begin = end - std::min(end, numbers);
               std::size_t const first = begin + (i - begin) / block * block;
@@ -195,7 +196,7 @@ BOOST_AUTO_TEST_CASE(shared_exponents_are_as_near_as_the_largest_of_a_block_allo
   }
 }
 
-/// A training that diverges is seen: what is no number comes out as floats' sum does, and spoils its block alone.
+/// Divergence stays visible: a NaN or infinity appears as in a float sum, and spoils only its block.
 BOOST_AUTO_TEST_CASE(what_is_no_number_comes_out) {
   support::agree<tutti::loopback>(3, [](auto& world) -> std::string {
     auto all = all_of(1000, 3);
@@ -228,8 +229,8 @@ BOOST_AUTO_TEST_CASE(no_topology_and_no_bucket_is_seen_in_sums_by_a_constant_fac
   });
 }
 
-/// What is attached; then the exponents of each bucket, beside the sum of the one before it. Alike on all ranks,
-/// whenever their gradients are complete.
+/// The attached numbers come first; then each bucket's exponents are summed beside the gradients of the bucket before.
+/// The order is equal on all ranks, whenever their gradients are complete.
 BOOST_AUTO_TEST_CASE(exponents_of_the_next_bucket_are_under_way_when_a_sum_starts) {
   support::agree<tutti::loopback>(3, [](auto& world) -> std::string {
     auto const started = [&](nn::fixed_point_scale scale) {

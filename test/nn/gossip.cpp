@@ -41,7 +41,7 @@ struct world {
 constexpr auto ring = nn::neighbours::ring;
 constexpr auto exponential = nn::neighbours::exponential;
 
-/// What f, called with a strategy and the rank's first weights, makes of those, on all ranks.
+/// Calls f with a strategy and a rank's initial weights. @returns the weights of all ranks afterwards
 template <class F>
 std::vector<std::vector<float>> on_all(world const& w, F f) {
   auto results = tutti::spawn<tutti::loopback>(w.size, [&](auto& members) {
@@ -58,7 +58,7 @@ std::vector<std::vector<float>> on_all(world const& w, F f) {
   return all;
 }
 
-/// This many steps, after which `unite` has settled all, and `resume` has given each rank its own again.
+/// Makes `count` steps; then `unite` settles all exchanges, and `resume` restores each rank's own weights.
 auto steps_of(std::size_t count, float rate) {
   return [=](auto& strategy, std::vector<float>& weights) {
     for (std::size_t step = 0; step != count; ++step) {
@@ -164,13 +164,13 @@ BOOST_AUTO_TEST_CASE(without_staleness_a_ring_does_what_the_paper_says) {
     for (tutti::rank_type r = 0; r != size; ++r) {
       auto const g = gradient_of(r, step);
       for (std::size_t i = 0; i != numbers; ++i) {
-        // Before the first step there was no exchange: there, replicas are equal.
+        // No exchange precedes the first step: replicas are equal at first.
         next[r][i] = (step == 0 ? x[r][i] : mixed(r, i)) - 0.25 * double{g[i]};
       }
     }
     x = next;
   }
-  auto const last = x;  // the exchange after the last step
+  auto const last = x;  // exchanged once more, after the last step
   for (tutti::rank_type r = 0; r != size; ++r) {
     for (std::size_t i = 0; i != numbers; ++i) {
       BOOST_TEST(std::abs(double{found[r][i]} - mixed(r, i)) < 1e-5);
@@ -186,7 +186,7 @@ BOOST_AUTO_TEST_CASE(a_rank_goes_ahead_of_its_neighbours_by_what_staleness_allow
       std::atomic<bool> too_far = false;
       on_all({size, graph, staleness}, [&](auto& strategy, std::vector<float>& weights) {
         auto const me = strategy.rank();
-        if (me == 0) {  // which begins when the others have gone as far as they surely can
+        if (me == 0) {  // begins when the others are as far ahead as they surely can be
           while (steps[1] < staleness + 1 || steps[2] < staleness + 1) {
             strategy.completed(0);
           }
@@ -195,7 +195,7 @@ BOOST_AUTO_TEST_CASE(a_rank_goes_ahead_of_its_neighbours_by_what_staleness_allow
           plain_step taken{weights, gradient_of(me, step), 1, 0.1F};
           strategy.step(taken);
           ++steps[me];
-          // A step may be made, and not yet counted.
+          // A step may be done and not yet counted.
           bool const left_behind = steps[0] + staleness + 2 < steps[me];
           too_far = too_far || (graph == ring && left_behind);
         }
@@ -228,7 +228,7 @@ BOOST_AUTO_TEST_CASE(united_replicas_have_equal_bits_and_resume_with_their_own) 
 
 BOOST_AUTO_TEST_CASE(steps_do_not_allocate_in_the_steady_state) {
   auto results = tutti::spawn<tutti::loopback>(3, [](auto& members) {
-    // With staleness, how many are under way at most is a matter of chance, and may first be reached late.
+    // No staleness: with it, the largest number of exchanges under way is random, and may be reached late.
     nn::gossip strategy(members, tutti::ring{}, ring, 0);
     auto weights = start_of(members.rank());
     plain_step taken{weights, gradient_of(members.rank(), 0), 1, 0.01F};

@@ -35,7 +35,7 @@ void differentiate(nn::model<T>& model, nn::matrix<T>& x) {
   model.backward(nn::read_only<T>(nn::first_rows(x, rows)));
 }
 
-/// Calls f with the name of a model and with what makes it, for numbers of the type of its argument.
+/// Calls f with a model's name and a function that makes the model, for numbers of its argument's type.
 template <class F>
 void for_each_model(F const& f) {
   for (auto const kind : {nn::hidden_activation::relu, nn::hidden_activation::tanh, nn::hidden_activation::sigmoid}) {

@@ -39,14 +39,14 @@ BOOST_AUTO_TEST_CASE(bytes_come_as_they_are_up_to_the_end) {
   bytes found(3);
   BOOST_TEST(file.read(found) == 3U);
   BOOST_TEST(file.append(found, 500) == 500U);
-  BOOST_TEST(file.append(found, std::size_t{1} << 40) == 497U);  // a promise that the file does not keep
+  BOOST_TEST(file.append(found, std::size_t{1} << 40) == 497U);  // the file does not have that many bytes
   BOOST_TEST((found == content));
   BOOST_TEST(file.append(found, 1) == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(a_small_file_that_unpacks_to_very_much_is_refused_in_time) {
   support::folder const here;
-  auto const bomb = here.bomb("bomb", some(1000), 20);  // 320 MiB in 0.3
+  auto const bomb = here.bomb("bomb", some(1000), 20);  // 0.3 MiB that unpack to 320 MiB
   nn::detail::gz_file file(bomb);
   bytes found;
   auto const said = complaint([&] { file.append(found, SIZE_MAX); });

@@ -23,7 +23,7 @@ namespace {
 bytes const three_images = idx_file(0x803, {3, 2, 2}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 255});
 bytes const three_labels = idx_file(0x801, {3}, {7, 0, 9});
 
-/// The message of the data_error that reading throws; it names the file.
+/// The message of the data_error thrown by reading, which must name the file.
 std::string complaint(fs::path const& images, fs::path const& labels, fs::path const& culprit) {
   try {
     (void)nn::read_idx(images, labels);
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(foreign_files) {
   auto const l = f.plain("l", three_labels);
   auto const png = f.plain("png", {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'});
   expect_part(complaint(png, l, png), "expected the magic number 0x00000803 (idx images), found 0x89504e47");
-  expect_part(complaint(l, i, l), "found 0x00000801 (idx labels)");  // exchanged
+  expect_part(complaint(l, i, l), "found 0x00000801 (idx labels)");  // the files are exchanged
   expect_part(complaint(i, i, i), "expected the magic number 0x00000801 (idx labels), found 0x00000803 (idx images)");
 }
 
@@ -135,7 +135,7 @@ BOOST_AUTO_TEST_CASE(unusable_headers_cost_no_memory) {
 }
 
 BOOST_AUTO_TEST_CASE(what_a_packed_file_cannot_hold_is_refused_by_its_header) {
-  // Of a file that keeps its promise, too: a thousandfold is what zeros pack to.
+  // Refused even if the file has the bytes that its header announces: zeros compress a thousandfold.
   folder const f;
   constexpr std::uint32_t count = 500'000;
   auto const labels = f.packed("l.gz", idx_file(0x801, {count}, bytes(count)));
@@ -168,7 +168,7 @@ BOOST_AUTO_TEST_CASE(folders) {
   f.plain("train-images-idx3-ubyte", three_images);
   f.packed("train-labels.idx1-ubyte.gz", three_labels);
   f.plain("t10k-images-idx3-ubyte", idx_file(0x803, {1, 2, 2}, {1, 2, 3, 4}));
-  BOOST_TEST(problem(f.path).find("train") == std::string::npos);  // only what is missing is listed
+  BOOST_TEST(problem(f.path).find("train") == std::string::npos);  // lists only missing files
   f.plain("t10k-labels-idx1-ubyte", idx_file(0x801, {1}, {5}));
   auto const data = nn::read_idx_folder(f.path);
   BOOST_TEST(data.training.size() == 3U);

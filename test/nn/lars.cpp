@@ -49,7 +49,7 @@ BOOST_AUTO_TEST_CASE(follows_the_algorithm_layer_by_layer) {
           g[i] = (random.fraction<float>() - 0.5F) * (i < 100 ? 100.0F : 0.01F);
         }
         if (step == 5) {
-          std::fill(g.begin() + 1009, g.begin() + 1025, 0.0F);  // and one without a gradient
+          std::fill(g.begin() + 1009, g.begin() + 1025, 0.0F);  // a layer without a gradient
         }
         std::size_t at = 0;
         for (std::size_t const size : sizes) {
@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(follows_the_algorithm_layer_by_layer) {
 
 BOOST_AUTO_TEST_CASE(a_step_is_a_share_of_the_layers_weights_whatever_the_gradient) {
   for (float const size : {1e-3F, 1.0F, 1e3F}) {
-    std::vector<float> w{3, 4};  // of norm 5
+    std::vector<float> w{3, 4};  // the norm is 5
     nn::lars<float> optimizer(layers_of({2}), {0.0F, 0.0F, 0.01F});
     optimizer.step(w, std::vector<float>{0.6F * size, -0.8F * size}, 0.5F);
     BOOST_TEST(std::abs(w[0] - (3 - 0.5F * 0.01F * 5 * 0.6F)) < 1e-6F);
@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(a_step_is_a_share_of_the_layers_weights_whatever_the_gradie
 }
 
 BOOST_AUTO_TEST_CASE(a_layer_does_not_depend_on_its_place) {
-  // or else replicas whose vectors are aligned differently would drift apart
+  // Results that depend on alignment would make replicas drift apart.
   std::vector<float> const g{0.3F, -0.7F, 0.011F, 0.2F, 0.5F, -0.1F, 0.9F, 0.77F, -0.3F, 0.123F};
   for (std::size_t offset = 1; offset != 19; ++offset) {
     nn::lars<float> large(layers_of({offset, g.size(), 40 - offset - g.size()}), {});

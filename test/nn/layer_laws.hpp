@@ -18,7 +18,7 @@ namespace nn = tutti::nn;
 
 constexpr std::size_t rows = 5;
 
-/// Numbers in (-1, 1) that float and double both have.
+/// Numbers in (-1, 1) that are exact in float and double.
 template <class T>
 nn::matrix<T> random_matrix(std::size_t columns, std::uint64_t seed) {
   auto m = nn::matrix<T>::from_shape({rows, columns});
@@ -27,8 +27,8 @@ nn::matrix<T> random_matrix(std::size_t columns, std::uint64_t seed) {
   return m;
 }
 
-/// The derivative of f by x. A smaller step loses more digits of f, a larger one takes more rectifiers
-/// across their corners.
+/// The derivative of f by x. A smaller step loses more digits of f, a larger one takes more rectifiers across their
+/// corners.
 template <class F>
 double central_difference(double& x, F f, double step = 1e-5) {
   double const middle = x;
@@ -40,7 +40,7 @@ double central_difference(double& x, F f, double step = 1e-5) {
   return (above - below) / (2 * step);
 }
 
-/// A layer alone, with memory, a batch, and the loss sum(weight * y).
+/// A layer by itself, with memory, a batch, and the loss sum(weight * y).
 template <class T>
 struct alone {
   explicit alone(nn::layer_list<T> one) : list(std::move(one)) {
@@ -48,7 +48,7 @@ struct alone {
     layer().reserve(rows);
     nn::random_sequence random(3);
     layer().initialise(random);
-    for (T& p : parameters) {  // or biases would be zeros
+    for (T& p : parameters) {  // no bias stays zero
       p = static_cast<T>(static_cast<float>(p) + (random.fraction<float>() - 0.5F) / 4);
     }
   }
@@ -74,7 +74,7 @@ struct alone {
   nn::layer_list<T> list;
   nn::pass<T> how{true, 7, 3, {}};
   std::vector<T> parameters = std::vector<T>(layer().parameters());
-  std::vector<T> gradients = std::vector<T>(layer().parameters(), T{99});  // to be overwritten, not added to
+  std::vector<T> gradients = std::vector<T>(layer().parameters(), T{99});  // must be overwritten, not added to
   std::vector<T> statistics = std::vector<T>(layer().statistics());
   nn::matrix<T> x = random_matrix<T>(layer().inputs(), 1);
   nn::matrix<T> weight = random_matrix<T>(layer().outputs(), 2);
@@ -131,8 +131,8 @@ inline void float_follows_double(alone<float>& narrow, alone<double>& exact) {
   BOOST_TEST(distance(narrow.statistics, exact.statistics) < 1e-5);
 }
 
-/// Outside training each row's values are a function of that row; a batch may be smaller than what room
-/// was made for.
+/// Outside training each row's values depend on that row alone. A batch may be smaller than the allocated memory
+/// allows.
 inline void rows_do_not_depend_on_each_other(alone<double>& one) {
   one.how.training = false;
   one.loss();
@@ -147,7 +147,7 @@ inline void rows_do_not_depend_on_each_other(alone<double>& one) {
   }
 }
 
-/// `make` gives the layer for numbers of the type of its argument.
+/// Checks all laws. `make` gives the layer for numbers of its argument's type.
 template <class F>
 void check_layer(std::string const& name, F const& make) {
   BOOST_TEST_CONTEXT(name) {

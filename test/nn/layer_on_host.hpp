@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-/// What devices are compared with: layers of the CPU.
+/// The reference for devices: layers of the CPU.
 namespace laws {
 
 namespace nn = tutti::nn;
@@ -65,7 +65,7 @@ struct layer_on_host {
     layer().reserve(rows);
     nn::random_sequence random(3);
     layer().initialise(random);
-    for (float& p : parameters) {  // or biases would be zeros
+    for (float& p : parameters) {  // no bias stays zero
       p += (random.fraction<float>() - 0.5F) / 4;
     }
   }
@@ -76,7 +76,7 @@ struct layer_on_host {
     layer().forward(p, nn::view<float const>(x.data(), rows, layer().inputs()),
                     nn::view<float>(y.data(), rows, layer().outputs()));
   }
-  /// A batch there and back. `dy` stays as it is.
+  /// Runs a batch forward and backward. `dy` keeps its value.
   void run() {
     forward(how);
     floats slopes = dy;

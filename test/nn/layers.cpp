@@ -39,10 +39,10 @@ using nn::average_pool, nn::batch_norm, nn::channels_last, nn::conv2d, nn::dense
 
 namespace {
 
-// Channels, rows, columns: all different, so that none is taken for another.
+// Channels, rows, columns: all different, so that a mix-up shows.
 constexpr nn::image_shape image{4, 5, 6};
 
-/// What a residual block is made of.
+/// The layers of a residual block.
 template <class T>
 layer_list<T> block(nn::image_shape const& shape, std::size_t channels) {
   conv2d<T, nn::tanh> first(shape, {.channels = channels, .over = {3, 1, 1}});
@@ -51,7 +51,7 @@ layer_list<T> block(nn::image_shape const& shape, std::size_t channels) {
   return {std::move(first), std::move(second), batch_norm<T>(made)};
 }
 
-/// A layer as a user writes it: y = x x, which learns nothing.
+/// A layer as users write it: y = x x, without parameters.
 template <class T>
 struct square final : nn::layer<T> {
   std::size_t columns;
@@ -72,7 +72,7 @@ struct square final : nn::layer<T> {
   }
 };
 
-/// A layer as a user writes it: y = w x, with a weight for each column.
+/// A layer as users write it: y = w x, with a weight for each column.
 template <class T>
 struct scale final : nn::layer<T> {
   std::size_t columns;
@@ -182,7 +182,7 @@ BOOST_AUTO_TEST_CASE(each_element_is_computed_once) {
   nn::set_threads(1);
 }
 
-// Without convolutions and products: those are oneDNN's, which adds up in another order for another number of threads.
+// No convolutions and products: oneDNN computes them, in an order of sums that depends on the number of threads.
 BOOST_AUTO_TEST_CASE(the_number_of_threads_changes_no_bit) {
   nn::image_shape const large{6, 30, 31};
   layer_list<float> const layers{batch_norm<float, nn::relu>(large), residual<float>(batch_norm<float>(large)),
@@ -292,7 +292,7 @@ BOOST_AUTO_TEST_CASE(the_mean_of_a_channel_is_of_all_its_pixels_in_images_of_any
     BOOST_REQUIRE(model.outputs() == 3U);
     nn::matrix<double> x({1, shape.size()});
     std::array<double, 3> mean{};
-    for (std::size_t i = 0; i != shape.size(); ++i) {  // channels of a pixel lie beside each other
+    for (std::size_t i = 0; i != shape.size(); ++i) {  // the channels of a pixel are contiguous
       x.data()[i] = static_cast<double>(i * i);
       mean[i % 3] += x.data()[i] / static_cast<double>(shape.rows * shape.columns);
     }

@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(a_step_does_not_allocate) {
         test, settings, 0, 1);
     long before = 0;
     for (std::size_t epoch = 0; epoch != 3; ++epoch) {
-      before = epoch == 1 ? support::allocations.load() : before;  // oneDNN makes its kernels at their first calls
+      before = epoch == 1 ? support::allocations.load() : before;  // oneDNN compiles kernels at their first calls
       replica.start(epoch);
       for (std::size_t b = 0; b != replica.batches(); ++b) {
         replica.gradient(b);
@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(a_step_does_not_allocate) {
 }
 
 BOOST_AUTO_TEST_CASE(no_layer_allocates_in_the_steady_state) {
-  // In double: oneDNN, which computes the convolutions of float, makes tables of arguments of its own.
+  // In double: oneDNN, which computes convolutions of float, allocates tables of arguments.
   nn::set_threads(1);
   for (auto& layers : {nn::cnn<double>({2, 8, 8}, 4), nn::small_resnet<double>(8, {2, 8, 8}, 4),
                        nn::layer_list<double>{nn::weight_norm<double>(nn::dense<double>(128, 4))}}) {

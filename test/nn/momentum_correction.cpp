@@ -28,8 +28,8 @@
 
 namespace nn = tutti::nn;
 
-// Law: where all gradients are sent, and velocities go on, training with a momentum that runs on each rank is training
-// with one that runs after the sum, up to rounding: with weight decay and without, by heavy ball and Nesterov.
+// Law: if all gradients are sent and velocities continue, training with momentum on each rank equals training with
+// momentum after the sum, up to rounding: with weight decay and without, by heavy ball and Nesterov.
 
 namespace {
 
@@ -62,7 +62,7 @@ struct end {
   double loss = 0;
 };
 
-/// What training by this strategy ends with on rank 0.
+/// Rank 0's final state of a training by this strategy.
 template <class Make>
 end trained(nn::settings const& s, Make make) {
   auto const results = tutti::spawn<tutti::loopback>(ranks, [&](auto& world) {
@@ -91,7 +91,7 @@ end corrected(nn::settings s, double keep, bool masking, float clip = std::numer
   });
 }
 
-/// The root of the mean square of what weights differ by, over that of what they have moved by.
+/// The root mean square of the weights' difference, over that of their movement.
 double apart(end const& a, end const& b) {
   double differ = 0;
   double all = 0;
@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(to_send_all_unmasked_is_training_without_compression) {
       auto const same = corrected(s, 1, false);
       BOOST_TEST(apart(right, same) < 1e-4, name(kind) << ", weight decay " << decay);
       BOOST_TEST(std::abs(right.loss - same.loss) < 1e-3);
-      // And the law can tell: without the momentum of what is sent, or of the decay, weights are elsewhere.
+      // The law can fail: without the momentum of sent numbers, or of the decay, weights differ.
       BOOST_TEST(apart(right, corrected(s, 1, true)) > 0.05);
     }
     BOOST_TEST(apart(dense(make_settings(kind, 0)), dense(make_settings(kind, 0.01F))) > 0.05);
@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(clipping_reaches_what_is_owed_and_only_large_gradients) {
 
 BOOST_AUTO_TEST_CASE(a_momentum_that_is_not_kept_once_is_refused) {
   auto s = make_settings(nn::optimizer_kind::sgd, 0);
-  BOOST_TEST(nn::correction_of(s).momentum == 0);  // the optimizer has it
+  BOOST_TEST(nn::correction_of(s).momentum == 0);  // the optimizer has the momentum
   auto const refused = [&](auto make) {
     auto const results = tutti::spawn<tutti::loopback>(ranks, [&](auto& world) {
       auto model = replica(world, s);
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(a_momentum_that_is_not_kept_once_is_refused) {
       return nn::compressed(world, nn::gathered(world, nn::top_k(1), nn::feedback(corrected)), nn::replica::attached);
     };
   };
-  BOOST_TEST(refused(owing({s.momentum})));  // on each rank and in the optimizer
+  BOOST_TEST(refused(owing({s.momentum})));  // momentum on each rank and in the optimizer
   s.momentum_corrected = true;
   BOOST_TEST(refused([](auto& world) { return nn::synchronous(world, tutti::direct{}); }));
   BOOST_TEST(refused([](auto& world) { return nn::compressed(world, nn::quantised(world), nn::replica::attached); }));

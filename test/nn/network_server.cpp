@@ -17,7 +17,7 @@
 #include <thread>
 #include <vector>
 
-// A server in the network, which may be any that the protocol allows, against ranks that do its work.
+// A parameter server in the network, of any kind that the protocol allows, compared with ranks that do its work.
 
 namespace {
 
@@ -29,7 +29,7 @@ using transport = tutti::fpga_nic<tutti::loopback, fpga::in_process_link>;
 using weights = std::vector<float>;
 
 constexpr std::size_t blocks = 21;
-constexpr std::size_t parameters = blocks * 256 - 100;  // the last block is none of theirs alone
+constexpr std::size_t parameters = blocks * 256 - 100;  // the last block also holds loss and accuracy
 constexpr float decay = 0.01F;
 
 weights drawn(unsigned seed, std::size_t n) {
@@ -41,10 +41,10 @@ weights drawn(unsigned seed, std::size_t n) {
   return x;
 }
 
-/// A step of a model of which nothing is known but its weights and gradients.
+/// A step of a model of weights and gradients only.
 class step : public tutti::nn::training_step {
  public:
-  /// @param gradients and loss and accuracy
+  /// @param gradients followed by loss and accuracy
   step(weights& all, tutti::nn::sgd<float>& by, weights gradients, float rate)
       : all_(all), by_(by), gradients_(std::move(gradients)), rate_(rate) {}
 
@@ -69,13 +69,13 @@ struct conditions {
   std::uint32_t stand_in_share = 0;
   std::size_t bucket = 0;
   unsigned steps = 5;
-  std::chrono::milliseconds silence = 5s;  ///< of a device that lives: a busy machine is no dead device
-  unsigned shared_anew = 0;                ///< before this step ranks take other weights, which rank 0 shares
-  /// What a rank does before a step.
+  std::chrono::milliseconds silence = 5s;  ///< a device is dead after this time: long, as the machine may be busy
+  unsigned shared_anew = 0;  ///< step before which ranks draw weights again and rank 0 broadcasts its own; 0: none
+  /// Called on each rank before a step.
   std::function<void(network&, transport&, unsigned)> before = [](network&, transport&, unsigned) {};
 };
 
-/// What each rank has in the end, and what the device has seen.
+/// Each rank's final weights, and the device's counters.
 struct outcome {
   std::vector<weights> all;
   fpga::counters seen{};
@@ -96,7 +96,7 @@ outcome train(conditions const& c, Make make) {
         auto strategy = make(world, c.bucket);
         tutti::nn::strategy& ranks = *strategy;
         rank_type const me = world.rank();
-        weights mine = drawn(me, parameters);  // rank 0's are everyone's
+        weights mine = drawn(me, parameters);  // replaced by rank 0's
         tutti::nn::sgd<float> optimizer(parameters, 0, decay);
         ranks.share(mine);
         for (unsigned s = 0; s < c.steps; ++s) {
@@ -130,7 +130,7 @@ auto const by_ranks = [](auto& world, std::size_t bucket) {
       world, tutti::in_network{}, bucket);
 };
 
-/// The weights that `synchronous` gives.
+/// The weights given by `synchronous`.
 weights wanted_of(conditions const& c) {
   conditions plain;
   plain.ranks = c.ranks;
@@ -138,7 +138,7 @@ weights wanted_of(conditions const& c) {
   plain.shared_anew = c.shared_anew;
   return train(plain, by_ranks).all[0];
 }
-/// Whether all ranks end with these.
+/// True if all ranks end with these weights.
 bool all_have(outcome const& o, weights const& wanted) {
   for (weights const& w : o.all) {
     if (w.size() != wanted.size() || std::memcmp(w.data(), wanted.data(), w.size() * sizeof(float)) != 0) {
@@ -163,7 +163,7 @@ BOOST_AUTO_TEST_CASE(weights_have_the_bits_that_ranks_would_compute) {
       BOOST_TEST((n == 1 || o.seen.updates != 0));
       if (loss == 0 && n != 1) {
         BOOST_TEST(o.seen.updates == blocks * c.steps);
-        BOOST_TEST(o.seen.stores >= blocks);  // requests are repeated if the answer takes long
+        BOOST_TEST(o.seen.stores >= blocks);  // ranks repeat requests if the answer takes long
         BOOST_TEST(o.seen.pulls != 0U);
       }
     }
@@ -177,7 +177,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_dies_in_a_step_is_replaced_and_used_again) {
     c.silence = 50ms;
     c.net.packets.loss = loss;
     c.before = [](network& net, transport& by, unsigned s) {
-      if (by.rank() == 2 && s == 3) {  // while the others push and ask until this rank takes part
+      if (by.rank() == 2 && s == 3) {  // the others push and ask until this rank takes part
         for (auto const before = net.counted().packets; net.counted().packets < before + 2 * blocks;) {
           std::this_thread::yield();
         }
@@ -213,8 +213,9 @@ BOOST_AUTO_TEST_CASE(ranks_need_no_device) {
   BOOST_TEST(o.seen.packets == 0U);
 }
 
-// A quarter of the blocks misses each update. Without stores the device would soon have none of this version: of all
-// updates it could make blocks * (3/4 + 9/16 + ...), three for each block. Ranks ahead of rank 0 are refused sometimes.
+// A quarter of the blocks misses each update at the device. Without stores the device would soon have no current
+// block: of all updates it could make blocks * (3/4 + 9/16 + ...), three for each block. Ranks ahead of rank 0 are
+// refused sometimes.
 BOOST_AUTO_TEST_CASE(updates_that_rank_0_makes_reach_the_device_before_the_next) {
   conditions c;
   c.stand_in_share = 64;

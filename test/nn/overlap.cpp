@@ -22,7 +22,7 @@ namespace nn = tutti::nn;
 
 namespace {
 
-/// Keeps what is said to be final as it is then, and where it was said to begin.
+/// Copies numbers when they are reported final, and records the reported positions.
 template <class T>
 class keeper : public nn::gradient_listener {
  public:
@@ -36,7 +36,7 @@ class keeper : public nn::gradient_listener {
   }
   void completed(T const* first) { completed(static_cast<std::size_t>(first - numbers_.data())); }
 
-  /// Nothing has changed after it was said to be final, and all was.
+  /// True if all numbers were reported final, and none has changed since.
   [[nodiscard]] bool was_final() const { return end_ == 0 && std::ranges::equal(kept_, numbers_); }
   [[nodiscard]] std::set<std::size_t> const& positions() const { return positions_; }
 
@@ -49,8 +49,8 @@ class keeper : public nn::gradient_listener {
 
 }  // namespace
 
-// A message has 19447 numbers here, the layers have 18840, 425 and 180: buckets are smaller than a layer, go across
-// two, or are as large as the message or larger.
+// The gradient buffer has 19447 numbers here, the layers have 18840, 425 and 180: buckets are smaller than a layer,
+// span two, or are as large as the buffer or larger.
 BOOST_AUTO_TEST_CASE(gradients_in_buckets_of_any_size_obey_the_laws_of_training) {
   for (tutti::rank_type const size : {1U, 2U, 3U}) {
     for (std::size_t const bucket : {400U, 2001U, 4U * 10'000, 4U * 19'447, 1U << 20}) {
@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(every_layer_is_told_of_once_its_gradients_are_final) {
 
 BOOST_AUTO_TEST_CASE(a_batch_in_pieces_is_final_when_its_last_piece_is) {
   auto const& data = laws::training_data();
-  for (tutti::rank_type const size : {1U, 3U, 50U}) {  // the last 11 images leave nothing for most of 50
+  for (tutti::rank_type const size : {1U, 3U, 50U}) {  // most of 50 ranks get none of the last 11 images
     for (std::size_t const piece : {0U, 1U, 5U}) {
       auto settings = laws::training_settings();
       settings.micro_batch = piece;

@@ -22,7 +22,7 @@ namespace nn = tutti::nn;
 
 namespace {
 
-/// As many of each of ten classes as chance has it.
+/// Random labels of ten classes.
 std::vector<std::uint8_t> labels_of(std::size_t count) {
   nn::random_sequence random(5);
   std::vector<std::uint8_t> result(count);
@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(by_labels_a_rank_has_few_classes) {
     return result;
   };
   BOOST_TEST(std::ranges::min(classes(nn::ownership::iid)) == 10U);
-  BOOST_TEST(std::ranges::max(classes(nn::ownership::labels)) <= 4U);  // two shards, each across one border at most
+  BOOST_TEST(std::ranges::max(classes(nn::ownership::labels)) <= 4U);  // two shards, each across at most one border
 }
 
 BOOST_AUTO_TEST_CASE(gradients_of_ranks_with_images_of_their_own_add_up_to_that_of_the_batch) {

@@ -21,7 +21,7 @@ namespace nn = tutti::nn;
 
 namespace {
 
-// Neither 23 nor 11 units are divided by any number of ranks; 420 samples by all.
+// No number of ranks above 1 divides 23 or 11 units; every one divides 420 samples.
 constexpr std::array<std::size_t, 5> widths{6, 23, 5, 11, 4};
 
 auto random_batches(std::size_t samples) {
@@ -32,14 +32,14 @@ auto random_batches(std::size_t samples) {
 template <class Communicator>
 class pair_alone {
  public:
-  static constexpr std::size_t each = 2;  // samples of a rank
+  static constexpr std::size_t each = 2;  // samples of each rank
 
   explicit pair_alone(Communicator& world)
       : ranks_(world, tutti::ring{}),
         add_(world, tutti::ring{}, tutti::sum<double>{}),
         layers_(ranks_, 3, 4, 2),
         parameters_(layers_.parameters()),
-        gradients_(layers_.parameters(), 99.0),  // to be overwritten, not added to
+        gradients_(layers_.parameters(), 99.0),  // must be overwritten, not added to
         x_(numbers(each * 3, world.rank())),
         weight_(numbers(each * 2, 50 + world.rank())) {
     layers_.bind(parameters_, gradients_);
@@ -60,8 +60,8 @@ class pair_alone {
     return sum;
   }
 
-  /// The largest difference between a derivative and the central difference of the loss. Every rank looks at
-  /// every rank's numbers, because the loss is that of all ranks.
+  /// The largest difference between a derivative and the central difference of the loss. The loss is that of all
+  /// ranks, so every rank checks every rank's numbers.
   double worst() {
     loss();
     auto dy = weight_;
@@ -70,7 +70,7 @@ class pair_alone {
     auto const found = gradients_;
     double result = 0;
     for (tutti::rank_type r = 0; r != ranks_.size(); ++r) {
-      std::size_t const biases = 2;  // held by all ranks: moved together
+      std::size_t const biases = 2;  // all ranks hold them, and move them together
       result = std::max(result, compare(r, parameters_, found, biases));
       result = std::max(result, compare(r, x_, dx, 0));
     }

@@ -19,7 +19,7 @@ namespace nn = tutti::nn;
 
 namespace {
 
-/// Runs the tasks of all stages as far as they do not wait for each other, and checks what a schedule promises.
+/// Runs the tasks of all stages as far as their dependencies allow, and checks the laws of a schedule.
 template <nn::pipeline_schedule Schedule>
 bool obeys_the_laws(std::size_t stages, std::size_t micro_batches) {
   struct state {
@@ -38,7 +38,7 @@ bool obeys_the_laws(std::size_t stages, std::size_t micro_batches) {
       auto const task = Schedule::at(stages, micro_batches, s, all[s].task);
       std::size_t& done = task.backward ? all[s].backward : all[s].forward;
       if (task.micro_batch != done || (task.backward && task.micro_batch >= all[s].forward)) {
-        return false;  // not in rising order, or backward before forward
+        return false;  // out of order, or backward before forward
       }
       bool const there = task.backward ? s + 1 == stages || all[s + 1].backward > task.micro_batch
                                        : s == 0 || all[s - 1].forward > task.micro_batch;
@@ -55,7 +55,8 @@ bool obeys_the_laws(std::size_t stages, std::size_t micro_batches) {
   return std::ranges::all_of(all, [&](state const& s) { return s.task == 2 * micro_batches; });
 }
 
-/// Eight layers, four of them with parameters, and all that a layer may depend on: masks by place in the batch.
+/// Eight layers, four of them with parameters. They use all that a layer may depend on: masks by position in the
+/// batch.
 nn::layer_list<double> layers() {
   nn::stack<double> s({1, 6, 6});
   s.add<nn::conv2d<double, nn::relu>>(nn::convolution{3, {3, 1, 1}}).add<nn::max_pool<double>>(nn::window{2, 2});
@@ -64,7 +65,7 @@ nn::layer_list<double> layers() {
   return s.take();
 }
 
-/// Two layers with much between them: 2 MB a micro-batch, which no transport takes at once.
+/// Two layers with a wide boundary: 2 MB a micro-batch, more than any transport takes at once.
 nn::layer_list<double> wide_layers() {
   constexpr std::size_t width = 30'000;
   return {nn::dense<double, nn::relu>(3, width), nn::dense<double>(width, 4)};
@@ -82,12 +83,12 @@ void learns_as_the_whole_does(nn::layer_list<double> (*layers)(), std::size_t sa
           return std::make_unique<nn::pipeline<double, World, Schedule>>(world, layers(), data.samples(),
                                                                          micro_batches);
         });
-        laws::losses_add_up(parts, whole, 1e-12);  // a sum of one and zeros
+        laws::losses_add_up(parts, whole, 1e-12);  // one part has the loss, the others zeros
         std::vector<double> weights;
         for (auto const& part : parts) {
           weights.insert(weights.end(), part.begin() + laws::steps + 1, part.end());
         }
-        BOOST_TEST(std::ranges::equal(weights, std::span(whole).subspan(laws::steps + 1)));  // the same bits
+        BOOST_TEST(std::ranges::equal(weights, std::span(whole).subspan(laws::steps + 1)));  // bit for bit
       }
     }
   }
@@ -118,7 +119,7 @@ BOOST_AUTO_TEST_CASE(layers_are_cut_where_the_dearest_stage_is_cheapest) {
   BOOST_TEST(cut({3, 3, 3, 3}, 2) == (cuts{0, 2, 4}), boost::test_tools::per_element());
   BOOST_TEST(cut({0, 9, 0, 0}, 4) == (cuts{0, 1, 2, 3, 4}), boost::test_tools::per_element());
   BOOST_TEST(cut({7}, 1) == (cuts{0, 1}), boost::test_tools::per_element());
-  // Against all ways to cut seven layers into three.
+  // Compares with all ways to cut seven layers into three.
   std::vector<std::size_t> const costs{4, 0, 7, 3, 9, 1, 5};
   auto const dearest = [&](std::size_t a, std::size_t b) {
     std::array<std::size_t, 3> sums{};

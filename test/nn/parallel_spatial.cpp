@@ -24,7 +24,7 @@ namespace nn = tutti::nn;
 
 namespace {
 
-constexpr nn::image_shape image{1, 28, 8};  // bands of 4 or more rows on 7 ranks
+constexpr nn::image_shape image{1, 28, 8};  // bands of at least 4 rows on 7 ranks
 constexpr std::array<std::size_t, 2> channels{2, 3};
 
 nn::layer_list<double> layers() {
@@ -43,7 +43,7 @@ std::vector<double> numbers(std::size_t count, std::uint64_t seed) {
   return result;
 }
 
-// A convolution alone, with a wide window: y, dx and the gradients, of images of 11 rows.
+// A convolution by itself, with a wide window: y, dx and the gradients, of images of 11 rows.
 constexpr nn::image_shape picture{2, 11, 5};
 constexpr nn::convolution wide{3, {5, 1, 2}};
 constexpr std::size_t samples = 3;
@@ -100,13 +100,13 @@ BOOST_AUTO_TEST_CASE(a_convolution_cut_over_ranks_is_the_convolution) {
   nn::conv2d<double, nn::tanh> whole(picture, wide);
   auto const dy = numbers(samples * whole.outputs(), 2);
   auto const expected = pass_through(whole, x, dy);
-  for (tutti::rank_type const ranks : {1U, 2U, 3U, 4U, 5U}) {  // 3 and 2 rows a rank at last: as many as the halo
+  for (tutti::rank_type const ranks : {1U, 2U, 3U, 4U, 5U}) {  // 5 ranks have 3 or 2 rows each: no fewer than the halo
     BOOST_TEST_CONTEXT(ranks << " ranks") {
       auto const found = tutti::spawn<tutti::loopback>(ranks, [&]<class World>(World& world) {
         nn::range const rows{tutti::block_begin(picture.rows, ranks, world.rank()),
                              tutti::block_size(picture.rows, ranks, world.rank())};
         nn::spatial_conv2d<double, nn::tanh, World> part(world, picture, rows, wide, samples);
-        pass_through(part, band(x, rows), band(dy, rows));  // leaves nothing behind that the next one sees
+        pass_through(part, band(x, rows), band(dy, rows));  // must not affect the next pass
         auto own = pass_through(part, band(x, rows), band(dy, rows));
         return std::vector{std::move(own.y), std::move(own.dx), std::move(own.gradients)};
       });
@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(a_network_cut_over_any_number_of_ranks_learns_as_the_whole_
                                                                              data.samples());
       });
       laws::losses_add_up(parts, whole, 1e-9);
-      std::size_t const shared = 20 + 57;  // the convolutions' parameters, which all ranks hold
+      std::size_t const shared = 20 + 57;  // parameters of the convolutions, held by all ranks
       for (auto const& part : parts) {
         auto const begin = part.begin() + laws::steps + 1;
         auto const same = parts[0].begin() + laws::steps + 1;

@@ -22,11 +22,11 @@ inline std::vector<float> random_numbers(std::size_t count, std::uint64_t seed, 
   return result;
 }
 
-/// A step of plain gradient descent on given gradients, for strategies without a model. Keeps its own gradient,
-/// which is the mean over its images, as a test gave it.
+/// A step of plain gradient descent on given gradients, for strategies without a model. `update_alone` takes the given
+/// gradient as it is: a mean over the rank's images.
 class plain_step : public tutti::nn::training_step {
  public:
-  /// @param gradient and two numbers behind it: loss, accuracy
+  /// @param gradient followed by two numbers: loss, accuracy
   plain_step(std::vector<float>& weights, std::vector<float> gradient, std::size_t images = 1, float rate = 1)
       : weights_(weights), gradient_(std::move(gradient)), images_(images), rate_(rate) {}
 

@@ -21,8 +21,8 @@
 
 namespace nn = tutti::nn;
 
-// What the trainer promises about ranks, with a sum that cannot be wrong in place of a world: replicas
-// take turns in one thread.
+// The trainer's promises about ranks. A sum that cannot be wrong replaces the world: replicas take turns in one
+// thread.
 
 namespace {
 
@@ -49,7 +49,7 @@ std::vector<float> weights_of(nn::replica const& one) {
   return {one.parameters().begin(), one.parameters().end()};
 }
 
-/// The message of batch b, added up over all replicas, in double.
+/// The gradient buffers of all replicas for batch b, added up in double.
 std::vector<double> sum(std::vector<nn::replica>& replicas, std::size_t b) {
   std::vector<double> result;
   for (auto& one : replicas) {

@@ -116,7 +116,7 @@ BOOST_AUTO_TEST_CASE(times_add_up_over_epochs) {
 BOOST_AUTO_TEST_CASE(waiting_is_what_exceeds_the_shortest_call) {
   nn::detail::epoch_message sum(2, 0, 2);
   sum.clear();
-  for (tutti::rank_type rank = 0; rank != 2; ++rank) {  // two ranks that come late in turn
+  for (tutti::rank_type rank = 0; rank != 2; ++rank) {  // two ranks, each late in turn
     nn::detail::epoch_message one(2, rank, 2);
     one.clear();
     one.add_compute(1.0 + rank);
@@ -160,7 +160,7 @@ BOOST_AUTO_TEST_CASE(a_line_of_json_for_every_step_and_epoch) {
     for (auto const& step : history.steps) {
       lines.step(step, 0);
     }
-    lines.epoch(history.epochs[0]);  // from here on all that was said is in the file
+    lines.epoch(history.epochs[0]);  // writes all lines so far to the file
     std::ifstream file(path);
     std::size_t steps = 0;
     std::size_t epochs = 0;
@@ -215,7 +215,7 @@ BOOST_AUTO_TEST_CASE(bytes_are_drawn_if_they_are_counted) {
   }
   auto const svg = nn::plot_svg(history, {.title = "a title", .images = "rank 0's images", .bytes = "server 0"});
   BOOST_TEST(count(svg, "<polyline") == 7U);
-  BOOST_TEST(count(svg, "MiB of server 0 so far") == 1U);  // of 429 at most
+  BOOST_TEST(count(svg, "MiB of server 0 so far") == 1U);  // rises to 429
   BOOST_TEST(count(svg, "of rank 0's images") == 2U);
   BOOST_TEST(count(svg, ">300<") == 1U);
   BOOST_TEST(count(svg, ">sent<") == 1U);
@@ -230,9 +230,9 @@ BOOST_AUTO_TEST_CASE(faults_are_drawn_where_they_were) {
   auto const without = nn::plot_svg(history, {});
   history.faults = {{1.5, 4, 3}, {4.5, 3, 2}};
   auto const svg = nn::plot_svg(history, {});
-  BOOST_TEST(count(svg, "<polyline") == count(without, "<polyline") + 2 * 3U);  // two in each panel
+  BOOST_TEST(count(svg, "<polyline") == count(without, "<polyline") + 2 * 3U);  // two more in each panel
   BOOST_TEST(count(svg, ">fault<") == 1U);
-  BOOST_TEST(count(svg, "points=\"297.3,") == 3U);  // after a third of the time, from 64 to 764
+  BOOST_TEST(count(svg, "points=\"297.3,") == 3U);  // a third of the way from 64 to 764
   auto const read = nlohmann::json::parse(nn::to_json(nn::settings{}, history).dump());
   BOOST_TEST(read["faults"][1]["seconds"].get<double>() == 4.5);
   BOOST_TEST(read["faults"][1]["ranks"].get<int>() == 2);

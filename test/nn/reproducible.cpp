@@ -29,7 +29,7 @@
 #include <utility>
 #include <vector>
 
-/// How many ranks there were, how they talked and in what pieces cannot be seen in a training.
+/// Law: a training does not depend on the number of ranks, on the transport, or on the pieces of its messages.
 namespace {
 
 namespace nn = tutti::nn;
@@ -54,8 +54,8 @@ nn::model<float> model_for(job const& what) {
                           nn::replica::attached);
 }
 
-/// Of batches of 64 images, in micro-batches of 6: eight ranks have one or two, and the last batch of 22 has
-/// too few for all of them. The last micro-batch of each is shorter.
+/// Batches of 64 images, in micro-batches of 6: eight ranks have one or two, and the last batch of 22 has too few for
+/// all of them. The last micro-batch of each batch is shorter.
 nn::settings settings_for(job const& what) {
   nn::settings s;
   s.epochs = what.convolution ? 1 : 2;
@@ -68,7 +68,7 @@ nn::settings settings_for(job const& what) {
 template <class Communicator, class Topology>
 using plain_sums = nn::synchronous<Communicator, Topology>;
 
-/// A training as words: of each step the loss and accuracy, of each epoch those of the test, then the weights.
+/// A training as words: loss and accuracy of each step, those of the test of each epoch, then a hash of the weights.
 class record {
  public:
   void step(nn::step_result const& done, nn::replica const& model) {
@@ -95,10 +95,10 @@ class record {
 
 using history = std::vector<std::uint32_t>;
 
-/// Of all ranks, which must agree.
+/// Trains on all ranks, which must agree.
 template <class Transport, class Topology, template <class, class> class Strategy = nn::reproducible>
 history train(tutti::rank_type ranks, job const& what) {
-  (void)data();  // before ranks are made
+  (void)data();  // loaded before ranks are made
   auto results = tutti::spawn<Transport>(ranks, [&what](auto& world) {
     using communicator = std::remove_reference_t<decltype(world)>;
     nn::set_threads(1);
@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(convolutions) {
   check<tutti::loopback, tutti::ring>({2, 3, 8}, {.convolution = true, .bucket = 60000});
 }
 
-/// The tests above can fail: plain sums do differ here.
+/// Shows that the tests above can fail: plain sums do differ here.
 BOOST_AUTO_TEST_CASE(plain_sums_depend_on_the_ranks) {
   job const plain{.reproducible = false};
   BOOST_TEST((train<tutti::loopback, tutti::ring, plain_sums>(1, plain) !=

@@ -27,7 +27,7 @@ BOOST_AUTO_TEST_CASE(every_sample_exactly_once_per_epoch_over_any_number_of_rank
               longest = std::max(longest, shard.size());
               shortest = std::min(shortest, shard.size());
               for (auto const sample : shard) {
-                BOOST_REQUIRE(sample == *at++);  // in the order of the batch, whichever rank owns it
+                BOOST_REQUIRE(sample == *at++);  // in the order of the batch, on any rank
                 ++times_drawn[sample];
               }
             }
@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(all_batches_but_the_last_are_full) {
 BOOST_AUTO_TEST_CASE(the_order_is_a_function_of_seed_and_epoch) {
   auto const order = [](std::uint64_t seed, std::uint64_t epoch) {
     nn::sampler s(500, 500, seed);
-    s.start(epoch + 5);  // what was asked for before leaves no trace
+    s.start(epoch + 5);  // an earlier call leaves no trace
     s.start(epoch);
     return std::vector(s.batch(0).begin(), s.batch(0).end());
   };
@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(batches_of_another_size_cut_the_same_order) {
   for (std::size_t i = 0; i != first.size(); ++i) {
     BOOST_TEST(first[i] == small.batch(i / 32)[i % 32]);
   }
-  s.start(3, 32);  // back again
+  s.start(3, 32);  // returns to the smaller batch
   BOOST_TEST(std::ranges::equal(s.batch(31), small.batch(31)));
   BOOST_CHECK_THROW(s.start(0, 0), tutti::precondition_error);
 }

@@ -37,7 +37,7 @@ nn::settings ask(rate_schedule_kind kind) {
   return settings;
 }
 
-/// Every rate is what the formula says of the step and of the way from the first step to the last one.
+/// Compares every rate with a formula of the step and of the fraction from the first step to the last one.
 template <class Formula>
 void check(nn::settings const& settings, Formula formula) {
   auto const found = rates(settings);
@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(curves) {
   auto steps = ask(rate_schedule_kind::step);
   steps.changes = {{3, 6, 9}, 4};
   check(steps, [](std::size_t step, double) { return 0.5 / std::pow(4.0, step / (3 * per_epoch)); });
-  steps.schedule = rate_schedule_kind::growing_batch;  // by 4, which is not the rate's factor
+  steps.schedule = rate_schedule_kind::growing_batch;  // 4 is the batch's factor, not the rate's
   check(steps, [](std::size_t, double) { return 0.5; });
   steps.decay = 5;
   check(steps, [](std::size_t step, double) { return 0.5 / std::pow(5.0, step / (3 * per_epoch)); });
@@ -94,16 +94,16 @@ BOOST_AUTO_TEST_CASE(a_warm_up_goes_from_the_small_batchs_rate_to_the_large_ones
   settings.warm_up = 5;
   auto const found = rates(settings);
   BOOST_TEST(found[0] == 0.5);
-  for (std::size_t step = 1; step != 5 * per_epoch; ++step) {  // by the same amount at each step
+  for (std::size_t step = 1; step != 5 * per_epoch; ++step) {  // equal increments
     BOOST_TEST(std::abs(found[step] - found[step - 1] - 3.5 / (5 * per_epoch)) < 1e-6);
   }
   for (std::size_t step = 5 * per_epoch; step != found.size(); ++step) {
     BOOST_TEST(found[step] == 4.0);
   }
-  settings.rate_is_for = 0;  // nothing is known of a small batch: from nothing
+  settings.rate_is_for = 0;  // no small batch is known: the rate starts from 0
   BOOST_TEST(rates(settings)[0] == 0.0);
   BOOST_TEST(rates(settings)[5 * per_epoch] == 0.5);
-  settings.rate_is_for = 256;  // this is the small batch: there is nothing to warm up to
+  settings.rate_is_for = 256;  // equal to this batch: no warm-up
   BOOST_TEST(rates(settings)[0] == 0.25);
 }
 
@@ -128,14 +128,14 @@ BOOST_AUTO_TEST_CASE(batches_grow_where_rates_would_fall) {
   nn::batch_plan const plan(settings, 5000);
   std::size_t steps = 0;
   for (std::size_t epoch = 0; epoch != epochs; ++epoch) {
-    std::size_t const size = epoch < 3 ? 128 : epoch < 6 ? 512 : epoch < 9 ? 2048 : 5000;  // all there are
+    std::size_t const size = epoch < 3 ? 128 : epoch < 6 ? 512 : epoch < 9 ? 2048 : 5000;  // the whole data set
     BOOST_TEST(plan.size(epoch) == size);
     BOOST_TEST(plan.batches(epoch) == (5000 + size - 1) / size);
     steps += plan.batches(epoch);
   }
   BOOST_TEST(plan.steps() == steps);
   BOOST_TEST(plan.largest() == 5000U);
-  settings.epochs = 6;  // milestones that do not come do not count
+  settings.epochs = 6;  // milestones after the last epoch do not count
   BOOST_TEST(nn::batch_plan(settings, 5000).largest() == 512U);
   for (auto const kind : {rate_schedule_kind::linear, rate_schedule_kind::step}) {
     settings.schedule = kind;

@@ -13,7 +13,7 @@ namespace nn = tutti::nn;
 
 namespace {
 
-/// Where 20 steps lead, by the rule in double: each step from the gradient, the new velocity and the momentum.
+/// Checks 20 steps against the rule in double. `direction` computes a step from gradient, new velocity and momentum.
 template <class Optimizer, class Direction>
 void check_rule(Direction direction) {
   for (std::size_t const count : {1U, 7U, 64U, 1001U}) {
@@ -26,7 +26,7 @@ void check_rule(Direction direction) {
         Optimizer optimizer(count, static_cast<float>(momentum), static_cast<float>(decay));
         for (int step = 0; step != 20; ++step) {
           std::vector<float> g(count);
-          float const rate = step < 10 ? 0.125F : 0.0625F;  // velocities are not scaled by it
+          float const rate = step < 10 ? 0.125F : 0.0625F;  // velocities are not scaled by the rate
           for (std::size_t i = 0; i != count; ++i) {
             g[i] = random.fraction<float>() - 0.5F;
             double const slope = double{g[i]} + decay * right[i];
@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(nesterov_follows_the_scalar_rule) {
 }
 
 BOOST_AUTO_TEST_CASE(nesterov_is_the_gradient_at_the_point_ahead) {
-  // As first written: v = m v - rate f'(x + m v), x = x + v. Our weights stand for x + m v.
+  // The original form: v = m v - rate f'(x + m v), x = x + v. Our weights stand for x + m v.
   double x = 1;
   double v = 0;
   double const m = 0.9;
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(nesterov_is_the_gradient_at_the_point_ahead) {
 }
 
 BOOST_AUTO_TEST_CASE(an_element_does_not_depend_on_its_place) {
-  // or else replicas whose vectors are aligned differently would drift apart
+  // Results that depend on alignment would make replicas drift apart.
   std::vector<float> const g{0.3F, -0.7F, 0.011F};
   for (std::size_t offset = 0; offset != 19; ++offset) {
     std::vector<float> weights(40, 0.1F);

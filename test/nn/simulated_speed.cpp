@@ -25,7 +25,8 @@
 namespace nn = tutti::nn;
 
 BOOST_AUTO_TEST_CASE(a_slow_rank_releases_each_layer_late_and_has_the_same_bits) {
-  nn::set_threads(1);  // a second one waits for a processor beside other tests, which is multiplied by a thousand
+  // A second thread may wait for a busy processor, and that time is multiplied by a thousand.
+  nn::set_threads(1);
   nn::dataset const training = nn::digits(150, 1);
   nn::dataset const test = nn::digits(45, 1, 1000);
   constexpr std::array<std::size_t, 1> hidden{16};
@@ -54,9 +55,9 @@ BOOST_AUTO_TEST_CASE(a_slow_rank_releases_each_layer_late_and_has_the_same_bits)
   other.start(0);
   slow.at.front() = tutti::steady_now();
   BOOST_TEST(std::ranges::equal(other.gradient(0, slow), message));
-  BOOST_REQUIRE(slow.at.size() == 3U);  // the last layer, and the first
+  BOOST_REQUIRE(slow.at.size() == 3U);  // the start, the last layer, the first layer
   for (std::size_t i = 1; i != slow.at.size(); ++i) {
-    BOOST_TEST((slow.at[i] - slow.at[i - 1] > std::chrono::milliseconds(2)));  // of microseconds
+    BOOST_TEST((slow.at[i] - slow.at[i - 1] > std::chrono::milliseconds(2)));  // microseconds at full speed
   }
   BOOST_CHECK_THROW(made(0.5), tutti::precondition_error);
 }
@@ -82,14 +83,14 @@ BOOST_AUTO_TEST_CASE(a_pretended_gradient_takes_its_time_and_releases_each_layer
   nn::model<float> model(nn::vgg<float>(16, none.shape, none.classes), nn::replica::attached);
   auto const sizes = model.ranges();
   auto const products = model.products();
-  // Simonyan and Zisserman's network takes 15.5 thousand million; here biases count as weights.
+  // Simonyan and Zisserman's network takes 15.5 thousand million multiply-adds; here biases count as weights.
   double const all = std::accumulate(products.begin(), products.end(), 0.0);
   BOOST_TEST(all > 15.4e9);
   BOOST_TEST(all < 15.6e9);
   BOOST_REQUIRE(products.size() == 16U);
   nn::settings settings;
   settings.batch = 32;
-  constexpr double seconds = 0.3;  // of the 16 images of a rank
+  constexpr double seconds = 0.3;  // the time for a rank's 16 images
   nn::replica one(nn::at_speed(nn::make_learner(std::move(model), settings),
                                {.factor = 2, .seconds_per_image = seconds / 2 / 16}, settings.seed, 1),
                   none, none, settings, 1, 2);
@@ -115,7 +116,7 @@ BOOST_AUTO_TEST_CASE(a_pretended_gradient_takes_its_time_and_releases_each_layer
     done += products[i] * 2 / 3;
     auto const [first, at] = seen.at[15 - i];
     BOOST_TEST(first == sizes[i].offset);
-    BOOST_TEST(at >= seconds * done / all * 0.9999);  // when it is that late, or later on a busy machine
+    BOOST_TEST(at >= seconds * done / all * 0.9999);  // on time, or later on a busy machine
   }
   BOOST_TEST(one.test().loss == 0.0F);
 }

@@ -35,7 +35,7 @@ namespace nn = tutti::nn;
 using nn::replica;
 using tutti::rank_type;
 
-// Ranks of a training go, and the others go on: with what, and how right.
+// Some ranks of a training die, and the others continue: with correct state and results.
 
 namespace {
 
@@ -61,7 +61,7 @@ nn::layer_list<float> layers(bool that_remember) {
   return result;
 }
 
-/// Which rank ends behind which step, as by kill -9.
+/// A rank that dies after a step, as by kill -9.
 struct death {
   rank_type rank;
   std::size_t step;
@@ -69,10 +69,10 @@ struct death {
 
 struct kind {
   bool remembers = false;   ///< layers have statistics
-  bool on_devices = false;  ///< ranks of odd numbers are on devices
+  bool on_devices = false;  ///< odd ranks are on devices
 };
 
-/// One rank's training through all faults. An observer: it writes down losses, weights, test results.
+/// One rank's training through all faults. As an observer, it records losses, weights and test results.
 template <class Transport>
 class trainee {
  public:
@@ -109,7 +109,7 @@ class trainee {
     history_.step(done, model);
     note();
     for (auto const& [rank, step] : deaths_) {
-      if (rank == first_rank_ && history_.steps.size() >= step) {  // later if others' deaths had it repeat one
+      if (rank == first_rank_ && history_.steps.size() >= step) {  // later if other deaths made it repeat a step
         if constexpr (!tutti::in_process<Transport>) {
           ::kill(::getpid(), SIGKILL);
         }
@@ -119,7 +119,7 @@ class trainee {
   }
   void epoch(nn::epoch_result const& done) { history_.epoch(done); }
 
-  /// Of each step the loss and a hash of the weights, then the test results.
+  /// The loss and a hash of the weights of each step, then the test results.
   [[nodiscard]] std::vector<std::uint32_t> words() const {
     auto result = words_;
     for (auto const& one : history_.epochs) {
@@ -159,10 +159,10 @@ class trainee {
   bool kept_own_ = true;
 };
 
-/// What each rank that was left wrote down.
+/// The records of the surviving ranks.
 template <class Transport>
 std::vector<std::vector<std::uint32_t>> train(rank_type ranks, std::vector<death> const& deaths, kind what = {}) {
-  (void)images();  // before ranks are made
+  (void)images();  // loaded before ranks are made
   auto results = tutti::spawn<Transport>(ranks, [&](auto& world) {
     world.deadline(std::chrono::seconds(40));
     trainee<Transport> one(world.rank(), world.size(), what, deaths);
@@ -184,7 +184,7 @@ std::vector<std::vector<std::uint32_t>> train(rank_type ranks, std::vector<death
 
 constexpr std::size_t steps = 15;
 
-/// All that are left hold the same after every step, and have come to the end.
+/// Checks that all survivors have equal records of every step, and have reached the end.
 void check_alike(std::vector<std::vector<std::uint32_t>> const& left, std::size_t ranks) {
   BOOST_REQUIRE(left.size() == ranks);
   for (auto const& one : left) {
@@ -198,7 +198,7 @@ float loss_of(std::vector<std::uint32_t> const& words, std::size_t step) {
   return std::bit_cast<float>(words[3 * step]);
 }
 
-/// Of 4 ranks those finish a training that are left by each of these.
+/// Checks that the survivors among 4 ranks finish a training after each of these sets of deaths.
 template <class Transport>
 void check_finished(std::vector<std::vector<death>> const& faults, kind what = {}) {
   auto const whole = train<Transport>(4, {}, what);
@@ -206,8 +206,8 @@ void check_finished(std::vector<std::vector<death>> const& faults, kind what = {
   for (auto const& deaths : faults) {
     auto const left = train<Transport>(4, deaths, what);
     check_alike(left, 4 - deaths.size());
-    // Every image of every batch still counts, so the losses are those of a training without faults, but for
-    // rounding; and the same bits up to the fault. The last step before that may be lost with the rank that died.
+    // Every image of every batch still counts, so losses equal those of a training without faults: up to rounding, and
+    // bit for bit before the fault. The last step before it may be lost with the rank that died.
     for (std::size_t s = 0; s != steps; ++s) {
       BOOST_TEST(std::abs(loss_of(left[0], s) - loss_of(whole[0], s)) < 1e-3F, "step " << s);
       BOOST_TEST((s + 1 >= deaths[0].step ||

@@ -21,14 +21,14 @@
 #include <span>
 #include <vector>
 
-/// The laws of synchronous training, for one topology on one transport. What the ranks saw travels back
-/// as words of 32 bits; the checks run in the main thread.
+/// The laws of synchronous training, for one topology on one transport. Ranks return their records as words of 32
+/// bits; the main thread checks them.
 namespace laws {
 
 namespace nn = tutti::nn;
 
-// 203 images make the last batch of an epoch a short one: 11 images on 4 ranks. The 19447 numbers of a
-// message divide by neither 3 nor 4.
+// 203 images make the last batch of an epoch a short one: 11 images on 4 ranks. Neither 3 nor 4 divides the 19447
+// numbers of a gradient buffer.
 constexpr std::size_t training_images = 203;
 constexpr std::array<std::size_t, 2> hidden{24, 17};
 
@@ -53,15 +53,15 @@ inline nn::replica training_replica(tutti::rank_type rank, tutti::rank_type size
       data.training, data.test, training_settings(), rank, size);
 }
 
-/// Writes down the gradients of each step, before and after the exchange, then the loss and a hash of
-/// the weights. A strategy and an observer.
+/// Records the gradients of each step before and after the exchange, then the loss and a hash of the weights. A
+/// strategy and an observer.
 class witness : public nn::strategy_adaptor {
  public:
   using strategy_adaptor::strategy_adaptor;
 
   void share(std::span<float> weights) override {
     if (rank() != 0) {
-      std::ranges::fill(weights, std::nanf(""));  // equal seeds must not hide a broadcast that does nothing
+      std::ranges::fill(weights, std::nanf(""));  // equal seeds must not hide a broadcast without effect
     }
     strategy_adaptor::share(weights);
   }
@@ -72,7 +72,7 @@ class witness : public nn::strategy_adaptor {
     strategy_adaptor::begin(message);
   }
   void completed(std::size_t first) override {
-    // From now on they are the strategy's.
+    // These numbers belong to the strategy from now on.
     std::copy(message_.begin() + static_cast<std::ptrdiff_t>(std::min(first, noted_)),
               message_.begin() + static_cast<std::ptrdiff_t>(noted_),
               own_.begin() + static_cast<std::ptrdiff_t>(std::min(first, noted_)));
@@ -107,15 +107,15 @@ class witness : public nn::strategy_adaptor {
   }
 
   std::span<float> message_;
-  std::size_t noted_ = 0;   // numbers in front that may still change
-  std::vector<float> own_;  // the message before the exchange
+  std::size_t noted_ = 0;   // leading numbers that may still change
+  std::vector<float> own_;  // the gradient buffer before the exchange
   std::vector<std::uint32_t> words_;
 };
 
-/// What one rank wrote down about one step.
+/// One rank's record of one step.
 struct step_note {
-  std::span<std::uint32_t const> own;     ///< its message before the exchange
-  std::span<std::uint32_t const> summed;  ///< and after it
+  std::span<std::uint32_t const> own;     ///< gradient buffer before the exchange
+  std::span<std::uint32_t const> summed;  ///< gradient buffer after the exchange
   std::uint32_t loss;
   std::uint64_t weights;
 };
@@ -144,7 +144,7 @@ class transcript {
 
 template <class Transport, class Topology>
 std::vector<transcript> train_over(tutti::rank_type size, std::size_t bucket = 0) {
-  (void)training_data();  // before ranks are made
+  (void)training_data();  // loaded before ranks are made
   auto results = tutti::spawn<Transport>(size, [bucket](auto& world) {
     auto model = training_replica(world.rank(), world.size());
     nn::synchronous strategy(world, Topology{}, bucket);
@@ -165,7 +165,7 @@ inline float number(std::uint32_t word) {
   return std::bit_cast<float>(word);
 }
 
-/// After every step all ranks hold the same weights and the same loss, bit for bit.
+/// Checks that all ranks hold the same weights and the same loss after every step, bit for bit.
 inline void check_replicas_stay_equal(std::vector<transcript> const& ranks) {
   for (std::size_t r = 0; r != ranks.size(); ++r) {
     BOOST_REQUIRE(ranks[r].steps() == 14U);
@@ -176,9 +176,9 @@ inline void check_replicas_stay_equal(std::vector<transcript> const& ranks) {
   }
 }
 
-/// Each element of the summed gradients is as close to the exact sum of the ranks' contributions as n
-/// roundings allow, in whatever order they were added: n u sum|g|, with u = eps / 2 (Higham, "Accuracy
-/// and stability of numerical algorithms", 4.2).
+/// Checks that each element of the summed gradients is as close to the exact sum of the ranks' contributions as n
+/// roundings allow in any order: n u sum|g|, with u = eps / 2 (Higham, "Accuracy and stability of numerical
+/// algorithms", 4.2).
 inline void check_sums_are_exact(std::vector<transcript> const& ranks) {
   double const bound = 0.5 * double{std::numeric_limits<float>::epsilon()} * static_cast<double>(ranks.size());
   for (std::size_t s = 0; s != ranks[0].steps(); ++s) {
@@ -193,17 +193,17 @@ inline void check_sums_are_exact(std::vector<transcript> const& ranks) {
         exact += g;
         sizes += std::abs(g);
       }
-      // numbers below the normal range are rounded to steps of a fixed size
+      // Numbers below the normal range are rounded to multiples of a fixed step.
       double const error = std::abs(double{number(summed[i])} - exact);
       wrong += error <= bound * sizes + double{std::numeric_limits<float>::denorm_min()} ? 0U : 1U;
       largest = std::max(largest, std::abs(exact));
     }
     BOOST_TEST(wrong == 0U, "step " << s << ": " << wrong << " elements");
-    BOOST_TEST(largest > 1e-4);  // there is something to be wrong about
+    BOOST_TEST(largest > 1e-4);  // the gradients are not trivial
   }
 }
 
-/// As many ranks as there are do what one rank does with the same batches, up to rounding.
+/// Checks that several ranks act as one rank does with the same batches, up to rounding.
 inline void check_equals_one_rank(std::vector<transcript> const& ranks) {
   auto model = training_replica(0, 1);
   nn::alone one;
@@ -224,7 +224,7 @@ std::vector<std::uint32_t> check_training(tutti::rank_type size, std::size_t buc
   return ranks[0].losses();
 }
 
-/// All laws on all transports, and that those give the same curve, bit for bit.
+/// Checks all laws on all transports, and that those give the same curve, bit for bit.
 template <class Topology, class First, class... Others>
 void check_training_on_transports() {
   for (tutti::rank_type const size : {3U, 4U}) {

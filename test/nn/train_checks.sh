@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Sourced by the tests of train, whose first argument is the program: they run in a folder of their own, and each run
-# leaves what it says in the file log.
+# Sourced by the tests of train, whose first argument is the program. They run in a temporary folder, and each run
+# writes the file log.
 set -eu
 export LC_ALL=C  # sort and awk read and write numbers with points
 train=$1

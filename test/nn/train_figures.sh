@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# What train says at the end of a training that was resumed, or lost ranks, is of the steps since then: bytes are
-# compared with what sums of float take in as many. And its pictures say what they show. Sums by integers have the same
-# bits whatever adds them.
+# Figures that train prints after a resumption, or after a loss of ranks, are of the steps since then: bytes are
+# compared with those of as many sums of float. Pictures are labelled correctly. Sums by integers have the same bits
+# over any topology.
 #
 #     sh train_figures.sh build/examples/train
 . "$(dirname "$0")/train_checks.sh"
@@ -11,7 +11,7 @@
 within() { awk "BEGIN { exit !($1 >= $2 && $1 <= $3) }" || wrong "$4: $1, which is not within $2 and $3"; }
 small='--epochs 2 --samples 2000 --hidden 32'  # 16 steps an epoch
 
-# Int8 sends about four times less, and some weights besides, in 32 steps as in the last 16.
+# Int8 sends about four times less, plus some weights, in 32 steps as in the last 16.
 keeping="$train $small --ranks 3 --compress int8 --checkpoint kept"
 if $keeping --die 1:20 > log 2>&1; then wrong 'a rank that dies ends the training'; fi
 $keeping --resume > log 2>&1 || wrong 'it is resumed'
@@ -23,7 +23,7 @@ shows '>built-in digits, 784-32-10, relu, sent as int8, the error later<' pictur
 shows 'KiB of rank 0 so far' picture.svg
 if grep -q '>fault<' picture.svg; then wrong 'there was no fault'; fi
 
-# Two of three ranks send half as much as one gradient, twice; the third would have made it 4 / 3.
+# Two of three ranks send half a gradient twice; three ranks would send 4 / 3 of one.
 $train $small --ranks 3 --transport tcp --on-fault continue --die 2:20 --report report.json --plot picture.svg \
   > log 2>&1 || wrong 'the others go on'
 value() { sed -n "s/^  \"$1\": \([0-9.e+]*\),*\$/\1/p" report.json; }
@@ -36,8 +36,8 @@ shows '"ranks": 2' report.json
 if $train --data . --samples 100 > log 2>&1; then wrong 'a folder is not drawn'; fi
 shows '--samples: says how many images to draw with --data builtin; of the folder . all are used' log
 
-# By integers: the same weights over any topology and at a device, what overflows is counted, and the deviation of a
-# weight is at most the rate times what the factor leaves: 3 / 2 / 1000000 in the first step of rate 0.1.
+# Sums by integers: equal weights over any topology and at a device, and overflows are counted. A weight deviates by at
+# most the rate times the error that the factor leaves: 3 / 2 / 1000000 in the first step of rate 0.1.
 summing="$train --epochs 1 --samples 2000 --hidden 32 --ranks 3 --sums fixed_point --report report.json"
 $summing --compare-sums > log 2>&1 || wrong 'sums by integers'
 first=$(value weights)
@@ -53,6 +53,6 @@ for pair in '--factor 10' '--sums fixed_point --exponent-block 2' '--sums fixed_
   if $train $small $pair > log 2>&1; then wrong "$pair go together"; fi
 done
 
-# Of servers the first rank's model has no weights that mean anything.
+# With servers, the first rank's model has no meaningful weights.
 $train $small --ranks 3 --strategy parameter_server --report report.json > log 2>&1 || wrong 'servers'
 if grep -q '"weights"' report.json; then wrong 'weights of a server'; fi

@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# train on GPUs: what makes no sense is refused by name, and so is a card that is not there; where there is one, ranks
-# on it and on the host learn what ranks on hosts do.
+# train on GPUs: invalid options and missing GPUs are refused by name. If there is a GPU, ranks on it and on the host
+# learn as ranks on hosts do.
 #
-#     sh train_gpu.sh build/examples/train options       what is refused, by a program with CUDA or without
-#     sh train_gpu.sh build/examples/train training      needs a GPU; or else it is skipped (status 77)
+#     sh train_gpu.sh build/examples/train options       refusals, by a program with CUDA or without
+#     sh train_gpu.sh build/examples/train training      needs a GPU; otherwise it is skipped (status 77)
 . "$(dirname "$0")/train_checks.sh"
 
 refused() {  # options, status, what is said
@@ -35,13 +35,13 @@ if [ "$2" = options ]; then
     [ "$(wc -l < log)" = 1 ] || wrong 'it is said once'
   done
   cp log without_it
-  # Ranks of a launcher agree on it.
+  # Launched ranks must agree on the precision.
   joining="env TUTTI_JOB=other TUTTI_STORE=file:other TUTTI_SIZE=2 $train --gpu 1"
   TUTTI_RANK=1 $joining --precision bf16 > other_log 2>&1 &
   if TUTTI_RANK=0 $joining > log 2>&1; then wrong 'ranks with other options train'; fi
   wait
   shows 'was started with precision="bf16"' log
-  # A server needs no card: it is worker 0, rank 1, that lacks one.
+  # A server needs no GPU: it is worker 0, rank 1, that lacks one.
   if grep -q "$no_gpu" without_it; then
     refused '--gpu all --strategy parameter_server' 1 "^train: rank 0: --gpu: rank 1 (.*) $no_gpu"
   fi
@@ -69,11 +69,11 @@ for how in '--gpu all' '--gpu 1:0' '--gpu 0,2 --precision bf16' '--gpu 2 --preci
 done
 shows 'gpu    rank 1 on card [0-9]* in float; the others on their hosts in float$' log
 
-# Not the hosts have computed it.
+# Shows that the hosts have not computed it.
 $train $small --gpu all --precision bf16 --report report.json > log 2>&1 || wrong 'in bf16'
 [ -n "$on_hosts" ] && [ "$(weights)" != "$on_hosts" ] || wrong 'weights in bf16 are those of float on hosts'
 
-# Ranks are other ones after a loss, and keep their cards; a checkpoint of a GPU is one of any rank.
+# After a loss, ranks have other numbers and keep their GPUs. A checkpoint of a GPU can be resumed by any rank.
 $train $small --transport tcp --gpu 2:0 --on-fault continue --die 1:8 --report report.json > log 2>&1 || wrong 'a loss'
 shows '"rank": 1' report.json
 keeping="$train --ranks 3 --epochs 2 --samples 2000 --hidden 32 --checkpoint kept --gpu"

@@ -25,7 +25,7 @@ tutti::time_point at(double ms) {
   return start + tutti::duration(static_cast<tutti::duration::rep>(ms * 1e6));
 }
 
-/// Steps of 10 ms: 6 of a gradient, 1 of an update, 3 of waiting, and a message of 100 bytes either way in two parts.
+/// Steps of 10 ms: 6 of a gradient, 1 of an update, 3 of waiting. Each sends 100 bytes, and receives 100 in two parts.
 nn::usage steps(int count) {
   nn::usage_meter meter(2, start);
   for (int i = 0; i != count; ++i) {
@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE(what_a_rank_did_adds_up_however_long_it_took) {
 }
 
 BOOST_AUTO_TEST_CASE(spans_are_where_things_happened) {
-  auto const one = steps(2);  // in spans of 1 ms
+  auto const one = steps(2);  // each span is 1 ms
   BOOST_REQUIRE(one.bins.size() >= 20U);
   for (std::size_t i = 0; i != 20; ++i) {
     BOOST_TEST(std::abs(one.bins[i].computing - (i % 10 < 6 ? 1e-3 : 0)) < 1e-7, i);
@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(spans_are_where_things_happened) {
     BOOST_TEST(one.bins[i].messages_received == (i % 10 == 7 ? 1 : 0), i);
   }
   auto late = one;
-  late.shift = 0.005;  // it began later than the training
+  late.shift = 0.005;  // this rank began later than the training
   std::vector<nn::usage> ranks{late};
   nn::align(ranks);
   BOOST_TEST(ranks[0].bins[4].seconds < 1e-9);

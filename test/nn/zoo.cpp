@@ -31,7 +31,7 @@ struct expected {
   std::size_t parameters;
 };
 
-/// The counts of the papers, and of the implementations that papers compare with.
+/// Parameter counts of the papers, and of the implementations that papers compare with.
 std::vector<expected> zoo() {
   constexpr nn::image_shape digit{1, 28, 28};
   constexpr std::array<std::size_t, 2> hidden{256, 128};
@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(models_have_as_many_parameters_as_published) {
     BOOST_TEST(nn::count_parameters(model) == parameters, name);
     BOOST_TEST(model.front().inputs() == image.size(), name);
     BOOST_TEST(model.back().outputs() == classes, name);
-    BOOST_CHECK_NO_THROW(nn::detail::sequence<float>{model});  // each layer takes what the one before gives
+    BOOST_CHECK_NO_THROW(nn::detail::sequence<float>{model});  // each layer takes the output of the one before
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
 //
-// Ranks agree on their devices, or all get the error of the first one that has none.
+// Ranks agree on their devices, or all get the error of the first rank without one.
 #include <tutti/cuda/detail/device/agreement.hpp>
 #include <tutti/detail/bootstrap/threads.hpp>
 
@@ -16,7 +16,7 @@ namespace {
 namespace device = tutti::detail::device;
 using tutti::rank_type;
 
-/// The text of each rank's error, or what the ranks said. Rank `failing` cannot say anything.
+/// Each rank's error, or the texts that the ranks exchanged. Rank `failing` throws instead of sending a text.
 std::vector<std::string> agreed(rank_type size, rank_type failing) {
   std::vector<std::string> all;
   for (auto const& one : tutti::detail::run_threads(size, [&](tutti::detail::thread_rendezvous& meet) -> std::string {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address (it reads and writes 16 bytes at a time)
 //
-// All threads of a group together write each element once, wherever operands lie, and nothing else.
+// The threads of a group together write each element once, wherever operands are, and nothing else.
 #include <tutti/bfloat16.hpp>
 #include <tutti/cuda/detail/device/after_fold.hpp>
 #include <tutti/cuda/detail/device/fused.hpp>
@@ -20,7 +20,7 @@ namespace {
 
 namespace device = tutti::detail::device;
 
-/// A thread of a group that meets no other.
+/// A thread of a group, run by itself: its synchronisation calls do nothing.
 struct lone_thread {
   std::uint32_t number;
   std::uint32_t threads;
@@ -35,7 +35,8 @@ struct lone_thread {
   [[nodiscard]] bool is_late() const { return false; }
 };
 
-/// Room that ends where its elements end, for the address sanitizer, and begins some elements after a multiple of 16.
+/// An array whose end is the end of its allocation, for the address sanitizer. It begins some elements after a
+/// multiple of 16.
 template <class T>
 class shifted {
  public:
@@ -52,7 +53,7 @@ class shifted {
   T* first_;
 };
 
-/// to[i] = 2 a[i] + b[i], to two places, the second of which is a.
+/// to[i] = 2 a[i] + b[i], written to two arrays; a is the second one.
 template <class To, class From>
 void combines(std::size_t n, std::size_t to_shift, std::size_t a_shift, std::size_t b_shift, std::uint32_t threads) {
   shifted<To> const first(n, to_shift);
@@ -144,7 +145,8 @@ BOOST_AUTO_TEST_CASE(what_follows_a_combination) {
         w.data()[i] = 2.0F * x;
         v.data()[i] = x - 7.0F;
         float const sum = b.data()[i] + x;
-        velocities.push_back(0.5F * v.data()[i] + sum);  // halves and quarters are exact: no order of rounding shows
+        // Halves and quarters are exact: the order of roundings does not matter.
+        velocities.push_back(0.5F * v.data()[i] + sum);
         weights.push_back(w.data()[i] - 0.25F * velocities.back());
         means.push_back(sum * 0.5F);
         rounded.push_back(static_cast<tutti::bfloat16>(sum));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: thread (ranks, streams and groups are threads that share memory)
 //
-// Operators put into streams of a model of a device have the engine's bits: device/step_table.hpp, in
-// memory that scratch_layout.hpp divides.
+// Operators enqueued on streams of a model device have the engine's bits: device/step_table.hpp, in memory laid out by
+// scratch_layout.hpp.
 #include <laws/enqueued.hpp>
 #include <models/host_device.hpp>
 #include <tutti/bfloat16.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address (fibers of one thread)
 //
-// A rank that never comes, or calls something else, is named, and every rank ends.
+// Every rank ends and names the rank that never arrives, or calls something else.
 #include <laws/device.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 
@@ -16,7 +16,7 @@ namespace device = tutti::detail::device;
 using one_case = laws::device_case<tutti::op::allreduce, tutti::sum<float>>;
 using one_rank = laws::device_rank<tutti::op::allreduce, tutti::sum<float>>;
 
-/// Runs an allreduce on 4 ranks, of which the last one begins something else or nothing.
+/// Runs an allreduce on 4 ranks; the last one starts a different operation or none.
 std::vector<tutti::fault> after_trouble(tutti::schedule_kind kind, bool it_comes) {
   one_case const c{{}, {}, 4, 100, false};
   std::vector<one_rank> ranks;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address (fibers of one thread)
 //
-// Groups of threads run schedules with the engine's bits, whatever their number and the order in which they go on:
-// device/interpreter.hpp over block_link.hpp, and areas.hpp where ranks are apart.
+// Groups of threads run schedules with the engine's bits, for any number of groups and any interleaving:
+// device/interpreter.hpp over block_link.hpp, and areas.hpp for ranks without common memory.
 #include <laws/device.hpp>
 #include <tutti/bfloat16.hpp>
 #include <tutti/half.hpp>
@@ -21,7 +21,7 @@ namespace {
 using enum tutti::schedule_kind;
 using tutti::rank_type;
 
-/// Over ranks, topologies and lengths; numbers of groups, threads and parts, and the order, are drawn.
+/// Runs over ranks, topologies and lengths. Numbers of groups, threads and parts, and the order, are drawn.
 template <class Op, class R, class... Topology>
 void everywhere(Op what, R reduction, bool may_be_apart, Topology... topology) {
   std::uint64_t seed = 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address (device memory of a model)
 //
-// Ranks with devices, of which all is a model but the code that every device runs: order, graphs, failure, joining.
+// Ranks with model devices that run the code of every device: order, graphs, failure, joining.
 #include <laws/device_cases.hpp>
 #include <models/host_device.hpp>
 #include <tutti/collective/allreduce.hpp>
@@ -51,7 +51,7 @@ using test_cases = laws::device_cases<transport, amounts>;
 support::cases const streams = test_cases::streams();
 support::cases const failing = test_cases::failing();
 
-/// What keeps ranks from joining, each in its words.
+/// The texts of the errors that keep ranks from joining.
 [[nodiscard]] std::vector<std::string> refusals(rank_type n, tutti::world_options<transport> const& o) {
   return complaints(
       n, [](auto&) {}, o);
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(operations_of_the_host_go_on_beside) {
   BOOST_TEST(std::count(all.begin(), all.end(), "") == 3);
 }
 
-/// Kernels that wait for another rank, without end, as long as they are not told.
+/// Kernels spin for another rank, forever unless they are stopped.
 BOOST_AUTO_TEST_CASE(a_rank_that_leaves_ends_its_kernels) {
   models::host_driver::clock_stands = true;
   enum class other { is_late, has_left, gives_up };
@@ -206,7 +206,7 @@ BOOST_AUTO_TEST_CASE(a_fault_of_the_host_ends_kernels_that_wait) {
 
 BOOST_AUTO_TEST_CASE(memory_is_the_users_again_after_a_fault) {
   for (int trial = 0; trial != 40; ++trial) {
-    bool const waits = trial % 2 == 0;  // or leaves
+    bool const waits = trial % 2 == 0;  // false: leaves
     auto const all = complaints(
         3,
         [=](auto& world) {
@@ -226,10 +226,10 @@ BOOST_AUTO_TEST_CASE(memory_is_the_users_again_after_a_fault) {
             if (waits) {
               stream_wait(world, stream).run();
             } else {
-              auto const ends = std::move(world);  // with its last operator
+              auto const ends = std::move(world);  // destroyed together with its last operator
             }
           } catch (tutti::error const&) {
-            v.reset();  // a kernel of another rank that still reads it is seen by the address sanitizer
+            v.reset();  // the address sanitizer sees a kernel of another rank that still reads it
             throw;
           }
         },
@@ -258,7 +258,7 @@ BOOST_AUTO_TEST_CASE(memory_that_is_not_on_the_device_is_refused) {
                                      : "the output is not in memory of this rank's device, host 0"),
                   said);
         }
-        sum.enqueue(device_span<float>(on_host.data(), 0), stream);  // of nothing it does not matter where it is
+        sum.enqueue(device_span<float>(on_host.data(), 0), stream);  // an empty buffer may be anywhere
         models::host_driver::not_here = nullptr;
         sum.enqueue(on_device(v), stream);
         stream_wait(world, stream).run();
@@ -282,7 +282,7 @@ BOOST_AUTO_TEST_CASE(a_communicator_that_has_failed_says_so_again) {
           } catch (tutti::error const&) {
           }
         }
-        sum.enqueue(on_device(v), stream);  // throws, too
+        sum.enqueue(on_device(v), stream);  // throws here, too
         require(false, "an operation is put behind one that has failed");
       },
       with(1));
@@ -295,7 +295,7 @@ BOOST_AUTO_TEST_CASE(what_keeps_ranks_from_joining) {
     BOOST_TEST(has(one, "join failed"), one);
     BOOST_TEST(has(one, "at most 16 ranks, and there are 17"), one);
   }
-  for (std::string const& one : refusals(4, with(9))) {  // two on each device
+  for (std::string const& one : refusals(4, with(9))) {  // two ranks on each device
     BOOST_TEST(has(one, "16 groups at a time, and its 2 ranks want 9 each"), one);
   }
   auto on_one = with(5);

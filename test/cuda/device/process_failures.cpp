@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address waits (device memory of a model; what processes do to each other no sanitizer sees)
 //
-// Ranks that are processes, each with a device of a model: one is killed, is late, or calls something else; groups;
-// what is left of worlds that have ended. Hosts notice ranks that have left by kernel_watch.hpp.
+// Ranks that are processes with model devices: one is killed, is late, or calls something else; groups; leftovers of
+// worlds that have ended. kernel_watch.hpp lets hosts notice ranks that have left.
 #include <laws/device_cases.hpp>
 #include <models/host_device.hpp>
 #include <support/forked_child.hpp>
@@ -62,7 +62,7 @@ support::cases const failing = test_cases::failing();
   auto const all = std::filesystem::directory_iterator("/proc/self/fd");
   return static_cast<std::size_t>(std::distance(begin(all), end(all)));
 }
-/// Until a process stands still, or has ended: a signal to go on that comes before does nothing.
+/// Waits until a process has stopped or ended: an earlier SIGCONT would have no effect.
 void await_stop(pid_t process) {
   for (auto const until = clock_type::now() + 20s; clock_type::now() < until; std::this_thread::yield()) {
     std::ifstream stat("/proc/" + std::to_string(process) + "/stat");
@@ -74,7 +74,7 @@ void await_stop(pid_t process) {
     }
   }
 }
-pid_t victim = 0;  ///< of a rank that has another one killed
+pid_t victim = 0;  ///< set in the rank that kills another one
 
 [[nodiscard]] std::size_t device_mappings() {
   std::ifstream maps("/proc/self/maps");
@@ -87,7 +87,7 @@ pid_t victim = 0;  ///< of a rank that has another one killed
 
 }  // namespace
 
-/// While ranks meet, or while operations are under way.
+/// Kills a rank while ranks meet, or while operations are under way.
 BOOST_AUTO_TEST_CASE(a_killed_process_is_named) {
   constexpr auto deadline = 20s;
   for (int trial = 0; trial != 12; ++trial) {
@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(a_killed_process_is_named) {
             stream_wait(world, stream).run();
           }
         } catch (tutti::error const&) {
-          v.reset();  // a kernel that is still in it is seen by the address sanitizer, or crashes
+          v.reset();  // a kernel that still uses it crashes, or the address sanitizer sees it
           throw;
         }
       } catch (tutti::error const& e) {
@@ -135,7 +135,7 @@ BOOST_AUTO_TEST_CASE(a_killed_process_is_named) {
   }
 }
 
-/// Its kernels stand still, too, and will be in other ranks' windows when it goes on.
+/// Stops a process and its kernels, which access other ranks' windows when it continues.
 BOOST_AUTO_TEST_CASE(a_process_that_is_stopped) {
   auto const all = complaints(
       3,
@@ -171,7 +171,7 @@ BOOST_AUTO_TEST_CASE(a_process_that_is_stopped) {
   }
 }
 
-/// A rank leaves while its kernels wait for another one, without end, as long as they are not told.
+/// A rank leaves while its kernels spin for another one, forever unless they are stopped.
 BOOST_AUTO_TEST_CASE(a_process_is_killed_while_another_leaves) {
   auto const all = complaints(
       2,
@@ -214,7 +214,7 @@ BOOST_AUTO_TEST_CASE(a_process_leaves_and_another_waits_for_it) {
   BOOST_TEST(std::count(all.begin(), all.end(), "") == 2, all[0]);
 }
 
-/// A child that is forked while kernels are under way leaves the world, as any frame that it leaves would.
+/// A child forked while kernels are under way unwinds its stack, which destroys its copy of the world.
 BOOST_AUTO_TEST_CASE(kernels_go_on_in_the_parent) {
   auto const all = complaints(
       2,
@@ -285,7 +285,7 @@ BOOST_AUTO_TEST_CASE(a_graph_is_replayed) {
   BOOST_TEST(std::count(all.begin(), all.end(), "") == 2, all[0]);
 }
 
-/// Windows, their mappings and descriptors, of worlds and of their parts.
+/// Windows, mappings and descriptors of worlds and of their parts are freed.
 BOOST_AUTO_TEST_CASE(nothing_is_left_of_worlds) {
   auto const results = tutti::detail::run_processes(3, [](auto& meet) -> std::string {
     auto const sum_of = [](auto& world) {
@@ -310,7 +310,7 @@ BOOST_AUTO_TEST_CASE(nothing_is_left_of_worlds) {
         sum_of(part);
         sum_of(same);
       }
-      // Of the world that stays: 3 windows. Of each of the others: as many, and its own while a peer still has it.
+      // The remaining world has 3 windows. Every other world had as many, and keeps its own while a peer maps it.
       if (i == 4) {
         files = descriptors();
       } else if (i > 4 &&

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address alone (device memory of a model; groups of threads wait awake for those of other processes)
 //
-// Ranks that are processes, each with a device of a model: they map one another's windows, everywhere at another
-// address, and have the engine's bits. Memory that others have mapped is kept (lent_memory.hpp).
+// Ranks that are processes with model devices: they map one another's windows, each at its own addresses, and have the
+// engine's bits. Memory mapped by others is kept (lent_memory.hpp).
 #include <laws/device_cases.hpp>
 #include <models/host_device.hpp>
 #include <tutti/transport/shared_memory.hpp>

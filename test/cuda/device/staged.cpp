@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread alone (ranks, streams and copies are threads that share memory, and wait awake for each other)
 //
-// Operations on device memory that goes through slots of host memory have the bits of those on host memory:
-// device/staging.hpp over slot_layout.hpp and slot_memory.hpp, whose slots open by engine/gate.hpp.
+// Operations on device memory staged through slots of host memory have the bits of operations on host memory:
+// device/staging.hpp over slot_layout.hpp and slot_memory.hpp. engine/gate.hpp opens the slots.
 #include <laws/staged.hpp>
 #include <support/watched.hpp>
 #include <tutti/reduction/arithmetic.hpp>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread left_to_sanitizers alone (ranks, streams and copies are threads, and wait awake for each other)
 //
-// Operations on device memory that goes through host memory: what is under way together, and how they fail. Streams go
-// on, nothing is written any more, and errors name ranks.
+// Operations on device memory staged through host memory: several under way at once, and failures. Streams continue,
+// nothing is written any more, and errors name ranks.
 #include <laws/complaints.hpp>
 #include <models/host_stager.hpp>
 #include <tutti/collective/allreduce.hpp>
@@ -48,7 +48,7 @@ template <class F>
                                                   tutti::world_options<transport> const& o = with(60s)) {
   return laws::complaints(n, f, o);
 }
-/// What is behind it in the stream waits until it may go on.
+/// Blocks the stream's later work until `goes_on` is true.
 void block(models::device_stream const& stream, std::atomic<bool> const& goes_on) {
   stream.put([&goes_on] {
     while (!goes_on) {
@@ -56,13 +56,13 @@ void block(models::device_stream const& stream, std::atomic<bool> const& goes_on
     }
   });
 }
-/// Waits until all has run that is in a stream, whether somebody calls the communicator or not.
+/// Waits until a stream is done, even if no thread calls the communicator.
 void drain(models::device_stream const& stream) {
-  while (!stream.is_done()) {  // else this never ends
+  while (!stream.is_done()) {  // a stream that is never released fails by the test's time limit
     std::this_thread::yield();
   }
 }
-/// Moves on what it has started, until the world has failed.
+/// Progresses the rank's operations until the world has failed.
 void serve_until_fault(auto& world) {
   auto const begun = std::chrono::steady_clock::now();
   while (std::chrono::steady_clock::now() - begun < 10s && !world.transport().fault()) {
@@ -71,7 +71,7 @@ void serve_until_fault(auto& world) {
     std::this_thread::yield();
   }
 }
-/// Waits for a stream, and expects that it has gone on and nothing is copied any more if that fails.
+/// Waits for a stream. After a failure, expects that the stream has continued and nothing is copied any more.
 void wait_or_throw(auto& world, models::device_stream const& stream) {
   try {
     wait_for_staged(world, stream);
@@ -197,7 +197,7 @@ BOOST_AUTO_TEST_CASE(an_operator_ends_when_its_operations_have) {
       first->enqueue(in_device(v), stream);
       share.enqueue(in_device(v), 1, stream);
     }
-    first.reset();  // before the last one of the other operator
+    first.reset();  // ends before the last operation of `share`
     wait_for_staged(world, stream);
     require(v[2999] == 27, "operations of an operator that is gone");
     {
@@ -227,7 +227,7 @@ BOOST_AUTO_TEST_CASE(a_rank_that_never_comes) {
           sum.enqueue(in_device(v), stream);
         }
         wait_or_throw(world, stream);
-        meet();  // of the host: it fails, too
+        meet();  // a barrier of the host, which fails, too
       },
       with(300ms));
   for (rank_type r = 0; r != 4; ++r) {
@@ -248,7 +248,7 @@ BOOST_AUTO_TEST_CASE(a_rank_that_does_something_else) {
         if (world.rank() != 2) {
           sum.enqueue(in_device(v), stream);
           wait_or_throw(world, stream);
-        } else {  // it is busy, and moves on what it has started: nothing
+        } else {  // the rank is busy, with no operation to progress
           serve_until_fault(world);
         }
       },
@@ -320,7 +320,7 @@ BOOST_AUTO_TEST_CASE(another_count) {
       } catch (tutti::error const&) {
       }
     }
-    sum.enqueue(in_device(v), stream);  // throws, too
+    sum.enqueue(in_device(v), stream);  // throws here, too
     require(false, "an operation is put behind one that has failed");
   });
   for (std::string const& one : all) {
@@ -366,7 +366,7 @@ BOOST_AUTO_TEST_CASE(memory_is_the_users_again_after_a_fault) {
       try {
         wait_or_throw(world, stream);
       } catch (tutti::error const&) {
-        v.reset();  // a copy that is still made is seen by the sanitizers
+        v.reset();  // the sanitizers see a copy that is still under way
         throw;
       }
     });
@@ -387,7 +387,7 @@ BOOST_AUTO_TEST_CASE(operators_and_worlds_that_go_before_their_operations) {
           tutti::allreduce sum{world, tutti::ring{}, tutti::sum<float>{}};
           sum.enqueue(in_device(v), stream);
           if (world.rank() != 0) {
-            sum.enqueue(in_device(v), stream);  // rank 0 never comes
+            sum.enqueue(in_device(v), stream);  // rank 0 never calls it
           }
         }
         auto const moved = std::move(world);
@@ -444,7 +444,7 @@ BOOST_AUTO_TEST_CASE(a_stream_that_cannot_be_held) {
   }
 }
 
-/// Before a stream has come to an operation, or behind it.
+/// Fails a device before the stream reaches an operation, or after it.
 BOOST_AUTO_TEST_CASE(a_device_that_fails) {
   for (bool const before : {true, false}) {
     auto const all = complaints(3, [before](auto& world) {
@@ -464,7 +464,7 @@ BOOST_AUTO_TEST_CASE(a_device_that_fails) {
         wait_for_staged(world, stream);
       } catch (...) {
         goes_on = true;
-        drain(stream);  // this device has not failed indeed
+        drain(stream);  // the device works in fact
         throw;
       }
     });
@@ -477,7 +477,7 @@ BOOST_AUTO_TEST_CASE(a_device_that_fails) {
   }
 }
 
-/// The stream does not come past one that has failed before the other world's has ended.
+/// The stream passes a failed operation only after the operation of the other world has ended.
 BOOST_AUTO_TEST_CASE(an_operator_that_has_failed_behind_another_world) {
   models::host_stager::lateness = 50;
   auto const all = complaints(2, [](auto& world) {
@@ -493,7 +493,7 @@ BOOST_AUTO_TEST_CASE(an_operator_that_has_failed_behind_another_world) {
         fails.enqueue(in_device(w), stream);
         other.transport().revoke({tutti::failure::cancelled, other.rank(), other.rank()});
         other.poll();
-      } catch (tutti::error const&) {  // the other rank has been faster
+      } catch (tutti::error const&) {  // the other rank was faster
       }
     }
     wait_for_staged(world, stream);
@@ -511,7 +511,7 @@ BOOST_AUTO_TEST_CASE(an_operator_that_is_assigned_to) {
       auto other = tutti::dup(world);
       return tutti::allreduce{other, tutti::ring{}, tutti::sum<int>{}};
     };
-    auto idle = of_another_world();  // all of that world that there is
+    auto idle = of_another_world();  // the only name of that world
     idle = tutti::allreduce{world, tutti::ring{}, tutti::sum<int>{}};
     auto sum = of_another_world();
     sum.enqueue(in_device(v), stream);

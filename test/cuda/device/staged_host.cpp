@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread (ranks are threads, or processes, that share memory)
 //
-// What Host can do, a transport with devices over it can: operations on host memory obey their laws, buffers come from
-// Host, and a Host that has to know the memory which it works in knows the slots.
+// A transport with devices over Host keeps Host's abilities: operations on host memory obey their laws, buffers come
+// from Host, and a Host that registers memory registers the slots.
 #include <laws/moving_operators.hpp>
 #include <laws/reducing_operators.hpp>
 #include <models/host_stager.hpp>
@@ -30,12 +30,12 @@ namespace {
 using tutti::rank_type;
 using hosts = std::tuple<tutti::loopback, tutti::shared_memory>;
 
-/// Ranks of `loopback` with a device that has to know the memory that it works in.
+/// Ranks of `loopback` with a device that needs registered memory.
 class registering : public tutti::loopback {
  public:
   using loopback::loopback;
-  static inline std::atomic<std::size_t> known = 0;    ///< messages in memory that it has been told of
-  static inline std::atomic<std::size_t> unknown = 0;  ///< and others
+  static inline std::atomic<std::size_t> known = 0;    ///< messages in registered memory
+  static inline std::atomic<std::size_t> unknown = 0;  ///< messages in other memory
 
   void adopt(tutti::counted<tutti::memory_source> s) { sources_.push_back(std::move(s)); }
   tutti::sent send(rank_type peer, tutti::flow s, std::span<std::byte const> bytes, std::size_t granule) {
@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(operations_on_host_memory, host, hosts) {
   }
 }
 
-/// Of Host, where it provides memory.
+/// Buffers are those of Host, if it provides memory.
 BOOST_AUTO_TEST_CASE_TEMPLATE(operations_on_buffers_of_the_transport, host, hosts) {
   for (auto const& end : tutti::spawn<models::host_staged<host>>(3, [](auto& world) -> std::string {
          using value = std::vector<int, tutti::allocator<int>>;

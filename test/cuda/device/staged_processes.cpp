@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain one_compiler (processes; the thread sanitizer sees nothing of what they do to each other)
 //
-// The same between processes, one of which may be killed.
+// Operations on device memory staged through host memory, between processes. One process may be killed.
 #include <laws/staged.hpp>
 #include <support/forked_child.hpp>
 #include <tutti/collective/send_recv.hpp>
@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_rank_that_is_killed, host, hosts) {
           }
         } catch (tutti::error const& e) {
           bool const idle = world.transport().driver().is_idle();
-          while (!stream.is_done()) {  // else this never ends
+          while (!stream.is_done()) {  // a stream that is never released fails by the test's time limit
             std::this_thread::yield();
           }
           return (idle ? "" : "still copying; ") + std::string(tutti::name(e.kind())) + ": " + e.what();
@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_rank_that_is_killed, host, hosts) {
   BOOST_TEST((std::chrono::steady_clock::now() - begun < 30s), "long before the deadline");
 }
 
-/// A child that is forked while an operation is under way leaves the operator, as any frame that it leaves would.
+/// A child forked while an operation is under way unwinds its stack, which destroys its copy of the operator.
 BOOST_AUTO_TEST_CASE_TEMPLATE(operations_go_on_in_the_parent, host, hosts) {
   using transport = models::host_staged<host>;
   tutti::world_options<transport> o;
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(operations_go_on_in_the_parent, host, hosts) {
           sum->enqueue(models::in_device(v), stream);
           ended = ends_in_a_forked_child([&] { sum.reset(); });
           tutti::send{world}(std::array{1}, 1);
-        } else {  // it comes when the child has ended
+        } else {  // the message arrives when the child has ended
           int x = 0;
           tutti::recv{world}(std::span(&x, 1), 0);
           sum->enqueue(models::in_device(v), stream);

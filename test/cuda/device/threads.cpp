@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: thread (ranks and groups are threads that share memory)
 //
-// Groups of real threads: the thread sanitizer sees whether what one rank writes is told to the ranks that read it.
+// Groups of real threads: the thread sanitizer checks that ranks read only after the writer's signal.
 #include <laws/device.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 

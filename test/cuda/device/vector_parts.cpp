@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
 //
-// A vector of blocks is cut into parts that are vectors of as many blocks, each element in one of them.
+// A vector of blocks is cut into parts with as many blocks each. Every element is in exactly one part.
 #include <tutti/cuda/detail/device/vector_parts.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -23,7 +23,7 @@ BOOST_AUTO_TEST_CASE(each_element_is_in_one_part_and_in_its_block) {
           std::vector<int> filled(size);
           std::size_t last = 0;
           parts.each_run(p, 0, count, [&](std::size_t at, std::size_t place, std::size_t n) {
-            wrong += n == 0 || (last != 0 && last == at) ? 1U : 0U;  // runs are as long as they can be
+            wrong += n == 0 || (last != 0 && last == at) ? 1U : 0U;  // runs have maximal length
             last = at + n;
             for (std::size_t i = 0; i != n; ++i) {
               ++seen.at(at + i);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Instructions of memory, of threads, and of the bits of registers.
+// Instructions that access memory, describe threads, or move the bits of registers.
 #include "operations.hpp"
 #include "warp.hpp"
 
@@ -29,7 +29,7 @@ void select(warp& w, instruction const& i, lane_mask mask) {
   lanes const& p = w.from(i.from[2]);
   for_each_lane(mask, [&](unsigned l) { to[l] = (p[l] & 1) != 0 ? a[l] : b[l]; });
 }
-/// One number of N parts of so many bits, and back.
+/// Packs N numbers of `Bits` bits each into one register; `unpack` reverses it.
 template <unsigned N, unsigned Bits>
 void pack(warp& w, instruction const& i, lane_mask mask) {
   for_each_lane(mask, [&](unsigned l) {
@@ -50,7 +50,7 @@ void unpack(warp& w, instruction const& i, lane_mask mask) {
   });
 }
 
-/// What a thread knows of itself.
+/// The thread's own coordinates and sizes.
 template <auto Of>
 void of_thread(warp& w, instruction const& i, lane_mask mask) {
   for_each_lane(mask, [&](unsigned l) { w.to(i.to[0])[l] = Of(w.block(), w.thread(l)); });
@@ -68,7 +68,7 @@ void fence(warp& w) {
 void fence_of_all(warp& w, instruction const&, lane_mask) {
   fence(w);
 }
-/// N numbers out of memory, each made 64 bits wide.
+/// Loads N numbers; each is widened to 64 bits.
 template <class T, unsigned N>
 void load(warp& w, instruction const& i, lane_mask mask) {
   lanes const& address = w.from(i.address);
@@ -100,7 +100,8 @@ void store(warp& w, instruction const& i, lane_mask mask) {
   for_each_lane(mask, [&](unsigned l) {
     T* const p = reinterpret_cast<T*>(w.place_of(i, l, address[l], N * sizeof(T), true));
     if (!waits && w.block().stores.may_have(p)) {
-      w.block().stores.drain();  // or what was written before would come after it
+      // Makes earlier writes visible, so that they do not land after this one.
+      w.block().stores.drain();
     }
     for (unsigned k = 0; k != N; ++k) {
       std::uint64_t const value = w.from(i.from[k])[l];
@@ -113,8 +114,8 @@ void store(warp& w, instruction const& i, lane_mask mask) {
   });
 }
 
-/// Each thread gets the number of another one; of those that are elsewhere, nonsense. @param Other which one, and
-/// whether there is one
+/// Gives each thread the number of another one, or nonsense if that one is at another instruction. @param Other
+/// returns the source thread, and false if there is none
 template <auto Other>
 void shuffle(warp& w, instruction const& i, lane_mask mask) {
   constexpr u64 nonsense = 0xA5A5A5A5;
@@ -133,7 +134,7 @@ struct other_lane {
   unsigned which;
   bool there;
 };
-/// Its highest one, of the part of the warp that a thread is in.
+/// The highest thread of the part of the warp that contains `lane`.
 unsigned last_of(unsigned lane, unsigned parts, unsigned limit) {
   return (lane & parts) | (limit & ~parts & 31);
 }
@@ -196,7 +197,7 @@ void add_moves(operations& to) {
   to["mov.b32.unpack2"] = unpack<2, 16>;
   to["mov.b64.unpack2"] = unpack<2, 32>;
   to["mov.b64.unpack4"] = unpack<4, 16>;
-  // No address is changed: all rooms but shared memory have addresses of their own.
+  // Conversions leave an address as it is: every address space except shared memory has addresses of its own.
   for (char const* name : {"cvta.to.global.u64", "cvta.global.u64", "cvta.param.u64", "cvta.to.param.u64"}) {
     to[name] = move;
   }

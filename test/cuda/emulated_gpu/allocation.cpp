@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Memory: of devices, pinned, and of devices of other processes.
+// Memory of devices, pinned memory, and device memory of other processes.
 #include "runtime.hpp"
 
 #include <cstdlib>
@@ -15,7 +15,7 @@ namespace {
 [[nodiscard]] std::uint64_t number_of(void const* p) {
   return reinterpret_cast<std::uint64_t>(p);
 }
-/// The memory that begins there, if it is of that kind.
+/// The memory of that kind that begins at `p`, if any.
 template <class Kind>
 [[nodiscard]] std::optional<region> memory_at(void const* p, Kind const& kind) {
   auto const found = machine::get().memory.find(number_of(p), 1);
@@ -31,7 +31,7 @@ template <class Kind>
   return r.mapped != nullptr;
 }
 
-/// What a handle of another process's memory has in it.
+/// The contents of an IPC handle for another process's memory.
 struct exported_memory {
   pid_t process;
   int file;
@@ -40,7 +40,8 @@ struct exported_memory {
 };
 static_assert(sizeof(exported_memory) <= sizeof(cudaIpcMemHandle_t));
 
-/// Waits for a device whose memory is to be freed. Meanwhile no thread copies anything, as on a GPU (seen on an H100).
+/// Waits for the device whose memory is freed. No thread copies anything during the wait, as on a GPU (seen on an
+/// H100).
 void wait_to_free(lock_type& lock, device_state const& d, std::string const& who) {
   machine& m = machine::get();
   ++m.freeing;
@@ -57,7 +58,7 @@ using namespace emulated_gpu;
 
 extern "C" {
 
-// Both kinds of allocation and of freeing may wait for what runs on devices, so they do.
+// Allocation and freeing of both kinds may wait for work on devices in CUDA, so they do here.
 
 cudaError_t cudaMalloc(void** made, std::size_t bytes) {
   *made = nullptr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Instructions of numbers.
+// Arithmetic instructions.
 #include "operations.hpp"
 #include "warp.hpp"
 
@@ -28,7 +28,7 @@ using f16 = _Float16;
 __extension__ using u128 = unsigned __int128;
 __extension__ using s128 = __int128;
 
-/// A GPU gives one NaN of each type.
+/// Replaces every NaN by the single one that a GPU returns for the type.
 template <class T>
 [[nodiscard]] T plain(T x) noexcept {
   if constexpr (std::is_same_v<T, float>) {
@@ -45,7 +45,7 @@ template <class T>
 void put(lanes& to, lanes const& from, lane_mask mask) {
   for_each_lane(mask, [&](unsigned l) { to[l] = from[l]; });
 }
-/// F of each thread's numbers; it may be asked for those of other threads, too.
+/// Applies F to each thread's operands. F may also read operands of other threads.
 template <auto F, class To, class... From, std::size_t... I>
 void compute(warp& w, instruction const& i, lane_mask mask, To (*)(From...), std::index_sequence<I...>) {
   lanes all;
@@ -68,7 +68,7 @@ void copy(warp& w, instruction const& i, lane_mask mask) {
   put(w.to(i.to[0]), w.from(i.from[0]), mask);
 }
 
-/// The bytes of a and b that c names.
+/// The bytes of a and b selected by c.
 [[nodiscard]] u32 permuted(u32 a, u32 b, u32 c) {
   u64 const both = u64{b} << 32 | a;
   u32 all = 0;
@@ -82,7 +82,7 @@ void copy(warp& w, instruction const& i, lane_mask mask) {
   }
   return all;
 }
-/// The low bits of a, put into b.
+/// Replaces bits of b by the low bits of a.
 template <class T>
 [[nodiscard]] T inserted(T a, T b, u32 at, u32 count) {
   at &= 255;
@@ -93,7 +93,7 @@ template <class T>
   T const bits = count >= sizeof(T) * 8 ? static_cast<T>(~T{0}) : static_cast<T>((T{1} << count) - 1);
   return static_cast<T>((b & static_cast<T>(~static_cast<T>(bits << at))) | static_cast<T>((a & bits) << at));
 }
-/// Bits of a and b in one, b above, moved to the left; the upper half.
+/// Joins a and b, b above, shifts left, and returns the upper half.
 [[nodiscard]] u32 funnel_left(u32 a, u32 b, u32 by) {
   return static_cast<u32>((u64{b} << 32 | a) << (by & 31) >> 32);
 }
@@ -105,7 +105,7 @@ template <class T, class Wide>
 [[nodiscard]] T upper_half(T a, T b) {
   return static_cast<T>((static_cast<Wide>(a) * b) >> (sizeof(T) * 8));
 }
-/// Division by 0 gives what it may; the GPU does not end.
+/// Division by 0 gives an arbitrary value and does not end the program, as on a GPU.
 template <class T>
 [[nodiscard]] T quotient(T a, T b) {
   if (b == 0) {
@@ -121,7 +121,7 @@ template <class T>
   }
   return std::is_signed_v<T> && b == static_cast<T>(-1) ? T{0} : static_cast<T>(a % b);
 }
-/// The smaller one: a number rather than a NaN, and -0 rather than 0.
+/// The smaller operand: a number rather than a NaN, and -0 rather than 0.
 template <class T>
 [[nodiscard]] T smaller(T a, T b) {
   if (a == b) {
@@ -134,7 +134,7 @@ template <class T>
   return -smaller(-a, -b);
 }
 
-/// A whole number, rounded towards 0; the nearest one that there is.
+/// Rounds towards 0 to an integer and saturates at the limits of the type.
 template <class From, class To>
 [[nodiscard]] To whole_of(From x) {
   constexpr From least = static_cast<From>(std::numeric_limits<To>::min());
@@ -251,7 +251,7 @@ void add_signs(operations& to) {
   to["abs.f64"] = of<[](u64 a) { return a & 0x7fffffffffffffffU; }>;
 }
 
-/// Of whole numbers: low bits are what they were, and above them is what the narrower type says.
+/// Conversions of integers: the low bits stay, and the narrower type decides the bits above them.
 template <class From>
 void add_whole_conversions(operations& to, std::string const& from) {
   for (char const* wide : {"16", "32", "64"}) {
@@ -261,7 +261,7 @@ void add_whole_conversions(operations& to, std::string const& from) {
           widens ? of<[](From x) { return static_cast<s64>(x); }> : copy;
     }
   }
-  // The register of a byte is 16 bits wide, or more.
+  // A byte's register is at least 16 bits wide.
   to["cvt.u8." + from] = of<[](u8 x) { return u32{x}; }>;
   to["cvt.s8." + from] = of<[](s8 x) { return s32{x}; }>;
   to["cvt.rn.f32." + from] = of<[](From x) { return static_cast<float>(x); }>;
@@ -276,7 +276,7 @@ void add_conversions_of_float(operations& to, std::string const& from) {
   to["cvt.rzi.u64." + from] = of<whole_of<From, u64>>;
   to["cvt.rzi.s64." + from] = of<whole_of<From, s64>>;
 }
-/// Of a float, to a whole one.
+/// Rounds a float to an integer.
 template <class T>
 void add_rounding(operations& to, std::string const& type) {
   to["cvt.rni." + type + "." + type] = of<[](T x) { return std::nearbyint(x); }>;

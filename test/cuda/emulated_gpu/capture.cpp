@@ -20,7 +20,7 @@ void end_capture(capture_state& c) {
 
 namespace {
 
-/// Work after which nothing comes.
+/// The last nodes of a capture: no node follows them.
 [[nodiscard]] std::set<std::size_t> last_of(capture_state const& c) {
   std::set<std::size_t> last;
   for (std::size_t n = 0; n != c.nodes.size(); ++n) {
@@ -53,7 +53,7 @@ cudaError_t end_capture_of(cudaStream_t s, cudaGraph_t* made) {
   return cudaSuccess;
 }
 
-/// Runs what a graph has in an order that is drawn, of those that it allows.
+/// Runs a graph's nodes in a random order among the orders it allows.
 template <class Random>
 void run_graph(std::vector<graph_node> const& nodes, Random random) {
   std::set<std::size_t> done;

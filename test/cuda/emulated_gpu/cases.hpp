@@ -18,19 +18,19 @@
 struct small_program {
   std::string_view name;
   void (*run)();
-  std::string_view says;      ///< among what it prints
-  char const* settings = "";  ///< of its environment: "NAME=value NAME=value"
-  int signal = 0;             ///< by which it ends
+  std::string_view says;      ///< a part of the program's output
+  char const* settings = "";  ///< environment variables: "NAME=value NAME=value"
+  int signal = 0;             ///< the signal that ends the program, or 0
 };
 
-/// Prints what an error is called, or what else a program has found.
+/// Prints an error's name, or another finding of a program.
 inline void say(std::string_view what) {
   std::fprintf(stderr, "%.*s\n", static_cast<int>(what.size()), what.data());
 }
 inline void say(cudaError_t code) {
   say(cudaGetErrorName(code));
 }
-/// Ends the program, which is wrong itself, where a call fails that has to work.
+/// Ends the program, as incorrect itself, if a call fails that must succeed.
 inline void works(cudaError_t code, char const* call) {
   if (code != cudaSuccess) {
     std::fprintf(stderr, "%s: %s\n", call, cudaGetErrorName(code));
@@ -38,7 +38,7 @@ inline void works(cudaError_t code, char const* call) {
   }
 }
 #define WORKS(...) works(__VA_ARGS__, #__VA_ARGS__)
-/// Ends the program, since the emulated GPU is wrong.
+/// Ends the program because the emulated GPU is wrong.
 #define EXPECT(...)                                                          \
   do {                                                                       \
     if (!(__VA_ARGS__)) {                                                    \
@@ -47,14 +47,14 @@ inline void works(cudaError_t code, char const* call) {
     }                                                                        \
   } while (false)
 
-/// Numbers on the device.
+/// Allocates numbers on the device.
 template <class T>
 [[nodiscard]] T* on_device(std::size_t count) {
   void* p = nullptr;
   WORKS(cudaMalloc(&p, count * sizeof(T)));
   return static_cast<T*>(p);
 }
-/// Numbers in pinned memory, with zeros.
+/// Allocates zeros in pinned memory.
 template <class T>
 [[nodiscard]] T* pinned(std::size_t count) {
   void* p = nullptr;
@@ -85,7 +85,7 @@ template <class T>
   std::fflush(stderr);
   std::_Exit(0);
 }
-/// @returns whether it ended as it has to
+/// @returns true if the program ends as it must
 [[nodiscard]] inline bool is_right(small_program const& p) {
   std::array<int, 2> prints{};
   if (pipe(prints.data()) != 0) {
@@ -115,7 +115,7 @@ template <class T>
   return good;
 }
 
-/// Runs those that are named, or all.
+/// Runs the named programs, or all of them.
 template <std::size_t N>
 [[nodiscard]] int run_programs(small_program const (&all)[N], int count, char** names) {
   std::size_t wrong = 0;

@@ -9,12 +9,12 @@
 
 namespace tutti::emulated_gpu {
 
-/// Sizes of a convolution: of its images x (rows by columns by channels), its filters w and its images y.
+/// The sizes of a convolution: images x (rows by columns by channels), filters w, and images y.
 struct convolution {
   std::size_t images;
-  std::size_t channels, rows, columns;               ///< of x
-  std::size_t filters, filter_rows, filter_columns;  ///< w has `filters` windows, of a group's channels
-  std::size_t made_rows, made_columns;               ///< of y, which has `filters` channels
+  std::size_t channels, rows, columns;               ///< size of x
+  std::size_t filters, filter_rows, filter_columns;  ///< w has `filters` windows over one group's channels
+  std::size_t made_rows, made_columns;               ///< size of y, which has `filters` channels
   std::size_t pad_rows, pad_columns;                 ///< zeros around x
   std::size_t row_stride, column_stride;
   std::size_t groups = 1;
@@ -23,7 +23,7 @@ struct convolution {
   [[nodiscard]] std::size_t group_filters() const { return filters / groups; }
   /// Numbers under a window, in one group.
   [[nodiscard]] std::size_t window() const { return filter_rows * filter_columns * group_channels(); }
-  /// Places of a window in an image: its pixels in y.
+  /// Positions of a window in an image, equal to the pixels of y.
   [[nodiscard]] std::size_t places() const { return made_rows * made_columns; }
   [[nodiscard]] std::size_t x_numbers() const { return images * rows * columns * channels; }
   [[nodiscard]] std::size_t w_numbers() const { return filters * window(); }
@@ -32,8 +32,8 @@ struct convolution {
 
 namespace convolution_detail {
 
-/// Calls f(place, pixel of the window, pixel of an image) for each pixel of an image under each place of a window.
-/// @param first the place that comes first, which is the order of sums in an image
+/// Calls f(position, pixel of the window, pixel of an image) for each pixel of an image under each position of a
+/// window. @param first the first position, which sets the order of sums in an image
 template <class Function>
 void each_under(convolution const& of, std::size_t first, Function const& f) {
   struct pixel {
@@ -48,7 +48,7 @@ void each_under(convolution const& of, std::size_t first, Function const& f) {
     std::size_t const top = place / of.made_columns * of.row_stride;
     std::size_t const left = place % of.made_columns * of.column_stride;
     for (pixel const& p : window) {
-      std::size_t const row = top + p.row - of.pad_rows;  // above an image it is large, too
+      std::size_t const row = top + p.row - of.pad_rows;  // rows above the image wrap to large numbers
       std::size_t const column = left + p.column - of.pad_columns;
       if (row < of.rows && column < of.columns) {
         f(place, p.number, row * of.columns + column);
@@ -57,7 +57,7 @@ void each_under(convolution const& of, std::size_t first, Function const& f) {
   }
 }
 
-/// What lies under a window in one group of an image: a row for each place.
+/// Copies the pixels under the windows in one group of an image: a row for each position.
 inline void take_windows(convolution const& of, float const* image, std::size_t group, std::vector<float>& to) {
   to.assign(of.places() * of.window(), 0);
   std::size_t const some = of.group_channels();
@@ -67,7 +67,7 @@ inline void take_windows(convolution const& of, float const* image, std::size_t 
   });
 }
 
-/// Adds rows for each place to what lay under the windows.
+/// Adds a row for each position to the pixels under the windows.
 inline void give_windows(convolution const& of, std::vector<float> const& from, std::size_t group, std::size_t first,
                          float* image) {
   std::size_t const some = of.group_channels();
@@ -80,7 +80,7 @@ inline void give_windows(convolution const& of, std::vector<float> const& from, 
   });
 }
 
-/// The transpose of each group's filters.
+/// Transposes each group's filters.
 [[nodiscard]] inline std::vector<float> transposed(std::vector<float> const& m, std::size_t matrices, std::size_t rows,
                                                    std::size_t columns) {
   std::vector<float> made(m.size());
@@ -96,7 +96,7 @@ inline void give_windows(convolution const& of, std::vector<float> const& from, 
 
 }  // namespace convolution_detail
 
-/// y of x and w.
+/// Computes y from x and w.
 [[nodiscard]] inline std::vector<float> convolve(convolution const& of, std::vector<float> const& x,
                                                  std::vector<float> const& w) {
   using namespace convolution_detail;
@@ -115,8 +115,7 @@ inline void give_windows(convolution const& of, std::vector<float> const& from, 
   return y;
 }
 
-/// The gradients of w, of x and the gradients of y.
-/// @param turn the image that comes first in sums
+/// Computes the gradients of w from x and the gradients of y. @param turn the first image in sums
 [[nodiscard]] inline std::vector<float> convolve_to_filters(convolution const& of, std::vector<float> const& x,
                                                             std::vector<float> const& dy, std::size_t turn) {
   using namespace convolution_detail;
@@ -135,8 +134,7 @@ inline void give_windows(convolution const& of, std::vector<float> const& from, 
   return transposed(down, of.groups, of.window(), filters);
 }
 
-/// The gradients of x, of w and the gradients of y.
-/// @param turn the place of a window that comes first in sums
+/// Computes the gradients of x from w and the gradients of y. @param turn the first position of a window in sums
 [[nodiscard]] inline std::vector<float> convolve_to_images(convolution const& of, std::vector<float> const& w,
                                                            std::vector<float> const& dy, std::size_t turn) {
   using namespace convolution_detail;

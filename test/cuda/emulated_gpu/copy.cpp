@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is put into streams besides kernels: copies, and functions of the host.
+// Work for streams other than kernels: copies and host functions.
 #include "runtime.hpp"
 
 #include <cstring>
@@ -10,14 +10,14 @@ namespace emulated_gpu {
 
 namespace {
 
-/// Whether a copy is of the kind that it is said to be.
+/// True if a copy is of the stated kind.
 [[nodiscard]] bool goes(cudaMemcpyKind way, place const& to, place const& from) {
   return way == cudaMemcpyDefault ||
          (to.of_device == (way == cudaMemcpyHostToDevice || way == cudaMemcpyDeviceToDevice) &&
           from.of_device == (way == cudaMemcpyDeviceToHost || way == cudaMemcpyDeviceToDevice));
 }
-/// Whether the host waits for it: pageable memory is written before the call returns, and CUDA may wait before it reads
-/// it; for at most 64 KiB it does not.
+/// True if the host waits for the copy. Pageable memory is written before the call returns. CUDA may also wait before
+/// it reads more than 64 KiB of pageable memory.
 [[nodiscard]] bool is_waited_for(place const& to, place const& from, std::size_t bytes) {
   constexpr std::size_t staged_at_once = std::size_t{64} << 10;
   bool const on_host = !to.of_device && !from.of_device;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tutti uses of cuBLAS, computed by the host in the order of the emulated GPU's streams. Arguments are refused as
-// NVIDIA's library refuses them; what tutti does not use is not supported.
+// The part of cuBLAS used by tutti, computed by the host in the order of the emulated GPU's streams. Arguments are
+// refused as by NVIDIA's library; everything else is unsupported.
 #include "enqueue.hpp"
 #include "gemm.hpp"
 #include "numbers.hpp"
@@ -41,7 +41,7 @@ namespace {
   return o == CUBLAS_OP_N || o == CUBLAS_OP_T || o == CUBLAS_OP_C;
 }
 
-/// Numbers of a GEMM as they were given.
+/// Sizes of a GEMM, as passed by the caller.
 struct sizes {
   std::int64_t m, n, k, lda, ldb, ldc;
 
@@ -57,7 +57,8 @@ struct sizes {
           static_cast<std::size_t>(to_next_column)};
 }
 
-/// Bytes of the workspace that a product overwrites: all in the first one, then those of four sums in pieces.
+/// Bytes of the workspace that a product overwrites: the whole workspace the first time, then room for four partial
+/// sums.
 [[nodiscard]] std::size_t spoilt(cublasContext& of, std::size_t numbers) {
   return std::exchange(of.workspace_is_new, false) ? of.workspace_bytes
                                                    : std::min(of.workspace_bytes, 4 * numbers * sizeof(float));
@@ -113,7 +114,7 @@ cublasStatus_t cublasDestroy_v2(cublasHandle_t handle) {
   return CUBLAS_STATUS_SUCCESS;
 }
 
-/// And no workspace of the caller's any more.
+/// Sets the stream and forgets the caller's workspace.
 cublasStatus_t cublasSetStream_v2(cublasHandle_t handle, cudaStream_t stream) {
   cublasStatus_t const status = status_of(handle);
   if (status == CUBLAS_STATUS_SUCCESS) {
@@ -134,13 +135,13 @@ cublasStatus_t cublasSetWorkspace_v2(cublasHandle_t handle, void* workspace, std
   return CUBLAS_STATUS_SUCCESS;
 }
 
-/// Factors lie on the host.
+/// Accepts only factors in host memory.
 cublasStatus_t cublasSetPointerMode_v2(cublasHandle_t handle, cublasPointerMode_t mode) {
   cublasStatus_t const status = status_of(handle);
   return status == CUBLAS_STATUS_SUCCESS && mode != CUBLAS_POINTER_MODE_HOST ? CUBLAS_STATUS_NOT_SUPPORTED : status;
 }
 
-/// Those that round no float before it is multiplied, which are all the same here.
+/// Accepts modes that do not round floats before they are multiplied; all of them compute alike here.
 cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode) {
   cublasStatus_t const status = status_of(handle);
   int const kind = mode & ~CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION;

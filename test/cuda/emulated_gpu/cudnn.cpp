@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tutti uses of cuDNN, computed by the host in the order of the emulated GPU's streams. Arguments are refused as
-// NVIDIA's library refuses them; what tutti does not use is not supported, such as images whose channels do not lie
-// beside each other. Floats are rounded to TF32 unless a descriptor forbids it.
+// The part of cuDNN used by tutti, computed by the host in the order of the emulated GPU's streams. Arguments are
+// refused as by NVIDIA's library; everything else is unsupported, such as images whose channels are not contiguous.
+// Floats are rounded to TF32 unless a descriptor forbids it.
 #include "convolution.hpp"
 #include "cudnn_algorithms.hpp"
 #include "cudnn_descriptors.hpp"
@@ -18,7 +18,7 @@
 namespace tutti::emulated_gpu {
 namespace {
 
-/// Rounds floats to the 11 bits of precision with which tensor cores multiply them.
+/// Rounds floats to the 11 bits of precision of tensor cores.
 void round_to_tf32(std::vector<float>& all) {
   for (float& x : all) {
     auto const bits = std::bit_cast<std::uint32_t>(x);
@@ -28,13 +28,13 @@ void round_to_tf32(std::vector<float>& all) {
   }
 }
 
-/// Memory, as a caller gives it.
+/// Memory passed by a caller.
 struct given {
   void const* first;
-  std::size_t count;  ///< of numbers, or of bytes of a workspace
+  std::size_t count;  ///< numbers, or bytes of a workspace
 };
 
-/// The work of a convolution: what is made of two factors by `compute`.
+/// The work of a convolution: `compute` makes the result from two factors.
 template <class Compute>
 struct convolving {
   described_convolution what;
@@ -47,7 +47,8 @@ struct convolving {
   void operator()() const {
     spoil(workspace.first, workspace.count);
     if (by.beta == 0) {
-      spoil(made.first, made.bytes());  // before factors are read, with which it shares nothing
+      // The result shares no memory with the factors, so it is spoilt before they are read.
+      spoil(made.first, made.bytes());
     }
     store(compute(what.sizes, factor(left), factor(right), turn).data(), made, by);
     spoil(workspace.first, workspace.count);
@@ -63,13 +64,13 @@ struct convolving {
   }
 };
 
-/// Work that is not deterministic has another order of its sums each time.
+/// A different first summand each time, for algorithms that are not deterministic.
 [[nodiscard]] std::size_t next_turn() {
   static std::atomic<std::size_t> last{0};
   return ++last;
 }
 
-/// Puts the work into the handle's stream, if all is right.
+/// Enqueues the work on the handle's stream if all arguments are valid.
 template <class Algorithm, class Compute>
 [[nodiscard]] cudnnStatus_t run(cudnnHandle_t handle, described_convolution const& what, way<Algorithm> const& how,
                                 void const* alpha, void const* beta, given left, given right, given made,

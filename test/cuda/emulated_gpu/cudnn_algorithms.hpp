@@ -10,11 +10,11 @@
 
 namespace tutti::emulated_gpu {
 
-/// A way to compute a convolution, as cuDNN names it.
+/// An algorithm for a convolution, as cuDNN names it.
 template <class Algorithm>
 struct way {
   Algorithm algorithm;
-  cudnnStatus_t status;  ///< whether it is there for images whose channels lie beside each other
+  cudnnStatus_t status;  ///< success if it supports images with contiguous channels
   cudnnDeterminism_t determinism;
   std::size_t (*workspace)(convolution const&);  ///< bytes
 };
@@ -22,7 +22,7 @@ struct way {
 [[nodiscard]] inline std::size_t no_bytes(convolution const&) {
   return 0;
 }
-/// A number for each pixel under each place of a window.
+/// A number for each pixel under each position of a window.
 [[nodiscard]] inline std::size_t bytes_of_indices(convolution const& of) {
   return of.places() * of.filter_rows * of.filter_columns * sizeof(int);
 }
@@ -35,7 +35,7 @@ struct way {
   return of.row_stride == 1 && of.column_stride == 1 ? 0 : bytes_of_filters(of);
 }
 
-// Those that a caller may not take, or not always, come first, where cuDNN has what it expects to be the fastest: the
+// Algorithms that a caller may not take, or not always, come first, as in cuDNN, which sorts by expected speed. The
 // caller must choose.
 inline constexpr way<cudnnConvolutionFwdAlgo_t> forward_ways[] = {
     {CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD, CUDNN_STATUS_NOT_SUPPORTED, CUDNN_DETERMINISTIC, no_bytes},
@@ -61,7 +61,7 @@ inline constexpr way<cudnnConvolutionBwdDataAlgo_t> data_ways[] = {
     {CUDNN_CONVOLUTION_BWD_DATA_ALGO_FFT_TILING, CUDNN_STATUS_NOT_SUPPORTED, CUDNN_DETERMINISTIC, no_bytes},
     {CUDNN_CONVOLUTION_BWD_DATA_ALGO_WINOGRAD_NONFUSED, CUDNN_STATUS_NOT_SUPPORTED, CUDNN_DETERMINISTIC, no_bytes}};
 
-/// That way; a way to fail if there is none.
+/// Returns the entry for an algorithm, or an entry whose status is failure.
 template <class Algorithm, std::size_t Count>
 [[nodiscard]] way<Algorithm> way_of(way<Algorithm> const (&ways)[Count], Algorithm a) {
   auto const* const found =
@@ -69,7 +69,7 @@ template <class Algorithm, std::size_t Count>
   return found == std::end(ways) ? way<Algorithm>{a, CUDNN_STATUS_BAD_PARAM, CUDNN_DETERMINISTIC, no_bytes} : *found;
 }
 
-/// Writes what is known of ways, of the first ones if there is no room for all; how many these are.
+/// Describes as many algorithms as `room` allows. @returns their number
 template <class Algorithm, std::size_t Count, class Known>
 [[nodiscard]] std::size_t tell(way<Algorithm> const (&ways)[Count], convolution const& of, cudnnMathType_t math,
                                Known* results, std::size_t room) {

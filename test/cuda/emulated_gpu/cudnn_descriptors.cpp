@@ -37,7 +37,7 @@ template <class T>
   return status;
 }
 
-/// Whether there are so many numbers that cuDNN has no images of them.
+/// True if there are more numbers than cuDNN allows in an image tensor.
 [[nodiscard]] bool too_many(sized const& it) {
   std::int64_t count = 1;
   for (int const size : it.sizes) {

@@ -13,7 +13,7 @@
 
 namespace tutti::emulated_gpu {
 
-/// Numbers as a descriptor says: images have the sizes N, C, H and W, filters K, C, R and S.
+/// The shape in a descriptor: N, C, H and W of images, or K, C, R and S of filters.
 struct sized {
   cudnnTensorFormat_t format;
   cudnnDataType_t type;
@@ -47,7 +47,7 @@ struct cudnnConvolutionStruct {
 
 namespace tutti::emulated_gpu {
 
-/// What is the matter with a handle in this thread.
+/// The status of a handle in this thread.
 [[nodiscard]] inline cudnnStatus_t status_of(cudnnHandle_t handle) {
   return handle == nullptr                    ? CUDNN_STATUS_BAD_PARAM
          : handle->device != current_device() ? CUDNN_STATUS_EXECUTION_FAILED
@@ -58,7 +58,7 @@ namespace tutti::emulated_gpu {
   return type >= CUDNN_DATA_FLOAT && type <= CUDNN_DATA_FAST_FLOAT_FOR_FP8;
 }
 
-/// What is the matter with a descriptor's sizes, and so on; cuDNN knows more types and layouts than are computed here.
+/// Checks a descriptor's sizes, type and layout. cuDNN knows more types and layouts than are computed here.
 [[nodiscard]] inline cudnnStatus_t status_of(sized const& it) {
   for (int const size : it.sizes) {
     if (size <= 0) {
@@ -82,21 +82,21 @@ namespace tutti::emulated_gpu {
   }
 }
 
-/// What the descriptors of a convolution say.
+/// A convolution as its descriptors define it.
 struct described_convolution {
-  cudnnStatus_t status;  ///< the rest is said if it is that of success
+  cudnnStatus_t status;  ///< all other members are set only if it is success
   convolution sizes{};
   number type{};
-  bool as_tf32 = false;  ///< whether floats may be rounded before they are multiplied
+  bool as_tf32 = false;  ///< true if floats may be rounded before they are multiplied
 };
 
-/// Pixels of an image along one side of it that a window makes; 0 if it has no place.
+/// The size of a convolution's result along one side; 0 if the window does not fit.
 [[nodiscard]] inline std::int64_t made(std::int64_t image, std::int64_t pad, std::int64_t window, std::int64_t stride) {
   std::int64_t const ways = image + 2 * pad - window;
   return ways < 0 ? 0 : ways / stride + 1;
 }
 
-/// Whether channels, filters and pixels of images, filters and their products go together.
+/// True if the channels, filters and sizes of x, w and y match.
 [[nodiscard]] inline bool fit(sized const& x, sized const& w, sized const& y, cudnnConvolutionStruct const& how) {
   auto const side = [&](std::size_t i) {
     return made(x.sizes[2 + i], how.pad[i], w.sizes[2 + i], how.stride[i]) == y.sizes[2 + i];
@@ -124,7 +124,7 @@ struct described_convolution {
           .groups = size(how.groups)};
 }
 
-/// What a handle is asked to do, if that can be done.
+/// Reads the descriptors of a call, and checks that it is supported.
 [[nodiscard]] inline described_convolution described(cudnnHandle_t handle, cudnnTensorDescriptor_t x_of,
                                                      cudnnFilterDescriptor_t w_of, cudnnTensorDescriptor_t y_of,
                                                      cudnnConvolutionDescriptor_t how) {

@@ -10,7 +10,7 @@ namespace emulated_gpu {
 
 namespace {
 
-/// A call that is about that device.
+/// Makes a call for that device.
 template <class F>
 cudaError_t call_for(int device, F const& f) {
   return call([&] { return is_device(device) ? f(machine::get().device(device)) : cudaErrorInvalidDevice; });

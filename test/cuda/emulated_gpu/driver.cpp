@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the driver alone offers, and what the other emulated libraries ask for.
+// Functions of the driver only, and services for the other emulated libraries.
 #include "memory_of_device.hpp"
 #include "runtime.hpp"
 
@@ -13,11 +13,11 @@ namespace emulated_gpu {
 
 namespace {
 
-/// The driver's errors have the numbers of the runtime's.
+/// Converts to the driver's error, which has the runtime's number.
 [[nodiscard]] CUresult result(cudaError_t code) {
   return static_cast<CUresult>(code);
 }
-/// Work of a stream that is about a word of memory.
+/// Enqueues work on one word of memory.
 template <class Put>
 CUresult put_for_word(cudaStream_t handle, std::uint64_t address, Put const& put_in) {
   if (cudaError_t const code = enter(); code != cudaSuccess) {

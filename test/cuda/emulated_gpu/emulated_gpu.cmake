@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The tests of CUDA once more, on an emulated GPU: libraries of CUDA's names, of which one runs the text of kernels
-# (PTX). The programs are the same ones; the loader finds these libraries before NVIDIA's. See docs/hardware/devices.md.
+# The CUDA tests, repeated on an emulated GPU: libraries named like CUDA's. One of them interprets the text of kernels
+# (PTX). The programs are unchanged; the loader finds these libraries before NVIDIA's. See docs/hardware/devices.md.
 
 if(NOT TARGET tutti::cuda OR NOT CUDAToolkit_NVCC_EXECUTABLE OR TUTTI_SANITIZE)
   return()
@@ -11,15 +11,14 @@ if(NOT TUTTI_CUDA_ARCH MATCHES "^(sm|compute)_[0-9]+$")  # else nvcc keeps no te
   return()
 endif()
 
-# tutti_add_emulated_library(<name> <version> <source>...): lib<name>.so.<version>, whose symbols have the versions of
-# NVIDIA's.
+# tutti_add_emulated_library(<name> <version> <source>...): lib<name>.so.<version>, with NVIDIA's symbol versions.
 function(tutti_add_emulated_library name version)
   set(target emulated_gpu_${name})
   list(TRANSFORM ARGN PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/cuda/emulated_gpu/ OUTPUT_VARIABLE sources)
   add_library(${target} SHARED ${sources})
   target_link_libraries(${target} PRIVATE tutti_program)
   target_include_directories(${target} SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS} ${cuDNN_INCLUDE_DIR})
-  # As a GPU computes: no product and sum become one rounding where the text does not say so.
+  # No contraction: a GPU fuses a product and a sum only where the text says so.
   target_compile_options(${target} PRIVATE -O3 -ffp-contract=off)
   string(REGEX REPLACE "rt$" "" prefix ${name})
   set(map ${CMAKE_CURRENT_BINARY_DIR}/emulated_gpu_${name}.map)
@@ -41,8 +40,8 @@ if(TARGET tutti::nn_cuda)
   endforeach()
 endif()
 
-# tutti_add_test_on_emulated_gpu(<name> <target that it needs> <command>...). Its warps are threads that take all
-# processors: tests of ranks beside it, which wait for each other, would not end in time.
+# tutti_add_test_on_emulated_gpu(<name> <target that it needs> <command>...). Its warps are threads on all processors:
+# tests of ranks beside it would exceed their time, as ranks wait for each other.
 function(tutti_add_test_on_emulated_gpu name needs)
   add_test(NAME emulated_gpu_${name} COMMAND ${ARGN})
   set(environment LD_LIBRARY_PATH=$<TARGET_FILE_DIR:emulated_gpu_cudart> CUDA_DEVICE_MAX_CONNECTIONS=32)
@@ -57,7 +56,7 @@ function(tutti_add_test_on_emulated_gpu name needs)
   tutti_test_needs(emulated_gpu_${name} ${needs} ${libraries})
 endfunction()
 
-# bench/gpu compares all values, whatever it measures here; also those of ranks on two devices.
+# bench/gpu compares all values whatever it measures, those of ranks on two devices included.
 tutti_add_test_on_emulated_gpu(
   bench "" ${CMAKE_COMMAND} -E env EMULATED_GPUS=2 ${bench} --part transports --built --bytes 65536)
 set_tests_properties(emulated_gpu_bench PROPERTIES TIMEOUT 900 FIXTURES_REQUIRED cuda_bench)
@@ -77,7 +76,7 @@ foreach(test IN LISTS tests)
   endif()
 endforeach()
 
-# Small programs, which the emulated GPU has to run, or to end.
+# Small programs that the emulated GPU must run, or must end.
 foreach(programs IN ITEMS right wrong)
   set(object ${CMAKE_CURRENT_BINARY_DIR}/emulated_gpu_${programs}.o)
   tutti_compile_by_nvcc(${object} ${CMAKE_CURRENT_SOURCE_DIR}/cuda/emulated_gpu/${programs}.cu

@@ -7,7 +7,7 @@
 
 namespace tutti::emulated_gpu {
 
-/// Lets something be done on the host when all that lies before it in the stream has been done.
+/// Enqueues a function of the host: it runs once all earlier work of the stream is done.
 template <class Work>
 [[nodiscard]] cudaError_t enqueue(cudaStream_t in, Work work) {
   auto owned = std::make_unique<Work>(std::move(work));
@@ -22,7 +22,7 @@ template <class Work>
   return status;
 }
 
-/// The device that is the thread's current one; -1 if there is none.
+/// The thread's current device; -1 if there is none.
 [[nodiscard]] inline int current_device() {
   int device = -1;
   return cudaGetDevice(&device) == cudaSuccess ? device : -1;

@@ -9,7 +9,7 @@
 
 namespace tutti::emulated_gpu {
 
-/// A matrix in device memory, column by column.
+/// A column-major matrix in device memory.
 struct matrix_of_columns {
   number type;
   void const* first;
@@ -20,7 +20,7 @@ struct matrix_of_columns {
   [[nodiscard]] numbers column(std::size_t j) const {
     return {type, static_cast<std::byte const*>(first) + j * to_next_column * bytes_of(type), rows};
   }
-  /// With the gaps between its columns.
+  /// All numbers, with the gaps between columns.
   [[nodiscard]] numbers all() const {
     return {type, first, rows == 0 || columns == 0 ? 0 : (columns - 1) * to_next_column + rows};
   }
@@ -37,7 +37,8 @@ struct multiplication {
 
   void operator()() const {
     spoil(workspace, workspace_bytes);
-    for (std::size_t j = 0; by.beta == 0 && j < n; ++j) {  // before factors are read, with which c shares nothing
+    // c shares no memory with the factors, so it is spoilt before they are read.
+    for (std::size_t j = 0; by.beta == 0 && j < n; ++j) {
       spoil(c.column(j).first, c.column(j).bytes());
     }
     std::vector<float> const made = sums();
@@ -48,7 +49,7 @@ struct multiplication {
   }
 
  private:
-  /// A factor, column by column without gaps: the matrix that lies there, or its transpose.
+  /// A factor without gaps, column-major: the stored matrix or its transpose.
   [[nodiscard]] static std::vector<float> factor(matrix_of_columns const& of, bool transposed) {
     std::vector<float> const lying = floats(of.all());
     std::vector<float> taken(of.rows * of.columns);
@@ -59,7 +60,7 @@ struct multiplication {
     }
     return taken;
   }
-  /// Columns are rows of the transpose, which is the product of the transposes in the other order.
+  /// Multiplies the transposes in the other order: the columns here are rows there.
   [[nodiscard]] std::vector<float> sums() const {
     std::vector<float> const left = factor(a, a_transposed);
     std::vector<float> const right = factor(b, b_transposed);

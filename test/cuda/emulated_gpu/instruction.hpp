@@ -14,26 +14,26 @@
 
 namespace emulated_gpu {
 
-/// Ends the program: it has done what a GPU would not do, or what this one does not know.
+/// Ends the program because it did something invalid on a GPU, or unknown to this emulator.
 [[noreturn]] inline void fail(std::string const& why) {
   std::fprintf(stderr, "emulated GPU: %s\n", why.c_str());
   std::fflush(stderr);
   std::abort();
 }
 
-/// Threads that run in step.
+/// Threads of a warp.
 inline constexpr unsigned warp_size = 32;
-/// One bit for each of them.
+/// A set of threads of a warp: one bit each.
 using lane_mask = std::uint32_t;
-/// A register of each: numbers lie in the low bits.
+/// One register of each thread of a warp; numbers occupy the low bits.
 using lanes = std::array<std::uint64_t, warp_size>;
 
 class warp;
 struct instruction;
-/// What an instruction does in the threads of the mask.
+/// Executes an instruction in the threads of the mask.
 using action = void (*)(warp&, instruction const&, lane_mask);
 
-/// As it is run. Operands are numbers of registers, or behind these of constants.
+/// A decoded instruction. Operands are register numbers; numbers beyond the registers are constants.
 struct instruction {
   enum class kind : std::uint8_t { compute, jump, leave, barrier, barrier_of_all, meeting, pause };
   enum class room : std::uint8_t { anywhere, parameters, global, shared };
@@ -43,20 +43,20 @@ struct instruction {
   action run = nullptr;  ///< null: nothing is computed
   std::array<std::uint32_t, 4> to{none, none, none, none};
   std::array<std::uint32_t, 4> from{none, none, none, none};
-  std::uint32_t address = none;  ///< of memory
-  std::int64_t offset = 0;       ///< to it
-  room where = room::anywhere;   ///< it is
-  bool is_weak = true;           ///< other threads must not use it without a barrier in between
+  std::uint32_t address = none;  ///< the operand with the memory address
+  std::int64_t offset = 0;       ///< offset from that address
+  room where = room::anywhere;   ///< the address space
+  bool is_weak = true;           ///< false: other threads may use the memory without a barrier in between
   bool fence_before = false;
   bool fence_behind = false;
-  std::uint32_t target = 0;      ///< of a jump
-  std::uint32_t members = none;  ///< of a warp, that meet
-  std::uint32_t guard = none;    ///< a predicate
-  bool unless = false;           ///< it must be false
-  std::uint32_t line = 0;        ///< of the kernel's text
+  std::uint32_t target = 0;      ///< destination of a jump
+  std::uint32_t members = none;  ///< operand with the mask of threads that synchronise
+  std::uint32_t guard = none;    ///< operand with the predicate
+  bool unless = false;           ///< true if the predicate must be false
+  std::uint32_t line = 0;        ///< line in the kernel's text
 };
 
-/// A number of type T in the low bits of a register, and back.
+/// Reads a number of type T from a register's low bits; its counterpart writes one.
 template <class T>
 [[nodiscard]] T number_in(std::uint64_t bits) noexcept {
   if constexpr (std::is_same_v<T, bool>) {

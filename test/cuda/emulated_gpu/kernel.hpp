@@ -19,20 +19,20 @@ struct extent {
   [[nodiscard]] std::uint64_t all() const noexcept { return std::uint64_t{x} * y * z; }
 };
 
-/// What a kernel's text has besides numbers: values that are known when it is launched.
+/// An operand whose value is known at launch.
 struct constant {
   enum class kind : std::uint8_t { number, parameter };
   kind what = kind::number;
-  std::uint64_t value = 0;  ///< of a parameter: its offset
+  std::uint64_t value = 0;  ///< a number, or the offset of a parameter
 };
 
-/// As it is run: a kernel of PTX.
+/// A decoded PTX kernel.
 struct kernel {
   std::string name;
   std::vector<instruction> code;
-  std::vector<std::string> lines;  ///< of its text, for messages
+  std::vector<std::string> lines;  ///< the kernel's text, for messages
   std::vector<constant> constants;
-  std::uint32_t registers = 0;                                  ///< the first constants' number
+  std::uint32_t registers = 0;  ///< number of registers; constants are numbered from here
   std::vector<std::pair<std::size_t, std::size_t>> parameters;  ///< offset and bytes of each
   std::size_t parameter_bytes = 0;
   std::size_t shared_bytes = 0;

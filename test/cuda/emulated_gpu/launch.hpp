@@ -13,12 +13,13 @@
 
 namespace emulated_gpu {
 
-/// A block of a kernel that has been launched. Its warps run in an order that is drawn, a piece at a time.
+/// A block of a launched kernel. Its warps run in random order, a few instructions at a time.
 class block {
  public:
   block(block_state const& of, std::uint32_t seed) : of_(std::make_unique<block_state>(of)), order_(seed) {
     of_->shared.assign(of_->code->shared_bytes,
-                       std::byte{0xA5});  // so that memory that was never written reads as nonsense
+                       // The pattern makes memory that was never written read as nonsense.
+                       std::byte{0xA5});
     of_->uses.resize(of_->code->shared_bytes);
     auto const threads = static_cast<std::uint32_t>(of_->threads.all());
     for (std::uint32_t first = 0; first < threads; first += warp_size) {
@@ -27,7 +28,7 @@ class block {
   }
 
   enum class state : std::uint8_t { ended, moves, idles };
-  /// Runs a piece of each warp. @returns `idles` if nothing but waiting was done
+  /// Runs each warp for a while. @returns `idles` if all of them only waited
   [[nodiscard]] state run() {
     std::shuffle(warps_.begin(), warps_.end(), order_);
     bool moves = false;
@@ -60,7 +61,7 @@ class block {
   }
 
  private:
-  /// All wait: at the same barrier, or the kernel is wrong.
+  /// Completes a barrier at which all warps wait. Fails if they are at different barriers.
   void meet() {
     auto const for_all = [&](auto const& f) {
       for (auto const& w : warps_) {

@@ -19,26 +19,25 @@
 
 namespace emulated_gpu {
 
-/// Memory that devices know: of a device, or pinned memory of the host.
+/// Memory known to devices: device memory, or pinned host memory.
 struct region {
   static constexpr int of_host = -1;
 
-  std::uint64_t first = 0;  ///< its address for programs and kernels
+  std::uint64_t first = 0;  ///< address for programs and kernels
   std::size_t bytes = 0;
-  std::byte* here = nullptr;  ///< where it lies in this process
+  std::byte* here = nullptr;  ///< address in this process
   int device = of_host;
-  std::byte* mapped = nullptr;  ///< where it lies with what is before it, if it is another process's
+  std::byte* mapped = nullptr;  ///< start of the mapping that contains it, for another process's memory
 
   [[nodiscard]] bool has(std::uint64_t address, std::size_t count) const noexcept {
     return address >= first && address - first <= bytes && count <= bytes - (address - first);
   }
 };
 
-/// All such memory of the process. An address of a device's memory is none of the host's: a read there ends the
-/// program.
+/// All known memory of the process. Device addresses are invalid on the host: reading one there ends the program.
 class memory_map {
  public:
-  /// Bits of an address that no memory of a process has.
+  /// Bits that no address of a process has.
   static constexpr std::uint64_t of_device = std::uint64_t{1} << 60;
 
   void add(region const& r) {
@@ -46,7 +45,7 @@ class memory_map {
     regions_[r.first] = r;
     ++version_;
   }
-  /// @returns what was there
+  /// @returns the removed region
   std::optional<region> remove(std::uint64_t first) {
     std::scoped_lock const lock(mutex_);
     auto const it = regions_.find(first);
@@ -66,7 +65,7 @@ class memory_map {
     }
     return it->second;
   }
-  /// It is another one when regions have come or gone.
+  /// Changes whenever regions are added or removed.
   [[nodiscard]] std::uint64_t version() const noexcept { return version_.load(std::memory_order_acquire); }
 
  private:
@@ -75,7 +74,7 @@ class memory_map {
   std::atomic<std::uint64_t> version_ = 1;
 };
 
-/// A device's memory: a file without a name, which other processes can map.
+/// A device's memory: an anonymous file, so that other processes can map it.
 class device_memory {
  public:
   static constexpr std::size_t capacity = std::size_t{8} << 30;
@@ -95,7 +94,7 @@ class device_memory {
       base_ = static_cast<std::byte*>(p);
       free_[0] = capacity;
     }
-    std::size_t const taken = (aligned + bytes + 2 * page - 1) / page * page;  // nothing lies at once behind it
+    std::size_t const taken = (aligned + bytes + 2 * page - 1) / page * page;  // a gap follows every allocation
     for (auto it = free_.begin(); it != free_.end(); ++it) {
       if (it->second >= taken) {
         std::size_t const at = it->first;
@@ -134,8 +133,8 @@ class device_memory {
   [[nodiscard]] int file() const noexcept { return file_; }
 
  private:
-  static constexpr std::size_t aligned = 256;  ///< no more than CUDA promises
-  static constexpr int poison = 0xA5;          ///< so that memory that was never written reads as nonsense
+  static constexpr std::size_t aligned = 256;  ///< CUDA promises no more
+  static constexpr int poison = 0xA5;          ///< makes memory that was never written read as nonsense
 
   std::mutex mutex_;
   int file_ = -1;

@@ -3,5 +3,5 @@
 
 #include <cstddef>
 
-/// Where these bytes of device memory, or of pinned memory, lie for the host; a program that means no such memory ends.
+/// The host address of these bytes of device or pinned memory. Ends the program if they are not such memory.
 extern "C" std::byte* emulated_gpu_memory(void const* device_pointer, std::size_t bytes);

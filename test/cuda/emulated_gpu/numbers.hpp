@@ -15,7 +15,7 @@ namespace tutti::emulated_gpu {
 /// A type of numbers in device memory.
 enum class number { float32, float16, bfloat16 };
 
-/// What a function says of a number of that type, given one.
+/// Calls f with a number of that type and returns the result.
 template <class Function>
 decltype(auto) with_one(number type, Function const& f) {
   switch (type) {
@@ -32,12 +32,12 @@ decltype(auto) with_one(number type, Function const& f) {
   return with_one(type, [](auto one) { return sizeof one; });
 }
 
-/// Whether such a number may lie there.
+/// True if the address is aligned for the type.
 [[nodiscard]] inline bool aligned(void const* at, number type) {
   return reinterpret_cast<std::uintptr_t>(at) % bytes_of(type) == 0;
 }
 
-/// Numbers in device memory, one beside the other.
+/// Contiguous numbers in device memory.
 struct numbers {
   number type;
   void const* first;
@@ -46,11 +46,11 @@ struct numbers {
   [[nodiscard]] std::size_t bytes() const { return count * bytes_of(type); }
 };
 
-/// They, as floats.
+/// Converts numbers to floats.
 [[nodiscard]] inline std::vector<float> floats(numbers const& from) {
   std::vector<float> to(from.count);
   if (to.empty()) {
-    return to;  // there may be no memory for nothing
+    return to;  // empty arrays may have no memory
   }
   with_one(from.type, [&](auto one) {
     auto const* const in = reinterpret_cast<decltype(one) const*>(emulated_gpu_memory(from.first, from.bytes()));
@@ -61,13 +61,13 @@ struct numbers {
   return to;
 }
 
-/// Factors of what was computed, and of what was there before.
+/// Factors of the computed values and of the previous values.
 struct blend {
   float alpha;
-  float beta;  ///< if it is 0, then what was there is not read
+  float beta;  ///< 0: the previous values are not read
 };
 
-/// Numbers become alpha x + beta times themselves, rounded to nearest, ties to even.
+/// Sets the numbers to alpha x + beta times their previous values, rounded to nearest, ties to even.
 inline void store(float const* x, numbers const& to, blend by) {
   with_one(to.type, [&](auto one) {
     using type = decltype(one);
@@ -81,8 +81,7 @@ inline void store(float const* x, numbers const& to, blend by) {
   });
 }
 
-/// Overwrites device memory by bytes that are NaNs of each type, so that what should not have been there, or not have
-/// been read, is found.
+/// Overwrites device memory with NaNs of every type, to reveal memory that was read or kept by mistake.
 inline void spoil(void const* first, std::size_t bytes) {
   if (bytes != 0) {
     std::memset(emulated_gpu_memory(first, bytes), 0xff, bytes);

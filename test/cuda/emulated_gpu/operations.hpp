@@ -8,15 +8,15 @@
 
 namespace emulated_gpu {
 
-/// What instructions of PTX do, by their names.
+/// The actions of PTX instructions, by name.
 using operations = std::unordered_map<std::string, action>;
 
-/// Of numbers.
+/// Adds arithmetic instructions.
 void add_arithmetic(operations& to);
-/// Of memory, of threads, and of the bits of registers.
+/// Adds instructions that access memory, describe threads, or move the bits of registers.
 void add_accesses(operations& to);
 
-/// @returns null if it is not known
+/// @returns null if the name is unknown
 [[nodiscard]] inline action operation(std::string const& name) {
   static operations const all = [] {
     operations made;

@@ -8,13 +8,13 @@
 
 namespace tutti::emulated_gpu {
 
-/// A matrix of which the numbers of a row, and of a column, are so far apart.
+/// A matrix with any distance between rows and between columns.
 struct strided_matrix {
   float const* first;
   std::size_t to_next_row;
   std::size_t to_next_column;
 };
-/// A matrix of which the numbers of a row lie beside each other.
+/// A matrix with contiguous rows.
 template <class Float>
 struct matrix_of_rows {
   Float* first;
@@ -23,14 +23,14 @@ struct matrix_of_rows {
 
 namespace product_detail {
 
-inline constexpr std::size_t depth = 256;  // numbers that are summed before they join the sum of all
-inline constexpr std::size_t tall = 4;     // a tile: its sums stay in registers
+inline constexpr std::size_t depth = 256;  // length of partial sums, which are then added to the total
+inline constexpr std::size_t tall = 4;     // height of a tile, whose sums stay in registers
 inline constexpr std::size_t wide = 8;
-/// Sums beside each other. GCC 12 makes slower code of a loop over floats.
+/// A row of sums in a tile. GCC 12 makes slower code of a loop over floats.
 using floats_of_tile [[gnu::vector_size(wide * sizeof(float))]] = float;
 using panel = std::array<floats_of_tile, depth>;
 
-/// Some columns of some rows, zeros beside them.
+/// Copies some columns of some rows and pads with zeros.
 inline void fill(panel& to, matrix_of_rows<float const> from, std::size_t rows, std::size_t columns) {
   for (std::size_t k = 0; k < rows; ++k) {
     float row[wide] = {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the code that nvcc makes calls: the kernels of a program, and their launches.
+// The functions called by nvcc's code: they register a program's kernels and launch them.
 #include "launch.hpp"
 #include "reader.hpp"
 #include "runtime.hpp"
@@ -24,7 +24,7 @@ namespace emulated_gpu {
 
 namespace {
 
-/// Kernels by the address of what stands for them on the host.
+/// Kernels by the address of their stubs on the host.
 struct program {
   std::mutex mutex;
   std::unordered_map<void const*, std::unique_ptr<CUkern_st>> kernels;
@@ -47,7 +47,7 @@ struct program {
   }
 };
 
-/// The text of a program's kernels, out of what nvcc puts into it.
+/// The PTX text of a program's kernels, in the container that nvcc embeds.
 std::string_view text_of(void const* wrapper) {
   struct wrapped {
     std::uint32_t magic;
@@ -78,7 +78,7 @@ std::string_view text_of(void const* wrapper) {
   fail("a program has no text of its kernels; compile it with nvcc -arch=compute_90 or sm_90");
 }
 
-/// Makes a kernel known to the current device. While others run, CUDA may wait for them.
+/// Loads a kernel on the current device. CUDA may wait for running kernels then.
 void load(lock_type& lock, CUkern_st* k) {
   device_state& d = machine::get().device(current);
   if (d.loaded.insert(k).second && !machine::get().changed.wait_for(lock, patience(), [&] { return d.kernels == 0; })) {
@@ -86,7 +86,7 @@ void load(lock_type& lock, CUkern_st* k) {
   }
 }
 
-/// Whether a device takes blocks of so many threads, and so many of them.
+/// True if a device supports the grid and the block.
 [[nodiscard]] bool are_possible(dim3 grid, dim3 threads) {
   auto const within = [](dim3 const& n, unsigned x, unsigned y, unsigned z) {
     return n.x - 1 < x && n.y - 1 < y && n.z - 1 < z;

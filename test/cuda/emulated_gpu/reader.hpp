@@ -16,10 +16,10 @@
 
 namespace emulated_gpu {
 
-/// Makes a kernel of its text in PTX.
+/// Parses the PTX text of a kernel.
 class reader {
  public:
-  /// The kernel of that name in a module's text.
+  /// Reads the kernel of that name in a module's text.
   [[nodiscard]] static kernel read(std::string_view module, std::string const& name) {
     reader r;
     r.k_.name = name;
@@ -145,7 +145,7 @@ class reader {
       }
     }
   }
-  /// Takes labels, and what begins and ends rooms for names, off a statement.
+  /// Strips labels and the braces of scopes from a statement.
   void read_labels(std::string& s) {
     while (!s.empty()) {
       if (s[0] == '{' || s[0] == '}') {
@@ -164,7 +164,7 @@ class reader {
     }
   }
 
-  /// Gives a variable of the block a place.
+  /// Allocates a variable in shared memory.
   std::size_t share(std::string const& text) {
     auto const [name, align, bytes] = variable(text);
     std::size_t const at = (k_.shared_bytes + align - 1) / align * align;
@@ -172,7 +172,7 @@ class reader {
     shared_[name] = at;
     return at;
   }
-  /// "%r<9>" for a whole kernel, "%t" or "a, b" in a room.
+  /// Declares registers: "%r<9>" in the whole kernel, "%t" or "a, b" in a scope.
   void read_registers(std::string const& text) {
     for (std::string const& name : split(text, ',')) {
       if (std::size_t const many = name.find('<'); many != name.npos) {
@@ -283,7 +283,7 @@ class reader {
     i.offset = plus == inside.npos ? 0 : static_cast<std::int64_t>(number(trimmed(inside.substr(plus + 1))));
     i.address = operand(base);
   }
-  /// What is left of an instruction's name without what it says of the place and of the order of memory.
+  /// An instruction's name without the address space and the memory order, which are set in `i`.
   [[nodiscard]] static std::string access(instruction& i, std::string const& name) {
     using room = instruction::room;
     std::string rest;
@@ -313,7 +313,7 @@ class reader {
     for (std::size_t k = 0; k != tos.size(); ++k) {
       i.to.at(k) = operand(tos[k]);
     }
-    if (from[0] == '%' && operation(from) != nullptr) {  // what a thread knows of itself
+    if (from[0] == '%' && operation(from) != nullptr) {  // a special register that describes the thread
       i.run = known(from);
       return;
     }
@@ -325,7 +325,7 @@ class reader {
                                     : name);
   }
 
-  /// A register's or a constant's number; those of constants begin at `constants_begin` until all are known.
+  /// The number of a register or a constant. Constants begin at `constants_begin` until all registers are known.
   static constexpr std::uint32_t constants_begin = 1U << 24;
   [[nodiscard]] std::uint32_t operand(std::string const& s) {
     for (auto room = rooms_.rbegin(); room != rooms_.rend(); ++room) {
@@ -396,12 +396,12 @@ class reader {
 
   kernel k_;
   using names = std::unordered_map<std::string, std::uint32_t>;
-  std::vector<names> rooms_{1};     ///< registers of the kernel, and of rooms within each other
-  std::set<std::string> numbered_;  ///< what registers of the kernel are called before their numbers
-  std::uint32_t count_ = 0;         ///< of registers
+  std::vector<names> rooms_{1};     ///< registers of the kernel, then of nested scopes
+  std::set<std::string> numbered_;  ///< prefixes of the kernel's numbered registers
+  std::uint32_t count_ = 0;         ///< number of registers
   std::unordered_map<std::string, std::size_t> parameters_;
   std::unordered_map<std::string, std::size_t> shared_;
-  std::unordered_map<std::string, std::string> outside_;  ///< variables of blocks that no kernel alone has
+  std::unordered_map<std::string, std::string> outside_;  ///< shared variables declared outside of kernels
   std::unordered_map<std::string, std::uint32_t> labels_;
   std::vector<std::pair<std::size_t, std::string>> jumps_;
   std::map<std::pair<constant::kind, std::uint64_t>, std::uint32_t> constants_;

@@ -11,7 +11,7 @@
 
 namespace emulated_gpu {
 
-/// Gives a kernel's registers, of which PTX has thousands, places that others had before them.
+/// Allocates registers. A kernel of PTX has thousands, so a place is reused once its value is dead.
 class placing {
  public:
   static void of(kernel& k) {
@@ -27,7 +27,7 @@ class placing {
     std::size_t begin = 0;
     std::size_t end = 0;
     std::vector<std::size_t> next;
-    set read_first;  ///< before they are written
+    set read_first;  ///< registers read before they are written
     set written;
     set alive_before;
     set alive_behind;
@@ -51,7 +51,8 @@ class placing {
     use(i.address);
     use(i.members);
     use(i.guard);
-    if (i.guard != instruction::none) {  // where it is not run, what was there before stays
+    // A false guard keeps the previous value.
+    if (i.guard != instruction::none) {
       for (std::uint32_t const r : i.to) {
         use(r);
       }

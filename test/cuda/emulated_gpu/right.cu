@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Programs of CUDA that are right, and what they have to compute.
+// Correct CUDA programs and their expected results.
 #include "cases.hpp"
 #include <tutti/half.hpp>
 
@@ -88,7 +88,7 @@ struct floats {
   }
 };
 
-/// Bits of results, one after the other; of a NaN, that it is one.
+/// The bits of results, one after the other; every NaN counts as the same.
 class result_list {
  public:
   __host__ __device__ explicit result_list(std::uint64_t* to) : to_(to) {}
@@ -110,7 +110,7 @@ class result_list {
   std::uint64_t* to_;
   mutable std::size_t count_ = 0;
 };
-constexpr std::size_t results = 32;  ///< of a pair, at most
+constexpr std::size_t results = 32;  ///< the maximum for a pair
 
 template <template <class> class Of, class T>
 __global__ void compute(T const* of, std::size_t count, std::uint64_t* to) {
@@ -191,7 +191,7 @@ void broken_numbers() {
   floats_of<double>();
 }
 
-// What C++ has no words for.
+// Instructions that C++ cannot express.
 
 __global__ void instructions(std::uint32_t* to) {
   std::uint32_t a = to[0];  // 0x80000001
@@ -244,7 +244,7 @@ __global__ void instructions(std::uint32_t* to) {
   to[k++] = static_cast<std::uint32_t>(w >> 32);
   asm volatile("mul.hi.u64 %0, %1, %1;" : "=l"(w) : "l"(wide << 32));
   to[k++] = static_cast<std::uint32_t>(w >> 32);
-  // Anything may come of these, but the device goes on.
+  // Division by zero: any result is allowed, and the device keeps running.
   asm volatile("div.s32 %0, %1, 0;" : "=r"(r) : "r"(a));
   asm volatile("rem.u32 %0, %1, 0;" : "=r"(n) : "r"(r));
   asm volatile("div.s32 %0, %1, %2;" : "=r"(r) : "r"(0x80000000), "r"(n | 0xffffffff));
@@ -288,7 +288,7 @@ void halves_as_floats() {
                          : std::bit_cast<std::uint32_t>(x) == std::bit_cast<std::uint32_t>(all[k]));
   }
 }
-/// Every half, and what lies between it and the next one: at the middle, and beside that.
+/// Tests every half and points between it and the next one: the middle, and beside the middle.
 void floats_as_halves() {
   for (int const beside : {-2, -1, 0, 1}) {
     std::vector<float> all(halves);
@@ -340,7 +340,7 @@ void exchanges() {
   }
 }
 
-/// How often a thread goes through loops, some of which it leaves early.
+/// Steps of a thread through nested loops with early exits.
 __host__ __device__ unsigned wander(unsigned me) {
   unsigned steps = 0;
   for (unsigned i = 0; i != me % 7; ++i) {
@@ -375,7 +375,7 @@ void branches() {
     }
   }
 }
-/// Threads of a warp that wait for each other go on.
+/// Threads of a warp wait for each other without deadlock.
 __global__ void wait_within_warp(int* to) {
   __shared__ int volatile turn;
   if (threadIdx.x == 0) {
@@ -395,7 +395,7 @@ void threads_wait_for_each_other() {
     EXPECT(all[static_cast<std::size_t>(k)] == 31 - k);
   }
 }
-/// Warps that have ended are no part of a barrier.
+/// Ended warps are not part of a barrier.
 __global__ void some_end_early(int* to) {
   if (threadIdx.x >= 64) {
     return;
@@ -496,7 +496,7 @@ void load(Kernel kernel) {
 }
 
 [[nodiscard]] bool is_unfinished(cudaError_t answer) {
-  static_cast<void>(cudaGetLastError());  // which it is by now
+  static_cast<void>(cudaGetLastError());  // clears the error that the query has set
   return answer == cudaErrorNotReady;
 }
 
@@ -549,7 +549,7 @@ void default_stream_waits_for_blocking_ones() {
   WORKS(cudaStreamSynchronize(other));
   EXPECT(to_host(x, 1)[0] == 29);
 }
-/// Pageable memory has been read when the call returns; pinned memory is read when the stream comes to it.
+/// Pageable memory has been read when the call returns; pinned memory is read when the stream reaches the copy.
 void copies_of_the_host() {
   int* const a = on_device<int>(1);
   int* const b = on_device<int>(1);
@@ -600,7 +600,7 @@ void graph_is_run_again() {
   WORKS(cudaDeviceSynchronize());
   EXPECT(to_host(x, 1)[0] == 106);
 }
-/// Two streams, the second of which joins a capture and leaves it.
+/// Captures two streams; the second one joins the capture and leaves it.
 void graph_of_two_streams() {
   int* const x = on_device_with(1);
   int* const y = on_device_with(1);
@@ -628,7 +628,7 @@ void graph_of_two_streams() {
     EXPECT(to_host(x, 1)[0] == 20);
   }
 }
-/// What a relaxed capture, and a relaxed thread, may do.
+/// Calls that are allowed in a relaxed capture, or in a relaxed thread.
 void relaxed_captures() {
   cudaStream_t const s = new_stream();
   cudaStream_t const other = new_stream();

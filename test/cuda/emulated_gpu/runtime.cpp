@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// libcudart of an emulated GPU: what tutti takes of CUDA's runtime, so that programs of nvcc run where there is no GPU.
-// Errors are those that CUDA's documents name; where a program would hang or fail silently, it is ended with a message.
+// libcudart of an emulated GPU: the part of CUDA's runtime used by tutti, so that programs of nvcc run without a GPU.
+// Errors follow CUDA's documents. A program that would hang or fail silently is ended with a message.
 #include "runtime.hpp"
 
 #include <algorithm>
@@ -104,7 +104,7 @@ cudaError_t capture(cudaStream_t s, body_type body, bool waits) {
   s->after = {c->nodes.size() - 1};
   return cudaSuccess;
 }
-/// What the default stream and others wait for of each other.
+/// The work that the default stream and blocking streams wait for in each other.
 std::vector<completion_ptr> before(cudaStream_t s) {
   device_state const& d = s->device;
   std::vector<completion_ptr> all;

@@ -14,28 +14,28 @@
 
 namespace emulated_gpu {
 
-inline thread_local int current = 0;  ///< device
+inline thread_local int current = 0;  ///< the thread's device
 inline thread_local cudaStreamCaptureMode capture_mode = cudaStreamCaptureModeGlobal;
-inline thread_local bool in_host_function = false;  ///< that a stream has called
+inline thread_local bool in_host_function = false;  ///< true in a function called by a stream
 
 using lock_type = std::unique_lock<std::mutex>;
 
-/// Keeps the thread's last error.
+/// Records the thread's last error.
 cudaError_t ended(cudaError_t code);
 
-/// Whether this thread may use devices.
+/// Returns success if this thread may use devices.
 [[nodiscard]] cudaError_t enter();
 
-/// Captures that forbid this thread what cannot be captured: such a call spoils them.
+/// Invalidates captures that forbid this thread calls that cannot be captured.
 [[nodiscard]] cudaError_t spoil_captures(lock_type const&);
 
-/// Runs a call of CUDA if this thread may use devices.
+/// Makes a CUDA call if this thread may use devices.
 template <class F>
 cudaError_t call(F const& f) {
   cudaError_t const code = enter();
   return ended(code == cudaSuccess ? f() : code);
 }
-/// With the machine's mutex.
+/// Makes a call while holding the machine's mutex.
 template <class F>
 cudaError_t locked_call(F const& f) {
   return call([&] {
@@ -43,7 +43,7 @@ cudaError_t locked_call(F const& f) {
     return f(lock);
   });
 }
-/// One that cannot be captured: captures that forbid it are spoilt.
+/// Makes a call that cannot be captured: invalidates the captures that forbid it.
 template <class F>
 cudaError_t uncaptured_call(F const& f) {
   return locked_call([&](lock_type& lock) {
@@ -52,7 +52,7 @@ cudaError_t uncaptured_call(F const& f) {
   });
 }
 
-/// Handles that stand for something. Using another one ends the program: what happens then is not defined.
+/// Valid handles. Using any other handle ends the program, as its effect is undefined.
 template <class Handle>
 class handles {
  public:
@@ -71,7 +71,7 @@ class handles {
   std::set<Handle> all_;
 };
 
-/// What has been made and not destroyed; under the machine's mutex.
+/// Handles that were created and not yet destroyed; guarded by the machine's mutex.
 struct all_handles {
   handles<cudaStream_t> streams;
   handles<cudaEvent_t> events;
@@ -83,27 +83,27 @@ struct all_handles {
   [[nodiscard]] static all_handles& get();
 };
 
-/// Lets its streams go on without it.
+/// Detaches the capture's streams, which work normally again.
 void end_capture(capture_state& c);
-/// What forbids a call in a capture spoils it. @returns the code
+/// Invalidates a capture after a forbidden call. @returns the code
 cudaError_t spoil(std::shared_ptr<capture_state> const& capture, cudaError_t code);
 
-/// The stream that a handle stands for.
+/// The stream that a handle denotes.
 [[nodiscard]] cudaStream_t stream_of(cudaStream_t handle, lock_type const&);
-/// A capture of a stream that waits for this one, which is the default stream.
+/// A capture of a stream that synchronises with this one, the default stream.
 [[nodiscard]] std::shared_ptr<capture_state> captured_beside(cudaStream_t s);
-/// Whether a stream takes work: the default stream does not while one that waits for it is captured.
+/// Returns success if a stream accepts work. The default stream does not while a blocking stream is captured.
 [[nodiscard]] cudaError_t expect_no_capture_beside(cudaStream_t s);
 
 using body_type = std::function<void(device_state&)>;
 
-/// Puts work into a stream, or into what is captured of it. @param begin what it waits for
-/// @param done where there is no capture, when it is
+/// Enqueues work on a stream, or adds it to the stream's capture. @param begin waits for earlier work
+/// @param done receives the completion, if there is no capture
 cudaError_t put(cudaStream_t s, body_type body, std::function<void()> begin = nullptr, completion_ptr* done = nullptr);
 
-/// Waits on the host, which a program that would wait forever does not survive.
+/// Waits on the host. Ends a program that would wait forever.
 void wait_for(lock_type& lock, std::vector<completion_ptr> const& all, std::string const& who);
-/// Until the device has done what it has to do now.
+/// Waits until the device has done all its present work.
 void wait_for_all(lock_type& lock, device_state const& d, std::string const& who);
 
 /// One end of a copy.
@@ -112,10 +112,10 @@ struct place {
   bool of_device = false;
   bool pinned = false;
 };
-/// @returns none if it is not all in one piece of memory
+/// @returns nothing if the bytes are not in one allocation
 [[nodiscard]] std::optional<place> place_of(void const* p, std::size_t bytes);
 
-/// Whether there is a device of that number.
+/// True if there is a device of that number.
 [[nodiscard]] bool is_device(int number);
 
 }  // namespace emulated_gpu

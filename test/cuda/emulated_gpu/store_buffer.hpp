@@ -11,8 +11,8 @@
 
 namespace emulated_gpu {
 
-/// What a block has written that others need not see yet: they have to when a fence or a release of the block comes
-/// after it, and when the block has ended. Nothing says that they see it before.
+/// A block's writes that others need not see yet. They become visible at the block's next fence or release, or at its
+/// end. CUDA does not promise it earlier.
 class store_buffer {
  public:
   void put(void* at, std::uint64_t value, unsigned bytes) {
@@ -23,7 +23,7 @@ class store_buffer {
     std::size_t const b = bit(at);
     known_[b / 64] |= std::uint64_t{1} << b % 64;
   }
-  /// Whether something may be there. @param at of at most 16 bytes, aligned to their number
+  /// True if the buffer may hold a write to `at`. @param at aligned, of at most 16 bytes
   [[nodiscard]] bool may_have(void const* at) const {
     std::size_t const b = bit(at);
     return (known_[b / 64] >> b % 64 & 1) != 0 &&
@@ -62,11 +62,11 @@ class store_buffer {
     }
   }
   [[nodiscard]] static std::size_t bit(void const* at) { return room(at) * 0x9E3779B97F4A7C15 >> 54; }
-  /// Which 16 bytes of memory.
+  /// The number of a 16-byte unit of memory.
   [[nodiscard]] static std::uint64_t room(void const* at) { return reinterpret_cast<std::uint64_t>(at) / 16; }
 
   std::vector<store> stores_;
-  std::array<std::uint64_t, 16> known_{};  ///< one of 1024 bits for each 16 bytes in which something may be
+  std::array<std::uint64_t, 16> known_{};  ///< 1024-bit filter of the 16-byte units that may have writes
 };
 
 }  // namespace emulated_gpu

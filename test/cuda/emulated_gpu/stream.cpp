@@ -20,13 +20,13 @@ cudaError_t make_stream(cudaStream_t* made, unsigned flags, unsigned priority) {
     return cudaSuccess;
   });
 }
-/// Of a stream that must not be captured: what has been put into it last.
+/// Finds the last work of a stream that must not be captured.
 cudaError_t last_of(cudaStream_t handle, lock_type const& lock, completion_ptr& last) {
   cudaStream_t const s = stream_of(handle, lock);
   last = s->last;
   return s->capture ? spoil(s->capture, cudaErrorStreamCaptureUnsupported) : expect_no_capture_beside(s);
 }
-/// Of an event that must not be captured: what it was recorded behind.
+/// Finds the work recorded by an event that must not be captured.
 cudaError_t recorded_of(cudaEvent_t e, completion_ptr& recorded) {
   if (e == nullptr) {
     return cudaErrorInvalidResourceHandle;
@@ -39,7 +39,7 @@ cudaError_t recorded_of(cudaEvent_t e, completion_ptr& recorded) {
   return c == nullptr || c->done;
 }
 
-/// Lets a stream wait for an event of a capture, which it joins.
+/// Makes a stream wait for a capture's event; the stream joins the capture.
 cudaError_t join(cudaStream_t s, CUevent_st const& e) {
   if (cudaError_t const code = expect_no_capture_beside(s); code != cudaSuccess) {
     return code;
@@ -63,7 +63,7 @@ cudaError_t join(cudaStream_t s, CUevent_st const& e) {
   return cudaSuccess;
 }
 
-/// A question about a stream, which spoils a capture that it is in, as a driver of version 580 does.
+/// Queries a stream. This invalidates the stream's capture, as a driver of version 580 does.
 template <class Answer>
 cudaError_t ask(cudaStream_t stream, Answer const& answer) {
   return locked_call([&](lock_type const& lock) {

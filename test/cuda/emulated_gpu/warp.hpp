@@ -12,10 +12,10 @@
 
 namespace emulated_gpu {
 
-/// Which warps have used a byte of shared memory since the last barrier of its block. Threads of one warp may share it.
+/// The warps that used a byte of shared memory since the block's last barrier. Threads of one warp may share it.
 class shared_use {
  public:
-  /// @returns whether no other warp uses it meanwhile, or none of them writes
+  /// @returns true if there is no race: no other warp uses the byte, or none of them writes
   [[nodiscard]] bool note(std::uint32_t barriers, std::uint32_t by, bool writes) {
     if (barriers != barriers_) {
       *this = {};
@@ -39,22 +39,22 @@ class shared_use {
   std::uint32_t reader_ = none;
 };
 
-/// What the threads of a block have in common.
+/// State shared by the threads of a block.
 struct block_state {
   kernel const* code = nullptr;
   extent grid;
   extent threads;
-  extent place;  ///< of the block in the grid
+  extent place;  ///< the block's index in the grid
   std::vector<std::byte> const* parameters = nullptr;
   std::vector<lanes> const* constants = nullptr;
   std::vector<std::byte> shared;
-  std::vector<shared_use> uses;  ///< of each byte of it
-  std::uint32_t barriers = 0;    ///< that all have passed
-  store_buffer stores;           ///< to memory of devices
+  std::vector<shared_use> uses;  ///< for each byte of shared memory
+  std::uint32_t barriers = 0;    ///< barriers passed by all warps
+  store_buffer stores;           ///< writes to device memory
   memory_map const* memory = nullptr;
-  bool (*may_reach)(int from, int to) = nullptr;  ///< whether one device reaches the other's memory
+  bool (*may_reach)(int from, int to) = nullptr;  ///< true if a device can access a peer's memory
   int device = 0;
-  region known{};  ///< where memory was used last
+  region known{};  ///< the region used last
   std::uint64_t version = 0;
 
   [[noreturn]] void fail_at(instruction const& i, std::string const& why) const {
@@ -64,7 +64,7 @@ struct block_state {
     extent const of{thread % threads.x, thread / threads.x % threads.y, thread / threads.x / threads.y};
     fail_at(i, "thread " + text(of) + " uses " + why);
   }
-  /// Where those bytes lie, which must be all in one piece of memory.
+  /// The host address of these bytes, which must be in one region.
   [[nodiscard]] std::byte* global(instruction const& i, std::uint32_t thread, std::uint64_t address,
                                   std::size_t bytes) {
     if (version != memory->version() || !known.has(address, bytes)) {
@@ -95,7 +95,7 @@ struct block_state {
     }
     return shared.data() + address;
   }
-  /// Parameters lie where they lie for the host.
+  /// True for a parameter: parameters have host addresses.
   [[nodiscard]] bool is_parameter(std::uint64_t address, std::size_t bytes) const {
     auto const first = reinterpret_cast<std::uint64_t>(parameters->data());
     return address >= first && address + bytes <= first + parameters->size();
@@ -112,9 +112,9 @@ struct block_state {
   }
 };
 
-/// 32 threads of a block. Those that are at the same place mostly run in step; where they part, those that are behind
-/// go on first, so they meet again where the text does. All go on in the end, also while some wait in a loop. Now and
-/// then some run ahead, since nothing keeps them from it.
+/// 32 threads of a block. Threads at the same instruction mostly run in step. After a divergent branch, the threads
+/// that are behind run first, so that all reconverge where the text does. Every thread makes progress, even while
+/// others spin. Sometimes a few run ahead, as CUDA permits.
 class warp {
  public:
   enum class state : std::uint8_t { ended, waits, moves, idles };
@@ -126,7 +126,7 @@ class warp {
         alive_(all_),
         registers_(of.code->registers) {
     for (lanes& r : registers_) {
-      r.fill(0xA5A5A5A5A5A5A5A5);  // so that what was never written is nonsense
+      r.fill(0xA5A5A5A5A5A5A5A5);  // registers that were never written hold nonsense
     }
   }
 
@@ -135,10 +135,10 @@ class warp {
     return operand < registers_.size() ? registers_[operand] : (*of_.constants)[operand - registers_.size()];
   }
   [[nodiscard]] block_state& block() const noexcept { return of_; }
-  /// Of the block's.
+  /// The number of a thread in the block.
   [[nodiscard]] std::uint32_t thread(unsigned lane) const noexcept { return first_ + lane; }
 
-  /// Where memory lies that a thread means.
+  /// The host address that a thread's operand denotes.
   [[nodiscard]] std::byte* place_of(instruction const& i, unsigned lane, std::uint64_t base, std::size_t bytes,
                                     bool writes) {
     using room = instruction::room;
@@ -159,7 +159,7 @@ class warp {
     return of_.global(i, by, address, bytes);
   }
 
-  /// Runs about so many instructions.
+  /// Runs about `budget` instructions.
   template <class Random>
   [[nodiscard]] state run(unsigned budget, Random& random) {
     if ((alive_ & ~waiting_ & ~meeting_ & ~rested_) == 0) {
@@ -176,7 +176,7 @@ class warp {
         return alive_ == 0 ? state::ended : able != 0 ? state::idles : state::waits;
       }
       std::uint32_t first = UINT32_MAX;
-      std::uint32_t next = UINT32_MAX;  // where others are
+      std::uint32_t next = UINT32_MAX;  // the next instruction at which other threads are
       lane_mask mask = 0;
       for_each_lane(ready, [&](unsigned l) {
         if (places_[l] < first) {
@@ -198,7 +198,8 @@ class warp {
   [[nodiscard]] lane_mask waiting() const noexcept { return waiting_; }
   /// The barrier at which a thread waits.
   [[nodiscard]] std::uint32_t place(unsigned lane) const noexcept { return places_[lane]; }
-  /// All wait at that barrier, or wait for others of the warp in vain. A barrier is of whole warps.
+  /// Fails unless whole warps wait at that barrier. Fails, too, if threads still wait for others of the warp: a
+  /// deadlock.
   void expect_all_at(instruction const& barrier) const {
     if (meeting_ != 0) {
       instruction const& i = of_.code->code[places_[static_cast<unsigned>(std::countr_zero(meeting_))]];
@@ -208,14 +209,14 @@ class warp {
       of_.fail_at(barrier, "a barrier for some threads of a warp only; the others have ended");
     }
   }
-  /// Lets all go on behind the barrier.
+  /// Lets all threads continue after the barrier.
   void pass() {
     for_each_lane(waiting_, [&](unsigned l) { ++places_[l]; });
     waiting_ = 0;
   }
 
  private:
-  /// Nothing says that threads run in step, nor that one waits for another.
+  /// Runs some threads ahead: CUDA does not promise that threads run in step, or wait for each other.
   template <class Random>
   void run_some_ahead(Random& random) {
     lane_mask const ready = alive_ & ~waiting_ & ~meeting_;
@@ -247,7 +248,7 @@ class warp {
   void put(lane_mask mask, std::uint32_t place) {
     for_each_lane(mask, [&](unsigned l) { places_[l] = place; });
   }
-  /// Those with which a thread meets: the members that have not ended.
+  /// The threads that a thread synchronises with: the members that have not ended.
   [[nodiscard]] lane_mask members(instruction const& i, unsigned lane) const {
     auto const all = static_cast<lane_mask>(from(i.members)[lane]);
     if ((all >> lane & 1) == 0) {
@@ -255,7 +256,7 @@ class warp {
     }
     return all & alive_;
   }
-  /// Lets those go on that are all there.
+  /// Releases groups of threads whose members have all arrived.
   void meet() {
     for (lane_mask left = meeting_; left != 0;) {
       auto const first = static_cast<unsigned>(std::countr_zero(left));
@@ -343,8 +344,8 @@ class warp {
   lane_mask all_;
   lane_mask alive_;
   lane_mask waiting_ = 0;  ///< at a barrier of the block
-  lane_mask meeting_ = 0;  ///< where others of the warp will come
-  lane_mask rested_ = 0;   ///< has had its turn, and goes on when the others have, too
+  lane_mask meeting_ = 0;  ///< at a synchronisation within the warp
+  lane_mask rested_ = 0;   ///< had their turn, and run again when the others have had theirs
   std::array<std::uint32_t, warp_size> places_{};
   std::vector<lanes> registers_;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The threads of streams, and of kernels that run in them.
+// The threads of streams, and the kernels that run in them.
 #include "work.hpp"
 
 #include "launch.hpp"
@@ -77,7 +77,7 @@ bool may_reach(int from, int to) {
   return from == to || m.device(from).reaches[static_cast<std::size_t>(to)];
 }
 
-/// A kernel under way.
+/// A running kernel.
 class run {
  public:
   run(device_state& on, launch const& what) : on_(on), what_(what) {
@@ -102,7 +102,7 @@ class run {
   }
 
  private:
-  /// Any is right: nothing says which block begins first.
+  /// Draws the order of blocks, as CUDA promises none.
   void draw_order_of_blocks() {
     std::uint64_t const n = what_.blocks();
     next_ = order_() % n;
@@ -121,7 +121,7 @@ class run {
       next_ = (next_ + step_) % what_.blocks();
     }
   }
-  /// @returns whether any did more than wait
+  /// @returns true if any block did more than wait
   bool run_pieces() {
     bool moves = false;
     std::shuffle(resident_.begin(), resident_.end(), order_);
@@ -150,9 +150,9 @@ class run {
   block_state where_;
   std::vector<block> resident_;
   std::uint64_t begun_ = 0;
-  std::uint64_t next_ = 0;  ///< block
-  std::uint64_t step_ = 1;  ///< to the one after that
-  unsigned idle_ = 0;       ///< how often in turn nothing was done but waiting
+  std::uint64_t next_ = 0;  ///< the next block
+  std::uint64_t step_ = 1;  ///< distance to the block after the next
+  unsigned idle_ = 0;       ///< number of consecutive rounds in which all blocks only waited
   std::minstd_rand order_;
 };
 

@@ -25,28 +25,28 @@
 
 namespace emulated_gpu {
 
-/// What a whole number in the environment says.
+/// Reads an integer from the environment.
 [[nodiscard]] inline unsigned setting(char const* name, unsigned otherwise) {
   char const* const text = std::getenv(name);
   return text == nullptr ? otherwise : static_cast<unsigned>(std::strtoul(text, nullptr, 10));
 }
 
-/// How long the host waits for what may never end.
+/// The time after which a wait of the host is treated as endless.
 [[nodiscard]] inline std::chrono::seconds patience() {
   return std::chrono::seconds(setting("EMULATED_GPU_PATIENCE", 120));
 }
 
 using clock = std::chrono::steady_clock;
 
-/// Whether a piece of work has been done.
+/// The state of a piece of work.
 struct completion {
   bool done = false;
   clock::time_point at{};
 };
 using completion_ptr = std::shared_ptr<completion>;
 
-/// Streams of one priority are put into queues of the device in turns. What is first in a queue keeps the others from
-/// beginning until it has begun.
+/// A hardware queue. Streams of one priority are assigned to queues in turn. The first work in a queue keeps the rest
+/// from beginning until it has begun.
 struct hardware_queue {
   std::uint64_t put = 0;
   std::uint64_t begun = 0;
@@ -57,27 +57,27 @@ struct device_state {
   device_memory memory;
   unsigned multiprocessors = 0;
   unsigned free_multiprocessors = 0;                  ///< each runs one block at a time
-  unsigned kernels = 0;                               ///< that run, or have been put into streams
-  std::set<void const*> loaded;                       ///< kernels' functions
-  std::vector<bool> reaches;                          ///< other devices
-  std::array<std::vector<hardware_queue>, 2> queues;  ///< of either priority
+  unsigned kernels = 0;                               ///< running or enqueued
+  std::set<void const*> loaded;                       ///< functions of loaded kernels
+  std::vector<bool> reaches;                          ///< accessible devices
+  std::array<std::vector<hardware_queue>, 2> queues;  ///< for either priority
   std::array<unsigned, 2> streams{};
   unsigned long long streams_made = 0;
   std::set<completion_ptr> under_way;
-  std::vector<cudaStream_t> blocking;  ///< streams that wait for the default one
+  std::vector<cudaStream_t> blocking;  ///< streams that synchronise with the default one
   cudaStream_t default_stream = nullptr;
 };
 
-/// What all of the process have in common. Never destroyed: threads of streams live as long as the process.
+/// State of the process. Never destroyed: threads of streams live as long as the process.
 struct machine {
   std::mutex mutex;
   std::condition_variable changed;
   memory_map memory;
   std::vector<std::unique_ptr<device_state>> devices;
-  unsigned freeing = 0;  ///< calls that free memory, which hold back copies
+  unsigned freeing = 0;  ///< calls that free memory; they delay copies
   std::minstd_rand seeds{setting("EMULATED_GPU_SEED", 1)};
   std::atomic<bool> used = false;
-  std::atomic<bool> of_a_parent = false;  ///< which has used it: a forked child has no devices
+  std::atomic<bool> of_a_parent = false;  ///< true in a forked child, which cannot use its parent's devices
 
   [[nodiscard]] static machine& get() {
     static machine* const one = new machine;
@@ -101,13 +101,13 @@ struct machine {
   }
 };
 
-/// In an order, after others: a piece of work of a graph.
+/// A node of a graph: work that runs after other nodes.
 struct graph_node {
   std::function<void()> run;
   std::set<std::size_t> after;
 };
 
-/// A stream that is being captured, with those that have joined it.
+/// A captured stream, and the streams that have joined it.
 struct capture_state {
   unsigned long long id = 0;
   cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal;
@@ -116,7 +116,7 @@ struct capture_state {
   bool valid = true;
   bool ended = false;
   std::vector<graph_node> nodes;
-  std::set<cudaStream_t> joined;  ///< with the first one
+  std::set<cudaStream_t> joined;  ///< includes the first stream
 };
 
 }  // namespace emulated_gpu
@@ -125,8 +125,8 @@ struct CUevent_st {
   int device = 0;
   unsigned flags = 0;
   emulated_gpu::completion_ptr recorded;
-  std::shared_ptr<emulated_gpu::capture_state> capture;  ///< in which it was recorded last
-  std::set<std::size_t> after;                           ///< nodes of that
+  std::shared_ptr<emulated_gpu::capture_state> capture;  ///< the capture that recorded it last
+  std::set<std::size_t> after;                           ///< nodes of the capture
 };
 
 struct CUgraph_st {
@@ -134,7 +134,7 @@ struct CUgraph_st {
 };
 struct CUgraphExec_st {
   std::vector<emulated_gpu::graph_node> nodes;
-  emulated_gpu::completion_ptr last;  ///< it runs once at a time
+  emulated_gpu::completion_ptr last;  ///< serialises runs of the graph
 };
 
 /// A thread that does one piece of work after the other.
@@ -150,15 +150,16 @@ struct CUstream_st {
     std::thread([this] { run(); }).detach();
   }
 
-  /// Puts work into it; the machine's mutex is held. @param begin what it waits for
+  /// Enqueues work. @param begin waits for earlier work
+  /// @pre The machine's mutex is held.
   emulated_gpu::completion_ptr put(work begin, work body);
-  /// It goes when its work is done; the machine's mutex is held.
+  /// Ends the thread after its last work. @pre The machine's mutex is held.
   void end();
 
   emulated_gpu::device_state& device;
   unsigned const flags;
   unsigned const priority;
-  unsigned long long const number;  ///< of no other stream of the device, also later
+  unsigned long long const number;  ///< unique on the device, also later
   emulated_gpu::completion_ptr last;
   std::shared_ptr<emulated_gpu::capture_state> capture;
   std::set<std::size_t> after;  ///< nodes of the capture
@@ -168,7 +169,7 @@ struct CUstream_st {
     work begin;
     work body;
     emulated_gpu::completion_ptr done;
-    std::uint64_t number;  ///< in the queue
+    std::uint64_t number;  ///< position in the hardware queue
     bool is_end;
   };
 
@@ -183,12 +184,11 @@ namespace emulated_gpu {
 
 class launch;
 
-/// Waits in a stream. @param c null: for nothing
+/// Waits in a stream. @param c null: returns at once
 void wait_for(completion_ptr const& c);
-/// Runs a kernel: as many of its blocks at a time as there are multiprocessors for, each a piece at a time, in an order
-/// that is drawn.
+/// Runs a kernel: at most one block on each multiprocessor, each a few instructions at a time, in random order.
 void run_kernel(device_state& on, launch const& what);
-/// One less that the device has to run.
+/// Counts a kernel of the device as done.
 void kernel_has_run(device_state& d);
 
 }  // namespace emulated_gpu

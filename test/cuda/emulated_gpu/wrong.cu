@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Programs of CUDA that are wrong, each of which the emulated GPU ends, or answers with the error that CUDA's documents
-// name. Some are right on some GPUs, and on some days.
+// Incorrect CUDA programs. The emulated GPU ends each of them, or returns the error that CUDA's documents name. On
+// some GPUs, and on some days, a few of them work.
 #include "cases.hpp"
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace {
 
-// Kernels that are wrong, or are used wrongly.
+// Incorrect kernels, and incorrect uses of kernels.
 
 __global__ void read(int const* from, int* to) {
   *to = *from;
@@ -89,7 +89,7 @@ __global__ void shared_without_value(int* to) {
   __syncthreads();
   *to = all[threadIdx.x];
 }
-/// The block writes numbers, says so, and waits for an answer.
+/// Writes numbers, sets a flag, and waits for an answer.
 __global__ void write_and_tell(int* numbers, int volatile* told, int const volatile* answer, bool with_fence) {
   numbers[threadIdx.x] = 1;
   __syncthreads();
@@ -173,13 +173,13 @@ void say_number(int x) {
   std::snprintf(text, sizeof text, "%x", static_cast<unsigned>(x));
   say(text);
 }
-/// So that its first launch waits for nothing.
+/// Loads a kernel, so that its first launch does not wait.
 template <class Kernel>
 void load(Kernel kernel) {
   cudaFuncAttributes known;
   WORKS(cudaFuncGetAttributes(&known, kernel));
 }
-/// A stream in which nothing goes on, and what would let it.
+/// Blocks a stream. @returns the flag that releases it
 [[nodiscard]] int* hold(cudaStream_t s) {
   int* const flag = pinned<int>(1);
   wait_for<<<1, 1, 0, s>>>(flag);
@@ -254,7 +254,7 @@ void copies_wrong_way() {
 void no_barrier() {
   run(reverse_without_barrier, 64, on_device<int>(64));
 }
-/// Threads of one warp: nothing ends the program, but some order of them gives wrong numbers.
+/// A race between threads of one warp: it does not end the program, but some order of the threads gives wrong numbers.
 void no_barrier_of_warp() {
   int* const p = on_device<int>(32);
   bool wrong = false;
@@ -394,7 +394,7 @@ void used_before_fork() {
   waitpid(child, nullptr, 0);
 }
 
-// What never ends.
+// Waits that never end.
 
 void waits_for_kernel_without_room() {
   load(set);
@@ -419,7 +419,7 @@ void first_launch_while_one_waits() {
   set<<<1, 1, 0, new_stream()>>>(flag);
   finish();
 }
-/// What is behind a kernel in its stream keeps the other stream from beginning.
+/// Blocks a stream by later work of another stream in the same hardware queue.
 void streams_of_one_queue() {
   load(set);
   cudaStream_t const one = new_stream();

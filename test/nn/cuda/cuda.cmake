@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The trainer on devices: with a model of one on the host, and on GPUs.
+# The trainer on devices: on a model device of the host, and on GPUs.
 
 tutti_add_tests(nn/cuda/device nn nn)
 if(TARGET tutti::nn_cuda)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address one_compiler (it has read the strategy and the replica)
 //
-// What the trainer makes on a GPU is of its own device, whichever is the current one of the thread. Functions of CUDA
-// and its libraries are of a model here: an event may only be recorded in a stream of the device that it was made on,
-// and a library's handle is of the device that was the current one, and must be that again when it is used.
+// The trainer creates objects on its own GPU, whatever the thread's current device is. CUDA and its libraries are
+// models here: an event may be recorded only in a stream of its own device, and a library's handle belongs to the
+// device current at its creation, which must be current again at each use.
 #include <tutti/cuda/detail/runtime/current_device.hpp>
 #include <tutti/nn/cuda/detail/runtime/math.hpp>
 #include <tutti/nn/cuda/device_synchronous.hpp>
@@ -22,7 +22,7 @@ namespace {
 
 thread_local int current = 0;
 std::size_t alive = 0;     ///< streams, events, memories and handles
-std::size_t products = 0;  ///< made by cuBLAS
+std::size_t products = 0;  ///< computed by cuBLAS
 
 template <class T>
 cudaError_t make(T** made) {
@@ -157,7 +157,7 @@ namespace nn = tutti::nn;
 using nn::detail::runtime::event;
 using nn::detail::runtime::memory_and_order;
 
-/// Throws if a function of CUDA fails. @returns whether all is of the device, and has run
+/// Throws if a function of CUDA fails. @returns true if all work was on the device and has run
 [[nodiscard]] bool use(memory_and_order& gpu, event& loaded) {
   auto more = gpu.another_stream();
   bool good = more.native()->device == 1;
@@ -178,7 +178,7 @@ using nn::detail::runtime::memory_and_order;
   return good && to == 1;
 }
 
-/// Sums of two ranks, of which the other one has nothing.
+/// Sums of two ranks; the other rank contributes nothing.
 struct sums : nn::any_device_sums<tutti::cuda::stream> {
   [[nodiscard]] tutti::rank_type rank() const override { return 0; }
   [[nodiscard]] tutti::rank_type size() const override { return 2; }
@@ -189,7 +189,7 @@ struct sums : nn::any_device_sums<tutti::cuda::stream> {
   }
   void wait(tutti::cuda::stream& /*in*/) override {}
 
-  int device = -1;  ///< where it was last asked to sum
+  int device = -1;  ///< device of the last stream that enqueued a sum
 };
 
 struct owner {

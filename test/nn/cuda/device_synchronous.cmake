@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Sums on GPUs have kernels, so nvcc compiles them, and the rest of the test is compiled as the others.
+# Sums on GPUs contain kernels, so nvcc compiles them; the rest of the test is compiled normally.
 
 if(TARGET nn_cuda_device_synchronous)
   set(object ${CMAKE_CURRENT_BINARY_DIR}/nn_cuda_sums_on_gpus.o)

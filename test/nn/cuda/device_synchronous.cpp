@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain may_skip one_compiler (it has read the strategy over a model)
 //
-// Messages are summed on the GPUs that compute them, with the bits of sums on the host.
+// Gradient buffers are summed on the GPUs that compute them, with the bits of sums on the host.
 #include <nn/cuda/sums_on_gpus.hpp>
 #include <tutti/nn/base/threads.hpp>
 #include <tutti/nn/cuda/device_synchronous.hpp>
@@ -40,7 +40,7 @@ using weights = std::vector<float>;
   return all;
 }
 
-/// On the GPU that `cuda::peers` gives the rank.
+/// A replica on the GPU that `cuda::peers` assigns to the rank.
 [[nodiscard]] replica make_replica(tutti::rank_type rank, tutti::rank_type size) {
   nn::set_threads(1);
   nn::settings s;
@@ -67,7 +67,8 @@ using weights = std::vector<float>;
   on_gpus(size, [&](sums_on_gpus& sums) {
     auto mine = make_replica(sums.rank(), size);
     {
-      // CUDA loads kernels when they are first used, and may wait for others then: those of sums on the same GPU.
+      // A first training loads all kernels: CUDA loads on first use, and may then wait for running sums on the same
+      // GPU.
       auto other = make_replica(sums.rank(), size);
       nn::alone nobody;
       nn::train(other, nobody);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain may_skip one_compiler (it has read the laws over a model)
 //
-// A GPU computes what the CPU's layers do.
+// A GPU agrees with the CPU's layers.
 #include <nn/cuda/device/device_math_laws.hpp>
 #include <tutti/nn/cuda/detail/runtime/math.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain may_skip one_compiler (it has read the replicas of a model)
 //
-// Replicas on a GPU learn what the CPU's learn, alone and beside one of them.
+// Replicas on a GPU learn like the CPU's, alone and beside one on the CPU.
 #include <tutti/nn/base/metrics.hpp>
 #include <tutti/nn/base/threads.hpp>
 #include <tutti/nn/cuda/replica.hpp>
@@ -38,7 +38,7 @@ namespace nn = tutti::nn;
   return s;
 }
 
-/// The weights of all ranks, of which those from `first_on_device` on are on the device.
+/// The weights of all ranks. Ranks from `first_on_device` on are on the device.
 [[nodiscard]] std::vector<std::vector<float>> trained(tutti::rank_type size, tutti::rank_type first_on_device,
                                                       nn::precision numbers) {
   nn::data_pair const data{nn::digits(320, 1), nn::digits(100, 1, 1000)};
@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(it_learns_what_the_cpu_learns) {
     auto const all = trained(size, first, nn::precision::float32);
     near(all[0], 1e-2);
     BOOST_TEST(std::memcmp(all.front().data(), all.back().data(), all[0].size() * sizeof(float)) == 0);
-    BOOST_TEST(trained(size, first, nn::precision::float32) == all);  // the same bits again
+    BOOST_TEST(trained(size, first, nn::precision::float32) == all);  // a second run gives the same bits
   }
   near(trained(1, 0, nn::precision::bfloat16)[0], 0.1);
   near(trained(1, 0, nn::precision::float16)[0], 0.1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// nvcc compiles it, as kernels are in it.
+// The part of the test with kernels, for nvcc.
 #include <nn/cuda/sums_on_gpus.hpp>
 #include <tutti/cuda/peers.hpp>
 #include <tutti/nn/cuda/device_sums.hpp>

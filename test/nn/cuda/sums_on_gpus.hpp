@@ -7,9 +7,9 @@
 
 #include <functional>
 
-/// Sums of ranks with GPUs, as a unit with the trainer has them.
+/// Sums of ranks with GPUs, type-erased as in a unit with the trainer.
 using sums_on_gpus = tutti::nn::any_device_sums<tutti::cuda::stream>;
 
-/// Starts that many ranks over cuda::peers, which take the GPUs in turns, and waits for them. Their sums are by `ring`.
-/// @throws what a rank throws
+/// Starts `size` ranks over cuda::peers, which assigns GPUs round robin, and waits for them. Their sums use `ring`.
+/// @throws the exception thrown by a rank
 void on_gpus(tutti::rank_type size, std::function<void(sums_on_gpus&)> const& rank);

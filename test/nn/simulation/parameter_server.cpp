@@ -44,7 +44,7 @@ using tutti::rank_type;
 
 namespace {
 
-// 203 images: the last batch of an epoch is short, 11 images.
+// 203 images: the last batch of an epoch has only 11.
 constexpr std::array<std::size_t, 2> hidden{12, 9};
 
 nn::settings make_settings() {
@@ -67,13 +67,13 @@ nn::replica replica(rank_type rank, rank_type size, nn::settings const& s) {
       data().training, data().test, s, rank, size);
 }
 
-/// What rank 0 saw of a training.
+/// The results of a training at rank 0.
 struct outcome {
   nn::history history;
   ps::summary sum;
 };
 
-/// One worker takes longer for each gradient than the others, in virtual time.
+/// One worker computes gradients more slowly than the others, in virtual time.
 struct slow_worker {
   tutti::simulated* clock;
   rank_type slow;
@@ -154,13 +154,13 @@ BOOST_AUTO_TEST_CASE(no_worker_reads_further_ahead_than_the_bound) {
   for (ps::clock_value const bound : {0U, 1U, 3U}) {
     auto const got = train_in_virtual_time(5, 2, {.staleness = bound}, make_settings(), 1);
     auto const lead = got.sum.lead();
-    BOOST_TEST(lead.largest() == bound);  // and the fast ones do come so far
+    BOOST_TEST(lead.largest() == bound);  // the fast workers do reach the bound
     BOOST_TEST(lead.total() > 100U);
   }
   auto const got = train_in_virtual_time(5, 2, {.staleness = ps::consistency::unbounded}, make_settings(), 1);
   auto const in_step = train_in_virtual_time(5, 2, {.staleness = 0}, make_settings(), 1);
   BOOST_TEST(got.sum.lead().largest() > 3U);
-  // Of 3 workers one makes a step in 10 ms, the others in 1 ms; all together make as many as in synchronous training.
+  // One of 3 workers takes 10 ms for a step, the others 1 ms. All together make as many as in synchronous training.
   BOOST_TEST(got.sum.ranks[2].steps > 5 * got.sum.ranks[3].steps);
   BOOST_TEST(got.sum.ranks[2].steps + got.sum.ranks[3].steps + got.sum.ranks[4].steps ==
              3 * in_step.history.steps.size());
@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(no_worker_reads_further_ahead_than_the_bound) {
 
 namespace {
 
-/// Takes a server's time in virtual time, behind each step of all workers.
+/// Spends a server's virtual time after each step of all workers.
 struct slow_reader {
   tutti::simulated* clock;
   std::chrono::milliseconds takes;
@@ -178,12 +178,12 @@ struct slow_reader {
   void epoch(nn::epoch_result const&) const {}
 };
 
-/// With room for a whole training.
+/// A trace with space for a whole training.
 struct long_trace : tutti::memory_trace {
   long_trace() : memory_trace(20'000) {}
 };
 
-/// What one server and three workers trace, of which the server or the last worker may be slow.
+/// The trace of one server and three workers. The server or the last worker may be slow.
 tutti::causality trace_of(std::chrono::milliseconds server_takes, rank_type slow) {
   (void)data();
   std::vector<tutti::timeline> all(4);
@@ -217,13 +217,13 @@ BOOST_AUTO_TEST_CASE(a_trace_tells_a_late_server_from_a_late_worker) {
     BOOST_TEST((r == 3 || by_worker.by(3) > 8 * by_worker.by(r)), tutti::straggler_report(by_worker));
     BOOST_TEST((r == 0 || by_server.by(0) > 8 * by_server.by(r)), tutti::straggler_report(by_server));
   }
-  BOOST_TEST((by_worker.of(1, 3) > 50ms));  // though worker 0 received from no rank but the server
+  BOOST_TEST((by_worker.of(1, 3) > 50ms));  // worker 0 received only from the server
   BOOST_TEST((by_server.of(1, 0) > 50ms));
   std::vector<std::string> const names{"server 0", "worker 0", "worker 1", "worker 2"};
   auto const text = tutti::straggler_report(by_worker, names);
   BOOST_TEST(text.find("worker 2 held up the others most") != std::string::npos, text);
 
-  // What a worker pulls depends on what each of the others has pushed before.
+  // The weights that a worker pulls depend on earlier pushes of each of the others.
   std::size_t pulled = 0;
   for (std::size_t i = 0; i != late_worker.of(1).size(); ++i) {
     if (auto const why = late_worker.cause({1, i})) {
@@ -242,7 +242,7 @@ struct interrupted : std::runtime_error {
   interrupted() : std::runtime_error("interrupted") {}
 };
 
-/// Ends rank 0, and so all, when servers have been kept for the first time.
+/// Interrupts rank 0, and so all ranks, when servers have been checkpointed for the first time.
 struct breaker {
   bool breaks;
   void step(nn::step_result const&, nn::replica const&) const {}
@@ -254,7 +254,7 @@ struct breaker {
   }
 };
 
-/// What rank 0 saw, its weights in the end, and how many steps it was resumed after.
+/// Results at rank 0: history, final weights, and the number of steps before it was resumed.
 struct kept_run {
   nn::history history;
   std::vector<float> weights;
@@ -333,7 +333,8 @@ BOOST_AUTO_TEST_CASE(what_servers_hold_is_kept_and_gone_on_from) {
   std::filesystem::remove_all(root);
 }
 
-/// A worker that takes over the test of a lost one is waited for, too: servers' account of an epoch follows its test.
+/// A pause for a checkpoint also waits for a worker that takes over a lost one's test: servers' account of an epoch
+/// follows its test.
 BOOST_AUTO_TEST_CASE(workers_rest_when_the_test_is_done_by_any_of_them) {
   auto s = make_settings();
   s.batch = 4;
@@ -365,12 +366,12 @@ BOOST_AUTO_TEST_CASE(workers_rest_when_the_test_is_done_by_any_of_them) {
   }
 }
 
-/// A worker may be lost when all others have come to the end: one of them is still there for the last test.
+/// A worker may be lost when all others have reached the end: one of them remains for the last test.
 BOOST_AUTO_TEST_CASE(the_last_test_is_made_whichever_worker_is_lost) {
   auto s = make_settings();
   s.batch = 4;
   for (auto const bound : {ps::clock_value{0}, ps::clock_value{2}, ps::consistency::unbounded}) {
-    for (std::size_t lost = 0; lost != 4; ++lost) {  // 3: none
+    for (std::size_t lost = 0; lost != 4; ++lost) {  // 3: no worker is lost
       ps::detail::scheduler tasks({.staleness = bound}, 3, nn::batch_plan(s, 4));
       std::vector<bool> gone(3);
       std::vector<bool> stopped(3);
@@ -395,7 +396,7 @@ BOOST_AUTO_TEST_CASE(the_last_test_is_made_whichever_worker_is_lost) {
         }
       }
       if (lost != 3) {
-        BOOST_TEST(tested == 0U);  // it may come back
+        BOOST_TEST(tested == 0U);  // the worker may return
         tasks.drop(lost);
       }
       for (std::size_t const worker : {0U, 1U, 2U}) {
@@ -407,10 +408,10 @@ BOOST_AUTO_TEST_CASE(the_last_test_is_made_whichever_worker_is_lost) {
   }
 }
 
-/// Without a bound the others do what a lost worker has not done, and no more: each step is told once, and their images
-/// are those of all steps, but for less than a batch.
+/// Without a bound, the others do exactly the missing work of a lost worker. Each step is reported once, and the
+/// images are those of all steps, up to less than a batch.
 BOOST_AUTO_TEST_CASE(asynchronous_workers_train_on_as_many_images_whenever_one_is_lost) {
-  constexpr std::uint64_t batch = 60;  // of which up to 5 workers have whole parts
+  constexpr std::uint64_t batch = 60;  // divisible by up to 5 workers
   nn::batch_plan const plan(make_settings(), 203);
   for (bool const rests : {false, true}) {
     for (std::size_t workers = 2; workers != 6; ++workers) {
@@ -504,7 +505,7 @@ BOOST_AUTO_TEST_CASE(shards_are_contiguous_and_pieces_are_parts_of_layers) {
       BOOST_TEST(next == keys);
     }
   }
-  BOOST_TEST(at_border(ps::detail::layout(ranges, 5).shard(1).begin));  // 100 is 100: a border
+  BOOST_TEST(at_border(ps::detail::layout(ranges, 5).shard(1).begin));  // the target is key 100, which is a border
   BOOST_CHECK_THROW(ps::detail::layout(ranges, 0), tutti::precondition_error);
   BOOST_CHECK_THROW(ps::detail::layout(ranges, keys + 1), tutti::precondition_error);
   BOOST_CHECK_THROW(ps::roles(3, 0), tutti::precondition_error);
@@ -515,7 +516,7 @@ namespace {
 
 constexpr std::size_t few = 20;
 
-/// What worker w pushes at a step.
+/// The gradient that a worker pushes at a step.
 float gradient_of(std::size_t worker, std::size_t step, std::size_t key) {
   return static_cast<float>((worker * 7 + step * 3 + key) % 11) * 0.1F - 0.4F;
 }
@@ -531,7 +532,7 @@ BOOST_AUTO_TEST_CASE(weights_are_those_of_a_sequential_simulation_and_a_working_
   ps::regulariser const extra{0.05F};
   std::vector<nn::parameter_range> const ranges{{0, 6}, {6, few - 6}};
 
-  // The same by one optimizer.
+  // The expected weights, by one optimizer.
   std::vector<float> expected(few, 1.0F);
   auto const optimizer = nn::make_optimizer(s, ranges);
   ps::detail::rates const over_time(s, plan);
@@ -591,7 +592,7 @@ BOOST_AUTO_TEST_CASE(weights_are_those_of_a_sequential_simulation_and_a_working_
 
 namespace {
 
-/// Processes that talk over sockets; one is killed in its fourth step.
+/// Trains by processes over sockets. One of them is killed in its fourth step.
 auto train_with_a_loss(rank_type killed, ps::consistency how) {
   (void)data();
   return tutti::spawn<tutti::tcp>(5, [&](auto& world) -> std::string {
@@ -655,7 +656,7 @@ void lose_a_silent_worker(ps::consistency how) {
             replica(roles.serves(world.rank()) ? 0 : roles.worker(world.rank()), roles.workers(), make_settings());
         nn::history own;
         auto const pace = [&, steps = 0](rank_type worker, tutti::duration) mutable {
-          // Worker 0 speaks last, just before it is kept waiting for worker 1.
+          // Worker 0 sends its last message just before it must wait for worker 1.
           bool const silent = worker == 1 && ++steps == 4;
           world.transport().spend(silent ? std::chrono::seconds(10) : std::chrono::milliseconds(worker == 0 ? 900 : 1));
         };
@@ -709,7 +710,7 @@ class ten_messages final : public ps::detail::server_observer {
   int messages_ = 0;
 };
 
-/// Serves as server 1 of two does in `train`; calls `then` at the tenth message.
+/// Serves as server 1 of two, like `train`; calls `then` at the tenth message.
 template <class World, class Then>
 void serve_ten_messages(World& world, ps::roles const& roles, nn::replica const& model, Then then) {
   auto channels = ps::detail::connect(world, roles);
@@ -741,7 +742,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_dies_is_named_everywhere) {
   BOOST_TEST(results[0].failure().text.find("all workers are lost") == 0U, results[0].failure().text);
 }
 
-// Nothing tells that it will not answer: the deadline of what is pulled does.
+// Only the deadline of a pull reveals a server that no longer answers.
 BOOST_AUTO_TEST_CASE(a_server_that_falls_silent_is_named_within_a_few_deadlines) {
   (void)data();
   tutti::simulation_options options;

@@ -2,12 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Compiles the groups of threads of cuda/detail/device for a GPU (sm_90), and reads the code: N inputs must be N loads
-# of 16 bytes and one store of as many, and nothing may lie in a thread's local memory. Of nvcc it also reads what ptxas
-# reports: no kernel spills registers, or takes more than 128. A clang does the first without any vendor's headers;
-# nothing is run.
+# of 16 bytes and one such store, with nothing in local memory. For nvcc it also reads the report of ptxas: no kernel
+# spills registers, or takes more than 128. A clang does the first check without any vendor's headers; nothing is run.
 #
-# nvcc also has to take the public headers as they are, all in one source, without a warning; but for those of the
-# trainer (it breaks off in oneDNN's) and those that need a library which may be missing.
+# nvcc also compiles the public headers in one source without a warning. Left out are the trainer's, as nvcc crashes in
+# oneDNN's, and headers of libraries that may be missing.
 #
 #   sh check.sh <nvcc or clang++> <include folder>
 set -eu
@@ -70,7 +69,7 @@ case $(basename "$compiler") in
       { cat "$work/headers.log" && exit 1; }
     echo "$(grep -c . "$work/headers.cu") public headers are taken in one source"
 
-    # What ptxas says of registers.
+    # Registers reported by ptxas.
     awk '
       /Compiling entry function/ { name = $0; sub(/.*function ./, "", name); sub(/. for.*/, "", name) }
       /stack frame/ { ++seen; if ($1 + $5 + $9 != 0) { print name ": " $0; ++wrong } }

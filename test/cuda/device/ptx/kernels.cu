@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a device's compiler makes of groups of threads; see check.sh, which compiles this by nvcc, or without a vendor's headers.
+// Kernels of groups of threads; check.sh compiles them by nvcc, or without a vendor's headers, and reads the code.
 #include <cstdlib>
 #include <new>
 
@@ -21,7 +21,7 @@
 #if defined(__clang__)
 #define TEST_CONSTANT
 #else
-#define TEST_CONSTANT __grid_constant__  // else an array in it that is indexed is copied to local memory
+#define TEST_CONSTANT __grid_constant__  // otherwise an indexed array in it is copied to local memory
 #endif
 
 namespace {
@@ -29,7 +29,7 @@ namespace {
 namespace device = tutti::detail::device;
 using tutti::rank_type;
 
-#if defined(__clang__)  // without a vendor's headers, and so without cuda/detail/runtime
+#if defined(__clang__)  // no vendor's headers, and so no cuda/detail/runtime
 /// The threads of a block.
 struct block {
   TEST_BOTH std::uint32_t rank() const { return __nvvm_read_ptx_sreg_tid_x(); }
@@ -68,7 +68,7 @@ template <class T, rank_type N>
 struct inputs {
   T const* from[N];
 };
-/// A kernel takes no empty structs alone.
+/// Wraps a reduction: a kernel takes no empty struct by itself.
 template <class R>
 struct how {
   R reduction;
@@ -81,13 +81,13 @@ TEST_BOTH void combine_all(how<R> const& a, inputs<typename R::value_type, N> co
                            std::index_sequence<I...>) {
   device::for_each_element(block{}, device::fold_of_all<R, N>{a.reduction}, n, to, in.from[I]...);
 }
-/// N inputs to one output.
+/// Combines N inputs into one output.
 template <class R, rank_type N>
 TEST_KERNEL void combine(how<R> const a, inputs<typename R::value_type, N> const in,
                          device::places<typename R::value_type> const to, std::size_t const n) {
   combine_all<R, N>(a, in, to, n, std::make_index_sequence<N>{});
 }
-/// An allreduce by its steps, or without them.
+/// An allreduce, by its steps or fused.
 template <class Kernel>
 TEST_KERNEL __attribute__((launch_bounds(512, 1))) void run(Kernel const TEST_CONSTANT kernel) {
   block const g;

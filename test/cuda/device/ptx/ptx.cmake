@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# What a compiler for GPUs makes of cuda/detail/device.
+# The code that a compiler for GPUs makes of cuda/detail/device.
 
 find_program(TUTTI_GPU_COMPILER NAMES nvcc clang++-16 clang++ HINTS /usr/local/cuda/bin
              DOC "nvcc, or a clang, that makes code for GPUs, for the test device_ptx")

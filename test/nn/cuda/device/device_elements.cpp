@@ -21,7 +21,7 @@
 #include <limits>
 #include <vector>
 
-// What the kernels of a device compute of their numbers, run here by plain loops, is what the CPU's layers compute.
+// The element functions of the device's kernels, run here in plain loops, agree with the CPU's layers.
 
 namespace nn = tutti::nn;
 namespace device = tutti::nn::detail::device;
@@ -39,7 +39,7 @@ struct by_host : laws::layer_on_host {
   explicit by_host(nn::layer_list<float> one) : layer_on_host(std::move(one), ::rows) {}
 };
 
-/// All numbers of a batch through an operation; returns what it writes, and its sums.
+/// Applies an operation to all numbers of a batch. @returns the output and its sums
 template <class Operation>
 std::pair<floats, floats> through(Operation const& o, std::size_t channels, floats const& first, floats const& second) {
   floats out(first.size());
@@ -96,7 +96,7 @@ template <class Activation>
 void check_activation() {
   by_host host(nn::dense<float, Activation>(6, 4));
   host.run();
-  by_host sums(nn::dense<float>(6, 4));  // what the activation is applied to
+  by_host sums(nn::dense<float>(6, 4));  // computes the activation's inputs
   sums.parameters = host.parameters;
   sums.layer().bind(sums.parameters, sums.gradients, sums.statistics);
   std::fill_n(sums.parameters.begin() + 24, 4, 0.0F);
@@ -114,7 +114,7 @@ template <std::size_t V>
 void check_pool(nn::layer_list<float> layer, nn::geometry::pooling const& l, bool with_nan = false) {
   by_host host(std::move(layer));
   for (std::size_t i = 0; i < host.x.size(); i += 3) {
-    host.x[i] = 0.5F;  // many are equal
+    host.x[i] = 0.5F;  // creates many equal numbers
   }
   if (with_nan) {
     host.x[17] = not_a_number;
@@ -230,7 +230,7 @@ BOOST_AUTO_TEST_CASE(what_is_dropped_has_the_cpu_s_bits) {
   std::uint64_t const key = nn::random_sequence(dropped.key, host.how.step)();
   floats y(host.y.size());
   for (std::size_t r = 0; r != rows; ++r) {
-    for (std::size_t first = 0; first != 30; first += 6) {  // as threads do, which begin in the middle of a row
+    for (std::size_t first = 0; first != 30; first += 6) {  // threads begin in the middle of a row, too
       device::drops factor(dropped, key, host.how.first_row + r, first);
       for (std::size_t c = first; c != first + 6; ++c) {
         y[r * 30 + c] = host.x[r * 30 + c] * factor();
@@ -245,7 +245,7 @@ BOOST_AUTO_TEST_CASE(the_loss_of_rows) {
   auto scores = nn::matrix<float>::from_shape({rows, classes});
   std::ranges::copy(laws::drawn_floats(scores.size(), 8), scores.begin());
   scores(1, 3) = 200;
-  scores(2, 4) = scores(2, 7) = 5;  // the first of equal ones
+  scores(2, 4) = scores(2, 7) = 5;  // the first of equal scores counts
   std::vector<std::uint8_t> const labels{9, 3, 7, 0, 4};
   auto expected = nn::matrix<float>::from_shape({rows, classes});
   auto const view = nn::view<float>(scores.data(), rows, classes);

@@ -28,15 +28,15 @@ using models::host_math;
 using nn::average_pool, nn::batch_norm, nn::channels_last, nn::conv2d, nn::dense, nn::dropout, nn::layer_list,
     nn::max_pool, nn::residual, nn::weight_norm, nn::precision;
 
-// Each layer's stage on a device computes what the layer does.
+// Each layer's stage on a device agrees with the layer.
 
 namespace {
 
 constexpr std::size_t rows = 5;
-constexpr std::size_t most_rows = 7;  // a batch may be smaller than what room was made for
+constexpr std::size_t most_rows = 7;  // a batch may be smaller than the allocated memory allows
 constexpr nn::image_shape image{4, 5, 6};
 
-/// Numbers that bfloat16 has, so that layers are compared, and not how their inputs are rounded.
+/// Numbers that are exact in bfloat16, so that the test compares layers and not the rounding of their inputs.
 std::vector<float> drawn(std::size_t count, std::uint64_t seed) {
   nn::random_sequence random(seed);
   std::vector<float> result(count);
@@ -55,7 +55,7 @@ double relative_error(std::vector<float> const& a, std::vector<float> const& b) 
   return difference == 0 ? 0 : std::sqrt(difference / size);
 }
 
-/// What came of a batch.
+/// The results of a batch.
 struct seen {
   std::vector<float> y, dx, gradients, statistics, tested;
 };
@@ -120,7 +120,7 @@ struct layer_case {
   }
 
  private:
-  /// Numbers of the math, from floats and back.
+  /// Numbers in the math's precision, converted from floats and back.
   struct numbers {
     numbers(host_math& m, std::size_t count)
         : math(m), size(count), there(m, count * nn::bytes_of(m.numbers())), floats(m, count) {}
@@ -158,7 +158,7 @@ void check(std::string const& name, layer_list<float> layer) {
   }
 }
 
-/// What a residual block is made of.
+/// The layers of a residual block.
 layer_list<float> block(std::size_t channels, std::size_t stride) {
   conv2d<float, nn::tanh> first(image, {.channels = channels, .over = {3, stride, 1}});
   conv2d<float> second(first.output_shape(), {.channels = channels, .over = {3, 1, 1}, .bias = false});

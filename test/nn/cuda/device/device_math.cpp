@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address optimised
 //
-// The laws of a device's math, of the model that stands for one in the tests.
+// The laws of device math, for the model used in tests.
 #include <models/host_math.hpp>
 #include <nn/cuda/device/device_math_laws.hpp>
 

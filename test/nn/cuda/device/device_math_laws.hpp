@@ -24,8 +24,8 @@
 #include <utility>
 #include <vector>
 
-/// The laws of a device's math (nn/cuda/detail/device/math.hpp): each operation agrees with the CPU's layer, and the
-/// same arguments give the same bits.
+/// The laws of device math (nn/cuda/detail/device/math.hpp): each operation agrees with the CPU's layer, and equal
+/// arguments give equal bits.
 namespace laws {
 
 namespace device = tutti::nn::detail::device;
@@ -33,9 +33,9 @@ namespace geometry = tutti::nn::geometry;
 using tutti::nn::precision;
 
 constexpr std::size_t device_rows = 5;
-constexpr std::size_t device_most_rows = 7;  // a batch may be smaller than what room was made for
+constexpr std::size_t device_most_rows = 7;  // a batch may be smaller than the allocated memory allows
 
-/// Memory of a device, which begins with bytes of no right result. Parameters need not be aligned to more than 4.
+/// Device memory, filled with bytes that are no valid result. Parameters are aligned to 4 bytes only.
 template <class Math>
 class on_device {
  public:
@@ -98,7 +98,7 @@ class numbers_there {
   numbers_there(Math& math, floats const& from) : numbers_there(math, from.size()) {
     on_device<Math> const all(math, from);
     math.narrow(count_, all.as_floats(), there_.data());
-    static_cast<void>(all.template get<float>(count_));  // it has run
+    static_cast<void>(all.template get<float>(count_));  // waits until it has run
   }
   [[nodiscard]] std::byte* data() const { return there_.data(); }
   [[nodiscard]] floats get() const {
@@ -113,7 +113,7 @@ class numbers_there {
   on_device<Math> there_;
 };
 
-/// What came of a batch.
+/// The results of a batch.
 struct found_there {
   floats y, dx, gradients, statistics, tested;
 
@@ -123,7 +123,7 @@ struct found_there {
   }
 };
 
-/// A batch of a layer, there and back, by a device's math.
+/// A forward and a backward pass of one layer by device math.
 template <class Math>
 class batch_on_device {
  public:
@@ -163,7 +163,7 @@ class batch_on_device {
     math_.differentiate_sums(l, device_rows, y_.data(), dy_.data(), gradients);
     math_.differentiate_weights(l, device_rows, x_.data(), dy_.data(), gradients);
     math_.differentiate_input(l, device_rows, w, dy_.data(), dx_.data());
-    static_cast<void>(dx_.get());  // all has run that needs `kept`
+    static_cast<void>(dx_.get());  // waits until all users of `kept` have run
   }
   void pass(geometry::weight_norm const& l) {
     on_device<Math> const made(math_, 4 * l.learned, 4);
@@ -212,7 +212,7 @@ class batch_on_device {
     math_.forward(l, device_rows, x_.data(), tested_.data());
     math_.backward(l, device_rows, dy_.data(), dx_.data());
   }
-  void pass(geometry::residual const&) {}  // made of the others
+  void pass(geometry::residual const&) {}  // made of the other layers
 
   Math& math_;
   on_device<Math> parameters_, gradients_, statistics_;
@@ -221,17 +221,19 @@ class batch_on_device {
   std::pair<std::size_t, std::size_t> counts_;
 };
 
-/// A layer of the CPU, against the same by a device.
+/// Compares a layer of the CPU with the device's.
 template <class Math>
 void check_layer(Math& math, std::string const& name, nn::layer_list<float> layer) {
   layer_on_host host(std::move(layer), device_rows);
-  if (math.numbers() != precision::float32) {  // so that layers are compared, and not how their inputs are rounded
+  // Exact inputs make the test compare layers, and not the rounding of their inputs.
+  if (math.numbers() != precision::float32) {
     for (floats* all : {&host.x, &host.dy, &host.parameters}) {
       std::ranges::for_each(*all, [](float& x) { x = float{tutti::bfloat16(x)}; });
     }
   }
   geometry::any const l = host.layer().geometry();
-  if (math.numbers() != precision::float32) {  // where rounding moves a number across relu's corner, all differs
+  // Rounding may move a number across relu's corner, which changes its derivative entirely.
+  if (math.numbers() != precision::float32) {
     floats const rounded = batch_on_device<Math>(math, host).run(l).y;
     layer_on_host exact = host;
     exact.run();
@@ -261,7 +263,7 @@ void check_layer(Math& math, std::string const& name, nn::layer_list<float> laye
 
 template <class Math>
 void check_layers(Math& math) {
-  for (std::size_t const channels : {3U, 4U, 8U}) {  // rows of packs, and others
+  for (std::size_t const channels : {3U, 4U, 8U}) {  // with and without rows of whole packs
     nn::image_shape const image{channels, 5, 6};
     auto const check = [&](std::string const& name, nn::layer_list<float> layer) {
       check_layer(math, name + " of " + std::to_string(channels) + " channels", std::move(layer));
@@ -291,7 +293,7 @@ void check_layers(Math& math) {
               nn::weight_norm<float>(nn::conv2d<float>(image, {.channels = 16, .over = {3, 1, 1}})));
 }
 
-/// Numbers one by one, the loss, and steps.
+/// Checks single numbers, the loss, and optimizer steps.
 template <class Math>
 void check_step_math(Math& math) {
   constexpr std::size_t count = 1003;
@@ -381,7 +383,7 @@ void check_loss(Math& math) {
   }
 }
 
-/// All of them, for each precision.
+/// Checks all laws, for each precision.
 template <device::device_math Math>
 void check_math(int number) {
   for (precision const p : {precision::float32, precision::bfloat16, precision::float16}) {

@@ -29,7 +29,7 @@ namespace nn = tutti::nn;
 using models::host_math;
 using device_replica = nn::detail::device::replica<host_math>;
 
-// A replica on a device takes the steps that one on the host takes.
+// A replica on a device takes the same steps as one on the host.
 
 namespace {
 
@@ -80,7 +80,7 @@ double relative_error(auto const& a, auto const& b) {
   return difference == 0 ? 0 : std::sqrt(difference / size);
 }
 
-/// Both take these steps, each following its own gradients, and test.
+/// Compares these steps of both replicas, each with its own gradients, and a test pass.
 void check_steps(std::string const& name, nn::settings s, layers const& of, nn::image_shape const& shape,
                  nn::precision p = nn::precision::float32, double most = 1e-4, std::size_t steps = 3) {
   s.batch = std::min<std::size_t>(s.batch, images_of(shape).training.size());
@@ -179,7 +179,7 @@ BOOST_AUTO_TEST_CASE(what_is_written_on_the_host_is_what_the_device_goes_on_with
   device.start(0);
   static_cast<void>(device.gradient(0));
   device.update(0.1F);
-  // Now it has numbers of its own, which the host's replace.
+  // The device's numbers differ now; the host's replace them.
   std::ranges::copy(std::as_const(host).parameters(), device.parameters().begin());
   std::ranges::copy(host.optimizer_state(), device.optimizer_state().begin());
   std::ranges::copy(host.statistics(), device.statistics().begin());
@@ -188,7 +188,7 @@ BOOST_AUTO_TEST_CASE(what_is_written_on_the_host_is_what_the_device_goes_on_with
 }
 
 BOOST_AUTO_TEST_CASE(what_was_told_is_final) {
-  // Copies what is final as soon as it is told of it, and spoils it: sums are written there, too.
+  // Copies each final part when notified, and then spoils it, because sums are written there, too.
   struct spoiler : nn::gradient_listener {
     explicit spoiler(std::span<float> numbers) : message(numbers) {}
 
@@ -209,7 +209,7 @@ BOOST_AUTO_TEST_CASE(what_was_told_is_final) {
     spoiler listener(device.message());
     static_cast<void>(device.gradient(0, listener));
     BOOST_TEST(listener.end == 0U);
-    BOOST_TEST(listener.calls >= 2U);  // it comes in several parts
+    BOOST_TEST(listener.calls >= 2U);  // arrives in several parts
     auto again = on_device(nn::cnn<float>(digit, 10), digit, plain(), 0, 1, p);
     again.start(0);
     BOOST_TEST(std::ranges::equal(again.gradient(0), listener.copied));
@@ -218,7 +218,7 @@ BOOST_AUTO_TEST_CASE(what_was_told_is_final) {
 }
 
 BOOST_AUTO_TEST_CASE(a_loss_scaled_too_much_is_scaled_less) {
-  // Derivatives of large inputs overflow half with the first scale, not with a smaller one.
+  // Derivatives of large inputs overflow half with the first loss scale, but not with a smaller one.
   auto images = images_of(digit);
   nn::settings s = plain();
   s.batch = 1;
@@ -269,7 +269,8 @@ BOOST_AUTO_TEST_CASE(a_step_allocates_nothing) {
 
 BOOST_AUTO_TEST_CASE(a_rank_without_an_image_of_the_batch_gives_zeros) {
   nn::settings s = plain();
-  s.batch = images_of(digit).training.size() - 1;  // so the last batch has one image, which is rank 0's
+  // The last batch has one image, on rank 0.
+  s.batch = images_of(digit).training.size() - 1;
   auto const check = [](auto mine) {
     mine.start(0);
     static_cast<void>(mine.gradient(0));

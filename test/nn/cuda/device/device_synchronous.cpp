@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: thread (ranks, streams and groups are threads that share memory)
 //
-// Messages that are summed on devices, in streams beside those of the computation.
+// Gradient buffers are summed on devices, in streams beside the computation's.
 #include <models/host_device.hpp>
 #include <models/host_math.hpp>
 #include <tutti/nn/base/threads.hpp>
@@ -31,7 +31,7 @@ namespace nn = tutti::nn;
 
 namespace {
 
-/// Streams as those of the driver: a thread each.
+/// Streams like the driver's: a thread each.
 struct threaded_order {
   using stream_type = models::device_stream;
   struct event_type {
@@ -69,7 +69,7 @@ nn::data_pair const& images() {
 nn::settings make_settings() {
   nn::settings s;
   s.epochs = 2;
-  s.batch = 16;  // the last batch has 2 images: on 3 ranks one has none
+  s.batch = 16;  // the last batch has 2 images: one of 3 ranks has none
   s.rate = 0.05F;
   return s;
 }
@@ -88,10 +88,10 @@ tutti::world_options<transport> two_groups() {
   return o;
 }
 
-/// The weights that ranks end with, and the losses of their steps.
+/// Each rank's final weights, and the losses of its steps.
 using ended = std::pair<std::vector<float>, std::vector<float>>;
 
-/// @param choose hands a strategy of a world to what trains by it
+/// @param choose passes a strategy of a world to the trainer
 template <class Choose>
 std::vector<ended> train(tutti::rank_type size, Choose const& choose, nn::precision p = nn::precision::float32) {
   std::vector<ended> all;
@@ -114,7 +114,7 @@ std::vector<ended> train(tutti::rank_type size, Choose const& choose, nn::precis
   return all;
 }
 
-/// Sums on devices, over a topology, as a unit without kernels has them.
+/// Sums on devices over a topology, type-erased as for a unit without kernels.
 template <class Topology>
 auto on_devices(Topology topology, std::size_t bucket = 0) {
   return [=](auto& world, auto const& use) {

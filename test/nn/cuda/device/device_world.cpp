@@ -41,7 +41,7 @@
 namespace nn = tutti::nn;
 using nn::replica;
 
-// Ranks on hosts and on devices are one world.
+// Ranks on hosts and on devices form one world.
 
 namespace {
 
@@ -65,7 +65,7 @@ nn::layer_list<float> layers() {
 
 struct enough {};
 
-/// Ends a training behind so many epochs.
+/// Ends a training after `epochs` epochs.
 struct until {
   std::size_t epochs;
   template <class Replica>
@@ -77,10 +77,10 @@ struct until {
   }
 };
 
-/// Which ranks are on a device.
+/// The placement of ranks; in `mixed`, odd ranks are on devices.
 enum class ranks { hosts, devices, mixed };
 
-/// What a rank ends with.
+/// The final state of a rank.
 struct ended {
   std::vector<float> weights;
   nn::history history;
@@ -101,7 +101,7 @@ constexpr auto on_loopback = [](tutti::rank_type size, auto const& rank) {
   return tutti::spawn<tutti::loopback>(size, rank);
 };
 
-/// Trains by the strategy that `choose(world, use)` hands to `use`.
+/// Trains by the strategy that `choose(world, use)` passes to `use`.
 template <class Choose, class Start = decltype(on_loopback)>
 std::vector<ended> train(ranks which, nn::settings const& s, Choose const& choose, tutti::rank_type size = 2,
                          Start const& start = on_loopback) {
@@ -121,7 +121,7 @@ std::vector<ended> train(ranks which, nn::settings const& s, Choose const& choos
   return all;
 }
 
-/// Ranks end with the same weights, and learn as hosts do.
+/// Checks that ranks end with equal weights, and learn like hosts.
 template <class Choose, class Start = decltype(on_loopback)>
 void check(std::string const& name, Choose const& choose, nn::settings const& s = make_settings(), double most = 1e-2,
            Start const& start = on_loopback) {
@@ -183,7 +183,7 @@ BOOST_AUTO_TEST_CASE(statistics_are_of_the_batch_of_both_kinds) {
   s.synchronised_statistics = true;
   check(
       "synchronised", [](auto& world, auto use) { use(nn::synchronous(world, tutti::ring{})); }, s);
-  // A bucket, and what is attached, are complete before the statistics are exchanged.
+  // Buckets and attached numbers are complete before the statistics are exchanged.
   check(
       "in buckets", [](auto& world, auto use) { use(nn::synchronous(world, tutti::ring{}, 512)); }, s);
   check(
@@ -248,7 +248,7 @@ BOOST_AUTO_TEST_CASE(a_device_goes_on_from_a_checkpoint_of_a_host_and_the_other_
   static_cast<void>(run(ranks::devices, 1, {.folder = from_device}));
   for (auto const& found : {run(ranks::devices, 99, {.folder = from_host, .resume = true}),
                             run(ranks::hosts, 99, {.folder = from_device, .resume = true})}) {
-    BOOST_TEST_REQUIRE(found.size() == 2U);  // the first epoch is of the other kind
+    BOOST_TEST_REQUIRE(found.size() == 2U);  // the first epoch was computed by the other kind of rank
     BOOST_TEST(std::abs(found[1].test_loss - right[1].test_loss) <= 1e-2 * right[1].test_loss);
   }
 }

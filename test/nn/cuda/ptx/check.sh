@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Compiles the trainer's kernels for a GPU (sm_90), and reads what ptxas reports of them and what it has made: none may
-# spill registers, have local memory or take more than 128; none may sum by atomic operations, whose order is no order;
-# and those that are bound by memory must move 16 bytes at a time. Nothing is run.
+# Compiles the trainer's kernels for a GPU (sm_90), and reads the report of ptxas and the code. No kernel may spill
+# registers, use local memory, take more than 128 registers, or sum by atomic operations, whose order varies. Kernels
+# bound by memory bandwidth must move 16 bytes at a time. Nothing is run.
 #
 #   sh check.sh <nvcc> <include folder>
 set -eu
@@ -40,7 +40,7 @@ awk '
   /st(\.global)?\.(v4\.[fub]32|v2\.[fub]64)/ { ++stores[name] }
   END {
     for (n in lines) {
-      # Of packs: operations on columns, of which those on 4 floats or 8 other numbers; and all element by element.
+      # Kernels on packs: on columns only those on 4 floats or 8 other numbers, and all element by element.
       packed = n ~ /7columnsILm[48]E/ || n ~ /11pool_imagesILm[48]E/ || n ~ /18differentiate_poolILm[48]E/ ||
                n ~ /12drop_numbersILm[48]E/ || n ~ /8elementsI/
       if (!packed) continue

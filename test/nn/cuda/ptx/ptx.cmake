@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# What nvcc makes of the trainer's kernels.
+# The code that nvcc makes of the trainer's kernels.
 
 if(TARGET tutti::nn_cuda)
   find_package(CUDAToolkit ${tutti_cuda} QUIET)
