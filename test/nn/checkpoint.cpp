@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
 #include <tutti/nn/base/threads.hpp>
+#include <tutti/nn/checkpoint/base/error.hpp>
 #include <tutti/nn/checkpoint/checkpointer.hpp>
 #include <tutti/nn/data/digits.hpp>
 #include <tutti/nn/layer/batch_norm.hpp>

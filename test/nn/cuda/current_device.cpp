@@ -5,6 +5,7 @@
 // models here: an event may be recorded only in a stream of its own device, and a library's handle belongs to the
 // device current at its creation, which must be current again at each use.
 #include <tutti/cuda/detail/runtime/current_device.hpp>
+#include <tutti/nn/cuda/base/device_message.hpp>
 #include <tutti/nn/cuda/detail/runtime/math.hpp>
 #include <tutti/nn/cuda/device_synchronous.hpp>
 

@@ -10,6 +10,10 @@
 #include <tutti/nn/layer/batch_norm.hpp>
 #include <tutti/nn/layer/dense.hpp>
 #include <tutti/nn/model.hpp>
+#include <tutti/nn/parameter_server/base/consistency.hpp>
+#include <tutti/nn/parameter_server/base/figures.hpp>
+#include <tutti/nn/parameter_server/base/regulariser.hpp>
+#include <tutti/nn/parameter_server/base/roles.hpp>
 #include <tutti/nn/parameter_server/train.hpp>
 #include <tutti/nn/strategy/alone.hpp>
 #include <tutti/nn/trainer.hpp>
