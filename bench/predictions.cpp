@@ -132,7 +132,7 @@ class measurer {
 
   void round(grid& all, std::vector<double>& took) {
     auto const begin = tutti::steady_now();
-    tutti::automatic const best = tutti::automatic(world_, {.anew = true}).for_memory(kind_);
+    tutti::automatic const best = tutti::automatic(world_, {.remeasure = true}).for_memory(kind_);
     took.push_back(agreed(since(begin)));
     profile_ = tutti::detail::to_text(best.profile());
     for (std::size_t bytes = 4; bytes <= longest_; bytes *= 4) {

@@ -30,7 +30,7 @@ struct automatic_options {
   /// The approximate time for measuring the world. Slow networks take longer: a few dozen messages of 64 KiB are
   /// always measured.
   duration budget = std::chrono::milliseconds(20);
-  bool anew = false;  ///< measure even if a profile is known
+  bool remeasure = false;  ///< measure even if a profile is known
 };
 
 /// A topology that picks another one: for each operation, by its size, the schedule and the segment size with the
@@ -201,7 +201,7 @@ class automatic : public selection {
   static std::string recall_or_measure(Communicator& world, automatic_options const& options) {
     auto& known = detail::access::state(world).kin->template common<detail::known_profiles>();
     std::string const hosts = detail::known_profiles::hosts_of(world);
-    std::string text = options.anew ? "" : known.find(hosts, options.budget);
+    std::string text = options.remeasure ? "" : known.find(hosts, options.budget);
     std::array<rank_type, 1> teller{text.empty() ? no_rank : world.rank()};
     allreduce{world, doubling{}, tutti::min<rank_type>{}}(teller);
     if (teller[0] != no_rank) {
@@ -237,7 +237,7 @@ class automatic : public selection {
       throw detail::profile_error("the profile is of " + std::to_string(profile().ranks) + " ranks on " +
                                   std::to_string(profile().hosts) + " hosts, and this world has " +
                                   std::to_string(world.size()) + " on " + std::to_string(world.hosts().hosts()) +
-                                  ": measure it anew");
+                                  ": measure it again");
     }
   }
 

@@ -151,9 +151,9 @@ BOOST_AUTO_TEST_CASE(a_world_and_its_parts_are_measured_once) {
     // supplies it.
     auto crossed = tutti::split(world, (world.rank() + 1) % 6 / 2);  // ranks 5 and 0, 1 and 2, 3 and 4
     l.crossed = profile(crossed, briefly());
-    auto anew = briefly();
-    anew.anew = true;
-    l.trouble += profile(crossed, anew) == l.crossed ? "not measured anew" : "";
+    auto forced = briefly();
+    forced.remeasure = true;
+    l.trouble += profile(crossed, forced) == l.crossed ? "not measured again" : "";
     return l;
   });
   auto const of = [&](std::size_t r) { return ends[r].value(); };

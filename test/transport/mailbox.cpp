@@ -7,6 +7,11 @@
 #include <tutti/detail/shared_memory/common_places.hpp>
 #include <tutti/detail/shared_memory/copied_message.hpp>
 #include <tutti/detail/shared_memory/event_doorbells.hpp>
+#include <tutti/detail/shared_memory/large_elements.hpp>
+#include <tutti/detail/shared_memory/loopback_world.hpp>
+#include <tutti/detail/shared_memory/mailbox_endpoint.hpp>
+#include <tutti/detail/shared_memory/outbox.hpp>
+#include <tutti/detail/shared_memory/rank_mailboxes.hpp>
 #include <tutti/transport/loopback.hpp>
 #include <tutti/transport/shared_memory.hpp>
 

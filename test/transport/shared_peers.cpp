@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain may_skip (what it tries is numbers of processes)
+#include <tutti/detail/shared_memory/peer_memory.hpp>
+#include <tutti/detail/shared_memory/peer_processes.hpp>
+#include <tutti/detail/shared_memory/peer_reader.hpp>
 #include <tutti/detail/shared_memory/shared_peers.hpp>
 
 #include <boost/test/unit_test.hpp>

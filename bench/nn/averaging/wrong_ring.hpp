@@ -31,7 +31,7 @@ inline constexpr std::array all_mistakes{mistake::partial_chunks, mistake::hop_t
 
 /// An allreduce around a ring with one mistake in it. It ends, and each message is expected when it is sent, but ranks
 /// do not end with the result. Must run out of place. Parts of the output that no step writes keep their old values.
-/// Where accumulators are elements, partial sums stay in the output, too: the engine makes them there.
+/// Partial sums stay in the output, too, if accumulators are elements: the engine makes them there.
 ///
 /// Offers: allreduce, of 3 ranks and more.
 struct wrong_ring {

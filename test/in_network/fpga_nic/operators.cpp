@@ -257,15 +257,15 @@ BOOST_AUTO_TEST_CASE(automatic_knows_the_device_and_what_it_can_do) {
   agree(4, lossless, [](auto& world) -> std::string {
     // A measurement is no operation of the user: fewer ranks may take part later, on a communicator of their own.
     auto apart = tutti::dup(world);
-    (void)tutti::automatic(apart, {.budget = std::chrono::milliseconds(1), .anew = true});
+    (void)tutti::automatic(apart, {.budget = std::chrono::milliseconds(1), .remeasure = true});
     tutti::allreduce deep{apart, tutti::hierarchical{tutti::binary_tree{}, in_network{}, 2}, tutti::sum<float>{}};
     std::vector<float> by_hosts(100, 1);
     deep(by_hosts);
-    tutti::automatic const unaware(apart, {.budget = std::chrono::milliseconds(1), .anew = true});
+    tutti::automatic const unaware(apart, {.budget = std::chrono::milliseconds(1), .remeasure = true});
     if (by_hosts[99] != 4 || !unaware.profile().helper.points.empty()) {
       return "a device that serves some ranks was measured by all";
     }
-    tutti::automatic const best(world, {.budget = std::chrono::milliseconds(1), .anew = true});
+    tutti::automatic const best(world, {.budget = std::chrono::milliseconds(1), .remeasure = true});
     auto const times = [&](tutti::demands needs) {
       auto const ways = best.predict(tutti::op::allreduce{}, 4096, needs);
       return std::ranges::count_if(

@@ -79,7 +79,7 @@ class reader {
   }
   [[noreturn]] void fail(std::string const& what) const {
     throw profile_error("profile: line " + std::to_string(line_) + " " + what +
-                        "; measure the world anew, or give another file");
+                        "; measure the world again, or give another file");
   }
 
  private:

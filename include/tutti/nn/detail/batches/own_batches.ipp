@@ -33,7 +33,7 @@ TUTTI_DECL own_batches::own_batches(std::span<std::uint8_t const> labels, settin
 TUTTI_DECL void own_batches::set_rank(rank_type rank, rank_type size) {
   expects(dealt_.has_value(),
           "own_batches: the images belong to one rank each, so a rank keeps its part; use ownership::shared to "
-          "divide them anew");
+          "divide them again");
   rank_ = rank;
   size_ = size;
 }

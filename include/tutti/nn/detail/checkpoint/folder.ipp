@@ -154,7 +154,7 @@ TUTTI_DECL std::optional<checkpoint_folder::loaded> checkpoint_folder::load_last
   for (auto const& note : result.notes) {
     text += "; " + note;
   }
-  throw checkpoint_error(text + "; choose another folder to begin anew");
+  throw checkpoint_error(text + "; choose another folder to begin again");
 }
 
 TUTTI_DECL std::span<std::byte const> checkpoint_folder::as_bytes(std::string const& text) {
