@@ -99,7 +99,7 @@ using grid = std::map<std::size_t, size_times>;
 
 std::string in_words(way const& w, tutti::host_map const& hosts) {
   return tutti::detail::explanation::in_words(
-      tutti::choice<tutti::selection>{tutti::selection(w.first, &hosts), w.second});
+      tutti::schedule_choice<tutti::selection>{tutti::selection(w.first, &hosts), w.second});
 }
 
 /// Measures ways on one rank of a world.
@@ -116,7 +116,7 @@ class measurer {
         barrier_(world, tutti::doubling{}),
         slowest_(world, tutti::doubling{}, tutti::max<double>{}),
         kind_(s.one_of("buffers", {"ordinary", "allocator"}) == "ordinary" ? tutti::memory_kind::ordinary
-                                                                           : tutti::memory_kind::provided),
+                                                                           : tutti::memory_kind::allocator),
         given_(tutti::allocator<float>(world)) {
     if (kind_ == tutti::memory_kind::ordinary) {
       own_.resize(longest_ / sizeof(float));
@@ -174,7 +174,7 @@ class measurer {
     }
   }
 
-  using choice = tutti::choice<tutti::selection>;
+  using choice = tutti::schedule_choice<tutti::selection>;
 
   /// The first of all topologies with the same steps for this operation, in segments of the same size.
   template <class Op>

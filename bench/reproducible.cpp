@@ -51,7 +51,7 @@ class contender {
     std::mt19937 random(world.rank());
     std::normal_distribution<float> gradient(0.0F, 0.01F);
     for (contribution& x : input_) {
-      if constexpr (std::same_as<contribution, tutti::binned>) {
+      if constexpr (std::same_as<contribution, tutti::binned_sum>) {
         x = tutti::reproducible_sum<float>::lift(gradient(random));
       } else {
         x = static_cast<contribution>(gradient(random));
@@ -73,7 +73,7 @@ std::vector<double> compare(World& world, std::size_t count, int rounds) {
   contender<World, Topology, tutti::sum<float>> floats(world, {}, count);
   contender<World, Topology, tutti::sum<double>> doubles(world, {}, count);
   contender<World, Topology, tutti::reproducible_sum<float>> reproducible(world, {}, count);
-  contender<World, Topology, tutti::reproducible_sum<tutti::binned, float>> accumulators(world, {}, count);
+  contender<World, Topology, tutti::reproducible_sum<tutti::binned_sum, float>> accumulators(world, {}, count);
   tutti::barrier ready{world, tutti::doubling{}};
   std::array<std::vector<double>, contenders.size()> times;
   auto const calls = std::max(std::size_t{1}, (std::size_t{1} << 18) / count);

@@ -61,7 +61,7 @@ bool run(tutti::communicator<transport>& world) {
 }
 
 int main() try {
-  if (tutti::launched()) {
+  if (tutti::is_launched()) {
     auto world = tutti::join<transport>();
     return run(world) ? 0 : 1;
   }

@@ -35,14 +35,14 @@ struct pairs_then_star {
     bool const ends = me == 0 && n <= 2;
     if (paired && i-- == 0) {
       return {.receive = {me + 1, ends ? memory::output : memory::work, all},
-              .how = action::fold_right, .local = memory::input, .arrives = memory::input};
+              .action = action::fold_right, .local = memory::input, .arrives = memory::input};
     }
     tutti::rank_type const others = (n + 1) / 2 - 1;
     if (me != 0 && i == 0) return {.send = {0, mine, all}};
     if (me != 0 && i == 1) return {.receive = {0, memory::output, all}, .arrives = memory::output};
     if (me == 0 && i < others) {
       tutti::rank_type const from = 2 * (i + 1);
-      return {.receive = {from, i + 1 == others ? memory::output : memory::work, all}, .how = action::fold_right,
+      return {.receive = {from, i + 1 == others ? memory::output : memory::work, all}, .action = action::fold_right,
               .arrives = from + 1 < n ? memory::work : memory::input};
     }
     if (me == 0 && i < 2 * others) return {.send = {2 * (i - others + 1), memory::output, all}};

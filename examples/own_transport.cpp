@@ -43,15 +43,15 @@ class letters {
   void begin(tutti::flow, tutti::call const&) {}
   void end(tutti::flow) {}
 
-  tutti::sent send(tutti::rank_type to, tutti::flow s, std::span<std::byte const> bytes, std::size_t) {
+  tutti::send_result send(tutti::rank_type to, tutti::flow s, std::span<std::byte const> bytes, std::size_t) {
     std::lock_guard const lock(office_->guard);
     queue(rank_, to, s).emplace_back(reinterpret_cast<char const*>(bytes.data()), bytes.size());
     ring(to);
     return {true, bytes.size(), 0};  // copied: the caller may overwrite the bytes at once
   }
-  bool released(tutti::rank_type, tutti::flow, tutti::ticket) { return true; }
+  bool is_released(tutti::rank_type, tutti::flow, tutti::ticket) { return true; }
 
-  tutti::chunk view(tutti::rank_type from, tutti::flow s, tutti::wanted) {
+  tutti::chunk view(tutti::rank_type from, tutti::flow s, tutti::receive_request) {
     std::lock_guard const lock(office_->guard);
     auto& q = queue(from, rank_, s);
     if (q.empty() || office_->wrong) return {};
@@ -73,7 +73,7 @@ class letters {
     std::lock_guard const lock(office_->guard);
     return office_->wrong;
   }
-  void look() {}
+  void probe() {}
   void revoke(tutti::fault why) {
     std::lock_guard const lock(office_->guard);
     office_->wrong = office_->wrong ? office_->wrong : why;

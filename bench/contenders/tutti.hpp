@@ -20,7 +20,7 @@ namespace bench {
 
 /// Counts the messages, or parts of messages, that a rank hands to its transport.
 struct counting_trace {
-  static constexpr bool enabled = true;
+  static constexpr bool is_enabled = true;
   std::int64_t sent = 0;
   void record(tutti::event const& e) noexcept { sent += e.kind == tutti::event_kind::send; }
 };
@@ -43,7 +43,7 @@ class tutti_rank {
       : world_(&world),
         memory_(where == buffers::own ? tutti::allocator<std::byte>(world).source()
                                       : tutti::detail::heap_memory::source()),
-        kind_(where == buffers::own ? tutti::memory_kind::provided : tutti::memory_kind::ordinary),
+        kind_(where == buffers::own ? tutti::memory_kind::allocator : tutti::memory_kind::ordinary),
         barrier_(world, tutti::doubling{}) {}
   [[nodiscard]] unsigned rank() const noexcept { return world_->rank(); }
   [[nodiscard]] unsigned size() const noexcept { return world_->size(); }
@@ -51,7 +51,7 @@ class tutti_rank {
   [[nodiscard]] void* take(std::size_t bytes) { return memory_->take(bytes); }
   void give(void* memory, std::size_t bytes) noexcept { memory_->give(memory, bytes); }
   [[nodiscard]] std::int64_t messages() const noexcept {
-    if constexpr (World::trace_type::enabled) {
+    if constexpr (World::trace_type::is_enabled) {
       return world_->trace().sent;
     } else {
       return -1;
@@ -60,7 +60,7 @@ class tutti_rank {
 
   template <class Use>
   void with(work const& w, vectors const& v, Use const& use) {
-    if constexpr (tutti::helps<typename World::transport_type>) {  // anything else runs over its host
+    if constexpr (tutti::aggregates<typename World::transport_type>) {  // anything else runs over its host
       if (!among<tutti::in_network>(w, v, use)) {
         throw not_offered(w);
       }
@@ -131,7 +131,7 @@ class tutti_rank {
   }
 
   World* world_;
-  tutti::counted<tutti::memory_source> memory_;
+  tutti::intrusive_pointer<tutti::memory_source> memory_;
   tutti::memory_kind kind_;
   tutti::barrier<World, tutti::doubling> barrier_;
   std::optional<tutti::automatic> best_;

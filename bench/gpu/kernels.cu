@@ -141,7 +141,7 @@ struct larger_and_half_the_other {
   }
 };
 constexpr auto functor = tutti::reduce_with<float>(larger_and_half_the_other{}, tutti::commutative,
-                                                   tutti::named<"larger and half the other">);
+                                                   tutti::function_name<"larger and half the other">);
 
 template <rank_type N, class R>
 void combine(report& all, cuda::stream const& in, std::size_t bytes, std::string const& what, R reduction,

@@ -65,7 +65,7 @@ template <class Topology>
       tutti::step const& s = t.steps[i].what;
       bytes += t.steps[i].snapshot ? 2 * block * s.send.blocks.count : 0;
       if (s.receives()) {
-        bytes += (s.how == tutti::action::copy ? 2 : 3) * block * s.receive.blocks.count;
+        bytes += (s.action == tutti::action::copy ? 2 : 3) * block * s.receive.blocks.count;
       } else if (!s.sends()) {
         bytes += 2 * block * s.send.blocks.count;
       }

@@ -87,7 +87,7 @@ int sum_for(std::string const& device, tutti::rank_type ranks, std::uint32_t slo
           sum(v);
         }
         if (world.rank() == 0) {
-          auto const by = world.transport().counted();
+          auto const by = world.transport().counts();
           std::printf("%ld %.6f %llu %llu\n", sums, now(), static_cast<unsigned long long>(by.results),
                       static_cast<unsigned long long>(by.by_stand_in));
         }
@@ -105,7 +105,7 @@ void sum_late(World& world, Topology topology, std::size_t count, int sums, tutt
     std::this_thread::sleep_for(1ms + (world.rank() == late ? by : 0ms));
     sum(v);
   }
-  auto all = tutti::gather_timelines(world, tutti::timeline::of(world.trace()));
+  auto all = tutti::gather_timelines(world, tutti::timeline::copy_of(world.trace()));
   if (world.rank() == 0) {
     std::printf("%s", tutti::straggler_report(tutti::blame(tutti::causality(std::move(all)))).c_str());
   }

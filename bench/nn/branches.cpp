@@ -169,7 +169,7 @@ figures run(World& world, std::string const& how) {
   std::uint64_t sent = 0;
   for (std::size_t step = 0; step != number("steps") + 1; ++step) {
     all();
-    auto const before = world.trace().sent().bytes;
+    auto const before = world.trace().outgoing().bytes;
     auto const begin = tutti::steady_now();
     part.forward(input);
     if (by_branches) {
@@ -181,7 +181,7 @@ figures run(World& world, std::string const& how) {
     }
     auto const by_input = part.backward(input);
     add_up(by_branches ? by_input : part.gradients());
-    sent = world.trace().sent().bytes - before;
+    sent = world.trace().outgoing().bytes - before;
     all();
     if (step != 0) {  // the first step makes kernels
       took.push_back(static_cast<double>((tutti::steady_now() - begin).count()) * 1e-9);

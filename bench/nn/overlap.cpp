@@ -9,7 +9,7 @@
 #include <tutti/join.hpp>
 #include <tutti/nn/base/threads.hpp>
 #include <tutti/nn/model.hpp>
-#include <tutti/nn/strategy/alone.hpp>
+#include <tutti/nn/strategy/local_only.hpp>
 #include <tutti/nn/strategy/synchronous/synchronous.hpp>
 #include <tutti/nn/zoo/mlp.hpp>
 #include <tutti/reduction/arithmetic.hpp>
@@ -83,7 +83,7 @@ struct listener {
 };
 
 /// Computing alone, recording when gradients become final.
-class watched : public nn::alone {
+class watched : public nn::local_only {
  public:
   void begin(std::span<float> message) override {
     begin_ = bench::now();
@@ -227,7 +227,7 @@ int main(int argc, char** argv) try {
     throw std::runtime_error("width=, batch= and rounds= take at least 1");
   }
   auto const topology = s.one_of("topology", {"ring", "doubling", "binary_tree"});
-  if (tutti::launched()) {
+  if (tutti::is_launched()) {
     auto world = tutti::join<tutti::tcp>();
     return measure(world, topology, p);
   }

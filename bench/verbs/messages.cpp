@@ -48,13 +48,13 @@ void until(verbs& t, F done) {
 /// Sends a message whole.
 /// @returns the ticket of its release
 tutti::ticket send(verbs& t, std::span<std::byte const> bytes) {
-  tutti::sent s;
+  tutti::send_result s;
   until(t, [&] { return (s = t.send(1 - t.rank(), on, bytes, 1)).accepted; });
-  return s.until;
+  return s.release_ticket;
 }
 /// Waits for the release of a message, if there was one.
 void wait_released(verbs& t, tutti::ticket k) {
-  until(t, [&] { return k == 0 || t.released(1 - t.rank(), on, k); });
+  until(t, [&] { return k == 0 || t.is_released(1 - t.rank(), on, k); });
 }
 /// Receives a message to its place.
 void receive(verbs& t, std::span<std::byte> to) {

@@ -159,7 +159,7 @@ part_report train_part(World& world, job const& work, Make const& make) {
     order.start(epoch);
     std::array<double, 2> sums{};  // loss, test images classified correctly
     double const waited_before = waited(own->model());
-    auto const sent_before = world.trace().sent().bytes;
+    auto const sent_before = world.trace().outgoing().bytes;
     auto const begin = tutti::steady_now();
     for (std::size_t b = 0; b != batches; ++b) {
       double const done = static_cast<double>(epoch * batches + b) / static_cast<double>(options.epochs * batches);
@@ -169,7 +169,7 @@ part_report train_part(World& world, job const& work, Make const& make) {
     double const seconds = static_cast<double>((tutti::steady_now() - begin).count()) * 1e-9;
     report.seconds += seconds;
     report.sent +=
-        static_cast<double>(world.trace().sent().bytes - sent_before) / static_cast<double>(batches * options.epochs);
+        static_cast<double>(world.trace().outgoing().bytes - sent_before) / static_cast<double>(batches * options.epochs);
     report.waited += waited(own->model()) - waited_before;
     for (std::size_t b = 0; b != tests; ++b) {
       sums[1] += double{own->test(work.data.test, std::span(tested).subspan(b * options.batch, options.batch)).correct};

@@ -3,7 +3,7 @@
 #include "network.hpp"
 #include <tutti/environment.hpp>
 #include <tutti/nn/data/digits.hpp>
-#include <tutti/nn/data/padded.hpp>
+#include <tutti/nn/data/pad.hpp>
 #include <tutti/nn/data/read_folder.hpp>
 
 #include <algorithm>
@@ -50,7 +50,7 @@ tutti::nn::data_pair load(options const& o) {
   auto all = load_as_it_is(o);
   for (auto* const set : {&all.training, &all.test}) {
     if (is_large(o.model) && std::max(set->shape.rows, set->shape.columns) < least) {
-      *set = tutti::nn::padded(*set, least);
+      *set = tutti::nn::pad(*set, least);
     }
   }
   return all;

@@ -21,7 +21,7 @@
 #include <tutti/nn/report/hash.hpp>
 #include <tutti/nn/strategy/synchronous/central.hpp>
 #include <tutti/nn/strategy/synchronous/reproducible.hpp>
-#include <tutti/nn/strategy/traced.hpp>
+#include <tutti/nn/strategy/traced_strategy.hpp>
 #include <tutti/nn/survive.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/reduction/arithmetic.hpp>
@@ -94,8 +94,8 @@ std::vector<std::optional<rank_traffic>> traffic_of(Communicator& world, tutti::
                                                     tutti::traffic_count const& before) {
   std::vector<float> bytes(std::size_t{2} * world.size());
   auto const& now = world.trace().first();
-  bytes[2 * world.rank()] = static_cast<float>(now.sent().bytes - before.sent().bytes);
-  bytes[2 * world.rank() + 1] = static_cast<float>(now.received().bytes - before.received().bytes);
+  bytes[2 * world.rank()] = static_cast<float>(now.outgoing().bytes - before.outgoing().bytes);
+  bytes[2 * world.rank() + 1] = static_cast<float>(now.incoming().bytes - before.incoming().bytes);
   strategy.sum(bytes);
   std::vector<std::optional<rank_traffic>> all(world.size());
   for (std::size_t r = 0; r != all.size(); ++r) {
@@ -134,7 +134,7 @@ void train_by(Communicator& world, tutti::nn::strategy& strategy, job const& wor
   session.finish(traffic);
   saver.finish();
   if (!work.options.trace.empty()) {
-    session.show_trace(tutti::gather_timelines(world, tutti::timeline::of(world.trace().second().second())));
+    session.show_trace(tutti::gather_timelines(world, tutti::timeline::copy_of(world.trace().second().second())));
   }
   expect_equal_weights(world, session.model());
 }
@@ -162,12 +162,12 @@ void train_among_ranks(Communicator& world, job const& work, session& session, F
 
 /// True if the transport has in-network aggregators. The options then allow only topologies that use them.
 template <class Communicator>
-inline constexpr bool is_helped = tutti::helps<typename Communicator::transport_type>;
+inline constexpr bool is_helped = tutti::aggregates<typename Communicator::transport_type>;
 
 /// Calls by(strategy) for in-network aggregators: the network sums, or rank 0 sums and multicasts the result.
 template <class Communicator, class F>
 void train_helped(Communicator& world, job const& work, session& session, F&& by) {
-  if constexpr (Communicator::transport_type::does(tutti::network_operation::sum_float32)) {
+  if constexpr (Communicator::transport_type::supports(tutti::network_operation::sum_float32)) {
     with_strategy(world, tutti::in_network{}, work.options, session.model(), by);
   } else {
     by(tutti::nn::central(world, tutti::binary_tree{}, tutti::in_network{}));
@@ -181,7 +181,7 @@ void train_in(Communicator& world, job const& work, session& session, fate& end,
     if constexpr (requires { strategy.overflows(); }) {
       session.count_overflows(strategy.overflows());
     }
-    tutti::nn::traced traced(world, strategy);
+    tutti::nn::traced_strategy traced(world, strategy);
     if (work.options.sums.compared) {
       compared watched(world, traced, tutti::nn::replica::attached, session.deviations());
       train_by(world, watched, work, session, end, again);

@@ -288,8 +288,8 @@ void session::count(tutti::traffic_count const& bytes) {
   bytes_ = &bytes;
   steps_before_ = steps_done();
   nn::step_result const last = history_.steps.empty() ? nn::step_result{} : history_.steps.back();
-  sent_before_ = last.sent - static_cast<double>(bytes.sent().bytes);
-  received_before_ = last.received - static_cast<double>(bytes.received().bytes);
+  sent_before_ = last.sent - static_cast<double>(bytes.outgoing().bytes);
+  received_before_ = last.received - static_cast<double>(bytes.incoming().bytes);
 }
 
 void session::follow(nn::usage_trace& events) {

@@ -6,12 +6,12 @@
 #include <tutti/bfloat16.hpp>
 #include <tutti/half.hpp>
 #include <tutti/nn/replica.hpp>
-#include <tutti/nn/strategy/averaging/federated.hpp>
+#include <tutti/nn/strategy/averaging/federated_averaging.hpp>
 #include <tutti/nn/strategy/averaging/gossip.hpp>
 #include <tutti/nn/strategy/averaging/local_sgd.hpp>
 #include <tutti/nn/strategy/compressed/compressed.hpp>
-#include <tutti/nn/strategy/compressed/gathered.hpp>
-#include <tutti/nn/strategy/compressed/quantised.hpp>
+#include <tutti/nn/strategy/compressed/sparse_sum.hpp>
+#include <tutti/nn/strategy/compressed/quantised_sum.hpp>
 #include <tutti/nn/strategy/synchronous/fixed_point.hpp>
 #include <tutti/nn/strategy/synchronous/network_server.hpp>
 #include <tutti/nn/strategy/synchronous/synchronous.hpp>
@@ -43,7 +43,7 @@ void with_strategy(Communicator& world, Topology topology, options const& option
     f(nn::gossip(world, topology, how.graph, static_cast<std::size_t>(options.strategy.staleness)));
   } else if (options.strategy.name == "federated") {
     std::size_t const round = how.local_epochs * model.plan().batches(0);
-    f(nn::federated(world, topology, {round, how.participation, options.settings.seed}));
+    f(nn::federated_averaging(world, topology, {round, how.participation, options.settings.seed}));
   } else if (options.sums.kind != "float") {
     auto const scale = options.sums.kind == "fixed_point"
                            ? nn::fixed_point_scale(nn::constant_factor{options.sums.factor})
@@ -94,10 +94,10 @@ void with_compressed(Communicator& world, options const& options, std::size_t wa
   } else if (how.kind == "bf16") {
     sixteen_bits(std::type_identity<bfloat16>{});
   } else if (how.kind == "int8") {
-    exchanging(nn::quantised(world));
+    exchanging(nn::quantised_sum(world));
   } else if (how.kind == "top_k") {
-    exchanging(nn::gathered(world, nn::top_k(how.keep, warm_up), debt, clip));
+    exchanging(nn::sparse_sum(world, nn::top_k(how.keep, warm_up), debt, clip));
   } else {
-    exchanging(nn::gathered(world, nn::threshold(how.threshold), debt, clip));
+    exchanging(nn::sparse_sum(world, nn::threshold(how.threshold), debt, clip));
   }
 }

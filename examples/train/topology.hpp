@@ -21,13 +21,13 @@ class named_topology : public tutti::selection {
   /// `automatic`, or null for one schedule.
   [[nodiscard]] tutti::automatic const* picks() const noexcept { return picks_ ? &*picks_ : nullptr; }
   /// The topology for an operation that no in-network aggregator can do.
-  [[nodiscard]] named_topology without_helpers() const {
-    return picks_ ? *this : named_topology(selection::without_helpers());
+  [[nodiscard]] named_topology without_aggregators() const {
+    return picks_ ? *this : named_topology(selection::without_aggregators());
   }
   /// The schedule, and the segments, for an operation of this many bytes; alike on all ranks.
   template <class Op>
-  [[nodiscard]] tutti::choice<tutti::selection> choose(Op op, std::size_t bytes, tutti::demands needs = {}) const {
-    return picks_ ? picks_->choose(op, bytes, needs) : tutti::choice<tutti::selection>{*this, 0};
+  [[nodiscard]] tutti::schedule_choice<tutti::selection> choose(Op op, std::size_t bytes, tutti::schedule_requirements needs = {}) const {
+    return picks_ ? picks_->choose(op, bytes, needs) : tutti::schedule_choice<tutti::selection>{*this, 0};
   }
 
  private:

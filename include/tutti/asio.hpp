@@ -184,7 +184,7 @@ class on_asio {
     if (!*alive) {
       return;
     }
-    if (std::any_of(waiting_.begin(), waiting_.end(), [](auto& w) { return w->operation.ended(); })) {
+    if (std::any_of(waiting_.begin(), waiting_.end(), [](auto& w) { return w->operation.has_ended(); })) {
       world_.transport().disarm();
       pump_soon();
       return;
@@ -214,7 +214,7 @@ class on_asio {
           if (!why && !state().inherited()) {
             std::shared_ptr<bool> there;  // a reduction may destroy this loop and its handler
             there = alive;
-            state().look();
+            state().probe();
             for (std::size_t i = 0; *there && i < waiting_.size(); ++i) {
               waiting_[i]->operation.check_deadline();
             }
@@ -237,7 +237,7 @@ class on_asio {
 
   void complete() {
     for (std::size_t i = 0; i < waiting_.size();) {
-      if (!waiting_[i]->operation.ended()) {
+      if (!waiting_[i]->operation.has_ended()) {
         ++i;
         continue;
       }

@@ -63,7 +63,7 @@ class automatic : public selection {
   /// The effort of `autotune`.
   struct autotune_options {
     std::size_t ways = 8;   ///< maximum of candidates, those with the least predicted times
-    double within = 3;      ///< maximum of a candidate's predicted time, relative to the fastest
+    double maximum_ratio = 3;      ///< maximum of a candidate's predicted time, relative to the fastest
     std::size_t turns = 7;  ///< number of trials for each candidate; their median counts
     duration turn = std::chrono::microseconds(500);  ///< approximate time for a trial; one operation at least
   };
@@ -88,7 +88,7 @@ class automatic : public selection {
   /// profile and preferences; later preferences and autotuning apply to one of the two.
   ///
   ///     std::vector<float, tutti::allocator<float>> gradients(n, tutti::allocator<float>(world));
-  ///     tutti::allreduce sum{world, best.for_memory(tutti::memory_kind::provided), tutti::sum<float>{}};
+  ///     tutti::allreduce sum{world, best.for_memory(tutti::memory_kind::allocator), tutti::sum<float>{}};
   ///
   /// Vectors in other memory only cost speed. All ranks must pass the same kind; otherwise an operation for which they
   /// pick different schedules fails with an error that names both. Not collective; prices again, and measures nothing.
@@ -132,9 +132,9 @@ class automatic : public selection {
             how.ways, " and ", how.turns);
     std::size_t const bytes = vector.size() * sizeof(vector[0]);
     using trials = detail::trials<Communicator>;
-    auto ways = predict(op, bytes, {.helped = trials::template helped<Op, typename decltype(vector)::value_type>});
+    auto ways = predict(op, bytes, {.may_aggregate = trials::template helped<Op, typename decltype(vector)::value_type>});
     auto const slow = std::find_if(ways.begin() + 1, ways.end(), [&](prediction const& p) {
-      return static_cast<double>(p.time) > how.within * static_cast<double>(ways.front().time);
+      return static_cast<double>(p.time) > how.maximum_ratio * static_cast<double>(ways.front().time);
     });
     ways.erase(slow, ways.end());
     ways.resize((std::min)(ways.size(), how.ways));
@@ -153,22 +153,22 @@ class automatic : public selection {
   }
 
   /// This topology, which picks no in-network aggregator unless `demands::helped` allows it.
-  [[nodiscard]] automatic without_helpers() const { return *this; }
+  [[nodiscard]] automatic without_aggregators() const { return *this; }
   /// The schedule and the segment size for an operation on this many bytes; equal on all ranks.
   template <class Op>
-  [[nodiscard]] choice<selection> choose(Op op, std::size_t bytes, demands needs = {}) const {
+  [[nodiscard]] schedule_choice<selection> choose(Op op, std::size_t bytes, schedule_requirements needs = {}) const {
     return tuning_->choose(op, bytes, needs);
   }
 
   /// All candidates for an operation on this many bytes with their predicted times, fastest first.
   template <class Op>
-  [[nodiscard]] std::vector<prediction> predict(Op op, std::size_t bytes, demands needs = {}) const {
+  [[nodiscard]] std::vector<prediction> predict(Op op, std::size_t bytes, schedule_requirements needs = {}) const {
     return tuning_->predict(op, bytes, needs);
   }
 
   /// Describes the choice for this many bytes, its predicted time, the reason, and the alternatives.
   template <class Op>
-  [[nodiscard]] std::string explain(Op op, std::size_t bytes, demands needs = {}) const {
+  [[nodiscard]] std::string explain(Op op, std::size_t bytes, schedule_requirements needs = {}) const {
     return tutti::detail::explain(*tuning_, op, bytes, needs);
   }
 

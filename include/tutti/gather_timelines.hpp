@@ -48,7 +48,7 @@ template <class Communicator>
 /// Collects the timelines of all ranks at rank 0; returns nothing elsewhere. Hosts have different clocks, so timelines
 /// from other hosts are shifted to rank 0's time, by the measured difference.
 ///
-///     auto const all = tutti::gather_timelines(world, tutti::timeline::of(world.trace()));
+///     auto const all = tutti::gather_timelines(world, tutti::timeline::copy_of(world.trace()));
 ///     if (world.rank() == 0) { write(tutti::chrome_trace::text(tutti::causality(all))); }
 ///
 /// Collective over the communicator.
@@ -64,7 +64,7 @@ template <group Communicator>
   recv take{world};
   std::array<std::uint64_t, 1> size{};
   if (world.rank() != 0) {
-    auto const bytes = mine.packed();
+    auto const bytes = mine.pack();
     size[0] = bytes.size();
     give(size, 0);
     give(bytes, 0);
@@ -78,7 +78,7 @@ template <group Communicator>
     take(size, r);
     std::vector<std::byte> bytes(size[0]);
     take(bytes, r);
-    all.push_back(timeline::unpacked(bytes));
+    all.push_back(timeline::unpack(bytes));
     if (world.hosts().host(r) != world.hosts().host(0)) {
       all.back().shift(-detail::clock_ahead(world, r));
     }

@@ -11,7 +11,7 @@
 namespace tutti::inline v0_1_0 {
 
 /// True if a launcher has started this process as one of several.
-[[nodiscard]] inline bool launched() {
+[[nodiscard]] inline bool is_launched() {
   return read_environment().launcher != "none";
 }
 

@@ -90,7 +90,7 @@ class progress_thread {
       world_.transport().disarm();
       if (time_point const now = world_.transport().now(); now - looked >= detail::between_looks) {
         looked = now;
-        detail::access::state(world_).look();
+        detail::access::state(world_).probe();
       }
     }
   }

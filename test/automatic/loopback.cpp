@@ -19,7 +19,7 @@ tutti::network_profile made_up(World& world) {
   tutti::network_profile p{.ranks = world.size(), .hosts = world.hosts().hosts(), .start = 50'000};
   p.within_host = {1'000'000,
                    {{4, 100'000, 100'000, 0, 100'000, 0, 0}, {1024, 400'000, 200'000, 0, 400'000, 9'000, 5'000}}};
-  p.provided = {1'000, {{4, 100'000, 100'000, 0, 100'000, 0, 0}}};  // equal for all sizes
+  p.allocator = {1'000, {{4, 100'000, 100'000, 0, 100'000, 0, 0}}};  // equal for all sizes
   return p;
 }
 
@@ -31,7 +31,7 @@ tutti::automatic_options briefly() {
 template <class Op, class World, class F>
 std::string each_way(World& world, tutti::automatic const& best, bool in_order, F f) {
   std::string complaint;
-  for (auto const& p : best.predict(Op{}, 1 << 20, {.in_order = in_order})) {
+  for (auto const& p : best.predict(Op{}, 1 << 20, {.in_rank_order = in_order})) {
     if (complaint.empty() && p.way.segment_bytes == 0) {
       tutti::automatic told(world, best.profile());
       told.prefer(std::string(tutti::name(tutti::detail::verify::kind_of<Op>)) + "=" +
@@ -242,7 +242,7 @@ BOOST_AUTO_TEST_CASE(vectors_in_memory_of_the_transport_are_priced_apart) {
 // A difference between ranks is an error only for sizes at which it changes the choice.
 BOOST_AUTO_TEST_CASE(ranks_that_say_different_kinds_of_memory_are_told_so) {
   for (auto const& r : tutti::spawn<tutti::loopback>(2, [](auto& world) -> std::string {
-         auto const where = world.rank() == 0 ? tutti::memory_kind::provided : tutti::memory_kind::ordinary;
+         auto const where = world.rank() == 0 ? tutti::memory_kind::allocator : tutti::memory_kind::ordinary;
          tutti::automatic const best = tutti::automatic(world, made_up(world)).for_memory(where);
          tutti::allreduce sum{world, best, tutti::sum<float>{}};
          std::vector<float> v(1, 1.F);

@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(in_memory_of_the_transport) {
       std::vector<float> ordinary(100'003);
       std::vector<float, tutti::allocator<float>> provided(ordinary.size(), tutti::allocator<float>(world));
       std::span<float> const places[] = {ordinary, provided, world.rank() == 0 ? std::span(ordinary) : provided};
-      for (tutti::automatic const& picks : {best, best.for_memory(tutti::memory_kind::provided)}) {
+      for (tutti::automatic const& picks : {best, best.for_memory(tutti::memory_kind::allocator)}) {
         tutti::allreduce sum{world, picks, tutti::sum<float>{}};
         tutti::broadcast share{world, picks};
         for (std::size_t const count : {1UL, 1023UL, ordinary.size()}) {
@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(without_memory_of_the_transport) {
              tutti::allocator<float> give(world);
              std::vector<float, tutti::allocator<float>> const taken(world.rank() == 1 ? 2 << 18 : 0, 0.F, give);
              tutti::automatic const best(world, {.budget = std::chrono::milliseconds(1)});
-             return best.for_memory(tutti::memory_kind::provided).explain(tutti::op::allreduce{}, 4);
+             return best.for_memory(tutti::memory_kind::allocator).explain(tutti::op::allreduce{}, 4);
            },
            o)) {
     BOOST_TEST(end.value().find("not in this profile") != std::string::npos, end.value());

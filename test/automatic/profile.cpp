@@ -21,9 +21,9 @@ tutti::network_profile some() {
                            {1 << 20, 90'000, 100, 5, 80'000, 0, 9, 70'000, 60'000}},
                           7,
                           {{4, 9, 8, 30, 11}, {1 << 16, 50, 40, 0, 2000}}},
-          .provided = {300'000, {{4, 10, 10, 0, 12, 3, 1, 5}}, 0, {{4, 9, 8, 30, 11}, {1 << 16, 40, 4, 0, 1000}}},
+          .allocator = {300'000, {{4, 10, 10, 0, 12, 3, 1, 5}}, 0, {{4, 9, 8, 30, 11}, {1 << 16, 40, 4, 0, 1000}}},
           .between_hosts = {9'000'000, {{4, 10, 10, 2, 10, 0, 0}}},
-          .helper = {2'000'000, {{.bytes = 4, .wire = 3}}}};
+          .aggregator = {2'000'000, {{.bytes = 4, .wire = 3}}}};
 }
 
 bool is_refused(std::string const& text) {
@@ -130,14 +130,14 @@ BOOST_AUTO_TEST_CASE(provided_memory_has_times_of_its_own) {
     return tutti::detail::profiled_network(p, hosts, kind, where).message(0, to, 65536, tutti::loan::none, false);
   };
   BOOST_TEST(p.tells_apart());
-  BOOST_TEST(takes(memory_kind::provided, tutti::operation_kind::broadcast, 1).receive == 1000);
+  BOOST_TEST(takes(memory_kind::allocator, tutti::operation_kind::broadcast, 1).receive == 1000);
   BOOST_TEST(takes(memory_kind::ordinary, tutti::operation_kind::broadcast, 1).receive == 2000);
-  BOOST_TEST(takes(memory_kind::provided, tutti::operation_kind::allreduce, 1).receive == 12);
-  p.provided = {};
+  BOOST_TEST(takes(memory_kind::allocator, tutti::operation_kind::allreduce, 1).receive == 12);
+  p.allocator = {};
   BOOST_TEST(!p.tells_apart());
   for (auto const kind : {tutti::operation_kind::broadcast, tutti::operation_kind::allreduce}) {
     for (tutti::rank_type const to : {1U, 2U}) {
-      BOOST_TEST((takes(memory_kind::provided, kind, to) == takes(memory_kind::ordinary, kind, to)));
+      BOOST_TEST((takes(memory_kind::allocator, kind, to) == takes(memory_kind::ordinary, kind, to)));
     }
   }
 }

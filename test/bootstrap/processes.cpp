@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(results_of_every_kind_come_back) {
 BOOST_AUTO_TEST_CASE(exceptions_come_back_and_fail_the_others_by_name) {
   auto const ends = tutti::detail::run_processes(3, [](process_rendezvous& at) {
     if (at.rank() == 1) {
-      throw tutti::error(tutti::failure::mismatch, "different calls").between(1, {0, 2});
+      throw tutti::error(tutti::failure::mismatch, "different calls").set_ranks(1, {0, 2});
     }
     at.exchange("here");
   });

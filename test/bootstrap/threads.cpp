@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(a_rank_that_ends_its_thread_has_failed) {
 BOOST_AUTO_TEST_CASE(an_outcome_throws_what_the_rank_threw) {
   auto ends = tutti::detail::run_threads(3, [](thread_rendezvous& at) -> std::unique_ptr<int> {
     if (at.rank() == 1) {
-      throw tutti::error(tutti::failure::mismatch, "different calls").between(1, {0, 2});
+      throw tutti::error(tutti::failure::mismatch, "different calls").set_ranks(1, {0, 2});
     }
     if (at.rank() == 2) {
       throw 7;

@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(one_number_is_a_vector_of_one) {
       sum.start(in, out).wait();
       sum.start(in).wait();
     });
-    using location = tutti::located<float>;
+    using location = tutti::indexed_value<float>;
     tutti::allreduce best{world, tutti::doubling{}, tutti::min_location<float>{}};
     adds_complaint(all, "allreduce of objects", location{-static_cast<float>(me), world.rank()},
                    [&](auto& in, auto& out) {

@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(bytes_between_hosts_are_the_closed_form) {
            std::vector<float> v(count, 1);
            sum(v);
            std::uint64_t mine = 0;
-           world.trace().each([&](tutti::event const& e) {
+           world.trace().for_each([&](tutti::event const& e) {
              bool const away =
                  e.kind == tutti::event_kind::send && world.hosts().host(e.peer) != world.hosts().host(world.rank());
              mine += away ? e.bytes : 0;

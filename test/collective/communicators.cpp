@@ -88,7 +88,7 @@ std::string outlives(World& world) {
 }
 
 /// The arguments of a rank in a split: some ranks join no part, keys are unordered and may be equal.
-struct choice {
+struct schedule_choice {
   std::uint32_t colour;
   std::int64_t key;
 };
@@ -248,7 +248,7 @@ std::string refuses_calls_of_a_child(World& world) {
     bool const all = is_refused([&] { sum(w); }) && is_refused([&] { w[0] += sum.start(w).valid() ? 1 : 0; }) &&
                      is_refused([&] { pending.wait(); }) && is_refused([&] { w[0] += pending.test() ? 1 : 0; }) &&
                      is_refused([&] { world.poll(); }) &&
-                     is_refused([&] { tutti::detail::access::state(world).look(); }) &&
+                     is_refused([&] { tutti::detail::access::state(world).probe(); }) &&
                      is_refused([&] { w[0] += any(std::span(&pending, 1)) == 0 ? 1 : 0; }) &&
                      is_refused([&] { auto const other = tutti::dup(world); });
     ::_exit(all && w[0] == 1 ? 0 : 1);
@@ -318,7 +318,7 @@ std::string is_cancelled(World& world, int which) {
   }
   while (world.rank() == 2 && !world.transport().fault()) {  // no operation ends before the fault
     world.poll();
-    tutti::detail::access::state(world).look();
+    tutti::detail::access::state(world).probe();
     std::this_thread::yield();
   }
   try {
@@ -426,7 +426,7 @@ std::string survives_its_reduction(World& world, deed what, driven how) {
         mine->poll();
         break;
       case deed::look:
-        tutti::detail::access::state(*mine).look();
+        tutti::detail::access::state(*mine).probe();
         break;
     }
   };
@@ -456,7 +456,7 @@ std::string survives_its_reduction(World& world, deed what, driven how) {
       while (!pending.test()) {
       }
     } else if (how == driven::by_poll) {
-      while (mine && !pending.ended()) {
+      while (mine && !pending.has_ended()) {
         mine->poll();
       }
     } else if (how == driven::by_another_world) {

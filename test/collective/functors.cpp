@@ -82,14 +82,14 @@ BOOST_AUTO_TEST_CASE(the_error_says_how_to_name_a_function) {
   auto const times = [](int a, int b) { return a * b; };
   auto const texts =
       ends<tutti::loopback, int>(tutti::doubling{}, tutti::reduce_with<int>(plus), tutti::reduce_with<int>(times));
-  BOOST_TEST((texts[0] + texts[1]).find("tutti::named<\"...\">") != std::string::npos, texts[0]);
+  BOOST_TEST((texts[0] + texts[1]).find("tutti::function_name<\"...\">") != std::string::npos, texts[0]);
 }
 
 /// Ranks may run different programs, built by different compilers.
 BOOST_AUTO_TEST_CASE(a_name_takes_precedence_over_the_type) {
   auto const plus = [](int a, int b) { return a + b; };
   auto const also = [](int a, int b) { return b + a; };
-  constexpr auto name = tutti::named<"plus">;
+  constexpr auto name = tutti::function_name<"plus">;
   for (std::string const& text : ends<tutti::loopback, int>(tutti::doubling{}, tutti::reduce_with<int>(plus, name),
                                                             tutti::reduce_with<int>(also, name))) {
     BOOST_TEST(text == "6");

@@ -18,7 +18,7 @@
 
 namespace {
 
-using tutti::binned;
+using tutti::binned_sum;
 using tutti::rank_type;
 
 constexpr std::size_t numbers = 301;
@@ -37,7 +37,7 @@ vector contribution(rank_type c) {
 }
 
 vector sum_of_the_first(rank_type count) {
-  std::vector<binned> sums(numbers);
+  std::vector<binned_sum> sums(numbers);
   for (rank_type c = 0; c != count; ++c) {
     auto const more = contribution(c);
     for (std::size_t i = 0; i != numbers; ++i) {
@@ -45,7 +45,7 @@ vector sum_of_the_first(rank_type count) {
     }
   }
   vector result;
-  for (binned const& one : sums) {
+  for (binned_sum const& one : sums) {
     result.push_back(tutti::detail::to_float(one));
   }
   return result;
@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(no_number_of_ranks_can_be_seen_in_a_sum) {
   vector const expected = sum_of_the_first(contributors);
   for (rank_type const n : {1U, 2U, 3U, 4U, 8U, 17U}) {
     support::agree<tutti::loopback>(n, [&](auto& world) {
-      std::vector<binned> sums(numbers);
+      std::vector<binned_sum> sums(numbers);
       auto const first = static_cast<rank_type>(tutti::block_begin(contributors, n, world.rank()));
       auto const count = static_cast<rank_type>(tutti::block_size(contributors, n, world.rank()));
       for (rank_type c = first; c != first + count; ++c) {
@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(no_number_of_ranks_can_be_seen_in_a_sum) {
       }
       auto const before = sums;
       return laws::all_topologies::each([&](auto topology) -> std::string {
-        tutti::allreduce all{world, topology, tutti::reproducible_sum<binned, float>{}};
+        tutti::allreduce all{world, topology, tutti::reproducible_sum<binned_sum, float>{}};
         for (std::size_t const segment : {0U, 200U}) {
           all.segment(segment);
           vector result(numbers);
@@ -108,10 +108,10 @@ BOOST_AUTO_TEST_CASE(no_number_of_ranks_can_be_seen_in_a_sum) {
 BOOST_AUTO_TEST_CASE(sums_of_groups_can_be_added) {
   vector const expected = sum_of_the_first(8);
   support::agree<tutti::loopback>(4, [&](auto& world) -> std::string {
-    tutti::reduce_scatter share{world, tutti::ring{}, tutti::reproducible_sum<float, binned>{}};
+    tutti::reduce_scatter share{world, tutti::ring{}, tutti::reproducible_sum<float, binned_sum>{}};
     std::size_t const first = tutti::block_begin(numbers, 4, world.rank());
-    std::vector<binned> some(tutti::block_size(numbers, 4, world.rank()));
-    std::vector<binned> rest(some.size());
+    std::vector<binned_sum> some(tutti::block_size(numbers, 4, world.rank()));
+    std::vector<binned_sum> rest(some.size());
     share(contribution(world.rank()), some);
     share(contribution(world.rank() + 4), rest);
     for (std::size_t i = 0; i != some.size(); ++i) {
@@ -137,10 +137,10 @@ BOOST_AUTO_TEST_CASE(accumulators_are_made_of_long_vectors) {
   };
   support::agree<tutti::loopback>(n, [&](auto& world) {
     return laws::all_topologies::each([&](auto topology) -> std::string {
-      tutti::allreduce sum{world, topology, tutti::reproducible_sum<float, binned>{}};
-      std::vector<binned> result(length);
+      tutti::allreduce sum{world, topology, tutti::reproducible_sum<float, binned_sum>{}};
+      std::vector<binned_sum> result(length);
       sum(drawn(world.rank()), result);
-      std::vector<binned> expected(length);
+      std::vector<binned_sum> expected(length);
       for (rank_type c = 0; c != n; ++c) {
         tutti::detail::deposit(drawn(c), expected);
       }
@@ -160,8 +160,8 @@ struct of_three : tutti::reproducible_sum<float> {
 };
 
 BOOST_AUTO_TEST_CASE(more_ranks_than_an_accumulator_holds_are_refused) {
-  static_assert(most_contributions(tutti::reproducible_sum<float>{}) == binned::most);
-  static_assert(most_contributions(tutti::reproducible_sum<binned, float>{}) == binned::most);
+  static_assert(most_contributions(tutti::reproducible_sum<float>{}) == binned_sum::limit);
+  static_assert(most_contributions(tutti::reproducible_sum<binned_sum, float>{}) == binned_sum::limit);
   for (rank_type const n : {3U, 4U}) {
     support::agree<tutti::loopback>(n, [&](auto& world) -> std::string {
       try {

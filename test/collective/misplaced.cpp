@@ -38,7 +38,7 @@ struct sloppy {
     return {.receive = {from, to, all}, .arrives = arrives};
   }
   static constexpr step add(rank_type from, memory to, memory arrives) {
-    return {.receive = {from, to, all}, .how = action::fold_right, .local = memory::input, .arrives = arrives};
+    return {.receive = {from, to, all}, .action = action::fold_right, .local = memory::input, .arrives = arrives};
   }
   static constexpr step move(memory from, memory to) { return {{no_rank, from, all}, {no_rank, to, all}}; }
 

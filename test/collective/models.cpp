@@ -26,29 +26,29 @@ static_assert(tutti::topology<ring> && tutti::topology<chain> && tutti::topology
               tutti::topology<doubling>);
 static_assert(tutti::topology<double_tree> && tutti::topology<butterfly> && tutti::topology<star> &&
               tutti::topology<direct>);
-static_assert(has_helpers<in_network, op::allreduce> && has_helpers<hierarchical<ring, in_network>, op::allreduce>);
+static_assert(has_aggregators<in_network, op::allreduce> && has_aggregators<hierarchical<ring, in_network>, op::allreduce>);
 static_assert(tutti::topology<hierarchical<ring, ring>> && tutti::topology<hierarchical<ring, ring, by_host>>);
-static_assert(tutti::topology<selection> && chooses<automatic, op::allreduce> && chooses<automatic, op::alltoall>);
-static_assert(!chooses<ring, op::allreduce> && !chooses<selection, op::allreduce>);
+static_assert(tutti::topology<selection> && chooses_schedule<automatic, op::allreduce> && chooses_schedule<automatic, op::alltoall>);
+static_assert(!chooses_schedule<ring, op::allreduce> && !chooses_schedule<selection, op::allreduce>);
 static_assert(grouping<consecutive> && grouping<by_host>);
 static_assert(tutti::topology<edge> && offers<edge, op::transfer>);
-static_assert(tutti::topology<planned<true>> && offers<planned<true>, op::allreduce>);
-static_assert(!tutti::topology<plan<true>> && identifiable<planned<true>> && identifiable<selection>);
+static_assert(tutti::topology<planned_schedule<true>> && offers<planned_schedule<true>, op::allreduce>);
+static_assert(!tutti::topology<plan<true>> && identifiable<planned_schedule<true>> && identifiable<selection>);
 static_assert(rooted_tree<binomial_tree> && rooted_tree<in_order_tree> && rooted_tree<line_tree>);
 static_assert(rooted_tree<star_tree>);
 
-static_assert(in_process<loopback> && inquires<loopback>);
-static_assert(tutti::transport<tutti::shared_memory> && inquires<tutti::shared_memory> &&
+static_assert(in_process<loopback> && detects_mismatch<loopback>);
+static_assert(tutti::transport<tutti::shared_memory> && detects_mismatch<tutti::shared_memory> &&
               !in_process<tutti::shared_memory>);
-static_assert(tutti::transport<tutti::tcp> && inquires<tutti::tcp> && !in_process<tutti::tcp>);
-static_assert(!helps<loopback> && !helps<tutti::shared_memory> && !helps<tutti::tcp>);
-static_assert(!rests<loopback> && !rests<tutti::shared_memory> && !rests<tutti::tcp>);
+static_assert(tutti::transport<tutti::tcp> && detects_mismatch<tutti::tcp> && !in_process<tutti::tcp>);
+static_assert(!aggregates<loopback> && !aggregates<tutti::shared_memory> && !aggregates<tutti::tcp>);
+static_assert(!waits_for_work<loopback> && !waits_for_work<tutti::shared_memory> && !waits_for_work<tutti::tcp>);
 
 static_assert(known_by_world<loopback> && known_by_world<tutti::shared_memory>);
 using processes_and_tcp = by_locality<tutti::shared_memory, tutti::tcp>;
 using threads_and_tcp = by_locality<loopback, tutti::tcp>;
-static_assert(tutti::transport<processes_and_tcp> && inquires<processes_and_tcp> && !in_process<processes_and_tcp>);
-static_assert(in_process<threads_and_tcp> && shares_memory<threads_and_tcp> && inquires<threads_and_tcp>);
+static_assert(tutti::transport<processes_and_tcp> && detects_mismatch<processes_and_tcp> && !in_process<processes_and_tcp>);
+static_assert(in_process<threads_and_tcp> && shares_memory<threads_and_tcp> && detects_mismatch<threads_and_tcp>);
 
 static_assert(rendezvous<team_rendezvous<thread_rendezvous, launched_rendezvous>>);
 static_assert(part_of_world<near_rendezvous<thread_rendezvous>>);

@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(a_progress_thread_moves_operations_on) {
         // The owner makes no call: only the progress thread can complete the operation.
         for (bool ended = false; !ended;) {
           auto const turn = background.pause();
-          ended = pending.ended();
+          ended = pending.has_ended();
         }
       }
       pending.wait();
@@ -165,7 +165,7 @@ BOOST_AUTO_TEST_CASE(a_trace_tells_what_happened) {
     std::vector<float> v(100, 1);
     tutti::allreduce{world, tutti::ring{}, tutti::sum<float>{}}(v);
     std::string kinds;
-    world.trace().each([&](auto const& e) { kinds.append(name(e.kind)).append(" "); });
+    world.trace().for_each([&](auto const& e) { kinds.append(name(e.kind)).append(" "); });
     return kinds;
   });
   BOOST_TEST(texts[0].value() == "start send receive fold send receive complete ");
@@ -235,7 +235,7 @@ BOOST_AUTO_TEST_CASE(all_that_is_pending_ends_with_a_fault) {
     world.poll();
     bool all = true;
     for (auto& one : pending) {
-      all = all && (!one.valid() || one.ended());
+      all = all && (!one.valid() || one.has_ended());
     }
     return all && tutti::detail::access::state(world).operations.empty();
   });

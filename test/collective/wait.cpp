@@ -44,7 +44,7 @@ bool awake_after(tutti::duration time, bool moves, tutti::duration limit) {
     thing one{.time = time, .moves = moves};
     tutti::detail::wait_target const what{.of = &one,
                                           .advance = [](void* p) { return static_cast<thing*>(p)->advance(); },
-                                          .inquire = [](void*) {},
+                                          .detect_mismatch = [](void*) {},
                                           .progress = [](void* p) { return static_cast<thing*>(p)->moved; }};
     if (tutti::detail::wait_spinning(world, what, limit) && one.asked_in_time) {
       return true;
@@ -82,7 +82,7 @@ bool learns_from_sleep(tutti::duration later, int waits) {
                                                           .now = [](void const*) { return tutti::steady_now(); },
                                                           .fault = [](void*) { return tutti::fault{}; },
                                                           .poll = [](void*) {},
-                                                          .look = [](void*) {},
+                                                          .probe = [](void*) {},
                                                           .arm =
                                                               [](void*) {
                                                                 message_of_sleep::slept = tutti::steady_now();
@@ -101,7 +101,7 @@ bool learns_from_sleep(tutti::duration later, int waits) {
     tutti::detail::wait_target const what{
         .of = &message,
         .advance = [](void* p) { return static_cast<message_of_sleep*>(p)->advance(); },
-        .inquire = [](void*) {},
+        .detect_mismatch = [](void*) {},
         .progress = [](void*) -> std::uint64_t { return 0; }};
     if (tutti::detail::wait(world, what, tutti::no_deadline) != tutti::detail::waited::done) {
       throw std::logic_error("the wait did not end as it should");

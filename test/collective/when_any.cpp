@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(the_one_that_ends_is_named_and_the_search_begins_where_it_i
     pending[3].wait();
     for (auto& one : pending) {
       if (one.valid()) {
-        while (!one.ended()) {
+        while (!one.has_ended()) {
           world.poll();
         }
       }

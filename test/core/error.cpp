@@ -86,8 +86,8 @@ BOOST_AUTO_TEST_CASE(a_broken_precondition_says_what_and_where) {
     BOOST_TEST(false, "expects did not throw");
   } catch (tutti::precondition_error const& e) {
     BOOST_TEST(std::string_view(e.what()) == "give a root below size()");
-    BOOST_TEST(e.where().line() == static_cast<unsigned>(line));
-    BOOST_TEST(std::string_view(e.where().file_name()).ends_with("error.cpp"));
+    BOOST_TEST(e.location().line() == static_cast<unsigned>(line));
+    BOOST_TEST(std::string_view(e.location().file_name()).ends_with("error.cpp"));
   }
 }
 
@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(a_broken_precondition_says_the_values) {
   } catch (tutti::precondition_error const& e) {
     BOOST_TEST(std::string_view(e.what()) ==
                "momentum 1.25 of rank 3, least -9223372036854775808, most 18446744073709551615");
-    BOOST_TEST(e.where().line() == static_cast<unsigned>(line));
+    BOOST_TEST(e.location().line() == static_cast<unsigned>(line));
   }
 }
 

@@ -46,9 +46,9 @@ BOOST_AUTO_TEST_CASE(fibers_take_turns_and_keep_their_locals) {
   running a(count('a'));
   running b(count('b'));
   BOOST_TEST(log.empty());  // nothing runs before it is resumed
-  while (!a->ended() || !b->ended()) {
+  while (!a->has_ended() || !b->has_ended()) {
     for (fiber* one : {&*a, &*b}) {
-      if (!one->ended()) {
+      if (!one->has_ended()) {
         one->resume();
       }
     }
@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(a_function_that_never_suspends_ends_at_once) {
   int runs = 0;
   running a([&](fiber&) { ++runs; });
   a->resume();
-  BOOST_TEST(a->ended());
+  BOOST_TEST(a->has_ended());
   BOOST_TEST(runs == 1);
 }
 
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(exceptions_belong_to_the_fiber_that_handles_them) {
     one->resume();
     BOOST_TEST((std::current_exception() == nullptr));
   }
-  BOOST_TEST(a->ended());
+  BOOST_TEST(a->has_ended());
   BOOST_TEST(caught == (std::vector<std::string>{"x", "xx", "xxx"}), boost::test_tools::per_element());
 }
 
@@ -116,8 +116,8 @@ BOOST_AUTO_TEST_CASE(a_fiber_resumes_another) {
   });
   outer->resume();
   BOOST_TEST(log == "abcde");
-  BOOST_TEST(inner->ended());
-  BOOST_TEST(outer->ended());
+  BOOST_TEST(inner->has_ended());
+  BOOST_TEST(outer->has_ended());
 }
 
 BOOST_AUTO_TEST_CASE(a_stack_that_cannot_be_had_is_an_error) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
 #include <tutti/detail/core/heap_memory.hpp>
-#include <tutti/extend/counted.hpp>
+#include <tutti/extend/intrusive_pointer.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -14,7 +14,7 @@ using namespace tutti;
 using namespace tutti::detail;
 
 BOOST_AUTO_TEST_CASE(buffers_of_every_class_of_sizes) {
-  counted<memory_source> const heap = heap_memory::source();
+  intrusive_pointer<memory_source> const heap = heap_memory::source();
   for (std::size_t const bytes : {std::size_t{1}, std::size_t{63}, std::size_t{4096}, (std::size_t{4} << 20) - 1,
                                   std::size_t{4} << 20, (std::size_t{5} << 20) + 1}) {
     void* const memory = heap->take(bytes);

@@ -29,7 +29,7 @@ BOOST_AUTO_TEST_CASE(the_last_operations_are_kept_oldest_first) {
     r.start(some_call(i), {i});
   }
   std::vector<std::uint64_t> kept;
-  r.each([&](recorder::entry const& e) {
+  r.for_each([&](recorder::entry const& e) {
     BOOST_TEST(e.what.count == e.place);
     BOOST_TEST(e.number.sequence == e.place);
     kept.push_back(e.place);

@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(allreduce_of_elements_of_gpus) {
   test_cases::on_topologies({2, 3}, op::allreduce{}, tutti::mean<tutti::bfloat16>{}, selection(ring), tutti::direct{});
   test_cases::on_topologies({2, 4}, op::allreduce{},
                             tutti::reduce_with<float>(larger_and_half_the_other{}, tutti::commutative,
-                                                      tutti::named<"larger and half the other">),
+                                                      tutti::function_name<"larger and half the other">),
                             tutti::direct{}, selection(ring));
 }
 

@@ -113,7 +113,7 @@ template <class T>
     auto const& p = powers[word / 4 % 2];
     using part = typename T::value_type;
     return T(static_cast<part>(u[0] * p[0] - u[1] * p[1]), static_cast<part>(u[0] * p[1] + u[1] * p[0]));
-  } else if constexpr (std::same_as<T, tutti::located<float>>) {
+  } else if constexpr (std::same_as<T, tutti::indexed_value<float>>) {
     return {static_cast<float>(word % 8), word / 8 % 16};
   } else {
     return contribution<T>(r, i, k);

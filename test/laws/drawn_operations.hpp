@@ -48,7 +48,7 @@ inline constexpr bool drawn_with_plans<no_reduction> = true;
 template <class Topology>
 inline constexpr bool is_planned = false;
 template <bool InOrder>
-inline constexpr bool is_planned<tutti::planned<InOrder>> = true;
+inline constexpr bool is_planned<tutti::planned_schedule<InOrder>> = true;
 
 /// The law of all operators at once. Operation, reduction, schedule, hosts, length, root, segment, class of buffer,
 /// part of memory and the operations under way at once are drawn. Every rank ends with the sequential answer in its

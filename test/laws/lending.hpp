@@ -35,7 +35,7 @@ class reachable {
 
  private:
   std::size_t bytes_;
-  tutti::counted<memory_source> source_;
+  tutti::intrusive_pointer<memory_source> source_;
   std::byte* data_;
 };
 
@@ -75,11 +75,11 @@ template <class T, class Send>
   until = 0;
   return support::until(t, [&] {
     while (!bytes.empty()) {
-      sent const taken = send(bytes);
-      if (!taken.accepted) {
+      send_result const taken = send(bytes);
+      if (!taken.is_accepted) {
         return false;
       }
-      until = taken.until;
+      until = taken.release_ticket;
       bytes = bytes.subspan(taken.bytes);
     }
     return true;
@@ -137,7 +137,7 @@ void what_is_lent_comes_back(std::initializer_list<std::size_t> sizes, std::size
           return "what was given back had to be copied";
         }
         bad = support::until(t, [&] {
-          return (until == 0 || t.released(peer, s, until)) && (answered == 0 || t.released(peer, s, answered));
+          return (until == 0 || t.is_released(peer, s, until)) && (answered == 0 || t.is_released(peer, s, answered));
         });
         if (!bad.empty()) {
           return bad;
@@ -175,7 +175,7 @@ void leaving_takes_back_what_was_lent(std::size_t bytes) {
       return bad;
     }
     fault const seen = await_fault(t);
-    if (t.give_back(0, s, made, 1).accepted) {
+    if (t.give_back(0, s, made, 1).is_accepted) {
       return "memory that was taken back has been written";
     }
     return expect(seen, failure::cancelled, 0);

@@ -27,7 +27,7 @@ void neighbours_are_named_by_their_world_ranks() {
     t.begin(s, a_call(t.rank() * 1000));
     try {
       verdict const ended = support::until(t, [&] {
-        given = given || t.send(peer, s, {&one, 1}, 1).accepted;
+        given = given || t.send(peer, s, {&one, 1}, 1).is_accepted;
         return static_cast<bool>(t.view(peer, s, {1, 1, nullptr}));
       });
       return ended.empty() ? "a message of another call was delivered" : expect(t.fault(), failure::mismatch, t.rank());

@@ -162,7 +162,7 @@ class numbered_program {
       return on.name + ": 0>1 #" + std::to_string(e.sequence());
     }
     tutti::operation_number last;
-    on.world.recent().each([&](tutti::recorder::entry const& e) { last = e.number; });
+    on.world.recent().for_each([&](tutti::recorder::entry const& e) { last = e.number; });
     return on.name + ": 0>1 #" + std::to_string(last.sequence);
   }
 

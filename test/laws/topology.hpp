@@ -55,7 +55,7 @@ template <class Op, class Topology>
   for (rank_type n = first; n <= last && all; ++n) {
     at_some_roots<Op>(n, [&](Op const& op) {
       if (all) {
-        all = both(all, tutti::verify(topology, op, n));
+        all = combine(all, tutti::verify(topology, op, n));
       }
     });
   }
@@ -92,7 +92,7 @@ void check(Topology const& topology, std::initializer_list<rank_type> sizes) {
 template <class Topology>
 void check_every_root(Topology const& topology, rank_type first, rank_type last) {
   for (rank_type n = first; n <= last; ++n) {
-    auto const v = both(tutti::verify_every_root<tutti::op::reduce>(topology, n),
+    auto const v = combine(tutti::verify_every_root<tutti::op::reduce>(topology, n),
                         tutti::verify_every_root<tutti::op::broadcast>(topology, n));
     BOOST_TEST(bool(v), describe(v));
     BOOST_TEST((v.war_free && !v.self_overlap));

@@ -161,12 +161,12 @@ void full_lanes_hold_up_no_other(std::size_t message_bytes, std::size_t most_byt
     std::size_t refused = 0;
     std::size_t offset = 0;
     while (accepted < most_bytes && refused < 200) {
-      sent const s = t.send(1, {0, 5}, std::span(bytes).subspan(offset), 1);
+      send_result const s = t.send(1, {0, 5}, std::span(bytes).subspan(offset), 1);
       accepted += s.bytes;
       offset = (offset + s.bytes) % bytes.size();
-      refused = s.accepted ? 0 : refused + 1;
-      if (s.until != 0) {
-        tickets.push_back(s.until);
+      refused = s.is_accepted ? 0 : refused + 1;
+      if (s.release_ticket != 0) {
+        tickets.push_back(s.release_ticket);
       }
       t.poll();
       support::give_way();
@@ -175,21 +175,21 @@ void full_lanes_hold_up_no_other(std::size_t message_bytes, std::size_t most_byt
       return "took " + std::to_string(accepted) + " bytes that are not read";
     }
     std::byte const one{1};
-    verdict bad = support::until(t, [&] { return t.send(1, {1, 5}, {&one, 1}, 1).accepted; });
+    verdict bad = support::until(t, [&] { return t.send(1, {1, 5}, {&one, 1}, 1).is_accepted; });
     while (bad.empty() && offset != 0) {
-      sent const s = t.send(1, {0, 5}, std::span(bytes).subspan(offset), 1);
+      send_result const s = t.send(1, {0, 5}, std::span(bytes).subspan(offset), 1);
       offset = (offset + s.bytes) % bytes.size();
-      if (s.until != 0) {
-        tickets.push_back(s.until);
+      if (s.release_ticket != 0) {
+        tickets.push_back(s.release_ticket);
       }
       bad = support::until(t, [] { return true; });
       t.poll();
     }
     if (bad.empty()) {
-      bad = support::until(t, [&] { return t.send(1, {0, 5}, {}, 1).accepted; });
+      bad = support::until(t, [&] { return t.send(1, {0, 5}, {}, 1).is_accepted; });
     }
     for (ticket const k : tickets) {
-      bad = !bad.empty() ? bad : support::until(t, [&] { return t.released(1, {0, 5}, k); });
+      bad = !bad.empty() ? bad : support::until(t, [&] { return t.is_released(1, {0, 5}, k); });
     }
     for (std::uint32_t lane = 0; lane < 2; ++lane) {
       t.end({lane, 5});
@@ -210,12 +210,12 @@ void views_are_stable_until_released(std::size_t bytes) {
       for (std::size_t i = 0; i < bytes; ++i) {
         data[i] = support::pattern(1, i);
       }
-      sent k;
+      send_result k;
       bad = support::until(t, [&] { return (k = t.send(1, s, data, 1)).accepted; });
       if (bad.empty() && k.bytes != bytes) {
         return "so short a message is taken as a whole";
       }
-      bad = !bad.empty() ? bad : support::until(t, [&] { return t.released(1, s, k.until); });
+      bad = !bad.empty() ? bad : support::until(t, [&] { return t.is_released(1, s, k.release_ticket); });
     } else {
       chunk first;
       bad = support::until(t, [&] { return static_cast<bool>(first = t.view(0, s, {bytes, 1, nullptr})); });

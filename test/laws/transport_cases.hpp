@@ -171,7 +171,7 @@ struct transport_cases {
       a_dead_process_is_found<World>(a.ranks, a.victim);
     }
   }
-  static void helpers() {
+  static void aggregators() {
     for (auto const fork : Amounts::forks) {
       a_helper_does_not_hide_a_death<World>(3, 1, fork);
     }

@@ -45,7 +45,7 @@ verdict talk_until_fault(T& t, flow s, failure kind, rank_type culprit) {
   } else if (verdict v = expect(f, kind, culprit); !v.empty()) {
     return v;
   }
-  if (t.send(next, s, {&one, 1}, 1).accepted || t.view(previous, s, {1, 1, nullptr})) {
+  if (t.send(next, s, {&one, 1}, 1).is_accepted || t.view(previous, s, {1, 1, nullptr})) {
     return "messages still travel after a fault";
   }
   t.end(s);
@@ -126,7 +126,7 @@ void mismatches_are_named(rank_type n) {
     try {
       bool given = false;
       verdict const bad = support::until(t, [&] {
-        given = given || t.send(1 - t.rank(), s, {&one, 1}, 1).accepted;
+        given = given || t.send(1 - t.rank(), s, {&one, 1}, 1).is_accepted;
         return static_cast<bool>(t.view(1 - t.rank(), s, {1, 1, nullptr}));
       });
       if (bad.empty()) {
@@ -153,7 +153,7 @@ void lost_count_is_a_mismatch() {
     flow const s{0, t.rank() == 0 ? 8U : 16U};
     t.begin(s, a_call(1));
     if (t.rank() == 0) {
-      verdict const bad = support::until(t, [&] { return t.send(1, s, {&one, 1}, 1).accepted; });
+      verdict const bad = support::until(t, [&] { return t.send(1, s, {&one, 1}, 1).is_accepted; });
       return !bad.empty() ? bad : expect(await_fault(t), failure::mismatch, 0);
     }
     try {
@@ -175,7 +175,7 @@ void a_departed_peer_is_missed_when_it_is_needed() {
     t.begin(s, a_call(3));
     if (t.rank() == 1) {  // leaves as soon as it has sent
       for (std::byte const& mark : marks) {
-        if (verdict bad = support::until(t, [&] { return t.send(0, s, {&mark, 1}, 1).accepted; }); !bad.empty()) {
+        if (verdict bad = support::until(t, [&] { return t.send(0, s, {&mark, 1}, 1).is_accepted; }); !bad.empty()) {
           return bad;
         }
       }
@@ -186,7 +186,7 @@ void a_departed_peer_is_missed_when_it_is_needed() {
       return expect(await_fault(t), failure::peer_lost, 1);
     }
     for (int look = 0; look < 5000; ++look) {  // rank 1 may have left, which is no fault; some probes are for others
-      t.look();
+      t.probe();
       t.poll();
       if (fault const f = t.fault()) {
         return "no rank needs the one that left, but " + support::describe_fault(f);
@@ -223,9 +223,9 @@ void a_departed_reader_is_missed(std::size_t bytes) {
     ticket shared = 0;
     std::ignore = support::until(t, [&] {
       if (shared == 0) {
-        shared = t.send(1, s, data, 1).until;
+        shared = t.send(1, s, data, 1).release_ticket;
       }
-      return shared != 0 && t.released(1, s, shared);
+      return shared != 0 && t.is_released(1, s, shared);
     });
     verdict const v = expect(t.fault(), failure::peer_lost, 1);
     t.quiesce();
@@ -281,7 +281,7 @@ void a_stopped_process_is_waited_for() {
     auto const process = static_cast<pid_t>(std::stol(meet.exchange(std::to_string(::getpid()))[1]));
     if (t.rank() == 1) {
       ::raise(SIGSTOP);
-      return support::until(t, [&] { return t.send(0, s, {&one, 1}, 1).accepted; });
+      return support::until(t, [&] { return t.send(0, s, {&one, 1}, 1).is_accepted; });
     }
     auto const stopped = [&] {
       std::ifstream about("/proc/" + std::to_string(process) + "/stat");
@@ -293,7 +293,7 @@ void a_stopped_process_is_waited_for() {
       return bad;
     }
     verdict bad = support::until(t, [&, turns = 0]() mutable {
-      t.look();
+      t.probe();
       return ++turns == 3000;
     });
     ::kill(process, SIGCONT);
@@ -315,7 +315,7 @@ void a_forked_child_takes_no_part() {
     flow const s{0, 0};
     std::byte const one{};
     t.begin(s, a_call(0));
-    verdict bad = support::until(t, [&] { return t.send(1 - t.rank(), s, {&one, 1}, 1).accepted; });
+    verdict bad = support::until(t, [&] { return t.send(1 - t.rank(), s, {&one, 1}, 1).is_accepted; });
     bad = !bad.empty() ? bad : support::until(t, [&] {
       return static_cast<bool>(t.view(1 - t.rank(), s, {1, 1, nullptr}));
     });
@@ -356,7 +356,7 @@ void quiesce_waits_for_readers_and_writers(int worlds) {
       if (t.rank() == 0) {
         std::vector<std::byte> data(bytes, std::byte{1});
         for (rank_type to : {1U, 2U}) {
-          verdict const bad = support::until(t, [&] { return t.send(to, s, data, 1).accepted; });
+          verdict const bad = support::until(t, [&] { return t.send(to, s, data, 1).is_accepted; });
           if (!bad.empty()) {
             return bad;
           }

@@ -51,17 +51,17 @@ void sleepers_are_woken(rank_type n, std::uint32_t rounds, std::size_t bytes) {
       flow const s{k % lane_count, k};
       t.begin(s, a_call(bytes));
       auto const send = [&] {
-        sent last;
+        send_result last;
         std::size_t done = 0;
         while (done != bytes && bad.empty()) {
           bad = sleep_until(t, [&] {
             last = t.send(next, s, std::span(data).subspan(done), 1);
             done += last.bytes;
-            return last.accepted;
+            return last.is_accepted;
           });
         }
         if (bad.empty()) {
-          bad = sleep_until(t, [&] { return t.released(next, s, last.until); });
+          bad = sleep_until(t, [&] { return t.is_released(next, s, last.release_ticket); });
         }
       };
       auto const receive = [&] {
@@ -102,12 +102,12 @@ void releases_wake(std::uint32_t rounds, std::size_t bytes) {
       flow const s{0, k};
       t.begin(s, a_call(bytes));
       if (t.rank() == 0) {
-        sent last;
+        send_result last;
         for (std::size_t done = 0; done != bytes && bad.empty(); done += last.bytes) {
           bad = sleep_until(t, [&] { return (last = t.send(1, s, std::span(data).subspan(done), 1)).accepted; });
         }
-        bad = !bad.empty() ? bad : sleep_until(t, [&] { return t.released(1, s, last.until); });
-        bad = !bad.empty() ? bad : sleep_until(t, [&] { return t.send(1, s, {}, 1).accepted; });
+        bad = !bad.empty() ? bad : sleep_until(t, [&] { return t.is_released(1, s, last.release_ticket); });
+        bad = !bad.empty() ? bad : sleep_until(t, [&] { return t.send(1, s, {}, 1).is_accepted; });
       } else {
         for (int i = 0; i < 3; ++i) {
           support::give_way();  // lets the sender fall asleep

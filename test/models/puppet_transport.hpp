@@ -99,7 +99,7 @@ class puppet {
     return stage_->shares_long && bytes.size() > 8;
   }
 
-  tutti::sent send(rank_type peer, tutti::flow s, std::span<std::byte const> bytes, std::size_t granule) {
+  tutti::send_result send(rank_type peer, tutti::flow s, std::span<std::byte const> bytes, std::size_t granule) {
     write_places();
     auto& e = stage_->at(rank_, peer, s.lane);
     if (e.sent - e.released >= stage_->depth || stage_->chance(4)) {
@@ -116,16 +116,16 @@ class puppet {
     e.under_way.push_back({last_[s.lane].copy_of(bytes), nullptr, bytes.size()});
     return {true, bytes.size(), 0};
   }
-  tutti::sent lend(rank_type peer, tutti::flow s, std::span<std::byte const> bytes, std::size_t granule,
+  tutti::send_result lend(rank_type peer, tutti::flow s, std::span<std::byte const> bytes, std::size_t granule,
                    std::byte* back) {
-    tutti::sent const result = send(peer, s, bytes, granule);
-    if (result.until != 0) {
+    tutti::send_result const result = send(peer, s, bytes, granule);
+    if (result.release_ticket != 0) {
       stage_->at(rank_, peer, s.lane).under_way.back().back = back;
       landing_of(peer, s).lent = back;
     }
     return result;
   }
-  tutti::sent give_back(rank_type peer, tutti::flow s, std::span<std::byte const> bytes, std::size_t granule) {
+  tutti::send_result give_back(rank_type peer, tutti::flow s, std::span<std::byte const> bytes, std::size_t granule) {
     std::byte*& place = stage_->at(peer, rank_, s.lane).lent;
     auto& e = stage_->at(rank_, peer, s.lane);
     if (place == nullptr) {
@@ -142,16 +142,16 @@ class puppet {
     last_[s.lane].copy_of(bytes);
     return {true, bytes.size(), 0};
   }
-  [[nodiscard]] std::byte* home(rank_type peer, tutti::flow s) {
+  [[nodiscard]] std::byte* result_place(rank_type peer, tutti::flow s) {
     auto& m = stage_->at(peer, rank_, s.lane).under_way.front();
     m.made_there = m.back != nullptr;
     return m.back;
   }
-  bool released(rank_type peer, tutti::flow s, tutti::ticket k) {
+  bool is_released(rank_type peer, tutti::flow s, tutti::ticket k) {
     write_places();
     return !stage_->chance(3) && stage_->at(rank_, peer, s.lane).released >= k;
   }
-  tutti::chunk view(rank_type peer, tutti::flow s, tutti::wanted const& w) {
+  tutti::chunk view(rank_type peer, tutti::flow s, tutti::receive_request const& w) {
     auto& e = stage_->at(peer, rank_, s.lane);
     landing& its = landing_of(peer, s);
     bool const here = stage_->writes_places && w.place != nullptr && w.place != its.lent;
@@ -192,7 +192,7 @@ class puppet {
   void disarm() {}
   [[nodiscard]] tutti::time_point now() const { return {}; }
   [[nodiscard]] tutti::fault fault() const { return stage_->wrong; }
-  void look() {}
+  void probe() {}
   void revoke(tutti::fault why) { stage_->wrong = why; }
   void quiesce() {}
 
@@ -241,6 +241,6 @@ class puppet {
   std::array<last_message, tutti::lane_count> last_;
 };
 static_assert(tutti::lends<puppet>);
-static_assert(tutti::repeats<puppet>);
+static_assert(tutti::reuses_copies<puppet>);
 
 }  // namespace models

@@ -105,7 +105,7 @@ class drawn_order {
       }
       current_ = alive[k];
       current_->own.resume();
-      if (current_->own.ended()) {
+      if (current_->own.has_ended()) {
         alive[k] = alive.back();
         alive.pop_back();
       }

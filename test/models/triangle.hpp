@@ -36,12 +36,12 @@ struct triangle : tutti::star {
       rank_type const other = 2 - me;
       return {.send = {other, memory::input, all},
               .receive = {other, memory::work, all},
-              .how = me == 0 ? action::fold_right : action::fold_left,
+              .action = me == 0 ? action::fold_right : action::fold_left,
               .local = memory::input,
               .arrives = memory::input};
     }
     if (i == 1) {
-      return {.receive = {1, memory::output, all}, .how = action::fold_right, .arrives = memory::input};
+      return {.receive = {1, memory::output, all}, .action = action::fold_right, .arrives = memory::input};
     }
     return {.send = {1, memory::output, all}};
   }

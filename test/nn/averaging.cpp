@@ -9,7 +9,7 @@
 #include <tutti/nn/layer/batch_norm.hpp>
 #include <tutti/nn/layer/dense.hpp>
 #include <tutti/nn/model.hpp>
-#include <tutti/nn/strategy/averaging/federated.hpp>
+#include <tutti/nn/strategy/averaging/federated_averaging.hpp>
 #include <tutti/nn/strategy/averaging/gossip.hpp>
 #include <tutti/nn/strategy/averaging/local_sgd.hpp>
 #include <tutti/topology/binary_tree.hpp>
@@ -132,7 +132,7 @@ auto local_every(std::size_t every) {
 }
 
 auto in_rounds(std::size_t steps, double participation) {
-  return [=](auto& world) { return nn::federated(world, tutti::star{}, {steps, participation, 7}); };
+  return [=](auto& world) { return nn::federated_averaging(world, tutti::star{}, {steps, participation, 7}); };
 }
 
 }  // namespace
@@ -324,7 +324,7 @@ std::vector<std::string> ends_of(auto... settings) {
     spoiled<Strategy> strategy(world, tutti::ring{}, settings...);
     try {
       nn::train(model, strategy);
-    } catch (nn::diverged const& e) {
+    } catch (nn::divergence_error const& e) {
       return std::string(e.what()).substr(0, 33);
     }
     return std::string("no divergence");
@@ -346,7 +346,7 @@ BOOST_AUTO_TEST_CASE(all_ranks_hear_of_a_divergence_when_they_meet) {
 
 BOOST_AUTO_TEST_CASE(all_ranks_know_the_clients_of_a_round_and_all_are_clients_at_times) {
   auto const all = on_all(5, [](auto& world) {
-    nn::federated strategy(world, tutti::star{}, {2, 0.4, 7});
+    nn::federated_averaging strategy(world, tutti::star{}, {2, 0.4, 7});
     auto weights = random_numbers(numbers, 1, 0);
     strategy.share(weights);
     std::vector<tutti::rank_type> result;
@@ -375,7 +375,7 @@ BOOST_AUTO_TEST_CASE(only_clients_move_the_weights_and_all_have_them_after_the_r
   auto const images = [](tutti::rank_type rank, std::size_t) { return rank + 1; };
   auto const all = weights_after_steps(4, 6, in_rounds(2, 0.5), images);
   auto const rounds = on_all(4, [](auto& world) {  // the expected clients
-    nn::federated strategy(world, tutti::star{}, {1, 0.5, 7});
+    nn::federated_averaging strategy(world, tutti::star{}, {1, 0.5, 7});
     auto weights = random_numbers(numbers, 1, 0);
     std::vector<tutti::rank_type> result;
     for (std::size_t round = 0; round != 3; ++round) {
@@ -425,7 +425,7 @@ BOOST_AUTO_TEST_CASE(ranks_that_sit_out_compute_nothing_and_training_learns) {
     auto settings = laws::training_settings();
     settings.epochs = 4;
     auto model = replica_of(world.rank(), world.size(), settings);
-    nn::federated strategy(world, tutti::star{}, {7, 0.5, 3});  // a round is an epoch
+    nn::federated_averaging strategy(world, tutti::star{}, {7, 0.5, 3});  // a round is an epoch
     nn::history history;
     nn::train(model, strategy, history);
     std::vector<float> result;

@@ -8,12 +8,12 @@
 #include <tutti/nn/layer/dense.hpp>
 #include <tutti/nn/layer/dropout.hpp>
 #include <tutti/nn/model.hpp>
-#include <tutti/nn/strategy/averaging/federated.hpp>
+#include <tutti/nn/strategy/averaging/federated_averaging.hpp>
 #include <tutti/nn/strategy/averaging/gossip.hpp>
 #include <tutti/nn/strategy/averaging/local_sgd.hpp>
 #include <tutti/nn/strategy/compressed/compressed.hpp>
-#include <tutti/nn/strategy/compressed/gathered.hpp>
-#include <tutti/nn/strategy/compressed/quantised.hpp>
+#include <tutti/nn/strategy/compressed/sparse_sum.hpp>
+#include <tutti/nn/strategy/compressed/quantised_sum.hpp>
 #include <tutti/nn/strategy/synchronous/synchronous.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/spawn.hpp>
@@ -140,7 +140,7 @@ void with(how kind, Communicator& world, F f) {
       f(nn::local_sgd(world, tutti::ring{}, 4));
       return;
     case how::federated:
-      f(nn::federated(world, tutti::ring{}, {3, 0.5, 1}));
+      f(nn::federated_averaging(world, tutti::ring{}, {3, 0.5, 1}));
       return;
     case how::gossip:
     case how::late_gossip:
@@ -148,13 +148,13 @@ void with(how kind, Communicator& world, F f) {
                    kind == how::gossip ? 0 : 2));
       return;
     case how::top_k:
-      fewer_bytes(nn::gathered(world, nn::top_k(0.05, 7), nn::feedback(nn::correction_of(make_settings(kind), true))));
+      fewer_bytes(nn::sparse_sum(world, nn::top_k(0.05, 7), nn::feedback(nn::correction_of(make_settings(kind), true))));
       return;
     case how::threshold:
-      fewer_bytes(nn::gathered(world, nn::threshold(0.01F), nn::feedback()));
+      fewer_bytes(nn::sparse_sum(world, nn::threshold(0.01F), nn::feedback()));
       return;
     case how::int8:
-      fewer_bytes(nn::quantised(world));
+      fewer_bytes(nn::quantised_sum(world));
       return;
   }
 }

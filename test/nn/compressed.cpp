@@ -7,8 +7,8 @@
 #include <tutti/half.hpp>
 #include <tutti/nn/base/random.hpp>
 #include <tutti/nn/strategy/compressed/compressed.hpp>
-#include <tutti/nn/strategy/compressed/gathered.hpp>
-#include <tutti/nn/strategy/compressed/quantised.hpp>
+#include <tutti/nn/strategy/compressed/sparse_sum.hpp>
+#include <tutti/nn/strategy/compressed/quantised_sum.hpp>
 #include <tutti/nn/strategy/synchronous/synchronous.hpp>
 #include <tutti/reduction/accumulate_in.hpp>
 #include <tutti/topology/direct.hpp>
@@ -151,7 +151,7 @@ BOOST_AUTO_TEST_CASE(gradients_in_16_bits_are_rounded_there_and_back_whole_or_in
 BOOST_AUTO_TEST_CASE(to_send_all_is_to_send_what_the_sum_is_of) {
   support::agree<tutti::loopback>(3, [](auto& world) {
     for (std::size_t const length : {0U, 1U, 2U, 1021U}) {
-      nn::compressed strategy(world, nn::gathered(world, nn::top_k(1), nn::feedback()), attached);
+      nn::compressed strategy(world, nn::sparse_sum(world, nn::top_k(1), nn::feedback()), attached);
       auto const all = sums(strategy, length, 1);
       std::vector<float> in_order(length);
       for (tutti::rank_type r = 0; r != 3; ++r) {
@@ -199,10 +199,10 @@ BOOST_AUTO_TEST_CASE(what_is_not_sent_is_sent_later) {
     support::agree<tutti::loopback>(n, [&](auto& world) {
       std::string wrong;
       for (std::size_t const length : {1U, 5U, 1021U}) {
-        wrong += check(world, nn::gathered(world, nn::top_k(0.01), nn::feedback()), length);
-        wrong += check(world, nn::gathered(world, nn::top_k(0.1, 4), nn::feedback()), length);
-        wrong += check(world, nn::gathered(world, nn::threshold(0.1F), nn::feedback()), length);
-        wrong += check(world, nn::quantised(world), length);
+        wrong += check(world, nn::sparse_sum(world, nn::top_k(0.01), nn::feedback()), length);
+        wrong += check(world, nn::sparse_sum(world, nn::top_k(0.1, 4), nn::feedback()), length);
+        wrong += check(world, nn::sparse_sum(world, nn::threshold(0.1F), nn::feedback()), length);
+        wrong += check(world, nn::quantised_sum(world), length);
       }
       return wrong;
     });
@@ -212,7 +212,7 @@ BOOST_AUTO_TEST_CASE(what_is_not_sent_is_sent_later) {
 BOOST_AUTO_TEST_CASE(a_sum_in_eight_bits_is_as_near_as_its_roundings_allow) {
   support::agree<tutti::loopback>(3, [](auto& world) {
     for (std::size_t const length : {0U, 1U, 2U, 1021U}) {
-      nn::compressed strategy(world, nn::quantised(world), attached);
+      nn::compressed strategy(world, nn::quantised_sum(world), attached);
       auto const all = sums(strategy, length, 1);
       auto const right = exact(length, 3, 0);
       if (!same_everywhere(world, all) || !attached_are_exact(all, length, 3)) {
@@ -232,18 +232,18 @@ BOOST_AUTO_TEST_CASE(ranks_send_as_many_bytes_as_is_said) {
   constexpr std::size_t length = 40'960;
   auto const results = tutti::spawn<tutti::loopback, tutti::traffic_count>(4, [](auto& world) {
     auto const sent_by = [&](auto&& strategy) {
-      auto const before = world.trace().sent().bytes;
-      auto const heard = world.trace().received().bytes;
+      auto const before = world.trace().outgoing().bytes;
+      auto const heard = world.trace().incoming().bytes;
       sums(strategy, length, 1);
-      auto const sent = world.trace().sent().bytes - before;
-      return sent == world.trace().received().bytes - heard ? sent : 0;
+      auto const sent = world.trace().outgoing().bytes - before;
+      return sent == world.trace().incoming().bytes - heard ? sent : 0;
     };
     std::vector<std::uint64_t> sent;
     sent.push_back(sent_by(nn::synchronous(world, tutti::direct{})));
     sent.push_back(
         sent_by(nn::synchronous(world, tutti::direct{}, 0, nn::bucket_progress::between_layers, once{}, attached)));
-    sent.push_back(sent_by(nn::compressed(world, nn::quantised(world), attached)));
-    sent.push_back(sent_by(nn::compressed(world, nn::gathered(world, nn::top_k(0.01), nn::feedback()), attached)));
+    sent.push_back(sent_by(nn::compressed(world, nn::quantised_sum(world), attached)));
+    sent.push_back(sent_by(nn::compressed(world, nn::sparse_sum(world, nn::top_k(0.01), nn::feedback()), attached)));
     return sent;
   });
   constexpr std::size_t most_attached = 6 * 4;  // sent by a rank that sums one of the two

@@ -237,7 +237,7 @@ BOOST_AUTO_TEST_CASE(exponents_of_the_next_bucket_are_under_way_when_a_sum_start
       nn::fixed_point strategy(world, tutti::ring{}, scale, 1000 * sizeof(float), attached);
       static_cast<void>(summed(strategy, own(3000, world.rank())));
       std::vector<std::string> all;
-      world.recent().each([&](auto const& one) { all.emplace_back(one.what.reduction); });
+      world.recent().for_each([&](auto const& one) { all.emplace_back(one.what.reduction); });
       return all;
     };
     auto const ends_with = [](std::vector<std::string> const& all, std::vector<std::string> const& last) {

@@ -3,7 +3,7 @@
 #include <tutti/nn/base/threads.hpp>
 #include <tutti/nn/data/digits.hpp>
 #include <tutti/nn/model.hpp>
-#include <tutti/nn/strategy/alone.hpp>
+#include <tutti/nn/strategy/local_only.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/nn/zoo/mlp.hpp>
 
@@ -22,7 +22,7 @@ double accuracy(nn::data_pair const& data, std::vector<std::size_t> const& hidde
                                                     nn::hidden_activation::relu),
                                      nn::replica::attached),
                     data.training, data.test, settings, 0, 1);
-  nn::alone one;
+  nn::local_only one;
   nn::history history;
   nn::train(model, one, history);
   return history.epochs.back().test_accuracy;

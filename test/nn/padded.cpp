@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain
 #include <tutti/error.hpp>
-#include <tutti/nn/data/padded.hpp>
+#include <tutti/nn/data/pad.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -15,7 +15,7 @@ BOOST_AUTO_TEST_CASE(padded_images_have_the_pixels_in_their_middle_and_are_black
   for (std::size_t i = 0; i != set.size() * set.features(); ++i) {
     set.pixels.push_back(static_cast<std::uint8_t>(i % 255 + 1));
   }
-  auto const wide = nn::padded(set, 7);
+  auto const wide = nn::pad(set, 7);
   BOOST_TEST((wide.shape == nn::image_shape{2, 7, 7}));
   BOOST_TEST(wide.classes == 5U);
   BOOST_TEST((wide.labels == set.labels));
@@ -31,6 +31,6 @@ BOOST_AUTO_TEST_CASE(padded_images_have_the_pixels_in_their_middle_and_are_black
       }
     }
   }
-  BOOST_TEST((nn::padded(wide, 7).pixels == wide.pixels));
-  BOOST_CHECK_THROW((void)nn::padded(wide, 6), tutti::precondition_error);
+  BOOST_TEST((nn::pad(wide, 7).pixels == wide.pixels));
+  BOOST_CHECK_THROW((void)nn::pad(wide, 6), tutti::precondition_error);
 }

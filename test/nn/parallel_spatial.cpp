@@ -152,8 +152,8 @@ BOOST_AUTO_TEST_CASE(a_rank_talks_to_its_neighbours_alone) {
     nn::spatial_cnn<double, world_type, tutti::ring> model(world, tutti::ring{}, image, channels, 4, data.samples());
     laws::train_part(model, data);
     std::size_t sent = 0;
-    bool neighbours = world.trace().dropped() == 0;
-    world.trace().each([&](tutti::event const& e) {
+    bool neighbours = world.trace().dropped_count() == 0;
+    world.trace().for_each([&](tutti::event const& e) {
       if (e.kind == tutti::event_kind::send) {
         auto const apart = (e.peer + ranks - world.rank()) % ranks;
         neighbours = neighbours && (apart == 1 || apart == ranks - 1);

@@ -4,7 +4,7 @@
 #include <tutti/nn/data/digits.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/replica.hpp>
-#include <tutti/nn/strategy/alone.hpp>
+#include <tutti/nn/strategy/local_only.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/nn/zoo/mlp.hpp>
 
@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(prefetching_changes_no_bit) {
   for (bool const prefetch : {false, true}) {
     settings.prefetch = prefetch;
     auto one = world(d, 1, 32, settings);
-    nn::alone strategy;
+    nn::local_only strategy;
     nn::train(one[0], strategy);
     weights.push_back(weights_of(one[0]));
   }
@@ -174,7 +174,7 @@ BOOST_AUTO_TEST_CASE(training_is_reproducible_and_learns) {
   std::vector<float> weights;
   for (int run = 0; run != 2; ++run) {
     auto one = world(d, 1, 32);
-    nn::alone strategy;
+    nn::local_only strategy;
     nn::history history;
     nn::train(one[0], strategy, history);
     BOOST_TEST(history.epochs.size() == 5U);
@@ -209,7 +209,7 @@ BOOST_AUTO_TEST_CASE(batches_grow_at_milestones) {
     }
   }
   auto fresh = world(d, 1, 32, settings);
-  nn::alone strategy;
+  nn::local_only strategy;
   nn::history history;
   nn::train(fresh[0], strategy, history);
   BOOST_TEST(history.steps.size() == 5 + 2 + 2 + 1U);
@@ -226,7 +226,7 @@ BOOST_AUTO_TEST_CASE(every_optimizer_learns) {
     settings.schedule = nn::rate_schedule_kind::cosine;
     settings.warm_up = 1;
     auto one = world(d, 1, 32, settings);
-    nn::alone strategy;
+    nn::local_only strategy;
     nn::history history;
     nn::train(one[0], strategy, history);
     BOOST_TEST(history.steps.back().loss < 0.9F * history.steps.front().loss, nn::name(kind));
@@ -239,8 +239,8 @@ BOOST_AUTO_TEST_CASE(divergence_is_said) {
   settings.rate = 1e30F;
   nn::replica one(nn::model<float>(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu), nn::replica::attached),
                   d.training, d.test, settings, 0, 1);
-  nn::alone strategy;
-  BOOST_CHECK_THROW(nn::train(one, strategy), nn::diverged);
+  nn::local_only strategy;
+  BOOST_CHECK_THROW(nn::train(one, strategy), nn::divergence_error);
 }
 
 BOOST_AUTO_TEST_CASE(settings_that_are_no_finite_numbers_are_refused) {

@@ -4,7 +4,7 @@
 #include <tutti/nn/data/digits.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/report/hash.hpp>
-#include <tutti/nn/strategy/alone.hpp>
+#include <tutti/nn/strategy/local_only.hpp>
 #include <tutti/nn/strategy/synchronous/reproducible.hpp>
 #include <tutti/nn/strategy/synchronous/synchronous.hpp>
 #include <tutti/nn/trainer.hpp>
@@ -164,7 +164,7 @@ BOOST_AUTO_TEST_CASE(what_does_not_go_together_is_refused) {
   BOOST_CHECK_THROW(with([](nn::settings& s) { s.micro_batch = 0; }), tutti::precondition_error);
   BOOST_CHECK_THROW(with([](nn::settings& s) { s.synchronised_statistics = true; }), tutti::precondition_error);
   auto model = with([](nn::settings&) {});
-  nn::alone one;
+  nn::local_only one;
   BOOST_CHECK_THROW(nn::train(model, one), tutti::precondition_error);
 }
 

@@ -5,7 +5,7 @@
 #include <tutti/nn/base/threads.hpp>
 #include <tutti/nn/data/digits.hpp>
 #include <tutti/nn/model.hpp>
-#include <tutti/nn/strategy/alone.hpp>
+#include <tutti/nn/strategy/local_only.hpp>
 #include <tutti/nn/strategy/synchronous/synchronous.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/nn/zoo/mlp.hpp>
@@ -206,7 +206,7 @@ inline void check_sums_are_exact(std::vector<transcript> const& ranks) {
 /// Checks that several ranks act as one rank does with the same batches, up to rounding.
 inline void check_equals_one_rank(std::vector<transcript> const& ranks) {
   auto model = training_replica(0, 1);
-  nn::alone one;
+  nn::local_only one;
   nn::history history;
   nn::train(model, one, history);
   for (std::size_t s = 0; s != history.steps.size(); ++s) {

@@ -20,7 +20,7 @@ constexpr affine compose(affine first, affine second) {
   return {second.a * first.a, second.a * first.b + second.b};
 }
 
-constexpr auto name = tutti::named<"then">;
+constexpr auto name = tutti::function_name<"then">;
 
 constexpr affine maps[] = {{1, 0}, {2, 3}, {5, 7}, {0x80000001U, 11}, {3, 0xffffffffU}};
 
@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(declared_properties) {
   static_assert(tutti::reduction<decltype(plain)>);
   static_assert(!plain.commutative && !plain.associative && plain.name == "functor");
   // A commutative functor is not symmetric: both orders have kernels.
-  auto full = tutti::reduce_with<int>(f, tutti::named<"largest">, tutti::commutative, tutti::associative);
+  auto full = tutti::reduce_with<int>(f, tutti::function_name<"largest">, tutti::commutative, tutti::associative);
   static_assert(full.commutative && full.associative && full.name == "largest");
   static_assert(!tutti::detail::symmetric<decltype(full)>);
   BOOST_TEST(plain.identity() == 0);

@@ -32,7 +32,7 @@ BOOST_AUTO_TEST_CASE(a_functor_of_halves) {
 }
 BOOST_AUTO_TEST_CASE(a_functor_that_cannot_be_inlined) {
   unsigned (*const volatile pointer)(unsigned, unsigned) = elsewhere;
-  check(tutti::reduce_with<unsigned>(+pointer, tutti::named<"elsewhere">));
+  check(tutti::reduce_with<unsigned>(+pointer, tutti::function_name<"elsewhere">));
 }
 
 struct point {

@@ -16,11 +16,11 @@ namespace {
 using floating = std::tuple<float, double>;
 using types = std::tuple<float, double, std::int32_t, std::uint32_t, std::int64_t, std::uint64_t>;
 
-static_assert(tutti::element_name<tutti::located<float>>() == "float32@index");
-static_assert(sizeof(tutti::located<float>) == 8 && sizeof(tutti::located<double>) == 16);
+static_assert(tutti::element_name<tutti::indexed_value<float>>() == "float32@index");
+static_assert(sizeof(tutti::indexed_value<float>) == 8 && sizeof(tutti::indexed_value<double>) == 16);
 // A pair has no padding, so the index is as large as the number.
 template <class T, class Index>
-concept locatable = requires { typename tutti::located<T, Index>; };
+concept locatable = requires { typename tutti::indexed_value<T, Index>; };
 static_assert(locatable<std::int16_t, std::uint16_t> && !locatable<std::int16_t, std::uint32_t>);
 static_assert(!locatable<float, std::int32_t>);
 #ifdef __SIZEOF_INT128__
@@ -30,7 +30,7 @@ static_assert(static_cast<uint128>(~tutti::max_location<uint128, uint128>::ident
 #endif
 
 template <class T>
-using pairs = std::vector<tutti::located<T>>;
+using pairs = std::vector<tutti::indexed_value<T>>;
 
 /// Random pairs of few different numbers, so that many are equal. Floating-point numbers include zeros of both signs,
 /// infinities and NaNs.

@@ -4,7 +4,7 @@
 #include <reduction/exact_sum.hpp>
 #include <reduction/instructions.hpp>
 #include <tutti/detail/reduction/binned_block.hpp>
-#include <tutti/extend/binned.hpp>
+#include <tutti/extend/binned_sum.hpp>
 #include <tutti/reduction/reproducible_sum.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -21,7 +21,7 @@
 
 namespace {
 
-using tutti::binned;
+using tutti::binned_sum;
 using tutti::reproducible_sum;
 using both_formats = std::tuple<float, double>;
 
@@ -73,37 +73,37 @@ BOOST_AUTO_TEST_CASE(the_kernels) {
 
 /// A user's reduction over accumulators: selects the one with the greater words.
 struct greater {
-  using value_type = binned;
-  using accumulator_type = binned;
+  using value_type = binned_sum;
+  using accumulator_type = binned_sum;
   static constexpr std::string_view name = "greater";
   static constexpr bool commutative = true;
   static constexpr bool associative = true;
 
-  [[nodiscard]] static constexpr binned identity() noexcept { return {}; }
-  [[nodiscard]] static constexpr binned lift(binned const& x) noexcept { return x; }
-  [[nodiscard]] static constexpr binned combine(binned const& a, binned const& b) noexcept {
+  [[nodiscard]] static constexpr binned_sum identity() noexcept { return {}; }
+  [[nodiscard]] static constexpr binned_sum lift(binned_sum const& x) noexcept { return x; }
+  [[nodiscard]] static constexpr binned_sum combine(binned_sum const& a, binned_sum const& b) noexcept {
     return std::pair(a.high, a.low) < std::pair(b.high, b.low) ? b : a;
   }
-  [[nodiscard]] static constexpr binned lower(binned const& a, tutti::rank_type) noexcept { return a; }
+  [[nodiscard]] static constexpr binned_sum lower(binned_sum const& a, tutti::rank_type) noexcept { return a; }
 };
 
 BOOST_AUTO_TEST_CASE(other_reductions_over_accumulators_keep_their_combine) {
-  std::vector<binned> numbers;
+  std::vector<binned_sum> numbers;
   for (double const x : instructions::random_numbers<double>(100, 3)) {
     numbers.push_back(tutti::detail::to_bins(x));
   }
   for (auto const set : instructions::available()) {
     instructions::limited_to const limit(set);
-    BOOST_TEST(laws::kernels(greater{}, std::span<binned const>(numbers)) == "");
+    BOOST_TEST(laws::kernels(greater{}, std::span<binned_sum const>(numbers)) == "");
   }
 }
 
 BOOST_AUTO_TEST_CASE(accumulators_as_elements) {
-  std::vector<binned> numbers;
+  std::vector<binned_sum> numbers;
   for (double const x : samples<double>()) {
     numbers.push_back(tutti::combine(tutti::detail::to_bins(x), tutti::detail::to_bins(0.1F)));
   }
-  BOOST_TEST(laws::algebra(reproducible_sum<binned>{}, std::span<binned const>(numbers)) == "");
+  BOOST_TEST(laws::algebra(reproducible_sum<binned_sum>{}, std::span<binned_sum const>(numbers)) == "");
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_single_number_comes_back, T, both_formats) {
@@ -147,19 +147,19 @@ std::vector<T> adversarial(std::mt19937_64& random, std::size_t n, int spread) {
 
 /// Combines all numbers in a random tree.
 template <class T>
-binned combine_in_tree(std::vector<T> const& numbers, std::mt19937_64& random) {
-  std::vector<binned> accumulators;
+binned_sum combine_in_tree(std::vector<T> const& numbers, std::mt19937_64& random) {
+  std::vector<binned_sum> accumulators;
   for (T const x : numbers) {
     accumulators.push_back(reproducible_sum<T>::lift(x));
   }
   while (accumulators.size() > 1) {
     std::swap(accumulators[random() % accumulators.size()], accumulators.back());
-    binned const accumulator = accumulators.back();
+    binned_sum const accumulator = accumulators.back();
     accumulators.pop_back();
-    binned& other = accumulators[random() % accumulators.size()];
+    binned_sum& other = accumulators[random() % accumulators.size()];
     other = random() % 2 == 0 ? tutti::combine(accumulator, other) : tutti::combine(other, accumulator);
   }
-  return accumulators.empty() ? binned{} : accumulators[0];
+  return accumulators.empty() ? binned_sum{} : accumulators[0];
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(every_order_and_grouping_gives_the_same_bits, T, both_formats) {
@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(every_order_and_grouping_gives_the_same_bits, T, b
       auto const special = samples<T>();
       numbers.push_back(special[random() % special.size()]);
     }
-    binned in_order;
+    binned_sum in_order;
     for (T const x : numbers) {
       in_order = tutti::combine(in_order, reproducible_sum<T>::lift(x));
     }
@@ -233,9 +233,9 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(what_is_exact_in_double_is_exact, T, both_formats)
 BOOST_AUTO_TEST_CASE_TEMPLATE(as_many_as_are_allowed_fit, T, both_formats) {
   for (T const x : {2 - limits<T>::epsilon(), T(0x1.fffffep-27), T(-0x1.555556p-30), T(0x0.ffffffp26), limits<T>::min(),
                     limits<T>::denorm_min(), limits<T>::max() / 16384}) {
-    binned sum;
+    binned_sum sum;
     exact::sum difference;
-    for (unsigned i = 0; i != binned::most; ++i) {
+    for (unsigned i = 0; i != binned_sum::limit; ++i) {
       sum = tutti::combine(sum, reproducible_sum<T>::lift(x));
       difference.add(double{x});
     }
@@ -246,16 +246,16 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(as_many_as_are_allowed_fit, T, both_formats) {
     // The sum stays correct if a number of a slightly higher tier is added.
     for (int up = 1; up != 60; ++up) {
       T const large = std::ldexp(x, up);
-      binned const total = tutti::combine(sum, reproducible_sum<T>::lift(large));
+      binned_sum const total = tutti::combine(sum, reproducible_sum<T>::lift(large));
       exact::sum rest;
-      for (unsigned i = 0; i != binned::most; ++i) {
+      for (unsigned i = 0; i != binned_sum::limit; ++i) {
         rest.add(double{x});
       }
       T const more = reproducible_sum<T>::lower(total, 1);
       if (std::isfinite(large) && std::isfinite(more)) {
         rest.add(double{large});
         rest.add(-double{more});
-        BOOST_TEST(rest.size() <= bound(std::vector<T>(binned::most, large), more));
+        BOOST_TEST(rest.size() <= bound(std::vector<T>(binned_sum::limit, large), more));
       }
     }
   }
@@ -263,7 +263,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(as_many_as_are_allowed_fit, T, both_formats) {
 
 template <class T>
 T sum_of(std::initializer_list<T> numbers) {
-  binned sum;
+  binned_sum sum;
   for (T const x : numbers) {
     sum = tutti::combine(sum, reproducible_sum<T>::lift(x));
   }
@@ -298,6 +298,6 @@ static_assert(reproducible_sum<float>::lower(reproducible_sum<float>::combine(re
 static_assert(reproducible_sum<double>::lower(tutti::combine(reproducible_sum<double>::lift(0.5),
                                                              reproducible_sum<float>::lift(0.25F)),
                                               2) == 0.75);
-static_assert(tutti::reduction<reproducible_sum<binned>> && tutti::detail::symmetric<reproducible_sum<binned>>);
+static_assert(tutti::reduction<reproducible_sum<binned_sum>> && tutti::detail::symmetric<reproducible_sum<binned_sum>>);
 
 }  // namespace

@@ -168,14 +168,14 @@ BOOST_AUTO_TEST_CASE(what_is_measured_predicts_the_simulator_and_picks_its_best)
         BOOST_TEST((rank.value() == world_outcome.results.front().value()));
       }
       network_profile p = world_outcome.results.front().value();
-      BOOST_TEST(!p.helper.points.empty());
+      BOOST_TEST(!p.aggregator.points.empty());
       BOOST_TEST(p.within_host.moves.empty(), "n " << n << ": processors were seen to move what a wire moves");
       p.hosts = n;
       p.between_hosts = p.between_hosts.points.empty() ? p.within_host : p.between_hosts;
       tuner t(p, hosts, memory_kind::ordinary);
       for (std::size_t const bytes : {4U, 1024U, 32U << 10, 1U << 20}) {
         auto const check = [&](auto op) {
-          auto const ways = t.predict(op, bytes, {.helped = true});
+          auto const ways = t.predict(op, bytes, {.may_aggregate = true});
           double error = 0;
           double picked_time = INFINITY;
           double const least = least_simulated(net, op, n, bytes, ways, error, ways.front(), picked_time);
@@ -207,11 +207,11 @@ BOOST_AUTO_TEST_CASE(what_is_picked_is_the_first_of_all_that_are_priced) {
       network_profile p{.ranks = n, .hosts = hosts.hosts(), .start = trial * 50'000};
       p.within_host = drawn_link(random);
       p.between_hosts = drawn_link(random);
-      p.helper = trial % 2 == 0 ? network_profile::link{} : drawn_link(random);
+      p.aggregator = trial % 2 == 0 ? network_profile::link{} : drawn_link(random);
       tuner const t(p, hosts, memory_kind::ordinary);
       auto const check = [&](auto op, std::size_t bytes) {
-        auto const ways = t.predict(op, bytes, {.helped = true});
-        auto const pick = t.fastest(op, bytes, {.helped = true});
+        auto const ways = t.predict(op, bytes, {.may_aggregate = true});
+        auto const pick = t.fastest(op, bytes, {.may_aggregate = true});
         BOOST_TEST(pick.time == ways.front().time);
         BOOST_TEST((pick.way.topology.kind() == ways.front().way.topology.kind()));
         BOOST_TEST(pick.way.segment_bytes == ways.front().way.segment_bytes);

@@ -19,7 +19,7 @@ using namespace tutti::detail;
 
 namespace {
 
-constexpr automatic::autotune_options of_all{.ways = 100, .within = 1e9, .turns = 1};
+constexpr automatic::autotune_options of_all{.ways = 100, .maximum_ratio = 1e9, .turns = 1};
 
 /// What the simulator says of the way that is picked after autotune, and of the best one.
 template <class Op>
@@ -28,9 +28,9 @@ void finds_the_best(simulated_network const& net, rank_type n, std::size_t bytes
     automatic const best(world, support::wrong_profile(world));
     std::vector<float> scratch(bytes / sizeof(float));
     best.autotune(world, op, scratch, of_all);
-    std::vector<std::pair<choice<selection>, bool>> ways;  // and whether that is the pick
-    auto const pick = best.choose(op, bytes, {.helped = true});
-    for (prediction const& p : best.predict(op, bytes, {.helped = true})) {
+    std::vector<std::pair<schedule_choice<selection>, bool>> ways;  // and whether that is the pick
+    auto const pick = best.choose(op, bytes, {.may_aggregate = true});
+    for (prediction const& p : best.predict(op, bytes, {.may_aggregate = true})) {
       ways.emplace_back(p.way,
                         p.way.topology.kind() == pick.topology.kind() && p.way.segment_bytes == pick.segment_bytes);
     }

@@ -41,7 +41,7 @@ std::vector<timeline> traces_of(rank_type n, F f) {
   std::vector<timeline> all(n);
   auto const run = tutti::simulate<Trace>(tutti::one_switch(n, support::fast), n, [&](auto& world) {
     f(world);
-    all[world.rank()] = timeline::of(world.trace());
+    all[world.rank()] = timeline::copy_of(world.trace());
     return 0;
   });
   for (auto const& rank : run.results) {
@@ -53,7 +53,7 @@ std::vector<timeline> traces_of(rank_type n, F f) {
 /// "" if every rank's allreduces depend on what all ranks did before, and every message has its two ends.
 std::string complaint_of(tutti::causality const& all, std::size_t operations) {
   for (rank_type r = 0; r != all.size(); ++r) {
-    timeline const& t = all.of(r);
+    timeline const& t = all.timeline_of(r);
     std::map<std::pair<rank_type, std::size_t>, std::size_t> taken;
     std::size_t completed = 0;
     for (std::size_t i = 0; i != t.size(); ++i) {
@@ -75,8 +75,8 @@ std::string complaint_of(tutti::causality const& all, std::size_t operations) {
       }
       for (rank_type other = 0; other != all.size(); ++other) {
         std::size_t started = 0;
-        for (std::size_t at = 0; at != all.of(other).size(); ++at) {
-          started += all.of(other)[at].kind == event_kind::start ? 1U : 0U;
+        for (std::size_t at = 0; at != all.timeline_of(other).size(); ++at) {
+          started += all.timeline_of(other)[at].kind == event_kind::start ? 1U : 0U;
           if (started == completed + 1) {
             if (other != r && !all.happens_before({other, at}, {r, i})) {
               return "rank " + std::to_string(r) + " completed a sum without rank " + std::to_string(other);
@@ -139,8 +139,8 @@ BOOST_AUTO_TEST_CASE(what_the_network_makes_is_caused_by_all_contributions_and_w
   tutti::causality const all(std::move(traces));
   unsigned results = 0;
   for (rank_type r = 0; r != all.size(); ++r) {
-    for (std::size_t i = 0; i != all.of(r).size(); ++i) {
-      if (event const e = all.of(r)[i]; e.kind == event_kind::receive) {
+    for (std::size_t i = 0; i != all.timeline_of(r).size(); ++i) {
+      if (event const e = all.timeline_of(r)[i]; e.kind == event_kind::receive) {
         ++results;
         std::vector<bool> contributed(all.size());
         for (tutti::causality::event_place const c : all.causes({r, i})) {
@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(what_the_network_makes_is_caused_by_all_contributions_and_w
   BOOST_TEST(results >= 5U);
   tutti::blame const blame(all);
   for (rank_type r = 0; r != all.size(); ++r) {
-    BOOST_TEST((r == late || blame.of(r, late) > std::chrono::microseconds(400)));
+    BOOST_TEST((r == late || blame.wait_time(r, late) > std::chrono::microseconds(400)));
   }
 }
 
@@ -167,7 +167,7 @@ BOOST_AUTO_TEST_CASE(a_late_device_and_a_late_rank_are_told_apart) {
       tutti::time_point const sent{r == late ? 30ms : 1ms};
       tutti::time_point const got = tutti::time_point{late < 3 ? 30ms : 1ms} + (late == 3 ? 20ms : 1ms);
       auto const add = [&](event_kind kind, tutti::time_point when, rank_type peer) {
-        all[r].add({.kind = kind, .time = when, .number = {}, .on = {}, .peer = peer, .bytes = 4});
+        all[r].add({.kind = kind, .time = when, .number = {}, .flow = {}, .peer = peer, .bytes = 4});
       };
       add(event_kind::start, tutti::time_point{}, tutti::no_rank);
       add(event_kind::send, sent, 3);
@@ -178,7 +178,7 @@ BOOST_AUTO_TEST_CASE(a_late_device_and_a_late_rank_are_told_apart) {
     BOOST_TEST(found.size() == 4U);
     BOOST_TEST(found.ranks() == 3U);
     for (rank_type other = 0; other != found.size(); ++other) {
-      BOOST_TEST((other == late || found.by(other) < found.by(late)), other << " for " << late);
+      BOOST_TEST((other == late || found.caused_time(other) < found.caused_time(late)), other << " for " << late);
     }
     auto const text = tutti::straggler_report(found);
     auto const name = late == 3 ? std::string("the device") : "rank " + std::to_string(late);
@@ -191,7 +191,7 @@ BOOST_AUTO_TEST_CASE(threads_are_traced_and_their_traces_gathered) {
   auto const member = [&](auto& world) {
     world.deadline(20s);
     sums::run(world, tutti::ring{}, 512);
-    gathered[world.rank()] = tutti::gather_timelines(world, timeline::of(world.trace()));
+    gathered[world.rank()] = tutti::gather_timelines(world, timeline::copy_of(world.trace()));
     return 0;
   };
   auto const ends = tutti::spawn<tutti::loopback>(4, member, {}, tutti::switched_trace(4096));
@@ -227,16 +227,16 @@ BOOST_AUTO_TEST_CASE(a_late_server_and_a_late_worker_are_told_apart) {
   };
   auto const near = [](tutti::duration d, tutti::duration to) { return d > to - 100us && d < to + 100us; };
   auto const by_server = blame_of(30ms, 0ms);
-  BOOST_TEST(near(by_server.of(1, 0), 30ms));
-  BOOST_TEST(near(by_server.of(2, 0), 30ms));
+  BOOST_TEST(near(by_server.wait_time(1, 0), 30ms));
+  BOOST_TEST(near(by_server.wait_time(2, 0), 30ms));
   BOOST_TEST(near(by_server.by(2), 0ms));
   auto const by_worker = blame_of(0ms, 30ms);
-  BOOST_TEST(near(by_worker.of(0, 2), 30ms));
-  BOOST_TEST(near(by_worker.of(1, 2), 30ms));  // it waited for the server, which waited for rank 2
-  BOOST_TEST(near(by_worker.by(0), 0ms));
+  BOOST_TEST(near(by_worker.wait_time(0, 2), 30ms));
+  BOOST_TEST(near(by_worker.wait_time(1, 2), 30ms));  // it waited for the server, which waited for rank 2
+  BOOST_TEST(near(by_worker.caused_time(0), 0ms));
   auto const by_both = blame_of(20ms, 30ms);
-  BOOST_TEST(near(by_both.of(1, 2), 30ms));
-  BOOST_TEST(near(by_both.of(1, 0), 20ms));
+  BOOST_TEST(near(by_both.wait_time(1, 2), 30ms));
+  BOOST_TEST(near(by_both.wait_time(1, 0), 20ms));
   BOOST_TEST(near(by_both.under_way(1), 0ms));
   auto const text = tutti::straggler_report(by_worker);
   BOOST_TEST(text.find("rank 2 held up the others most: 0.060 s in all") != std::string::npos, text);
@@ -259,7 +259,7 @@ BOOST_AUTO_TEST_CASE(what_a_rank_does_besides_is_not_waiting) {
     }
   }));
   tutti::blame const found(all);
-  BOOST_TEST((found.of(0, 1) > 4ms && found.of(0, 1) < 6ms));
+  BOOST_TEST((found.wait_time(0, 1) > 4ms && found.wait_time(0, 1) < 6ms));
 }
 
 BOOST_AUTO_TEST_CASE(what_was_dropped_matches_nothing) {
@@ -297,12 +297,12 @@ BOOST_AUTO_TEST_CASE(timelines_travel) {
   t.add({.kind = event_kind::note, .time = 5ns, .text = "a \"quoted\" text"});
   t.add({.kind = event_kind::send, .time = 7ns, .peer = 3, .bytes = 9});
   auto bytes = t.packed();
-  auto const back = timeline::unpacked(bytes);
+  auto const back = timeline::unpack(bytes);
   BOOST_REQUIRE(back.size() == 2U);
   BOOST_TEST(back[0].text == "a \"quoted\" text");
   BOOST_TEST((back[1].peer == 3U && back[1].bytes == 9U && back[1].time == 7ns));
   for (std::size_t less = 0; less != bytes.size(); ++less) {
-    BOOST_CHECK_THROW((void)timeline::unpacked(std::span(bytes).first(less)), tutti::precondition_error);
+    BOOST_CHECK_THROW((void)timeline::unpack(std::span(bytes).first(less)), tutti::precondition_error);
   }
 }
 
@@ -326,7 +326,7 @@ BOOST_AUTO_TEST_CASE(the_picture_is_valid_json_with_an_arrow_for_each_message) {
   }
   std::size_t messages = 0;
   for (rank_type r = 0; r != 3; ++r) {
-    for (std::size_t i = 0; i != all.of(r).size(); ++i) {
+    for (std::size_t i = 0; i != all.timeline_of(r).size(); ++i) {
       messages += all.cause({r, i}) ? 1U : 0U;
     }
   }

@@ -59,9 +59,9 @@ BOOST_AUTO_TEST_CASE(a_death_is_an_error_on_all_survivors_in_bounded_time) {
           return "rank " + std::to_string(r) + ": " + bad;
         }
         picoseconds const least = r == 2 ? microseconds(500) : milliseconds(3);
-        if (world_outcome.report.ended[r] < least || world_outcome.report.ended[r] > milliseconds(15)) {
+        if (world_outcome.report.end_times[r] < least || world_outcome.report.end_times[r] > milliseconds(15)) {
           return "rank " + std::to_string(r) + " heard of it at " +
-                 std::to_string(world_outcome.report.ended[r].count()) + " ps";
+                 std::to_string(world_outcome.report.end_times[r].count()) + " ps";
         }
       }
     }
@@ -171,7 +171,7 @@ BOOST_AUTO_TEST_CASE(a_late_rank_meets_the_deadline_of_virtual_time) {
   });
   BOOST_TEST(failed_as(world_outcome.results[0], failure::deadline, 1) == "");
   BOOST_TEST((world_outcome.results[1].failure().kind == failure::deadline));
-  BOOST_TEST((world_outcome.report.ended[0] >= seconds(101) && world_outcome.report.ended[0] < milliseconds(101'100)));
+  BOOST_TEST((world_outcome.report.end_times[0] >= seconds(101) && world_outcome.report.end_times[0] < milliseconds(101'100)));
 }
 
 BOOST_AUTO_TEST_CASE(calls_that_differ_are_told) {
@@ -241,7 +241,7 @@ BOOST_AUTO_TEST_CASE(a_late_rank_is_named_by_all_whichever_rank_they_wait_for) {
           if (std::string bad = laws::blames(world_outcome.results[r], r, {late}); !bad.empty()) {
             return bad;
           }
-          if (r != late && world_outcome.report.ended[r] > milliseconds(4'500)) {
+          if (r != late && world_outcome.report.end_times[r] > milliseconds(4'500)) {
             return "rank " + std::to_string(r) + " took longer than an answer and some questions";
           }
         }
@@ -298,7 +298,7 @@ BOOST_AUTO_TEST_CASE(an_operation_that_is_only_slow_blames_no_rank) {
     BOOST_TEST(
         world_outcome.results[r].failure().text.find("no rank was found that does not answer") != std::string::npos,
         world_outcome.results[r].failure().text);
-    BOOST_TEST((world_outcome.report.ended[r] >= seconds(7) && world_outcome.report.ended[r] < milliseconds(7'500)));
+    BOOST_TEST((world_outcome.report.end_times[r] >= seconds(7) && world_outcome.report.end_times[r] < milliseconds(7'500)));
   }
 }
 
@@ -320,8 +320,8 @@ BOOST_AUTO_TEST_CASE(a_message_that_is_lost_for_good_meets_the_deadline) {
     BOOST_TEST((world_outcome.results[r].failure().kind == failure::deadline), world_outcome.results[r].failure().text);
   }
   BOOST_TEST(failed_as(world_outcome.results[1], failure::deadline, 0) == "");
-  BOOST_TEST((world_outcome.report.ended[1] >= seconds(8) && world_outcome.report.ended[1] < milliseconds(8'100)));
-  BOOST_TEST(world_outcome.report.lost >= options.faults.attempts);
+  BOOST_TEST((world_outcome.report.end_times[1] >= seconds(8) && world_outcome.report.end_times[1] < milliseconds(8'100)));
+  BOOST_TEST(world_outcome.report.losses >= options.faults.attempts);
 }
 
 BOOST_AUTO_TEST_CASE(polling_takes_time) {

@@ -85,7 +85,7 @@ std::vector<picoseconds> times(tutti::simulated_network const& net, rank_type n,
   for (auto const& r : world_outcome.results) {
     BOOST_TEST(r.has_value(), r.failure().text);
   }
-  return world_outcome.report.ended;
+  return world_outcome.report.end_times;
 }
 
 /// Rank 0 sends messages of one length to rank 1.
@@ -117,8 +117,8 @@ BOOST_AUTO_TEST_CASE(neighbours_on_a_host_do_not_use_the_interface) {
   tutti::simulated_network net = tutti::one_switch(1, fast);
   net.memory = {nanoseconds(10), nanoseconds(0), nanoseconds(0), picoseconds(1)};
   auto const world_outcome = tutti::simulate(net, 2, sending(1, 1000));
-  BOOST_TEST((world_outcome.report.ended[1] == nanoseconds(11)));
-  BOOST_TEST(world_outcome.report.nics[0].out.messages == 0U);
+  BOOST_TEST((world_outcome.report.end_times[1] == nanoseconds(11)));
+  BOOST_TEST(world_outcome.report.nics[0].outgoing.messages == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(ranks_of_a_host_share_its_interface) {
@@ -193,7 +193,7 @@ BOOST_AUTO_TEST_CASE(sizes_tell_the_time_of_true_values) {
           sum(in, out);
         });
         auto const sizes = simulate_schedule(net, topology, allreduce{}, n, {10'007, 4, segment});
-        if (real.report.ended != sizes.ended || real.report.nics != sizes.nics) {
+        if (real.report.end_times != sizes.end_times || real.report.nics != sizes.nics) {
           return std::string(topology.name) + ", n " + std::to_string(n) + ", segment " + std::to_string(segment);
         }
       }
@@ -209,9 +209,9 @@ BOOST_AUTO_TEST_CASE(incast_serialises) {
     auto const report = simulate_schedule(one_switch(n, fast), tutti::star{}, tutti::op::reduce{0}, n, {bytes, 1});
     std::int64_t const transfer = static_cast<std::int64_t>(bytes) * gap;
     BOOST_TEST(report.time().count() == latency + (n - 1) * transfer);
-    BOOST_TEST(report.nics[0].in.busy.count() == (n - 1) * transfer);
+    BOOST_TEST(report.nics[0].incoming.busy.count() == (n - 1) * transfer);
     // message k waits for k others
-    BOOST_TEST(report.nics[0].in.waited.count() == (n - 1) * (n - 2) / 2 * transfer);
+    BOOST_TEST(report.nics[0].incoming.queueing_time.count() == (n - 1) * (n - 2) / 2 * transfer);
     BOOST_TEST(report.busiest().name == "host 0, in");
   }
 }
@@ -230,7 +230,7 @@ BOOST_AUTO_TEST_CASE(placement_decides_what_a_trunk_costs) {
     return simulate_schedule(net, topology, allreduce{}, n, {bytes, 1}, o);
   };
   auto const trunk_contention = [](tutti::simulated_report const& r) {
-    return r.uplinks[1].out.waited + r.uplinks[1].in.waited;
+    return r.uplinks[1].outgoing.queueing_time + r.uplinks[1].incoming.queueing_time;
   };
 
   // A ring sends one message a step over the trunk each way, and is not slowed down.
@@ -243,7 +243,7 @@ BOOST_AUTO_TEST_CASE(placement_decides_what_a_trunk_costs) {
   auto const ring_bad = run(tutti::ring{}, two, bad);
   BOOST_TEST((trunk_contention(ring_bad) > picoseconds(0)));
   BOOST_TEST((ring_bad.time() > 6 * ring_flat.time() && ring_bad.time() < 8 * ring_flat.time()));
-  BOOST_TEST(ring_bad.uplinks[1].out.messages == ring_bad.messages / 2);
+  BOOST_TEST(ring_bad.uplinks[1].outgoing.messages == ring_bad.messages / 2);
 
   // A butterfly always has steps whose partners are on the other side: those with the smallest blocks if ranks are in
   // order, those with half of the vector if they are dealt.
@@ -265,10 +265,10 @@ BOOST_AUTO_TEST_CASE(slow_links_pass_on_what_they_can) {
   auto const net = tutti::leaves_and_spine(3, 1, fast, {nanoseconds(300), 10 * fast.per_byte});
   auto const world_outcome = tutti::simulate(net, 3, sending(2, 1000));
   // the head takes two links and the latency; then two messages follow at the rate of the uplink
-  BOOST_TEST((world_outcome.report.ended[1] == nanoseconds(300 + 300 + 1000 + 2 * 800)));
-  BOOST_TEST(world_outcome.report.uplinks[1].out.bytes == 2000U);
-  BOOST_TEST(world_outcome.report.uplinks[2].in.bytes == 2000U);
-  BOOST_TEST(world_outcome.report.uplinks[3].in.bytes == 0U);
+  BOOST_TEST((world_outcome.report.end_times[1] == nanoseconds(300 + 300 + 1000 + 2 * 800)));
+  BOOST_TEST(world_outcome.report.uplinks[1].outgoing.bytes == 2000U);
+  BOOST_TEST(world_outcome.report.uplinks[2].incoming.bytes == 2000U);
+  BOOST_TEST(world_outcome.report.uplinks[3].incoming.bytes == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(segments_hide_hops) {
@@ -312,9 +312,9 @@ BOOST_AUTO_TEST_CASE(losses_cost_a_resend_each_and_hold_up_those_behind) {
   auto const world_outcome = tutti::simulate(one_switch(2, fast), 2, sending(messages, 100), o);
   BOOST_TEST(world_outcome.results[1].has_value());
   BOOST_TEST(world_outcome.report.messages == 200U);
-  BOOST_TEST((world_outcome.report.lost > 5U && world_outcome.report.lost < 50U));
-  BOOST_TEST(world_outcome.report.nics[0].out.messages == messages + world_outcome.report.lost);
-  BOOST_TEST(world_outcome.report.nics[1].in.messages == 200U);
+  BOOST_TEST((world_outcome.report.losses > 5U && world_outcome.report.losses < 50U));
+  BOOST_TEST(world_outcome.report.nics[0].outgoing.messages == messages + world_outcome.report.losses);
+  BOOST_TEST(world_outcome.report.nics[1].incoming.messages == 200U);
   BOOST_TEST((world_outcome.report.time() >= microseconds(100)));
 }
 

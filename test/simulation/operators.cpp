@@ -38,7 +38,7 @@ BOOST_AUTO_TEST_CASE(a_switch_adds_fixed_point_numbers) {
       tutti::fixed_point_sum const reduction{1000, world.size()};
       tutti::allreduce sum{world, tutti::in_network{}, reduction};
       tutti::allreduce reference{world, tutti::ring{}, reduction};
-      static_assert(tutti::has_helpers<std::remove_cvref_t<decltype(sum.topology())>, tutti::op::allreduce>);
+      static_assert(tutti::has_aggregators<std::remove_cvref_t<decltype(sum.topology())>, tutti::op::allreduce>);
       std::vector<float> v(1023);
       for (std::size_t i = 0; i != v.size(); ++i) {
         v[i] = static_cast<float>(i * (world.rank() + 1)) / 7;

@@ -117,8 +117,8 @@ class courier {
     while (sending_ != work_.out.size()) {
       planned_message const& p = work_.out[sending_];
       std::span<std::byte> const rest = buffer(sending_).subspan(accepted_);
-      sent const s = t.send(p.peer, work_.on, rest, p.granule);
-      if (!s.accepted) {
+      send_result const s = t.send(p.peer, work_.on, rest, p.granule);
+      if (!s.is_accepted) {
         return;
       }
 
@@ -126,10 +126,10 @@ class courier {
         complaint_ = "send took " + std::to_string(s.bytes) + " of " + std::to_string(rest.size()) + " bytes";
         return;
       }
-      if (s.until == 0) {
+      if (s.release_ticket == 0) {
         scribble(rest.first(s.bytes));
       } else {
-        unreleased_.push_back({s.until, p.peer, rest.first(s.bytes)});
+        unreleased_.push_back({s.release_ticket, p.peer, rest.first(s.bytes)});
       }
       accepted_ += s.bytes;
       if (accepted_ == p.bytes) {
@@ -141,7 +141,7 @@ class courier {
 
   void reclaim(T& t) {
     std::erase_if(unreleased_, [&](unreleased const& l) {
-      bool const free = t.released(l.peer, work_.on, l.until);
+      bool const free = t.is_released(l.peer, work_.on, l.until);
       if (free) {
         scribble(l.bytes);
       }
@@ -236,7 +236,7 @@ verdict until(T& t, Done&& done) {
     }
     t.poll();
     if (turn % 1024 == 0) {
-      t.look();
+      t.probe();
       if (t.now() > deadline) {
         return "waited too long";
       }

@@ -29,8 +29,8 @@ BOOST_AUTO_TEST_CASE(is_right_for_more_ranks) {
 
 BOOST_AUTO_TEST_CASE(needs_no_waiting) {
   for (rank_type n = 2; n <= 17; ++n) {
-    auto const v = both(verify(binary_tree{}, op::allreduce{}, n), verify(binary_tree{}, op::gather{n / 2}, n));
-    BOOST_TEST((v.ordered && v.war_free && !v.self_overlap));
+    auto const v = combine(verify(binary_tree{}, op::allreduce{}, n), verify(binary_tree{}, op::gather{n / 2}, n));
+    BOOST_TEST((v.keeps_order && v.war_free && !v.self_overlap));
   }
 }
 
@@ -93,8 +93,8 @@ BOOST_AUTO_TEST_CASE(costs_its_closed_form) {
     auto const c = cost_of(binary_tree{}, op::allreduce{}, n, S);
     BOOST_TEST(c.messages == 2 * (n - 1));
     BOOST_TEST(c.traffic == 2 * (n - 1) * S);
-    BOOST_TEST(c.sent == (n < 6 ? c.sent : 3 * S));  // to the parent and to two children
-    BOOST_TEST(c.combined == 2 * S);
+    BOOST_TEST(c.elements_sent == (n < 6 ? c.elements_sent : 3 * S));  // to the parent and to two children
+    BOOST_TEST(c.elements_combined == 2 * S);
     BOOST_TEST(c.scratch == 1);
   }
 }

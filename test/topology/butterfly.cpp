@@ -28,8 +28,8 @@ BOOST_AUTO_TEST_CASE(is_right_for_more_ranks) {
 
 BOOST_AUTO_TEST_CASE(needs_no_waiting_except_to_broadcast) {
   for (rank_type n = 2; n <= 33; ++n) {
-    auto const v = both(verify(butterfly{}, op::allreduce{}, n), verify(butterfly{}, op::reduce_scatter{}, n));
-    BOOST_TEST((v.ordered && v.war_free && !v.self_overlap));
+    auto const v = combine(verify(butterfly{}, op::allreduce{}, n), verify(butterfly{}, op::reduce_scatter{}, n));
+    BOOST_TEST((v.keeps_order && v.war_free && !v.self_overlap));
   }
   // A rank receives some blocks again that it has sent, perhaps while a peer still reads them.
   BOOST_TEST(!laws::hold<op::broadcast>(butterfly{}, 8, 8).war_free);
@@ -50,8 +50,8 @@ BOOST_AUTO_TEST_CASE(costs_its_closed_form) {
     BOOST_TEST(c.messages == 2 * (k * q + n - q));
     BOOST_TEST(c.traffic == 2 * (q - 1) * S + 2 * (n - q) * S);
     BOOST_TEST(c.depth == 2 * k + (n == q ? 0 : 2));
-    BOOST_TEST(c.combined == (q - 1) * part + (n == q ? 0 : S));
-    BOOST_TEST(c.sent == 2 * (q - 1) * part + (n == q ? 0 : S));
+    BOOST_TEST(c.elements_combined == (q - 1) * part + (n == q ? 0 : S));
+    BOOST_TEST(c.elements_sent == 2 * (q - 1) * part + (n == q ? 0 : S));
   }
 }
 

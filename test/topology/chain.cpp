@@ -29,8 +29,8 @@ BOOST_AUTO_TEST_CASE(is_right_for_more_ranks) {
 
 BOOST_AUTO_TEST_CASE(needs_no_waiting) {
   for (rank_type n = 2; n <= 17; ++n) {
-    auto const v = both(verify(chain{}, op::allreduce{}, n), verify(chain{}, op::scatter{n / 2}, n));
-    BOOST_TEST((v.ordered && v.war_free && !v.self_overlap));
+    auto const v = combine(verify(chain{}, op::allreduce{}, n), verify(chain{}, op::scatter{n / 2}, n));
+    BOOST_TEST((v.keeps_order && v.war_free && !v.self_overlap));
   }
 }
 
@@ -58,8 +58,8 @@ BOOST_AUTO_TEST_CASE(costs_its_closed_form) {
     auto const c = cost_of(chain{}, op::allreduce{}, n, S);
     BOOST_TEST(c.depth == 2 * (n / 2));
     BOOST_TEST(c.messages == 2 * (n - 1));
-    BOOST_TEST(c.sent == (n == 2 ? 1 : 2) * S);
-    BOOST_TEST(c.combined == (n == 2 ? 1 : 2) * S);
+    BOOST_TEST(c.elements_sent == (n == 2 ? 1 : 2) * S);
+    BOOST_TEST(c.elements_combined == (n == 2 ? 1 : 2) * S);
   }
 }
 

@@ -26,7 +26,7 @@ BOOST_AUTO_TEST_CASE(is_right_for_more_ranks) {
 BOOST_AUTO_TEST_CASE(sends_raw_contributions_and_needs_no_waiting) {
   for (rank_type n = 3; n <= 17; ++n) {
     auto const v = verify(direct{}, op::allreduce{}, n);
-    BOOST_TEST((!v.ordered && v.raw && v.war_free && !v.self_overlap));
+    BOOST_TEST((!v.keeps_order && v.raw && v.war_free && !v.self_overlap));
     auto const w = verify(direct{}, op::alltoall{}, n);
     BOOST_TEST((w.war_free && w.self_overlap));  // in place two ranks swap blocks
   }
@@ -47,8 +47,8 @@ BOOST_AUTO_TEST_CASE(costs_its_closed_form) {
 
     auto const c = cost_of(direct{}, op::allreduce{}, n, S);
     BOOST_TEST(c.messages == 2 * n * (n - 1));
-    BOOST_TEST(c.sent == 2 * (n - 1) * block);
-    BOOST_TEST(c.combined == (n - 1) * block);
+    BOOST_TEST(c.elements_sent == 2 * (n - 1) * block);
+    BOOST_TEST(c.elements_combined == (n - 1) * block);
     BOOST_TEST(c.scratch == (n == 2 ? 0 : 1));
   }
 }
@@ -72,7 +72,7 @@ struct in_rank_order {
     }
     const rank_type source = k < me ? me - 1 - k : k + 1;  // outwards from this rank
     return {.receive = {source, k + 2 == n ? memory::output : memory::work, {me, 1}},
-            .how = source < me ? action::fold_left : action::fold_right,
+            .action = source < me ? action::fold_left : action::fold_right,
             .local = k == 0 ? memory::input : memory::work,
             .arrives = memory::input};
   }
@@ -81,7 +81,7 @@ struct in_rank_order {
 BOOST_AUTO_TEST_CASE(rank_order_would_need_buffers) {
   for (rank_type n = 3; n <= 17; ++n) {
     auto const v = tutti::verify(in_rank_order{}, op::reduce_scatter{}, n);
-    BOOST_TEST((v.ordered && v.raw && v.exact && !v.finishes));
+    BOOST_TEST((v.keeps_order && v.raw && v.exact && !v.finishes));
   }
 }
 

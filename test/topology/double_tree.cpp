@@ -31,7 +31,7 @@ BOOST_AUTO_TEST_CASE(is_right_for_more_ranks) {
 
 BOOST_AUTO_TEST_CASE(needs_no_waiting) {
   for (rank_type n = 2; n <= 33; ++n) {
-    auto const v = both(verify(double_tree{}, op::allreduce{}, n), verify(double_tree{}, op::reduce{n / 2}, n));
+    auto const v = combine(verify(double_tree{}, op::allreduce{}, n), verify(double_tree{}, op::reduce{n / 2}, n));
     BOOST_TEST((v.war_free && !v.self_overlap));
     BOOST_TEST(verify(double_tree{}, op::broadcast{n - 1}, n).war_free);
   }
@@ -82,17 +82,17 @@ BOOST_AUTO_TEST_CASE(no_link_carries_more_than_the_vector) {
     auto const total = cost_of(double_tree{}, op::allreduce{}, n, S);
     BOOST_TEST(total.messages == 4 * (n - 1));
     BOOST_TEST(total.traffic == 2 * (n - 1) * S);
-    BOOST_TEST(total.sent == (n < 5 ? 3 * S / 2 : 2 * S));
-    BOOST_TEST(total.received == (n < 5 ? 3 * S / 2 : 2 * S));
-    BOOST_TEST(total.combined == S);
+    BOOST_TEST(total.elements_sent == (n < 5 ? 3 * S / 2 : 2 * S));
+    BOOST_TEST(total.elements_received == (n < 5 ? 3 * S / 2 : 2 * S));
+    BOOST_TEST(total.elements_combined == S);
     BOOST_TEST(total.scratch == 1);
     for (rank_type const root : {rank_type{0}, n / 2, n - 1}) {
       auto const up = cost_of(double_tree{}, op::reduce{root}, n, S);
-      BOOST_TEST((up.messages == 2 * (n - 1) && up.traffic == (n - 1) * S && up.combined == S));
-      BOOST_TEST((up.sent == S && up.received == S && up.scratch == 1));
+      BOOST_TEST((up.messages == 2 * (n - 1) && up.traffic == (n - 1) * S && up.elements_combined == S));
+      BOOST_TEST((up.elements_sent == S && up.elements_received == S && up.scratch == 1));
       auto const down = cost_of(double_tree{}, op::broadcast{root}, n, S);
       BOOST_TEST((down.messages == 2 * (n - 1) && down.traffic == (n - 1) * S));
-      BOOST_TEST((down.sent == S && down.received == S));
+      BOOST_TEST((down.elements_sent == S && down.elements_received == S));
     }
   }
 }

@@ -33,8 +33,8 @@ BOOST_AUTO_TEST_CASE(is_right_for_more_ranks) {
 BOOST_AUTO_TEST_CASE(exchanges_in_place) {
   for (rank_type n = 2; n <= 17; ++n) {
     auto const v = verify(doubling{}, op::allreduce{}, n);
-    BOOST_TEST((v.ordered && v.war_free && v.self_overlap));
-    auto const w = both(verify(doubling{}, op::allgather{}, n), verify(doubling{}, op::scatter{n / 2}, n));
+    BOOST_TEST((v.keeps_order && v.war_free && v.self_overlap));
+    auto const w = combine(verify(doubling{}, op::allgather{}, n), verify(doubling{}, op::scatter{n / 2}, n));
     BOOST_TEST((w.war_free && !w.self_overlap));
   }
 }
@@ -84,8 +84,8 @@ BOOST_AUTO_TEST_CASE(costs_its_closed_form) {
 
     auto const c = cost_of(doubling{}, op::allreduce{}, n, S);
     BOOST_TEST(c.messages == q * k + 2 * (n - q));
-    BOOST_TEST(c.sent == (k + (n == q ? 0 : 1)) * S);
-    BOOST_TEST(c.combined == (k + (n == q ? 0 : 1)) * S);
+    BOOST_TEST(c.elements_sent == (k + (n == q ? 0 : 1)) * S);
+    BOOST_TEST(c.elements_combined == (k + (n == q ? 0 : 1)) * S);
     BOOST_TEST(c.scratch == (n == 2 ? 0 : 1));
 
     // Allgather sends 1, 2, 4, ... blocks and finally the rest, n - 1 in total.

@@ -117,9 +117,9 @@ BOOST_AUTO_TEST_CASE(needs_no_waiting) {
   for (rank_type n = 2; n <= 17; ++n) {
     for (rank_type const per_host : {2U, 4U}) {
       auto const tree = hierarchical{binary_tree{}, ring{}, per_host};
-      BOOST_TEST(both(verify(tree, op::allreduce{}, n), verify(tree, op::reduce{n / 2}, n)).war_free);
+      BOOST_TEST(combine(verify(tree, op::allreduce{}, n), verify(tree, op::reduce{n / 2}, n)).war_free);
       auto const rings = hierarchical{ring{}, ring{}, per_host};
-      BOOST_TEST(both(verify(rings, op::allreduce{}, n), verify(rings, op::broadcast{n / 2}, n)).war_free);
+      BOOST_TEST(combine(verify(rings, op::allreduce{}, n), verify(rings, op::broadcast{n / 2}, n)).war_free);
     }
   }
 }

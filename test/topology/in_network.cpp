@@ -33,7 +33,7 @@ static_assert(laws::hold<op::allreduce>(lifted{tutti::hierarchical{tutti::binary
 static_assert(laws::hold<op::reduce>(lifted{tutti::hierarchical{tutti::binary_tree{}, in_network{}, 2}}, 1, 9));
 
 // A hierarchical topology has the helpers of Outer, and Inner may have none.
-static_assert(tutti::has_helpers<in_network, op::allreduce> && !tutti::has_helpers<tutti::star, op::allreduce>);
+static_assert(tutti::has_aggregators<in_network, op::allreduce> && !tutti::has_aggregators<tutti::star, op::allreduce>);
 static_assert(members(in_network{}, op::allreduce{}, 1) == 1 && members(in_network{}, op::allreduce{}, 2) == 3);
 static_assert(members(tutti::hierarchical{tutti::ring{}, tutti::ring{}, 2}, op::allreduce{}, 4) == 4);
 static_assert(members(tutti::hierarchical{tutti::binary_tree{}, in_network{}, 2}, op::allreduce{}, 4) == 5);
@@ -42,7 +42,7 @@ static_assert(!tutti::offers<tutti::hierarchical<in_network, tutti::ring>, op::a
 static_assert(laws::hold<op::allreduce>(tutti::hierarchical{tutti::selection(tutti::schedule_kind::in_network),
                                                             in_network{}, 3},
                                         1, 9));
-static_assert(std::same_as<decltype(tutti::hierarchical{tutti::binary_tree{}, in_network{}, 2}.without_helpers()),
+static_assert(std::same_as<decltype(tutti::hierarchical{tutti::binary_tree{}, in_network{}, 2}.without_aggregators()),
                            tutti::hierarchical<tutti::binary_tree, tutti::star>>);
 
 BOOST_AUTO_TEST_CASE(is_right_for_more_ranks) {
@@ -54,8 +54,8 @@ BOOST_AUTO_TEST_CASE(is_right_for_more_ranks) {
 
 BOOST_AUTO_TEST_CASE(keeps_order_and_sends_raw_contributions) {
   for (rank_type n = 2; n <= 17; ++n) {
-    auto const v = both(verify(in_network{}, op::allreduce{}, n), verify(in_network{}, op::reduce{n / 2}, n));
-    BOOST_TEST((v.ordered && v.raw && v.war_free));
+    auto const v = combine(verify(in_network{}, op::allreduce{}, n), verify(in_network{}, op::reduce{n / 2}, n));
+    BOOST_TEST((v.keeps_order && v.raw && v.war_free));
   }
 }
 
@@ -119,7 +119,7 @@ constexpr std::uint64_t G = 3;
 BOOST_AUTO_TEST_CASE(costs_its_closed_form) {
   for (rank_type n = 2; n <= 33; ++n) {
     for (std::uint64_t const S : {std::uint64_t{24}, std::uint64_t{1} << 20}) {
-      const std::uint64_t packet = std::min<std::uint64_t>(S, tutti::helper_packet);
+      const std::uint64_t packet = std::min<std::uint64_t>(S, tutti::aggregator_packet_bytes);
       BOOST_TEST(price(in_network{}, op::allreduce{}, n, S, L, G) == S * G + 2 * L + packet * G);
       BOOST_TEST(price(in_network{}, op::reduce{n / 2}, n, S, L, G) == S * G + 2 * L + packet * G);
       BOOST_TEST(price(in_network{}, op::broadcast{n / 2}, n, S, L, G) == S * G + 2 * L + packet * G);
@@ -128,15 +128,15 @@ BOOST_AUTO_TEST_CASE(costs_its_closed_form) {
                                                                               .messages = n,
                                                                               .traffic = n * S,
                                                                               .messages_sent = 1,
-                                                                              .sent = S,
-                                                                              .received = S,
-                                                                              .combined = 0,
+                                                                              .elements_sent = S,
+                                                                              .elements_received = S,
+                                                                              .elements_combined = 0,
                                                                               .scratch = 1}));
     }
   }
   // The largest gain over a ring: except for the first packet, sending and receiving overlap.
   const std::uint64_t S = 16 << 20;
-  auto const beyond_packet = price(in_network{}, op::allreduce{}, 16, S, 0, G) - tutti::helper_packet * G;
+  auto const beyond_packet = price(in_network{}, op::allreduce{}, 16, S, 0, G) - tutti::aggregator_packet_bytes * G;
   BOOST_TEST(price(tutti::ring{}, op::allreduce{}, 16, S, 0, G) * 16 == beyond_packet * 2 * 15);
 }
 

@@ -51,7 +51,7 @@ constexpr memory other_than(memory s) {
 
 /// The step with the slip, or the step itself if the slip does not apply.
 step apply_slip(step s, slip error, rank_type n, std::uint32_t blocks, bool keeps_order) {
-  bool const folds = s.receives() && s.how != action::copy;
+  bool const folds = s.receives() && s.action != action::copy;
   switch (error) {
     case slip::wrong_receiver:
       s.send.peer = s.sends() ? (s.send.peer + 1) % n : s.send.peer;
@@ -81,14 +81,14 @@ step apply_slip(step s, slip error, rank_type n, std::uint32_t blocks, bool keep
       break;
     case slip::fold_on_the_other_side:
       if (folds && keeps_order) {
-        s.how = s.how == action::fold_left ? action::fold_right : action::fold_left;
+        s.action = s.action == action::fold_left ? action::fold_right : action::fold_left;
       }
       break;
     case slip::copy_for_fold:
-      s.how = action::copy;
+      s.action = action::copy;
       break;
     case slip::fold_for_copy:
-      s.how = s.receives() && s.how == action::copy ? action::fold_left : s.how;
+      s.action = s.receives() && s.action == action::copy ? action::fold_left : s.action;
       break;
     case slip::mistaken_arrival:
       s.arrives = s.receives() ? other_than(s.arrives) : s.arrives;
@@ -104,7 +104,7 @@ step apply_slip(step s, slip error, rank_type n, std::uint32_t blocks, bool keep
       break;
     case slip::other_loan:
       if (s.sends()) {
-        s.loan = s.loan == loan::none ? loan::lent : loan::none;
+        s.loan = s.loan == loan::none ? loan::lend : loan::none;
       }
       break;
     case slip::leave_out:
@@ -131,12 +131,12 @@ struct mutant {
   std::uint32_t place;
 
   std::uint32_t blocks(Op o, rank_type n) const { return Base{}.blocks(o, n); }
-  rank_type helpers(Op o, rank_type n) const
-    requires tutti::has_helpers<Base, Op>
+  rank_type aggregators(Op o, rank_type n) const
+    requires tutti::has_aggregators<Base, Op>
   {
-    return Base{}.helpers(o, n);
+    return Base{}.aggregators(o, n);
   }
-  tutti::star without_helpers() const { return {}; }
+  tutti::star without_aggregators() const { return {}; }
   std::uint32_t steps(Op o, rank_type n, rank_type me) const {
     return Base{}.steps(o, n, me) - (me == rank && error == slip::leave_out ? 1 : 0);
   }
@@ -176,7 +176,7 @@ void refuse_all(Op const& o, rank_type n) {
         auto const v = tutti::verify(m, o, n);
         BOOST_TEST(!v, Base::name << " " << tutti::name(tutti::detail::verify::kind_of<Op>) << " of " << n << ": slip "
                                   << error << " in step " << i << " of rank " << r << " goes unnoticed");
-        BOOST_TEST(((v.finishes && v.matched && v.exact && v.ordered && v.raw) == bool(v)));
+        BOOST_TEST(((v.finishes && v.ends_match && v.exact && v.keeps_order && v.raw) == bool(v)));
       }
     }
   }
@@ -204,7 +204,7 @@ struct never_finishing : Base {
     }
     if (s.receives()) {
       keep(s.arrives);
-      if (s.how != action::copy) {
+      if (s.action != action::copy) {
         keep(s.receive.memory);
       }
     }
@@ -216,7 +216,7 @@ struct never_finishing : Base {
     std::uint32_t i = 0;
     for (; i < Base::steps(o, n, me); ++i) {
       step const s = Base::at(o, n, me, i);
-      if (s.receives() && s.how != action::copy && s.receive.memory == memory::output) {
+      if (s.receives() && s.action != action::copy && s.receive.memory == memory::output) {
         break;
       }
     }

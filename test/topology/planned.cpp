@@ -29,7 +29,7 @@ static_assert([] {
 static_assert(std::same_as<decltype(tutti::plan(tutti::ring{}, op::allreduce{}, 2, 0)), tutti::plan<false>>);
 static_assert(std::same_as<decltype(tutti::plan(tutti::butterfly{}, op::allreduce{}, 2, 0)), tutti::plan<true>>);
 static_assert(std::same_as<decltype(tutti::plan(tutti::direct{}, op::allreduce{}, 2, 0)), tutti::plan<false, true>>);
-static_assert(std::is_trivially_copyable_v<tutti::planned<true>>);
+static_assert(std::is_trivially_copyable_v<tutti::planned_schedule<true>>);
 
 // A plan has no helpers, so the plan of a topology with helpers is that of its topology without helpers.
 static_assert([] {
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(is_a_plan_of_one_thing) {
   const tutti::planned plan = owner.view();
   tutti::detail::verify::for_each_offered<tutti::direct>([&]<class Op>() {
     tutti::detail::verify::at_every_root<Op>(n, [&](Op const& o) {
-      if (!(std::same_as<Op, op::broadcast> && tutti::plan_purpose::of(o, n, 2).root == 1)) {
+      if (!(std::same_as<Op, op::broadcast> && tutti::plan_purpose::make(o, n, 2).root == 1)) {
         std::string const operation(tutti::name(tutti::detail::verify::kind_of<Op>));
         expect_refusal([&] { return plan.blocks(o, n); }, "is asked for " + operation);
         expect_refusal([&] { return plan.steps(o, n, 2); }, "is asked for " + operation);
@@ -141,7 +141,7 @@ struct all_planned {
   static constexpr bool keeps_order = true;
   static constexpr bool sends_raw_contributions = false;
 
-  std::vector<tutti::planned<true>> views;
+  std::vector<tutti::planned_schedule<true>> views;
 
   std::uint32_t blocks(op::allreduce o, rank_type n) const { return views[0].blocks(o, n); }
   std::uint32_t steps(op::allreduce o, rank_type n, rank_type me) const { return views[me].steps(o, n, me); }

@@ -28,7 +28,7 @@ BOOST_AUTO_TEST_CASE(is_right_for_more_ranks) {
 BOOST_AUTO_TEST_CASE(combines_out_of_order_and_needs_no_waiting) {
   for (rank_type n = 3; n <= 17; ++n) {
     auto const v = verify(ring{}, op::allreduce{}, n);
-    BOOST_TEST((!v.ordered && !v.raw && v.war_free && !v.self_overlap));
+    BOOST_TEST((!v.keeps_order && !v.raw && v.war_free && !v.self_overlap));
   }
 }
 
@@ -50,9 +50,9 @@ BOOST_AUTO_TEST_CASE(costs_its_closed_form) {
                                  .messages = n * r,
                                  .traffic = S * r,
                                  .messages_sent = r,
-                                 .sent = r * block,
-                                 .received = r * block,
-                                 .combined = r / 2 * block,
+                                 .elements_sent = r * block,
+                                 .elements_received = r * block,
+                                 .elements_combined = r / 2 * block,
                                  .scratch = n - 2}));
 
     // The first block takes n - 1 hops of L + S / n G; each other block arrives S / n G after its predecessor.

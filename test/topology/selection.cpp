@@ -28,8 +28,8 @@ BOOST_AUTO_TEST_CASE(is_right_whatever_is_picked) {
     if (!selection::groups_hosts(kind)) {
       laws::check(selection(kind), {1, 2, 3, 5, 8, 11});
     }
-    laws::check(selection(kind, &maps[0]).without_helpers(), {6});
-    BOOST_TEST(members(selection(kind, &maps[0]).without_helpers(), op::allreduce{}, 6) == 6);
+    laws::check(selection(kind, &maps[0]).without_aggregators(), {6});
+    BOOST_TEST(members(selection(kind, &maps[0]).without_aggregators(), op::allreduce{}, 6) == 6);
     BOOST_TEST((members(selection(kind, &maps[0]), op::allreduce{}, 6) == 7) == (kind == schedule_kind::in_network));
   }
 }
@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(order_is_told_of_each_operation) {
   for (schedule_kind const kind : all_schedule_kinds) {
     auto const is_true = [kind]<class Op>(Op const& o) {
       bool const declares_order = in_order<Op>(kind);
-      return !declares_order || laws::run(selection(kind, &maps[0]), o, 6).ordered;
+      return !declares_order || laws::run(selection(kind, &maps[0]), o, 6).keeps_order;
     };
     BOOST_TEST((is_true(op::allreduce{}) && is_true(op::reduce{1}) && is_true(op::reduce_scatter{})));
   }

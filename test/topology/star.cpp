@@ -29,8 +29,8 @@ BOOST_AUTO_TEST_CASE(is_right_for_more_ranks) {
 
 BOOST_AUTO_TEST_CASE(keeps_order_sends_raw_contributions_and_needs_no_waiting) {
   for (rank_type n = 2; n <= 17; ++n) {
-    auto const v = both(verify(star{}, op::allreduce{}, n), verify(star{}, op::reduce{n / 2}, n));
-    BOOST_TEST((v.ordered && v.raw && v.war_free && !v.self_overlap));
+    auto const v = combine(verify(star{}, op::allreduce{}, n), verify(star{}, op::reduce{n / 2}, n));
+    BOOST_TEST((v.keeps_order && v.raw && v.war_free && !v.self_overlap));
   }
 }
 
@@ -58,9 +58,9 @@ BOOST_AUTO_TEST_CASE(costs_its_closed_form) {
                                  .messages = 2 * (n - 1),
                                  .traffic = 2 * (n - 1) * S,
                                  .messages_sent = n - 1,
-                                 .sent = (n - 1) * S,
-                                 .received = (n - 1) * S,
-                                 .combined = (n - 1) * S,
+                                 .elements_sent = (n - 1) * S,
+                                 .elements_received = (n - 1) * S,
+                                 .elements_combined = (n - 1) * S,
                                  .scratch = n == 2 ? 0U : 1U}));
   }
 }

@@ -48,12 +48,12 @@ constexpr step take(rank_type source, memory arrives) {
 BOOST_AUTO_TEST_CASE(each_waits_for_the_other) {
   // All ranks receive before they send, so buffers do not help.
   table<op::allreduce, 2, 1> const t{{{{.receive = {1, memory::output, whole},
-                                        .how = action::fold_right,
+                                        .action = action::fold_right,
                                         .local = memory::input,
                                         .arrives = memory::input},
                                        give(1, memory::input)},
                                       {{.receive = {0, memory::output, whole},
-                                        .how = action::fold_left,
+                                        .action = action::fold_left,
                                         .local = memory::input,
                                         .arrives = memory::input},
                                        give(0, memory::input)}}};
@@ -65,16 +65,16 @@ BOOST_AUTO_TEST_CASE(each_waits_for_the_other) {
 BOOST_AUTO_TEST_CASE(all_send_first) {
   // All ranks send before they receive, which is correct only with buffers.
   const step fold_right{.receive = {1, memory::output, whole},
-                        .how = action::fold_right,
+                        .action = action::fold_right,
                         .local = memory::input,
                         .arrives = memory::input};
   const step fold_left{.receive = {0, memory::output, whole},
-                       .how = action::fold_left,
+                       .action = action::fold_left,
                        .local = memory::input,
                        .arrives = memory::input};
   table<op::allreduce, 2, 1> const t{{{give(1, memory::input), fold_right}, {give(0, memory::input), fold_left}}};
   auto const v = tutti::verify(t, op::allreduce{}, 2);
-  BOOST_TEST((!v.finishes && v.exact && v.matched));
+  BOOST_TEST((!v.finishes && v.exact && v.ends_match));
   BOOST_TEST(v.reason == "waits for ever if there are no buffers");
 
   step both_right = fold_right;
@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(overwrites_in_place_what_it_has_to_send) {
 BOOST_AUTO_TEST_CASE(the_right_number_of_wrong_contributions) {
   auto const fold = [](rank_type source, memory local, memory target) {
     return step{
-        .receive = {source, target, whole}, .how = action::fold_right, .local = local, .arrives = memory::input};
+        .receive = {source, target, whole}, .action = action::fold_right, .local = local, .arrives = memory::input};
   };
   table<op::reduce, 3, 1> const twice{{{fold(1, memory::input, memory::work), fold(1, memory::work, memory::output)},
                                        {give(0, memory::input), give(0, memory::input)},
@@ -159,7 +159,7 @@ BOOST_AUTO_TEST_CASE(the_right_number_of_wrong_contributions) {
 
 BOOST_AUTO_TEST_CASE(a_result_before_its_time) {
   table<op::reduce, 3, 1> const early{{{{.receive = {1, memory::output, whole},
-                                         .how = action::fold_right,
+                                         .action = action::fold_right,
                                          .local = memory::input,
                                          .arrives = memory::input}},
                                        {give(0, memory::input)},
@@ -176,7 +176,7 @@ BOOST_AUTO_TEST_CASE(a_contribution_where_an_accumulator_belongs) {
 // A copy stores what arrives: only folds and local steps make results of accumulators.
 BOOST_AUTO_TEST_CASE(an_accumulator_where_a_result_belongs) {
   const step collect{
-      .receive = {1, memory::work, whole}, .how = action::fold_right, .local = memory::input, .arrives = memory::input};
+      .receive = {1, memory::work, whole}, .action = action::fold_right, .local = memory::input, .arrives = memory::input};
   const step finish = tutti::detail::keep_own(0, memory::work, memory::output);
   table<op::allreduce, 2, 1, true> const without_finish{
       {{collect, give(1, memory::work), finish}, {give(0, memory::input), take(0, memory::work)}}};
@@ -234,7 +234,7 @@ BOOST_AUTO_TEST_CASE(a_result_where_there_is_no_room) {
 
 BOOST_AUTO_TEST_CASE(an_accumulator_that_is_not_there) {
   table<op::reduce, 2, 1> const empty{{{{.receive = {1, memory::output, whole},
-                                         .how = action::fold_right,
+                                         .action = action::fold_right,
                                          .local = memory::work,
                                          .arrives = memory::input}},
                                        {give(0, memory::input)}}};

@@ -57,7 +57,7 @@ static_assert(free_of_cost);
 
 static_assert(tutti::tracer<tutti::no_trace> && tutti::tracer<tutti::memory_trace>);
 struct throwing_tracer {
-  static constexpr bool enabled = true;
+  static constexpr bool is_enabled = true;
   void record(event const&) {}
 };
 static_assert(!tutti::tracer<throwing_tracer> && !tutti::tracer<int>);
@@ -68,7 +68,7 @@ event numbered(std::uint64_t i) {
 
 std::vector<std::uint64_t> sequences(tutti::memory_trace const& trace) {
   std::vector<std::uint64_t> all;
-  trace.each([&](event const& e) { all.push_back(e.number.sequence); });
+  trace.for_each([&](event const& e) { all.push_back(e.number.sequence); });
   return all;
 }
 
@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(events_are_kept_as_reported) {
                     .text = "part"};
   tutti::record(trace, [&] { return given; });
   BOOST_TEST(trace.size() == 1U);
-  trace.each([&](event const& e) {
+  trace.for_each([&](event const& e) {
     BOOST_TEST((e.kind == given.kind && e.time == given.time && e.number == given.number));
     BOOST_TEST((e.step == given.step && e.peer == given.peer && e.bytes == given.bytes && e.text == given.text));
   });
@@ -98,12 +98,12 @@ BOOST_AUTO_TEST_CASE(the_latest_are_kept) {
   BOOST_TEST((sequences(trace) == all{0, 1}));
   trace.record(numbered(2));
   BOOST_TEST((sequences(trace) == all{0, 1, 2}));
-  BOOST_TEST(trace.dropped() == 0U);
+  BOOST_TEST(trace.dropped_count() == 0U);
   trace.record(numbered(3));
   trace.record(numbered(4));
   BOOST_TEST((sequences(trace) == all{2, 3, 4}));
   BOOST_TEST(trace.size() == 3U);
-  BOOST_TEST(trace.dropped() == 2U);
+  BOOST_TEST(trace.dropped_count() == 2U);
   trace.clear();
   BOOST_TEST(sequences(trace).empty());
   trace.record(numbered(5));
@@ -120,13 +120,13 @@ BOOST_AUTO_TEST_CASE(texts_are_copied_and_cut) {
   std::string const long_text(1000, 'x');
   trace.record({.text = long_text});
   std::vector<std::string> texts;
-  trace.each([&](event const& e) { texts.emplace_back(e.text); });
+  trace.for_each([&](event const& e) { texts.emplace_back(e.text); });
   BOOST_TEST(texts.at(0) == "refused a connection from 10.0.0.7:4242: not tutti");
   BOOST_TEST(texts.at(1) == std::string(tutti::memory_trace::text_capacity, 'x'));
   trace.record({.text = {}});
   trace.record({.text = "z"});
   texts.clear();
-  trace.each([&](event const& e) { texts.emplace_back(e.text); });
+  trace.for_each([&](event const& e) { texts.emplace_back(e.text); });
   BOOST_TEST(texts.at(0).empty());
   BOOST_TEST(texts.at(1) == "z");
 }

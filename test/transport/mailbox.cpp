@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(a_sender_that_is_ahead_is_still_named) {
     std::byte const element{};
     for (std::uint32_t number = 0; number < 3 && t.rank() == 0; ++number) {
       t.begin({0, number}, some_call(100 + number));
-      if (!t.send(1, {0, number}, {&element, 1}, 1).accepted) {
+      if (!t.send(1, {0, number}, {&element, 1}, 1).is_accepted) {
         return "not accepted";
       }
       t.end({0, number});
@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(messages_in_two_slots_come_whole) {
     for (std::size_t i = 0; i < sizeof message; ++i) {
       message[i] = static_cast<std::byte>(i + 1);
     }
-    auto const send = [&](std::size_t bytes) { return t.send(1, s, {message, bytes}, 1).accepted; };
+    auto const send = [&](std::size_t bytes) { return t.send(1, s, {message, bytes}, 1).is_accepted; };
     auto const receive = [&](std::size_t bytes) {
       chunk const c = t.view(0, s, {bytes, 1, nullptr});
       bool const right = c && c.bytes == bytes && std::equal(c.data, c.data + bytes, message);
@@ -176,10 +176,10 @@ BOOST_AUTO_TEST_CASE(huge_messages_are_cut_between_granules) {
       verdict bad;
       if (t.rank() == 0) {
         bad = until(t, [&] {
-          sent const s = t.send(1, {0, 0}, {data + end, whole - end}, granule);
+          send_result const s = t.send(1, {0, 0}, {data + end, whole - end}, granule);
           part = s.bytes;
-          last = s.until;
-          return s.accepted;
+          last = s.release_ticket;
+          return s.is_accepted;
         });
       } else {
         chunk c;
@@ -193,7 +193,7 @@ BOOST_AUTO_TEST_CASE(huge_messages_are_cut_between_granules) {
       }
       end += part;
     }
-    return t.rank() != 0 ? "" : until(t, [&] { return t.released(1, {0, 0}, last); });
+    return t.rank() != 0 ? "" : until(t, [&] { return t.is_released(1, {0, 0}, last); });
   }));
   ::munmap(memory, bytes);
 }
@@ -219,10 +219,10 @@ BOOST_AUTO_TEST_CASE(shared_memory_is_read_where_it_is) {
     if (t.rank() == 0) {
       std::fill_n(buffer, bytes, std::byte{42});
       for (rank_type const receiver : {1U, 2U}) {
-        sent const whole = t.send(receiver, s, buffer_bytes, 1);
-        bad = !bad.empty() || (whole.accepted && whole.until != 0 && whole.bytes == bytes) ? bad : "was copied";
+        send_result const whole = t.send(receiver, s, buffer_bytes, 1);
+        bad = !bad.empty() || (whole.is_accepted && whole.release_ticket != 0 && whole.bytes == bytes) ? bad : "was copied";
       }
-      bad = !bad.empty() ? bad : until(t, [&] { return t.released(1, s, 1) && t.released(2, s, 1); });
+      bad = !bad.empty() ? bad : until(t, [&] { return t.is_released(1, s, 1) && t.is_released(2, s, 1); });
     } else {
       chunk c;
       bad = !bad.empty() ? bad : until(t, [&] { return static_cast<bool>(c = t.view(0, s, {bytes, 1, nullptr})); });
@@ -266,13 +266,13 @@ std::vector<verdict> send_private_memory(bool stays_readable) {
           std::size_t end = 0;
           ticket last = 0;
           bad = until(t, [&] {
-            sent const part = t.send(1, s, std::span<std::byte const>(data).subspan(end), granule);
+            send_result const part = t.send(1, s, std::span<std::byte const>(data).subspan(end), granule);
             end += part.bytes;
             last = part.until;
             return end == bytes;
           });
           if (bad.empty() && is_read) {
-            bad = last == 0 ? "was copied" : until(t, [&] { return t.released(1, s, last); });
+            bad = last == 0 ? "was copied" : until(t, [&] { return t.is_released(1, s, last); });
             is_read = t.shares(1, s, data);
             bad = bad.empty() && is_read != stays_readable ? "is not read as it can be" : bad;
           }
@@ -371,12 +371,12 @@ BOOST_AUTO_TEST_CASE(chunks_are_as_rank_0_says) {
     t.begin({0, 0}, some_call(1));
     t.begin({1, 1}, some_call(1));
     std::vector<std::byte> const data(1000);
-    sent const first = t.send(1 - t.rank(), {0, 0}, data, 50);
-    sent const second = t.send(1 - t.rank(), {0, 0}, data, 50);
-    sent const part = t.send(1 - t.rank(), {1, 1}, data, 200);
+    send_result const first = t.send(1 - t.rank(), {0, 0}, data, 50);
+    send_result const second = t.send(1 - t.rank(), {0, 0}, data, 50);
+    send_result const part = t.send(1 - t.rank(), {1, 1}, data, 200);
     sent const rest = t.send(1 - t.rank(), {1, 1}, std::span(data).subspan(128), 200);
     meet.exchange("");
-    return first.bytes == 100 && !second.accepted && part.bytes == 128 && rest.bytes == 72
+    return first.bytes == 100 && !second.is_accepted && part.bytes == 128 && rest.bytes == 72
                ? ""
                : "took " + std::to_string(first.bytes) + ", " + std::to_string(part.bytes) + " and " +
                      std::to_string(rest.bytes);

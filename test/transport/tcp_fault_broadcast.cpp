@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(a_fault_is_passed_on) {
     BOOST_TEST(support::describe_fault(world[r].fault()) == support::describe_fault(f));
   }
   BOOST_TEST(!world[4].fault());
-  BOOST_TEST(!world[4].send(0, {0, 0}, {}, 1).accepted);
+  BOOST_TEST(!world[4].send(0, {0, 0}, {}, 1).is_accepted);
   BOOST_TEST(world.run_until([&] {  // a rank that connects later learns it, too
     std::ignore = world[4].send(0, {0, 0}, {}, 1);
     return world[4].fault() == f;
@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(a_fault_outlives_a_connection_that_is_reset) {
   BOOST_TEST(world.deliver(0, 1, {1, 0}, 1) == "");
   std::ignore =
       world[0].view(1, s, {message.size(), 1, nullptr});  // the reader begins this message, and never takes it
-  BOOST_TEST(world[1].send(0, s, message, 1).accepted);
+  BOOST_TEST(world[1].send(0, s, message, 1).is_accepted);
   BOOST_TEST(world[0].send(1, s, message, 1).bytes == message.size());
   fault const f{failure::peer_lost, 2, 0};
   world[0].revoke(f);
@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(a_rank_that_has_left_is_named_only_if_no_fault_is_told) {
   tcp_ranks world(3, known_world());
   world.ranks[1].reset();
   std::byte const element{};
-  BOOST_TEST(!world[0].send(1, {0, 0}, {&element, 1}, 1).accepted);  // no rank listens there any more
+  BOOST_TEST(!world[0].send(1, {0, 0}, {&element, 1}, 1).is_accepted);  // no rank listens there any more
   detail::tcp::hello last_words = greeting(detail::tcp::greeting::revoke, 1, 0);
   fault const f{failure::peer_lost, 2, 1};
   last_words.fault = f.pack();
@@ -204,7 +204,7 @@ BOOST_AUTO_TEST_CASE(a_peer_that_left_before_the_connection) {
   world.ranks[1].reset();
   std::byte const element{};
   BOOST_TEST(world.run_until([&] {
-    return !world[0].send(1, {0, 0}, {&element, 1}, 1).accepted && world[0].fault() && world[2].fault();
+    return !world[0].send(1, {0, 0}, {&element, 1}, 1).is_accepted && world[0].fault() && world[2].fault();
   }) == "");
   for (rank_type const r : {0U, 2U}) {
     BOOST_TEST(support::describe_fault(world[r].fault()) == "fault(peer lost, culprit 1, reporter 0)");
@@ -224,7 +224,7 @@ BOOST_AUTO_TEST_CASE(other_sizes_are_mismatches) {
     std::string text;
     bool is_sent = false;
     BOOST_TEST(world.run_until([&] {
-      is_sent = is_sent || world[0].send(1, {transfer_lane, 0}, message, 1).accepted;
+      is_sent = is_sent || world[0].send(1, {transfer_lane, 0}, message, 1).is_accepted;
       try {
         return static_cast<bool>(world[1].view(0, {transfer_lane, 0}, {expects, 1, nullptr}));
       } catch (error const& e) {
@@ -255,7 +255,7 @@ BOOST_AUTO_TEST_CASE(calls_that_differ_without_a_message) {
     }
     BOOST_TEST(world.run_until([&] {
       try {
-        world[0].inquire(1, s);
+        world[0].detect_mismatch(1, s);
       } catch (error const& e) {
         text = e.what();
       }
@@ -268,7 +268,7 @@ BOOST_AUTO_TEST_CASE(calls_that_differ_without_a_message) {
       world[1].begin(s, own_call);
       BOOST_CHECK_NO_THROW(for (int i = 0; i < 1000; ++i) {
         world.poll();
-        world[0].inquire(1, s);
+        world[0].detect_mismatch(1, s);
       });
     }
   }
@@ -284,7 +284,7 @@ BOOST_AUTO_TEST_CASE(a_rank_that_leaves_accuses_none) {
   needs.reset();
   world.ranks[0].reset();
   world[2].poll();
-  world[2].look();
+  world[2].probe();
   BOOST_TEST(support::describe_fault(world[2].fault()) == support::describe_fault({}));
 }
 
@@ -294,7 +294,7 @@ BOOST_AUTO_TEST_CASE(a_question_to_a_rank_that_leaves_is_no_fault) {
     tcp_ranks world(2);
     flow const s{1, 0};
     BOOST_TEST(world.deliver(0, 1, {2, 0}, 8) == "");
-    world[0].inquire(1, s);
+    world[0].detect_mismatch(1, s);
     world[0].poll();
     world.ranks[1].reset();
     for (int i = 0; i < 20; ++i) {

@@ -17,7 +17,7 @@ using support::tcp_ranks;
   std::size_t accepted_count = 0;
   for (int refusals = 0; refusals < 100 && accepted_count < limit;) {
     world.poll();
-    bool const is_accepted = world[0].send(1, s, message, message.size()).accepted;
+    bool const is_accepted = world[0].send(1, s, message, message.size()).is_accepted;
     accepted_count += is_accepted ? 1 : 0;
     refusals = is_accepted ? 0 : refusals + 1;
   }
@@ -31,7 +31,7 @@ BOOST_AUTO_TEST_CASE(windows_bound_what_piles_up) {
     std::size_t const window = tcp_options().window;
     std::vector<std::byte> message(bytes, std::byte{7});
     for (std::uint32_t const lane : {0U, 3U, transfer_lane}) {
-      BOOST_TEST(world.run_until([&] { return world[0].send(1, {lane, 0}, message, bytes).accepted; }) == "");
+      BOOST_TEST(world.run_until([&] { return world[0].send(1, {lane, 0}, message, bytes).is_accepted; }) == "");
       std::size_t const accepted_count = 1 + pour(world, {lane, 0}, message, 100'000);
       BOOST_TEST(accepted_count * bytes <= window);
       BOOST_TEST(accepted_count * detail::tcp::window_cost(bytes) > window / 2);
@@ -45,7 +45,7 @@ BOOST_AUTO_TEST_CASE(windows_bound_what_piles_up) {
         chunk c;
         std::size_t received_bytes = 0;
         BOOST_TEST(world.run_until([&] {
-          last = last || world[0].send(1, {lane, 0}, message, bytes).accepted;
+          last = last || world[0].send(1, {lane, 0}, message, bytes).is_accepted;
           c = world[1].view(0, {lane, 0}, {bytes - received_bytes, 1, nullptr});
           if (c) {
             received_bytes += c.bytes;
@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(windows_bound_what_piles_up) {
       }
       BOOST_TEST(last);
       // Most of what was read may be sent again at once.
-      BOOST_TEST(world.run_until([&] { return world[0].send(1, {lane, 0}, message, bytes).accepted; }) == "");
+      BOOST_TEST(world.run_until([&] { return world[0].send(1, {lane, 0}, message, bytes).is_accepted; }) == "");
       std::size_t const again = 1 + pour(world, {lane, 0}, message, 100'000);
       BOOST_TEST(again > accepted_count / 2);
     }
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(opposite_orders) {
   flow const a{0, 0};
   flow const b{1, 0};
   std::size_t sent_bytes = 0;
-  BOOST_TEST(world.run_until([&] { return world[0].connections() == 1 || !world[0].send(1, a, large, 4).accepted; }) ==
+  BOOST_TEST(world.run_until([&] { return world[0].connections() == 1 || !world[0].send(1, a, large, 4).is_accepted; }) ==
              "");
   for (int i = 0; i < 1000; ++i) {
     world.poll();
@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(opposite_orders) {
   // Without a reader no more than a window is accepted.
   BOOST_TEST(sent_bytes > tcp_options().window / 2);
   BOOST_TEST(sent_bytes <= tcp_options().window);
-  BOOST_TEST(world.run_until([&] { return world[0].send(1, b, small, 4).accepted; }) == "");
+  BOOST_TEST(world.run_until([&] { return world[0].send(1, b, small, 4).is_accepted; }) == "");
   BOOST_TEST(world.run_until([&] { return static_cast<bool>(world[1].view(0, b, {small.size(), 4, nullptr})); }) == "");
   world[1].release(0, b);
   std::size_t received_bytes = 0;

@@ -84,9 +84,9 @@ BOOST_AUTO_TEST_CASE(chunks_are_aligned) {
     dice = dice * 1664525U + 1013904223U;
     message const& m = cycle[sent_count % 5];
     if (sent_count != count && dice >> 30 != 0) {
-      sent const k = world[0].send(1, s, std::span(data).first(m.bytes).subspan(sent_bytes), m.granule);
+      send_result const k = world[0].send(1, s, std::span(data).first(m.bytes).subspan(sent_bytes), m.granule);
       sent_bytes += k.bytes;
-      if (k.accepted && sent_bytes == m.bytes) {
+      if (k.is_accepted && sent_bytes == m.bytes) {
         sent_bytes = 0;
         ++sent_count;
       }

@@ -68,10 +68,10 @@ struct tcp_ranks {
     bool all_received = false;
     verdict const bad = run_until([&] {
       if (!all_sent) {
-        sent const k =
+        send_result const k =
             ranks[sender]->send(receiver, s, std::span<std::byte const>(message).subspan(sent_bytes), granule);
         sent_bytes += k.bytes;
-        all_sent = k.accepted && sent_bytes == bytes;
+        all_sent = k.is_accepted && sent_bytes == bytes;
       }
       if (!all_received) {
         std::byte* const place = has_place ? copy.data() + received_bytes : nullptr;

@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(long_stops) {
     std::byte const content{};
     t.begin(s, a_call(0));
     auto const process = static_cast<pid_t>(std::stol(meet.exchange(std::to_string(::getpid()))[1]));
-    auto const send = [&] { return t.send(1 - t.rank(), s, {&content, 1}, 1).accepted; };
+    auto const send = [&] { return t.send(1 - t.rank(), s, {&content, 1}, 1).is_accepted; };
     auto const receive = [&] { return static_cast<bool>(t.view(1 - t.rank(), s, {1, 1, nullptr})); };
     if (t.rank() == 1) {
       verdict const bad = tutti::support::until(t, receive);

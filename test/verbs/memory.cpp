@@ -23,9 +23,9 @@ constexpr tutti::flow first_flow{0, 0};
 constexpr uid_t any_user = 65534;
 
 verdict send_all(verbs& t, std::span<std::byte const> source) {
-  tutti::sent s;
+  tutti::send_result s;
   verdict const bad = tutti::support::until(t, [&] { return (s = t.send(1, first_flow, source, 1)).accepted; });
-  return !bad.empty() ? bad : tutti::support::until(t, [&] { return t.released(1, first_flow, s.until); });
+  return !bad.empty() ? bad : tutti::support::until(t, [&] { return t.is_released(1, first_flow, s.release_ticket); });
 }
 
 /// Returns "" if all received bytes have this value, and arrive at `place` if it is not null.
@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(provided_memory_grows) {
 /// Buffers may be used and freed after the end of their world, and in another world.
 BOOST_AUTO_TEST_CASE(provided_memory_outlives_the_transport) {
   tutti::laws::check_all(tutti::support::process_ranks::run(2, [](auto& meet) -> verdict {
-    tutti::counted<tutti::memory_source> source;
+    tutti::intrusive_pointer<tutti::memory_source> source;
     std::byte* memory = nullptr;
     verdict bad;
     for (int worlds = 0; worlds < 2 && bad.empty(); ++worlds) {

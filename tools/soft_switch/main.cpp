@@ -180,8 +180,8 @@ class soft_switch {
     return of(used.ru_utime) + of(used.ru_stime);
   }
   void report() const {
-    auto const& c = device_.counted();
-    auto const& p = port_.counted();
+    auto const& c = device_.counts();
+    auto const& p = port_.counts();
     auto const line = [](char const* name, std::uint64_t n) {
       std::printf("  %-14s %llu\n", name, static_cast<unsigned long long>(n));
     };

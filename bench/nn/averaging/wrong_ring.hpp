@@ -43,7 +43,7 @@ struct wrong_ring {
 
   [[nodiscard]] constexpr tutti::topology_settings settings(tutti::rank_type) const noexcept {
     tutti::topology_settings s{.identity = static_cast<std::uint32_t>(which) + 1};
-    s.called(bench::name(which));
+    s.set_label(bench::name(which));
     return s;
   }
 

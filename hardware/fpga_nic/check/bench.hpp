@@ -131,7 +131,7 @@ class bench {
       throw std::runtime_error("the device has not sent a frame: " + text_of(oracle_->expected().front().bytes));
     }
     auto const is = device::counted(registers_);
-    auto const wanted = oracle_->counted();
+    auto const wanted = oracle_->counts();
     for (std::size_t k = 0; k != is.size(); ++k) {
       if (is[k] != wanted[k]) {
         throw std::runtime_error("the device has counted " + std::to_string(is[k]) + " of " +

@@ -60,7 +60,7 @@ class oracle {
     from.at.ip = frame::get<std::uint32_t>(ip + 12);
     from.at.port = frame::get<std::uint16_t>(ip + 20);
     bool const congested = (static_cast<unsigned>(ip[1]) & 3U) == 3;
-    auto const refused = [&] { return switch_.counted().malformed + switch_.counted().badly_tagged; };
+    auto const refused = [&] { return switch_.counts().malformed + switch_.counts().badly_tagged; };
     std::uint64_t const before = refused();
     switch_.take(from, {ip + 28, length}, congested, std::chrono::microseconds(100) * how.now,
                  [&](sender const& to, tutti::detail::udp::header const& h, std::span<std::byte const> payload) {
@@ -72,10 +72,10 @@ class oracle {
   /// Frames that the device has not sent yet.
   [[nodiscard]] std::deque<answer>& expected() noexcept { return expected_; }
 
-  [[nodiscard]] device::counter_values counted() const {
+  [[nodiscard]] device::counter_values counts() const {
     device::counter_values v{};
     std::ranges::copy(frames_, v.begin());
-    auto const& c = switch_.counted();
+    auto const& c = switch_.counts();
     std::array const of_switch{c.packets,    c.malformed,  c.badly_tagged, c.joins,      c.leaves,
                                c.ends,       c.queries,    c.stored,       c.completed,  c.repeated,
                                c.duplicates, c.busy,       c.refused[1],   c.refused[2], c.refused[3],

@@ -11,7 +11,7 @@ namespace tutti::inline v0_1_0 {
 ///
 ///     std::vector<float, tutti::allocator<float>> gradients(n, tutti::allocator<float>(world));
 ///
-/// If tutti::automatic picks schedules for such memory, call its for_memory(tutti::memory_kind::provided). The memory
+/// If tutti::automatic picks schedules for such memory, call its for_memory(tutti::memory_kind::allocator). The memory
 /// may outlive the communicator. In communicators split from it, peers read the memory without a copy, too.
 ///
 /// @throws std::bad_alloc from `allocate`; with shared memory its text says what to enlarge
@@ -58,7 +58,7 @@ class allocator {
   void deallocate(T* p, std::size_t n) noexcept { source_->give(p, n * sizeof(T)); }
 
   /// The source of the memory. It exists as long as any of its buffers or allocators.
-  [[nodiscard]] counted<memory_source> const& source() const noexcept { return source_; }
+  [[nodiscard]] intrusive_pointer<memory_source> const& source() const noexcept { return source_; }
 
   template <class U>
   friend bool operator==(allocator const& a, allocator<U> const& b) noexcept {
@@ -68,7 +68,7 @@ class allocator {
  private:
   static_assert(alignof(T) <= memory_source::alignment);
 
-  counted<memory_source> source_;
+  intrusive_pointer<memory_source> source_;
 };
 
 }  // namespace tutti

@@ -5,7 +5,7 @@
 #include <tutti/detail/communicator/joint_rendezvous.hpp>
 #include <tutti/detail/communicator/rank_state.hpp>
 #include <tutti/detail/core/deadline.hpp>
-#include <tutti/extend/counted.hpp>
+#include <tutti/extend/intrusive_pointer.hpp>
 #include <tutti/extend/expects.hpp>
 #include <tutti/extend/extent.hpp>
 #include <tutti/extend/host_map.hpp>
@@ -140,7 +140,7 @@ class communicator {
     detail::turn mine(s);
     s.transport.poll();
     s.advance();
-    if constexpr (Trace::enabled && state::has_incidents) {
+    if constexpr (Trace::is_enabled && state::has_incidents) {
       s.trace_incidents();
     }
     mine.end();
@@ -157,8 +157,8 @@ class communicator {
     TUTTI_COLD state(Joint& all, options const& o, Trace&& to);
     TUTTI_COLD ~state();
 
-    void hold() noexcept { holders.fetch_add(1, std::memory_order_relaxed); }
-    void let_go() noexcept {
+    void add_reference() noexcept { holders.fetch_add(1, std::memory_order_relaxed); }
+    void drop_reference() noexcept {
       if (holders.fetch_sub(1, std::memory_order_acq_rel) == 1) {
         end();
       }
@@ -176,7 +176,7 @@ class communicator {
     static constexpr bool has_incidents = requires(Transport& t) { t.incidents(); };
     static constexpr tracing traces() noexcept {
       tracing t;
-      if constexpr (Trace::enabled) {
+      if constexpr (Trace::is_enabled) {
         t.record = [](rank_state& s, event const& e) { tutti::record(of(s).trace, [&] { return e; }); };
         if constexpr (has_incidents) {
           t.incidents = [](rank_state& s) { of(s).trace_incidents(); };
@@ -199,7 +199,7 @@ class communicator {
     std::atomic<std::uint32_t> holders{1};
   };
 
-  explicit communicator(state& of) noexcept : state_(&of) { of.hold(); }
+  explicit communicator(state& of) noexcept : state_(&of) { of.add_reference(); }
 
   [[nodiscard]] state& here() const {
     expects(state_.get() != nullptr,
@@ -213,7 +213,7 @@ class communicator {
     detail::joint_rendezvous all(meet);
     return state::make(all, o, std::move(to));
   }
-  counted<state> state_;
+  intrusive_pointer<state> state_;
 };
 
 // Defined out of class: with the instance compiled separately, a translation unit then skips what it would not inline.
@@ -268,7 +268,7 @@ void communicator<Transport, N, Trace>::state::end() noexcept {
 }
 template <transport Transport, rank_type N, tracer Trace>
 void communicator<Transport, N, Trace>::state::trace_incidents() {
-  if constexpr (Trace::enabled && has_incidents) {
+  if constexpr (Trace::is_enabled && has_incidents) {
     auto const& all = transport.incidents();
     for (; incidents_traced < all.size(); ++incidents_traced) {
       trace.record({.kind = event_kind::note, .time = transport.now(), .text = all[incidents_traced]});

@@ -57,7 +57,7 @@ class operator_base : detail::launcher_of<Op, Communicator, Parts...> {
   /// The communicator, by a handle of the operator's own: it lives as long as the operator.
   [[nodiscard]] Communicator& world() const noexcept { return launcher::world(); }
 
-  /// The topology that runs: the given one, or its `without_helpers()` if no in-network aggregator can do the
+  /// The topology that runs: the given one, or its `without_aggregators()` if no in-network aggregator can do the
   /// operation.
   [[nodiscard]] auto const& topology() const noexcept { return launcher::topology(); }
 

@@ -91,7 +91,7 @@ class request {
   }
 
   /// True if `test` would return true or throw. Advances nothing.
-  [[nodiscard]] bool ended() const noexcept { return !operation_ || operation_->has_ended(); }
+  [[nodiscard]] bool has_ended() const noexcept { return !operation_ || operation_->has_ended(); }
 
   /// Ends the operation with an error if its deadline has passed, counted from the first such call. For event loops,
   /// which never wait.

@@ -66,7 +66,7 @@ class when_any {
                                               s.found = first_ended(s.among, s.first);
                                               return s.found != s.among.size();
                                             },
-                                        .inquire =
+                                        .detect_mismatch =
                                             [](void* p) {
                                               for (request& one : static_cast<search*>(p)->among) {
                                                 one.check_deadline();
@@ -78,7 +78,7 @@ class when_any {
     }
     detail::rank_state& world = detail::access::state(worlds_.front());
     world.poll();
-    bool const yields = !world.any.rests() && world.patience.yields(steady_now);
+    bool const yields = !world.any.waits_itself() && world.patience.yields(steady_now);
     if (!one_ended.advance(&at) && !(yields && detail::wait_yielding(world, one_ended, false))) {
       detail::wait_in_naps(world, one_ended, limit);
     }
@@ -95,7 +95,7 @@ class when_any {
   static std::size_t first_ended(std::span<request const> requests, std::size_t first) {
     for (std::size_t k = 0; k != requests.size(); ++k) {
       std::size_t const i = (first + k) % requests.size();
-      if (requests[i].valid() && requests[i].ended()) {
+      if (requests[i].valid() && requests[i].has_ended()) {
         return i;
       }
     }

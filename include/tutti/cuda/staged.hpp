@@ -55,7 +55,7 @@ namespace tutti::inline v0_1_0::cuda {
 /// operation under way.
 /// Thread safety: one thread at a time; instances are independent.
 template <transport Host>
-  requires(!rests<Host>)
+  requires(!waits_for_work<Host>)
 using staged = detail::device::staged<Host, detail::runtime::stager>;
 
 /// Blocks until everything in the stream has run, or the deadlines of this rank's enqueued operations pass. Meanwhile

@@ -50,7 +50,7 @@ class error : public std::runtime_error {
   [[nodiscard]] std::vector<rank_type> const& at_fault() const noexcept { return facts_.at_fault; }
 
   /// Sets the reporting rank and the ranks at fault.
-  TUTTI_DECL error& between(rank_type self, std::vector<rank_type> at_fault);
+  TUTTI_DECL error& set_ranks(rank_type self, std::vector<rank_type> at_fault);
 
  private:
   error_facts facts_;
@@ -59,7 +59,7 @@ class error : public std::runtime_error {
 namespace detail {
 
 /// Makes an error that this rank reports about another one. Throwing it takes less code than
-/// `error(...).between(...)`, which is copied.
+/// `error(...).set_ranks(...)`, which is copied.
 [[nodiscard]] TUTTI_DECL error blaming(failure kind, std::string const& text, rank_type self, rank_type at_fault);
 
 }  // namespace detail

@@ -15,7 +15,7 @@ TUTTI_DECL error::error(error const&) = default;
 TUTTI_DECL error::error(error&&) noexcept = default;
 TUTTI_DECL error::~error() = default;
 
-TUTTI_DECL error& error::between(rank_type self, std::vector<rank_type> at_fault) {
+TUTTI_DECL error& error::set_ranks(rank_type self, std::vector<rank_type> at_fault) {
   facts_.self = self;
   facts_.at_fault = std::move(at_fault);
   return *this;

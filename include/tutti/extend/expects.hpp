@@ -14,29 +14,29 @@ namespace tutti::inline v0_1_0 {
 class precondition_error : public std::logic_error {
  public:
   /// Constructed by `expects`.
-  precondition_error(std::string const& what, std::source_location where) : std::logic_error(what), where_(where) {}
+  precondition_error(std::string const& what, std::source_location location) : std::logic_error(what), location_(location) {}
   /// The line of the failed check.
-  [[nodiscard]] std::source_location where() const noexcept { return where_; }
+  [[nodiscard]] std::source_location location() const noexcept { return location_; }
 
  private:
-  std::source_location where_;
+  std::source_location location_;
 };
 
 /// A condition, and the place of the call of `expects` that checks it. A bool converts to it.
 struct checked_condition {
   /// Records the place of the call.
   constexpr checked_condition(bool value, std::source_location place = std::source_location::current()) noexcept
-      : holds(value), where(place) {}
+      : holds(value), location(place) {}
 
   bool holds;                  ///< the condition
-  std::source_location where;  ///< the place of the call
+  std::source_location location;  ///< the place of the call
 };
 
 namespace detail {
 
 /// Throws precondition_error. Out of line, so that a check that holds costs a comparison.
-[[noreturn, gnu::cold]] TUTTI_DECL void refuse(std::source_location where, char const* message);
-[[noreturn, gnu::cold]] TUTTI_DECL void refuse(std::source_location where, message_parts parts);
+[[noreturn, gnu::cold]] TUTTI_DECL void refuse(std::source_location location, char const* message);
+[[noreturn, gnu::cold]] TUTTI_DECL void refuse(std::source_location location, message_parts parts);
 
 }  // namespace detail
 
@@ -47,12 +47,12 @@ namespace detail {
 ///
 /// Nothing turns the checks off, so a program behaves alike in all of its translation units.
 template <class... Parts>
-constexpr void expects(checked_condition what, char const* message, Parts const&... parts) {
-  if (!what.holds) [[unlikely]] {
+constexpr void expects(checked_condition condition, char const* message, Parts const&... parts) {
+  if (!condition.holds) [[unlikely]] {
     if constexpr (sizeof...(parts) == 0) {
-      detail::refuse(what.where, message);
+      detail::refuse(condition.location, message);
     } else {
-      detail::refuse(what.where, {detail::message_part(message), detail::message_part(parts)...});
+      detail::refuse(condition.location, {detail::message_part(message), detail::message_part(parts)...});
     }
   }
 }

@@ -7,12 +7,12 @@
 
 namespace tutti::inline v0_1_0::detail {
 
-TUTTI_DECL void refuse(std::source_location where, char const* text) {
-  throw precondition_error(text, where);
+TUTTI_DECL void refuse(std::source_location location, char const* text) {
+  throw precondition_error(text, location);
 }
 
-TUTTI_DECL void refuse(std::source_location where, message_parts parts) {
-  throw precondition_error(message(parts), where);
+TUTTI_DECL void refuse(std::source_location location, message_parts parts) {
+  throw precondition_error(message(parts), location);
 }
 
 }  // namespace tutti::detail

@@ -30,7 +30,7 @@ TUTTI_DECL bool decode(std::string_view bytes, member& to) {
   to.host = u.text();
   to.pid = static_cast<std::int64_t>(u.number());
   to.role = u.text();
-  return u.done() && !to.host.empty() && to.pid >= 0;
+  return u.is_complete() && !to.host.empty() && to.pid >= 0;
 }
 
 TUTTI_DECL message_part words(member const& m) noexcept {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/extend/counted.hpp>
+#include <tutti/extend/intrusive_pointer.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -28,12 +28,12 @@ class memory_source {
   void give(void* memory, std::size_t bytes) noexcept { give_(*this, memory, bytes); }
   /// The memory around an address that stays in place as long as the source exists, so that a device can register it
   /// once. It may grow. Empty if the address is not this source's, or its memory may move.
-  [[nodiscard]] std::span<std::byte const> around(void const* here) { return around_(*this, here); }
+  [[nodiscard]] std::span<std::byte const> region(void const* address) { return region_(*this, address); }
 
   /// Adds a reference.
-  void hold() noexcept { holders_.fetch_add(1, std::memory_order_relaxed); }
+  void add_reference() noexcept { holders_.fetch_add(1, std::memory_order_relaxed); }
   /// Drops a reference; the last one ends the source.
-  void let_go() noexcept {
+  void drop_reference() noexcept {
     if (holders_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
       end_(*this);
     }
@@ -46,19 +46,19 @@ class memory_source {
   using give_function = void (*)(memory_source&, void*, std::size_t bytes) noexcept;
   /// Ends a source that has no reference.
   using end_function = void (*)(memory_source&) noexcept;
-  /// Finds the memory around an address, for `around`.
-  using around_function = std::span<std::byte const> (*)(memory_source&, void const*);
+  /// Finds the memory around an address, for `region`.
+  using region_function = std::span<std::byte const> (*)(memory_source&, void const*);
 
   /// Constructs a source with one reference, its maker's.
-  memory_source(take_function t, give_function g, end_function e, around_function a) noexcept
-      : take_(t), give_(g), end_(e), around_(a) {}
+  memory_source(take_function t, give_function g, end_function e, region_function a) noexcept
+      : take_(t), give_(g), end_(e), region_(a) {}
   ~memory_source() = default;
 
  private:
   take_function take_;
   give_function give_;
   end_function end_;
-  around_function around_;
+  region_function region_;
   std::atomic<std::uint32_t> holders_{1};
 };
 

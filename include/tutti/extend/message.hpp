@@ -29,14 +29,14 @@ inline constexpr std::uint32_t lane_count = collective_lanes + 1;
 using ticket = std::uint64_t;
 
 /// The result of offering a message to a transport. A message of no bytes can be accepted, too.
-struct sent {
-  bool accepted = false;  ///< true if the transport took anything
+struct send_result {
+  bool is_accepted = false;  ///< true if the transport took anything
   std::size_t bytes = 0;  ///< number of bytes that it took
-  ticket until = 0;       ///< ticket for `released`: the transport reads the bytes until then
+  ticket release_ticket = 0;  ///< ticket for `is_released`: the transport reads the bytes until then
 };
 
 /// The demands of a receiver on the message that it expects.
-struct wanted {
+struct receive_request {
   std::size_t bytes;    ///< number of bytes still to come
   std::size_t granule;  ///< element size, which no chunk may split
   /// The destination if the bytes will be copied unchanged, or null if they are combined. Belongs to the transport
@@ -55,19 +55,19 @@ struct chunk {
 };
 
 /// The number of bytes that an in-network aggregator takes, and sends, at once.
-inline constexpr std::size_t helper_packet = 1024;
+inline constexpr std::size_t aggregator_packet_bytes = 1024;
 
 /// A rank that takes part in the work of an in-network aggregator.
-struct helper_worker {
+struct aggregation_worker {
   rank_type rank = no_rank;  ///< its number
-  bool gives = false;        ///< true if it contributes
-  bool gets = false;         ///< true if it receives the result
+  bool contributes = false;        ///< true if it contributes
+  bool receives = false;         ///< true if it receives the result
 };
 
 /// The part of a rank in the work of an in-network aggregator in one flow.
-struct helper_part {
-  rank_type helper = no_rank;                ///< number of the aggregator, at least size()
-  std::span<helper_worker const> workers{};  ///< participants, equal on all ranks; valid until `end`
+struct aggregation_part {
+  rank_type aggregator = no_rank;            ///< number of the aggregator, at least size()
+  std::span<aggregation_worker const> workers{};  ///< participants, equal on all ranks; valid until `end`
   rank_type worker = no_rank;                ///< index of this rank in `workers`; no_rank: it does not take part
   network_operation operation = network_operation::none;  ///< operation on the contributions
   std::size_t bytes = 0;                                  ///< bytes per contribution, and per result
@@ -79,15 +79,15 @@ struct helper_part {
 /// One link of the wait-for chain, as a waiting rank reports it.
 struct wait_report {
   rank_type peer = no_rank;  ///< rank that it waits for; no_rank: none
-  flow on{};                 ///< flow on which it waits
-  std::uint32_t moved = 0;   ///< counter that changes with all progress
-  bool blocks = false;       ///< true if its program is blocked until this ends
-  bool fresh = false;        ///< true if reported since the rank was last asked
-  call what{};               ///< call in which it waits
+  tutti::flow flow{};          ///< flow on which it waits
+  std::uint32_t progress = 0;  ///< counter that changes with all progress
+  bool blocks_program = false;  ///< true if its program is blocked until this ends
+  bool is_fresh = false;        ///< true if reported since the rank was last asked
+  tutti::call call{};           ///< call in which it waits
 
   /// True if there was no progress between the two reports.
-  [[nodiscard]] constexpr bool same(wait_report const& other) const noexcept {
-    return peer == other.peer && on == other.on && moved == other.moved;
+  [[nodiscard]] constexpr bool has_same_progress(wait_report const& other) const noexcept {
+    return peer == other.peer && flow == other.flow && progress == other.progress;
   }
 };
 

@@ -10,10 +10,10 @@
 namespace tutti::inline v0_1_0 {
 
 /// The memory that the vectors of an operation are in. It may change the times of messages: see
-/// network_profile::provided.
+/// network_profile::allocator.
 enum class memory_kind : std::uint8_t {
   ordinary,  ///< any memory
-  provided,  ///< memory from the transport, by tutti::allocator, on every rank
+  allocator,  ///< memory from the transport, by tutti::allocator, on every rank
 };
 
 /// The measured times of the messages of a world, in picoseconds: a plain value, equal on all ranks. `automatic`
@@ -57,15 +57,15 @@ struct network_profile {
   rank_type hosts = 0;     ///< the number of their hosts
   std::int64_t start = 0;  ///< time to start an operation, or a segment
   link within_host{};      ///< ranks of one host
-  link provided{};         ///< ranks of one host with memory_kind::provided; without points: no difference
+  link allocator{};        ///< ranks of one host with memory_kind::allocator; without points: no difference
   link between_hosts{};    ///< ranks of different hosts
-  link helper{};           ///< to and from an in-network aggregator, used by all ranks at once; without points: none
+  link aggregator{};       ///< to and from an in-network aggregator, used by all ranks at once; without points: none
 
   /// True if messages within a host depend on the memory of the vectors.
-  [[nodiscard]] bool tells_apart() const noexcept { return !provided.points.empty(); }
+  [[nodiscard]] bool tells_apart() const noexcept { return !allocator.points.empty(); }
   /// The link between ranks of one host, for vectors in this memory.
   [[nodiscard]] link const& within_a_host(memory_kind where) const noexcept {
-    return where == memory_kind::provided && tells_apart() ? provided : within_host;
+    return where == memory_kind::allocator && tells_apart() ? allocator : within_host;
   }
   /// True if both are the same in all members.
   friend bool operator==(network_profile const&, network_profile const&) = default;

@@ -137,11 +137,11 @@ struct call {
 /// counted together; messages are counted apart, for each ordered pair of ranks.
 struct operation_number {
   std::uint64_t sequence = 0;  ///< the running number
-  rank_type from = no_rank;    ///< the sender of a message; no_rank: a collective operation
-  rank_type to = no_rank;      ///< the receiver of a message
+  rank_type sender = no_rank;    ///< the sender of a message; no_rank: a collective operation
+  rank_type receiver = no_rank;  ///< the receiver of a message
 
   /// True for `send` and `recv`.
-  [[nodiscard]] constexpr bool is_message() const noexcept { return from != no_rank; }
+  [[nodiscard]] constexpr bool is_message() const noexcept { return sender != no_rank; }
   friend constexpr auto operator<=>(operation_number const&, operation_number const&) = default;
 };
 

@@ -26,7 +26,7 @@ TUTTI_DECL void append_call(std::string& text, call const& c, operation_number c
     append(text, {", root ", c.root});
   }
   if (n.is_message()) {
-    append(text, {comma(), "from rank ", n.from, " to rank ", n.to});
+    append(text, {comma(), "from rank ", n.sender, " to rank ", n.receiver});
   }
   if (c.topology[0] != 0) {
     append(text, {comma(), bounded(c.topology)});

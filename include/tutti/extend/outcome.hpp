@@ -29,7 +29,7 @@ struct rank_failure : error_facts {
   std::string text;           ///< for a human: the exception, or the end of the process
   int signal = 0;             ///< the signal that killed the process; 0: none, or unknown
   int status = 0;             ///< the exit status of a process that exited before its result; or 0
-  std::exception_ptr thrown;  ///< the exception itself, from a thread or a simulated rank; it never leaves its process
+  std::exception_ptr exception;  ///< the exception itself, from a thread or a simulated rank; it never leaves its process
 };
 
 namespace detail {

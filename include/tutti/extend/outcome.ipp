@@ -20,7 +20,7 @@ TUTTI_DECL rank_failure current_failure() {
   } catch (...) {
     why.text = "an exception that is no std::exception";
   }
-  why.thrown = std::current_exception();
+  why.exception = std::current_exception();
   return why;
 }
 
@@ -54,12 +54,12 @@ TUTTI_DECL bool decode(std::string_view bytes, rank_failure& to) {
   for (std::uint64_t count = u.number(); u.good() && count > 0; --count) {
     at_fault.push_back(u.number_as<rank_type>());
   }
-  return u.done() && number < failure_kinds;
+  return u.is_complete() && number < failure_kinds;
 }
 
 TUTTI_DECL void throw_failure(rank_failure const& why) {
-  if (why.thrown) {
-    std::rethrow_exception(why.thrown);
+  if (why.exception) {
+    std::rethrow_exception(why.exception);
   }
   if (why.kind == failure::none) {
     throw std::runtime_error(why.text);

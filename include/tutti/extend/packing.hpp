@@ -81,7 +81,7 @@ class unpacker {
   /// True if everything that was read was there.
   [[nodiscard]] bool good() const noexcept { return good_; }
   /// True if everything was read, and nothing is left over.
-  [[nodiscard]] bool done() const noexcept { return good_ && left_.empty(); }
+  [[nodiscard]] bool is_complete() const noexcept { return good_ && left_.empty(); }
 
  private:
   std::string_view cut(std::uint64_t length) noexcept {

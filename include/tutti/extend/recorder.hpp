@@ -43,8 +43,8 @@ class recorder {
     entry& e = entries_[started() % capacity];
     e.what = what;
     e.number.sequence = number.sequence;  // member by member, because it was written a moment ago (see launcher::tell)
-    e.number.from = number.from;
-    e.number.to = number.to;
+    e.number.sender = number.sender;
+    e.number.receiver = number.receiver;
     std::uint64_t const place = started();
     e.place = place;
     e.now = state::started;
@@ -65,7 +65,7 @@ class recorder {
 
   /// Calls `f(entry const&)` for each entry, oldest first.
   template <class F>
-  void each(F f) const {
+  void for_each(F f) const {
     std::uint64_t const end = started();
     for (std::uint64_t i = end < capacity ? 0 : end - capacity; i < end; ++i) {
       f(entries_[i % capacity]);

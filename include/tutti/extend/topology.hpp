@@ -36,8 +36,8 @@ struct endpoint {
 /// the blocks back. Steps that only receive have no mark.
 enum class loan : std::uint8_t {
   none,        ///< the blocks stay with the sender
-  lent,        ///< the receiver sends them back finished; until then the sender neither reads nor writes them
-  given_back,  ///< returns the finished blocks to the rank that lent them; the sender may still read its own copy
+  lend,        ///< the receiver sends them back finished; until then the sender neither reads nor writes them
+  give_back,   ///< returns the finished blocks to the rank that lent them; the sender may still read its own copy
 };
 
 /// One step of one rank: at most one send and one receive, both under way at the same time.
@@ -56,7 +56,7 @@ enum class loan : std::uint8_t {
 struct step {
   endpoint send{};                       ///< blocks to send, and their receiver
   endpoint receive{};                    ///< blocks to receive, and their sender
-  action how = action::copy;             ///< action on the blocks that arrive
+  tutti::action action = tutti::action::copy;             ///< action on the blocks that arrive
   memory local = memory::work;           ///< memory of a fold's other operand
   memory arrives = memory::work;         ///< memory from which the sender sent
   tutti::loan loan = tutti::loan::none;  ///< rank that may touch the sent blocks
@@ -79,7 +79,7 @@ struct step {
   if (s.receive.memory == memory::input) {
     return "writes to its input";
   }
-  if (s.receives() && s.how != action::copy) {
+  if (s.receives() && s.action != action::copy) {
     return s.arrives == memory::output || s.local == memory::output ? "combines what is not to be combined" : "";
   }
   memory const from = s.receives() ? s.arrives : s.send.memory;
@@ -121,24 +121,24 @@ concept offers = topology<T> && requires(T const t, Op const op, rank_type n, ra
   { t.at(op, n, me, i) } -> std::same_as<step>;           // step i of rank me
 };
 
-/// A topology that uses in-network aggregators (`helpers`): a switch that sums, a group that multicasts. They are
+/// A topology that uses in-network aggregators (`aggregators`): a switch that sums, a group that multicasts. They are
 /// extra members n, n+1, ...; they contribute no data and receive no result. An aggregator has a schedule like a rank,
 /// and begins with the identity in its input (with nothing in operations that only move elements), so the verifier
 /// proves it and the cost model prices it. The engine of a rank leaves an aggregator's schedule to the transport.
 ///
-/// `without_helpers()` is the topology to run if no transport, or no device, can do the aggregator's part.
+/// `without_aggregators()` is the topology to run if no transport, or no device, can do the aggregator's part.
 template <class T, class Op>
-concept has_helpers = offers<T, Op> && requires(T const t, Op const op, rank_type n) {
-  { t.helpers(op, n) } -> std::same_as<rank_type>;
-  { t.without_helpers() } -> topology;
+concept has_aggregators = offers<T, Op> && requires(T const t, Op const op, rank_type n) {
+  { t.aggregators(op, n) } -> std::same_as<rank_type>;
+  { t.without_aggregators() } -> topology;
 };
 
 namespace detail {
 /// The topology of an operation without in-network aggregators.
 template <class Op, tutti::topology T>
 [[nodiscard]] constexpr auto ranks_alone(T const& t) {
-  if constexpr (has_helpers<T, Op>) {
-    return t.without_helpers();
+  if constexpr (has_aggregators<T, Op>) {
+    return t.without_aggregators();
   } else {
     return t;
   }
@@ -151,8 +151,8 @@ using ranks_alone_t = decltype(ranks_alone<Op>(std::declval<T const&>()));
 template <class Op, class T>
   requires offers<T, Op>
 [[nodiscard]] constexpr rank_type members(T const& t, Op const& op, rank_type n) {
-  if constexpr (has_helpers<T, Op>) {
-    return n + t.helpers(op, n);
+  if constexpr (has_aggregators<T, Op>) {
+    return n + t.aggregators(op, n);
   } else {
     return n;
   }
@@ -182,7 +182,7 @@ struct topology_settings {
   char label[call::text] = {};  ///< name in errors
 
   /// Sets the label, cut to its capacity.
-  constexpr void called(std::string_view words) noexcept {
+  constexpr void set_label(std::string_view words) noexcept {
     for (std::size_t i = 0; i + 1 < call::text; ++i) {
       label[i] = i < words.size() ? words[i] : '\0';
     }
@@ -205,7 +205,7 @@ template <identifiable T>
 [[nodiscard]] constexpr topology_settings identity_of([[maybe_unused]] T const& t, [[maybe_unused]] rank_type n) {
   constexpr topology_settings named = [] {
     topology_settings s{.identity = hash(T::name)};
-    s.called(T::name);
+    s.set_label(T::name);
     return s;
   }();
   if constexpr (has_settings<T>) {
@@ -219,24 +219,24 @@ template <identifiable T>
 
 /// The execution of one operation: a schedule and a segment size.
 template <class Topology>
-struct choice {
+struct schedule_choice {
   [[no_unique_address]] Topology topology;  ///< the schedule
   std::size_t segment_bytes = 0;            ///< limit for a segment in bytes; 0: the whole vector in one
 };
 
 /// The demands of an operation on the schedule that is picked for it, and its permissions.
-struct demands {
-  bool in_order = false;  ///< contributions must be combined in rank order
-  bool helped = false;    ///< in-network aggregators may be used: transport and reduction allow it
+struct schedule_requirements {
+  bool in_rank_order = false;  ///< contributions must be combined in rank order
+  bool may_aggregate = false;  ///< in-network aggregators may be used: transport and reduction allow it
 };
 
 /// A topology that picks, for every operation, the schedule and the segment size that suit its length. All ranks must
 /// pick alike; the choice is part of the call.
 template <class T, class Op>
-concept chooses = offers<T, Op> && requires(T const t, Op const op, std::size_t bytes, demands needs) {
+concept chooses_schedule = offers<T, Op> && requires(T const t, Op const op, std::size_t bytes, schedule_requirements needs) {
   requires offers<typename T::schedule, Op>;
   requires std::convertible_to<T const&, typename T::schedule>;
-  { t.choose(op, bytes, needs) } -> std::same_as<choice<typename T::schedule>>;
+  { t.choose(op, bytes, needs) } -> std::same_as<schedule_choice<typename T::schedule>>;
 };
 
 /// The topology whose schedules the operations of T run: T itself, or the schedules that it picks.
@@ -247,7 +247,7 @@ struct schedule_of {
 };
 /// The schedules that T picks.
 template <class T, class Op>
-  requires chooses<T, Op>
+  requires chooses_schedule<T, Op>
 struct schedule_of<T, Op> {
   /// The type of the picked schedules.
   using type = typename T::schedule;

@@ -37,7 +37,7 @@ struct event {
   event_kind kind = event_kind::note;  ///< kind
   time_point time{};                   ///< time on the transport's clock
   operation_number number{};           ///< number of the operation in its communicator
-  flow on{};                           ///< flow of the segment; for `start`, of the first segment
+  tutti::flow flow{};                  ///< flow of the segment; for `start`, of the first segment
   std::uint32_t step = 0;              ///< step of the schedule
   rank_type peer = no_rank;            ///< other rank; no_rank: none
   std::size_t bytes = 0;               ///< number of bytes
@@ -46,21 +46,21 @@ struct event {
 
 /// Receives events, from the thread that uses the communicator, in the order in which they happen.
 ///
-/// `record` is on the data path, so it neither throws nor blocks. No event is made if `enabled` is false, or while an
+/// `record` is on the data path, so it neither throws nor blocks. No event is made if `is_enabled` is false, or while an
 /// optional member `on()` returns false.
 template <class T>
 concept tracer = std::movable<T> && requires(T& t, event const& e) {
-  { T::enabled } -> std::convertible_to<bool>;
+  { T::is_enabled } -> std::convertible_to<bool>;
   { t.record(e) } noexcept -> std::same_as<void>;
 };
 
 /// True if the tracer records at present. A tracer that can be switched off has a member `on()`.
 template <tracer Trace>
 [[nodiscard]] constexpr bool listens(Trace const& trace) noexcept {
-  if constexpr (!Trace::enabled) {
+  if constexpr (!Trace::is_enabled) {
     return false;
-  } else if constexpr (requires { trace.on(); }) {
-    return trace.on();
+  } else if constexpr (requires { trace.is_on(); }) {
+    return trace.is_on();
   } else {
     return true;
   }
@@ -69,7 +69,7 @@ template <tracer Trace>
 /// Records the event that `make()` returns; does nothing at all if the tracer is disabled.
 template <tracer Trace, class Make>
 constexpr void record(Trace& trace, [[maybe_unused]] Make const& make) {
-  if constexpr (Trace::enabled) {
+  if constexpr (Trace::is_enabled) {
     if (listens(trace)) {
       trace.record(make());
     }
@@ -82,7 +82,7 @@ constexpr void record(Trace& trace, [[maybe_unused]] Make const& make) {
 /// Thread safety: any thread.
 struct no_trace {
   /// False, so that tracing costs nothing.
-  static constexpr bool enabled = false;
+  static constexpr bool is_enabled = false;
   /// Does nothing.
   constexpr void record(event const&) noexcept {}
 };

@@ -30,7 +30,7 @@ namespace tutti::inline v0_1_0 {
 /// error(failure::mismatch), which shows both and names the peer. On the transfer lane, which is opened once for all
 /// messages, both ends must agree on the number of the flow.
 ///
-/// Failure. `fault()` is cheap and is called while waiting. `look()` probes: it costs system calls, is called every
+/// Failure. `fault()` is cheap and is called while waiting. `probe()` probes: it costs system calls, is called every
 /// few milliseconds of waiting, finds peers that are gone, and revokes the epoch itself. `revoke` makes the fault
 /// known to every member; the first one takes precedence. It is named after ULFM's MPI_Comm_revoke, but carries a
 /// fault, and the library calls it as soon as it finds one. After a fault `send` accepts nothing and `view` returns
@@ -41,14 +41,14 @@ namespace tutti::inline v0_1_0 {
 /// once more, then sleeps on the descriptor, and calls `disarm`.
 template <class T>
 concept transport = requires(T& t, T const& c, rank_type peer, flow s, std::span<std::byte const> bytes,
-                             std::size_t granule, wanted w, ticket k, call const& what, fault const& why) {
+                             std::size_t granule, receive_request w, ticket k, call const& what, fault const& why) {
   { T::name } -> std::convertible_to<std::string_view>;
   { c.rank() } -> std::same_as<rank_type>;
   { c.size() } -> std::same_as<rank_type>;
   { t.begin(s, what) } -> std::same_as<void>;
   { t.end(s) } -> std::same_as<void>;
-  { t.send(peer, s, bytes, granule) } -> std::same_as<sent>;
-  { t.released(peer, s, k) } -> std::same_as<bool>;
+  { t.send(peer, s, bytes, granule) } -> std::same_as<send_result>;
+  { t.is_released(peer, s, k) } -> std::same_as<bool>;
   { t.view(peer, s, w) } -> std::same_as<chunk>;
   { t.release(peer, s) } -> std::same_as<void>;
   { t.poll() } -> std::same_as<void>;
@@ -56,7 +56,7 @@ concept transport = requires(T& t, T const& c, rank_type peer, flow s, std::span
   { t.disarm() } -> std::same_as<void>;
   { c.now() } -> std::same_as<time_point>;
   { t.fault() } -> std::same_as<tutti::fault>;
-  { t.look() } -> std::same_as<void>;
+  { t.probe() } -> std::same_as<void>;
   { t.revoke(why) } -> std::same_as<void>;
   { t.quiesce() } -> std::same_as<void>;
 };
@@ -80,18 +80,18 @@ template <class T>
 concept known_by_world = transport<T> && T::known_by_world;
 
 /// A transport that can detect a peer at the same flow with another call, even if no message ever arrives from there.
-/// `inquire` is called now and then about the peer that is waited for, and throws as `view` does.
+/// `detect_mismatch` is called now and then about the peer that is waited for, and throws as `view` does.
 template <class T>
-concept inquires = transport<T> && requires(T& t, rank_type peer, flow s) { t.inquire(peer, s); };
+concept detects_mismatch = transport<T> && requires(T& t, rank_type peer, flow s) { t.detect_mismatch(peer, s); };
 
-/// A transport that carries wait reports, from which a rank follows the wait-for chain. `say` is called now and then
-/// by a rank that waits: it answers all peers that have asked since. `ask` asks a peer, and returns false while the
-/// peer cannot be reached yet. `said` is the last known report of a rank, this one included, about a lane.
+/// A transport that carries wait reports, from which a rank follows the wait-for chain. `publish_wait` is called now and then
+/// by a rank that waits: it answers all peers that have asked since. `query_wait` asks a peer, and returns false while the
+/// peer cannot be reached yet. `reported_wait` is the last known report of a rank, this one included, about a lane.
 template <class T>
-concept answers = transport<T> && requires(T& t, T const& c, rank_type peer, std::uint32_t lane, wait_report const& w) {
-  { t.say(w) } -> std::same_as<void>;
-  { t.ask(peer) } -> std::same_as<bool>;
-  { c.said(peer, lane) } -> std::same_as<wait_report>;
+concept reports_waits = transport<T> && requires(T& t, T const& c, rank_type peer, std::uint32_t lane, wait_report const& w) {
+  { t.publish_wait(w) } -> std::same_as<void>;
+  { t.query_wait(peer) } -> std::same_as<bool>;
+  { c.reported_wait(peer, lane) } -> std::same_as<wait_report>;
 };
 
 /// A transport that can tell if a silent peer has left or died, as far as this rank knows. To be called every few
@@ -101,12 +101,12 @@ concept notices_departure = transport<T> && requires(T& t, rank_type peer) {
   { t.has_left(peer) } -> std::same_as<bool>;
 };
 
-/// A transport that can tell why a rank has left. `excuse` is the last call on a rank that leaves because of a fault
+/// A transport that can tell why a rank has left. `announce_departure` is the last call on a rank that leaves because of a fault
 /// in another communicator: peers that miss this rank later report that fault instead of `failure::peer_lost`.
 /// Messages that this rank has sent are still delivered.
 template <class T>
-concept excuses = transport<T> && requires(T& t, fault const& why) {
-  { t.excuse(why) } -> std::same_as<void>;
+concept announces_departure = transport<T> && requires(T& t, fault const& why) {
+  { t.announce_departure(why) } -> std::same_as<void>;
 };
 
 /// A transport whose receivers may read a message in the sender's memory: `shares(peer, flow, bytes)` is true if that
@@ -121,57 +121,57 @@ concept shares_memory = requires(T const& t, rank_type peer, flow s, std::span<s
 /// writes them there, and the sender's `view` returns that place. Otherwise both are `send`. In between, that memory
 /// is the receiver's.
 ///
-/// A receiver whose `view` shows the message may make the result in the sender's memory at once: `home` is the
+/// A receiver whose `view` shows the message may make the result in the sender's memory at once: `result_place` is the
 /// address, or null. Results made there are given back from there.
 ///
 /// @pre of each flow, at most one message is lent to each peer at a time
 template <class T>
 concept lends = transport<T> && requires(T& t, rank_type peer, flow s, std::span<std::byte const> bytes,
                                          std::size_t granule, std::byte* back) {
-  { t.lend(peer, s, bytes, granule, back) } -> std::same_as<sent>;
-  { t.give_back(peer, s, bytes, granule) } -> std::same_as<sent>;
-  { t.home(peer, s) } -> std::same_as<std::byte*>;
+  { t.lend(peer, s, bytes, granule, back) } -> std::same_as<send_result>;
+  { t.give_back(peer, s, bytes, granule) } -> std::same_as<send_result>;
+  { t.result_place(peer, s) } -> std::same_as<std::byte*>;
 };
 
 /// A transport that copies messages and can send one copy to several peers. `next_message` is called before the first
 /// `send` of each message of a flow; `same` is true if the message has the bytes of the previous one on that flow,
 /// perhaps to another peer.
 template <class T>
-concept repeats = transport<T> && requires(T& t, flow s, bool same) {
+concept reuses_copies = transport<T> && requires(T& t, flow s, bool same) {
   { t.next_message(s, same) } -> std::same_as<void>;
 };
 
-/// A transport with in-network aggregators (`helpers`), which combine or multicast messages. All ranks call
-/// `take_part` for each aggregator of a flow, before any message of the flow to or from it, so that all number them
-/// alike. `does` is true for the operations that an aggregator supports; other operations run without. `missing` is a
+/// A transport with in-network aggregators (`aggregators`), which combine or multicast messages. All ranks call
+/// `join_aggregation` for each aggregator of a flow, before any message of the flow to or from it, so that all number them
+/// alike. `supports` is true for the operations that an aggregator supports; other operations run without. `missing` is a
 /// rank that an aggregator still waits for, as far as this rank knows, or no_rank.
 ///
 /// The result at one offset of a message is made of the contributions at that offset, from this rank and others. So
 /// the result may overwrite the contribution, and a transport may read and resend a contribution until the result has
 /// arrived there: `send` may take all of a message to an aggregator at once, without a ticket.
 template <class T>
-concept helps = transport<T> && requires(T& t, flow s, rank_type helper, helper_part const& mine) {
-  requires std::bool_constant<(T::does(network_operation::none), true)>::value;
-  { T::does(mine.operation) } -> std::same_as<bool>;
-  { t.take_part(s, mine) } -> std::same_as<void>;
+concept aggregates = transport<T> && requires(T& t, flow s, rank_type helper, aggregation_part const& mine) {
+  requires std::bool_constant<(T::supports(network_operation::none), true)>::value;
+  { T::supports(mine.operation) } -> std::same_as<bool>;
+  { t.join_aggregation(s, mine) } -> std::same_as<void>;
   { t.missing(helper, s) } -> std::same_as<rank_type>;
 };
 
 /// True if an in-network aggregator is available and worth using; equal on all ranks. A transport that may lack one,
-/// or shares it with others, declares `bool has_helper() const`.
+/// or shares it with others, declares `bool has_aggregator() const`.
 template <transport T>
-[[nodiscard]] constexpr bool has_helper([[maybe_unused]] T const& t) {
-  if constexpr (!helps<T>) {
+[[nodiscard]] constexpr bool has_aggregator([[maybe_unused]] T const& t) {
+  if constexpr (!aggregates<T>) {
     return false;
-  } else if constexpr (requires { t.has_helper(); }) {
-    return t.has_helper();
+  } else if constexpr (requires { t.has_aggregator(); }) {
+    return t.has_aggregator();
   } else {
     return true;
   }
 }
 
 /// The state of an in-network aggregator that waits.
-struct helper_report {
+struct aggregator_report {
   /// The name of the aggregator.
   std::string name{};
   /// The ranks whose contribution it lacks.
@@ -180,8 +180,8 @@ struct helper_report {
 
 /// A transport that knows all ranks that an in-network aggregator waits for, for errors.
 template <class T>
-concept reports_helpers = helps<T> && requires(T const& t) {
-  { t.waits_for() } -> std::same_as<helper_report>;
+concept reports_aggregators = aggregates<T> && requires(T const& t) {
+  { t.report_aggregator() } -> std::same_as<aggregator_report>;
 };
 
 /// A transport that does the arithmetic itself: virtual time, device memory, simulated payloads. `compute(bytes, f)`
@@ -189,20 +189,20 @@ concept reports_helpers = helps<T> && requires(T const& t) {
 template <class T>
 concept computes = transport<T> && requires(T& t, std::size_t bytes, void (*f)()) { t.compute(bytes, f); };
 
-/// A transport that waits by itself, in virtual time: `rest` returns when there may be work, or when `limit` has
+/// A transport that waits by itself, in virtual time: `wait_for_work` returns when there may be work, or when `limit` has
 /// passed on its own clock. The engine neither spins nor sleeps on its descriptor.
 template <class T>
-concept rests = transport<T> && requires(T& t, duration limit) { t.rest(limit); };
+concept waits_for_work = transport<T> && requires(T& t, duration limit) { t.wait_for_work(limit); };
 
 /// A transport that provides memory that peers read without a copy: tutti::allocator allocates from it.
 template <class T>
 concept provides_memory = transport<T> && requires(T const& t) {
-  { t.memory() } -> std::same_as<counted<memory_source>>;
+  { t.memory() } -> std::same_as<intrusive_pointer<memory_source>>;
 };
 
 /// A transport whose device needs registration of memory: `adopt` registers the memory of another source, once.
 template <class T>
-concept registers_memory = transport<T> && requires(T& t, counted<memory_source> s) {
+concept registers_memory = transport<T> && requires(T& t, intrusive_pointer<memory_source> s) {
   { t.adopt(s) } -> std::same_as<void>;
 };
 

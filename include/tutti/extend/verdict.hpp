@@ -11,9 +11,9 @@ namespace tutti::inline v0_1_0 {
 /// `reason` is the first violation.
 struct verdict {
   bool finishes = true;       ///< the schedule finishes with buffers of any size, none included
-  bool matched = true;        ///< both ends of every message agree, and every message has both
+  bool ends_match = true;     ///< both ends of every message agree, and every message has both
   bool exact = true;          ///< every rank gets all of its result, every contribution once
-  bool ordered = true;        ///< reductions combine in rank order
+  bool keeps_order = true;    ///< reductions combine in rank order
   bool raw = true;            ///< only contributions are sent to be combined, no partial sums
   bool war_free = true;       ///< no write can overtake a peer that reads in place
   bool self_overlap = false;  ///< some step receives into the blocks that it sends, so the send needs a snapshot
@@ -27,9 +27,9 @@ struct verdict {
   friend constexpr bool operator==(verdict const&, verdict const&) = default;
 
   /// The verdict on two schedules together, with the first violation of either.
-  [[nodiscard]] friend constexpr verdict both(verdict const& a, verdict const& b) {
+  [[nodiscard]] friend constexpr verdict combine(verdict const& a, verdict const& b) {
     verdict all = a ? b : a;
-    all.ordered = a.ordered && b.ordered;
+    all.keeps_order = a.keeps_order && b.keeps_order;
     all.raw = a.raw && b.raw;
     all.war_free = a.war_free && b.war_free;
     all.self_overlap = a.self_overlap || b.self_overlap;

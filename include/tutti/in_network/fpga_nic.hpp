@@ -125,30 +125,30 @@ class fpga_nic : public detail::udp::with_helper<fpga_nic<Host, Network>, Host, 
   /// True if the device has let this rank join, and answers.
   [[nodiscard]] bool device_answers() const noexcept { return member_->device_answers(); }
   /// Counters of packets sent and received.
-  [[nodiscard]] fpga_nic_counters const& counted() const noexcept { return member_->counted(); }
+  [[nodiscard]] fpga_nic_counters const& counts() const noexcept { return member_->counts(); }
 
   // --- the aggregator, a "helper" in names
 
   /// True if the aggregator can perform this operation.
-  [[nodiscard]] static constexpr bool does(network_operation operation) noexcept {
+  [[nodiscard]] static constexpr bool supports(network_operation operation) noexcept {
     return operation != network_operation::none;
   }
   /// Registers this rank's part of a flow.
   /// @throws precondition_error if other ranks take part than in earlier operations
-  void take_part(flow s, helper_part const& part) {
+  void join_aggregation(flow s, aggregation_part const& part) {
     expect_same_workers(part);
-    member_->lanes().lane_at(s.lane).take_part(part);
+    member_->lanes().lane_at(s.lane).join_aggregation(part);
   }
   /// A rank whose contribution the aggregator still waits for, or no_rank if this rank knows of none.
   [[nodiscard]] rank_type missing(rank_type, flow s) const { return member_->lanes().missing(s.lane); }
   /// True if there is a device, and every operation through it had all ranks as workers.
-  [[nodiscard]] bool has_helper() const noexcept { return !device_.empty() && (workers_ == 0 || all_workers_); }
+  [[nodiscard]] bool has_aggregator() const noexcept { return !device_.empty() && (workers_ == 0 || all_workers_); }
   /// True if no operation has used the device so far.
   [[nodiscard]] bool helpers_are_new() const noexcept { return workers_ == 0; }
   /// Resets `helpers_are_new`. @pre all ranks have completed all operations with the device
-  void release_helpers() noexcept { workers_ = 0; }
+  void release_aggregators() noexcept { workers_ = 0; }
   /// All ranks that the aggregator waits for, for errors.
-  [[nodiscard]] helper_report waits_for() const {
+  [[nodiscard]] aggregator_report report_aggregator() const {
     for (std::uint32_t lane = 0; lane != collective_lanes; ++lane) {
       auto lacking = member_->lanes().lacking_ranks(lane);
       if (!lacking.ranks.empty()) {
@@ -190,14 +190,14 @@ class fpga_nic : public detail::udp::with_helper<fpga_nic<Host, Network>, Host, 
 
   [[nodiscard]] static constexpr bool is_member() noexcept { return true; }
   [[nodiscard]] auto& lanes() noexcept { return member_->lanes(); }
-  [[nodiscard]] sent give(flow s, std::span<std::byte const> bytes, std::size_t) {
+  [[nodiscard]] send_result give(flow s, std::span<std::byte const> bytes, std::size_t) {
     auto& x = lanes().lane_at(s.lane);
     expects(x.part().operation != network_operation::update || member_->weights().are_pushed(bytes),
             "fpga_nic: an update takes whole blocks of 256 gradients from the memory that push() was given, not these ",
             bytes.size(), " bytes");
     x.set_source(bytes.data());
     lanes().push(s.lane, now());
-    bool const gets = x.part().workers[x.part().worker].gets;
+    bool const gets = x.part().workers[x.part().worker].receives;
     return {true, bytes.size(), gets || x.is_complete() ? ticket{} : ticket{1}};
   }
   [[nodiscard]] bool is_given(flow s) {
@@ -207,7 +207,7 @@ class fpga_nic : public detail::udp::with_helper<fpga_nic<Host, Network>, Host, 
     }
     return x.is_complete() || host_.fault();
   }
-  [[nodiscard]] chunk take(flow s, wanted const& w) {
+  [[nodiscard]] chunk take(flow s, receive_request const& w) {
     auto& x = lanes().lane_at(s.lane);
     if (x.part().bytes == 0) {
       return base::empty_chunk();
@@ -276,7 +276,7 @@ class fpga_nic : public detail::udp::with_helper<fpga_nic<Host, Network>, Host, 
   void wait_while(rank_type source, More const& more) {
     for (std::size_t left = SIZE_MAX; !host_.fault() && more();) {
       host_.poll();
-      host_.look();
+      host_.probe();
       std::size_t const open_before = std::exchange(left, member_->open_requests());
       this->look_for(base::other_wait, {left == open_before ? source : no_rank});
       pollfd entry{network_.open().descriptor(), POLLIN, 0};
@@ -287,9 +287,9 @@ class fpga_nic : public detail::udp::with_helper<fpga_nic<Host, Network>, Host, 
 
   /// Checks the workers. A slot is reused when all of its workers have its result, which only holds if all operations
   /// have equal workers.
-  void expect_same_workers(helper_part const& part) {
+  void expect_same_workers(aggregation_part const& part) {
     std::uint64_t set_hash = 0;  // a sum, so the order of the set does not matter
-    for (helper_worker const& w : part.workers) {
+    for (aggregation_worker const& w : part.workers) {
       std::uint64_t const x = (std::uint64_t{w.rank} + 1) * 0x9e3779b97f4a7c15U;
       set_hash += (x ^ x >> 29) * 0xbf58476d1ce4e5b9U;
     }
@@ -303,7 +303,7 @@ class fpga_nic : public detail::udp::with_helper<fpga_nic<Host, Network>, Host, 
   }
 
   /// Place of the whole result; a result that is combined on arrival goes to a buffer.
-  [[nodiscard]] std::byte* place_for(flow s, detail::fpga_nic::exchange const& x, wanted const& w) {
+  [[nodiscard]] std::byte* place_for(flow s, detail::fpga_nic::exchange const& x, receive_request const& w) {
     if (w.place != nullptr) {
       return w.place - x.consumed_bytes();
     }

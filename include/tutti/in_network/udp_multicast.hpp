@@ -30,7 +30,7 @@ namespace tutti::inline v0_1_0 {
 ///     tutti::broadcast share{world, tutti::in_network{}};
 ///
 /// The group is random, or given at rank 0 by TUTTI_MULTICAST or options::network.group. Ranks probe the group when a
-/// world is opened. If its packets do not reach every rank, `has_helper()` is false on all, and the root of a
+/// world is opened. If its packets do not reach every rank, `has_aggregator()` is false on all, and the root of a
 /// broadcast sends to each rank over Host.
 ///
 /// Cost: S bytes at each link, with 22 bytes of header for each packet of 1,024 bytes; each receiver sends a report
@@ -83,21 +83,21 @@ class udp_multicast
   {
     return network_.host();
   }
-  /// Counters of packets sent to the group, and of repairs. @pre has_helper()
-  [[nodiscard]] udp_multicast_counters const& counted() const noexcept { return member_->counted(); }
+  /// Counters of packets sent to the group, and of repairs. @pre has_aggregator()
+  [[nodiscard]] udp_multicast_counters const& counts() const noexcept { return member_->counts(); }
 
   // --- the aggregator, a "helper" in names: here, the group
 
   /// True if the group can perform this operation.
-  [[nodiscard]] static constexpr bool does(network_operation operation) noexcept {
+  [[nodiscard]] static constexpr bool supports(network_operation operation) noexcept {
     return operation == network_operation::copy;
   }
   /// Registers this rank's part of a flow, before any message to or from the group.
-  void take_part(flow s, helper_part const& part) {
+  void join_aggregation(flow s, aggregation_part const& part) {
     fan_outs_[s.lane].begin(part);
     has_confirmed_[s.lane] = false;
     if (member_) {
-      member_->take_part(s, part);
+      member_->join_aggregation(s, part);
     }
   }
   /// A rank whose part is still missing, or no_rank if this rank knows of none.
@@ -106,10 +106,10 @@ class udp_multicast
     return member_ ? member_->missing(s.lane) : fan_out.root() == rank() ? fan_out.waits_for() : fan_out.root();
   }
   /// True if there is a group whose packets reach all ranks.
-  [[nodiscard]] bool has_helper() const noexcept { return member_.has_value(); }
+  [[nodiscard]] bool has_aggregator() const noexcept { return member_.has_value(); }
   /// All ranks that lack packets of this rank, for errors.
-  [[nodiscard]] helper_report waits_for() const {
-    helper_report all;
+  [[nodiscard]] aggregator_report report_aggregator() const {
+    aggregator_report all;
     if (member_) {
       member_->each_lagging([&](std::uint32_t, rank_type r) {
         if (std::ranges::find(all.missing, r) == all.missing.end()) {
@@ -126,7 +126,7 @@ class udp_multicast
 
   [[nodiscard]] bool is_member() const noexcept { return member_.has_value(); }
   [[nodiscard]] member_type& lanes() noexcept { return *member_; }
-  [[nodiscard]] sent give(flow s, std::span<std::byte const> bytes, std::size_t granule) {
+  [[nodiscard]] send_result give(flow s, std::span<std::byte const> bytes, std::size_t granule) {
     if (bytes.empty()) {
       return {true, 0, 0};
     }
@@ -139,7 +139,7 @@ class udp_multicast
   }
   [[nodiscard]] bool is_given(flow s) {
     if (!member_) {
-      return fan_outs_[s.lane].released(host_, s);
+      return fan_outs_[s.lane].is_released(host_, s);
     }
     if (!member_->is_complete(s.lane)) {
       member_->advance(now());
@@ -148,7 +148,7 @@ class udp_multicast
     }
     return member_->is_complete(s.lane);  // a fault is no confirmation
   }
-  [[nodiscard]] chunk take(flow s, wanted const& w) {
+  [[nodiscard]] chunk take(flow s, receive_request const& w) {
     if (fan_outs_[s.lane].bytes() == 0) {
       return base::empty_chunk();
     }
@@ -180,10 +180,10 @@ class udp_multicast
   bool confirm(flow s) {
     static constexpr std::byte has_all{1};
     if (!has_confirmed_[s.lane]) {
-      if constexpr (repeats<Host>) {
+      if constexpr (reuses_copies<Host>) {
         host_.next_message(s, false);
       }
-      has_confirmed_[s.lane] = host_.send(fan_outs_[s.lane].root(), s, {&has_all, 1}, 1).accepted;
+      has_confirmed_[s.lane] = host_.send(fan_outs_[s.lane].root(), s, {&has_all, 1}, 1).is_accepted;
     }
     return has_confirmed_[s.lane];
   }
@@ -238,7 +238,7 @@ class udp_multicast
     }
     if (no_group_reason_.empty()) {
       member_.emplace(network_.open(), terms, rank(), std::move(addresses), network_.address_of(group_));
-      no_group_reason_ = probe_group(meet, o.patience);
+      no_group_reason_ = probe_group(meet, o.probe_time);
     }
     if (!no_group_reason_.empty()) {
       member_.reset();

@@ -38,7 +38,7 @@ class host_learner final : public learner {
   [[nodiscard]] score<float> attached() noexcept override { return {model_.attached()[0], model_.attached()[1]}; }
   [[nodiscard]] std::span<float> statistics() noexcept override { return model_.statistics(); }
   [[nodiscard]] std::span<float> optimizer_state() override { return optimizer_->state(); }
-  [[nodiscard]] std::span<binned const> sums() const noexcept override { return sums_; }
+  [[nodiscard]] std::span<binned_sum const> sums() const noexcept override { return sums_; }
 
   void reserve(std::size_t rows) override { model_.reserve(rows); }
   void initialise(std::uint64_t seed) override { model_.initialise(seed); }
@@ -67,7 +67,7 @@ class host_learner final : public learner {
   std::unique_ptr<nn::optimizer<float>> optimizer_;
   bool reproducible_;
   accumulator pieces_{0};
-  std::vector<binned> sums_;
+  std::vector<binned_sum> sums_;
 };
 
 TUTTI_DECL host_learner::host_learner(model<float> m, settings const& settings)
@@ -88,7 +88,7 @@ TUTTI_DECL void host_learner::expect_pieces() {
 
 TUTTI_DECL void host_learner::begin() noexcept {
   pieces_.clear();
-  std::ranges::fill(sums_, binned{});
+  std::ranges::fill(sums_, binned_sum{});
 }
 
 TUTTI_DECL void host_learner::gradient(image_batch const& images, pass<float> const& how, float scale, bool last,

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/detail/base/linkage.hpp>
-#include <tutti/extend/binned.hpp>
+#include <tutti/extend/binned_sum.hpp>
 #include <tutti/extend/types.hpp>
 #include <tutti/nn/base/dataset.hpp>
 #include <tutti/nn/base/gradient_listener.hpp>
@@ -82,7 +82,7 @@ class replica {
   [[nodiscard]] std::vector<parameter_range> ranges() const { return learner_->ranges(); }
   /// Reproducible replicas only: the accumulators of the gradient buffer over all micro-batches. Element i is final
   /// when element i of the buffer is.
-  [[nodiscard]] std::span<binned const> sums() const noexcept { return learner_->sums(); }
+  [[nodiscard]] std::span<binned_sum const> sums() const noexcept { return learner_->sums(); }
   /// The gradient buffer on the device that computes it, for strategies that sum it there; null if it is in host
   /// memory only.
   [[nodiscard]] any_device_message const* on_device() { return learner_->on_device(); }
@@ -165,7 +165,7 @@ class replica {
   /// Scores part `which` of the test images, divided into `parts` parts.
   score<float> test(std::size_t which, std::size_t parts);
   /// Reproducible replicas only: the accumulators of the last result of `test`, loss and number of correct answers.
-  [[nodiscard]] std::span<binned const> test_sums() const noexcept { return test_.sums(); }
+  [[nodiscard]] std::span<binned_sum const> test_sums() const noexcept { return test_.sums(); }
 
  private:
   [[nodiscard]] normalisation numbers_for(dataset const& training) const;

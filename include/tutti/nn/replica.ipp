@@ -60,9 +60,9 @@ TUTTI_DECL replica::replica(std::unique_ptr<learner> computes, dataset const& tr
           "replica: to be reproducible takes micro-batches and no statistics of all ranks; set micro_batch, "
           "which is ",
           settings.micro_batch, ", to 1 or more, and synchronised_statistics to false");
-  expects(!settings.reproducible || ((plan_.largest() - 1) / settings.micro_batch < binned::most &&
-                                     (test.size() - 1) / test_.piece() < binned::most),
-          "replica: to be reproducible takes at most ", binned::most,
+  expects(!settings.reproducible || ((plan_.largest() - 1) / settings.micro_batch < binned_sum::limit &&
+                                     (test.size() - 1) / test_.piece() < binned_sum::limit),
+          "replica: to be reproducible takes at most ", binned_sum::limit,
           " micro-batches in a batch and in the "
           "test; ",
           plan_.largest(), " images of a batch and ", test.size(), " of the test are too many for ",

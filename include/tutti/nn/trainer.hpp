@@ -58,7 +58,7 @@ concept any_of_strategy = std::derived_from<std::remove_cvref_t<S>, nn::strategy
 
 /// The loss is no longer finite. Every rank throws at the same step: immediately where the loss is that of all ranks,
 /// else at the next meeting of all, at the end of the epoch at the latest.
-class diverged : public std::runtime_error {
+class divergence_error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
@@ -130,7 +130,7 @@ TUTTI_DECL void train(replica& model, nn::strategy& ranks, observers& told);
 /// averaging) and one small `sum` per epoch for the test and the times. Layers with statistics add one per epoch, and
 /// two per layer and step if these are synchronised over ranks. No allocation within a step except in observers.
 /// @pre synchronised statistics only where replicas stay equal
-/// @throws diverged if the loss is not finite; exceptions of the strategy
+/// @throws divergence_error if the loss is not finite; exceptions of the strategy
 template <observer... Observers>
 void train(replica& model, strategy& ranks, Observers&... observers) {
   detail::observers_of<Observers...> told(observers...);

@@ -42,10 +42,10 @@ class replica_step final : public training_step {
   float rate_;
 };
 
-/// @throws diverged if the loss of this step or epoch is not finite
+/// @throws divergence_error if the loss of this step or epoch is not finite
 inline void expect_finite(float loss, char const* unit, std::size_t number) {
   if (!std::isfinite(loss)) {
-    throw diverged(std::string("the loss of ") + unit + " " + std::to_string(number) +
+    throw divergence_error(std::string("the loss of ") + unit + " " + std::to_string(number) +
                    " is not finite: the training diverged; try a lower learning rate");
   }
 }
@@ -112,7 +112,7 @@ inline void expect_fit(settings const& settings, nn::strategy const& ranks) {
 }
 
 /// Calls the observers after a step.
-/// @throws diverged
+/// @throws divergence_error
 inline void tell_of_step(observers& told, replica& model, training_place const& at, replica_step const& step,
                          score_of whose, stopwatch& timed) {
   auto const batch = model.batch_score();

@@ -19,11 +19,11 @@ namespace tutti::inline v0_1_0 {
 template <detail::native_number T,
           detail::unsigned_integer Index = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>>
   requires(sizeof(T) == sizeof(Index))
-struct located {
+struct indexed_value {
   T value;      ///< the number that is compared
   Index index;  ///< the index of the number; of equal numbers, the lower index is kept
 
-  friend bool operator==(located const&, located const&) = default;
+  friend bool operator==(indexed_value const&, indexed_value const&) = default;
 
  private:
   struct spelling {
@@ -67,7 +67,7 @@ template <bool NanFirst, native_number T>
 /// Selects the pair with the extreme number, and of equal numbers the pair with the lower index.
 template <bool Largest, native_number T, unsigned_integer Index>
 struct extreme_location {
-  using value_type = located<T, Index>;
+  using value_type = indexed_value<T, Index>;
   using accumulator_type = value_type;
   static constexpr bool commutative = true;
   static constexpr bool associative = true;
@@ -97,13 +97,13 @@ struct extreme_location {
 /// The smallest number and its index; of equal numbers, and of NaNs, the one with the lowest index. As in min, -0 < +0,
 /// and the result is NaN if any number is NaN.
 ///
-///     std::vector<tutti::located<float>> best{{loss, world.rank()}};
+///     std::vector<tutti::indexed_value<float>> best{{loss, world.rank()}};
 ///     tutti::allreduce{world, tutti::doubling{}, tutti::min_location<float>{}}(best);
 ///
-/// Elements: located<T, Index>, of integers, float and double with an unsigned index of the same size.
+/// Elements: indexed_value<T, Index>, of integers, float and double with an unsigned index of the same size.
 /// Bits: one result, over every schedule.
 /// Cost: an element travels as itself, twice the bytes of a number.
-template <detail::native_number T, detail::unsigned_integer Index = decltype(located<T>::index)>
+template <detail::native_number T, detail::unsigned_integer Index = decltype(indexed_value<T>::index)>
 struct min_location : detail::extreme_location<false, T, Index> {
   /// The name of the reduction in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name = "min_location";
@@ -112,10 +112,10 @@ struct min_location : detail::extreme_location<false, T, Index> {
 /// The largest number and its index; of equal numbers, and of NaNs, the one with the lowest index. As in max, -0 < +0,
 /// and the result is NaN if any number is NaN.
 ///
-/// Elements: located<T, Index>, of integers, float and double with an unsigned index of the same size.
+/// Elements: indexed_value<T, Index>, of integers, float and double with an unsigned index of the same size.
 /// Bits: one result, over every schedule.
 /// Cost: an element travels as itself, twice the bytes of a number.
-template <detail::native_number T, detail::unsigned_integer Index = decltype(located<T>::index)>
+template <detail::native_number T, detail::unsigned_integer Index = decltype(indexed_value<T>::index)>
 struct max_location : detail::extreme_location<true, T, Index> {
   /// The name of the reduction in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name = "max_location";

@@ -19,10 +19,10 @@ inline constexpr commutative_t commutative{};
 /// this says that the grouping does not change the result.
 inline constexpr associative_t associative{};
 
-/// Gives `reduce_with` a name for the function, as in tutti::named<"longest">. Errors and reports show it, and ranks
+/// Gives `reduce_with` a name for the function, as in tutti::function_name<"longest">. Errors and reports show it, and ranks
 /// compare it.
 template <label Text>
-inline constexpr auto named = detail::name_of<Text>(std::make_index_sequence<Text.view().size()>{});
+inline constexpr auto function_name = detail::name_of<Text>(std::make_index_sequence<Text.view().size()>{});
 
 namespace detail {
 
@@ -41,7 +41,7 @@ template <class T, functor_property... Properties, class F>
                 "give an element");
   static_assert(!combines || known_function<F, Properties...>,
                 "the type of a pointer to a function, or of a std::function, does not say which function all ranks are "
-                "to give: give tutti::named<\"...\"> as well");
+                "to give: give tutti::function_name<\"...\"> as well");
   if constexpr (!element<T> || !combines || !known_function<F, Properties...>) {
     return;
   } else if constexpr (combines_widened<F, T>) {
@@ -57,14 +57,14 @@ template <class T, functor_property... Properties, class F>
 
 /// A reduction of elements of type T by f(a, b), where a comes from lower ranks than b:
 ///
-///     auto longest = tutti::reduce_with<item>(pick_longer, tutti::associative, tutti::named<"longest">);
+///     auto longest = tutti::reduce_with<item>(pick_longer, tutti::associative, tutti::function_name<"longest">);
 ///
 /// The maximum of absolute values, for example. `std::fmax` leaves NaN out, whichever operand it is; `std::max` would
 /// not be commutative then.
 ///
 ///     auto max_abs = tutti::reduce_with<float>(
 ///         [](float a, float b) { return std::fmax(std::abs(a), std::abs(b)); },
-///         tutti::commutative, tutti::associative, tutti::named<"max_abs">);
+///         tutti::commutative, tutti::associative, tutti::function_name<"max_abs">);
 ///
 /// A world of one rank combines nothing, so its result is its contribution: take absolute values before the call if
 /// that matters. A reduction that converts every contribution is a class with `lift` (see the concept `reduction`).

@@ -4,7 +4,7 @@
 #include <tutti/detail/reduction/binned_block.hpp>
 #include <tutti/detail/reduction/block_fold.hpp>
 #include <tutti/detail/reduction/fold.hpp>
-#include <tutti/extend/binned.hpp>
+#include <tutti/extend/binned_sum.hpp>
 #include <tutti/extend/buffer.hpp>
 #include <tutti/extend/expects.hpp>
 #include <tutti/extend/reduction.hpp>
@@ -46,7 +46,7 @@ inline constexpr std::uint32_t low_of_middle = 0x7fffff;
 inline constexpr std::uint32_t middle_bias = 1U << 26;
 
 /// Makes the accumulator of one number.
-[[nodiscard]] constexpr binned to_bins(float x) noexcept {
+[[nodiscard]] constexpr binned_sum to_bins(float x) noexcept {
   auto const bits = std::bit_cast<std::uint32_t>(x);
   std::uint32_t const sign = 0U - (bits >> 31);
   auto const size = static_cast<std::int32_t>(bits & 0x7fffffff);
@@ -73,7 +73,7 @@ inline constexpr std::uint32_t middle_bias = 1U << 26;
   return {std::uint64_t{low} << 32 | last, (sign_extended(high) << 24) + sign_extended(tail)};
 }
 
-[[nodiscard]] constexpr binned to_bins(double x) noexcept {
+[[nodiscard]] constexpr binned_sum to_bins(double x) noexcept {
   auto const bits = std::bit_cast<std::uint64_t>(x);
   std::uint64_t const sign = 0 - (bits >> 63);
   std::uint64_t const exponent = bits >> 52 & 0x7ff;
@@ -92,11 +92,11 @@ inline constexpr std::uint32_t middle_bias = 1U << 26;
   std::uint64_t const high = (negated_if(sign, top) << 17) + (biased_middle >> 23) - (middle_bias >> 23) - (low >> 63);
 
   if (exponent == 0x7ff) {
-    binned const count = fraction != 0 ? one_in_last : sign != 0 ? one_in_middle : one_in_top;
+    binned_sum const count = fraction != 0 ? one_in_last : sign != 0 ? one_in_middle : one_in_top;
     return {count.low, count.high | tier_of_infinities};
   }
   if (digits == 0) {
-    return sign != 0 ? binned{} : one_in_last;
+    return sign != 0 ? binned_sum{} : one_in_last;
   }
   return {low & low_mask, high << 7 | (lowest_tier + bin)};
 }
@@ -107,7 +107,7 @@ struct two_parts {
   std::uint64_t rest;
 };
 
-[[nodiscard]] constexpr two_parts split_sum(binned const& a) noexcept {
+[[nodiscard]] constexpr two_parts split_sum(binned_sum const& a) noexcept {
   // A field plus half of its range is not negative, so its bits can be masked.
   std::uint64_t const sum = a.low + half_field;
   std::uint64_t const low = sum & low_mask;
@@ -139,7 +139,7 @@ struct counted_sum {
   std::uint64_t mask;  ///< 0, or all bits set if the sum is an ordinary number
 };
 
-[[nodiscard]] constexpr counted_sum counted_in(binned const& a) noexcept {
+[[nodiscard]] constexpr counted_sum counted_in(binned_sum const& a) noexcept {
   constexpr auto nan = std::bit_cast<std::uint64_t>(std::numeric_limits<double>::quiet_NaN());
   constexpr auto infinity = std::bit_cast<std::uint64_t>(std::numeric_limits<double>::infinity());
   constexpr std::uint64_t minus = std::uint64_t{1} << 63;
@@ -154,7 +154,7 @@ struct counted_sum {
 }
 
 /// Rounds the sum of an accumulator to nearest, ties to even.
-[[nodiscard]] constexpr float to_float(binned const& a) noexcept {
+[[nodiscard]] constexpr float to_float(binned_sum const& a) noexcept {
   auto const [top, rest] = split_sum(a);
   // Rounds to odd first: keeps 26 to 51 leading bits, and sets the last one if any bit is cut off. These round to float
   // as all bits would (S. Boldo, G. Melquiond, "Emulation of a FMA and correctly rounded sums: proved algorithms using
@@ -176,7 +176,7 @@ struct counted_sum {
   return static_cast<float>(std::bit_cast<double>(std::bit_cast<std::uint64_t>(sum) | bits));
 }
 
-[[nodiscard]] constexpr double to_double(binned const& a) noexcept {
+[[nodiscard]] constexpr double to_double(binned_sum const& a) noexcept {
   auto const [top, rest] = split_sum(a);
   // Two exact doubles, whose sum is rounded. A large sum is cut below the bit that decides the rounding.
   std::uint64_t const whole = (top << 54) + rest;
@@ -197,7 +197,7 @@ struct counted_sum {
 template <class T>
 [[nodiscard]] consteval bool refuse_reproducible() {
   static_assert(reproducible<T>,
-                "tutti::reproducible_sum works on float, double and tutti::binned: widen half and bfloat16 to float; "
+                "tutti::reproducible_sum works on float, double and tutti::binned_sum: widen half and bfloat16 to float; "
                 "sums of integers are reproducible by themselves");
   return false;
 }
@@ -207,7 +207,7 @@ concept adds_reproducibly = reproducible<T> || refuse_reproducible<T>();
 }  // namespace detail
 
 /// Addition with the same bits for any number of ranks, in any order, over every topology, cut into any segments: it is
-/// exactly associative. `binned` explains it. A result is at least as exact as a sum in double, rounded once to To.
+/// exactly associative. `binned_sum` explains it. A result is at least as exact as a sum in double, rounded once to To.
 /// Contributions travel as From, results as To, and partial sums as accumulators of 16 bytes.
 ///
 ///     tutti::allreduce sum{world, tutti::ring{}, tutti::reproducible_sum<float>{}};
@@ -232,7 +232,7 @@ struct reproducible_sum {
   /// The type of an element of the result, and of a contribution unless there is a `contribution_type`.
   using value_type = To;
   /// The type of partial results, in which contributions are combined.
-  using accumulator_type = binned;
+  using accumulator_type = binned_sum;
   /// The name of the reduction in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name = std::same_as<From, To>     ? "reproducible_sum"
                                            : std::same_as<To, float>  ? "reproducible_sum, to float"
@@ -246,18 +246,18 @@ struct reproducible_sum {
   /// True if combine(a, b) and combine(b, a) have the same bits once lowered, which saves half the kernels.
   static constexpr bool symmetric = true;
   /// True if `lift` does more than convert.
-  static constexpr bool lifts = !std::same_as<From, binned>;
+  static constexpr bool lifts = !std::same_as<From, binned_sum>;
   /// True if `lower` changes anything.
-  static constexpr bool lowers = !std::same_as<To, binned>;
+  static constexpr bool lowers = !std::same_as<To, binned_sum>;
   /// True if a product is added to something, which compilers may round once instead of twice.
   static constexpr bool fuses = false;  // the products are exact
   /// The number of contributions that an accumulator can hold.
-  static constexpr std::uint32_t most_contributions = binned::most;
+  static constexpr std::uint32_t most_contributions = binned_sum::limit;
 
   /// The accumulator e for which combine(e, a) and combine(a, e) are a.
-  [[nodiscard]] static constexpr binned identity() noexcept { return {}; }
+  [[nodiscard]] static constexpr binned_sum identity() noexcept { return {}; }
   /// Makes an accumulator of a contribution.
-  [[nodiscard]] static constexpr binned lift(From const& x) noexcept {
+  [[nodiscard]] static constexpr binned_sum lift(From const& x) noexcept {
     if constexpr (lifts) {
       return detail::to_bins(x);
     } else {
@@ -265,11 +265,11 @@ struct reproducible_sum {
     }
   }
   /// Combines two accumulators, a of lower ranks than b unless the reduction commutes.
-  [[nodiscard]] static constexpr binned combine(binned const& a, binned const& b) noexcept {
+  [[nodiscard]] static constexpr binned_sum combine(binned_sum const& a, binned_sum const& b) noexcept {
     return tutti::combine(a, b);
   }
   /// Makes an element of the result of the accumulator of all n ranks' contributions.
-  [[nodiscard]] static constexpr To lower(binned const& a, rank_type) noexcept {
+  [[nodiscard]] static constexpr To lower(binned_sum const& a, rank_type) noexcept {
     if constexpr (std::same_as<To, float>) {
       return detail::to_float(a);
     } else if constexpr (lowers) {
@@ -310,7 +310,7 @@ struct block_fold<reproducible_sum<From, To>> {
 ///     tutti::detail::withdraw(sums, gradients);
 ///
 /// @throws precondition_error if there are not as many accumulators as numbers
-template <buffer Numbers, mutable_buffer_of<binned> Sums>
+template <buffer Numbers, mutable_buffer_of<binned_sum> Sums>
   requires reproducible<buffer_value_t<Numbers>>
 void deposit(Numbers const& numbers, Sums&& sums) {
   auto const values = elements(numbers);
@@ -324,7 +324,7 @@ void deposit(Numbers const& numbers, Sums&& sums) {
 
 /// Rounds sums to numbers.
 /// @throws precondition_error if there are not as many numbers as accumulators
-template <buffer_of<binned> Sums, mutable_buffer Numbers>
+template <buffer_of<binned_sum> Sums, mutable_buffer Numbers>
   requires reproducible<buffer_value_t<Numbers>>
 void withdraw(Sums const& sums, Numbers&& numbers) {
   auto const accumulators = elements(sums);

@@ -42,7 +42,7 @@ class simulated_meeting {
     while (round_ == round) {
       if (rank_type const missing = simulator_->processors().is_dead(me) ? me : first_departed_; missing != no_rank) {
         throw error(failure::join, "rank " + std::to_string(missing) + " has ended before it could join")
-            .between(me, {missing});
+            .set_ranks(me, {missing});
       }
       simulator_->wait(me, simulated_processors::never);
     }
@@ -149,13 +149,13 @@ template <class F>
   for (rank_type left = n; left != 0;) {
     fiber& next = ranks[sim.next()]->body();  // never no_rank: a waiting rank polls periodically
     next.resume();
-    left -= next.ended() ? 1U : 0U;
+    left -= next.has_ended() ? 1U : 0U;
   }
 
   simulated_outcome<typename program::result> world_outcome{{}, sim.report()};
   for (auto const& r : ranks) {
     world_outcome.results.push_back(std::move(r->end()));
-    world_outcome.report.ended.push_back(r->end_time());
+    world_outcome.report.end_times.push_back(r->end_time());
   }
   return world_outcome;
 }

@@ -142,24 +142,24 @@ template <class Topology, class Op>
   call const call_record = make_call(operation_kind::none, "", "", Topology::name);
 
   simulated_report report;
-  report.ended.resize(n);
+  report.end_times.resize(n);
   std::deque<participant> ranks;
   rank_type left = n;
-  std::vector<detail::helper_summary> helpers(members(topology, op, n) - n);
+  std::vector<detail::helper_summary> aggregators(members(topology, op, n) - n);
   std::vector<detail::helper_share> shares;  // by rank: its shares of all aggregators
-  if constexpr (has_helpers<Topology, Op>) {
-    shares.resize(std::size_t{n} * helpers.size());
-    for (std::size_t i = 0; i != helpers.size(); ++i) {
-      helpers[i].read(topology, op, n, n + static_cast<rank_type>(i));
+  if constexpr (has_aggregators<Topology, Op>) {
+    shares.resize(std::size_t{n} * aggregators.size());
+    for (std::size_t i = 0; i != aggregators.size(); ++i) {
+      aggregators[i].read(topology, op, n, n + static_cast<rank_type>(i));
       for (rank_type r = 0; r != n; ++r) {
-        shares[r * helpers.size() + i] = {&helpers[i], helpers[i].place_of(r)};
+        shares[r * aggregators.size() + i] = {&aggregators[i], aggregators[i].place_of(r)};
       }
     }
   }
   auto const advance = [&](rank_type r) {
     if (ranks[r].operation.advance()) {
       ranks[r].ended = true;
-      report.ended[r] = sim.processors().time_of(r);
+      report.end_times[r] = sim.processors().time_of(r);
       --left;
     } else {
       sim.processors().rest(r);
@@ -169,7 +169,7 @@ template <class Topology, class Op>
     ranks.emplace_back(sim, world, r, work);
     ranks[r].call_record = call_record;
     ranks[r].operation.set_schedule(topology.steps(op, n, r), topology.blocks(op, n), false);
-    ranks[r].operation.set_helpers(std::span(shares).subspan(r * helpers.size(), helpers.size()));
+    ranks[r].operation.set_helpers(std::span(shares).subspan(r * aggregators.size(), aggregators.size()));
     ranks[r].operation.prepare(vector.segment_bytes, memory, vector.count);
     ranks[r].operation.take_place();
     sim.processors().rest(r);
@@ -185,13 +185,13 @@ template <class Topology, class Op>
                        : "the simulated operation cannot end: a message was lost " +
                              std::to_string(options.faults.attempts) +
                              " times; raise simulated_faults::attempts, or lower loss")
-          .between(no_rank, died ? sim.processors().deaths() : std::vector<rank_type>{});
+          .set_ranks(no_rank, died ? sim.processors().deaths() : std::vector<rank_type>{});
     }
     advance(r);
   }
-  auto const ended = std::move(report.ended);
+  auto const ended = std::move(report.end_times);
   report = sim.report();
-  report.ended = ended;
+  report.end_times = ended;
   return report;
 }
 

@@ -88,7 +88,7 @@ class simulated {
   void end(flow) noexcept {}
 
   /// Offers a message, or the rest of one, and returns how many bytes were accepted; never waits.
-  sent send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t) {
+  send_result send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t) {
     if (fault() || processors().is_dead(place())) {
       return {};
     }
@@ -105,11 +105,11 @@ class simulated {
     return {true, bytes.size(), 0};
   }
   /// True if the buffer sent under this ticket is free.
-  [[nodiscard]] bool released(rank_type, flow, ticket) const noexcept { return true; }
+  [[nodiscard]] bool is_released(rank_type, flow, ticket) const noexcept { return true; }
 
   /// Returns the next chunk of a peer's message, in whole granules, or an empty one if nothing has arrived.
   /// @throws error (mismatch) if the peer made another call
-  chunk view(rank_type peer, flow s, wanted w) {
+  chunk view(rank_type peer, flow s, receive_request w) {
     if (processors().is_dead(place()) || fault()) {
       return {};
     }
@@ -136,17 +136,17 @@ class simulated {
 
   /// The simulated aggregator (a "helper" in names) is a part of the switch at the root of the network. It combines
   /// contributions in the order of the workers, as the ranks would.
-  [[nodiscard]] static constexpr bool does(network_operation operation) noexcept {
+  [[nodiscard]] static constexpr bool supports(network_operation operation) noexcept {
     return operation != network_operation::none && operation != network_operation::update;
   }
   /// True if the network has an aggregator; every rank gets one answer.
-  [[nodiscard]] bool has_helper() const noexcept { return simulation_->network().sums; }
+  [[nodiscard]] bool has_aggregator() const noexcept { return simulation_->network().sums; }
   /// Registers this rank's part of a flow with an aggregator, before any message to or from it.
-  void take_part(flow s, helper_part const& part) {
+  void join_aggregation(flow s, aggregation_part const& part) {
     parts_[s.lane].push_back(part);
     detail::simulated_opening peer_opening;
     if (part.worker != no_rank && !simulation_->join_helped_flow(*world_, rank_, s, part, peer_opening)) {
-      throw_mismatch(world_->helped_flows.at({part.helper, s.lane, s.number}).workers.front().rank, s, peer_opening);
+      throw_mismatch(world_->helped_flows.at({part.aggregator, s.lane, s.number}).workers.front().rank, s, peer_opening);
     }
   }
   /// A rank whose contribution the aggregator still waits for, or no_rank if this rank knows of none.
@@ -157,7 +157,7 @@ class simulated {
 
   /// Checks that the peer has not opened this flow with another call: its messages would never arrive.
   /// @throws error(failure::mismatch)
-  void inquire(rank_type peer, flow s) {
+  void detect_mismatch(rank_type peer, flow s) {
     detail::simulated_opening peer_opening;
     if (s.lane != transfer_lane &&
         world_->has_opened_otherwise(peer, s, world_->current_opening(rank_, s), peer_opening)) {
@@ -166,38 +166,38 @@ class simulated {
   }
 
   /// Publishes this rank's wait state. A query takes no virtual time; the answer is as old as the rank's last report.
-  void say(wait_report const& w) {
+  void publish_wait(wait_report const& w) {
     if (!world_->first_fault) {
       world_->record_wait(rank_, w, exact_now());
     }
   }
   /// Queries a peer's wait state; false while the peer cannot be reached.
-  bool ask(rank_type peer) {
+  bool query_wait(rank_type peer) {
     query_times_[peer] = exact_now();
     return true;
   }
   /// The last report of a rank, this one included, of its wait on a lane.
-  [[nodiscard]] wait_report said(rank_type r, std::uint32_t lane) const {
+  [[nodiscard]] wait_report reported_wait(rank_type r, std::uint32_t lane) const {
     auto [w, time] = world_->last_wait(r, lane);
     auto const query = query_times_.find(r);
-    w.fresh = query != query_times_.end() && time >= query->second;
+    w.is_fresh = query != query_times_.end() && time >= query->second;
     return w;
   }
 
   /// Spends the time of one query of the network; other ranks run meanwhile.
   void poll() {
     if (simulation_->can_wait()) {
-      rest(std::chrono::duration_cast<duration>(simulation_->options().look));
+      wait_for_work(std::chrono::duration_cast<duration>(simulation_->options().look));
     }
   }
   /// Waits until an event reaches this rank, or `limit` has passed.
   /// @throws error(failure::peer_lost) on a rank that dies meanwhile
-  void rest(duration limit) {
+  void wait_for_work(duration limit) {
     if (!processors().is_dead(place())) {
       simulation_->wait(place(), processors().time_of(place()) + limit);
     }
     if (processors().is_dead(place())) {
-      throw error(failure::peer_lost, "this rank has died in the simulation").between(rank_, {rank_});
+      throw error(failure::peer_lost, "this rank has died in the simulation").set_ranks(rank_, {rank_});
     }
   }
 
@@ -228,7 +228,7 @@ class simulated {
                                                                                       : tutti::fault{};
   }
   /// Looks for peers that have died or left.
-  void look() {
+  void probe() {
     if (!processors().deaths().empty()) {
       for (rank_type r = 0; r < size(); ++r) {
         if (processors().is_known_dead(world_->members()[r])) {
@@ -245,7 +245,7 @@ class simulated {
     }
   }
   /// Tells the other ranks why this one leaves: a fault in another communicator of its world.
-  void excuse(tutti::fault const& reason) { world_->excuse(rank_, reason); }
+  void announce_departure(tutti::fault const& reason) { world_->announce_departure(rank_, reason); }
   /// Returns when nobody accesses this rank's memory any more; called after a fault.
   void quiesce() noexcept {}
 
@@ -271,7 +271,7 @@ class simulated {
   }
 
   /// Copies contents to the place that the receiver asked for. Without contents, returns that place unchanged.
-  [[nodiscard]] std::byte const* place_of(detail::simulator::arrival const& arrival, wanted const& w) const noexcept {
+  [[nodiscard]] std::byte const* place_of(detail::simulator::arrival const& arrival, receive_request const& w) const noexcept {
     static constexpr std::byte empty_place{};
     if (!simulation_->carries()) {
       return w.place != nullptr ? w.place : &empty_place;
@@ -295,7 +295,7 @@ class simulated {
   detail::simulator* simulation_;
   detail::simulated_world* world_ = nullptr;
   rank_type rank_;
-  std::array<std::vector<helper_part>, lane_count> parts_;  ///< by lane: this rank's parts of the aggregators
+  std::array<std::vector<aggregation_part>, lane_count> parts_;  ///< by lane: this rank's parts of the aggregators
   std::map<rank_type, picoseconds> query_times_;            ///< by rank: time of the last query
   bool found_fault_ = false;  ///< this rank found a fault itself, and need not wait for the announcement
 };

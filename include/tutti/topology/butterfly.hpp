@@ -41,7 +41,7 @@ struct butterfly {
       return detail::keep_own(0);
     }
     if (p.follows(me)) {
-      return i == 0 ? detail::hand_over(me - 1, whole, loan::lent) : detail::take_back(me - 1, whole);
+      return i == 0 ? detail::hand_over(me - 1, whole, loan::lend) : detail::take_back(me - 1, whole);
     }
     if (p.is_pair(p.group(me)) && i-- == 0) {
       return detail::take_over(me + 1, whole);
@@ -51,7 +51,7 @@ struct butterfly {
     }
     if (i < p.log()) {
       step s = halve(p, me, i, i + 1 == p.log() ? memory::output : memory::work);
-      s.loan = loan::lent;
+      s.loan = loan::lend;
       return s;
     }
     const exchange x = exchange_of(p, me, 2 * p.log() - 1 - i);
@@ -59,7 +59,7 @@ struct butterfly {
     return {.send = {peer, memory::output, x.kept_blocks},
             .receive = {peer, memory::output, x.sent_blocks},
             .arrives = memory::output,
-            .loan = loan::given_back};
+            .loan = loan::give_back};
   }
 
   // Reduce-scatter: halving over the blocks of the members of each group; then every group sends its part to the owner
@@ -199,7 +199,7 @@ struct butterfly {
     const memory source = first && !p.is_pair(p.group(me)) ? memory::input : memory::work;
     return {.send = {peer, source, x.sent_blocks},
             .receive = {peer, target, x.kept_blocks},
-            .how = x.partner < p.group(me) ? action::fold_left : action::fold_right,
+            .action = x.partner < p.group(me) ? action::fold_left : action::fold_right,
             .local = source,
             .arrives = first && !p.is_pair(x.partner) ? memory::input : memory::work};
   }

@@ -18,9 +18,9 @@ struct cost {
   std::uint64_t traffic = 0;   ///< elements sent, total of all ranks
 
   std::uint64_t messages_sent = 0;  ///< messages sent by one rank, maximum
-  std::uint64_t sent = 0;           ///< elements sent by one rank, maximum
-  std::uint64_t received = 0;       ///< elements received by one rank, maximum
-  std::uint64_t combined = 0;       ///< elements combined by one rank, maximum
+  std::uint64_t elements_sent = 0;  ///< elements sent by one rank, maximum
+  std::uint64_t elements_received = 0;  ///< elements received by one rank, maximum
+  std::uint64_t elements_combined = 0;  ///< elements combined by one rank, maximum
   std::uint32_t scratch = 0;        ///< blocks of `work` of one rank, maximum: memory, if accumulators are no elements
 
   friend constexpr bool operator==(cost const&, cost const&) = default;
@@ -142,11 +142,11 @@ template <class Topology, class Op>
       const step s = topology.at(op, n, r, i);
       if (s.sends()) {
         ++rank_cost.messages;
-        rank_cost.sent += detail::elements_in(count, blocks, s.send.blocks);
+        rank_cost.elements_sent += detail::elements_in(count, blocks, s.send.blocks);
       }
       if (s.receives()) {
-        rank_cost.received += detail::elements_in(count, blocks, s.receive.blocks);
-        rank_cost.combined += s.how == action::copy ? 0 : detail::elements_in(count, blocks, s.receive.blocks);
+        rank_cost.elements_received += detail::elements_in(count, blocks, s.receive.blocks);
+        rank_cost.elements_combined += s.action == action::copy ? 0 : detail::elements_in(count, blocks, s.receive.blocks);
       }
       if ((s.receives() || !s.sends()) && s.receive.memory == memory::work) {
         for (std::uint32_t k = 0; k < s.receive.blocks.count; ++k) {
@@ -157,11 +157,11 @@ template <class Topology, class Op>
       }
     }
     total.messages += rank_cost.messages;
-    total.traffic += rank_cost.sent;
+    total.traffic += rank_cost.elements_sent;
     raise(total.messages_sent, rank_cost.messages);
-    raise(total.sent, rank_cost.sent);
-    raise(total.received, rank_cost.received);
-    raise(total.combined, rank_cost.combined);
+    raise(total.elements_sent, rank_cost.elements_sent);
+    raise(total.elements_received, rank_cost.elements_received);
+    raise(total.elements_combined, rank_cost.elements_combined);
     raise(total.scratch, rank_cost.scratch);
   }
   total.rounds = detail::finishing_time(
@@ -180,7 +180,7 @@ template <class Topology, class Op>
   const std::uint32_t blocks = topology.blocks(op, n);
   return detail::finishing_time(
       topology, op, n, latency, [=](block_range range) { return gap * detail::elements_in(bytes, blocks, range); },
-      gap * helper_packet);
+      gap * aggregator_packet_bytes);
 }
 
 }  // namespace tutti

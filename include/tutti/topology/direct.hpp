@@ -45,7 +45,7 @@ struct direct : detail::on_tree<detail::star_tree> {
     const rank_type target = receiver(n, me, i);
     return {.send = {target, memory::input, {target, 1}},
             .receive = {sender(n, me, i), i + 2 == n ? memory::output : memory::work, {me, 1}},
-            .how = action::fold_left,
+            .action = action::fold_left,
             .local = i == 0 ? memory::input : memory::work,
             .arrives = memory::input};
   }
@@ -71,7 +71,7 @@ struct direct : detail::on_tree<detail::star_tree> {
       return detail::keep_own(0);
     }
     step s = i < n - 1 ? at(op::reduce_scatter{}, n, me, i) : hand_out(n, me, i - (n - 1));
-    s.loan = i < n - 1 ? loan::lent : loan::given_back;
+    s.loan = i < n - 1 ? loan::lend : loan::give_back;
     return s;
   }
 

@@ -155,7 +155,7 @@ struct double_tree {
       const rank_type child = trees.at(m.edge);
       bool const top = trees.root() == no_rank ? (m.edge.place - 1) / 2 == 0 : me == trees.root();
       s.receive = {child, top && trees.is_last(m.edge) ? memory::output : memory::work, half};
-      s.how = child < me ? action::fold_left : action::fold_right;
+      s.action = child < me ? action::fold_left : action::fold_right;
       s.local = trees.is_first(m.edge) ? memory::input : memory::work;
       s.arrives = upward_source(trees, m.edge);
     });

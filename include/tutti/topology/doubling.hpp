@@ -44,7 +44,7 @@ struct doubling : detail::on_tree<detail::binomial_tree> {
       return detail::keep_own(0);
     }
     if (p.follows(me)) {
-      return i == 0 ? detail::hand_over(me - 1, whole, loan::lent) : detail::take_back(me - 1, whole);
+      return i == 0 ? detail::hand_over(me - 1, whole, loan::lend) : detail::take_back(me - 1, whole);
     }
     const rank_type group = p.group(me);
     bool const is_pair = p.is_pair(group);
@@ -60,7 +60,7 @@ struct doubling : detail::on_tree<detail::binomial_tree> {
     const memory peer_source = i == 0 && !p.is_pair(partner) ? memory::input : memory::work;
     return {.send = {peer, source, whole},
             .receive = {peer, i + 1 == p.log() ? memory::output : memory::work, whole},
-            .how = partner < group ? action::fold_left : action::fold_right,
+            .action = partner < group ? action::fold_left : action::fold_right,
             .local = source,
             .arrives = peer_source};
   }

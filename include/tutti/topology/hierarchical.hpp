@@ -121,16 +121,16 @@ class hierarchical {
 
   /// The number of helpers that the operation needs beside n ranks.
   template <class Op>
-    requires possible<Op> && has_helpers<Outer, Op>
-  [[nodiscard]] constexpr rank_type helpers(Op const& o, rank_type n) const {
+    requires possible<Op> && has_aggregators<Outer, Op>
+  [[nodiscard]] constexpr rank_type aggregators(Op const& o, rank_type n) const {
     const rank_type hosts = groups_.groups(n);
-    return hosts > 1 ? outer_.helpers(outer_operation(o, n), hosts) : 0;
+    return hosts > 1 ? outer_.aggregators(outer_operation(o, n), hosts) : 0;
   }
   /// The topology to run where no transport, or no device, can do what a helper is asked for.
-  [[nodiscard]] constexpr auto without_helpers() const
-    requires requires(Outer const& o) { o.without_helpers(); }
+  [[nodiscard]] constexpr auto without_aggregators() const
+    requires requires(Outer const& o) { o.without_aggregators(); }
   {
-    return tutti::hierarchical<Inner, decltype(outer_.without_helpers()), Groups>(inner_, outer_.without_helpers(),
+    return tutti::hierarchical<Inner, decltype(outer_.without_aggregators()), Groups>(inner_, outer_.without_aggregators(),
                                                                                   groups_);
   }
 

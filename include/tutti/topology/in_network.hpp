@@ -27,11 +27,11 @@ struct in_network {
   static constexpr bool sends_raw_contributions = true;
 
   /// The topology to run where no transport, or no device, can do what a helper is asked for.
-  [[nodiscard]] static constexpr star without_helpers() noexcept { return {}; }
+  [[nodiscard]] static constexpr star without_aggregators() noexcept { return {}; }
   /// The number of helpers that the operation needs beside n ranks.
   template <class Op>
     requires offers<in_network, Op>
-  [[nodiscard]] constexpr rank_type helpers(Op const&, rank_type n) const {
+  [[nodiscard]] constexpr rank_type aggregators(Op const&, rank_type n) const {
     return n == 1 ? 0 : 1;
   }
 
@@ -94,7 +94,7 @@ struct in_network {
   /// folded with the helper's `input`, which is the identity.
   [[nodiscard]] static constexpr step take(rank_type r) {
     return {.receive = {r, memory::work, whole},
-            .how = action::fold_right,
+            .action = action::fold_right,
             .local = r == 0 ? memory::input : memory::work,
             .arrives = memory::input};
   }

@@ -20,7 +20,7 @@ struct plan_purpose {
 
   /// The purpose of a plan of operation `o` for rank me, of n ranks.
   template <class Op>
-  [[nodiscard]] static constexpr plan_purpose of(Op const& o, rank_type n, rank_type me) noexcept {
+  [[nodiscard]] static constexpr plan_purpose make(Op const& o, rank_type n, rank_type me) noexcept {
     plan_purpose p{detail::verify::kind_of<Op>, no_rank, n, me};
     if constexpr (requires { o.root; }) {
       p.root = o.root;
@@ -50,7 +50,7 @@ namespace detail {
 ///
 /// @pre the plan outlives this view
 template <bool KeepsOrder, bool SendsRaw = false>
-class planned {
+class planned_schedule {
  public:
   /// The name of the topology in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name = "planned";
@@ -60,7 +60,7 @@ class planned {
   static constexpr bool sends_raw_contributions = SendsRaw;
 
   /// Views steps, which must outlive this view; `plan::view` calls it.
-  constexpr planned(std::span<step const> steps, std::uint32_t blocks, plan_purpose const& purpose,
+  constexpr planned_schedule(std::span<step const> steps, std::uint32_t blocks, plan_purpose const& purpose,
                     topology_settings const& origin) noexcept
       : steps_(steps), blocks_(blocks), purpose_(purpose), origin_(origin) {}
 
@@ -70,13 +70,13 @@ class planned {
   /// @throws precondition_error if the plan was made for another purpose
   template <class Op>
   [[nodiscard]] constexpr std::uint32_t blocks(Op const& o, rank_type n) const {
-    expect(plan_purpose::of(o, n, purpose_.me));
+    expect(plan_purpose::make(o, n, purpose_.me));
     return blocks_;
   }
   /// @throws precondition_error if the plan was made for another purpose
   template <class Op>
   [[nodiscard]] constexpr std::uint32_t steps(Op const& o, rank_type n, rank_type me) const {
-    expect(plan_purpose::of(o, n, me));
+    expect(plan_purpose::make(o, n, me));
     return static_cast<std::uint32_t>(steps_.size());
   }
   /// Step i of the stored schedule. The other arguments are not checked.
@@ -113,7 +113,7 @@ class plan {
       : plan(ranks_only{}, detail::ranks_alone<Op>(topology), op, n, me) {}
 
   /// The topology that runs this plan. @pre the plan outlives it
-  [[nodiscard]] constexpr planned<KeepsOrder, SendsRaw> view() const noexcept {
+  [[nodiscard]] constexpr planned_schedule<KeepsOrder, SendsRaw> view() const noexcept {
     return {steps_, blocks_, purpose_, origin_};
   }
 
@@ -121,7 +121,7 @@ class plan {
   struct ranks_only {};
   template <class Topology, class Op>
   constexpr plan(ranks_only, Topology const& topology, Op op, rank_type n, rank_type me)
-      : blocks_(topology.blocks(op, n)), purpose_(plan_purpose::of(op, n, me)), origin_(identity_of(topology, n)) {
+      : blocks_(topology.blocks(op, n)), purpose_(plan_purpose::make(op, n, me)), origin_(identity_of(topology, n)) {
     expects(!KeepsOrder || combines_in_order<Op>(topology, n),
             "plan<true> needs a topology that combines in rank order, and the one that was picked does not in this "
             "operation: pick another one, or use plan<false>");

@@ -40,7 +40,7 @@ struct ring {
     return {
         .send = {successor(n, me, 1), source, {predecessor(n, me, i + 1), 1}},
         .receive = {predecessor(n, me, 1), i + 2 == n ? memory::output : memory::work, {predecessor(n, me, i + 2), 1}},
-        .how = action::fold_left,
+        .action = action::fold_left,
         .local = memory::input,
         .arrives = source};
   }
@@ -90,7 +90,7 @@ struct ring {
     }
     if (i < n) {
       s.receive = {predecessor(n, me, 1), me == o.root ? memory::output : memory::work, {i, 1}};
-      s.how = action::fold_left;
+      s.action = action::fold_left;
       s.local = memory::input;
       s.arrives = hops == 1 ? memory::input : memory::work;
     }

@@ -124,7 +124,7 @@ class selection {
   /// A hash of the pick, and of the hosts if it groups hosts.
   [[nodiscard]] constexpr topology_settings settings(rank_type n) const {
     topology_settings s = visit([n](auto const& t) { return identity_of(t, n); });
-    s.called(tutti::name(kind_));
+    s.set_label(tutti::name(kind_));
     return s;
   }
   /// True if the topology that was picked offers the operation.
@@ -134,13 +134,13 @@ class selection {
   }
 
   /// The topology to run where no transport, or no device, can do what a helper is asked for.
-  [[nodiscard]] constexpr selection without_helpers() const noexcept {
+  [[nodiscard]] constexpr selection without_aggregators() const noexcept {
     return kind_ == schedule_kind::in_network ? selection(schedule_kind::star) : *this;
   }
   /// The number of helpers that the operation needs beside n ranks.
   template <class Op>
     requires offers<in_network, Op>
-  [[nodiscard]] constexpr rank_type helpers(Op const& o, rank_type n) const {
+  [[nodiscard]] constexpr rank_type aggregators(Op const& o, rank_type n) const {
     return answer<Op>([&](auto const& t) { return members(t, o, n) - n; });
   }
 
@@ -181,7 +181,7 @@ class selection {
 
 /// A way to run an operation, and the time that it is expected to take.
 struct prediction {
-  choice<selection> way{};  ///< the schedule and the segments
+  schedule_choice<selection> way{};  ///< the schedule and the segments
   std::int64_t time = 0;    ///< in picoseconds
 };
 

@@ -110,7 +110,7 @@ struct star : detail::on_tree<detail::star_tree> {
     }
     if (i < n - 1) {
       return {.receive = {i + 1, memory::work, whole},
-              .how = action::fold_right,
+              .action = action::fold_right,
               .local = i == 0 ? memory::input : memory::work,
               .arrives = memory::input};
     }

@@ -26,7 +26,7 @@ template <class Topology, class Op>
     result.reason = "waits for ever if there are no buffers";
     result.rank = stall.rank;
     result.step = stall.step;
-  } else if (!result.ordered && combines_in_order<Op>(topology, n)) {
+  } else if (!result.keeps_order && combines_in_order<Op>(topology, n)) {
     result.reason = "combines out of rank order";
   } else if (Topology::sends_raw_contributions && !result.raw) {
     result.reason = "sends partial sums";
@@ -41,7 +41,7 @@ template <class Op, class Topology>
   verdict result;
   detail::verify::at_every_root<Op>(n, [&](Op const& op) {
     if (result) {
-      result = both(result, verify(topology, op, n));
+      result = combine(result, verify(topology, op, n));
     }
   });
   return result;

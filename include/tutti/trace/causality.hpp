@@ -56,7 +56,7 @@ class causality {
   /// The number of ranks.
   [[nodiscard]] rank_type size() const noexcept { return static_cast<rank_type>(ranks_.size()); }
   /// The timeline of rank r.
-  [[nodiscard]] timeline const& of(rank_type r) const { return ranks_[r]; }
+  [[nodiscard]] timeline const& timeline_of(rank_type r) const { return ranks_[r]; }
   /// The event at a place.
   [[nodiscard]] event at(event_place e) const { return ranks_[e.rank][e.index]; }
 
@@ -145,7 +145,7 @@ class causality {
     for (timeline const& t : ranks_) {
       for (std::size_t i = 0; i != t.size(); ++i) {
         if (event const e = t[i]; e.kind == event_kind::start && !e.number.is_message()) {
-          first = (std::max)(first, e.on.number);
+          first = (std::max)(first, e.flow.number);
           break;
         }
       }
@@ -164,7 +164,7 @@ class causality {
       if (e.kind != kind || e.peer == no_rank) {
         continue;
       }
-      edge const on{transfer, transfer ? e.number.sequence : e.on.number, kind == event_kind::send ? r : e.peer,
+      edge const on{transfer, transfer ? e.number.sequence : e.flow.number, kind == event_kind::send ? r : e.peer,
                     kind == event_kind::send ? e.peer : r};
       if (transfer || on.number >= from) {
         f(i, on, e);

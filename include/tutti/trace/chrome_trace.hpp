@@ -40,8 +40,8 @@ class chrome_trace {
   chrome_trace(causality const& all, std::span<std::string const> parts) : all_(all), parts_(parts) {
     bool first = true;
     for (rank_type r = 0; r != all.size(); ++r) {
-      for (std::size_t i = 0; i != all.of(r).size(); ++i) {
-        auto const at = all.of(r)[i].time;
+      for (std::size_t i = 0; i != all.timeline_of(r).size(); ++i) {
+        auto const at = all.timeline_of(r)[i].time;
         begin_ = first ? at : (std::min)(begin_, at);
         first = false;
       }
@@ -66,7 +66,7 @@ class chrome_trace {
   }
 
   void add_events(rank_type r) {
-    timeline const& t = all_.of(r);
+    timeline const& t = all_.timeline_of(r);
     for (std::size_t i = 0; i != t.size(); ++i) {
       event const e = t[i];
       switch (e.kind) {
@@ -113,7 +113,7 @@ class chrome_trace {
     open(phase, name, r, messages, e.time);
     out_.append(",\"cat\":\"operation\",\"id2\":{\"local\":\"").append(std::to_string(e.number.sequence));
     if (e.number.is_message()) {  // numbered within its pair of ranks
-      out_.append(" ").append(std::to_string(e.number.from)).append(" ").append(std::to_string(e.number.to));
+      out_.append(" ").append(std::to_string(e.number.sender)).append(" ").append(std::to_string(e.number.receiver));
     }
     out_ += "\"}";
     if (e.kind == event_kind::fail) {
@@ -152,8 +152,8 @@ class chrome_trace {
     for (rank_type r = 0; r != all.size(); ++r) {
       for (blame::waiting const& w : all[r]) {
         std::string const peer = called(w.peer);
-        slice(r, std::string(peer).append(" is late"), w.begin, w.sent);
-        slice(r, std::string("under way from ").append(peer), w.sent, w.end);
+        slice(r, std::string(peer).append(" is late"), w.begin, w.send_begin);
+        slice(r, std::string("under way from ").append(peer), w.send_begin, w.end);
       }
     }
   }

@@ -13,14 +13,14 @@ namespace tutti::inline v0_1_0 {
 /// Records the latest events in memory. Allocates at construction only.
 ///
 ///     tutti::communicator<tutti::loopback, tutti::dynamic, tutti::memory_trace> world{...};
-///     world.trace().each([](tutti::event const& e) { ... });
+///     world.trace().for_each([](tutti::event const& e) { ... });
 ///
 /// Cost: a copy of each event, with up to 95 bytes of its text; memory for `capacity` events.
 /// Thread safety: as the communicator.
 class memory_trace {
  public:
   /// True: events are recorded.
-  static constexpr bool enabled = true;
+  static constexpr bool is_enabled = true;
   static constexpr std::size_t text_capacity = 95;       ///< longer texts are cut
   static constexpr std::size_t default_capacity = 1024;  ///< default number of events
 
@@ -45,13 +45,13 @@ class memory_trace {
   /// The number of recorded events.
   [[nodiscard]] std::size_t size() const noexcept { return recorded_ < kept_.size() ? recorded_ : kept_.size(); }
   /// The number of older events that were overwritten.
-  [[nodiscard]] std::size_t dropped() const noexcept { return recorded_ - size(); }
+  [[nodiscard]] std::size_t dropped_count() const noexcept { return recorded_ - size(); }
 
   /// Calls `f(event const&)` for every recorded event, oldest first. The text is valid as long as the trace, until the
   /// event is overwritten.
   template <class F>
-  void each(F f) const {
-    for (std::size_t i = dropped(); i < recorded_; ++i) {
+  void for_each(F f) const {
+    for (std::size_t i = dropped_count(); i < recorded_; ++i) {
       entry const& from = kept_[i % kept_.size()];
       event e = from.what;
       e.text = std::string_view(from.text, from.length);

@@ -32,15 +32,15 @@ namespace tutti::inline v0_1_0 {
   for (rank_type waiter = 0; waiter != found.ranks(); ++waiter) {
     out += "  by " + name(waiter) + padding(15, name(waiter));
     for (rank_type culprit = 0; culprit != found.size(); ++culprit) {
-      out += right(11, waiter == culprit ? "-" : seconds(found.of(waiter, culprit)));
+      out += right(11, waiter == culprit ? "-" : seconds(found.wait_time(waiter, culprit)));
     }
-    out += right(20, seconds(found.under_way(waiter))) + "\n";
+    out += right(20, seconds(found.transit_time(waiter))) + "\n";
   }
   for (rank_type member = 0; member != found.size(); ++member) {
-    worst = found.by(member) > found.by(worst) ? member : worst;
+    worst = found.caused_time(member) > found.caused_time(worst) ? member : worst;
   }
   if (found.size() > 1) {
-    out += name(worst) + " held up the others most: " + seconds(found.by(worst)) +
+    out += name(worst) + " held up the others most: " + seconds(found.caused_time(worst)) +
            " s in all, counting ranks that waited for one that waited for it\n";
   }
   return out;

@@ -14,7 +14,7 @@ namespace tutti::inline v0_1_0 {
 class switched_trace {
  public:
   /// True: events may be recorded.
-  static constexpr bool enabled = true;
+  static constexpr bool is_enabled = true;
 
   /// Constructs a tracer that is off.
   switched_trace() : kept_(1) {}
@@ -23,18 +23,18 @@ class switched_trace {
   explicit switched_trace(std::size_t capacity) : kept_(capacity), on_(true) {}
 
   /// True if it records.
-  [[nodiscard]] bool on() const noexcept { return on_; }
+  [[nodiscard]] bool is_on() const noexcept { return on_; }
   /// Records an event; called by the rank's own thread.
   void record(event const& e) noexcept { kept_.record(e); }
 
   /// The number of recorded events.
   [[nodiscard]] std::size_t size() const noexcept { return kept_.size(); }
   /// The number of older events that were overwritten.
-  [[nodiscard]] std::size_t dropped() const noexcept { return kept_.dropped(); }
+  [[nodiscard]] std::size_t dropped_count() const noexcept { return kept_.dropped_count(); }
   /// Calls f with each event, oldest first.
   template <class F>
-  void each(F f) const {
-    kept_.each(f);
+  void for_each(F f) const {
+    kept_.for_each(f);
   }
 
  private:

@@ -23,9 +23,9 @@ class timeline {
   /// Copies the events of a tracer.
   /// @param trace has `each(f)`, such as memory_trace
   template <class Trace>
-  static timeline of(Trace const& trace) {
+  static timeline copy_of(Trace const& trace) {
     timeline all;
-    trace.each([&](event const& e) { all.add(e); });
+    trace.for_each([&](event const& e) { all.add(e); });
     return all;
   }
 
@@ -55,7 +55,7 @@ class timeline {
   }
 
   /// Serialises the timeline, for a rank of the same program.
-  [[nodiscard]] std::vector<std::byte> packed() const {
+  [[nodiscard]] std::vector<std::byte> pack() const {
     std::size_t const count = entries_.size();
     std::size_t const bytes = count * sizeof(entry);
     std::vector<std::byte> out(sizeof(count) + bytes + texts_.size());
@@ -70,7 +70,7 @@ class timeline {
   }
   /// Reads the output of `packed`.
   /// @throws precondition_error if the bytes are something else
-  [[nodiscard]] static timeline unpacked(std::span<std::byte const> bytes) {
+  [[nodiscard]] static timeline unpack(std::span<std::byte const> bytes) {
     std::size_t count = 0;
     expects(bytes.size() >= sizeof(count), "timeline: ", bytes.size(),
             " bytes are too few to be one; pass what packed() made");

@@ -15,14 +15,14 @@ template <tracer First, tracer Second>
 class trace_pair {
  public:
   /// True if either tracer is enabled.
-  static constexpr bool enabled = First::enabled || Second::enabled;
+  static constexpr bool is_enabled = First::is_enabled || Second::is_enabled;
 
   trace_pair() = default;
   /// Takes both tracers.
   trace_pair(First first, Second second) : first_(std::move(first)), second_(std::move(second)) {}
 
   /// True if either records.
-  [[nodiscard]] bool on() const noexcept { return listens(first_) || listens(second_); }
+  [[nodiscard]] bool is_on() const noexcept { return listens(first_) || listens(second_); }
   /// Records an event; called by the rank's own thread.
   void record(event const& e) noexcept {
     tutti::record(first_, [&] { return e; });

@@ -10,18 +10,18 @@ namespace tutti::inline v0_1_0 {
 ///
 ///     tutti::communicator<tutti::tcp, tutti::dynamic, tutti::traffic_count> world{...};
 ///     sum(gradients);
-///     world.trace().sent().bytes;
+///     world.trace().outgoing().bytes;
 ///
 /// Cost: two additions per sent message and per received chunk.
 /// Thread safety: as the communicator.
 class traffic_count {
  public:
   /// True: events are counted.
-  static constexpr bool enabled = true;
+  static constexpr bool is_enabled = true;
 
   /// The traffic in one direction.
   struct total {
-    std::uint64_t messages = 0;  ///< number of messages; in `received`, number of chunks
+    std::uint64_t messages = 0;  ///< number of messages; in `incoming()`, number of chunks
     std::uint64_t bytes = 0;     ///< payload without headers
   };
 
@@ -35,9 +35,9 @@ class traffic_count {
   }
 
   /// The traffic that this rank has sent.
-  [[nodiscard]] total sent() const noexcept { return sent_; }
+  [[nodiscard]] total outgoing() const noexcept { return sent_; }
   /// The traffic that this rank has received.
-  [[nodiscard]] total received() const noexcept { return received_; }
+  [[nodiscard]] total incoming() const noexcept { return received_; }
 
  private:
   static void add(total& to, std::size_t bytes) noexcept {

@@ -11,7 +11,7 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// The time that each member of a communicator made each other one wait: `of(waiter, culprit)`. Members are the ranks,
+/// The time that each member of a communicator made each other one wait: `wait_time(waiter, culprit)`. Members are the ranks,
 /// followed by in-network aggregators.
 class blame {
  public:
@@ -21,9 +21,9 @@ class blame {
     rank_type peer = no_rank;        ///< sender; behind an aggregator, the rank that contributed last
     operation_number number{};       ///< operation
     time_point begin{};              ///< the rank was ready
-    time_point sent{};               ///< the peer began to send; until then it was late. Not before `begin`
-    time_point end{};                ///< the message had arrived; from `sent` on it was in transit
-    rank_type through = no_rank;     ///< in-network aggregator that sent the message; no_rank: none
+    time_point send_begin{};               ///< the peer began to send; until then it was late. Not before `begin`
+    time_point end{};                ///< the message had arrived; from `send_begin` on it was in transit
+    rank_type aggregator = no_rank;  ///< in-network aggregator that sent the message; no_rank: none
   };
 
   /// All waits of each rank, in order of time and without overlap. A wait begins after the rank's previous event, once
@@ -32,7 +32,7 @@ class blame {
   [[nodiscard]] static std::vector<std::vector<waiting>> waits_of(causality const& all) {
     std::vector<std::vector<waiting>> waits(all.size());
     for (rank_type r = 0; r != all.size(); ++r) {
-      timeline const& t = all.of(r);
+      timeline const& t = all.timeline_of(r);
       std::map<operation_number, time_point> started;  // start of each operation
       time_point free = (time_point::min)();           // time of the previous event
       bool busy = false;
@@ -73,15 +73,15 @@ class blame {
     auto const waits = waits_of(all);
     for (auto const& of_rank : waits) {
       for (waiting const& w : of_rank) {
-        size_ = w.through == no_rank ? size_ : (std::max)(size_, std::size_t{w.through} + 1);
+        size_ = w.aggregator == no_rank ? size_ : (std::max)(size_, std::size_t{w.aggregator} + 1);
       }
     }
     late_.resize(size_ * size_);
     wire_.resize(size_);
     for (rank_type r = 0; r != ranks_; ++r) {
       for (waiting const& w : waits[r]) {
-        pass(waits, r, w.peer, w.begin, w.sent, ranks_);
-        travel(r, w, w.sent, w.end);
+        pass(waits, r, w.peer, w.begin, w.send_begin, ranks_);
+        travel(r, w, w.send_begin, w.end);
       }
     }
   }
@@ -92,15 +92,15 @@ class blame {
   [[nodiscard]] rank_type ranks() const noexcept { return static_cast<rank_type>(ranks_); }
   /// The time that one waited while the other did something else. If both are the same: the time that a rank waited
   /// for a peer that waited for it.
-  [[nodiscard]] duration of(rank_type waiter, rank_type culprit) const { return late_[waiter * size_ + culprit]; }
+  [[nodiscard]] duration wait_time(rank_type waiter, rank_type culprit) const { return late_[waiter * size_ + culprit]; }
   /// The time that a rank waited for messages in transit.
-  [[nodiscard]] duration under_way(rank_type waiter) const { return wire_[waiter]; }
+  [[nodiscard]] duration transit_time(rank_type waiter) const { return wire_[waiter]; }
 
   /// The time that all members waited for this one.
-  [[nodiscard]] duration by(rank_type culprit) const {
+  [[nodiscard]] duration caused_time(rank_type culprit) const {
     duration sum{};
     for (rank_type r = 0; r != size_; ++r) {
-      sum += of(r, culprit);
+      sum += wait_time(r, culprit);
     }
     return sum;
   }
@@ -108,7 +108,7 @@ class blame {
  private:
   /// Adds the time that a rank waited for a message in transit.
   void travel(rank_type waiter, waiting const& w, time_point from, time_point to) {
-    (w.through == no_rank ? wire_[waiter] : late_[waiter * size_ + w.through]) += to - from;
+    (w.aggregator == no_rank ? wire_[waiter] : late_[waiter * size_ + w.aggregator]) += to - from;
   }
   /// Blames a rank for a span of time, except where the rank itself waited.
   /// @param depth limit for passing blame on; a longer chain than the number of ranks means a wrong clock
@@ -121,7 +121,7 @@ class blame {
     auto w = std::ranges::lower_bound(theirs, from, {}, &waiting::end);
     for (; depth != 0 && w != theirs.end() && from < to; ++w) {
       time_point const begin = (std::max)(w->begin, from);
-      time_point const sent = std::clamp(w->sent, begin, (std::max)(begin, to));
+      time_point const sent = std::clamp(w->send_begin, begin, (std::max)(begin, to));
       time_point const end = std::clamp(w->end, sent, (std::max)(sent, to));
       if (begin >= to) {
         break;

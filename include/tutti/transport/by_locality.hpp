@@ -93,12 +93,12 @@ class by_locality {
   }
   /// Announces a message; `same` is true if it has the bytes of the previous one on that flow.
   void next_message(flow s, bool same)
-    requires(repeats<Near> || repeats<Far>)
+    requires(reuses_copies<Near> || reuses_copies<Far>)
   {
-    if constexpr (repeats<Near>) {
+    if constexpr (reuses_copies<Near>) {
       near_->next_message(s, same);
     }
-    if constexpr (repeats<Far>) {
+    if constexpr (reuses_copies<Far>) {
       far_.next_message(s, same);
     }
   }
@@ -119,18 +119,18 @@ class by_locality {
   }
   /// The memory of tutti::allocator, which ranks of this host read without a copy, and which is registered once with a
   /// device of the transport between hosts.
-  [[nodiscard]] counted<memory_source> memory() const noexcept
+  [[nodiscard]] intrusive_pointer<memory_source> memory() const noexcept
     requires provides_memory<Near>
   {
     return near_->memory();
   }
 
   /// Offers a message, or the rest of one, and returns how many bytes were accepted; never waits.
-  [[nodiscard]] sent send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule) {
+  [[nodiscard]] send_result send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule) {
     return through(peer, [&](auto& t, rank_type r) { return t.send(r, s, bytes, granule); });
   }
   /// Offers a message like `send`, with the place where the receiver may write its result.
-  [[nodiscard]] sent lend(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule,
+  [[nodiscard]] send_result lend(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule,
                           std::byte* back)
     requires(lends<Near> || lends<Far>)
   {
@@ -143,7 +143,7 @@ class by_locality {
     });
   }
   /// Offers bytes that the peer has lent, like `send`; writes them to the peer's place if possible.
-  [[nodiscard]] sent give_back(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule)
+  [[nodiscard]] send_result give_back(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule)
     requires(lends<Near> || lends<Far>)
   {
     return through(peer, [&](auto& t, rank_type r) {
@@ -155,23 +155,23 @@ class by_locality {
     });
   }
   /// The place where the result of lent bytes in `view` may be made at once; null if there is none.
-  [[nodiscard]] std::byte* home(rank_type peer, flow s)
+  [[nodiscard]] std::byte* result_place(rank_type peer, flow s)
     requires(lends<Near> || lends<Far>)
   {
     return through(peer, [&](auto& t, rank_type r) -> std::byte* {
       if constexpr (lends<std::remove_cvref_t<decltype(t)>>) {
-        return t.home(r, s);
+        return t.result_place(r, s);
       } else {
         return nullptr;
       }
     });
   }
   /// True if the buffer of the send with this ticket is free.
-  [[nodiscard]] bool released(rank_type peer, flow s, ticket k) {
-    return through(peer, [&](auto& t, rank_type r) { return t.released(r, s, k); });
+  [[nodiscard]] bool is_released(rank_type peer, flow s, ticket k) {
+    return through(peer, [&](auto& t, rank_type r) { return t.is_released(r, s, k); });
   }
   /// The next chunk of a peer's message, of whole granules, or nothing yet; throws error (mismatch) if calls differ.
-  [[nodiscard]] chunk view(rank_type peer, flow s, wanted const& w) {
+  [[nodiscard]] chunk view(rank_type peer, flow s, receive_request const& w) {
     return telling([&] { return through(peer, [&](auto& t, rank_type r) { return t.view(r, s, w); }); });
   }
   /// Releases the chunk of `view`.
@@ -179,11 +179,11 @@ class by_locality {
     through(peer, [&](auto& t, rank_type r) { t.release(r, s); });
   }
   /// Throws as `view` does if that peer is at the same flow with another call, even if it sends nothing.
-  void inquire(rank_type peer, flow s) {
+  void detect_mismatch(rank_type peer, flow s) {
     telling([&] {
       through(peer, [&](auto& t, rank_type r) {
-        if constexpr (inquires<std::remove_cvref_t<decltype(t)>>) {
-          t.inquire(r, s);
+        if constexpr (detects_mismatch<std::remove_cvref_t<decltype(t)>>) {
+          t.detect_mismatch(r, s);
         }
       });
     });
@@ -191,24 +191,24 @@ class by_locality {
 
   /// Answers ranks that have asked what this rank waits for, through both transports. Reports name ranks by their
   /// numbers in the world.
-  void say(wait_report const& w)
-    requires(answers<Near> && answers<Far>)
+  void publish_wait(wait_report const& w)
+    requires(reports_waits<Near> && reports_waits<Far>)
   {
-    near_->say(w);
-    far_.say(w);
+    near_->publish_wait(w);
+    far_.publish_wait(w);
   }
   /// Asks a peer what it waits for; false while it cannot be reached.
-  [[nodiscard]] bool ask(rank_type peer)
-    requires(answers<Near> && answers<Far>)
+  [[nodiscard]] bool query_wait(rank_type peer)
+    requires(reports_waits<Near> && reports_waits<Far>)
   {
-    return through(peer, [](auto& t, rank_type r) { return t.ask(r); });
+    return through(peer, [](auto& t, rank_type r) { return t.query_wait(r); });
   }
   /// The last wait report of a rank, this one included, for a lane.
-  [[nodiscard]] wait_report said(rank_type peer, std::uint32_t lane) const
-    requires(answers<Near> && answers<Far>)
+  [[nodiscard]] wait_report reported_wait(rank_type peer, std::uint32_t lane) const
+    requires(reports_waits<Near> && reports_waits<Far>)
   {
     rank_type const mate = near_ranks_[peer];
-    return mate != no_rank ? near_->said(mate, lane) : far_.said(peer, lane);
+    return mate != no_rank ? near_->reported_wait(mate, lane) : far_.reported_wait(peer, lane);
   }
 
   /// True if a peer, from which no message is expected, is known to have left or died.
@@ -240,9 +240,9 @@ class by_locality {
     return fault_;
   }
   /// Probes for lost peers by system calls; to be called every few milliseconds of waiting.
-  void look() {
-    near_->look();
-    far_.look();
+  void probe() {
+    near_->probe();
+    far_.probe();
     share_fault();
   }
   /// Makes a fault known to every member; the first one takes precedence.
@@ -257,14 +257,14 @@ class by_locality {
     }
   }
   /// Tells the other ranks the reason why this one leaves: a fault in another communicator of its world.
-  void excuse(tutti::fault const& why)
-    requires(excuses<Near> || excuses<Far>)
+  void announce_departure(tutti::fault const& why)
+    requires(announces_departure<Near> || announces_departure<Far>)
   {
-    if constexpr (excuses<Near>) {
-      near_->excuse(why);
+    if constexpr (announces_departure<Near>) {
+      near_->announce_departure(why);
     }
-    if constexpr (excuses<Far>) {
-      far_.excuse(why);
+    if constexpr (announces_departure<Far>) {
+      far_.announce_departure(why);
     }
   }
   /// Returns once nothing accesses this rank's memory any more; called after a fault.

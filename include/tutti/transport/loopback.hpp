@@ -67,25 +67,25 @@ class loopback {
   }
 
   /// Offers a message, or the rest of one, and returns how many bytes were accepted; never waits.
-  sent send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule) {
+  send_result send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule) {
     return out_.send(peer, s, bytes, granule, shares(peer, s, bytes));
   }
   /// Offers a message like `send`, with the place where the receiver may write its result.
-  sent lend(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule, std::byte* back) {
+  send_result lend(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule, std::byte* back) {
     return out_.lends(bytes.size()) ? out_.lend(peer, s, bytes, back) : send(peer, s, bytes, granule);
   }
   /// Offers bytes that the peer has lent, like `send`; writes them to the peer's place if possible.
-  sent give_back(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule) {
+  send_result give_back(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule) {
     return endpoint_.has_loan(peer, s, bytes.size()) ? endpoint_.give_back(peer, s, bytes)
                                                      : send(peer, s, bytes, granule);
   }
   /// The place where the result of lent bytes in `view` may be made at once; null if there is none.
-  [[nodiscard]] std::byte* home(rank_type peer, flow s) noexcept { return endpoint_.home(peer, s); }
+  [[nodiscard]] std::byte* result_place(rank_type peer, flow s) noexcept { return endpoint_.result_place(peer, s); }
   /// True if the buffer of the send with this ticket is free.
-  [[nodiscard]] bool released(rank_type peer, flow s, ticket k) noexcept { return endpoint_.released(peer, s, k); }
+  [[nodiscard]] bool is_released(rank_type peer, flow s, ticket k) noexcept { return endpoint_.is_released(peer, s, k); }
 
   /// The next chunk of a peer's message, of whole granules, or nothing yet; throws error (mismatch) if calls differ.
-  chunk view(rank_type peer, flow s, wanted const& w) {
+  chunk view(rank_type peer, flow s, receive_request const& w) {
     if (w.granule > out_.chunk_bytes()) [[unlikely]] {
       return elements_.view(
           peer, s.lane, w.granule, [&] { return endpoint_.view(peer, s); }, [&] { endpoint_.release(peer, s); });
@@ -98,15 +98,15 @@ class loopback {
     endpoint_.release(peer, s);
   }
   /// Throws as `view` does if that peer is at the same flow with another call, even if it sends nothing.
-  void inquire(rank_type peer, flow s) { endpoint_.inquire(peer, s); }
+  void detect_mismatch(rank_type peer, flow s) { endpoint_.detect_mismatch(peer, s); }
   /// True if a peer, from which no message is expected, is known to have left or died.
   [[nodiscard]] bool has_left(rank_type peer) const noexcept { return endpoint_.has_departed(peer); }
   /// Answers ranks that have asked what this rank waits for.
-  void say(wait_report const& w) noexcept { endpoint_.say(w); }
+  void publish_wait(wait_report const& w) noexcept { endpoint_.publish_wait(w); }
   /// Asks a peer what it waits for; false while it cannot be reached.
-  bool ask(rank_type peer) noexcept { return endpoint_.ask(peer); }
+  bool query_wait(rank_type peer) noexcept { return endpoint_.query_wait(peer); }
   /// The last wait report of a rank, this one included, for a lane.
-  [[nodiscard]] wait_report said(rank_type r, std::uint32_t lane) const noexcept { return endpoint_.said(r, lane); }
+  [[nodiscard]] wait_report reported_wait(rank_type r, std::uint32_t lane) const noexcept { return endpoint_.reported_wait(r, lane); }
   /// Does nothing: messages need no progress.
   void poll() noexcept {}
 
@@ -126,11 +126,11 @@ class loopback {
   /// The fault of this world, if any; cheap, because it is called while waiting.
   [[nodiscard, gnu::always_inline]] tutti::fault fault() const noexcept { return endpoint_.fault(); }
   /// Does nothing: threads do not die alone, and a rank that leaves announces it.
-  void look() noexcept {}
+  void probe() noexcept {}
   /// Makes a fault known to every member; the first one takes precedence.
   void revoke(tutti::fault why) noexcept { endpoint_.revoke(why); }
   /// Tells the other ranks the reason why this one leaves: a fault in another communicator of its world.
-  void excuse(tutti::fault const& why) noexcept { endpoint_.excuse(why); }
+  void announce_departure(tutti::fault const& why) noexcept { endpoint_.announce_departure(why); }
   /// Returns once nothing accesses this rank's memory any more; called after a fault.
   void quiesce() noexcept { endpoint_.quiesce(all_live); }
 

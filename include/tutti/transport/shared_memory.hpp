@@ -80,37 +80,37 @@ class basic_shared_memory {
   }
 
   /// Offers a message, or the rest of one, and returns how many bytes were accepted; never waits.
-  sent send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule) {
+  send_result send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule) {
     if (attaches(peer, s, bytes)) [[unlikely]] {
-      sent const result = out_.send(peer, s, bytes, granule, true);
-      if (result.accepted) {
-        attached_.add(peer, s.lane, result.until, bytes.first(result.bytes));
+      send_result const result = out_.send(peer, s, bytes, granule, true);
+      if (result.is_accepted) {
+        attached_.add(peer, s.lane, result.release_ticket, bytes.first(result.bytes));
       }
       return result;
     }
     return out_.send(peer, s, bytes, granule, lies_in_shared_memory(s, bytes));
   }
   /// Offers a message like `send`, with the place where the receiver may write its result.
-  sent lend(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule, std::byte* back) {
+  send_result lend(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule, std::byte* back) {
     bool const here =
         out_.lends(bytes.size()) && endpoint_.places().is_shared(bytes.data()) && endpoint_.places().is_shared(back);
     return here ? out_.lend(peer, s, bytes, back) : send(peer, s, bytes, granule);
   }
   /// Offers bytes that the peer has lent, like `send`; writes them to the peer's place if possible.
-  sent give_back(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule) {
+  send_result give_back(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule) {
     return endpoint_.has_loan(peer, s, bytes.size()) ? endpoint_.give_back(peer, s, bytes)
                                                      : send(peer, s, bytes, granule);
   }
   /// The place where the result of lent bytes in `view` may be made at once; null if there is none.
-  [[nodiscard]] std::byte* home(rank_type peer, flow s) noexcept { return endpoint_.home(peer, s); }
+  [[nodiscard]] std::byte* result_place(rank_type peer, flow s) noexcept { return endpoint_.result_place(peer, s); }
   /// True if the buffer of the send with this ticket is free.
-  [[nodiscard]] bool released(rank_type peer, flow s, ticket k) noexcept { return endpoint_.released(peer, s, k); }
+  [[nodiscard]] bool is_released(rank_type peer, flow s, ticket k) noexcept { return endpoint_.is_released(peer, s, k); }
 
   /// The memory of tutti::allocator, which peers read without a copy.
-  [[nodiscard]] counted<memory_source> memory() const noexcept { return world_.arena(); }
+  [[nodiscard]] intrusive_pointer<memory_source> memory() const noexcept { return world_.arena(); }
 
   /// The next chunk of a peer's message, of whole granules, or nothing yet; throws error (mismatch) if calls differ.
-  chunk view(rank_type peer, flow s, wanted const& w) {
+  chunk view(rank_type peer, flow s, receive_request const& w) {
     if (w.granule > out_.chunk_bytes()) [[unlikely]] {
       return elements_.view(
           peer, s.lane, w.granule, [&] { return next(peer, s, w); }, [&] { finished(peer, s); });
@@ -123,15 +123,15 @@ class basic_shared_memory {
     finished(peer, s);
   }
   /// Throws as `view` does if that peer is at the same flow with another call, even if it sends nothing.
-  void inquire(rank_type peer, flow s) { endpoint_.inquire(peer, s); }
+  void detect_mismatch(rank_type peer, flow s) { endpoint_.detect_mismatch(peer, s); }
   /// True if a peer, from which no message is expected, is known to have left or died.
   [[nodiscard]] bool has_left(rank_type peer) const noexcept { return endpoint_.has_departed(peer); }
   /// Answers ranks that have asked what this rank waits for.
-  void say(wait_report const& w) noexcept { endpoint_.say(w); }
+  void publish_wait(wait_report const& w) noexcept { endpoint_.publish_wait(w); }
   /// Asks a peer what it waits for; false while it cannot be reached.
-  bool ask(rank_type peer) noexcept { return endpoint_.ask(peer); }
+  bool query_wait(rank_type peer) noexcept { return endpoint_.query_wait(peer); }
   /// The last wait report of a rank, this one included, for a lane.
-  [[nodiscard]] wait_report said(rank_type r, std::uint32_t lane) const noexcept { return endpoint_.said(r, lane); }
+  [[nodiscard]] wait_report reported_wait(rank_type r, std::uint32_t lane) const noexcept { return endpoint_.reported_wait(r, lane); }
   /// Makes progress: sends the parts of private memory that peers request. Never waits.
   void poll() {
     if (!attached_.empty()) [[unlikely]] {
@@ -155,7 +155,7 @@ class basic_shared_memory {
   /// The fault of this world, if any; cheap, because it is called while waiting.
   [[nodiscard, gnu::always_inline]] tutti::fault fault() const noexcept { return endpoint_.fault(); }
   /// Probes for dead peers. Cost: one system call per peer, unless another rank has just probed.
-  void look() noexcept {
+  void probe() noexcept {
     if (!endpoint_.claims_liveness_check(now())) {
       return;
     }
@@ -168,7 +168,7 @@ class basic_shared_memory {
   /// Makes a fault known to every member; the first one takes precedence.
   void revoke(tutti::fault why) noexcept { endpoint_.revoke(why); }
   /// Tells the other ranks the reason why this one leaves: a fault in another communicator of its world.
-  void excuse(tutti::fault const& why) noexcept { endpoint_.excuse(why); }
+  void announce_departure(tutti::fault const& why) noexcept { endpoint_.announce_departure(why); }
   /// Returns once nothing accesses this rank's memory any more; called after a fault.
   void quiesce() noexcept {
     endpoint_.quiesce([this](rank_type r) { return is_alive(r); });
@@ -180,7 +180,7 @@ class basic_shared_memory {
   /// The world, whose memory its splits share.
   [[nodiscard]] detail::shared_world<Doorbells> const& shared() const noexcept { return world_; }
   /// The next chunk of a message, from shared or from private memory.
-  chunk next(rank_type peer, flow s, wanted const& w) {
+  chunk next(rank_type peer, flow s, receive_request const& w) {
     chunk const c = endpoint_.view(peer, s);
     if (c.bytes <= detail::mailbox::max_inline ||
         !detail::shared_places::is_private(endpoint_.message_place(peer, s))) {

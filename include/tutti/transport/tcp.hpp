@@ -55,13 +55,13 @@ class tcp {
   void end(flow) noexcept {}
 
   /// Offers a message, or the rest of one, and returns how many bytes were accepted; never waits.
-  [[nodiscard]] sent send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule) {
+  [[nodiscard]] send_result send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule) {
     detail::tcp::connection* const link = fault() ? nullptr : mesh_.reach(peer);
     if (link == nullptr) {
       return {};
     }
-    sent const result = link->send(s, bytes, granule, mesh_.calls[s.lane].description);
-    if (!result.accepted) {
+    send_result const result = link->send(s, bytes, granule, mesh_.calls[s.lane].description);
+    if (!result.is_accepted) {
       mesh_.handle_events(peer);
       if (link->writer.is_broken() || link->reader.has_said_bye()) {
         mesh_.lose(peer);
@@ -71,11 +71,11 @@ class tcp {
     return result;
   }
   /// True: the socket has copied the bytes.
-  [[nodiscard]] bool released(rank_type, flow, ticket) const noexcept { return true; }
+  [[nodiscard]] bool is_released(rank_type, flow, ticket) const noexcept { return true; }
 
   /// The next chunk of a peer's message, of whole granules, or nothing yet.
   /// @throws error (failure::mismatch) that shows both calls
-  [[nodiscard]] chunk view(rank_type peer, flow s, wanted const& w) {
+  [[nodiscard]] chunk view(rank_type peer, flow s, receive_request const& w) {
     detail::tcp::connection* const link = fault() ? nullptr : mesh_.reach(peer);
     if (link == nullptr) {
       return {};
@@ -106,16 +106,16 @@ class tcp {
 
   /// Asks the peer that is waited for in which call it is; a later inquiry has the answer.
   /// @throws error (failure::mismatch) if it is at the same flow with another call
-  void inquire(rank_type peer, flow s) { mesh_.inquire(peer, s); }
+  void detect_mismatch(rank_type peer, flow s) { mesh_.detect_mismatch(peer, s); }
 
   /// True if the peer is known to have left or died. Connects to it first, because only a connection shows this.
   [[nodiscard]] bool has_left(rank_type peer) { return mesh_.has_left(peer); }
   /// Answers ranks that have asked what this rank waits for.
-  void say(wait_report const& w) { mesh_.say(w); }
+  void publish_wait(wait_report const& w) { mesh_.publish_wait(w); }
   /// Asks a peer what it waits for; false while it cannot be reached.
-  [[nodiscard]] bool ask(rank_type peer) { return mesh_.ask(peer); }
+  [[nodiscard]] bool query_wait(rank_type peer) { return mesh_.query_wait(peer); }
   /// The last wait report of a rank, this one included, for a lane.
-  [[nodiscard]] wait_report said(rank_type r, std::uint32_t lane) const noexcept { return mesh_.said(r, lane); }
+  [[nodiscard]] wait_report reported_wait(rank_type r, std::uint32_t lane) const noexcept { return mesh_.reported_wait(r, lane); }
 
   /// Makes progress; never waits.
   void poll() { mesh_.poll(); }
@@ -129,11 +129,11 @@ class tcp {
   /// The fault of this world, if any; cheap, because it is called while waiting.
   [[nodiscard]] tutti::fault fault() const noexcept { return mesh_.fault(); }
   /// Probes for lost peers by system calls; to be called every few milliseconds of waiting.
-  void look() { mesh_.look(); }
+  void probe() { mesh_.probe(); }
   /// Makes a fault known to every member; the first one takes precedence.
   void revoke(tutti::fault const& why) { mesh_.revoke(why); }
   /// Tells the other ranks the reason why this one leaves: a fault in another communicator of its world.
-  void excuse(tutti::fault const& why) { mesh_.excuse(why); }
+  void announce_departure(tutti::fault const& why) { mesh_.announce_departure(why); }
   /// Does nothing: peers never access this rank's memory.
   void quiesce() noexcept {}
 
@@ -152,7 +152,7 @@ class tcp {
   detail::tcp::mesh mesh_;
 };
 
-static_assert(transport<tcp> && inquires<tcp>);
+static_assert(transport<tcp> && detects_mismatch<tcp>);
 
 }  // namespace tutti
 

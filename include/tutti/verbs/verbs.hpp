@@ -89,16 +89,16 @@ class verbs {
 
   /// The source of tutti::allocator's buffers, which are registered once. A buffer may outlive the transport; its
   /// registration does not.
-  [[nodiscard]] counted<memory_source> memory() const noexcept { return memory_; }
+  [[nodiscard]] intrusive_pointer<memory_source> memory() const noexcept { return memory_; }
   /// Registers memory of this source once, too.
-  void adopt(counted<memory_source> s) { edges_->memory().adopt(std::move(s)); }
+  void adopt(intrusive_pointer<memory_source> s) { edges_->memory().adopt(std::move(s)); }
 
   /// Offers a message, or the rest of one, and returns how many bytes were accepted; never waits.
-  [[nodiscard]] sent send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t) {
+  [[nodiscard]] send_result send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t) {
     return submit(peer, s, [&](detail::verbs::edge& e) { return e.send(s, edges_->current_check(s), bytes); });
   }
   /// Sends a long message, whose receiver may write its result to `back`.
-  [[nodiscard]] sent lend(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t, std::byte* back) {
+  [[nodiscard]] send_result lend(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t, std::byte* back) {
     return submit(peer, s, [&](detail::verbs::edge& e) {
       return e.may_lend(bytes.size()) ? e.lend(s, edges_->current_check(s), bytes, back)
                                       : e.send(s, edges_->current_check(s), bytes);
@@ -106,20 +106,20 @@ class verbs {
   }
   /// Sends the result of a message that the peer lent: to the peer's `back` if that is possible, otherwise like
   /// `send`.
-  [[nodiscard]] sent give_back(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t) {
+  [[nodiscard]] send_result give_back(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t) {
     return submit(peer, s, [&](detail::verbs::edge& e) {
       return e.has_loan(s, bytes.size()) ? e.give_back(s, bytes) : e.send(s, edges_->current_check(s), bytes);
     });
   }
   /// Returns null: only the device accesses a peer's memory.
-  [[nodiscard]] std::byte* home(rank_type, flow) const noexcept { return nullptr; }
+  [[nodiscard]] std::byte* result_place(rank_type, flow) const noexcept { return nullptr; }
   /// True if the buffer sent under this ticket is free.
   /// @throws error (failure::peer_lost) with the state of the failed connection; send and view throw it, too
-  [[nodiscard]] bool released(rank_type peer, flow s, ticket k) {
+  [[nodiscard]] bool is_released(rank_type peer, flow s, ticket k) {
     detail::verbs::edge const& e = edges_->edge_to(peer);
-    if (!e.released(s.lane, k)) {
+    if (!e.is_released(s.lane, k)) {
       edges_->poll();
-      if (!e.released(s.lane, k)) {
+      if (!e.is_released(s.lane, k)) {
         edges_->check_peer(peer);
         return false;
       }
@@ -129,7 +129,7 @@ class verbs {
 
   /// Returns the next chunk of a peer's message, or an empty one if nothing has arrived.
   /// @throws error (failure::mismatch) that shows both calls
-  [[nodiscard]] chunk view(rank_type peer, flow s, wanted const& w) {
+  [[nodiscard]] chunk view(rank_type peer, flow s, receive_request const& w) {
     detail::verbs::edge* const e = edges_->reach(peer);
     if (e == nullptr) {
       return {};
@@ -149,16 +149,16 @@ class verbs {
 
   /// Queries a peer's call, to find a mismatch; a later inquiry evaluates the answer.
   /// @throws error (failure::mismatch) if the peer is at this flow with another call
-  void inquire(rank_type peer, flow s) { edges_->mesh().inquire(peer, s); }
+  void detect_mismatch(rank_type peer, flow s) { edges_->mesh().detect_mismatch(peer, s); }
   /// True if a peer, from which no message is expected, is known to have left or died.
   [[nodiscard]] bool has_left(rank_type peer) { return edges_->mesh().has_left(peer); }
   /// Publishes this rank's wait state to ranks that have queried it.
-  void say(wait_report const& w) { edges_->mesh().say(w); }
+  void publish_wait(wait_report const& w) { edges_->mesh().publish_wait(w); }
   /// Queries a peer's wait state; false while the peer cannot be reached.
-  [[nodiscard]] bool ask(rank_type peer) { return edges_->mesh().ask(peer); }
+  [[nodiscard]] bool query_wait(rank_type peer) { return edges_->mesh().query_wait(peer); }
   /// The last report of a rank, this one included, of its wait on a lane.
-  [[nodiscard]] wait_report said(rank_type r, std::uint32_t lane) const noexcept {
-    return edges_->mesh().said(r, lane);
+  [[nodiscard]] wait_report reported_wait(rank_type r, std::uint32_t lane) const noexcept {
+    return edges_->mesh().reported_wait(r, lane);
   }
 
   /// Makes progress; never waits.
@@ -173,11 +173,11 @@ class verbs {
   /// The fault of this world, or none. Cheap: waiting ranks call it often.
   [[nodiscard]] tutti::fault fault() const noexcept { return edges_->fault(); }
   /// Probes silent peers, at most ten times a second.
-  void look() { edges_->look(); }
+  void probe() { edges_->probe(); }
   /// Announces a fault to every member; the first fault of a world wins.
   void revoke(tutti::fault const& reason) { edges_->revoke(reason); }
   /// Tells the other ranks why this one leaves: a fault in another communicator of its world.
-  void excuse(tutti::fault const& reason) { edges_->excuse(reason); }
+  void announce_departure(tutti::fault const& reason) { edges_->announce_departure(reason); }
   /// The address of a peer, for errors; empty if there is none.
   [[nodiscard]] std::string place_of(rank_type peer) const { return edges_->mesh().place_of(peer); }
   /// Returns when neither peers nor the device access this rank's memory any more, after a second at most.
@@ -191,7 +191,7 @@ class verbs {
  private:
   /// Returns the memory source of the world that is split, or a new one.
   template <class M>
-  [[nodiscard]] static counted<memory_source> memory_for([[maybe_unused]] M& meet) {
+  [[nodiscard]] static intrusive_pointer<memory_source> memory_for([[maybe_unused]] M& meet) {
     if constexpr (requires {
                     { meet.transport() } -> std::same_as<verbs&>;
                   }) {
@@ -205,7 +205,7 @@ class verbs {
     }
   }
   template <class F>
-  [[nodiscard]] sent submit(rank_type peer, flow s, F const& f) {
+  [[nodiscard]] send_result submit(rank_type peer, flow s, F const& f) {
     detail::verbs::edge* const e = edges_->reach(peer);
     if (e != nullptr && !e->has_room(s.lane)) {
       edges_->poll();
@@ -213,20 +213,20 @@ class verbs {
     if (e == nullptr || fault()) {
       return {};
     }
-    sent result;
+    send_result result;
     try {
       result = f(*e);
     } catch (error const&) {
       edges_->revoke({failure::cancelled, rank(), rank()});
       throw;
     }
-    if (!result.accepted) {
+    if (!result.is_accepted) {
       edges_->poll();
       edges_->check_peer(peer);
     }
     return result;
   }
-  [[nodiscard]] chunk next(detail::verbs::edge& e, rank_type peer, flow s, wanted const& w) {
+  [[nodiscard]] chunk next(detail::verbs::edge& e, rank_type peer, flow s, receive_request const& w) {
     if (fault() || !e.has_message(s.lane)) {
       return {};
     }
@@ -240,10 +240,10 @@ class verbs {
   }
 
   detail::owned<detail::verbs::edges> edges_;
-  counted<memory_source> memory_;
+  intrusive_pointer<memory_source> memory_;
 };
 
-static_assert(transport<verbs> && inquires<verbs> && answers<verbs> && shares_memory<verbs>);
+static_assert(transport<verbs> && detects_mismatch<verbs> && reports_waits<verbs> && shares_memory<verbs>);
 static_assert(provides_memory<verbs> && registers_memory<verbs> && lends<verbs>);
 
 }  // namespace tutti

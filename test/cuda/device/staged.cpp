@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_CASE(accumulators_that_are_larger) {
 }
 BOOST_AUTO_TEST_CASE(contributions_of_another_type) {
   std::string const wrong =
-      laws::staged_operations<loopback>({3, 2048, 4, 5}, tutti::reproducible_sum<float, tutti::binned>{}, {1, 800});
+      laws::staged_operations<loopback>({3, 2048, 4, 5}, tutti::reproducible_sum<float, tutti::binned_sum>{}, {1, 800});
   BOOST_TEST(wrong == "", wrong);
 }
 BOOST_AUTO_TEST_CASE(nothing_is_left_behind) {

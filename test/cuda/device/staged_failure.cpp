@@ -67,7 +67,7 @@ void serve_until_fault(auto& world) {
   auto const begun = std::chrono::steady_clock::now();
   while (std::chrono::steady_clock::now() - begun < 10s && !world.transport().fault()) {
     world.poll();
-    tutti::detail::access::state(world).look();
+    tutti::detail::access::state(world).probe();
     std::this_thread::yield();
   }
 }

@@ -37,12 +37,12 @@ class registering : public tutti::loopback {
   static inline std::atomic<std::size_t> known = 0;    ///< messages in registered memory
   static inline std::atomic<std::size_t> unknown = 0;  ///< messages in other memory
 
-  void adopt(tutti::counted<tutti::memory_source> s) { sources_.push_back(std::move(s)); }
-  tutti::sent send(rank_type peer, tutti::flow s, std::span<std::byte const> bytes, std::size_t granule) {
+  void adopt(tutti::intrusive_pointer<tutti::memory_source> s) { sources_.push_back(std::move(s)); }
+  tutti::send_result send(rank_type peer, tutti::flow s, std::span<std::byte const> bytes, std::size_t granule) {
     note(bytes);
     return loopback::send(peer, s, bytes, granule);
   }
-  tutti::sent lend(rank_type peer, tutti::flow s, std::span<std::byte const> bytes, std::size_t granule,
+  tutti::send_result lend(rank_type peer, tutti::flow s, std::span<std::byte const> bytes, std::size_t granule,
                    std::byte* back) {
     note(bytes);
     return loopback::lend(peer, s, bytes, granule, back);
@@ -51,7 +51,7 @@ class registering : public tutti::loopback {
  private:
   void note(std::span<std::byte const> bytes) {
     for (auto const& s : sources_) {
-      auto const whole = s->around(bytes.data());
+      auto const whole = s->region(bytes.data());
       if (whole.data() <= bytes.data() && bytes.data() + bytes.size() <= whole.data() + whole.size()) {
         ++known;
         return;
@@ -60,14 +60,14 @@ class registering : public tutti::loopback {
     unknown += bytes.empty() ? 0U : 1U;
   }
 
-  std::vector<tutti::counted<tutti::memory_source>> sources_;
+  std::vector<tutti::intrusive_pointer<tutti::memory_source>> sources_;
 };
 
 template <class Over, class Host>
 constexpr bool can_what_host_can =
     tutti::shares_memory<Over> == tutti::shares_memory<Host> && tutti::lends<Over> == tutti::lends<Host> &&
-    tutti::repeats<Over> == tutti::repeats<Host> && tutti::inquires<Over> == tutti::inquires<Host> &&
-    tutti::answers<Over> == tutti::answers<Host> && tutti::provides_memory<Over> == tutti::provides_memory<Host> &&
+    tutti::reuses_copies<Over> == tutti::reuses_copies<Host> && tutti::detects_mismatch<Over> == tutti::detects_mismatch<Host> &&
+    tutti::reports_waits<Over> == tutti::reports_waits<Host> && tutti::provides_memory<Over> == tutti::provides_memory<Host> &&
     tutti::registers_memory<Over> == tutti::registers_memory<Host> &&
     tutti::notices_departure<Over> == tutti::notices_departure<Host> &&
     tutti::in_process<Over> == tutti::in_process<Host>;

@@ -176,7 +176,7 @@ class device_without_knowledge final : public tutti::detail::fpga_nic::in_proces
     net.answer(from, std::span(answer).first(udp::seal().write(h, p.payload.first(h.length), answer.data())));
   }
   void settle(tutti::detail::udp::in_process_medium&) override {}
-  [[nodiscard]] tutti::detail::fpga_nic::counters counted() override { return {}; }
+  [[nodiscard]] tutti::detail::fpga_nic::counters counts() override { return {}; }
 };
 
 }  // namespace
@@ -426,7 +426,7 @@ BOOST_AUTO_TEST_CASE(processes_outlive_a_switch_that_crashes) {
             return "step " + std::to_string(step) + " has other bits";
           }
         }
-        auto const& c = world.transport().counted();
+        auto const& c = world.transport().counts();
         return c.by_stand_in != 0 && c.by_stand_in != c.results
                    ? ""
                    : std::to_string(c.by_stand_in) + " of " + std::to_string(c.results) + " by the stand-in";

@@ -32,9 +32,9 @@ constexpr std::uint32_t nonce = 9;
 
 /// Begins a sum of two ranks that both contribute and receive.
 void begin_sum(fpga::exchange& x, tutti::rank_type worker, std::span<float const> given) {
-  static constexpr tutti::helper_worker workers[] = {{0, true, true}, {1, true, true}};
+  static constexpr tutti::aggregation_worker workers[] = {{0, true, true}, {1, true, true}};
   x.begin({0, 0}, 7);
-  x.take_part({.helper = 2,
+  x.join_aggregation({.aggregator = 2,
                .workers = workers,
                .worker = worker,
                .operation = tutti::network_operation::sum_float32,
@@ -114,8 +114,8 @@ BOOST_AUTO_TEST_CASE(what_the_stand_in_waits_for_is_given_to_it_at_once) {
   }
   BOOST_TEST((result == packets_of(pieces, 2)));
   BOOST_TEST(at_stand_in == 1);
-  BOOST_TEST(rank_1.counted().sent == pieces);
-  BOOST_TEST(rank_1.counted().repeated == 0);
+  BOOST_TEST(rank_1.counts().contributions == pieces);
+  BOOST_TEST(rank_1.counts().repeats == 0);
 }
 
 // When the answer to a query shows that a piece was lost, all pieces sent before the query are queried at once:

@@ -39,7 +39,7 @@ using tutti::in_network;
 using tutti::rank_type;
 using network = tutti::detail::fpga_nic::in_process_network;
 using nic = tutti::fpga_nic<tutti::loopback, tutti::detail::fpga_nic::in_process_link>;
-static_assert(tutti::helps<nic> && tutti::lends<nic> && tutti::answers<nic> && tutti::inquires<nic>);
+static_assert(tutti::aggregates<nic> && tutti::lends<nic> && tutti::reports_waits<nic> && tutti::detects_mismatch<nic>);
 
 struct trial {
   double loss = 0;
@@ -66,7 +66,7 @@ tutti::detail::fpga_nic::counters agree(rank_type n, trial const& t, Check check
     std::string const complaint = results[r] ? results[r].value() : results[r].failure().text;
     BOOST_TEST(complaint.empty(), "rank " << r << " of " << n << ", " << t << ": " << complaint);
   }
-  return net.counted();
+  return net.counts();
 }
 
 constexpr trial lossless{};
@@ -223,7 +223,7 @@ BOOST_AUTO_TEST_CASE(a_device_adds_fixed_point_numbers) {
         tutti::allreduce deep{world, tutti::hierarchical{tutti::binary_tree{}, in_network{}, 1}, reduction};
         tutti::reduce total{world, in_network{}, reduction};
         tutti::allreduce reference{world, tutti::ring{}, reduction};
-        static_assert(tutti::has_helpers<std::remove_cvref_t<decltype(sum.topology())>, tutti::op::allreduce>);
+        static_assert(tutti::has_aggregators<std::remove_cvref_t<decltype(sum.topology())>, tutti::op::allreduce>);
         auto const own_values = [&] {
           auto v = numbers(20'000, world.rank());
           v[17] = world.rank() == 1 ? 1e9F : -1e9F;
@@ -266,12 +266,12 @@ BOOST_AUTO_TEST_CASE(automatic_knows_the_device_and_what_it_can_do) {
       return "a device that serves some ranks was measured by all";
     }
     tutti::automatic const best(world, {.budget = std::chrono::milliseconds(1), .remeasure = true});
-    auto const times = [&](tutti::demands needs) {
+    auto const times = [&](tutti::schedule_requirements needs) {
       auto const ways = best.predict(tutti::op::allreduce{}, 4096, needs);
       return std::ranges::count_if(
           ways, [](auto const& p) { return p.way.topology.kind() == tutti::schedule_kind::in_network && p.time > 0; });
     };
-    if (times({.helped = true}) != 1 || times({}) != 0) {
+    if (times({.may_aggregate = true}) != 1 || times({}) != 0) {
       return "the device is a candidate where it cannot help, or none where it can";
     }
     best.prefer("allreduce=in_network; reduce=in_network; broadcast=in_network");
@@ -294,7 +294,7 @@ BOOST_AUTO_TEST_CASE(automatic_knows_the_device_and_what_it_can_do) {
     bad = bad.empty() ? laws::reducing(world, best, tutti::sum<double>{}, 1023) : bad;
     bad = bad.empty() ? laws::reducing(world, best, laws::composition{}, 48) : bad;
     std::vector<float> v(3000);
-    auto const found = best.autotune(world, tutti::op::allreduce{}, v, {.ways = 100, .within = 1e9, .turns = 1});
+    auto const found = best.autotune(world, tutti::op::allreduce{}, v, {.ways = 100, .maximum_ratio = 1e9, .turns = 1});
     return bad.empty() && !found.starts_with("allreduce:8193-16384=") ? found : bad;
   });
 }

@@ -62,7 +62,7 @@ struct bench {
                 [&](unsigned destination, nic::header const& h, std::span<std::byte const> payload) {
                   answers.push_back({destination, h, {payload.begin(), payload.end()}});
                 });
-    BOOST_TEST(device.counted().packets == device.counted().accounted());
+    BOOST_TEST(device.counts().packets == device.counts().accounted());
     return answers;
   }
   std::vector<answer> const& take(unsigned source, nic::header const& h, bool congested = false) {
@@ -315,8 +315,8 @@ BOOST_AUTO_TEST_CASE(unknown_senders_change_nothing_and_get_little) {
     BOOST_TEST(b.take(666, of_kind(k, 0, 1)).empty());  // any answer would be longer
   }
   BOOST_TEST((b.device.jobs() == before));
-  BOOST_TEST(b.device.counted().refusals_for(nic::refusal::unknown) == 7U);
-  BOOST_TEST(b.device.counted().unanswered == 5U);
+  BOOST_TEST(b.device.counts().refusals_for(nic::refusal::unknown) == 7U);
+  BOOST_TEST(b.device.counts().unanswered == 5U);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_malformed_or_badly_tagged_or_an_answer_is_counted_and_not_answered) {
@@ -325,7 +325,7 @@ BOOST_AUTO_TEST_CASE(what_is_malformed_or_badly_tagged_or_an_answer_is_counted_a
   std::vector<std::byte> const eight(8);
   BOOST_TEST(b.take(100, written(contribution(0, 1, 0, 8), eight)).empty());
   BOOST_TEST(b.take(100, written(contribution(0, 1, 0, 8), eight, nic::seal(nic::key{std::byte{2}}))).empty());
-  BOOST_TEST(b.device.counted().badly_tagged == 2U);
+  BOOST_TEST(b.device.counts().badly_tagged == 2U);
   BOOST_TEST(b.take(100, std::span(eight)).empty());
   for (auto const& [kind, length] :
        {std::pair{nic::kind::joined, 6U}, {nic::kind::result, 8U}, {nic::kind::missing, 0U}, {nic::kind::refuse, 1U}}) {
@@ -333,7 +333,7 @@ BOOST_AUTO_TEST_CASE(what_is_malformed_or_badly_tagged_or_an_answer_is_counted_a
     h.length = static_cast<std::uint16_t>(length);
     BOOST_TEST(b.take(100, written(h, std::vector<std::byte>(length), seal)).empty());
   }
-  BOOST_TEST(b.device.counted().malformed == 5U);
+  BOOST_TEST(b.device.counts().malformed == 5U);
 }
 
 BOOST_AUTO_TEST_CASE(each_worker_gets_the_result_or_only_word_of_it) {
@@ -425,7 +425,7 @@ BOOST_AUTO_TEST_CASE(congestion_is_told_once_to_the_member_that_met_it) {
   BOOST_TEST_REQUIRE(got.size() == 2U);
   BOOST_TEST((got[0].h.has(nic::flag::congested) && !got[1].h.has(nic::flag::congested)));
   BOOST_TEST(!b.take(100, contribution(0, 2, 0, 8)).at(0).h.has(nic::flag::congested));
-  BOOST_TEST(b.device.counted().congested == 1U);
+  BOOST_TEST(b.device.counts().congested == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(jobs_know_nothing_of_each_other) {
@@ -620,8 +620,8 @@ BOOST_AUTO_TEST_CASE(bursts_cost_few_system_calls) {
     m.a.send(m.b.local(), h, payload);
   }
   m.a.flush();
-  BOOST_TEST(m.a.counted().sent == 120U);
-  BOOST_TEST(m.a.counted().writes == 2U);
+  BOOST_TEST(m.a.counts().sent == 120U);
+  BOOST_TEST(m.a.counts().writes == 2U);
 }
 
 BOOST_AUTO_TEST_CASE(more_destinations_than_bursts_are_served_in_turn) {
@@ -704,7 +704,7 @@ BOOST_AUTO_TEST_CASE(all_get_the_sum_over_a_bad_network) {
       }
       BOOST_TEST_REQUIRE(finish(all, [] {}), workers << " workers, " << share);
       check(all, count);
-      BOOST_TEST(network.counted().completed == count);
+      BOOST_TEST(network.counts().completed == count);
       BOOST_TEST((share == 0) == (network.lost() == 0));
     }
   }
@@ -756,7 +756,7 @@ BOOST_AUTO_TEST_CASE(a_device_that_begins_anew_is_joined_again) {
                                   ++kills;
                                   network.kill();
                                   all[1].step();
-                                  BOOST_TEST((network.counted() == nic::counters{}));
+                                  BOOST_TEST((network.counts() == nic::counters{}));
                                   network.restart();
                                 }
                               }),

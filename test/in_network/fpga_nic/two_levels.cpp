@@ -245,7 +245,7 @@ BOOST_AUTO_TEST_CASE(racks_have_the_bits_of_hierarchical_star_star) {
           },
           40s, t.stand_in_share);
       expect_none(results, std::to_string(rack_of_rank.size()) + " ranks, loss " + std::to_string(t.loss));
-      BOOST_TEST((net.counted().completed != 0) == (t.stand_in_share != 256));
+      BOOST_TEST((net.counts().completed != 0) == (t.stand_in_share != 256));
     }
   }
 }
@@ -612,7 +612,7 @@ BOOST_AUTO_TEST_CASE(a_dead_switch_above_is_noticed_though_that_of_the_rack_answ
         continue;
       }
       world.poll();
-      noticed = noticed || world.transport().counted().silences != 0;
+      noticed = noticed || world.transport().counts().silences != 0;
     }
     if (!noticed) {
       return "the dead switch is not noticed";

@@ -236,7 +236,7 @@ class device {
       said_ = r;
       data_.assign(with.begin(), with.end());
     });
-    BOOST_TEST(switch_.counted().packets == switch_.counted().accounted());
+    BOOST_TEST(switch_.counts().packets == switch_.counts().accounted());
     return said_;
   }
   nic::header store(std::uint32_t number, std::uint32_t version, weights const& w) {
@@ -282,8 +282,8 @@ BOOST_AUTO_TEST_CASE(a_device_gives_what_it_was_given) {
     BOOST_TEST((refused.kind == nic::kind::refuse && d.reason() == nic::refusal::no_weights));
     BOOST_TEST((refused.has(nic::flag::keyed) && refused.sequence == none));
   }
-  BOOST_TEST(d.inner().counted().stores == 2U);
-  BOOST_TEST(d.inner().counted().pulls == 2U);
+  BOOST_TEST(d.inner().counts().stores == 2U);
+  BOOST_TEST(d.inner().counts().pulls == 2U);
 }
 
 BOOST_AUTO_TEST_CASE(a_device_refuses_weights_that_do_not_fit) {

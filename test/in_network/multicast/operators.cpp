@@ -37,8 +37,8 @@ using tutti::detail::udp::kind;
 using tutti::detail::udp::packet;
 using network = tutti::detail::udp::in_process_medium;
 using cast = tutti::udp_multicast<tutti::loopback, tutti::detail::multicast::in_process_link>;
-static_assert(tutti::helps<cast> && tutti::reports_helpers<cast> && tutti::lends<cast> && tutti::answers<cast> &&
-              tutti::inquires<cast>);
+static_assert(tutti::aggregates<cast> && tutti::reports_aggregators<cast> && tutti::lends<cast> && tutti::reports_waits<cast> &&
+              tutti::detects_mismatch<cast>);
 
 constexpr rank_type sizes[] = {1, 2, 3, 4, 5, 8, 16};
 
@@ -46,7 +46,7 @@ tutti::world_options<cast> options_for(network& net) {
   tutti::world_options<cast> options;
   options.deadline = 40s;
   options.transport.network.network = &net;
-  options.transport.patience = 20s;  // for a busy machine
+  options.transport.probe_time = 20s;  // for a busy machine
   options.transport.window = 64;
   return options;
 }
@@ -117,7 +117,7 @@ tutti::world_options<partial_cast<Host>> partial_options(network& net) {
   tutti::world_options<partial_cast<Host>> options;
   options.deadline = 40s;
   options.transport.network.network = &net;
-  options.transport.patience = 20s;
+  options.transport.probe_time = 20s;
   return options;
 }
 
@@ -167,13 +167,13 @@ BOOST_AUTO_TEST_CASE(broadcasts_are_right_where_packets_are_lost_repeated_and_re
       std::size_t const longest = n > 5 ? 10'000 : 50'000;
       agree(n, loss, [&](auto& world) -> std::string {
         std::string const bad = broadcasts(world, {1, 300, longest});
-        if (world.transport().has_helper() != (world.size() > 1)) {
+        if (world.transport().has_aggregator() != (world.size() > 1)) {
           return "the group is not used";
         }
         if (world.size() > 1) {
-          auto const& counted = world.transport().counted();
-          sent += counted.sent;
-          again += counted.repeated + counted.alone;
+          auto const& counted = world.transport().counts();
+          sent += counted.group_packets;
+          again += counted.group_repairs + counted.single_repairs;
         }
         return bad;
       });
@@ -220,10 +220,10 @@ BOOST_AUTO_TEST_CASE(without_a_group_that_all_hear_ranks_talk_through_the_host) 
     expect_no_complaints(tutti::detail::run_threads(5, [&](tutti::detail::thread_rendezvous& meet) -> std::string {
       auto options = options_for(net);
       options.transport.network.hears_group = !deaf || meet.rank() != 3;
-      options.transport.patience = 20ms;
+      options.transport.probe_time = 20ms;
       tutti::communicator<cast> world(meet, options);
       std::string bad = broadcasts(world, {0, 1, 300, 50'000});
-      if (world.transport().has_helper() || !world.transport().group().empty()) {
+      if (world.transport().has_aggregator() || !world.transport().group().empty()) {
         return "there is a group";
       }
       char const* const reason = deaf ? "rank 3 is told to hear no group" : "packets of rank 1 to the group at";
@@ -236,7 +236,7 @@ BOOST_AUTO_TEST_CASE(without_a_group_that_all_hear_ranks_talk_through_the_host) 
 BOOST_AUTO_TEST_CASE(parts_remember_which_ranks_hear_no_group) {
   network net(4, {});
   auto options = partial_options<tutti::loopback>(net);
-  options.transport.patience = 2s;
+  options.transport.probe_time = 2s;
   options.transport.network.hears = [](rank_type r, packet const&) { return r != 3; };
   auto const results = tutti::spawn<partial_cast<tutti::loopback>>(
       4,
@@ -244,18 +244,18 @@ BOOST_AUTO_TEST_CASE(parts_remember_which_ranks_hear_no_group) {
         auto const is_remembered = [](auto const& part) {
           return part.transport().why_no_group().find("that these are a part of") != std::string::npos;
         };
-        if (world.transport().has_helper() || is_remembered(world)) {
+        if (world.transport().has_aggregator() || is_remembered(world)) {
           return "the world does not try a group that rank 3 does not hear";
         }
         auto all = tutti::dup(world);
-        if (all.transport().has_helper() || !is_remembered(all)) {
+        if (all.transport().has_aggregator() || !is_remembered(all)) {
           return "a duplicate does not know";
         }
         auto part = tutti::split(all, world.rank() == 0 || world.rank() == 3 ? 0 : 1, world.rank());
         if (world.rank() == 0 || world.rank() == 3) {
-          return !part.transport().has_helper() && is_remembered(part) ? "" : "a part does not know";
+          return !part.transport().has_aggregator() && is_remembered(part) ? "" : "a part does not know";
         }
-        return part.transport().has_helper() && part.transport().why_no_group().empty()
+        return part.transport().has_aggregator() && part.transport().why_no_group().empty()
                    ? ""
                    : "a part that hears all has no group: " + part.transport().why_no_group();
       },
@@ -275,7 +275,7 @@ BOOST_AUTO_TEST_CASE(a_group_that_ceases_to_hear_is_served_rank_by_rank) {
           net.close_group();
         }
         bad = bad.empty() ? broadcasts(world, {1, 20'000}) : bad;
-        return bad.empty() && world.transport().counted().alone == 0 ? "nothing was sent to a rank alone" : bad;
+        return bad.empty() && world.transport().counts().single_repairs == 0 ? "nothing was sent to a rank alone" : bad;
       },
       options_for(net)));
 }
@@ -338,7 +338,7 @@ BOOST_AUTO_TEST_CASE(packets_that_are_none_of_the_job_s_do_no_harm) {
       3,
       [&](auto& world) {
         auto const bad = broadcasts(world, {1, 20'000});
-        ignored += world.transport().counted().ignored;
+        ignored += world.transport().counts().ignored_packets;
         return bad;
       },
       options_for(net));
@@ -410,7 +410,7 @@ BOOST_AUTO_TEST_CASE(a_broadcast_that_has_run_allocates_nothing) {
         share(v, 1);
       }
       long const more = support::allocations_of_this_thread - before;
-      return world.transport().has_helper() != has_group ? "another way than asked for"
+      return world.transport().has_aggregator() != has_group ? "another way than asked for"
              : more == 0                                 ? ""
                                                          : std::to_string(more) + " allocations";
     };
@@ -494,13 +494,13 @@ BOOST_AUTO_TEST_CASE(a_rank_that_leaves_instead_of_taking_part_is_lost) {
 BOOST_AUTO_TEST_CASE(a_rank_that_hears_the_group_later_than_others_is_waited_for) {
   network net(2, {});
   auto options = partial_options<tutti::loopback>(net);
-  options.transport.patience = 10s;
+  options.transport.probe_time = 10s;
   options.transport.network.hears = [](rank_type r, packet const&) {
     static std::atomic<int> deaf_to = 20;
     return r != 1 || deaf_to-- <= 0;
   };
   auto const results = tutti::spawn<partial_cast<tutti::loopback>>(
-      2, [](auto& world) { return world.transport().has_helper() ? "" : "the group is not used"; }, options);
+      2, [](auto& world) { return world.transport().has_aggregator() ? "" : "the group is not used"; }, options);
   expect_no_complaints(results);
 }
 
@@ -516,7 +516,7 @@ BOOST_AUTO_TEST_CASE(packets_of_a_broadcast_that_was_given_up_go_nowhere) {
           std::vector<std::uint32_t> v(50'000);
           auto pending = share.start(v, 0);
           // Rank 1 waits at once: after the fault no report may arrive for it.
-          while (world.rank() == 0 ? given_up == 0 : world.rank() == 2 && world.transport().counted().reports == 0) {
+          while (world.rank() == 0 ? given_up == 0 : world.rank() == 2 && world.transport().counts().reports == 0) {
             world.poll();
           }
           if (world.rank() == 2) {  // destroys its request and its vector while the others send
@@ -542,7 +542,7 @@ struct members {
   static constexpr std::uint32_t nonce = 99;
   static constexpr std::uint32_t fingerprint = 7;
   using member = tutti::detail::multicast::member<tutti::detail::udp::in_process_port>;
-  using part = tutti::helper_part;
+  using part = tutti::aggregation_part;
 
   /// @param size ranks of the group; 0 to `taking` - 1 take part
   members(rank_type size, rank_type taking, std::size_t packets) : net(taking, {}), bytes(packets * 1024) {
@@ -560,7 +560,7 @@ struct members {
   void begin(rank_type r) {
     member& m = ranks[r];
     m.begin({0, 0}, fingerprint);
-    m.take_part({0, 0}, {.helper = 1000, .workers = workers, .worker = r, .bytes = bytes});
+    m.join_aggregation({0, 0}, {.aggregator = 1000, .workers = workers, .worker = r, .bytes = bytes});
     if (r == 0) {
       m.send_message(0, places[r].data(), now);
     } else {
@@ -568,11 +568,11 @@ struct members {
     }
   }
   void advance(rank_type r) { ranks[r].advance(now); }
-  std::uint64_t asked() { return ranks[0].counted().asked; }
+  std::uint64_t asked() { return ranks[0].counts().queries; }
 
   network net;
   std::size_t bytes;
-  std::vector<tutti::helper_worker> workers;
+  std::vector<tutti::aggregation_worker> workers;
   std::vector<std::vector<std::byte>> places;
   std::deque<tutti::detail::udp::in_process_port> ports;
   std::deque<member> ranks;
@@ -601,7 +601,7 @@ BOOST_AUTO_TEST_CASE(a_rank_that_begins_late_is_no_long_way_off) {
     all.advance(0);
   }
   all.begin(1);
-  for (int k = 0; k < 1000 && all.ranks[0].counted().sent < 200; ++k) {
+  for (int k = 0; k < 1000 && all.ranks[0].counts().group_packets < 200; ++k) {
     all.now += 100us;
     all.advance(1);
     all.advance(0);

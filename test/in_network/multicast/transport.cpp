@@ -22,8 +22,8 @@ struct world {
   static std::vector<tutti::support::verdict> run(tutti::rank_type n, F const& f) {
     network net(n, {.loss = 0.01, .duplication = 0.01, .reordering = 0.01, .seed = n});
     return tutti::support::thread_ranks::run(n, [&](auto& meet) -> tutti::support::verdict {
-      transport t(meet, {.network = {.network = &net}, .window = 16, .patience = 20s});  // for a busy machine
-      if (n != 1 && !t.has_helper()) {
+      transport t(meet, {.network = {.network = &net}, .window = 16, .probe_time = 20s});  // for a busy machine
+      if (n != 1 && !t.has_aggregator()) {
         return "there is no group: " + t.why_no_group();
       }
       return apply(f, t, meet);

@@ -151,7 +151,7 @@ std::string broadcasts(World& world) {
     }
   }
   auto part = tutti::split(world, world.rank() % 2, world.rank());
-  bool const alike = part.transport().has_helper() == (world.transport().has_helper() && part.size() > 1);
+  bool const alike = part.transport().has_aggregator() == (world.transport().has_aggregator() && part.size() > 1);
   std::string const bad = laws::broadcast<std::uint32_t>(part, tutti::in_network{}, 3000, 0, part.size() - 1);
   return !alike        ? "a part of the world has no group"
          : bad.empty() ? laws::moving<laws::triple>(world, tutti::in_network{}, 1023)
@@ -175,8 +175,8 @@ bool carries_groups() {
 /// Complains if there is a group and a world of several ranks does not use it.
 template <class World>
 std::string uses_group(World& world, bool is_there) {
-  return world.size() > 1 && world.transport().has_helper() != is_there ? "the group is not used"
-         : is_there && world.size() > 1 && world.transport().counted().sent < 1172
+  return world.size() > 1 && world.transport().has_aggregator() != is_there ? "the group is not used"
+         : is_there && world.size() > 1 && world.transport().counts().group_packets < 1172
              ? "fewer packets than the longest vector has"
              : "";
 }
@@ -208,7 +208,7 @@ BOOST_AUTO_TEST_CASE(a_world_that_is_told_to_have_no_group_has_none) {
       2,
       [](auto& world) {
         bool const is_said = world.transport().why_no_group().find("TUTTI_MULTICAST") != std::string::npos;
-        return world.transport().has_helper() ? "there is one" : is_said ? broadcasts(world) : "no reason is given";
+        return world.transport().has_aggregator() ? "there is one" : is_said ? broadcasts(world) : "no reason is given";
       },
       options);
   BOOST_TEST((results[0] && results[0].value().empty() && results[1] && results[1].value().empty()));

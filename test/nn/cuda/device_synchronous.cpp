@@ -9,7 +9,7 @@
 #include <tutti/nn/data/digits.hpp>
 #include <tutti/nn/layer/batch_norm.hpp>
 #include <tutti/nn/layer/dense.hpp>
-#include <tutti/nn/strategy/alone.hpp>
+#include <tutti/nn/strategy/local_only.hpp>
 #include <tutti/nn/strategy/synchronous/synchronous.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/spawn.hpp>
@@ -70,7 +70,7 @@ using weights = std::vector<float>;
       // A first training loads all kernels: CUDA loads on first use, and may then wait for running sums on the same
       // GPU.
       auto other = make_replica(sums.rank(), size);
-      nn::alone nobody;
+      nn::local_only nobody;
       nn::train(other, nobody);
     }
     std::array<float, 1> all_have{};

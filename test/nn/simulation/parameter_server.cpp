@@ -15,7 +15,7 @@
 #include <tutti/nn/parameter_server/base/regulariser.hpp>
 #include <tutti/nn/parameter_server/base/roles.hpp>
 #include <tutti/nn/parameter_server/train.hpp>
-#include <tutti/nn/strategy/alone.hpp>
+#include <tutti/nn/strategy/local_only.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/nn/zoo/mlp.hpp>
 #include <tutti/spawn.hpp>
@@ -112,7 +112,7 @@ outcome train_in_virtual_time(rank_type ranks, rank_type servers, ps::consistenc
 
 nn::history train_alone(nn::settings const& s) {
   auto model = replica(0, 1, s);
-  nn::alone one;
+  nn::local_only one;
   nn::history history;
   nn::train(model, one, history);
   return history;
@@ -200,7 +200,7 @@ tutti::causality trace_of(std::chrono::milliseconds server_takes, rank_type slow
         auto model = replica(roles.serves(world.rank()) ? 0 : roles.worker(world.rank()), 3, make_settings());
         slow_reader reader{&world.transport(), server_takes};
         (void)ps::train(world, roles, model, {}, {}, slow_worker{&world.transport(), slow}, reader);
-        all[world.rank()] = tutti::timeline::of(world.trace());
+        all[world.rank()] = tutti::timeline::copy_of(world.trace());
       },
       options);
   for (auto const& one : ended.results) {
@@ -218,18 +218,18 @@ BOOST_AUTO_TEST_CASE(a_trace_tells_a_late_server_from_a_late_worker) {
   auto const late_server = trace_of(10ms, tutti::no_rank);
   tutti::blame const by_server(late_server);
   for (rank_type r = 0; r != 4; ++r) {
-    BOOST_TEST((r == 3 || by_worker.by(3) > 8 * by_worker.by(r)), tutti::straggler_report(by_worker));
+    BOOST_TEST((r == 3 || by_worker.caused_time(3) > 8 * by_worker.caused_time(r)), tutti::straggler_report(by_worker));
     BOOST_TEST((r == 0 || by_server.by(0) > 8 * by_server.by(r)), tutti::straggler_report(by_server));
   }
-  BOOST_TEST((by_worker.of(1, 3) > 50ms));  // worker 0 received only from the server
-  BOOST_TEST((by_server.of(1, 0) > 50ms));
+  BOOST_TEST((by_worker.wait_time(1, 3) > 50ms));  // worker 0 received only from the server
+  BOOST_TEST((by_server.wait_time(1, 0) > 50ms));
   std::vector<std::string> const names{"server 0", "worker 0", "worker 1", "worker 2"};
   auto const text = tutti::straggler_report(by_worker, names);
   BOOST_TEST(text.find("worker 2 held up the others most") != std::string::npos, text);
 
   // The weights that a worker pulls depend on earlier pushes of each of the others.
   std::size_t pulled = 0;
-  for (std::size_t i = 0; i != late_worker.of(1).size(); ++i) {
+  for (std::size_t i = 0; i != late_worker.timeline_of(1).size(); ++i) {
     if (auto const why = late_worker.cause({1, i})) {
       BOOST_TEST(why->rank == 0U);
       BOOST_TEST(late_worker.at(*why).peer == 1U);

@@ -31,8 +31,8 @@ void use(std::unique_ptr<int> owned, no_default identity) {
   auto owning = [o = std::move(owned)](int a, int b) { return a + b + *o; };
   std::function<int(int, int)> const any = add;
 
-  static_cast<void>(tutti::reduce_with<int>(add, tutti::named<"add">));
-  static_cast<void>(tutti::reduce_with<int>(any, tutti::named<"add">));
+  static_cast<void>(tutti::reduce_with<int>(add, tutti::function_name<"add">));
+  static_cast<void>(tutti::reduce_with<int>(any, tutti::function_name<"add">));
   static_cast<void>(tutti::reduce_with<no_default>(first, identity));
   static_cast<void>(tutti::reduce_with<float>(first, 0, tutti::associative));
   static_cast<void>(tutti::reduce_with<tutti::half>([](float a, float b) { return a * b; }));
@@ -44,11 +44,11 @@ void use(std::unique_ptr<int> owned, no_default identity) {
   tutti::reduce_with<float>(one);                          // error: this function does not combine two elements
   tutti::reduce_with<float>(one, 0, tutti::associative);   // error: this function does not combine two elements
   tutti::reduce_with<float>(texts);                        // error: this function does not combine two elements
-  tutti::reduce_with<int>(nothing, tutti::named<"none">);  // error: this function does not combine two elements
+  tutti::reduce_with<int>(nothing, tutti::function_name<"none">);  // error: this function does not combine two elements
   tutti::reduce_with<int>(1);                              // error: this function does not combine two elements
   tutti::reduce_with<int>(std::move(owning));              // error: this function cannot be copied
-  tutti::reduce_with<int>(add);                            // error: give tutti::named<
-  tutti::reduce_with<int>(any, tutti::associative);        // error: give tutti::named<
+  tutti::reduce_with<int>(add);                            // error: give tutti::function_name<
+  tutti::reduce_with<int>(any, tutti::associative);        // error: give tutti::function_name<
   tutti::reduce_with<no_default>(first);                   // error: without a T\{\} need an identity
 #endif
 }

@@ -4,7 +4,7 @@
 //
 // A strategy that lacks a member is refused where one is made; the compiler lists the missing members after the error.
 
-#include <tutti/nn/strategy/alone.hpp>
+#include <tutti/nn/strategy/local_only.hpp>
 #include <tutti/nn/trainer.hpp>
 
 struct own : tutti::nn::strategy {

@@ -4,10 +4,10 @@
 //
 // A member of a strategy with wrong arguments is refused by name.
 
-#include <tutti/nn/strategy/alone.hpp>
+#include <tutti/nn/strategy/local_only.hpp>
 #include <tutti/nn/trainer.hpp>
 
-struct own : tutti::nn::alone {
+struct own : tutti::nn::local_only {
 #ifdef MISTAKE
   void sum() override {}
 #endif

@@ -5,7 +5,7 @@
 // called.
 
 #include <tutti/communicator.hpp>
-#include <tutti/nn/strategy/alone.hpp>
+#include <tutti/nn/strategy/local_only.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/transport/loopback.hpp>
 
@@ -25,7 +25,7 @@ struct watching_as_const {
   void step(tutti::nn::step_result const&, tutti::nn::replica const&) const {}
   void epoch(tutti::nn::epoch_result const&) const {}
 };
-struct own : tutti::nn::alone {
+struct own : tutti::nn::local_only {
   void unite(std::span<float> /*weights*/) override {}
 };
 struct options {

@@ -148,7 +148,7 @@ class file_rendezvous::meeting {
       at_.write(name, contents);
     } catch (error const& e) {
       at_.mark("unwritten." + session + "." + std::to_string(me_.rank));
-      throw error(e.kind(), "rank " + std::to_string(me_.rank) + " " + e.what()).between(me_.rank, {me_.rank});
+      throw error(e.kind(), "rank " + std::to_string(me_.rank) + " " + e.what()).set_ranks(me_.rank, {me_.rank});
     }
   }
 
@@ -163,7 +163,7 @@ class file_rendezvous::meeting {
         throw error(failure::join, "the world did not come together: rank " + std::to_string(rank) +
                                        " cannot write to '" + at_.path() +
                                        "'; its error says why (a full disk, a quota, ulimit -f)")
-            .between(me_.rank, {rank});
+            .set_ranks(me_.rank, {rank});
       }
     }
   }
@@ -221,7 +221,7 @@ class file_rendezvous::meeting {
       roll_.note(h.rank, h.process);
     }
     if (auto const told = read_failure(self_)) {
-      throw error(told->kind, told->text).between(0, told->at_fault);
+      throw error(told->kind, told->text).set_ranks(0, told->at_fault);
     }
     if (hello const other = read_open(); !other.nonce.empty() && other.nonce != self_) {
       try {
@@ -248,7 +248,7 @@ class file_rendezvous::meeting {
       h.nonce = u.text();
       h.rank = u.number_as<rank_type>();
       h.size = u.number_as<rank_type>();
-      bool const readable = decode(u.text(), h.process) && u.done();
+      bool const readable = decode(u.text(), h.process) && u.is_complete();
       if (std::string const why = readable ? objection_to(h) : unreadable(name); !why.empty()) {
         at_.write("refusal" + name.substr(name.find('.')), why);
         if (refused_.size() < 64) {
@@ -288,7 +288,7 @@ class file_rendezvous::meeting {
         at_.mark("unwritten." + self_ + ".0");  // this file stays for ranks that are on their way
         close();
       }
-      e.between(0, e.at_fault());
+      e.set_ranks(0, e.at_fault());
       throw;
     }
   }
@@ -336,7 +336,7 @@ class file_rendezvous::meeting {
       if (!all) {
         throw error(failure::join, "exchange in '" + at_.path() + "': " + list_ranks(absent) + " of " +
                                        std::to_string(me_.size) + " did not come within " + seconds_text(me_.patience))
-            .between(0, absent);
+            .set_ranks(0, absent);
       }
       packer table;
       table.number(me_.size);
@@ -356,7 +356,7 @@ class file_rendezvous::meeting {
     try {
       return at_.read("text." + round + "." + std::to_string(rank), text_limit(me_.size));
     } catch (error& e) {
-      e.between(0, {rank});
+      e.set_ranks(0, {rank});
       throw;
     }
   }
@@ -388,7 +388,7 @@ class file_rendezvous::meeting {
                                        seconds_text(me_.patience) +
                                        "; let all ranks see that folder and have one TUTTI_JOB, or set TUTTI_TIMEOUT "
                                        "to wait longer")
-            .between(me_.rank, {0});
+            .set_ranks(me_.rank, {0});
       }
     } catch (...) {
       at_.remove(mine);
@@ -402,14 +402,14 @@ class file_rendezvous::meeting {
   /// @throws error(failure::join) if it has refused it, or the world has failed
   [[nodiscard]] TUTTI_COLD bool heard(std::string const& session) const {
     if (auto const why = read_failure(session)) {
-      throw error(why->kind, why->text).between(me_.rank, why->at_fault);
+      throw error(why->kind, why->text).set_ranks(me_.rank, why->at_fault);
     }
     std::string const refusal = "refusal." + session + "." + self_;
     if (auto const why = at_.read(refusal, most_words)) {
       at_.remove(refusal);
       throw error(failure::join,
                   "the world did not come together: rank 0 in '" + at_.path() + "' refuses a rank: " + *why)
-          .between(me_.rank, {me_.rank});
+          .set_ranks(me_.rank, {me_.rank});
     }
     return addressed(at_.read("welcome." + session, most_table)).has_value();
   }
@@ -422,7 +422,7 @@ class file_rendezvous::meeting {
     time_point deadline = steady_now() + 2 * me_.patience + grace;
     bool const answered = wait_for(deadline, [&] {
       if (auto const why = read_failure(session_)) {
-        throw error(why->kind, why->text).between(me_.rank, why->at_fault);
+        throw error(why->kind, why->text).set_ranks(me_.rank, why->at_fault);
       }
       check_written(session_);
       table = at_.read("table." + round, most_table);
@@ -431,15 +431,15 @@ class file_rendezvous::meeting {
     if (!answered) {
       throw error(failure::join, "exchange in '" + at_.path() + "': rank 0 did not answer within " +
                                      seconds_text(2 * me_.patience + grace))
-          .between(me_.rank, {0});
+          .set_ranks(me_.rank, {0});
     }
     at_.remove(name);
     unpacker u(*table);
     auto all = u.texts();
-    if (!u.done() || all.size() != me_.size) {
+    if (!u.is_complete() || all.size() != me_.size) {
       throw error(failure::join,
                   "exchange in '" + at_.path() + "': rank 0 gave no table of " + std::to_string(me_.size) + " texts")
-          .between(me_.rank, {0});
+          .set_ranks(me_.rank, {0});
     }
     return all;
   }
@@ -452,7 +452,7 @@ class file_rendezvous::meeting {
     unpacker u(bytes ? std::string_view(*bytes) : std::string_view());
     hello h;
     h.nonce = u.text();
-    return decode(u.text(), h.process) && u.done() && h.nonce.size() == self_.size() ? h : hello();
+    return decode(u.text(), h.process) && u.is_complete() && h.nonce.size() == self_.size() ? h : hello();
   }
 
   /// The contents of an answer that is addressed to this process, else nothing.
@@ -460,7 +460,7 @@ class file_rendezvous::meeting {
     unpacker u(bytes ? std::string_view(*bytes) : std::string_view());
     auto const to = u.texts();
     std::string what(u.text());
-    return u.done() && contains(to, self_) ? std::optional(what) : std::nullopt;
+    return u.is_complete() && contains(to, self_) ? std::optional(what) : std::nullopt;
   }
 
   [[nodiscard]] TUTTI_COLD std::optional<rank_failure> read_failure(std::string const& session) const {
@@ -488,7 +488,7 @@ TUTTI_DECL file_rendezvous::file_rendezvous(std::string place, membership const&
     meeting_.reset(new meeting(std::move(place), me));
   } catch (error& e) {
     if (e.at_fault().empty()) {
-      e.between(me.rank, {me.rank});
+      e.set_ranks(me.rank, {me.rank});
     }
     throw;
   }

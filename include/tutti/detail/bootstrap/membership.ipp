@@ -86,7 +86,7 @@ TUTTI_DECL void roll_call::fail_missing(duration waited, std::string const& refu
 }
 
 TUTTI_DECL void roll_call::fail(std::string const& what, std::vector<rank_type> at_fault) const {
-  throw error(failure::join, "the world did not come together: " + what).between(no_rank, std::move(at_fault));
+  throw error(failure::join, "the world did not come together: " + what).set_ranks(no_rank, std::move(at_fault));
 }
 
 }  // namespace tutti::detail::bootstrap

@@ -19,7 +19,7 @@ TUTTI_DECL std::vector<std::string> process_rendezvous::exchange(std::string_vie
   // The parent's deadline covers all. If the parent dies, so does this process.
   if (parent_->send((time_point::max)()) != io::done ||
       parent_->receive(answer, UINT64_MAX, (time_point::max)()) != io::done) {
-    throw error(failure::join, "exchange among processes: the process that started them is gone").between(rank_, {});
+    throw error(failure::join, "exchange among processes: the process that started them is gone").set_ranks(rank_, {});
   }
   if (answer.kind == bootstrap_frame_kind::table) {
     return unpacker(answer.payload).texts();
@@ -30,7 +30,7 @@ TUTTI_DECL std::vector<std::string> process_rendezvous::exchange(std::string_vie
            failure::protocol,
            {}};
   }
-  throw error(why.kind, why.text).between(rank_, why.at_fault);
+  throw error(why.kind, why.text).set_ranks(rank_, why.at_fault);
 }
 
 TUTTI_DECL process_world::process_world(rank_type size, duration patience)

@@ -201,7 +201,7 @@ class shrink_host {
       }
     }
     rank_failure const own = why(me_.rank);
-    throw error(own.kind, own.text).between(me_.rank, own.at_fault);
+    throw error(own.kind, own.text).set_ranks(me_.rank, own.at_fault);
   }
 
   std::vector<rank_type> decide() {

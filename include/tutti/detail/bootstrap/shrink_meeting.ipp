@@ -56,7 +56,7 @@ TUTTI_DECL survivors shrink_meeting::meet(duration patience) {
 TUTTI_DECL void shrink_meeting::stay_out() {
   is_left_out_ = true;
   rank_failure const why = left_out(mine_.rank);
-  throw error(why.kind, why.text).between(mine_.rank, why.at_fault);
+  throw error(why.kind, why.text).set_ranks(mine_.rank, why.at_fault);
 }
 
 /// Visits a host. Returns the connection once the host has chosen the members; none if the host is gone or silent.
@@ -88,7 +88,7 @@ TUTTI_DECL channel shrink_meeting::visit(rank_type at, duration patience, std::v
     rank_failure why;
     if (state == io::done && answer.kind == bootstrap_frame_kind::failure && decode(answer.payload, why)) {
       is_left_out_ = why.at_fault == std::vector<rank_type>{mine_.rank};
-      throw error(why.kind, why.text).between(mine_.rank, why.at_fault);
+      throw error(why.kind, why.text).set_ranks(mine_.rank, why.at_fault);
     }
     shrink_message verdict;
     if (state == io::done && answer.kind == bootstrap_frame_kind::table && verdict.parse(answer.payload) &&

@@ -30,7 +30,7 @@ TUTTI_DECL bool shrink_message::parse(std::string_view bytes) {
   for (std::uint64_t count = u.number(); u.good() && count > 0; --count) {
     members.push_back(u.number_as<rank_type>());
   }
-  return u.done() && known;
+  return u.is_complete() && known;
 }
 
 TUTTI_DECL bool shrink_message::counts(rank_type one) const noexcept {

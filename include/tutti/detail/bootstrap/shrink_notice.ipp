@@ -71,7 +71,7 @@ TUTTI_DECL bool take_notice(int listener, shrink_message const& me, std::size_t 
       throw error(failure::join,
                   "shrinking failed: there are no descriptors left to see whether others went on without rank " +
                       std::to_string(me.rank) + "; raise their number (ulimit -n)")
-          .between(me.rank, {});
+          .set_ranks(me.rank, {});
     }
     if (!s) {
       return false;

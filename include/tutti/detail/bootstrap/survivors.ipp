@@ -51,7 +51,7 @@ TUTTI_DECL std::vector<std::string> survivors::serve(std::string_view mine) {
     line.send(deadline);  // the next exchange, or the world, notices a rank that is gone by now
   }
   if (failed) {
-    throw error(why.kind, why.text).between(members_[0], why.at_fault);
+    throw error(why.kind, why.text).set_ranks(members_[0], why.at_fault);
   }
   return all;
 }
@@ -65,7 +65,7 @@ TUTTI_DECL std::vector<std::string> survivors::ask(std::string_view mine) {
   if (state == io::done && answer.kind == bootstrap_frame_kind::table) {
     unpacker u(answer.payload);
     auto all = u.texts();
-    if (u.done() && all.size() == size()) {
+    if (u.is_complete() && all.size() == size()) {
       return all;
     }
   }
@@ -76,7 +76,7 @@ TUTTI_DECL std::vector<std::string> survivors::ask(std::string_view mine) {
            failure::join,
            {members_[0]}};
   }
-  throw error(why.kind, why.text).between(members_[rank_], why.at_fault);
+  throw error(why.kind, why.text).set_ranks(members_[rank_], why.at_fault);
 }
 
 }  // namespace tutti::detail::bootstrap

@@ -40,7 +40,7 @@ class tcp_guest final : public tcp_side {
                                        std::to_string(me.size) + " did not reach rank 0 at " + place_ + " within " +
                                        seconds_text(me_.patience) + ": " + reason_ +
                                        "; start rank 0 there, or set TUTTI_TIMEOUT to wait longer")
-            .between(me.rank, {0});
+            .set_ranks(me.rank, {0});
       }
       sleep_for(pause);
     }
@@ -56,7 +56,7 @@ class tcp_guest final : public tcp_side {
     if (state == io::done && answer.kind == bootstrap_frame_kind::table) {
       unpacker u(answer.payload);
       auto all = u.texts();
-      if (u.done() && all.size() == me_.size) {
+      if (u.is_complete() && all.size() == me_.size) {
         return all;
       }
     }
@@ -66,7 +66,7 @@ class tcp_guest final : public tcp_side {
                 "exchange at " + place_ + ": " +
                     (state == io::late ? "rank 0 did not answer within " + seconds_text(2 * me_.patience + grace)
                                        : "rank 0 closed the connection: it has failed, or ended before this exchange"))
-        .between(me_.rank, {0});
+        .set_ranks(me_.rank, {0});
   }
 
   /// The address by which others reach this host: that of the interface on the route to rank 0, or the address that
@@ -117,7 +117,7 @@ class tcp_guest final : public tcp_side {
                   "the world did not come together: rank 0 at " + place_ + " refuses rank " + std::to_string(me_.rank) +
                       " of " + std::to_string(me_.size) + (me_.job.empty() ? "" : " of job '" + me_.job + "'") +
                       ": it serves another job (TUTTI_JOB), or one with another number of ranks (TUTTI_SIZE)")
-          .between(me_.rank, {me_.rank});
+          .set_ranks(me_.rank, {me_.rank});
     }
     reason_ = state == io::late ? "it accepts connections but does not answer"
                                 : "what listens there closed the connection, or is no rank 0 of tutti";
@@ -128,7 +128,7 @@ class tcp_guest final : public tcp_side {
   TUTTI_COLD void throw_if_told(bootstrap_frame const& answer) const {
     rank_failure why;
     if (answer.kind == bootstrap_frame_kind::failure && decode(answer.payload, why)) {
-      throw error(why.kind, why.text).between(me_.rank, why.at_fault);
+      throw error(why.kind, why.text).set_ranks(me_.rank, why.at_fault);
     }
   }
 

@@ -44,7 +44,7 @@ class tcp_host final : public tcp_side {
       gather();
     } catch (error& e) {
       dismiss({e.what(), e.kind(), e.at_fault()});
-      e.between(0, e.at_fault());
+      e.set_ranks(0, e.at_fault());
       throw;
     }
     listener_.reset();
@@ -285,7 +285,7 @@ class tcp_host final : public tcp_side {
   }
 
   [[noreturn]] void fail(std::string const& what, std::vector<rank_type> at_fault) const {
-    throw error(failure::join, "exchange at " + place_ + ": " + what).between(0, std::move(at_fault));
+    throw error(failure::join, "exchange at " + place_ + ": " + what).set_ranks(0, std::move(at_fault));
   }
 
   /// Calls `work`; if that fails, all guests are told why.
@@ -297,7 +297,7 @@ class tcp_host final : public tcp_side {
       for (channel& g : guests_) {
         tell(g, {e.what(), e.kind(), e.at_fault()});
       }
-      e.between(me_.rank, e.at_fault());
+      e.set_ranks(me_.rank, e.at_fault());
       throw;
     }
   }

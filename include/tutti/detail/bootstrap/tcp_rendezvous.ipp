@@ -34,7 +34,7 @@ TUTTI_DECL descriptor listen_as_rank_0(host_port const& at, membership const& me
     throw error(failure::join, std::string(e.what()) +
                                    "; rank 0 serves the rendezvous there: is another program, or an earlier job, "
                                    "still at this port? Choose another with TUTTI_MASTER_PORT")
-        .between(0, {0});
+        .set_ranks(0, {0});
   }
 }
 

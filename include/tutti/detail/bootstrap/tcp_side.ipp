@@ -15,7 +15,7 @@ TUTTI_DECL bool tcp_hello::decode(std::string_view bytes) {
   rank = u.number_as<rank_type>();
   size = u.number_as<rank_type>();
   job = u.text();
-  return detail::decode(u.text(), process) && u.done() && known;
+  return detail::decode(u.text(), process) && u.is_complete() && known;
 }
 
 }  // namespace tutti::detail::bootstrap

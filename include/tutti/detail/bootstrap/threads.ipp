@@ -32,7 +32,7 @@ TUTTI_DECL std::vector<std::string> thread_meeting::exchange(rank_type me, std::
   if (round_ != round) {
     return complete_;  // overwritten only after every rank has joined again
   }
-  throw error(broken_.kind, broken_.text).between(me, broken_.at_fault);
+  throw error(broken_.kind, broken_.text).set_ranks(me, broken_.at_fault);
 }
 
 TUTTI_DECL void thread_meeting::leave(rank_type me, std::string_view why) {

@@ -19,14 +19,14 @@ struct transport_calls {
   void (*revoke)(void*, tutti::fault const&) = nullptr;
   void (*quiesce)(void*) = nullptr;
   void (*poll)(void*) = nullptr;
-  void (*look)(void*) = nullptr;
+  void (*probe)(void*) = nullptr;
   int (*arm)(void*) = nullptr;
   void (*disarm)(void*) = nullptr;
-  void (*rest)(void*, duration) = nullptr;  ///< null unless it `rests`
-  bool (*ask)(void*, rank_type) = nullptr;  ///< null, like the next, unless it `answers`
-  wait_report (*said)(void const*, rank_type, std::uint32_t) = nullptr;
-  helper_report (*waits_for)(void const*) = nullptr;          ///< null unless it `reports_helpers`
-  void (*excuse)(void*, tutti::fault const&) = nullptr;       ///< null unless it `excuses`
+  void (*wait_for_work)(void*, duration) = nullptr;  ///< null unless it `waits_for_work`
+  bool (*query_wait)(void*, rank_type) = nullptr;  ///< null, like the next, unless it `reports_waits`
+  wait_report (*reported_wait)(void const*, rank_type, std::uint32_t) = nullptr;
+  aggregator_report (*report_aggregator)(void const*) = nullptr;          ///< null unless it `reports_aggregators`
+  void (*announce_departure)(void*, tutti::fault const&) = nullptr;       ///< null unless it `announces_departure`
   std::string (*place_of)(void const*, rank_type) = nullptr;  ///< null unless ranks have addresses
 
   template <class Transport>
@@ -38,24 +38,24 @@ struct transport_calls {
                       .revoke = [](void* p, tutti::fault const& why) { static_cast<t*>(p)->revoke(why); },
                       .quiesce = [](void* p) { static_cast<t*>(p)->quiesce(); },
                       .poll = [](void* p) { static_cast<t*>(p)->poll(); },
-                      .look = [](void* p) { static_cast<t*>(p)->look(); },
+                      .probe = [](void* p) { static_cast<t*>(p)->probe(); },
                       .arm = [](void* p) { return static_cast<t*>(p)->arm(); },
                       .disarm = [](void* p) { static_cast<t*>(p)->disarm(); }};
-    if constexpr (rests<t>) {
-      c.rest = [](void* p, duration limit) { static_cast<t*>(p)->rest(limit); };
+    if constexpr (waits_for_work<t>) {
+      c.wait_for_work = [](void* p, duration limit) { static_cast<t*>(p)->wait_for_work(limit); };
     }
-    if constexpr (answers<t>) {
-      c.ask = [](void* p, rank_type peer) { return static_cast<t*>(p)->ask(peer); };
-      c.said = [](void const* p, rank_type r, std::uint32_t lane) { return static_cast<t const*>(p)->said(r, lane); };
+    if constexpr (reports_waits<t>) {
+      c.query_wait = [](void* p, rank_type peer) { return static_cast<t*>(p)->query_wait(peer); };
+      c.reported_wait = [](void const* p, rank_type r, std::uint32_t lane) { return static_cast<t const*>(p)->reported_wait(r, lane); };
     }
-    if constexpr (reports_helpers<t>) {
-      c.waits_for = [](void const* p) { return static_cast<t const*>(p)->waits_for(); };
+    if constexpr (reports_aggregators<t>) {
+      c.report_aggregator = [](void const* p) { return static_cast<t const*>(p)->report_aggregator(); };
     }
     if constexpr (requires(t const& one, rank_type r) { one.place_of(r); }) {
       c.place_of = [](void const* p, rank_type r) { return static_cast<t const*>(p)->place_of(r); };
     }
-    if constexpr (excuses<t>) {
-      c.excuse = [](void* p, tutti::fault const& why) { static_cast<t*>(p)->excuse(why); };
+    if constexpr (announces_departure<t>) {
+      c.announce_departure = [](void* p, tutti::fault const& why) { static_cast<t*>(p)->announce_departure(why); };
     }
     return c;
   }
@@ -76,29 +76,29 @@ class any_transport {
   void revoke(tutti::fault const& why) const { calls_->revoke(of_, why); }
   void quiesce() const { calls_->quiesce(of_); }
   void poll() const { calls_->poll(of_); }
-  void look() const { calls_->look(of_); }
+  void probe() const { calls_->probe(of_); }
   [[nodiscard]] int arm() const { return calls_->arm(of_); }
   void disarm() const { calls_->disarm(of_); }
 
-  [[nodiscard]] bool rests() const noexcept { return calls_->rest != nullptr; }
-  void rest(duration limit) const { calls_->rest(of_, limit); }
+  [[nodiscard]] bool waits_itself() const noexcept { return calls_->wait_for_work != nullptr; }
+  void wait_for_work(duration limit) const { calls_->wait_for_work(of_, limit); }
 
-  [[nodiscard]] bool answers() const noexcept { return calls_->ask != nullptr; }
-  [[nodiscard]] bool ask(rank_type peer) const { return calls_->ask(of_, peer); }
-  [[nodiscard]] wait_report said(rank_type r, std::uint32_t lane) const { return calls_->said(of_, r, lane); }
+  [[nodiscard]] bool answers() const noexcept { return calls_->query_wait != nullptr; }
+  [[nodiscard]] bool query_wait(rank_type peer) const { return calls_->query_wait(of_, peer); }
+  [[nodiscard]] wait_report reported_wait(rank_type r, std::uint32_t lane) const { return calls_->reported_wait(of_, r, lane); }
 
   /// The ranks that its in-network aggregators wait for; empty if it knows of none.
-  [[nodiscard]] helper_report waits_for() const {
-    return calls_->waits_for == nullptr ? helper_report{} : calls_->waits_for(of_);
+  [[nodiscard]] aggregator_report report_aggregator() const {
+    return calls_->report_aggregator == nullptr ? aggregator_report{} : calls_->report_aggregator(of_);
   }
   /// The address of a rank, and the time for which connecting to it has failed; empty if it has no address.
   [[nodiscard]] std::string place_of(rank_type r) const {
     return calls_->place_of == nullptr ? std::string() : calls_->place_of(of_, r);
   }
   /// Tells peers, if the transport can, the fault that makes this rank leave.
-  void excuse(tutti::fault const& why) const {
-    if (calls_->excuse != nullptr) {
-      calls_->excuse(of_, why);
+  void announce_departure(tutti::fault const& why) const {
+    if (calls_->announce_departure != nullptr) {
+      calls_->announce_departure(of_, why);
     }
   }
 

@@ -33,7 +33,7 @@ class inquest {
   static constexpr duration longest = 4 * patience;
 
   /// Begins the search for a late operation of this rank on flow `on`.
-  /// @pre the transport `answers`
+  /// @pre the transport `reports_waits`
   TUTTI_DECL inquest(rank_state const& here, flow on);
   TUTTI_DECL ~inquest();
 

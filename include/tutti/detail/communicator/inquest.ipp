@@ -25,13 +25,13 @@ TUTTI_DECL bool inquest::advance() {
       turn_to(rank_, on_);  // includes waits for this rank's own earlier operations
     }
     rank_type const suspect = chain_->rank;
-    asked_ = asked_ || transport_.ask(suspect);
+    asked_ = asked_ || transport_.query_wait(suspect);
     wait_report const answer = asked_ ? standing(suspect) : wait_report{};
     time_point const now = transport_.now();
-    if (answer.peer != no_rank && (answer.on == wanted_ || now - since_ >= settling)) {
+    if (answer.peer != no_rank && (answer.flow == wanted_ || now - since_ >= settling)) {
       follow(answer);
     } else if (now - since_ >= patience) {
-      found_ = {failure::deadline, answer.fresh ? no_rank : suspect, rank_};
+      found_ = {failure::deadline, answer.is_fresh ? no_rank : suspect, rank_};
     } else if (now - begun_ >= longest) {
       found_ = {failure::deadline, no_rank, rank_};
     } else {
@@ -54,12 +54,12 @@ TUTTI_DECL void inquest::turn_to(rank_type suspect, flow on) {
 TUTTI_DECL wait_report inquest::standing(rank_type rank) const {
   wait_report best;
   for (std::uint32_t lane = 0; lane < lane_count; ++lane) {
-    wait_report const w = transport_.said(rank, lane);
-    bool const is_wanted = lane != transfer_lane && w.on == wanted_;
-    if (!w.fresh || !(is_wanted || w.blocks)) {
+    wait_report const w = transport_.reported_wait(rank, lane);
+    bool const is_wanted = lane != transfer_lane && w.flow == wanted_;
+    if (!w.is_fresh || !(is_wanted || w.blocks_program)) {
       continue;
     }
-    best.fresh = true;
+    best.is_fresh = true;
     if (w.peer < size_ && is_wanted) {
       return w;
     }
@@ -78,7 +78,7 @@ TUTTI_DECL void inquest::follow(wait_report const& answer) {
       return close(answer.peer);
     }
   }
-  turn_to(answer.peer, answer.on);
+  turn_to(answer.peer, answer.flow);
 }
 
 /// Handles a chain that is a circle from rank `first` on.
@@ -86,7 +86,7 @@ TUTTI_DECL void inquest::close(rank_type first) {
   std::uint64_t members = 0;
   bool all = true;
   waiting_rank const* once = circle_.get();
-  for (waiting_rank const* one = chain_.get(); once != nullptr && once->rank == one->rank && once->said.same(one->said);
+  for (waiting_rank const* one = chain_.get(); once != nullptr && once->rank == one->rank && once->said.has_same_progress(one->said);
        one = one->before.get(), once = once->before.get()) {
     std::uint64_t const bit = tutti::fault::bit_of(one->rank);
     members |= bit;

@@ -16,7 +16,7 @@ namespace tutti::inline v0_1_0::detail::inline communicator {
 
 struct rank_state;
 
-/// The text that a rank without a failure exchanges, with `said` as its content.
+/// The text that a rank without a failure exchanges, with `reported_wait` as its content.
 [[nodiscard]] TUTTI_DECL std::string joint_text(std::string_view said);
 /// Maps members to the numbers that a failure names: those in the parent communicator, since a part that cannot be made
 /// has none.

@@ -44,7 +44,7 @@ TUTTI_DECL void open_joint_texts(std::vector<std::string>& all, joint_numbers co
                   message({"rank ", numbers.of(r),
                            " introduced itself in words of another version; build all ranks from one version of "
                            "tutti"}))
-          .between(numbers.of(numbers.self), {numbers.of(r)});
+          .set_ranks(numbers.of(numbers.self), {numbers.of(r)});
     }
   }
   for (std::string& text : all) {

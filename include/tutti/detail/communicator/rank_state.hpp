@@ -103,7 +103,7 @@ struct rank_state : duty {
   TUTTI_DECL void poll();
   /// Looks for failed peers and answers ranks that ask which rank this one waits for, here and on all communicators of
   /// the progress list.
-  TUTTI_DECL void look();
+  TUTTI_DECL void probe();
 
   /// True in a forked child, which has a copy of this state.
   [[nodiscard]] bool inherited() const noexcept { return inheritance::forked_since(made_in); }

@@ -28,7 +28,7 @@ TUTTI_DECL void agree_on_machine(rank_state const& s, rank_type them, std::strin
   if (theirs != of_rank_0) {
     throw error(failure::join,
                 message({s.words(them), " is a ", theirs, " process, and ", s.words(0), " a ", of_rank_0, remedy}))
-        .between(s.rank, {them});
+        .set_ranks(s.rank, {them});
   }
 }
 
@@ -58,7 +58,7 @@ TUTTI_DECL rank_state::rank_state(any_transport over, tracing trace, rank_type m
           failure::join,
           message({"rank ", r,
                    " introduced itself in words of another version; build all ranks from one version of tutti"}))
-          .between(rank, {r});
+          .set_ranks(rank, {r});
     }
     cores_of[r] = text.substr(end + 1, third - end - 1);
     std::string_view const kind = text.substr(begin + 1, end - begin - 1);
@@ -109,12 +109,12 @@ TUTTI_DECL void rank_state::end_given_up() noexcept {
   }
 }
 
-TUTTI_DECL void rank_state::look() {
+TUTTI_DECL void rank_state::probe() {
   uncancelled const throughout(uncancelled::points::none);
   claim();
   expect_callable();
-  any.look();
-  operations.say();
+  any.probe();
+  operations.publish_wait();
   if (duties* const others = duties::besides(*this)) [[unlikely]] {
     others->look(*this);
   }
@@ -127,7 +127,7 @@ TUTTI_DECL bool rank_state::move_on() noexcept {
     return in_step;
   }
   try {
-    if (!any.rests()) {
+    if (!any.waits_itself()) {
       any.poll();
     }
     advance_operations();
@@ -143,8 +143,8 @@ TUTTI_DECL void rank_state::look_quietly() noexcept {
     return;
   }
   try {
-    any.look();
-    operations.say();
+    any.probe();
+    operations.publish_wait();
   } catch (...) {
   }
 }
@@ -182,10 +182,10 @@ TUTTI_DECL void rank_state::append_circle(std::string& text, std::uint64_t membe
     }
     append(text, {std::exchange(before, ", "), words(r)});
     for (std::uint32_t lane = any.answers() ? lane_count : 0; lane-- > 0;) {  // send and recv first
-      wait_report const w = any.said(r, lane);
+      wait_report const w = any.reported_wait(r, lane);
       if ((members_of_it & tutti::fault::bit_of(w.peer)) != 0) {
         append(text, {" waits for rank ", w.peer, " in "});
-        append_call(text, w.what);
+        append_call(text, w.call);
         break;
       }
     }
@@ -195,7 +195,7 @@ TUTTI_DECL void rank_state::append_circle(std::string& text, std::uint64_t membe
 /// "; the device at 10.0.0.9:7171 lacks rank 2 (...), rank 3 (...)", if an in-network aggregator waits for the culprit
 /// and others.
 TUTTI_DECL void rank_state::append_others_missing(std::string& text, rank_type culprit) const {
-  helper_report const helper = any.waits_for();
+  aggregator_report const helper = any.report_aggregator();
   bool found = false;
   for (rank_type const r : helper.missing) {
     found = found || r == culprit;

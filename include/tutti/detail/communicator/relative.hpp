@@ -3,7 +3,7 @@
 
 #include <tutti/detail/base/linkage.hpp>
 #include <tutti/detail/core/kinship.hpp>
-#include <tutti/extend/counted.hpp>
+#include <tutti/extend/intrusive_pointer.hpp>
 #include <tutti/extend/error.hpp>
 #include <tutti/extend/types.hpp>
 
@@ -52,7 +52,7 @@ class relative {
   [[nodiscard]] TUTTI_DECL tutti::fault translated(tutti::fault const& why, relative const& from) const noexcept;
 
   rank_state& here_;
-  counted<family> family_;
+  intrusive_pointer<family> family_;
   kinship kinship_;
   std::vector<rank_type> in_world_;  ///< number in the world, by rank; empty: identical
   relative* next_ = nullptr;

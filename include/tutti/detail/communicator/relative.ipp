@@ -12,8 +12,8 @@ namespace tutti::inline v0_1_0::detail::inline communicator {
 /// The list of related communicators that exist now. Destroyed with the last of them.
 class relative::family {
  public:
-  void hold() noexcept { holders_.fetch_add(1, std::memory_order_relaxed); }
-  void let_go() noexcept {
+  void add_reference() noexcept { holders_.fetch_add(1, std::memory_order_relaxed); }
+  void drop_reference() noexcept {
     if (holders_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
       delete this;
     }
@@ -28,7 +28,7 @@ class relative::family {
 
 TUTTI_DECL relative::relative(rank_state& here, rank_state const* whole)
     : here_(here),
-      family_(whole != nullptr ? whole->kin->family_ : counted<family>(new family)),
+      family_(whole != nullptr ? whole->kin->family_ : intrusive_pointer<family>(new family)),
       kinship_(whole != nullptr ? whole->kin->kinship_ : kinship()) {
   kinship_.found();
   if (whole != nullptr) {
@@ -56,7 +56,7 @@ TUTTI_DECL relative::~relative() {
     *at = next_;
   }
   if (tutti::fault const why = reason_to_leave()) {
-    here_.any.excuse(why);
+    here_.any.announce_departure(why);
   }
 }
 

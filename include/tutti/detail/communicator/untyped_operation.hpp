@@ -47,9 +47,9 @@ class untyped_operation {
     /// A number that changes with progress through memory.
     std::uint64_t (*progress)(untyped_operation const&) noexcept;
     /// Asks the transport if the awaited ranks are in the same call.
-    void (*inquire)(untyped_operation&);
+    void (*detect_mismatch)(untyped_operation&);
     /// Answers ranks that ask which ranks it waits for. `blocks`: the program waits for this operation.
-    void (*say)(untyped_operation&, bool blocks);
+    void (*publish_wait)(untyped_operation&, bool blocks);
     /// True if earlier operations of its queue prevent it from beginning.
     bool (*is_queued)(untyped_operation const&) noexcept;
     /// A rank that it waits for, or no_rank.
@@ -83,7 +83,7 @@ class untyped_operation {
   /// Cancels the operation now, or after the step that it is in.
   TUTTI_DECL void cancel();
   /// Answers ranks that ask which rank it waits for. `blocks`: the program waits for this operation.
-  TUTTI_DECL void say(bool blocks);
+  TUTTI_DECL void publish_wait(bool blocks);
 
   /// Sets the address of the owner's pointer to this operation.
   void set_owner(untyped_operation** place) noexcept { owner_.store(place, std::memory_order_relaxed); }
@@ -146,8 +146,8 @@ class untyped_operation {
   static untyped_operation& self(void* p) noexcept { return *static_cast<untyped_operation*>(p); }
 
   TUTTI_DECL void watch(time_point now);
-  TUTTI_DECL void inquire();
-  TUTTI_DECL void inquire_quietly();
+  TUTTI_DECL void detect_mismatch();
+  TUTTI_DECL void detect_mismatch_quietly();
 
   functions const* functions_;
   operation_pool* pool_;
@@ -241,9 +241,9 @@ class operation_list {
   }
 
   /// Answers ranks that ask which rank each operation waits for.
-  void say() {
+  void publish_wait() {
     for (untyped_operation* one = first_; one != nullptr; one = one->next_) {
-      one->say(false);
+      one->publish_wait(false);
     }
   }
   /// Reports the earlier operations in the queue of `last` as blocking the program: it waits for `last`, and `last` for
@@ -251,7 +251,7 @@ class operation_list {
   void say_before(untyped_operation const& last) {
     for (untyped_operation* one = first_; one != nullptr && one != &last; one = one->next_) {
       if (one->queue_ == last.queue_) {
-        one->say(true);
+        one->publish_wait(true);
       }
     }
   }

@@ -38,7 +38,7 @@ TUTTI_DECL waited untyped_operation::wait_for_segments(duration limit) {
   try {
     return wait_or_find_culprit({.of = this,
                                  .advance = [](void* p) { return self(p).functions_->advance_segments(self(p)); },
-                                 .inquire = [](void* p) { self(p).inquire(); },
+                                 .detect_mismatch = [](void* p) { self(p).detect_mismatch(); },
                                  .progress = [](void* p) { return self(p).functions_->progress(self(p)); }},
                                 limit);
   } catch (...) {
@@ -68,10 +68,10 @@ TUTTI_DECL waited untyped_operation::wait_or_find_culprit(wait_target const& wha
                                            auto& s = *static_cast<search*>(p);
                                            return s.what.advance(s.what.of) || (s.known = s.of.find_culprit());
                                          },
-                                     .inquire =
+                                     .detect_mismatch =
                                          [](void* p) {
                                            auto& s = *static_cast<search*>(p);
-                                           s.what.inquire(s.what.of);
+                                           s.what.detect_mismatch(s.what.of);
                                          }},
                                     no_deadline);
   return late.known ? waited::fault : found;
@@ -143,7 +143,7 @@ TUTTI_DECL void untyped_operation::abandon_by_exception() {
   } catch (precondition_error const& e) {
     error const told = placed(failure::cancelled, e.what(), {});
     try {
-      throw precondition_error(told.what(), e.where());
+      throw precondition_error(told.what(), e.location());
     } catch (...) {
       abandon(std::current_exception(), own_fault(), told.what());
     }
@@ -178,7 +178,7 @@ TUTTI_DECL void untyped_operation::poll() {
     watch(now);
     if (now - looked_ >= between_looks) {
       looked_ = now;
-      rank_.look();
+      rank_.probe();
       check_deadline();
     }
   }
@@ -189,7 +189,7 @@ TUTTI_DECL void untyped_operation::check_deadline() {
   turn mine(rank_);
   const time_point now = rank_.any.now();
   watch(now);
-  inquire_quietly();
+  detect_mismatch_quietly();
   if (!advance() && now - watched_since_ >= limit_ && find_culprit()) {
     abandon_by_fault();
   }
@@ -207,23 +207,23 @@ TUTTI_DECL void untyped_operation::watch(time_point now) {
   }
 }
 
-TUTTI_DECL void untyped_operation::say(bool blocks) {
+TUTTI_DECL void untyped_operation::publish_wait(bool blocks) {
   if (!has_ended_) {
-    functions_->say(*this, blocks || is_watched_);
+    functions_->publish_wait(*this, blocks || is_watched_);
   }
 }
 /// Asks if peers run the same call, and reports this rank's wait.
-TUTTI_DECL void untyped_operation::inquire() {
+TUTTI_DECL void untyped_operation::detect_mismatch() {
   if (functions_->is_queued(*this)) {
     rank_.operations.say_before(*this);
   }
-  say(true);
-  functions_->inquire(*this);
+  publish_wait(true);
+  functions_->detect_mismatch(*this);
 }
-TUTTI_DECL void untyped_operation::inquire_quietly() {
+TUTTI_DECL void untyped_operation::detect_mismatch_quietly() {
   try {
     if (!has_ended_) {
-      inquire();
+      detect_mismatch();
     }
   } catch (...) {
     abandon_by_exception();
@@ -238,7 +238,7 @@ TUTTI_DECL bool untyped_operation::wait(duration limit) {
   left = left < duration::zero() ? duration::zero() : left;
   wait_target const to_its_end{.of = this,
                                .advance = [](void* p) { return self(p).advance(); },
-                               .inquire = [](void* p) { self(p).inquire_quietly(); },
+                               .detect_mismatch = [](void* p) { self(p).detect_mismatch_quietly(); },
                                .progress = [](void* p) { return self(p).functions_->progress(self(p)); }};
   bool over = true;
   waited how = waited::done;

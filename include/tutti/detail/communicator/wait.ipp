@@ -78,9 +78,9 @@ TUTTI_DECL bool wait_yielding(rank_state& world, wait_target const& what, bool h
 /// Sleeps until something arrives on this communicator or another of the thread's progress list. All of them are
 /// advanced before and after. Returns true if `advance` did.
 TUTTI_DECL bool wait_asleep(rank_state& world, wait_target const& what, duration nap) {
-  if (world.any.rests()) {  // the transport waits by itself, without polling
+  if (world.any.waits_itself()) {  // the transport waits by itself, without polling
     if (nap > duration::zero()) {
-      world.any.rest(nap);
+      world.any.wait_for_work(nap);
     }
     world.advance();
     return what.advance(what.of);
@@ -119,15 +119,15 @@ TUTTI_DECL waited wait_in_naps(rank_state& world, wait_target const& what, durat
     const duration left = limit - (now - begin);
     return left < until_look ? left : until_look;
   };
-  for (duration nap = world.any.rests() ? duration::zero() : next_nap(begin);;) {
+  for (duration nap = world.any.waits_itself() ? duration::zero() : next_nap(begin);;) {
     if (wait_asleep(world, what, nap)) {
       return waited::done;
     }
     uncancelled::point();
     const time_point now = world.any.now();
     if (now >= next_look) {
-      world.look();
-      what.inquire(what.of);
+      world.probe();
+      what.detect_mismatch(what.of);
       next_look = now + between_looks;
     }
     if (ended_by_fault(world, what)) {
@@ -141,7 +141,7 @@ TUTTI_DECL waited wait_in_naps(rank_state& world, wait_target const& what, durat
 }
 
 TUTTI_DECL waited wait(rank_state& world, wait_target const& what, duration limit) {
-  if (!world.any.rests()) {
+  if (!world.any.waits_itself()) {
     bool const spins = !world.crowded && world.patience.spins(steady_now);
     if (spins && wait_spinning(world, what, limit)) {
       return waited::done;

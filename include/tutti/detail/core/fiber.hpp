@@ -83,7 +83,7 @@ class fiber {
     end_switch(inner_fake_stack_, &outer_stack_, &outer_bytes_);
   }
 
-  [[nodiscard]] bool ended() const noexcept { return ended_; }
+  [[nodiscard]] bool has_ended() const noexcept { return ended_; }
 
  private:
   /// The C++ run-time's state of exceptions being handled. It belongs to the thread, so each fiber saves its own.

@@ -10,10 +10,10 @@ namespace tutti::inline v0_1_0::detail::inline core {
 /// The heap as a memory_source. Large buffers ask the system for huge pages.
 class heap_memory : public memory_source {
  public:
-  static counted<memory_source> source() {
+  static intrusive_pointer<memory_source> source() {
     static heap_memory heap;
-    heap.hold();  // the static object is never released
-    return counted<memory_source>(&heap);
+    heap.add_reference();  // the static object is never released
+    return intrusive_pointer<memory_source>(&heap);
   }
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/extend/counted.hpp>
+#include <tutti/extend/intrusive_pointer.hpp>
 
 #include <atomic>
 #include <cstdint>
@@ -17,7 +17,7 @@ class kinship {
   /// Begins a world, unless this object belongs to one.
   void found() {
     if (kept_.get() == nullptr) {
-      kept_ = counted(new kept);
+      kept_ = intrusive_pointer(new kept);
     }
   }
 
@@ -43,8 +43,8 @@ class kinship {
         end.load(std::memory_order_relaxed)(v);
       }
     }
-    void hold() noexcept { holders.fetch_add(1, std::memory_order_relaxed); }
-    void let_go() noexcept {
+    void add_reference() noexcept { holders.fetch_add(1, std::memory_order_relaxed); }
+    void drop_reference() noexcept {
       if (holders.fetch_sub(1, std::memory_order_acq_rel) == 1) {
         delete this;
       }
@@ -55,7 +55,7 @@ class kinship {
     std::atomic<void (*)(void*) noexcept> end{nullptr};
   };
 
-  counted<kept> kept_;
+  intrusive_pointer<kept> kept_;
 };
 
 }  // namespace tutti::detail::core

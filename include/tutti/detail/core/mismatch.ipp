@@ -18,7 +18,7 @@ TUTTI_DECL error calls_differ(rank_type me, std::string const& mine, rank_type p
         "reduction was made with";
     if (mine.find("(functor ") != std::string::npos) {
       text +=
-          ", and the function: without a name, given by tutti::named<\"...\">, it is known by its type, as the "
+          ", and the function: without a name, given by tutti::function_name<\"...\">, it is known by its type, as the "
           "compiler spells it";
     }
   }

@@ -49,7 +49,7 @@ class engine_memory {
     capacity_ = 0;
   }
 
-  [[no_unique_address]] std::conditional_t<from_transport, counted<memory_source>, heap> source_;
+  [[no_unique_address]] std::conditional_t<from_transport, intrusive_pointer<memory_source>, heap> source_;
   std::byte* bytes_ = nullptr;
   std::size_t capacity_ = 0;
 };

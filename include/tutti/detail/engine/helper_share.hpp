@@ -10,14 +10,14 @@ namespace tutti::inline v0_1_0::detail::inline engine {
 
 /// The schedule of an in-network aggregator ("helper" in names), as far as the engine needs it.
 struct helper_summary {
-  std::vector<helper_worker> workers{};  ///< in the order of the aggregator's first message from or to each
+  std::vector<aggregation_worker> workers{};  ///< in the order of the aggregator's first message from or to each
   block_range blocks{};                  ///< blocks of every message to and from the aggregator
   memory from = memory::input;
 
   /// Reads the summary from the schedule. Allocates only for more workers than ever before.
   /// @pre the aggregator has at most one message from each rank and one to each, all of the same blocks
   template <class Topology, class Op>
-    requires has_helpers<Topology, Op>
+    requires has_aggregators<Topology, Op>
   void read(Topology const& t, Op const& op, rank_type n, rank_type helper) {
     fill(workers, places_, t, op, n, helper);
   }
@@ -29,10 +29,10 @@ struct helper_summary {
   /// A template on the vector, so that it is compiled only for topologies with aggregators.
   template <class Workers, class Places, class Topology, class Op>
   void fill(Workers& all, Places& places, Topology const& t, Op const& op, rank_type n, rank_type helper) {
-    auto const worker = [&](rank_type r) -> helper_worker& {
+    auto const worker = [&](rank_type r) -> aggregation_worker& {
       if (places[r] == no_rank) {
         places[r] = static_cast<rank_type>(all.size());
-        all.emplace_back(helper_worker{.rank = r});
+        all.emplace_back(aggregation_worker{.rank = r});
       }
       return all[places[r]];
     };
@@ -43,10 +43,10 @@ struct helper_summary {
       if (s.receives()) {
         blocks = s.receive.blocks;
         from = s.arrives;
-        worker(s.receive.peer).gives = true;
+        worker(s.receive.peer).contributes = true;
       }
       if (s.sends()) {
-        worker(s.send.peer).gets = true;
+        worker(s.send.peer).receives = true;
       }
     }
   }

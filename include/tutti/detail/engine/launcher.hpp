@@ -22,8 +22,8 @@ namespace tutti::inline v0_1_0::detail::inline engine {
 /// them.
 template <class Transport, class Payload>
 inline constexpr bool can_be_helped = [] {
-  if constexpr (helps<Transport>) {
-    return Transport::does(Payload::in_network);
+  if constexpr (aggregates<Transport>) {
+    return Transport::supports(Payload::in_network);
   } else {
     return false;
   }
@@ -33,14 +33,14 @@ inline constexpr bool can_be_helped = [] {
 /// topology chooses at run time: its schedules are of one type, which `lifted` cannot adapt.
 template <class Transport, class Op, class Payload, class Topology>
 inline constexpr bool runs_helped =
-    can_be_helped<Transport, Payload> && !(Payload::lifts_for_helpers && chooses<Topology, Op>);
+    can_be_helped<Transport, Payload> && !(Payload::lifts_for_helpers && chooses_schedule<Topology, Op>);
 
 /// The topology to run for the one that the user gave: without aggregators, with lifting first, or unchanged.
 template <class Transport, class Op, class Payload, class Topology>
 [[nodiscard]] constexpr auto runnable(Topology const& t) {
-  if constexpr (has_helpers<Topology, Op> && !runs_helped<Transport, Op, Payload, Topology>) {
-    return t.without_helpers();
-  } else if constexpr (has_helpers<Topology, Op> && Payload::lifts_for_helpers) {
+  if constexpr (has_aggregators<Topology, Op> && !runs_helped<Transport, Op, Payload, Topology>) {
+    return t.without_aggregators();
+  } else if constexpr (has_aggregators<Topology, Op> && Payload::lifts_for_helpers) {
     return lifted<Topology>{t};
   } else {
     return t;
@@ -84,7 +84,7 @@ class launcher {
   [[nodiscard]] std::size_t segment() const noexcept { return segment_; }
   void segment(std::size_t bytes) noexcept { segment_ = bytes; }
   [[nodiscard]] auto explain(std::size_t bytes) const
-    requires chooses<topology_type, Op>
+    requires chooses_schedule<topology_type, Op>
   {
     return topology_.explain(Op{}, bytes, needs);
   }
@@ -131,7 +131,7 @@ class launcher {
   void put(Op op, Payload payload, call const& what, memories const& memory, std::size_t count, Stream const& in) {
     turn mine(access::state(world_));
     call told;
-    choice<schedule> const by{topology_, 0};
+    schedule_choice<schedule> const by{topology_, 0};
     tell(told, what, op, count, by);
     expect_order(by.topology, told);
     on_device_.enqueue(world_, op, payload, told, memory, count, deadline_, in);
@@ -139,13 +139,13 @@ class launcher {
   }
 
  private:
-  static constexpr bool picks = chooses<topology_type, Op>;
-  static constexpr demands needs{.in_order = Payload::in_order,
-                                 .helped = runs_helped<transport_type, Op, Payload, Topology>};
+  static constexpr bool picks = chooses_schedule<topology_type, Op>;
+  static constexpr schedule_requirements needs{.in_rank_order = Payload::in_order,
+                                 .may_aggregate = runs_helped<transport_type, Op, Payload, Topology>};
   static constexpr bool agrees_once = !picks && has_settings<topology_type>;
 
   /// Chooses schedule and segment size for this operation.
-  [[nodiscard]] choice<schedule> pick(Op const& op, Payload const& payload, std::size_t count) const {
+  [[nodiscard]] schedule_choice<schedule> pick(Op const& op, Payload const& payload, std::size_t count) const {
     if constexpr (picks) {
       auto by = topology_.choose(op, count * payload.size_of(memory::output), needs);
       by.segment_bytes = segment_ != 0 ? segment_ : by.segment_bytes;
@@ -160,7 +160,7 @@ class launcher {
   /// `told` holds the previous operation's record. Only changed fields are written: copying a record that was just
   /// written in parts stalls the processor, since stores are forwarded only to loads that they cover. Four such copies
   /// were a fifth of a short operation.
-  void tell(call& told, call const& what, Op const& op, std::size_t count, choice<schedule> const& by) const {
+  void tell(call& told, call const& what, Op const& op, std::size_t count, schedule_choice<schedule> const& by) const {
     auto const settings = settings_of(by.topology);
     std::uint32_t identity = what.identity ^ function_;
     if constexpr (has_settings<schedule>) {

@@ -19,7 +19,7 @@ struct lifted {
   /// False for operations that only move elements: nothing is lifted.
   template <class Op>
   static constexpr bool reduces =
-      has_helpers<Inner, Op> &&
+      has_aggregators<Inner, Op> &&
       (std::same_as<Op, op::allreduce> || std::same_as<Op, op::reduce> || std::same_as<Op, op::reduce_scatter>);
 
   [[no_unique_address]] Inner inner;
@@ -29,11 +29,11 @@ struct lifted {
   {
     return inner.settings(n);
   }
-  [[nodiscard]] constexpr auto without_helpers() const { return inner.without_helpers(); }
+  [[nodiscard]] constexpr auto without_aggregators() const { return inner.without_aggregators(); }
   template <class Op>
     requires reduces<Op>
-  [[nodiscard]] constexpr rank_type helpers(Op const& op, rank_type n) const {
-    return inner.helpers(op, n);
+  [[nodiscard]] constexpr rank_type aggregators(Op const& op, rank_type n) const {
+    return inner.aggregators(op, n);
   }
 
   template <class Op>

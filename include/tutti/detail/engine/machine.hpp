@@ -55,7 +55,7 @@ class machine {
     total_ = c.schedule.steps;
     readers_.clear();
     last_sent_ = {};
-    take_part(c);
+    join_aggregation(c);
     load(c);
   }
 
@@ -133,12 +133,12 @@ class machine {
 
   /// Declares to the transport this rank's part at each in-network aggregator ("helper" in names), and the length of
   /// messages to it.
-  void take_part(context& c) {
-    if constexpr (helps<transport_type>) {
+  void join_aggregation(context& c) {
+    if constexpr (aggregates<transport_type>) {
       rank_type helper = rank_type{c.extent};
       for (helper_share const& mine : c.schedule.helpers) {
         helper_summary const& all = *mine.of;
-        c.transport.take_part(flow_, {.helper = helper++,
+        c.transport.join_aggregation(flow_, {.aggregator = helper++,
                                       .workers = all.workers,
                                       .worker = mine.mine,
                                       .operation = c.payload.in_network(),
@@ -152,7 +152,7 @@ class machine {
   /// Tells the transport if this step sends the same, unchanged bytes as the previous send, to any rank. The transport
   /// may then reuse its copy of them.
   void announce(context& c) {
-    if constexpr (repeats<transport_type>) {
+    if constexpr (reuses_copies<transport_type>) {
       endpoint const& out = step_->send;
       endpoint const& in = step_->receive;
       if (step_->sends()) {
@@ -191,15 +191,15 @@ class machine {
         from = snapshot_.get() + out_.total - out_.bytes;
       }
       const time_point before = c.traced_now();
-      tutti::sent const result = offer(c, run, {from + out_.bytes, bytes - out_.bytes}, granule);
-      if (result.accepted) {
+      tutti::send_result const result = offer(c, run, {from + out_.bytes, bytes - out_.bytes}, granule);
+      if (result.is_accepted) {
         if (listens(c.trace) && !out_.begun) {
           out_.begun = true;
           c.note(event_kind::send, before, flow_, at_, end.peer, bytes_to_send(c));
         }
-        if (result.until != 0) {
+        if (result.release_ticket != 0) {
           readers_.add(
-              {result.until, end.peer, end.memory, snapshot_taken_ ? block_range{} : end.blocks, snapshot_taken_});
+              {result.release_ticket, end.peer, end.memory, snapshot_taken_ ? block_range{} : end.blocks, snapshot_taken_});
         }
         out_.bytes += result.bytes;
         out_.total += result.bytes;
@@ -216,23 +216,23 @@ class machine {
       if (overwrites_itself_ && !snapshot_taken_ && !take_snapshot(c)) {
         return;
       }
-      if (!result.accepted) {
+      if (!result.is_accepted) {
         return;
       }
     }
   }
 
   /// Sends the rest of a run: plainly, lent to the peer, or given back to it.
-  [[gnu::always_inline]] tutti::sent offer(context& c, slice::run const& run, std::span<std::byte const> bytes,
+  [[gnu::always_inline]] tutti::send_result offer(context& c, slice::run const& run, std::span<std::byte const> bytes,
                                            std::size_t granule) {
     endpoint const& end = step_->send;
     if constexpr (lends<transport_type>) {
       bool const whole = out_.total == 0 && run.blocks >= end.blocks.count && !bytes.empty();
-      if (whole && step_->loan == loan::given_back) {
+      if (whole && step_->loan == loan::give_back) {
         return c.transport.give_back(end.peer, flow_, at_peer_.take(bytes), granule);
       }
       std::size_t const size = c.payload.size_of(memory::output);
-      if (whole && step_->loan == loan::lent && size == c.payload.size_of(end.memory)) {
+      if (whole && step_->loan == loan::lend && size == c.payload.size_of(end.memory)) {
         return c.transport.lend(end.peer, flow_, bytes, granule, c.memories.write(memory::output, run.begin, size));
       }
     }
@@ -253,7 +253,7 @@ class machine {
     for (;;) {
       auto const run = cut_.run_at(end.blocks, in_.blocks);
       const std::size_t bytes = run.count * size;
-      bool const copies = step_->how == action::copy;
+      bool const copies = step_->action == action::copy;
       std::byte* const place =
           copies && bytes != 0 ? c.memories.write(end.memory, run.begin, size) + in_.bytes : nullptr;
       const chunk part = c.transport.view(end.peer, flow_, {bytes - in_.bytes, granule, place});
@@ -284,7 +284,7 @@ class machine {
   /// Combines or stores a chunk of a run of elements.
   [[gnu::always_inline]] void use(context& c, slice::run const& run, chunk part, std::size_t size) {
     const memory to = step_->receive.memory;
-    if (step_->how == action::copy) {
+    if (step_->action == action::copy) {
       std::byte* const result = c.memories.write(to, run.begin, size) + in_.bytes;
       if (part.data != result) {
         c.compute(part.bytes, [&] { c.payload.copy(part.data, result, part.bytes); });

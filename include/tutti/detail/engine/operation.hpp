@@ -54,7 +54,7 @@ class operation : private work<Topology, Op, Payload>,
   /// Takes the operation's place in the order of the communicator. An empty `memory.work` is allocated if the schedule
   /// uses it.
   /// @throws std::bad_alloc, precondition_error; the operation has no place then, and the epoch has failed
-  [[gnu::always_inline]] void start(choice<Topology> const& by, Op op, Payload const& elements, memories const& memory,
+  [[gnu::always_inline]] void start(schedule_choice<Topology> const& by, Op op, Payload const& elements, memories const& memory,
                                     std::size_t count) {
     work_type& mine = *this;
     try {
@@ -97,7 +97,7 @@ class operation : private work<Topology, Op, Payload>,
     }
   }
 
-  static constexpr bool asks_helpers = helps<typename Communicator::transport_type> && has_helpers<Topology, Op>;
+  static constexpr bool asks_helpers = aggregates<typename Communicator::transport_type> && has_aggregators<Topology, Op>;
   struct nothing {};
 
   bool known_ = false;  ///< the schedule's size has been read for op_

@@ -73,7 +73,7 @@ struct combining {
     tutti::detail::fold(reduction,
                         fold_kind{.local_is_element = st.local == memory::input,
                                   .arriving_is_element = st.arrives == memory::input,
-                                  .arriving_on_left = st.how == action::fold_left,
+                                  .arriving_on_left = st.action == action::fold_left,
                                   .finishes = st.receive.memory == memory::output},
                         local, arriving, result, n, ranks);
   }
@@ -100,7 +100,7 @@ struct combining {
 struct moving {
   std::size_t element_bytes;
 
-  static constexpr bool in_order = false;
+  static constexpr bool in_rank_order = false;
   static constexpr network_operation in_network = network_operation::copy;
   static constexpr bool lifts_for_helpers = false;
 
@@ -161,7 +161,7 @@ class payload {
   }
   /// Combines accumulators given as bytes, for in-network aggregators. `of` points to the payload.
   static void combine(void const* of, std::byte* into, std::byte const* from, std::size_t bytes) {
-    constexpr step right{.how = action::fold_right};
+    constexpr step right{.action = action::fold_right};
     payload const& self = *static_cast<payload const*>(of);
     self.fold(right, into, from, into, bytes / self.size_of(memory::work));
   }

@@ -33,7 +33,7 @@ class readers {
   bool reap(Transport& t, flow s) {
     std::uint32_t kept = 0;
     for (std::uint32_t i = 0; i < count_; ++i) {
-      if (!t.released(entries_[i].peer, s, entries_[i].until)) {
+      if (!t.is_released(entries_[i].peer, s, entries_[i].until)) {
         entries_[kept++] = entries_[i];
       }
     }
@@ -56,7 +56,7 @@ class readers {
     bool none = true;
     std::uint32_t kept = 0;
     for (std::uint32_t i = 0; i < count_; ++i) {
-      if (concerns(entries_[i]) && t.released(entries_[i].peer, s, entries_[i].until)) {
+      if (concerns(entries_[i]) && t.is_released(entries_[i].peer, s, entries_[i].until)) {
         continue;
       }
       entries_[kept] = entries_[i];

@@ -27,13 +27,13 @@ class result_at_peer {
       if (!c.payload.work_fits_output() || now.receive.memory != memory::output || i + 1 == steps) {
         return false;
       }
-      std::byte* const there = c.transport.home(now.receive.peer, s);
+      std::byte* const there = c.transport.result_place(now.receive.peer, s);
       if (there == nullptr) {
         return false;
       }
       step place;
       step const& next = c.step_at(i + 1, place);
-      if (next.loan != loan::given_back || next.send.peer != now.receive.peer) {
+      if (next.loan != loan::give_back || next.send.peer != now.receive.peer) {
         return false;
       }
       const std::size_t piece = size < piece_bytes ? piece_bytes - piece_bytes % size : size;

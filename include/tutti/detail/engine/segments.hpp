@@ -87,9 +87,9 @@ class segments {
     requires Transfers
   {
     operation_number& number = context_.number;
-    if (number.from != from || number.to != to) {
-      number.from = from;
-      number.to = to;
+    if (number.sender != from || number.receiver != to) {
+      number.sender = from;
+      number.receiver = to;
     }
   }
 
@@ -128,10 +128,10 @@ class segments {
     }
     event e{event_kind::start, context_.transport.now(), context_.number, {}, 0, no_rank, count_, {}};
     if constexpr (Transfers) {
-      e.on = {transfer_lane, static_cast<std::uint32_t>(base_)};
+      e.flow = {transfer_lane, static_cast<std::uint32_t>(base_)};
       e.peer = other();
     } else {
-      e.on = flow_numbers::flow_of(base_);
+      e.flow = flow_numbers::flow_of(base_);
     }
     auto const text = describe(what_, context_.number);
     e.text = text;
@@ -143,9 +143,9 @@ class segments {
   bool advance();
 
   /// Asks the transport if the awaited ranks are in the same call. @throws error (failure::mismatch)
-  TUTTI_COLD void inquire();
+  TUTTI_COLD void detect_mismatch();
   /// Answers ranks that ask which ranks this one waits for. `blocks`: the program waits for this operation.
-  TUTTI_COLD void say(bool blocks);
+  TUTTI_COLD void publish_wait(bool blocks);
 
   /// A number that changes with progress, over transports through memory. Constant over other transports: their
   /// messages go through the system, so staying awake saves nothing.
@@ -181,7 +181,7 @@ class segments {
   /// receiver.
   [[nodiscard]] std::uint64_t queue() const noexcept {
     if constexpr (Transfers) {
-      return std::uint64_t{context_.number.from} << 32 | context_.number.to;
+      return std::uint64_t{context_.number.sender} << 32 | context_.number.receiver;
     } else {
       return operation_list::collective;
     }
@@ -215,7 +215,7 @@ class segments {
   /// The rank that a machine waits for. For an in-network aggregator: a rank that this waits for, if known.
   [[nodiscard]] rank_type waited_for(machine<Communicator> const& m) const noexcept {
     rank_type const peer = m.awaits();
-    if constexpr (helps<typename Communicator::transport_type>) {
+    if constexpr (aggregates<typename Communicator::transport_type>) {
       return peer != no_rank && peer >= rank_type{context_.extent} ? context_.transport.missing(peer, m.current_flow())
                                                                    : peer;
     } else {
@@ -314,12 +314,12 @@ class segments {
   [[nodiscard]] rank_type other() const noexcept
     requires Transfers
   {
-    return context_.rank == context_.number.from ? context_.number.to : context_.number.from;
+    return context_.rank == context_.number.sender ? context_.number.receiver : context_.number.sender;
   }
   [[nodiscard]] transfer_numbers& numbers() noexcept
     requires Transfers
   {
-    return context_.rank == context_.number.from ? *sends_ : *receives_;
+    return context_.rank == context_.number.sender ? *sends_ : *receives_;
   }
 
   static constexpr std::uint32_t all_lanes = (1U << collective_lanes) - 1;
@@ -363,23 +363,23 @@ bool segments<Communicator, Transfers>::advance() {
 }
 
 template <class Communicator, bool Transfers>
-void segments<Communicator, Transfers>::inquire() {
-  if constexpr (inquires<typename Communicator::transport_type>) {
+void segments<Communicator, Transfers>::detect_mismatch() {
+  if constexpr (detects_mismatch<typename Communicator::transport_type>) {
     each_that_waits([&](auto const& m) {
       if (rank_type const peer = waited_for(m); peer != no_rank) {
-        context_.transport.inquire(peer, m.current_flow());
+        context_.transport.detect_mismatch(peer, m.current_flow());
       }
     });
   }
 }
 
 template <class Communicator, bool Transfers>
-void segments<Communicator, Transfers>::say(bool blocks) {
-  if constexpr (answers<typename Communicator::transport_type>) {
+void segments<Communicator, Transfers>::publish_wait(bool blocks) {
+  if constexpr (reports_waits<typename Communicator::transport_type>) {
     each_that_waits([&](auto const& m) {
-      context_.transport.say({.peer = waited_for(m),
-                              .on = m.current_flow(),
-                              .moved = static_cast<std::uint32_t>(m.moved()) + m.step_number(),
+      context_.transport.publish_wait({.peer = waited_for(m),
+                              .flow = m.current_flow(),
+                              .progress = static_cast<std::uint32_t>(m.moved()) + m.step_number(),
                               .blocks = blocks,
                               .what = what_});
     });
@@ -405,7 +405,7 @@ void segments<Communicator, Transfers>::provide_work() {
     step place;
     step const& st = context_.step_at(i, place);
     used = (st.sends() && st.send.memory == memory::work) || st.receive.memory == memory::work ||
-           (st.how != action::copy && st.local == memory::work);
+           (st.action != action::copy && st.local == memory::work);
   }
   if (!used) {
     return;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/detail/reduction/number.hpp>
-#include <tutti/extend/binned.hpp>
+#include <tutti/extend/binned_sum.hpp>
 #include <tutti/extend/types.hpp>
 
 #include <concepts>
@@ -19,8 +19,8 @@ struct binned_words {
   alignas(64) std::uint64_t low[N];
   alignas(64) std::uint64_t high[N];
 
-  [[nodiscard]] constexpr binned operator[](std::size_t i) const noexcept { return {low[i], high[i]}; }
-  constexpr void store(std::size_t i, binned const& a) noexcept {
+  [[nodiscard]] constexpr binned_sum operator[](std::size_t i) const noexcept { return {low[i], high[i]}; }
+  constexpr void store(std::size_t i, binned_sum const& a) noexcept {
     low[i] = a.low;
     high[i] = a.high;
   }
@@ -29,7 +29,7 @@ struct binned_words {
 template <std::size_t N, class R, class T>
 [[gnu::always_inline]] inline void load_block(R const& r, T const* source, binned_words<N>& target) {
   for (std::size_t i = 0; i < N; ++i) {
-    if constexpr (std::same_as<T, binned>) {
+    if constexpr (std::same_as<T, binned_sum>) {
       target.store(i, source[i]);
     } else {
       target.store(i, r.lift(source[i]));
@@ -43,7 +43,7 @@ template <std::size_t N, class R, class T>
 #pragma GCC ivdep
 #endif
   for (std::size_t i = 0; i < N; ++i) {
-    if constexpr (std::same_as<T, binned>) {
+    if constexpr (std::same_as<T, binned_sum>) {
       target[i] = source[i];
     } else {
       target[i] = r.lower(source[i], 0);

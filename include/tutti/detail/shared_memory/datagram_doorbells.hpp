@@ -61,7 +61,7 @@ class datagram_doorbells {
         throw error(failure::join, "rank " + std::to_string(r) + " cannot be reached over a local socket (" +
                                        describe_errno(errno) +
                                        "); start the ranks in one network namespace, or use tcp")
-            .between(no_rank, {static_cast<rank_type>(r)});
+            .set_ranks(no_rank, {static_cast<rank_type>(r)});
       }
     }
   }

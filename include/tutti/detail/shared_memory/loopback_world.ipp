@@ -84,7 +84,7 @@ TUTTI_DECL void loopback_world::refuse(rank_type me, rank_type other, bool no_de
               no_descriptors ? "no file descriptors are left to wake the threads; allow this process more (ulimit -n)"
                              : "loopback joins threads of one process, and rank " + std::to_string(other) +
                                    " is in another; use shared_memory or tcp")
-      .between(me, {other});
+      .set_ranks(me, {other});
 }
 
 TUTTI_DECL chunk_ring loopback_world::chunks(rank_type r) const {

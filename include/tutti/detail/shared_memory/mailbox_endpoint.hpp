@@ -34,7 +34,7 @@ class mailbox_endpoint : public rank_mailboxes {
 
   /// Sends the location of a message, which must not change until `acknowledged_or_gone`. @pre more bytes than
   /// mailbox::max_inline, by which the receiver recognises a location
-  sent point_to(rank_type peer, flow s, std::span<std::byte const> bytes, std::byte* result_place = nullptr) noexcept {
+  send_result point_to(rank_type peer, flow s, std::span<std::byte const> bytes, std::byte* result_place = nullptr) noexcept {
     outgoing& end = outgoing_[index(peer, s.lane)];
     if (!has_free_slots(peer, end)) {
       return {};
@@ -49,18 +49,18 @@ class mailbox_endpoint : public rank_mailboxes {
 
   /// Sends the location of the user's own bytes. With a `result_place` they are lent: the peer may write its result
   /// there.
-  sent share(rank_type peer, flow s, std::span<std::byte const> bytes, std::byte* result_place = nullptr) noexcept {
-    sent const result = point_to(peer, s, bytes, result_place);
-    if (result.accepted) {
+  send_result share(rank_type peer, flow s, std::span<std::byte const> bytes, std::byte* result_place = nullptr) noexcept {
+    send_result const result = point_to(peer, s, bytes, result_place);
+    if (result.is_accepted) {
       outgoing& end = outgoing_[index(peer, s.lane)];
-      end.last_shared = result.until;
+      end.last_shared = result.release_ticket;
       end.loans += result_place != nullptr ? 1U : 0U;
     }
     return result;
   }
 
   /// The place where the peer wants the result of the message that `view` showed, or null.
-  [[nodiscard]] std::byte* home(rank_type peer, flow s) noexcept {
+  [[nodiscard]] std::byte* result_place(rank_type peer, flow s) noexcept {
     incoming const& end = incoming_[index(peer, s.lane)];
     mailbox::slot const& slot = end.box->slot_at(end.last + 1);
     if (slot.bytes <= mailbox::max_inline) {
@@ -71,7 +71,7 @@ class mailbox_endpoint : public rank_mailboxes {
   }
 
   /// Returns a loan: writes the result to its place, unless it was made there. @pre has_loan
-  sent give_back(rank_type peer, flow s, std::span<std::byte const> bytes) noexcept {
+  send_result give_back(rank_type peer, flow s, std::span<std::byte const> bytes) noexcept {
     outgoing& to_peer = outgoing_[index(peer, s.lane)];
     incoming& from_peer = incoming_[index(peer, s.lane)];
     if (!has_free_slots(peer, to_peer)) {

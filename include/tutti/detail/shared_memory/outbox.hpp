@@ -60,16 +60,16 @@ class outbox {
     return bytes >= lend_from && bytes <= mailbox::slot::max_bytes;
   }
   /// Lends a message: the peer reads it in place and writes its result to `result_place`. @pre the peer can reach both
-  sent lend(rank_type peer, flow s, std::span<std::byte const> bytes, std::byte* result_place) noexcept {
+  send_result lend(rank_type peer, flow s, std::span<std::byte const> bytes, std::byte* result_place) noexcept {
     return endpoint_->share(peer, s, bytes, result_place);
   }
 
   /// Sends a message, read in place by the peer if `share`. @see transport
-  sent send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule, bool share) {
-    sent const result =
+  send_result send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule, bool share) {
+    send_result const result =
         bytes.size() <= mailbox::max_inline ? endpoint_->post(peer, s, bytes)
         : share ? endpoint_->share(peer, s, bytes.first(send_size(bytes.size(), mailbox::slot::max_bytes, granule)))
-        : endpoint_->is_full(peer, s) ? sent{}
+        : endpoint_->is_full(peer, s) ? send_result{}
                                       : send_copy(peer, s, bytes, granule);
     copies_[s.lane].advance(result.bytes);
     return result;
@@ -104,11 +104,11 @@ class outbox {
   }
 
   /// @pre the mailbox has a free slot
-  sent send_copy(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule) {
+  send_result send_copy(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule) {
     copied_message& copies = copies_[s.lane];
     if (auto const* const part = copies.next();
         part != nullptr && part->bytes <= bytes.size() && ring_.can_issue_again(part->issue)) {
-      ring_.issue_again(part->issue, peer, endpoint_->point_to(peer, s, {part->place, part->bytes}).until);
+      ring_.issue_again(part->issue, peer, endpoint_->point_to(peer, s, {part->place, part->bytes}).release_ticket);
       return {true, part->bytes, 0};
     }
     std::size_t const n = send_size(bytes.size(), ring_.chunk_bytes(), granule);
@@ -120,10 +120,10 @@ class outbox {
       // A send must not wait for another pair of ranks: slots belong to one pair.
       bool const is_inline = s.lane == transfer_lane && granule <= mailbox::max_inline;
       return is_inline ? endpoint_->post(peer, s, bytes.first(send_size(bytes.size(), mailbox::max_inline, granule)))
-                       : sent{};
+                       : send_result{};
     }
     copy(chunk, bytes.first(n));
-    copies.record_copy(chunk, n, ring_.issue(peer, endpoint_->point_to(peer, s, {chunk, n}).until));
+    copies.record_copy(chunk, n, ring_.issue(peer, endpoint_->point_to(peer, s, {chunk, n}).release_ticket));
     return {true, n, 0};
   }
 

@@ -21,7 +21,7 @@ class peer_reader {
 
   /// The next part of a message of `bytes` at `address` of that rank; no data if it cannot be read.
   [[nodiscard]] chunk view(rank_type peer, std::uint32_t lane, std::uintptr_t address, std::size_t bytes,
-                           wanted const& w) {
+                           receive_request const& w) {
     reading& r = reading_of(peer, lane);
     if (r.current) {
       return r.current;

@@ -60,7 +60,7 @@ class rank_mailboxes {
   }
 
   /// Sends up to mailbox::max_inline bytes, inside slots.
-  sent post(rank_type peer, flow s, std::span<std::byte const> bytes) noexcept {
+  send_result post(rank_type peer, flow s, std::span<std::byte const> bytes) noexcept {
     outgoing& end = outgoing_[index(peer, s.lane)];
     std::uint64_t const slot_count = mailbox::slots_needed(bytes.size());
     if (!has_free_slots(peer, end, slot_count)) {
@@ -117,7 +117,7 @@ class rank_mailboxes {
     ring_if_asleep(peer);
   }
 
-  [[nodiscard]] bool released(rank_type peer, flow s, ticket number) noexcept {
+  [[nodiscard]] bool is_released(rank_type peer, flow s, ticket number) noexcept {
     outgoing& end = outgoing_[index(peer, s.lane)];
     if (is_acknowledged(end, number)) {
       return true;
@@ -130,12 +130,12 @@ class rank_mailboxes {
 
   /// Checks that the peer is not at the same flow with another call, from which no message may ever come.
   /// @throws error(failure::mismatch)
-  TUTTI_DECL void inquire(rank_type peer, flow s);
+  TUTTI_DECL void detect_mismatch(rank_type peer, flow s);
 
   /// Publishes a wait report. After a fault the last report stays.
-  TUTTI_DECL void say(wait_report const& report) noexcept;
-  TUTTI_DECL bool ask(rank_type peer) noexcept;
-  [[nodiscard]] TUTTI_DECL wait_report said(rank_type r, std::uint32_t lane) const noexcept;
+  TUTTI_DECL void publish_wait(wait_report const& report) noexcept;
+  TUTTI_DECL bool query_wait(rank_type peer) noexcept;
+  [[nodiscard]] TUTTI_DECL wait_report reported_wait(rank_type r, std::uint32_t lane) const noexcept;
 
   void release(rank_type peer, flow s) noexcept {
     incoming& end = incoming_[index(peer, s.lane)];
@@ -170,7 +170,7 @@ class rank_mailboxes {
   /// Sets the fault. A peer that left because of a fault elsewhere is not lost: that fault is set instead.
   TUTTI_DECL void revoke(tutti::fault cause) noexcept;
   /// Notes the fault that makes this rank leave.
-  void excuse(tutti::fault const& cause) noexcept {
+  void announce_departure(tutti::fault const& cause) noexcept {
     segment_.member(rank_).leave_reason.store(cause.pack(), std::memory_order_relaxed);
   }
 

@@ -46,23 +46,23 @@ TUTTI_DECL void rank_mailboxes::leave(liveness const& is_alive) noexcept {
   ring_all();
 }
 
-TUTTI_DECL void rank_mailboxes::inquire(rank_type peer, flow s) {
+TUTTI_DECL void rank_mailboxes::detect_mismatch(rank_type peer, flow s) {
   std::uint32_t peer_check = 0;
   if (s.lane != transfer_lane && segment_.board(peer, s.lane).differs(s.number, current_check(s), peer_check)) {
     mismatch(peer, s, peer_check);
   }
 }
 
-TUTTI_DECL void rank_mailboxes::say(wait_report const& report) noexcept {
+TUTTI_DECL void rank_mailboxes::publish_wait(wait_report const& report) noexcept {
   if (!fault()) {
-    segment_.waiting(rank_).say(report);
+    segment_.waiting(rank_).publish_wait(report);
   }
 }
-TUTTI_DECL bool rank_mailboxes::ask(rank_type peer) noexcept {
-  queries_[peer] = segment_.waiting(peer).ask();
+TUTTI_DECL bool rank_mailboxes::query_wait(rank_type peer) noexcept {
+  queries_[peer] = segment_.waiting(peer).query_wait();
   return true;
 }
-TUTTI_DECL wait_report rank_mailboxes::said(rank_type r, std::uint32_t lane) const noexcept {
+TUTTI_DECL wait_report rank_mailboxes::reported_wait(rank_type r, std::uint32_t lane) const noexcept {
   return segment_.waiting(r).last_report(lane, queries_[r]);
 }
 

@@ -3,7 +3,7 @@
 
 #include <tutti/detail/shared_memory/peer_memory.hpp>
 #include <tutti/detail/shared_memory/peer_processes.hpp>
-#include <tutti/extend/counted.hpp>
+#include <tutti/extend/intrusive_pointer.hpp>
 
 #include <atomic>
 
@@ -12,7 +12,7 @@ namespace tutti::inline v0_1_0::detail::inline shared_memory {
 /// The processes of a shared_memory world as seen by one of them, for that world and all worlds split from it.
 class shared_peers {
  public:
-  static counted<shared_peers> create() { return counted<shared_peers>(new shared_peers); }
+  static intrusive_pointer<shared_peers> create() { return intrusive_pointer<shared_peers>(new shared_peers); }
 
   peer_memory memory;
   peer_processes processes;
@@ -39,8 +39,8 @@ class shared_peers {
     return false;
   }
 
-  void hold() noexcept { holders_.fetch_add(1, std::memory_order_relaxed); }
-  void let_go() noexcept {
+  void add_reference() noexcept { holders_.fetch_add(1, std::memory_order_relaxed); }
+  void drop_reference() noexcept {
     if (holders_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
       delete this;
     }

@@ -82,7 +82,7 @@ class shared_world {
                           std::size_t bytes) const noexcept {
     return peers_->copy(parts_[owner], address, target, bytes) && bells_.reaches(owner);
   }
-  [[nodiscard]] counted<shared_arena> const& arena() const noexcept { return arena_; }
+  [[nodiscard]] intrusive_pointer<shared_arena> const& arena() const noexcept { return arena_; }
   /// True if the process of another rank has not ended.
   [[nodiscard]] bool is_alive(rank_type r) const noexcept {
     return bells_.reaches(r) && !peers_->processes.has_ended(parts_[r]);
@@ -133,7 +133,7 @@ class shared_world {
         rank_failure reason;
         static_cast<void>(decode(std::string_view(texts[r]).substr(1), reason));
         throw error(failure::join, "shared_memory, rank " + std::to_string(reported_rank(meet, r)) + ": " + reason.text)
-            .between(world_rank(meet, meet.rank()),
+            .set_ranks(world_rank(meet, meet.rank()),
                      reason.at_fault.empty() ? std::vector{failed_rank} : reason.at_fault);
       }
     }
@@ -355,8 +355,8 @@ class shared_world {
   std::size_t cores_ = 1;         ///< number of cores for the ranks of the whole world
   std::byte* memory_ = nullptr;   ///< memory of this world, as mapped here
   owned_array<rank_type> parts_;  ///< part of the shared memory that each rank owns: its number in the whole world
-  counted<shared_arena> arena_;
-  counted<shared_peers> peers_;
+  intrusive_pointer<shared_arena> arena_;
+  intrusive_pointer<shared_peers> peers_;
   allotment allotment_;  ///< memory of a split world; rank 0 holds it for all until they have found it
 };
 

@@ -21,33 +21,33 @@ struct waiting_board {
   alignas(cache_line) std::atomic<std::uint32_t> queries{0};
   line lanes[lane_count];
 
-  void say(wait_report const& report) noexcept {
+  void publish_wait(wait_report const& report) noexcept {
     std::uint32_t const last_query = queries.load(std::memory_order_acquire);
-    line& lane_line = lanes[report.on.lane];
-    std::uint64_t const word = std::uint64_t{report.peer} << 32 | report.moved;
-    lane_line.record.write(report.what, report.on.number, digest(word, report.blocks));
+    line& lane_line = lanes[report.flow.lane];
+    std::uint64_t const word = std::uint64_t{report.peer} << 32 | report.progress;
+    lane_line.record.write(report.call, report.flow.number, digest(word, report.blocks_program));
     lane_line.peer_and_moved.store(word, std::memory_order_relaxed);
-    lane_line.blocks.store(report.blocks, std::memory_order_relaxed);
+    lane_line.blocks.store(report.blocks_program, std::memory_order_relaxed);
     lane_line.answered_query.store(last_query, std::memory_order_release);
   }
 
   /// Adds a query, and returns its number.
-  [[nodiscard]] std::uint32_t ask() noexcept { return queries.fetch_add(1, std::memory_order_acq_rel) + 1; }
+  [[nodiscard]] std::uint32_t query_wait() noexcept { return queries.fetch_add(1, std::memory_order_acq_rel) + 1; }
 
   /// The last report about a lane. Fresh if it follows that query; names no rank if there was none, or if it is being
   /// overwritten.
   [[nodiscard]] wait_report last_report(std::uint32_t lane, std::uint32_t query) const noexcept {
     line const& lane_line = lanes[lane];
     wait_report report;
-    report.on.lane = lane;
-    report.fresh = static_cast<std::int32_t>(lane_line.answered_query.load(std::memory_order_acquire) - query) >= 0;
+    report.flow.lane = lane;
+    report.is_fresh = static_cast<std::int32_t>(lane_line.answered_query.load(std::memory_order_acquire) - query) >= 0;
     std::uint64_t const word = lane_line.peer_and_moved.load(std::memory_order_relaxed);
-    report.blocks = lane_line.blocks.load(std::memory_order_relaxed);
+    report.blocks_program = lane_line.blocks.load(std::memory_order_relaxed);
     std::uint32_t check = 0;
-    if (lane_line.record.read(report.what, report.on.number, check, digest(word, report.blocks)) &&
-        report.what.kind != operation_kind::none) {
+    if (lane_line.record.read(report.call, report.flow.number, check, digest(word, report.blocks_program)) &&
+        report.call.kind != operation_kind::none) {
       report.peer = static_cast<rank_type>(word >> 32);
-      report.moved = static_cast<std::uint32_t>(word);
+      report.progress = static_cast<std::uint32_t>(word);
     }
     return report;
   }

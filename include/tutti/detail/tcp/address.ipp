@@ -87,7 +87,7 @@ TUTTI_DECL void expect_addresses_of_their_own(std::vector<endpoint_info> const& 
                                      " are on different hosts, and both listen at " + host +
                                      "; name interfaces with addresses of their own with TUTTI_INTERFACE or "
                                      "tcp_options::network_interface")
-          .between(no_rank, {first, second});
+          .set_ranks(no_rank, {first, second});
     }
   }
 }
@@ -106,14 +106,14 @@ TUTTI_DECL directions directions_of(std::vector<std::string> const& texts, addre
         throw error(failure::join, place + ", a loopback address that rank " + std::to_string(other) +
                                        " on another host cannot reach; name its interface with TUTTI_INTERFACE or "
                                        "tcp_options::network_interface")
-            .between(no_rank, {r});
+            .set_ranks(no_rank, {r});
       }
     }
     if (listening.is_link_local() && own_address.zone() == 0) {
       throw error(failure::join, place + ", an address of one link, and this rank listens at " + own_address.host() +
                                      " on another; name the interface of one link on all hosts with TUTTI_INTERFACE or "
                                      "tcp_options::network_interface")
-          .between(no_rank, {r});
+          .set_ranks(no_rank, {r});
     }
     world.addresses.push_back(listening.through(own_address.zone()));
   }

@@ -28,17 +28,17 @@ struct connection {
 
   [[nodiscard]] int fd() const noexcept { return socket.get(); }
 
-  sent send(flow s, std::span<std::byte const> bytes, std::size_t granule, call const& own_call) {
+  send_result send(flow s, std::span<std::byte const> bytes, std::size_t granule, call const& own_call) {
     bool const awaited_credit = writer.awaits_credit(s.lane);
-    sent result = writer.offer(fd(), s, bytes, granule, own_call);
+    send_result result = writer.offer(fd(), s, bytes, granule, own_call);
     // At the first refusal the pending bytes are left for their reader, who may have a better place for them.
-    if (!result.accepted && awaited_credit && reader.pump(fd(), writer)) {
+    if (!result.is_accepted && awaited_credit && reader.pump(fd(), writer)) {
       result = writer.offer(fd(), s, bytes, granule, own_call);
     }
     flush();
     return result;
   }
-  chunk view(flow s, wanted const& request, call const& own_call) {
+  chunk view(flow s, receive_request const& request, call const& own_call) {
     chunk const c = reader.view(fd(), writer, s, request, own_call);
     flush();
     return c;

@@ -59,7 +59,7 @@ class frame_reader {
 
   /// Returns the next part of a message. @see transport
   /// @throws error (failure::mismatch) if the peer sends a message of another call or size
-  [[nodiscard]] chunk view(int fd, frame_writer& writer, flow s, wanted const& request, call const& own_call) {
+  [[nodiscard]] chunk view(int fd, frame_writer& writer, flow s, receive_request const& request, call const& own_call) {
     lane_state& lane = lanes_[s.lane];
     if (lane.current) {
       return lane.current;
@@ -192,7 +192,7 @@ class frame_reader {
     return granule <= 1 ? bytes : bytes / granule * granule;
   }
 
-  [[nodiscard]] chunk view_fragment(lane_state& lane, fragment& piece, wanted const& request) {
+  [[nodiscard]] chunk view_fragment(lane_state& lane, fragment& piece, receive_request const& request) {
     std::size_t const n =
         whole_granules((std::min)(piece.filled_bytes - piece.released_bytes, request.bytes), request.granule);
     if (n != 0 || lane.total == 0) {
@@ -203,7 +203,7 @@ class frame_reader {
   }
 
   /// Shows the piece whose bytes are next in the stream.
-  [[nodiscard]] chunk view_stream(int fd, lane_state& lane, wanted const& request) {
+  [[nodiscard]] chunk view_stream(int fd, lane_state& lane, receive_request const& request) {
     std::size_t const limit = (std::min)(incoming_.left, request.bytes);
     std::size_t buffered_bytes = (std::min)(buffer_.size(), limit);
     if (whole_granules(buffered_bytes, request.granule) == 0) {
@@ -224,7 +224,7 @@ class frame_reader {
   }
 
   /// Reads to the reader's place. An incomplete granule at the end goes back to the receive buffer.
-  [[nodiscard]] chunk read_to_place(int fd, lane_state& lane, wanted const& request) {
+  [[nodiscard]] chunk read_to_place(int fd, lane_state& lane, receive_request const& request) {
     std::size_t const limit = (std::min)(incoming_.left, request.bytes);
     std::size_t const buffered_bytes = (std::min)(buffer_.size(), limit);
     std::size_t const received_bytes = receive(fd, request.place + buffered_bytes, limit - buffered_bytes);

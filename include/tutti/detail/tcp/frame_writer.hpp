@@ -31,7 +31,7 @@ class frame_writer {
   }
 
   /// Offers the rest of a message. @see transport
-  [[nodiscard]] sent offer(int fd, flow s, std::span<std::byte const> bytes, std::size_t granule,
+  [[nodiscard]] send_result offer(int fd, flow s, std::span<std::byte const> bytes, std::size_t granule,
                            call const& own_call) {
     lane_state& lane = lanes_[s.lane];
     bool const starts_piece = piece_lane_ == no_lane;

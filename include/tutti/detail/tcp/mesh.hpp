@@ -71,9 +71,9 @@ class mesh final : private connector::observer {
     return connections_[peer].get();
   }
 
-  /// Queries the call of a peer that this rank waits for; a later `inquire` has the reply.
+  /// Queries the call of a peer that this rank waits for; a later `detect_mismatch` has the reply.
   /// @throws error (failure::mismatch) if the peer is at the same flow with another call
-  TUTTI_DECL void inquire(rank_type peer, flow s);
+  TUTTI_DECL void detect_mismatch(rank_type peer, flow s);
   /// True if the peer has left or died. Connects first if needed: only a connection tells.
   [[nodiscard]] bool has_left(rank_type peer) {
     connection* const link = fault() ? nullptr : reach(peer);
@@ -110,12 +110,12 @@ class mesh final : private connector::observer {
   }
 
   /// Reports what this rank waits for to all peers with an open query. After a fault nothing changes the last report.
-  void say(wait_report const& report) {
+  void publish_wait(wait_report const& report) {
     if (fault()) {
       return;
     }
-    own_reports_[report.on.lane] = report;
-    own_reports_[report.on.lane].fresh = true;
+    own_reports_[report.flow.lane] = report;
+    own_reports_[report.flow.lane].is_fresh = true;
     for (rank_type const peer : connected_peers_) {
       connection& link = *connections_[peer];
       if (!link.is_closed && link.reader.wait_states.needs_reply(report)) [[unlikely]] {
@@ -126,10 +126,10 @@ class mesh final : private connector::observer {
     }
   }
   /// Queries what a peer waits for. Returns false while there is no connection.
-  [[nodiscard]] bool ask(rank_type peer) {
+  [[nodiscard]] bool query_wait(rank_type peer) {
     if (peer == rank_) {
       for (wait_report& own_report : own_reports_) {
-        own_report.fresh = false;
+        own_report.is_fresh = false;
       }
       return true;
     }
@@ -142,7 +142,7 @@ class mesh final : private connector::observer {
     watch(peer);
     return true;
   }
-  [[nodiscard]] wait_report said(rank_type r, std::uint32_t lane) const noexcept {
+  [[nodiscard]] wait_report reported_wait(rank_type r, std::uint32_t lane) const noexcept {
     return r == rank_                   ? own_reports_[lane]
            : connections_[r] != nullptr ? connections_[r]->reader.wait_states.last_report(lane)
                                         : wait_report{};
@@ -182,7 +182,7 @@ class mesh final : private connector::observer {
         case waiter::source::clock:
           waiter_.clear_clock();
           if (steady_now() >= next_silence_check()) {
-            return look();
+            return probe();
           }
           connector_.accept_connections();
           return continue_connecting(true);
@@ -194,7 +194,7 @@ class mesh final : private connector::observer {
 
   /// Polls all connections and, every eighth of `silence`, checks for hosts that have stopped answering the system's
   /// own probes. Costs system calls.
-  void look();
+  void probe();
 
   /// True if all that this rank has sent has arrived at its peers' systems.
   [[nodiscard]] TUTTI_DECL bool is_delivered() const noexcept;
@@ -238,7 +238,7 @@ class mesh final : private connector::observer {
     }
   }
   /// Notes the fault that makes this rank leave.
-  void excuse(tutti::fault const& cause) noexcept { leave_reason_ = cause; }
+  void announce_departure(tutti::fault const& cause) noexcept { leave_reason_ = cause; }
 
   /// Reports that a peer is gone or unreachable. A fault that another rank has told takes precedence: it is looked for
   /// on all connections first. A rank that leaves because of a fault tells all peers before, so without one this peer

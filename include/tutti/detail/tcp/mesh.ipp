@@ -10,7 +10,7 @@
 
 namespace tutti::inline v0_1_0::detail::tcp {
 
-TUTTI_DECL void mesh::look() {
+TUTTI_DECL void mesh::probe() {
   connector_.accept_connections();
   continue_connecting(true);
   time_point const now = steady_now();
@@ -25,7 +25,7 @@ TUTTI_DECL void mesh::look() {
   }
 }
 
-TUTTI_DECL void mesh::inquire(rank_type peer, flow s) {
+TUTTI_DECL void mesh::detect_mismatch(rank_type peer, flow s) {
   connection* const link = fault() || s.lane == transfer_lane ? nullptr : reach(peer);
   if (link == nullptr) {
     return;
@@ -119,7 +119,7 @@ TUTTI_DECL void mesh::throw_starved(rank_type peer) {
                                  " can be made: " + advise_on_errno(code) +
                                  "; a rank takes a descriptor for each peer, and this one has " +
                                  std::to_string(connections()) + " of " + std::to_string(size() - 1))
-      .between(rank_, {rank_});
+      .set_ranks(rank_, {rank_});
 }
 
 TUTTI_DECL void mesh::close(connection& link) noexcept {

@@ -23,19 +23,19 @@ class standing {
 
   /// True if the peer's last query has no reply yet for this lane.
   [[nodiscard]] bool needs_reply(wait_report const& report) const noexcept {
-    return peer_query_ != 0 && ((report.blocks ? replied_blocking_ : replied_lanes_) >> report.on.lane & 1U) == 0;
+    return peer_query_ != 0 && ((report.blocks_program ? replied_blocking_ : replied_lanes_) >> report.flow.lane & 1U) == 0;
   }
   /// Makes the reply to the peer's last query.
   [[nodiscard]] frame make_reply(wait_report const& report) noexcept {
-    replied_lanes_ |= 1U << report.on.lane;
-    replied_blocking_ |= report.blocks ? 1U << report.on.lane : 0U;
+    replied_lanes_ |= 1U << report.flow.lane;
+    replied_blocking_ |= report.blocks_program ? 1U << report.flow.lane : 0U;
     return {.kind = frame_kind::wait_reply,
-            .lane = static_cast<std::uint8_t>(report.on.lane),
-            .blocks = report.blocks,
-            .number = report.on.number,
+            .lane = static_cast<std::uint8_t>(report.flow.lane),
+            .blocks = report.blocks_program,
+            .number = report.flow.number,
             .part = report.peer,
-            .bytes = std::uint64_t{report.moved} << 32 | peer_query_,
-            .sender_call = report.what};
+            .bytes = std::uint64_t{report.progress} << 32 | peer_query_,
+            .sender_call = report.call};
   }
 
   /// The last report of the peer about a lane.
@@ -45,11 +45,11 @@ class standing {
       return {};
     }
     return {.peer = header.part,
-            .on = {lane, header.number},
-            .moved = static_cast<std::uint32_t>(header.bytes >> 32),
-            .blocks = header.blocks != 0,
-            .fresh = static_cast<std::uint32_t>(header.bytes) == own_query_,
-            .what = header.sender_call};
+            .flow = {lane, header.number},
+            .progress = static_cast<std::uint32_t>(header.bytes >> 32),
+            .blocks_program = header.blocks != 0,
+            .is_fresh = static_cast<std::uint32_t>(header.bytes) == own_query_,
+            .call = header.sender_call};
   }
 
  private:

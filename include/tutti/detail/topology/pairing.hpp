@@ -44,14 +44,14 @@ class pairing {
 }
 [[nodiscard]] constexpr step take_over(rank_type follower, block_range whole) {
   return {.receive = {follower, memory::work, whole},
-          .how = action::fold_right,
+          .action = action::fold_right,
           .local = memory::input,
           .arrives = memory::input};
 }
 
 /// The steps after the exchanges among leaders: the leader sends the whole result, and the follower stores it.
 [[nodiscard]] constexpr step give_back(rank_type follower, block_range whole) {
-  return {.send = {follower, memory::output, whole}, .loan = loan::given_back};
+  return {.send = {follower, memory::output, whole}, .loan = loan::give_back};
 }
 [[nodiscard]] constexpr step take_back(rank_type leader, block_range whole) {
   return {.receive = {leader, memory::output, whole}, .arrives = memory::output};

@@ -45,7 +45,7 @@ template <rooted_tree Tree>
   const rank_type child = tree.child(me, i);
   bool const last = me == tree.root() && i + 1 == children;
   return {.receive = {child, last ? memory::output : memory::work, whole},
-          .how = child < me ? action::fold_left : action::fold_right,
+          .action = child < me ? action::fold_left : action::fold_right,
           .local = i == 0 ? memory::input : memory::work,
           .arrives = tree.children(child) == 0 ? memory::input : memory::work};
 }
@@ -81,7 +81,7 @@ template <rooted_tree Tree>
   const std::uint32_t up = reduce_steps(tree, me);
   step s = i < up ? reduce_step(tree, me, i) : broadcast_step(tree, me, i - up, memory::output);
   if (s.sends()) {
-    s.loan = i < up ? loan::lent : loan::given_back;
+    s.loan = i < up ? loan::lend : loan::give_back;
   }
   return s;
 }

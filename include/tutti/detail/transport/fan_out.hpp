@@ -15,7 +15,7 @@ class fan_out {
  public:
   /// @param ranks maximum number of receivers
   void open(std::size_t ranks) { under_way_.reserve(ranks); }
-  void begin(helper_part const& part) {
+  void begin(aggregation_part const& part) {
     part_ = part;
     place_ = 0;
     taken_ = 0;
@@ -24,8 +24,8 @@ class fan_out {
   }
   /// The rank that sends the message, or no_rank.
   [[nodiscard]] rank_type root() const noexcept {
-    for (helper_worker const& w : part_.workers) {
-      if (w.gives) {
+    for (aggregation_worker const& w : part_.workers) {
+      if (w.contributes) {
         return w.rank;
       }
     }
@@ -44,19 +44,19 @@ class fan_out {
   bool send(Host& host, flow s, std::span<std::byte const> bytes, std::size_t granule) {
     while (place_ < part_.workers.size()) {
       rank_type const to = part_.workers[place_].rank;
-      sent const now = host.send(to, s, bytes.subspan(taken_), granule);
-      if (!now.accepted) {
+      send_result const now = host.send(to, s, bytes.subspan(taken_), granule);
+      if (!now.is_accepted) {
         return false;
       }
-      if (now.until != 0) {
-        under_way_.push_back({to, now.until});
+      if (now.release_ticket != 0) {
+        under_way_.push_back({to, now.release_ticket});
       }
       taken_ += now.bytes;
       if (taken_ == bytes.size()) {
         taken_ = 0;
         ++place_;
         skip();
-        if constexpr (repeats<Host>) {
+        if constexpr (reuses_copies<Host>) {
           host.next_message(s, true);
         }
       }
@@ -64,8 +64,8 @@ class fan_out {
     return true;
   }
   template <tutti::transport Host>
-  bool released(Host& host, flow s) {
-    while (!under_way_.empty() && host.released(under_way_.back().to, s, under_way_.back().until)) {
+  bool is_released(Host& host, flow s) {
+    while (!under_way_.empty() && host.is_released(under_way_.back().to, s, under_way_.back().until)) {
       under_way_.pop_back();
     }
     return under_way_.empty();
@@ -78,12 +78,12 @@ class fan_out {
   };
   /// Skips workers that receive nothing.
   void skip() noexcept {
-    while (place_ < part_.workers.size() && !part_.workers[place_].gets) {
+    while (place_ < part_.workers.size() && !part_.workers[place_].receives) {
       ++place_;
     }
   }
 
-  helper_part part_{};
+  aggregation_part part_{};
   std::size_t place_ = 0;  ///< index of the current receiver
   std::size_t taken_ = 0;  ///< bytes accepted for the current receiver
   std::vector<reader> under_way_;

@@ -39,53 +39,53 @@ class over_host {
   {
     return peer < size() && host_.shares(peer, s, bytes);
   }
-  [[nodiscard]] sent lend(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule,
+  [[nodiscard]] send_result lend(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule,
                           std::byte* back)
     requires lends<Host>
   {
     return host_.lend(peer, s, bytes, granule, back);
   }
-  [[nodiscard]] sent give_back(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule)
+  [[nodiscard]] send_result give_back(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule)
     requires lends<Host>
   {
     return host_.give_back(peer, s, bytes, granule);
   }
-  [[nodiscard]] std::byte* home(rank_type peer, flow s)
+  [[nodiscard]] std::byte* result_place(rank_type peer, flow s)
     requires lends<Host>
   {
-    return peer < size() ? host_.home(peer, s) : nullptr;
+    return peer < size() ? host_.result_place(peer, s) : nullptr;
   }
   void next_message(flow s, bool same)
-    requires repeats<Host>
+    requires reuses_copies<Host>
   {
     host_.next_message(s, same);
   }
-  void inquire(rank_type peer, flow s)
-    requires inquires<Host>
+  void detect_mismatch(rank_type peer, flow s)
+    requires detects_mismatch<Host>
   {
-    host_.inquire(peer, s);
+    host_.detect_mismatch(peer, s);
   }
-  void say(wait_report const& w)
-    requires answers<Host>
+  void publish_wait(wait_report const& w)
+    requires reports_waits<Host>
   {
-    host_.say(w);
+    host_.publish_wait(w);
   }
-  [[nodiscard]] bool ask(rank_type peer)
-    requires answers<Host>
+  [[nodiscard]] bool query_wait(rank_type peer)
+    requires reports_waits<Host>
   {
-    return host_.ask(peer);
+    return host_.query_wait(peer);
   }
-  [[nodiscard]] wait_report said(rank_type peer, std::uint32_t lane) const
-    requires answers<Host>
+  [[nodiscard]] wait_report reported_wait(rank_type peer, std::uint32_t lane) const
+    requires reports_waits<Host>
   {
-    return host_.said(peer, lane);
+    return host_.reported_wait(peer, lane);
   }
-  [[nodiscard]] counted<memory_source> memory() const noexcept
+  [[nodiscard]] intrusive_pointer<memory_source> memory() const noexcept
     requires provides_memory<Host>
   {
     return host_.memory();
   }
-  void adopt(counted<memory_source> s)
+  void adopt(intrusive_pointer<memory_source> s)
     requires registers_memory<Host>
   {
     host_.adopt(std::move(s));
@@ -115,10 +115,10 @@ class over_host {
   [[nodiscard]] time_point now() const { return host_.now(); }
   [[nodiscard]] tutti::fault fault() { return host_.fault(); }
   void revoke(tutti::fault const& why) { host_.revoke(why); }
-  void excuse(tutti::fault const& why)
-    requires excuses<Host>
+  void announce_departure(tutti::fault const& why)
+    requires announces_departure<Host>
   {
-    host_.excuse(why);
+    host_.announce_departure(why);
   }
 
  protected:
@@ -136,9 +136,9 @@ class over_host {
     if (other == no_rank || host_.fault()) {
       return;
     }
-    if constexpr (inquires<Host>) {
+    if constexpr (detects_mismatch<Host>) {
       if (other != rank()) {
-        host_.inquire(other, s);
+        host_.detect_mismatch(other, s);
       }
     }
     auto& since = differs_since_[s.lane];

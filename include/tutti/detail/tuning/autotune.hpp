@@ -66,7 +66,7 @@ class trials {
   class runner<op::allreduce, T> {
    public:
     using payload = combining<sum<T>>;
-    runner(Communicator& world, op::allreduce, choice<selection> const& way, std::span<T> vector)
+    runner(Communicator& world, op::allreduce, schedule_choice<selection> const& way, std::span<T> vector)
         : run_(world, way.topology, sum<T>{}), vector_(vector) {
       run_.segment(way.segment_bytes);
     }
@@ -84,7 +84,7 @@ class trials {
   class runner<op::broadcast, T> {
    public:
     using payload = moving;
-    runner(Communicator& world, op::broadcast op, choice<selection> const& way, std::span<T> vector)
+    runner(Communicator& world, op::broadcast op, schedule_choice<selection> const& way, std::span<T> vector)
         : run_(world, way.topology), answer_(world, star{}, sum<std::int32_t>{}), vector_(vector), root_(op.root) {
       run_.segment(way.segment_bytes);
     }

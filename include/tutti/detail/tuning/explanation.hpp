@@ -26,7 +26,7 @@ inline std::string bytes_in_words(std::size_t bytes) {
   return std::to_string(bytes) + " bytes";
 }
 
-inline std::string in_words(choice<selection> const& way) {
+inline std::string in_words(schedule_choice<selection> const& way) {
   std::string text(way.topology.topology_name());
   return way.segment_bytes == 0 ? text : text + " in segments of " + bytes_in_words(way.segment_bytes);
 }
@@ -39,9 +39,9 @@ inline int percent(std::int64_t part, std::int64_t all) {
 
 /// Explains the tuner's choice for an operation on `bytes` bytes.
 template <class Op>
-[[nodiscard]] std::string explain(tuner& t, Op op, std::size_t bytes, demands needs) {
+[[nodiscard]] std::string explain(tuner& t, Op op, std::size_t bytes, schedule_requirements needs) {
   using namespace explanation;
-  choice<selection> const way = t.choose(op, bytes, needs);
+  schedule_choice<selection> const way = t.choose(op, bytes, needs);
   auto const s = t.analyse(op, bytes, way);
   std::int64_t const latency = (std::min)(s.empty, s.all);
   std::int64_t const combining = (std::min)(std::max<std::int64_t>(s.all - s.uncombining, 0), s.all - latency);
@@ -52,13 +52,13 @@ template <class Op>
   std::string text = std::string(tutti::name(verify::kind_of<Op>)) + " of " + bytes_in_words(bytes) + " over " +
                      std::to_string(t.profile().ranks) + (t.profile().ranks == 1 ? " rank: " : " ranks: ") +
                      in_words(way) + ", " + in_words(s.all) + " expected\n";
-  if (t.memory() == memory_kind::provided) {
+  if (t.memory() == memory_kind::allocator) {
     text += std::string("  for vectors by tutti::allocator") +
             (t.profile().tells_apart() ? "\n" : ", whose times are not in this profile: priced as others\n");
   } else if (t.profile().tells_apart()) {
     text +=
         "  for vectors in ordinary memory; if those of all ranks are by tutti::allocator, say "
-        "for_memory(tutti::memory_kind::provided)\n";
+        "for_memory(tutti::memory_kind::allocator)\n";
   }
   preference const* const wish = t.template preferred<Op>(bytes, needs);
   text += "  because: " +

@@ -63,7 +63,7 @@ class helper_meter {
       if (link.points.empty()) {
         shortest = last;
       }
-      auto const packet = static_cast<std::int64_t>((std::min)(bytes, helper_packet));
+      auto const packet = static_cast<std::int64_t>((std::min)(bytes, aggregator_packet_bytes));
       std::int64_t const moving = std::max<std::int64_t>(last - shortest - at_size(neighbour, bytes).combine, 0);
       link.points.push_back({.bytes = bytes, .wire = moving - moving / (size + packet) * packet});
       if (bytes == always_measured) {
@@ -73,9 +73,9 @@ class helper_meter {
         run.segment(0);
       }
     }
-    if constexpr (requires { world_.transport().release_helpers(); }) {
+    if constexpr (requires { world_.transport().release_aggregators(); }) {
       if (is_new) {  // all ranks have finished, as they have agreed on the times
-        world_.transport().release_helpers();
+        world_.transport().release_aggregators();
       }
     }
     link.latency = shortest / 2 - gap;

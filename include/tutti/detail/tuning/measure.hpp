@@ -48,7 +48,7 @@ class world_meter {
       most = (std::max)(most, hosts.members(h).size());
     }
     auto const& neighbours = hosts.members(hosts.host(world_.rank()));
-    bool const helped = helper_meter<Communicator>::sums && has_helper(world_.transport()) && world_.size() > 1;
+    bool const helped = helper_meter<Communicator>::sums && has_aggregator(world_.transport()) && world_.size() > 1;
     auto const budget = total / (std::max)((most > 1) + (speakers.size() > 1) + helped, 1);
     if (most > 1) {
       auto given = provided_memory();
@@ -59,14 +59,14 @@ class world_meter {
       of_each /= given.empty() ? 1 : 2;
       p.within_host = measure_link(neighbours, place::within_a_host, {}, of_each, p.start);
       if (!given.empty()) {
-        p.provided = measure_link(neighbours, place::within_a_host, given, of_each, p.start);
+        p.allocator = measure_link(neighbours, place::within_a_host, given, of_each, p.start);
       }
     }
     if (speakers.size() > 1) {
       p.between_hosts = measure_link(speakers, place::between_hosts, {}, budget, p.start);
     }
     if (helped) {
-      p.helper = helper_meter(world_, clock_).measure(p.within_host, budget);
+      p.aggregator = helper_meter(world_, clock_).measure(p.within_host, budget);
     }
     return p;
   }

@@ -14,13 +14,13 @@ namespace tutti::inline v0_1_0::detail::inline tuning {
 class probe {
  public:
   enum class kind {
-    shift,  ///< all send to the next rank and receive from the previous one, `repeats` times
+    shift,  ///< all send to the next rank and receive from the previous one, `reuses_copies` times
     swap,   ///< a shift whose received block overwrites the sent one
-    loan,   ///< all lend the next rank a block and return the previous one's, `repeats` times
-    solo,   ///< every second rank lends the next one a block and gets it back, `repeats` times
-    relay,  ///< one message goes round the ring, `repeats` times
-    flood,  ///< every second rank sends the next one `repeats` messages, then gets an answer
-    train,  ///< every second rank sends the next one a vector of `repeats` messages, each its own block
+    loan,   ///< all lend the next rank a block and return the previous one's, `reuses_copies` times
+    solo,   ///< every second rank lends the next one a block and gets it back, `reuses_copies` times
+    relay,  ///< one message goes round the ring, `reuses_copies` times
+    flood,  ///< every second rank sends the next one `reuses_copies` messages, then gets an answer
+    train,  ///< every second rank sends the next one a vector of `reuses_copies` messages, each its own block
     trade,  ///< all send one block to the next rank and receive the other from the previous one
   };
 
@@ -46,7 +46,7 @@ class probe {
   [[nodiscard]] topology_settings settings(rank_type) const {
     topology_settings s{
         .identity = (static_cast<std::uint32_t>(kind_) * 4 + static_cast<std::uint32_t>(how_)) * 16777619U ^ blocks_};
-    s.called("probe");
+    s.set_label("probe");
     return s;
   }
 
@@ -107,17 +107,17 @@ class probe {
   [[nodiscard]] step lends(bool sends, bool receives) const {
     step s = sends_and_receives(sends, receives, 0, 1);
     s.receive.memory = memory::output;
-    s.loan = loan::lent;
+    s.loan = loan::lend;
     return s;
   }
   [[nodiscard]] step gives_back(bool sends, bool receives) const {
     return {.send = {sends ? before_ : no_rank, memory::output, {1, 1}},
             .receive = {receives ? next_ : no_rank, memory::output, {0, 1}},
             .arrives = memory::output,
-            .loan = loan::given_back};
+            .loan = loan::give_back};
   }
   [[nodiscard]] step sends_and_receives(bool sends, bool receives, std::uint32_t sent, std::uint32_t received) const {
-    step s{.send = {no_rank, memory::work, {sent, 1}}, .receive = {no_rank, memory::work, {received, 1}}, .how = how_};
+    step s{.send = {no_rank, memory::work, {sent, 1}}, .receive = {no_rank, memory::work, {received, 1}}, .action = how_};
     s.send.peer = sends ? next_ : no_rank;
     s.receive.peer = receives ? before_ : no_rank;
     return s;

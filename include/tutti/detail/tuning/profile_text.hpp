@@ -162,9 +162,9 @@ inline network_profile::link read_link(reader& in, std::string_view word) {
   put("hosts", p.hosts);
   put("start", p.start);
   put_link("near", p.within_host);
-  put_link("provided", p.provided);
+  put_link("allocator", p.allocator);
   put_link("far", p.between_hosts);
-  put_link("helper", p.helper);
+  put_link("aggregator", p.aggregator);
   return out + "end\n";
 }
 
@@ -179,9 +179,9 @@ inline network_profile::link read_link(reader& in, std::string_view word) {
   in.numbers("start", start);
   p.start = start[0];
   p.within_host = profile_text::read_link(in, "near");
-  p.provided = profile_text::read_link(in, "provided");
+  p.allocator = profile_text::read_link(in, "allocator");
   p.between_hosts = profile_text::read_link(in, "far");
-  p.helper = profile_text::read_link(in, "helper");
+  p.aggregator = profile_text::read_link(in, "aggregator");
   in.line("end");
   return p;
 }

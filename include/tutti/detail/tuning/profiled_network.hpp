@@ -35,7 +35,7 @@ class profiled_network {
       std::int64_t const loan = solo ? p.solo : p.loan;
       std::int64_t const least = (std::min)(l.points.front().loan, loan);
       std::int64_t const gap = (std::min)(l.points.front().send, least);
-      return {gap, gap, l.latency, 0, (held == loan::lent ? 2 * loan - least : least) - gap, 0};
+      return {gap, gap, l.latency, 0, (held == loan::lend ? 2 * loan - least : least) - gap, 0};
     }
     return {p.send, p.lead, l.latency, p.wire, p.receive, l.burst};
   }
@@ -56,7 +56,7 @@ class profiled_network {
   [[nodiscard]] bool helps(rank_type a, rank_type b) const { return (std::max)(a, b) >= hosts_->ranks(); }
   [[nodiscard]] bool share_host(rank_type a, rank_type b) const { return hosts_->host(a) == hosts_->host(b); }
   [[nodiscard]] network_profile::link const& link(rank_type a, rank_type b) const {
-    return helps(a, b) ? profile_->helper : share_host(a, b) ? *near_ : profile_->between_hosts;
+    return helps(a, b) ? profile_->aggregator : share_host(a, b) ? *near_ : profile_->between_hosts;
   }
 
   network_profile const* profile_;

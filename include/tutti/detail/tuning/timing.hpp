@@ -256,7 +256,7 @@ class timed_schedule {
   template <class Network>
   [[nodiscard]] std::int64_t work_on(Network const& network, step const& s, message const& m) const {
     std::int64_t const needs = m.takes.receive +
-                               (s.how == action::copy ? 0 : network.combine(m.from, m.to, m.bytes, m.loan)) +
+                               (s.action == action::copy ? 0 : network.combine(m.from, m.to, m.bytes, m.loan)) +
                                (overwrites_itself(s) ? network.overwrite(m.from, m.to, m.bytes) : 0);
     return std::max<std::int64_t>(needs, 0);
   }
@@ -359,8 +359,8 @@ class timed_schedule {
     auto const [begins, ends] = in_[port_of(network, m.to, m.from)].carry(now, m.takes);
     m.arrived = (std::max)(ends, m.sent + m.takes.latency);
     m.ready = whole(m) ? m.arrived : begins;
-    if (m.to >= n_ && m.bytes > helper_packet) {
-      m.ready = begins + m.takes.wire / static_cast<std::int64_t>(m.bytes) * static_cast<std::int64_t>(helper_packet);
+    if (m.to >= n_ && m.bytes > aggregator_packet_bytes) {
+      m.ready = begins + m.takes.wire / static_cast<std::int64_t>(m.bytes) * static_cast<std::int64_t>(aggregator_packet_bytes);
     }
     ranks_[m.to].inbox.push_back(m);
     wake(m.to, m.ready);

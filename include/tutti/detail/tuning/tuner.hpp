@@ -47,7 +47,7 @@ class tuner {
   /// The choice for vectors of `bytes` bytes. Takes some nanoseconds once the size class has been priced. Pricing
   /// allocates, and takes milliseconds for long vectors of many ranks: docs/guide/automatic.md.
   template <class Op>
-  [[nodiscard]] choice<selection> choose(Op, std::size_t bytes, demands needs) {
+  [[nodiscard]] schedule_choice<selection> choose(Op, std::size_t bytes, schedule_requirements needs) {
     if (preference const* const wish = preferred<Op>(bytes, needs)) {
       return {selection(wish->kind, hosts_), wish->segment_bytes};
     }
@@ -61,7 +61,7 @@ class tuner {
 
   /// All choices for an operation, the fastest first.
   template <class Op>
-  [[nodiscard]] std::vector<prediction> predict(Op op, std::size_t bytes, demands needs) const {
+  [[nodiscard]] std::vector<prediction> predict(Op op, std::size_t bytes, schedule_requirements needs) const {
     profiled_network const network(profile_, *hosts_, verify::kind_of<Op>, memory_);
     std::vector<timed_schedule> schedules;
     std::vector<prediction> all;
@@ -74,7 +74,7 @@ class tuner {
 
   /// The first of `predict`. Choices whose lower bound exceeds the best time so far are not run.
   template <class Op>
-  [[nodiscard]] prediction fastest(Op op, std::size_t bytes, demands needs) const {
+  [[nodiscard]] prediction fastest(Op op, std::size_t bytes, schedule_requirements needs) const {
     profiled_network const network(profile_, *hosts_, verify::kind_of<Op>, memory_);
     std::vector<timed_schedule> schedules;
     std::vector<candidate> const all = candidates(network, op, bytes, needs, schedules);
@@ -106,7 +106,7 @@ class tuner {
     std::int64_t uncombining;  ///< if combining were free
   };
   template <class Op>
-  [[nodiscard]] shares analyse(Op op, std::size_t bytes, choice<selection> const& way) const {
+  [[nodiscard]] shares analyse(Op op, std::size_t bytes, schedule_choice<selection> const& way) const {
     profiled_network const network(profile_, *hosts_, verify::kind_of<Op>, memory_);
     timed_schedule timed(way.topology, op, profile_.ranks);
     return {timed.time(network, bytes, way.segment_bytes), timed.time(without<true>{network}, bytes, way.segment_bytes),
@@ -115,7 +115,7 @@ class tuner {
 
   /// The last preference that fits and can be followed, or null.
   template <class Op>
-  [[nodiscard]] preference const* preferred(std::size_t bytes, demands needs) const {
+  [[nodiscard]] preference const* preferred(std::size_t bytes, schedule_requirements needs) const {
     for (auto p = preferences_.rbegin(); p != preferences_.rend(); ++p) {
       if (p->operation == verify::kind_of<Op> && p->from <= bytes && bytes <= p->to &&
           is_candidate<Op>(p->kind, needs)) {
@@ -159,13 +159,13 @@ class tuner {
 
   /// A choice with a lower bound of its time.
   struct candidate {
-    choice<selection> way;
+    schedule_choice<selection> way;
     std::size_t schedule;     ///< index into `schedules`
     std::int64_t least_time;  ///< lower bound of its time
   };
   template <class Op>
   [[nodiscard]] std::vector<candidate> candidates(profiled_network const& network, Op op, std::size_t bytes,
-                                                  demands needs, std::vector<timed_schedule>& schedules) const {
+                                                  schedule_requirements needs, std::vector<timed_schedule>& schedules) const {
     std::vector<candidate> all;
     for (schedule_kind const kind : all_schedule_kinds) {
       if (is_candidate<Op>(kind, needs)) {
@@ -191,17 +191,17 @@ class tuner {
   }
 
   template <class Op>
-  [[nodiscard]] bool is_candidate(schedule_kind kind, demands needs) const {
+  [[nodiscard]] bool is_candidate(schedule_kind kind, schedule_requirements needs) const {
     bool const groups = hosts_->hosts() > 1 && hosts_->hosts() < hosts_->ranks();
-    bool const helped = needs.helped && !profile_.helper.points.empty();
+    bool const helped = needs.may_aggregate && !profile_.aggregator.points.empty();
     if ((selection::groups_hosts(kind) && !groups) || (kind == schedule_kind::in_network && !helped)) {
       return false;
     }
     selection const s(kind, hosts_);
-    return s.serves<Op>() && (!needs.in_order || s.combines_in_order<Op>(profile_.ranks));
+    return s.serves<Op>() && (!needs.in_rank_order || s.combines_in_order<Op>(profile_.ranks));
   }
-  [[nodiscard]] static constexpr std::size_t place_of(demands needs) noexcept {
-    return (needs.in_order ? 2U : 0U) + (needs.helped ? 1U : 0U);
+  [[nodiscard]] static constexpr std::size_t place_of(schedule_requirements needs) noexcept {
+    return (needs.in_rank_order ? 2U : 0U) + (needs.may_aggregate ? 1U : 0U);
   }
 
   template <class Op>

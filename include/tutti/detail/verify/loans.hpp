@@ -12,9 +12,9 @@ namespace tutti::inline v0_1_0::detail::verify {
 /// each. `send` and `receive` return the reason why a step breaks the rules, or "".
 ///
 ///     lender                    borrower
-///     send, loan::lent    -->   receive: reads and writes the lender's blocks
+///     send, loan::lend    -->   receive: reads and writes the lender's blocks
 ///                               folds; finishes into `output`
-///     receive: is free    <--   send from `output`, loan::given_back
+///     receive: is free    <--   send from `output`, loan::give_back
 class loans {
  public:
   /// True if any of these blocks is lent to a peer. `block_count` is the number of blocks of the vector.
@@ -29,7 +29,7 @@ class loans {
   /// Records the loan of the message that a step sends. @pre it lends or gives back
   [[nodiscard]] constexpr std::string_view send(step const& s, rank_type n) {
     open(n);
-    if (s.loan == loan::lent) {
+    if (s.loan == loan::lend) {
       bool const is_wrong = lendings_.at[s.send.peer].count != 0 || s.send.memory == memory::output;
       lendings_.at[s.send.peer] = s.send.blocks;
       return is_wrong ? "lends to a peer twice, or lends finished blocks" : "";
@@ -45,12 +45,12 @@ class loans {
       return "";
     }
     open(n);
-    if (terms == loan::lent) {
+    if (terms == loan::lend) {
       borrowings_.at[s.receive.peer] = s.receive.blocks;
       return "";
     }
     bool const is_wrong =
-        s.how != action::copy || s.receive.memory != memory::output || lendings_.at[s.receive.peer] != s.receive.blocks;
+        s.action != action::copy || s.receive.memory != memory::output || lendings_.at[s.receive.peer] != s.receive.blocks;
     lendings_.at[s.receive.peer] = {};
     return is_wrong ? "gets back blocks that it has not lent, or stores them outside its output" : "";
   }

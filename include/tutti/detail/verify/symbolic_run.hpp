@@ -59,7 +59,7 @@ class symbolic_run {
 
   constexpr void run() {
     if (blocks_ == 0 || (blocks_have_owners<Op> && blocks_ != n_)) {
-      fail(result_.matched,
+      fail(result_.ends_match,
            "cuts the vector into no blocks, or not into one for each rank although blocks belong to ranks", 0);
     }
     while (is_good_ && awake_count_ != 0) {
@@ -71,7 +71,7 @@ class symbolic_run {
       if (ranks_.at[r].at < ranks_.at[r].steps) {
         fail(result_.finishes, "waits for a message that is never sent", r);
       } else if (ranks_.at[r].inbox != nil) {
-        fail(result_.matched, "is sent a message that it does not receive", r);
+        fail(result_.ends_match, "is sent a message that it does not receive", r);
       } else if (ranks_.at[r].loans.is_lent({0, blocks_}, members_, blocks_)) {
         fail(result_.exact, "ends before a peer gives back the blocks that it has borrowed", r);
       }
@@ -169,10 +169,10 @@ class symbolic_run {
     auto const is_outside = [this](block_range x) { return x.first >= blocks_ || x.count == 0 || x.count > blocks_; };
     if ((sends && (s.send.peer >= members_ || s.send.peer == r)) ||
         (receives && (s.receive.peer >= members_ || s.receive.peer == r))) {
-      fail(result_.matched, "names a peer that does not exist", r);
+      fail(result_.ends_match, "names a peer that does not exist", r);
     } else if (((sends || !receives) && is_outside(s.send.blocks)) ||
                ((receives || !sends) && is_outside(s.receive.blocks))) {
-      fail(result_.matched, "names blocks that do not exist", r);
+      fail(result_.ends_match, "names blocks that do not exist", r);
     } else if ((receives || !sends) && s.receive.memory == memory::input) {
       fail(result_.exact, "writes to its input", r);
     } else if (std::string_view const wrong = reduces<Op> ? misplacement(s) : ""; !wrong.empty()) {
@@ -270,9 +270,9 @@ class symbolic_run {
     bool const matches = std::same_as<Op, op::alltoall> ? m.source.blocks.count == 1 && s.receive.blocks.count == 1
                                                         : m.source.blocks == s.receive.blocks;
     if (!matches) {
-      fail(result_.matched, "receives other blocks than were sent", r);
+      fail(result_.ends_match, "receives other blocks than were sent", r);
     } else if (m.source.memory != s.arrives) {
-      fail(result_.matched, "names another memory than the message is sent from", r);
+      fail(result_.ends_match, "names another memory than the message is sent from", r);
     }
     note(me.loans.receive(s, m.loan, members_), r);
     if (me.loans.is_lent(s.receive.blocks, members_, blocks_)) {
@@ -290,7 +290,7 @@ class symbolic_run {
     }
     std::uint32_t b = s.receive.blocks.first;
     for (std::uint32_t k = 0; is_good_ && k < s.receive.blocks.count; ++k) {
-      if (s.how == action::copy) {
+      if (s.action == action::copy) {
         store(r, s.receive.memory, b, s.arrives, m.data.at[k]);
       } else {
         fold(r, s, b, m.data.at[k]);
@@ -327,12 +327,12 @@ class symbolic_run {
       fail(result_.exact, "overwrites an accumulator that has not been sent", r);
     }
     store(r, s.receive.memory, b, memory::work,
-          s.how == action::fold_left ? combine(arriving, local) : combine(local, arriving));
+          s.action == action::fold_left ? combine(arriving, local) : combine(local, arriving));
   }
 
   constexpr void move_locally(rank_type r, step const& s) {
     if (s.send.blocks != s.receive.blocks) {
-      fail(result_.matched, "moves blocks to other blocks", r);
+      fail(result_.ends_match, "moves blocks to other blocks", r);
       return;
     }
     if (in_place_ && reduces<Op>) {
@@ -375,7 +375,7 @@ class symbolic_run {
       if (actual.type != correct.type || actual.count != correct.count || actual.print != correct.print) {
         fail(result_.exact, "ends without its result", r);
       }
-      result_.ordered = result_.ordered && actual.is_ordered;
+      result_.keeps_order = result_.keeps_order && actual.is_ordered;
     }
   }
 

@@ -30,17 +30,17 @@ struct udp_multicast_options {
   /// Packets of 1 KiB that a broadcast may have in flight, 4 to 4096; fewer if a rank's socket buffer is smaller.
   std::uint32_t window = 512;
   /// Time for which the ranks of a new world probe the group.
-  duration patience = std::chrono::seconds(1);
+  duration probe_time = std::chrono::seconds(1);
 };
 
 /// Counters of packets between a rank and its group.
 struct udp_multicast_counters {
-  std::uint64_t sent = 0;      ///< packets to the group, without repairs
-  std::uint64_t repeated = 0;  ///< repairs sent to the group
-  std::uint64_t alone = 0;     ///< repairs sent to one rank
+  std::uint64_t group_packets = 0;  ///< packets to the group, without repairs
+  std::uint64_t group_repairs = 0;  ///< repairs sent to the group
+  std::uint64_t single_repairs = 0;  ///< repairs sent to one rank
   std::uint64_t reports = 0;   ///< progress reports of this rank
-  std::uint64_t asked = 0;     ///< queries to silent ranks
-  std::uint64_t ignored = 0;   ///< packets that belong to nothing under way
+  std::uint64_t queries = 0;  ///< queries to silent ranks
+  std::uint64_t ignored_packets = 0;  ///< packets that belong to nothing under way
 };
 
 }  // namespace tutti

@@ -191,7 +191,7 @@ class checkpointer {
 
   void restore_own(detail::training_part const& part) {
     unpacker from(part.strategy);
-    if (!strategy_.load(from, expected_.parameters) || !from.done()) {
+    if (!strategy_.load(from, expected_.parameters) || !from.is_complete()) {
       throw checkpoint_error("the state in " + options_.folder.string() + " of rank " + std::to_string(world_.rank()) +
                              " does not fit its strategy: another version of this program wrote it; resume with that "
                              "one, or choose another folder");

@@ -20,7 +20,7 @@ namespace tutti::inline v0_1_0::nn {
 }
 
 /// A choice of elements: all above a magnitude, and the first few with exactly that magnitude.
-struct cut {
+struct magnitude_cut {
   std::uint32_t at = 0;  ///< bits of the magnitude; all elements above it are sent
   std::size_t ties = 0;  ///< number of elements of that magnitude that are sent
 };
@@ -53,7 +53,7 @@ class top_k {
   /// Finds the k-th largest magnitude digit by digit: a histogram of the leading 11 bits of all magnitudes, then of
   /// the next 10 bits of the magnitudes with the selected leading digit, then of the last 10. No sorting, no
   /// sampling: cost O(n), and equal results on every machine.
-  [[nodiscard]] cut choose(std::span<float const> numbers, std::size_t step) {
+  [[nodiscard]] magnitude_cut choose(std::span<float const> numbers, std::size_t step) {
     std::size_t const k = count(numbers.size(), step);
     if (k == numbers.size()) {
       return {0, k};
@@ -112,7 +112,7 @@ class threshold {
   }
 
   /// Selects all elements from the threshold up.
-  [[nodiscard]] cut choose(std::span<float const> numbers, std::size_t) const noexcept { return {at_, numbers.size()}; }
+  [[nodiscard]] magnitude_cut choose(std::span<float const> numbers, std::size_t) const noexcept { return {at_, numbers.size()}; }
 
  private:
   std::uint32_t at_;

@@ -87,17 +87,17 @@ struct channels_last {
   friend bool operator==(channels_last const&, channels_last const&) = default;
 };
 
-struct any;
+struct variant;
 
 /// y = relu(body(x) + shortcut(x)). Parameters and statistics: those of the body, then those of the shortcut.
 struct residual {
-  std::vector<any> body;      ///< layers one after another
-  std::vector<any> shortcut;  ///< layers one after another; empty: the shortcut is x itself
+  std::vector<variant> body;      ///< layers one after another
+  std::vector<variant> shortcut;  ///< layers one after another; empty: the shortcut is x itself
 };
 
 /// A layer whose weights w are g v / |v|, unit by unit. Parameters: v, the layer's other parameters, then g.
 struct weight_norm {
-  std::vector<any> layer;   ///< exactly one layer
+  std::vector<variant> layer;   ///< exactly one layer
   std::size_t blocks = 0;   ///< matrices of v
   std::size_t length = 0;   ///< rows of each matrix
   std::size_t units = 0;    ///< columns of each matrix; a column is one v, and has one g
@@ -105,7 +105,7 @@ struct weight_norm {
 };
 
 /// The description of any layer.
-struct any {
+struct variant {
   /// The kind of layer and its description.
   std::variant<dense, convolution, pooling, batch_norm, dropout, channels_last, residual, weight_norm> one;
 

@@ -62,7 +62,7 @@ class layer {
   virtual void list_parts(std::vector<layer const*>& parts) const { parts.push_back(this); }
   /// Describes the function without its arithmetic, for a device.
   /// @throws precondition_error by default: such a layer runs on the host only
-  [[nodiscard]] virtual geometry::any geometry() const {
+  [[nodiscard]] virtual geometry::variant geometry() const {
     expects(false, "layer: a device computes only layers that override geometry(); train this one on the host");
     return {};
   }

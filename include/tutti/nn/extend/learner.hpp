@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/extend/binned.hpp>
+#include <tutti/extend/binned_sum.hpp>
 #include <tutti/nn/base/gradient_listener.hpp>
 #include <tutti/nn/base/parameter_range.hpp>
 #include <tutti/nn/base/pass.hpp>
@@ -56,7 +56,7 @@ class learner {
   /// The values that the optimizer remembers between steps.
   [[nodiscard]] virtual std::span<float> optimizer_state() = 0;
   /// The accumulators of a reproducible learner, one for each element of the gradient buffer.
-  [[nodiscard]] virtual std::span<binned const> sums() const { return {}; }
+  [[nodiscard]] virtual std::span<binned_sum const> sums() const { return {}; }
 
   /// False if gradients are simulated: a batch then has labels, whose number is that of the images, and no pixels.
   [[nodiscard]] virtual bool reads_images() const { return true; }
@@ -103,7 +103,7 @@ class learner_adaptor : public learner {
   [[nodiscard]] score<float> attached() override { return inner_->attached(); }
   [[nodiscard]] std::span<float> statistics() override { return inner_->statistics(); }
   [[nodiscard]] std::span<float> optimizer_state() override { return inner_->optimizer_state(); }
-  [[nodiscard]] std::span<binned const> sums() const override { return inner_->sums(); }
+  [[nodiscard]] std::span<binned_sum const> sums() const override { return inner_->sums(); }
   [[nodiscard]] bool reads_images() const override { return inner_->reads_images(); }
   void reserve(std::size_t rows) override { inner_->reserve(rows); }
   void initialise(std::uint64_t seed) override { inner_->initialise(seed); }

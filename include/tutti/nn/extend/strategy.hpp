@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/extend/binned.hpp>
+#include <tutti/extend/binned_sum.hpp>
 #include <tutti/extend/expects.hpp>
 #include <tutti/extend/packing.hpp>
 #include <tutti/extend/types.hpp>
@@ -103,7 +103,7 @@ class strategy : public gradient_listener {
   [[nodiscard]] virtual bool adds_accumulators() const { return false; }
   /// Adds the accumulators of reproducible replicas over all ranks, and rounds the sums. Collective.
   /// @pre adds_accumulators()
-  virtual void sum_accumulators(std::span<binned const> /*sums*/, std::span<float> /*numbers*/) {
+  virtual void sum_accumulators(std::span<binned_sum const> /*sums*/, std::span<float> /*numbers*/) {
     expects(false,
             "strategy: a reproducible replica needs a strategy that adds accumulators; use the strategy "
             "reproducible");
@@ -155,7 +155,7 @@ class strategy_adaptor : public strategy {
   void resume(std::span<float> weights) override { inner_.resume(weights); }
   [[nodiscard]] float momentum() const override { return inner_.momentum(); }
   [[nodiscard]] bool adds_accumulators() const override { return inner_.adds_accumulators(); }
-  void sum_accumulators(std::span<binned const> sums, std::span<float> numbers) override {
+  void sum_accumulators(std::span<binned_sum const> sums, std::span<float> numbers) override {
     inner_.sum_accumulators(sums, numbers);
   }
   [[nodiscard]] rank_memory remembers() const override { return inner_.remembers(); }

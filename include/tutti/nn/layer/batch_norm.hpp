@@ -47,7 +47,7 @@ class batch_norm final : public layer<T> {
   [[nodiscard]] std::size_t parameters() const noexcept override { return 2 * image_.channels; }
   [[nodiscard]] std::size_t statistics() const noexcept override { return 2 * image_.channels; }
   [[nodiscard]] std::size_t pixels() const noexcept override { return image_.rows * image_.columns; }
-  [[nodiscard]] geometry::any geometry() const override {
+  [[nodiscard]] geometry::variant geometry() const override {
     return {geometry::batch_norm{image_, Activation::kind, static_cast<float>(epsilon), static_cast<float>(momentum)}};
   }
 

@@ -23,7 +23,7 @@ class channels_last final : public layer<T> {
   [[nodiscard]] std::size_t outputs() const noexcept override { return image_.size(); }
   /// The shape of an output image.
   [[nodiscard]] image_shape output_shape() const noexcept { return image_; }
-  [[nodiscard]] geometry::any geometry() const override { return {geometry::channels_last{image_}}; }
+  [[nodiscard]] geometry::variant geometry() const override { return {geometry::channels_last{image_}}; }
 
   void forward(pass<T> const&, matrix_view<T const> const& x, matrix_view<T> y) override {
     for_each(x.shape(0),

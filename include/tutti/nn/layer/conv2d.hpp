@@ -49,7 +49,7 @@ class conv2d final : public layer<T> {
   [[nodiscard]] weight_blocks weights() const noexcept override {
     return {of_.groups, of_.fan_in(), of_.group_outputs()};
   }
-  [[nodiscard]] geometry::any geometry() const override {
+  [[nodiscard]] geometry::variant geometry() const override {
     return {geometry::convolution{of_.input, of_.output, of_.over, of_.groups, bias_ != 0, Activation::kind}};
   }
 

@@ -35,7 +35,7 @@ class dense final : public layer<T> {
   [[nodiscard]] std::size_t outputs() const noexcept override { return outputs_; }
   [[nodiscard]] std::size_t parameters() const noexcept override { return (inputs_ + 1) * outputs_; }
   [[nodiscard]] weight_blocks weights() const noexcept override { return {1, inputs_, outputs_}; }
-  [[nodiscard]] geometry::any geometry() const override {
+  [[nodiscard]] geometry::variant geometry() const override {
     return {geometry::dense{inputs_, outputs_, Activation::kind}};
   }
 

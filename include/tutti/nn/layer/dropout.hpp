@@ -29,7 +29,7 @@ class dropout final : public layer<T> {
   [[nodiscard]] std::unique_ptr<layer<T>> clone() const override { return std::make_unique<dropout>(*this); }
   [[nodiscard]] std::size_t inputs() const noexcept override { return inputs_; }
   [[nodiscard]] std::size_t outputs() const noexcept override { return inputs_; }
-  [[nodiscard]] geometry::any geometry() const override {
+  [[nodiscard]] geometry::variant geometry() const override {
     return {geometry::dropout{inputs_, limit_, static_cast<float>(kept_), key_}};
   }
 

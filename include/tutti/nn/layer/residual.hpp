@@ -53,8 +53,8 @@ class residual final : public layer<T> {
   [[nodiscard]] std::size_t statistics() const override {
     return body_.statistics() + (shortcut_ ? shortcut_->statistics() : 0);
   }
-  [[nodiscard]] geometry::any geometry() const override {
-    return {geometry::residual{body_.geometries(), shortcut_ ? shortcut_->geometries() : std::vector<geometry::any>{}}};
+  [[nodiscard]] geometry::variant geometry() const override {
+    return {geometry::residual{body_.geometries(), shortcut_ ? shortcut_->geometries() : std::vector<geometry::variant>{}}};
   }
 
   /// Appends the layers that this one consists of.

@@ -37,7 +37,7 @@ class weight_norm final : public layer<T> {
     return inner_.front().parameters() + w.blocks * w.units;
   }
   [[nodiscard]] std::size_t statistics() const override { return inner_.front().statistics(); }
-  [[nodiscard]] geometry::any geometry() const override {
+  [[nodiscard]] geometry::variant geometry() const override {
     auto const w = inner_.front().weights();
     return {
         geometry::weight_norm{{inner_.front().geometry()}, w.blocks, w.length, w.units, inner_.front().parameters()}};

@@ -84,11 +84,11 @@ class usage_meter {
   [[nodiscard]] static double seconds(duration d) noexcept { return static_cast<double>(d.count()) * 1e-9; }
 
   [[nodiscard]] bool begins(event const& e) noexcept {
-    std::size_t const where = std::size_t{e.peer} * lane_count + e.on.lane;
+    std::size_t const where = std::size_t{e.peer} * lane_count + e.flow.lane;
     if (where >= last_.size()) {
       return true;
     }
-    message const now{e.number.sequence, e.on.number, e.step};
+    message const now{e.number.sequence, e.flow.number, e.step};
     bool const other = now != last_[where];
     last_[where] = now;
     return other;
@@ -153,13 +153,13 @@ class usage_meter {
 /// may be replaced.
 class usage_trace {
  public:
-  static constexpr bool enabled = true;  ///< true: there are events
+  static constexpr bool is_enabled = true;  ///< true: there are events
 
   /// Attaches a meter.
   /// @pre the meter outlives the events
   void attach(usage_meter& to) noexcept { to_ = &to; }
   /// True if a meter is attached.
-  [[nodiscard]] bool on() const noexcept { return to_ != nullptr; }
+  [[nodiscard]] bool is_on() const noexcept { return to_ != nullptr; }
   /// Passes an event to the meter.
   /// @pre on()
   void record(event const& e) noexcept { to_->record(e); }

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <tutti/bfloat16.hpp>
-#include <tutti/extend/binned.hpp>
+#include <tutti/extend/binned_sum.hpp>
 #include <tutti/half.hpp>
 #include <tutti/nn/detail/compression/conversion.hpp>
-#include <tutti/nn/strategy/compressed/gathered.hpp>
+#include <tutti/nn/strategy/compressed/sparse_sum.hpp>
 #include <tutti/nn/strategy/synchronous/fixed_point.hpp>
 #include <tutti/nn/strategy/synchronous/reproducible.hpp>
 #include <tutti/nn/strategy/synchronous/synchronous.hpp>
@@ -23,7 +23,7 @@ template struct detail::payload::by<sum<bfloat16>>;
 template struct detail::payload::by<accumulate_in<float, sum<half>>>;
 template struct detail::payload::by<accumulate_in<float, sum<bfloat16>>>;
 template struct detail::payload::by<fixed_point_sum>;
-template struct detail::payload::by<reproducible_sum<binned, float>>;
+template struct detail::payload::by<reproducible_sum<binned_sum, float>>;
 template struct detail::payload::by<max<std::uint64_t>>;
 
 }  // namespace tutti

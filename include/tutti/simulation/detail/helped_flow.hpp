@@ -29,8 +29,8 @@ class worker_marks {
   void set(std::size_t worker) { marks_[worker] = true; }
 
   /// The rank of the first contributing worker without a mark, or no_rank.
-  [[nodiscard]] rank_type first_missing(std::vector<helper_worker> const& workers) noexcept {
-    while (first_ != workers.size() && (!workers[first_].gives || marks_[first_])) {
+  [[nodiscard]] rank_type first_missing(std::vector<aggregation_worker> const& workers) noexcept {
+    while (first_ != workers.size() && (!workers[first_].contributes || marks_[first_])) {
       ++first_;
     }
     return first_ == workers.size() ? no_rank : workers[first_].rank;
@@ -44,7 +44,7 @@ class worker_marks {
 /// State of one flow at a simulated aggregator: workers arrive, contributions reach it, results leave to workers that
 /// want them.
 struct helped_flow {
-  helped_flow(simulated_world& owner, helped_flow_key const& flow_key, helper_part const& part,
+  helped_flow(simulated_world& owner, helped_flow_key const& flow_key, aggregation_part const& part,
               simulated_opening first_opening)
       : world(&owner),
         key(flow_key),
@@ -54,8 +54,8 @@ struct helped_flow {
         known_contributions(workers.size()),
         sent_contributions(workers.size()),
         bytes(part.bytes) {
-    for (helper_worker const& w : workers) {
-      unknown_count += w.gives ? 1U : 0U;
+    for (aggregation_worker const& w : workers) {
+      unknown_count += w.contributes ? 1U : 0U;
     }
     outstanding_count = unknown_count;
   }
@@ -68,7 +68,7 @@ struct helped_flow {
   simulated_world* world;
   helped_flow_key key;
   simulated_opening opening;  ///< the call of the first worker that arrived
-  std::vector<helper_worker> workers;
+  std::vector<aggregation_worker> workers;
   std::vector<std::vector<std::byte>> contents;  ///< by worker: the elements it contributed
   worker_marks known_contributions;              ///< the workers whose contribution is known
   worker_marks sent_contributions;               ///< the workers whose contribution has left them, in virtual time
@@ -83,16 +83,16 @@ struct helped_flow {
 
   /// Adds a contribution; its contents may be simulated by their length alone. The last contribution combines all of
   /// them, in the order of the workers.
-  void contribute(helper_part const& part, std::span<std::byte const> contribution) {
+  void contribute(aggregation_part const& part, std::span<std::byte const> contribution) {
     contents[part.worker].assign(contribution.begin(), contribution.end());
     known_contributions.set(part.worker);
     if (--unknown_count != 0) {
       return;
     }
     for (std::size_t i = 0; i != workers.size(); ++i) {
-      if (workers[i].gives && result == nullptr) {
+      if (workers[i].contributes && result == nullptr) {
         result = &contents[i];
-      } else if (workers[i].gives && !contents[i].empty()) {
+      } else if (workers[i].contributes && !contents[i].empty()) {
         part.combine(part.of, result->data(), contents[i].data(), contents[i].size());
       }
     }

@@ -148,16 +148,16 @@ class simulator {
 
   /// Registers member r with a flow of an aggregator. False if an earlier member opened that flow with another call,
   /// which `peer_opening` then is.
-  bool join_helped_flow(simulated_world& w, rank_type r, flow s, helper_part const& part,
+  bool join_helped_flow(simulated_world& w, rank_type r, flow s, aggregation_part const& part,
                         simulated_opening& peer_opening) {
-    helped_flow_key const key{part.helper, s.lane, s.number};
+    helped_flow_key const key{part.aggregator, s.lane, s.number};
     helped_flow& f = w.helped_flows.try_emplace(key, w, key, part, w.current_opening(r, s)).first->second;
     peer_opening = f.opening;
     if (peer_opening != w.current_opening(r, s)) {
       return false;
     }
     ++f.arrived_count;
-    if (part.workers[part.worker].gets) {
+    if (part.workers[part.worker].receives) {
       f.waiters.push_back({r, processors_.time_of(w.members()[r])});
     }
     if (f.outstanding_count == 0) {
@@ -166,9 +166,9 @@ class simulator {
     return true;
   }
   /// Sends the contribution of a member. @pre the member has joined the flow, and has not contributed yet
-  void contribute(simulated_world& w, rank_type sender, flow s, helper_part const& part,
+  void contribute(simulated_world& w, rank_type sender, flow s, aggregation_part const& part,
                   std::span<std::byte const> bytes) {
-    helped_flow& f = w.helped_flows.find({part.helper, s.lane, s.number})->second;
+    helped_flow& f = w.helped_flows.find({part.aggregator, s.lane, s.number})->second;
     f.contribute(part, carries_ ? bytes : std::span<std::byte const>{});
     std::uint32_t const id = messages_.make();
     message& m = messages_[id];
@@ -198,7 +198,7 @@ class simulator {
     simulated_report r;
     r.messages = messages_sent_;
     r.bytes = bytes_sent_;
-    r.lost = messages_lost_;
+    r.losses = messages_lost_;
     r.events = events_.count();
     wires_.write_usage(r);
     return r;
@@ -351,7 +351,7 @@ class simulator {
   /// packet of every contribution is there (cut-through).
   void reach_aggregator(helped_flow& f, std::uint32_t id) {
     message const& m = messages_[id];
-    std::size_t const packet = m.bytes < helper_packet ? m.bytes : helper_packet;
+    std::size_t const packet = m.bytes < aggregator_packet_bytes ? m.bytes : aggregator_packet_bytes;
     picoseconds const head =
         events_.now() + wires_.interface_of(m.sender, no_rank).per_byte * static_cast<std::int64_t>(packet);
     picoseconds const tail = m.tail + wires_.latency(m.sender, m.receiver);

@@ -19,7 +19,7 @@ class simulated_wire {
     ++use_.messages;
     use_.bytes += bytes;
     use_.busy += busy;
-    use_.waited += begin - now;
+    use_.queueing_time += begin - now;
     return begin;
   }
   [[nodiscard]] simulated_usage const& use() const noexcept { return use_; }
@@ -52,7 +52,7 @@ class simulated_wires {
     return a != no_rank && b != no_rank && place_[a] == place_[b];
   }
   [[nodiscard]] std::uint32_t switch_of(rank_type r) const noexcept {
-    return r == no_rank ? 0 : net_.hosts[place_[r]].on;
+    return r == no_rank ? 0 : net_.hosts[place_[r]].switch_number;
   }
 
   /// The interface of `member` that faces `other`. @pre `member` is a rank

@@ -127,7 +127,7 @@ class simulated_world {
   [[nodiscard]] tutti::fault reason_of(rank_type r) const noexcept {
     return reasons_.empty() || !departures_[r] ? tutti::fault{} : reasons_[r];
   }
-  void excuse(rank_type r, tutti::fault const& reason) {
+  void announce_departure(rank_type r, tutti::fault const& reason) {
     reasons_.resize(departures_.size());
     reasons_[r] = reason;
   }
@@ -161,7 +161,7 @@ class simulated_world {
     wait_report report;
     picoseconds time{-1};
   };
-  void record_wait(rank_type r, wait_report const& w, picoseconds time) { wait_records_[{r, w.on.lane}] = {w, time}; }
+  void record_wait(rank_type r, wait_report const& w, picoseconds time) { wait_records_[{r, w.flow.lane}] = {w, time}; }
   [[nodiscard]] wait_record last_wait(rank_type r, std::uint32_t lane_number) const {
     auto const at = wait_records_.find({r, lane_number});
     return at == wait_records_.end() ? wait_record{} : at->second;

@@ -38,7 +38,7 @@ struct simulated_network {
 
   /// A computer with ranks.
   struct host {
-    std::uint32_t on = 0;  ///< the number of its switch
+    std::uint32_t switch_number = 0;  ///< the number of its switch
     loggp nic{};           ///< its interface
   };
   /// A link from a switch to its parent.
@@ -103,7 +103,7 @@ using placement = std::vector<std::uint32_t>;
 [[nodiscard]] inline placement dealt(simulated_network const& net, rank_type ranks) {
   std::vector<std::vector<std::uint32_t>> hosts_of_switch(net.switches.size());
   for (std::uint32_t h = 0; h < net.hosts.size(); ++h) {
-    hosts_of_switch[net.hosts[h].on].push_back(h);
+    hosts_of_switch[net.hosts[h].switch_number].push_back(h);
   }
   placement order;
   for (std::size_t turn = 0; order.size() < net.hosts.size(); ++turn) {

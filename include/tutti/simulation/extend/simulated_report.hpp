@@ -13,7 +13,7 @@ struct simulated_usage {
   std::uint64_t messages = 0;  ///< number of messages
   std::uint64_t bytes = 0;     ///< number of bytes
   picoseconds busy{};          ///< time of transfers
-  picoseconds waited{};        ///< contention: total time that messages queued for it
+  picoseconds queueing_time{};  ///< contention: total time that messages queued for it
 
   friend bool operator==(simulated_usage const&, simulated_usage const&) = default;
 };
@@ -22,24 +22,24 @@ struct simulated_usage {
 struct simulated_report {
   /// Both directions of an interface or a link.
   struct two_way {
-    simulated_usage out;  ///< outgoing; of a switch, upward
-    simulated_usage in;   ///< incoming; of a switch, downward
+    simulated_usage outgoing;  ///< outgoing; of a switch, upward
+    simulated_usage incoming;  ///< incoming; of a switch, downward
 
     friend bool operator==(two_way const&, two_way const&) = default;
   };
 
-  std::vector<picoseconds> ended{};  ///< by rank: time at which it ended
+  std::vector<picoseconds> end_times{};  ///< by rank: time at which it ended
   std::vector<two_way> nics{};       ///< by host
   std::vector<two_way> uplinks{};    ///< by switch; the root's is empty
   std::uint64_t messages = 0;        ///< between ranks, within a host or between hosts
   std::uint64_t bytes = 0;           ///< between ranks, within a host or between hosts
-  std::uint64_t lost = 0;            ///< number of losses, repetitions included
+  std::uint64_t losses = 0;          ///< number of losses, repetitions included
   std::uint64_t events = 0;          ///< number of events that the simulator processed
 
   /// The end of the last rank.
   [[nodiscard]] picoseconds time() const {
     picoseconds last{};
-    for (picoseconds const t : ended) {
+    for (picoseconds const t : end_times) {
       last = last < t ? t : last;
     }
     return last;
@@ -57,7 +57,7 @@ struct simulated_report {
     auto const look = [&](std::vector<two_way> const& places, char const* kind, char const* out, char const* in) {
       for (std::size_t i = 0; i < places.size(); ++i) {
         for (bool const outward : {true, false}) {
-          simulated_usage const& use = outward ? places[i].out : places[i].in;
+          simulated_usage const& use = outward ? places[i].outgoing : places[i].incoming;
           if (longest.use.busy < use.busy) {
             longest = {std::string(kind) + ' ' + std::to_string(i) + ", " + (outward ? out : in), use};
           }

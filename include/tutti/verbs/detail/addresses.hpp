@@ -23,7 +23,7 @@ struct addresses {
       infos.sockets.push_back(text.substr((std::min)(end + 1, text.size())));
       if (std::string const& refusal_reason = infos.endpoints.back().refusal_reason; !refusal_reason.empty()) {
         auto const r = static_cast<rank_type>(infos.endpoints.size() - 1);
-        throw error(failure::join, message({"rank ", r, ": ", refusal_reason})).between(no_rank, {r});
+        throw error(failure::join, message({"rank ", r, ": ", refusal_reason})).set_ranks(no_rank, {r});
       }
     }
     return infos;

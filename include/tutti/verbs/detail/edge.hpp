@@ -90,7 +90,7 @@ class edge {
 
   /// True if the lane has a credit for a message.
   [[nodiscard]] bool has_room(std::uint32_t lane) const noexcept { return outgoing_[lane].has_room(); }
-  [[nodiscard]] sent send(flow s, std::uint32_t check, std::span<std::byte const> bytes) {
+  [[nodiscard]] send_result send(flow s, std::uint32_t check, std::span<std::byte const> bytes) {
     outgoing& o = outgoing_[s.lane];
     message_head h{.kind = head_kind::message, .lane = static_cast<std::uint8_t>(s.lane)};
     h.check = check;
@@ -112,7 +112,7 @@ class edge {
     return bytes >= rendezvous_threshold && bytes <= (std::min)(max_loan, max_message_);
   }
   /// Sends a long message, whose receiver may write its result to `back`. @pre may_lend(bytes.size())
-  [[nodiscard]] sent lend(flow s, std::uint32_t check, std::span<std::byte const> bytes, std::byte* back) {
+  [[nodiscard]] send_result lend(flow s, std::uint32_t check, std::span<std::byte const> bytes, std::byte* back) {
     message_head h{.kind = head_kind::lent_message, .lane = static_cast<std::uint8_t>(s.lane)};
     h.check = check;
     if (!has_room(s.lane)) {
@@ -121,8 +121,8 @@ class edge {
     return_buffer& r = outgoing_[s.lane].expected_result;
     r = {back, bytes.size(), check, registrar_->lease_for(back, bytes.size(), access::remote_write)};
     return_place const at{reinterpret_cast<std::uintptr_t>(back), r.memory_lease->remote_key()};
-    sent const result = send_place(h, bytes, std::as_bytes(std::span(&at, 1)));
-    if (!result.accepted) {
+    send_result const result = send_place(h, bytes, std::as_bytes(std::span(&at, 1)));
+    if (!result.is_accepted) {
       r = {};
     }
     return result;
@@ -133,7 +133,7 @@ class edge {
     return l.bytes == bytes && bytes != 0 && l.number == s.number;
   }
   /// Writes a result to the place that the peer lent. @pre has_loan(s, bytes.size())
-  [[nodiscard]] sent give_back(flow s, std::span<std::byte const> bytes) {
+  [[nodiscard]] send_result give_back(flow s, std::span<std::byte const> bytes) {
     outgoing& o = outgoing_[s.lane];
     incoming& incoming_lane = incoming_[s.lane];
     if (!has_room(s.lane)) {
@@ -160,7 +160,7 @@ class edge {
     o.last_long = ++o.number;
     return {true, bytes.size(), o.number};
   }
-  [[nodiscard]] bool released(std::uint32_t lane, ticket k) const noexcept { return outgoing_[lane].released >= k; }
+  [[nodiscard]] bool is_released(std::uint32_t lane, ticket k) const noexcept { return outgoing_[lane].released >= k; }
   /// True if the peer has yet to read a message of this rank, or to return a loan.
   [[nodiscard]] bool is_in_use() const noexcept {
     return std::any_of(outgoing_, outgoing_ + lane_count, [](outgoing const& o) { return o.is_in_use(); });
@@ -169,7 +169,7 @@ class edge {
   [[nodiscard]] bool has_message(std::uint32_t lane) const noexcept { return incoming_[lane].count != 0; }
   /// @pre has_message
   /// @throws error(failure::mismatch) that shows both calls
-  [[nodiscard]] chunk view(flow s, wanted const& w, std::uint32_t check, call const& own_call, piece_pool& pool) {
+  [[nodiscard]] chunk view(flow s, receive_request const& w, std::uint32_t check, call const& own_call, piece_pool& pool) {
     incoming& i = incoming_[s.lane];
     arrival const& a = i.oldest();
     if (a.is_result) {
@@ -277,7 +277,7 @@ class edge {
   void receive(std::uint32_t slot) noexcept { queue_.post_receive(head_at(slot), memory_.key(), slot); }
 
   /// Sends the place of a long message, and `more` behind it.
-  sent send_place(message_head const& h, std::span<std::byte const> bytes, std::span<std::byte const> more) {
+  send_result send_place(message_head const& h, std::span<std::byte const> bytes, std::span<std::byte const> more) {
     outgoing& o = outgoing_[h.lane];
     lease& memory = o.leases[o.number % slot_count];
     memory = registrar_->lease_for(bytes.data(), bytes.size(), access::remote_read);
@@ -356,7 +356,7 @@ class edge {
     incoming_[n.lane].add({slot, 0, true});
   }
   /// Reports that an arrived message is not the expected one. Returns an empty chunk until the peer's call is known.
-  chunk report_mismatch(flow s, wanted const& w, std::uint32_t peer_check, std::size_t bytes, std::uint32_t check,
+  chunk report_mismatch(flow s, receive_request const& w, std::uint32_t peer_check, std::size_t bytes, std::uint32_t check,
                         call const& own_call) {
     if (s.lane == transfer_lane) {
       throw messages_differ(self_, peer_);

@@ -72,7 +72,7 @@ class edges {
         rank_type const silent = mesh_.find(next) == nullptr ? next : previous;
         throw error(failure::join,
                     message({"rank ", silent, " does not connect, though it has joined; is it stopped?"}))
-            .between(rank_, {silent});
+            .set_ranks(rank_, {silent});
       }
       wait_for_control();
     }
@@ -114,9 +114,9 @@ class edges {
     }
   }
   /// Makes progress like `poll`, and probes silent peers.
-  void look() {
+  void probe() {
     take_completions();
-    mesh_.look();
+    mesh_.probe();
     poll_mesh();
     bool const probe_due = steady_now() - last_probe_ >= probe_interval;
     last_probe_ = probe_due ? steady_now() : last_probe_;
@@ -150,9 +150,9 @@ class edges {
     }
   }
   /// Notes the fault that makes this rank leave.
-  void excuse(tutti::fault const& reason) noexcept {
+  void announce_departure(tutti::fault const& reason) noexcept {
     reason_ = reason;
-    mesh_.excuse(reason);
+    mesh_.announce_departure(reason);
   }
   /// Checks a peer whose message is missing: the peer, or the connection, may be gone.
   /// @throws error that describes the failure, if this rank is the one that found it
@@ -166,7 +166,7 @@ class edges {
     bool const has_failed = e->queue().is_broken() && !e->peer_has_left() && !mesh_.has_left(peer);
     mesh_.lose(peer);
     if (has_failed && fault() == tutti::fault{failure::peer_lost, peer, rank_}) {
-      throw error(failure::peer_lost, e->queue().failure_text()).between(rank_, {peer});
+      throw error(failure::peer_lost, e->queue().failure_text()).set_ranks(rank_, {peer});
     }
   }
 
@@ -234,7 +234,7 @@ class edges {
       }
     } catch (error& e) {
       revoke({failure::cancelled, rank_, rank_});
-      throw e.between(rank_, {rank_});
+      throw e.set_ranks(rank_, {rank_});
     }
     poll_mesh();
     throw_if_refused();
@@ -268,7 +268,7 @@ class edges {
           receive_note(r, c);
         }
       } catch (error& e) {
-        refusal_ = e.between(rank_, {rank_});
+        refusal_ = e.set_ranks(rank_, {rank_});
       }
       if (edge* const e = edges_[r].get()) {
         send_note(*e, r, c);
@@ -291,7 +291,7 @@ class edges {
   void send_note(edge& e, rank_type peer, tcp::connection& c) {
     edge_note const n = e.note();
     if (e.has_pending_note() && !is_stopped_ &&
-        c.send(note_flow, std::as_bytes(std::span(&n, 1)), sizeof n, {}).accepted) {
+        c.send(note_flow, std::as_bytes(std::span(&n, 1)), sizeof n, {}).is_accepted) {
       e.mark_note_sent();
       mesh_.watch(peer);
     }

@@ -23,7 +23,7 @@ class registrar {
   registrar& operator=(registrar const&) = delete;
 
   [[nodiscard]] device const& rdma_device() const noexcept { return *device_; }
-  void adopt(counted<memory_source> s) {
+  void adopt(intrusive_pointer<memory_source> s) {
     if (std::find(sources_.begin(), sources_.end(), s) == sources_.end()) {
       sources_.push_back(std::move(s));
     }
@@ -51,8 +51,8 @@ class registrar {
         return e.registration;
       }
     }
-    for (counted<memory_source> const& s : sources_) {
-      if (memory const region = s->around(m.data()); is_within(region, m)) {
+    for (intrusive_pointer<memory_source> const& s : sources_) {
+      if (memory const region = s->region(m.data()); is_within(region, m)) {
         return register_region(region);
       }
     }
@@ -72,7 +72,7 @@ class registrar {
   }
 
   device const* device_;
-  std::vector<counted<memory_source>> sources_;
+  std::vector<intrusive_pointer<memory_source>> sources_;
   std::vector<entry> entries_;
 };
 

@@ -62,7 +62,7 @@ struct larger_and_half_the_other {
   constexpr float operator()(float a, float b) const { return a > b ? a + b * 0.5F : b + a * 0.5F; }
 };
 using functor = decltype(tutti::reduce_with<float>(larger_and_half_the_other{}, tutti::commutative,
-                                                   tutti::named<"larger and half the other">));
+                                                   tutti::function_name<"larger and half the other">));
 
 template <class T, rank_type N>
 struct inputs {

@@ -60,13 +60,13 @@ class thrower {
     std::byte answer[2048];
     while (::recv(thrower_.get(), answer, sizeof answer, MSG_DONTWAIT) > 0) {
     }
-    if (device_.counted().packets != device_.counted().accounted()) {
+    if (device_.counts().packets != device_.counts().accounted()) {
       throw broken("a datagram is counted in none or in several ways");
     }
   }
 
   [[nodiscard]] std::uint64_t count() const { return count_; }
-  [[nodiscard]] nic::counters const& counted() const { return device_.counted(); }
+  [[nodiscard]] nic::counters const& counts() const { return device_.counts(); }
 
  private:
   void throw_one(std::span<std::byte const> packet) {
@@ -111,7 +111,7 @@ void throw_at_port(std::uint64_t packets, std::uint64_t seed) {
       t.throw_some();
     }
     std::printf("port %s: %llu datagrams, %llu malformed, %llu refused\n", offload ? "with bursts" : "packet by packet",
-                static_cast<unsigned long long>(t.count()), static_cast<unsigned long long>(t.counted().malformed),
-                static_cast<unsigned long long>(t.counted().all_refused()));
+                static_cast<unsigned long long>(t.count()), static_cast<unsigned long long>(t.counts().malformed),
+                static_cast<unsigned long long>(t.counts().all_refused()));
   }
 }

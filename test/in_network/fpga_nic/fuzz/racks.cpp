@@ -46,7 +46,7 @@ class thrower {
     give(source, is_read && p.head.kind == nic::kind::join && !next_.one_in(20) ? of_rack(p) : bytes);
   }
 
-  [[nodiscard]] nic::counters const& counted() const { return device_.counted(); }
+  [[nodiscard]] nic::counters const& counts() const { return device_.counts(); }
   [[nodiscard]] auto const& uplink_counted() const { return device_.uplink_counted(); }
 
  private:
@@ -96,7 +96,7 @@ class thrower {
   void give(std::uint32_t source, std::span<std::byte const> bytes) {
     nic::packet p;
     bool const is_read = seal_.read(bytes, p) == nic::reading::good;
-    auto const unknown = counted().refusals_for(nic::refusal::unknown);
+    auto const unknown = counts().refusals_for(nic::refusal::unknown);
     unsigned to_members = 0;
     device_.take(source, bytes, next_.one_in(100), now_,
                  [&](std::uint32_t destination, nic::header const& h, std::span<std::byte const> payload) {
@@ -109,10 +109,10 @@ class thrower {
                    ++to_members;
                    bool const to_all = h.kind == nic::kind::result && !h.has(nic::flag::keyed);
                    check(destination == source || source == spine || to_all, "was answered to another address");
-                   check(counted().refusals_for(nic::refusal::unknown) == unknown || payload.size() <= p.payload.size(),
+                   check(counts().refusals_for(nic::refusal::unknown) == unknown || payload.size() <= p.payload.size(),
                          "of an unknown sender got an answer that is longer");
                  });
-    check(counted().packets == counted().accounted(), "is counted in none or in several ways");
+    check(counts().packets == counts().accounted(), "is counted in none or in several ways");
     check(to_members <= draw::workers || source == spine, "was answered more than once to a member");
   }
   /// Delivers a packet to the device above, mostly, and a copy from the other rack.
@@ -165,8 +165,8 @@ void throw_at_racks(std::uint64_t packets, std::uint64_t seed) {
       t.throw_one();
     }
     std::printf("racks: %llu packets, %llu completed, %llu sent up, %llu again, %llu came down, %llu ignored\n",
-                static_cast<unsigned long long>(t.counted().packets),
-                static_cast<unsigned long long>(t.counted().completed),
+                static_cast<unsigned long long>(t.counts().packets),
+                static_cast<unsigned long long>(t.counts().completed),
                 static_cast<unsigned long long>(t.uplink_counted().sent),
                 static_cast<unsigned long long>(t.uplink_counted().repeated),
                 static_cast<unsigned long long>(t.uplink_counted().results),

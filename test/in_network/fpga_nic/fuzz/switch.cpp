@@ -44,7 +44,7 @@ class thrower {
     auto const source =
         static_cast<std::uint32_t>(next_.one_in(20) || !is_read ? next_.below(addresses) : p.head.worker % addresses);
 
-    auto const counters_before = device_.counted();
+    auto const counters_before = device_.counts();
     unsigned answers = 0;
     device_.take(source, bytes, next_.one_in(100), now_,
                  [&](std::uint32_t destination, nic::header const& h, std::span<std::byte const> payload) {
@@ -56,7 +56,7 @@ class thrower {
                    check(!is_unknown(counters_before) || payload.size() <= p.payload.size(),
                          "of an unknown sender got an answer that is longer");
                  });
-    auto const& counters_after = device_.counted();
+    auto const& counters_after = device_.counts();
     check(counters_after.packets == counters_before.packets + 1 && counters_after.packets == counters_after.accounted(),
           "is counted in none or in several ways");
     check(is_read || counters_after.malformed + counters_after.badly_tagged ==
@@ -68,7 +68,7 @@ class thrower {
     compare(counters_before, counters_after);
   }
 
-  [[nodiscard]] nic::counters const& counted() const { return device_.counted(); }
+  [[nodiscard]] nic::counters const& counts() const { return device_.counts(); }
 
  private:
   void check(bool is_right, char const* what) const {
@@ -78,7 +78,7 @@ class thrower {
   }
   /// True if the current packet was counted as one of an unknown sender.
   [[nodiscard]] bool is_unknown(nic::counters const& counters_before) const {
-    return device_.counted().refusals_for(nic::refusal::unknown) != counters_before.refusals_for(nic::refusal::unknown);
+    return device_.counts().refusals_for(nic::refusal::unknown) != counters_before.refusals_for(nic::refusal::unknown);
   }
   void check_answer(nic::header const& h, std::span<std::byte const> payload) {
     std::array<std::byte, nic::max_packet> bytes;
@@ -128,7 +128,7 @@ void throw_at_switch(std::uint64_t packets, std::uint64_t seed) {
     for (std::uint64_t i = 0; i < packets / 2; ++i) {
       t.throw_one();
     }
-    auto const& c = t.counted();
+    auto const& c = t.counts();
     std::printf("switch: %llu packets, %llu malformed, %llu badly tagged, %llu stored, %llu completed, %llu joins",
                 static_cast<unsigned long long>(c.packets), static_cast<unsigned long long>(c.malformed),
                 static_cast<unsigned long long>(c.badly_tagged), static_cast<unsigned long long>(c.stored),

@@ -37,7 +37,7 @@ class in_process_nic final : public nic::in_process_device {
       net.answer(d.to.port - base, d.payload);
     }
   }
-  [[nodiscard]] nic::counters counted() override { return device::as_of_switch(device::counted(registers_)); }
+  [[nodiscard]] nic::counters counts() override { return device::as_of_switch(device::counted(registers_)); }
 
  private:
   static constexpr std::uint32_t base = 7171;  ///< first port number

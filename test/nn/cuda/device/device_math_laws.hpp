@@ -140,7 +140,7 @@ class batch_on_device {
         how_(host.how),
         counts_{host.parameters.size(), host.statistics.size()} {}
 
-  [[nodiscard]] found_there run(geometry::any const& l) {
+  [[nodiscard]] found_there run(geometry::variant const& l) {
     l.visit([this](auto const& one) { this->pass(one); });
     return {y_.get(), dx_.get(), gradients_.template get<float>(counts_.first),
             statistics_.template get<float>(counts_.second), tested_.get()};
@@ -231,7 +231,7 @@ void check_layer(Math& math, std::string const& name, nn::layer_list<float> laye
       std::ranges::for_each(*all, [](float& x) { x = float{tutti::bfloat16(x)}; });
     }
   }
-  geometry::any const l = host.layer().geometry();
+  geometry::variant const l = host.layer().geometry();
   // Rounding may move a number across relu's corner, which changes its derivative entirely.
   if (math.numbers() != precision::float32) {
     floats const rounded = batch_on_device<Math>(math, host).run(l).y;

@@ -8,7 +8,7 @@
 #include <tutti/nn/data/digits.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/replica.hpp>
-#include <tutti/nn/strategy/alone.hpp>
+#include <tutti/nn/strategy/local_only.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/nn/zoo/cnn.hpp>
 #include <tutti/nn/zoo/lenet5.hpp>
@@ -301,7 +301,7 @@ BOOST_AUTO_TEST_CASE(a_replica_of_either_kind_has_the_bits_of_the_one_that_is_ch
     keep(mine.statistics());
     auto const end = mine.test();
     keep(std::array{end.loss, end.correct, static_cast<float>(mine.ranges().size())});
-    return std::pair(seen, std::vector<tutti::binned>(mine.sums().begin(), mine.sums().end()));
+    return std::pair(seen, std::vector<tutti::binned_sum>(mine.sums().begin(), mine.sums().end()));
   };
   auto const of = nn::small_resnet<float>(8, small, 10);
   auto const either = [&](nn::replica mine) {

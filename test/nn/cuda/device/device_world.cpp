@@ -11,12 +11,12 @@
 #include <tutti/nn/layer/dense.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/parameter_server/train.hpp>
-#include <tutti/nn/strategy/averaging/federated.hpp>
+#include <tutti/nn/strategy/averaging/federated_averaging.hpp>
 #include <tutti/nn/strategy/averaging/gossip.hpp>
 #include <tutti/nn/strategy/averaging/local_sgd.hpp>
 #include <tutti/nn/strategy/compressed/compressed.hpp>
-#include <tutti/nn/strategy/compressed/gathered.hpp>
-#include <tutti/nn/strategy/compressed/quantised.hpp>
+#include <tutti/nn/strategy/compressed/sparse_sum.hpp>
+#include <tutti/nn/strategy/compressed/quantised_sum.hpp>
 #include <tutti/nn/strategy/synchronous/central.hpp>
 #include <tutti/nn/strategy/synchronous/fixed_point.hpp>
 #include <tutti/nn/strategy/synchronous/network_server.hpp>
@@ -156,14 +156,14 @@ BOOST_AUTO_TEST_CASE(ranks_of_both_kinds_share_a_batch) {
     use(nn::fixed_point(world, tutti::ring{}, nn::shared_exponents{256}, 0, replica::attached));
   });
   check(
-      "int8", [](auto& world, auto use) { use(nn::compressed(world, nn::quantised(world), replica::attached)); },
+      "int8", [](auto& world, auto use) { use(nn::compressed(world, nn::quantised_sum(world), replica::attached)); },
       make_settings(), 5e-2);
 }
 
 BOOST_AUTO_TEST_CASE(replicas_of_both_kinds_differ_between_meetings) {
   check("local_sgd", [](auto& world, auto use) { use(nn::local_sgd(world, tutti::ring{}, 3)); });
   check("gossip", [](auto& world, auto use) { use(nn::gossip(world, tutti::ring{}, nn::neighbours::ring, 0)); });
-  check("federated", [](auto& world, auto use) { use(nn::federated(world, tutti::ring{}, {3, 0.5, 1})); });
+  check("federated", [](auto& world, auto use) { use(nn::federated_averaging(world, tutti::ring{}, {3, 0.5, 1})); });
 }
 
 BOOST_AUTO_TEST_CASE(few_gradients_of_both_kinds_are_sent) {
@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(few_gradients_of_both_kinds_are_sent) {
   check(
       "top_k",
       [&](auto& world, auto use) {
-        use(nn::compressed(world, nn::gathered(world, nn::top_k(0.2, 0), nn::feedback(nn::correction_of(s))),
+        use(nn::compressed(world, nn::sparse_sum(world, nn::top_k(0.2, 0), nn::feedback(nn::correction_of(s))),
                            replica::attached));
       },
       s, 5e-2);

@@ -27,7 +27,7 @@ template <rendezvous M, class F>
   for (rank_type r = 0; r != meet.size(); ++r) {
     if (all[r].starts_with('?')) {
       throw error(failure::join, std::string(transport) + ": rank " + std::to_string(r) + ": " + all[r].substr(1))
-          .between(meet.rank(), {r});
+          .set_ranks(meet.rank(), {r});
     }
   }
   return all;

@@ -209,7 +209,7 @@ struct group_combining {
                       std::size_t n, rank_type ranks) const {
     with_flag<lifting>(st.local == memory::input, [&](auto local_is_element) {
       with_flag<lifting>(st.arrives == memory::input, [&](auto arriving_is_element) {
-        with_flag<sided>(st.how == action::fold_left, [&](auto arriving_on_left) {
+        with_flag<sided>(st.action == action::fold_left, [&](auto arriving_on_left) {
           with_flag<lowering>(st.receive.memory == memory::output, [&](auto finishes) {
             using pair = fold_pair<R, local_is_element, arriving_is_element, arriving_on_left, finishes>;
             for_each_element(g, pair{how, ranks}, n, reinterpret_cast<typename pair::result_type*>(result),

@@ -142,7 +142,7 @@ class interpreter {
   constexpr void use(step const& st, std::uint32_t block, std::byte const* arriving) const {
     std::size_t const n = cut_.size(block);
     std::byte* const result = own(st.receive.memory, block);
-    if (st.how == action::copy) {
+    if (st.action == action::copy) {
       return copy_bytes(g_, arriving, result, n * payload_.size_of(st.arrives));
     }
     if constexpr (requires { payload_.fold(g_, st, arriving, arriving, result, n, rank_type{}); }) {

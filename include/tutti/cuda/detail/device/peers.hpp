@@ -136,7 +136,7 @@ class peers : private peers_memory<D>, public over_host<Host> {
     while (!driver_->is_idle()) {
       if_device_works([&] {
         if (watch.is_due()) {
-          look();
+          probe();
           if (tutti::fault const found = watch.found(longest_)) {
             revoke(found);
           }
@@ -232,8 +232,8 @@ class peers : private peers_memory<D>, public over_host<Host> {
     host_.revoke(why);
     stop();
   }
-  void look() {
-    host_.look();
+  void probe() {
+    host_.probe();
     if (host_.fault()) {
       stop();
     } else if (tutti::fault const f = device_fault()) {
@@ -255,11 +255,11 @@ class peers : private peers_memory<D>, public over_host<Host> {
 
   void begin(flow s, call const& what) { host_.begin(s, what); }
   void end(flow s) { host_.end(s); }
-  [[nodiscard]] sent send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule) {
+  [[nodiscard]] send_result send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule) {
     return host_.send(peer, s, bytes, granule);
   }
   [[nodiscard]] bool released(rank_type peer, flow s, ticket k) { return host_.released(peer, s, k); }
-  [[nodiscard]] chunk view(rank_type peer, flow s, wanted const& w) { return host_.view(peer, s, w); }
+  [[nodiscard]] chunk view(rank_type peer, flow s, receive_request const& w) { return host_.view(peer, s, w); }
   void release(rank_type peer, flow s) { host_.release(peer, s); }
   [[nodiscard]] bool has_left(rank_type peer)
     requires notices_departure<Host>

@@ -47,7 +47,7 @@ class staged_memory {
 /// Ranks that have a device, or share one, and whose elements are copied to host memory, sent by Host, and copied
 /// back.
 template <tutti::transport Host, stager D>
-  requires(!rests<Host>)
+  requires(!waits_for_work<Host>)
 class staged : private staged_memory<D>, public over_host<Host> {
   using base = over_host<Host>;
   using there = staged_memory<D>;
@@ -86,7 +86,7 @@ class staged : private staged_memory<D>, public over_host<Host> {
       if (all[r] != all[0]) {
         throw error(failure::join, std::string(name) + ": rank " + std::to_string(r) + " has slot_bytes = " + all[r] +
                                        ", and rank 0 has " + all[0] + "; give all ranks the same")
-            .between(rank(), {r});
+            .set_ranks(rank(), {r});
       }
     }
   }
@@ -100,8 +100,8 @@ class staged : private staged_memory<D>, public over_host<Host> {
 
   // --- failure
 
-  void look() {
-    host_.look();
+  void probe() {
+    host_.probe();
     staging_->meet_deadlines();
   }
   /// Does as Host does; afterwards nothing is copied between host and device, and all streams continue.
@@ -114,11 +114,11 @@ class staged : private staged_memory<D>, public over_host<Host> {
 
   void begin(flow s, call const& what) { host_.begin(s, what); }
   void end(flow s) { host_.end(s); }
-  [[nodiscard]] sent send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule) {
+  [[nodiscard]] send_result send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule) {
     return host_.send(peer, s, bytes, granule);
   }
   [[nodiscard]] bool released(rank_type peer, flow s, ticket k) { return host_.released(peer, s, k); }
-  [[nodiscard]] chunk view(rank_type peer, flow s, wanted const& w) { return host_.view(peer, s, w); }
+  [[nodiscard]] chunk view(rank_type peer, flow s, receive_request const& w) { return host_.view(peer, s, w); }
   void release(rank_type peer, flow s) { host_.release(peer, s); }
   [[nodiscard]] bool has_left(rank_type peer)
     requires notices_departure<Host>

@@ -27,7 +27,7 @@ void wait_for_staged(Communicator const& world, typename Communicator::transport
     for (move_on(); !on.driver().is_done(stream); move_on()) {
       if (time_point const now = on.now(); now - looked >= between_looks) {
         looked = now;
-        access::state(world).look();
+        access::state(world).probe();
       }
       std::this_thread::yield();
     }

@@ -11,7 +11,7 @@
 #include <tutti/detail/core/cancellation.hpp>
 #include <tutti/detail/core/inheritance.hpp>
 #include <tutti/detail/engine/memories.hpp>
-#include <tutti/extend/counted.hpp>
+#include <tutti/extend/intrusive_pointer.hpp>
 #include <tutti/extend/expects.hpp>
 #include <tutti/extend/memory_source.hpp>
 #include <tutti/extend/time.hpp>
@@ -143,7 +143,7 @@ class staging {
   }
 
   /// The memory of all slots.
-  [[nodiscard]] counted<memory_source> memory() const noexcept { return memory_; }
+  [[nodiscard]] intrusive_pointer<memory_source> memory() const noexcept { return memory_; }
   [[nodiscard]] std::size_t slot_bytes() const noexcept { return slot_bytes_; }
   [[nodiscard]] std::byte* slot_of(std::uint64_t part) const noexcept {
     return memory_->data() + sizeof(words) + part % slots_.size() * slot_bytes_;
@@ -236,7 +236,7 @@ class staging {
           world.poll();
           if (time_point const now = world.transport().now(); now - looked >= between_looks) {
             looked = now;
-            access::state(world).look();
+            access::state(world).probe();
           }
         } catch (...) {  // the error of an operation, which reports it itself
         }
@@ -372,7 +372,7 @@ class staging {
   D& by_;
   std::uint32_t made_in_ = inheritance::generation();  ///< detects a forked child
   std::size_t slot_bytes_;
-  counted<slot_memory<D>> memory_;
+  intrusive_pointer<slot_memory<D>> memory_;
   words* words_;
   std::vector<slot_state> slots_;
   vector* first_ = nullptr;  ///< vectors that have not been collected

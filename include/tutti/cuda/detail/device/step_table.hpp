@@ -141,7 +141,7 @@ class step_list {
     }
     for (std::uint32_t i = 0; (s.receives() || is_local) && i != s.receive.blocks.count; ++i) {
       std::uint32_t const block = (s.receive.blocks.first + i) % blocks_;
-      if (s.receives() && s.how != action::copy) {
+      if (s.receives() && s.action != action::copy) {
         read({s.local, block});
       }
       written_.push_back({s.receive.memory, block});

@@ -56,7 +56,7 @@ class stream_wait {
     while (!is_done()) {
       world_.poll();
       if (watch_.is_due()) {
-        access::state(world_).look();
+        access::state(world_).probe();
         if (tutti::fault const found = watch_.found((std::max)(world_.deadline(), on_.longest()))) {
           throw_explained(world_, found);
         }

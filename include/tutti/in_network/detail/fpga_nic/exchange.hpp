@@ -68,7 +68,7 @@ class exchange {
     fingerprint_ = fingerprint;
   }
   /// Sets this member's part of the flow. @pre at most one aggregator's part a flow
-  void take_part(helper_part const& part) {
+  void join_aggregation(aggregation_part const& part) {
     part_ = part;
     count_racks();
     first_sequence_ = next_sequence_;
@@ -125,12 +125,12 @@ class exchange {
   }
 
   [[nodiscard]] flow current_flow() const noexcept { return flow_; }
-  [[nodiscard]] helper_part const& part() const noexcept { return part_; }
+  [[nodiscard]] aggregation_part const& part() const noexcept { return part_; }
   [[nodiscard]] std::size_t consumed_bytes() const noexcept { return consumed_bytes_; }
   [[nodiscard]] std::byte* target() const noexcept { return target_; }
   /// True if pieces may be sent: source and target are known, as far as this member has them.
   [[nodiscard]] bool is_ready() const noexcept {
-    return active_ && (!own_worker().gives || source_ != nullptr) && (!own_worker().gets || target_ != nullptr);
+    return active_ && (!own_worker().contributes || source_ != nullptr) && (!own_worker().receives || target_ != nullptr);
   }
   [[nodiscard]] bool is_complete() const noexcept { return front_ == count_; }
 
@@ -165,7 +165,7 @@ class exchange {
              .fingerprint = fingerprint_,
              .slot = static_cast<std::uint16_t>(lane * slots_ + (q & (slots_ - 1)))};
     h.flags = static_cast<std::uint16_t>(((q / slots_ & 1U) != 0 ? flag::phase : 0) |
-                                         (own_worker().gives && copies() ? flag::no_data : 0));
+                                         (own_worker().contributes && copies() ? flag::no_data : 0));
     number(h, server);
     return h;
   }
@@ -178,7 +178,7 @@ class exchange {
   /// The rank that a server's packet names.
   [[nodiscard]] rank_type named_rank(header const& h, server_kind server) const noexcept {
     unsigned in_rack = 0;
-    for (helper_worker const& w : part_.workers) {
+    for (aggregation_worker const& w : part_.workers) {
       bool const is_meant = !counts_by_rack(server) ? &w == part_.workers.data() + h.worker
                             : h.has(flag::of_racks) ? racks_->host(w.rank) == h.worker
                                                     : racks_->host(w.rank) == rack_ && in_rack++ == h.worker;
@@ -207,11 +207,11 @@ class exchange {
   }
   /// The elements of piece i; empty if this member contributes none.
   [[nodiscard]] std::span<std::byte const> content(std::uint32_t i) const noexcept {
-    return own_worker().gives ? std::span(source_ + offset(i), length(i)) : std::span<std::byte const>{};
+    return own_worker().contributes ? std::span(source_ + offset(i), length(i)) : std::span<std::byte const>{};
   }
   /// Length of the result of piece i; 0 for a copy's giver, which has the result.
   [[nodiscard]] std::size_t result_bytes(std::uint32_t i) const noexcept {
-    return own_worker().gives && copies() ? 0 : length(i);
+    return own_worker().contributes && copies() ? 0 : length(i);
   }
   /// The piece of a sequence if it is in flight, or `no_piece`.
   [[nodiscard]] std::uint32_t piece_of(std::uint32_t sequence) const noexcept {
@@ -225,14 +225,14 @@ class exchange {
     saved_result& k = saved_results_[h.sequence & (slots_ - 1)];
     k.head = h;
     number(k.head, server_kind::stand_in);  // saved results are supplied to the stand-in
-    std::span<std::byte const> const bytes = own_worker().gives && copies() ? content(i) : data;
+    std::span<std::byte const> const bytes = own_worker().contributes && copies() ? content(i) : data;
     k.head.length = static_cast<std::uint16_t>(bytes.size());
     if (!bytes.empty()) {
       std::memcpy(k.bytes.data(), bytes.data(), bytes.size());
     }
     at(i).is_complete = true;
     known_end_ = (std::max)(known_end_, i + 1);
-    if (target_ != nullptr && own_worker().gets) {
+    if (target_ != nullptr && own_worker().receives) {
       copy_saved(i);
     }
     while (front_ != count_ && front_ < known_end_ && at(front_).is_complete) {
@@ -328,7 +328,7 @@ class exchange {
   [[nodiscard]] std::size_t length(std::uint32_t i) const noexcept {
     return (std::min)(max_payload, part_.bytes - offset(i));
   }
-  [[nodiscard]] helper_worker const& own_worker() const noexcept { return part_.workers[part_.worker]; }
+  [[nodiscard]] aggregation_worker const& own_worker() const noexcept { return part_.workers[part_.worker]; }
   [[nodiscard]] bool copies() const noexcept { return part_.operation == network_operation::copy; }
   [[nodiscard]] static std::size_t offset(std::uint32_t i) noexcept { return std::size_t{i} * max_payload; }
 
@@ -346,7 +346,7 @@ class exchange {
   bool fills_racks_ = false;  ///< every rack has a worker
   flow flow_{};
   std::uint32_t fingerprint_ = 0;
-  helper_part part_{};
+  aggregation_part part_{};
   bool active_ = false;
   std::byte const* source_ = nullptr;
   std::byte* target_ = nullptr;

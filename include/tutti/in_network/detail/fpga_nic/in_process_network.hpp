@@ -16,7 +16,7 @@ struct in_process_options;
 /// A device at one address of an in-process network, with counters.
 class in_process_device : public medium_device {
  public:
-  [[nodiscard]] virtual counters counted() = 0;
+  [[nodiscard]] virtual counters counts() = 0;
 };
 
 /// Makes the device of a network, at the start and at each restart.

@@ -26,7 +26,7 @@ class in_process_switch final : public in_process_device {
     });
   }
   void settle(in_process_medium&) override {}
-  [[nodiscard]] counters counted() override { return switch_.counted(); }
+  [[nodiscard]] counters counts() override { return switch_.counts(); }
 
  private:
   udp::seal seal_;
@@ -60,7 +60,7 @@ TUTTI_DECL void in_process_network::restart(address device_number) {
 TUTTI_DECL counters in_process_network::counted(address device_number) {
   held const lock(monitor_);
   auto* const found_device = static_cast<in_process_device*>(device_at(device_number).get());
-  return found_device != nullptr ? found_device->counted() : counters{};
+  return found_device != nullptr ? found_device->counts() : counters{};
 }
 
 }  // namespace tutti::detail::fpga_nic

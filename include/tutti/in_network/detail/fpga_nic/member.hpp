@@ -70,7 +70,7 @@ class member {
 
   [[nodiscard]] member_lanes<Port>& lanes() noexcept { return lanes_; }
   [[nodiscard]] member_lanes<Port> const& lanes() const noexcept { return lanes_; }
-  [[nodiscard]] fpga_nic_counters const& counted() const noexcept { return counted_; }
+  [[nodiscard]] fpga_nic_counters const& counts() const noexcept { return counted_; }
   /// True if the device answers; false without one.
   [[nodiscard]] bool device_answers() const noexcept { return servers_.device().has_joined(); }
   /// True if members may still need the stand-in: some have not left, and the last was heard a short time ago.
@@ -162,7 +162,7 @@ class member {
   void take(address const& source, std::span<std::byte const> bytes, bool has_ecn_mark, time_point now) {
     packet p;
     if (seal_.read(bytes, p) != reading::good || p.head.job != terms_.nonce) {
-      ++counted_.ignored;
+      ++counted_.ignored_packets;
       return;
     }
     switch (p.head.kind) {
@@ -178,7 +178,7 @@ class member {
         }
         return;
       case kind::share:
-        ++counted_.ignored;
+        ++counted_.ignored_packets;
         return;
       case kind::progress:
       case kind::ask:
@@ -193,12 +193,12 @@ class member {
     bool const is_used =
         lane < collective_lanes && (h.kind == kind::ask ? presence_query_.answer(lanes_.lane_at(lane), source, h)
                                                         : presence_query_.take(lanes_.lane_at(lane), source, h));
-    counted_.ignored += is_used ? 0 : 1;
+    counted_.ignored_packets += is_used ? 0 : 1;
   }
   void take_answer(address const& source, packet const& p, bool has_ecn_mark, time_point now) {
     server_kind const server = servers_.kind_of(source);
     if (server == server_kind::unassigned) {
-      ++counted_.ignored;
+      ++counted_.ignored_packets;
       return;
     }
     servers_.at(server).note_heard(now);
@@ -225,7 +225,7 @@ class member {
   void take_lane_packet(server_kind server, packet const& p, bool is_unknown, time_point now) {
     std::uint32_t const lane = p.head.slot / terms_.slot_count;
     if (lane >= collective_lanes) {
-      ++counted_.ignored;
+      ++counted_.ignored_packets;
       return;
     }
     lanes_.hear_from(server, lane, now);

@@ -197,7 +197,7 @@ class member_lanes {
     std::uint32_t const i = x.piece_of(p.head.sequence);
     if (i == exchange::no_piece || x.at(i).is_complete || x.at(i).at != server ||
         p.payload.size() != x.result_bytes(i)) {
-      ++counters_.ignored;
+      ++counters_.ignored_packets;
       return;
     }
     if (!x.at(i).was_repeated) {  // otherwise it is unknown which copy was answered
@@ -207,7 +207,7 @@ class member_lanes {
     rate_.note_result();
     --in_flight_;
     ++counters_.results;
-    counters_.by_stand_in += server == server_kind::stand_in ? 1 : 0;
+    counters_.stand_in_results += server == server_kind::stand_in ? 1 : 0;
     if (p.head.operation == network_operation::update && server == server_kind::device) {
       update_terms const t = weights_.rank_weights.terms_of(x.content(i).data());
       weights_.is_updated(t.key, t.version + 1);
@@ -305,11 +305,11 @@ class member_lanes {
     } else if (!contribute(s, x.head_of(kind::contribute, i, lane, target_server), x.content(i))) {
       return false;
     }
-    ++counters_.sent;
+    ++counters_.contributions;
     if (p.at == server_kind::unassigned) {
       ++in_flight_;
     } else {
-      ++counters_.repeated;
+      ++counters_.repeats;
       p.was_repeated = true;
     }
     if (p.at != target_server) {
@@ -385,7 +385,7 @@ class member_lanes {
     header h = k.head;
     h.kind = kind::supply;
     h.flags &= flag::phase | flag::in_rank_order;
-    ++counters_.supplied;
+    ++counters_.supplied_results;
     servers_.stand_in().send(h, k.data());
   }
 

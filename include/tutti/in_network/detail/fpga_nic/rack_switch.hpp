@@ -38,7 +38,7 @@ class rack_switch {
   }
 
   /// Counters of packets from members.
-  [[nodiscard]] counters const& counted() const noexcept { return members_switch_.counted(); }
+  [[nodiscard]] counters const& counts() const noexcept { return members_switch_.counts(); }
   [[nodiscard]] std::vector<job<Address>> const& jobs() const noexcept { return members_switch_.jobs(); }
 
   /// True for a packet of a member of an existing job, or of the device above about such a job.

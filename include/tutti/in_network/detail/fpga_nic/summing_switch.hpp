@@ -34,7 +34,7 @@ class summing_switch {
     }
   }
 
-  [[nodiscard]] counters const& counted() const noexcept { return counters_; }
+  [[nodiscard]] counters const& counts() const noexcept { return counters_; }
   [[nodiscard]] std::vector<job<Address>> const& jobs() const noexcept { return jobs_; }
 
   /// Handles a packet; `has_ecn_mark`: a router marked congestion.

@@ -48,7 +48,7 @@ class member {
   member(member const&) = delete;
   member& operator=(member const&) = delete;
 
-  [[nodiscard]] udp_multicast_counters const& counted() const noexcept { return group_view_.counted; }
+  [[nodiscard]] udp_multicast_counters const& counts() const noexcept { return group_view_.counted; }
   /// Probes whether packets to the group reach all ranks. @pre `advance` has been called
   [[nodiscard]] multicast::reachability<Port>& reachability() noexcept { return reachability_; }
 
@@ -60,9 +60,9 @@ class member {
     l.differing_rank = no_rank;
   }
   /// @pre at most one aggregator's part a flow, and its operation is a copy
-  void take_part(flow s, helper_part const& part) {
+  void join_aggregation(flow s, aggregation_part const& part) {
     lane_state& l = lanes_[s.lane];
-    l.take_part(part, group_view_.me);
+    l.join_aggregation(part, group_view_.me);
     if (l.is_sender()) {
       l.outgoing_message.begin(part);
     } else if (l.is_receiver()) {
@@ -183,7 +183,7 @@ class member {
     if (seal_.read(bytes, p) != udp::reading::good || h.job != group_view_.nonce ||
         h.workers != group_view_.addresses.size() || h.slot > multicast::reachability<Port>::slot ||
         !(source == group_view_.addresses[h.worker])) {
-      ++group_view_.counted.ignored;
+      ++group_view_.counted.ignored_packets;
       return;
     }
     if (h.worker == group_view_.me) {
@@ -208,7 +208,7 @@ class member {
       default:
         break;
     }
-    group_view_.counted.ignored += is_used ? 0 : 1;
+    group_view_.counted.ignored_packets += is_used ? 0 : 1;
   }
 
   group_view<Port> group_view_;

@@ -31,13 +31,13 @@ class outgoing {
     fronts_.resize(ranks);
     contacts_.resize(ranks);
   }
-  void begin(helper_part const& part) {
+  void begin(aggregation_part const& part) {
     layout_ = {part.bytes};
     source_ = nullptr;
     sent_count_ = 0;
     std::ranges::fill(fronts_, layout_.count());
-    for (helper_worker const& w : part.workers) {
-      fronts_[w.rank] = w.gets ? 0 : layout_.count();
+    for (aggregation_worker const& w : part.workers) {
+      fronts_[w.rank] = w.receives ? 0 : layout_.count();
     }
     front_ = (std::ranges::min)(fronts_);
     std::ranges::fill(contacts_, time_point{});

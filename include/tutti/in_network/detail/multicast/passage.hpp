@@ -46,14 +46,14 @@ struct lane_state {
     known_number = is_after(number, known_number) ? number : known_number;
   }
 
-  void take_part(helper_part const& part, rank_type me) {
+  void join_aggregation(aggregation_part const& part, rank_type me) {
     first_number = next_number;
     next_number += packetization{part.bytes}.count();
     learn_number(first_number);
     has_news = has_ecn_mark = report_due = false;
     root = no_rank;
-    for (helper_worker const& w : part.workers) {
-      root = w.gives ? w.rank : root;
+    for (aggregation_worker const& w : part.workers) {
+      root = w.contributes ? w.rank : root;
     }
     current_role = part.worker == no_rank || part.bytes == 0 ? role::idle : root == me ? role::sender : role::receiver;
   }

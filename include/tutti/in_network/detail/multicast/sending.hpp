@@ -47,7 +47,7 @@ class sending {
       }
       l.outgoing_message.count_sent(now);
       ++in_flight_;
-      ++group_.counted.sent;
+      ++group_.counted.group_packets;
     }
   }
   /// Handles a report. False if it is about nothing under way.
@@ -94,7 +94,7 @@ class sending {
     bool has_queried = false;
     l.outgoing_message.each_lagging([&](rank_type r) {
       if (now - l.outgoing_message.silent_since(r) >= time_limit) {
-        ++group_.counted.asked;
+        ++group_.counted.queries;
         group_.send(group_.addresses[r], h);
         l.outgoing_message.contact(r, now);
         has_queried = true;
@@ -142,11 +142,11 @@ class sending {
           break;
         case outgoing::repair::group:
           ++lost_count;
-          ++group_.counted.repeated;
+          ++group_.counted.group_repairs;
           send(l, lane, i, group_.group, is_narrow() ? note : no_flags);
           break;
         case outgoing::repair::rank:
-          ++group_.counted.alone;
+          ++group_.counted.single_repairs;
           send(l, lane, i, group_.addresses[rank], note);
           break;
       }

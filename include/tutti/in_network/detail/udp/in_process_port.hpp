@@ -24,7 +24,7 @@ class in_process_port {
 
   [[nodiscard]] int descriptor() const noexcept { return medium_.descriptor(address_); }
   [[nodiscard]] address local() const noexcept { return address_; }
-  [[nodiscard]] port_counters const& counted() const noexcept { return counters_; }
+  [[nodiscard]] port_counters const& counts() const noexcept { return counters_; }
 
   /// @pre h.length == payload.size()
   bool send(address destination, header const& h, std::span<std::byte const> payload) {

@@ -44,19 +44,19 @@ class with_helper : public over_host<Host> {
   }
 
   /// Offers a message, or the rest of one, and returns how many bytes were accepted; never waits.
-  [[nodiscard]] sent send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule) {
+  [[nodiscard]] send_result send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule) {
     if (peer < size()) {
       return host_.send(peer, s, bytes, granule);
     }
-    return host_.fault() ? sent{} : self().give(s, bytes, granule);
+    return host_.fault() ? send_result{} : self().give(s, bytes, granule);
   }
   /// True if the buffer sent under this ticket is free.
-  [[nodiscard]] bool released(rank_type peer, flow s, ticket k) {
-    return peer < size() ? host_.released(peer, s, k) : self().is_given(s);
+  [[nodiscard]] bool is_released(rank_type peer, flow s, ticket k) {
+    return peer < size() ? host_.is_released(peer, s, k) : self().is_given(s);
   }
   /// Returns the next chunk of a message, or an empty one if nothing has arrived.
   /// @throws error(failure::mismatch) if another rank has made another call
-  [[nodiscard]] chunk view(rank_type peer, flow s, wanted const& w) {
+  [[nodiscard]] chunk view(rank_type peer, flow s, receive_request const& w) {
     if (peer < size()) {
       return host_.view(peer, s, w);
     }
@@ -81,8 +81,8 @@ class with_helper : public over_host<Host> {
   /// Returns a descriptor that becomes readable when there may be something to do; poll once more, then sleep.
   [[nodiscard]] int arm() { return self().is_member() ? this->arm_with(network_.open().descriptor()) : host_.arm(); }
   /// Looks for peers that have died or left; costs system calls.
-  void look() {
-    host_.look();
+  void probe() {
+    host_.probe();
     if (self().is_member()) {
       member_->look(now());
       for (std::uint32_t lane = 0; lane != collective_lanes && !host_.fault(); ++lane) {

@@ -94,7 +94,7 @@ TUTTI_DECL bool decode(std::string_view bytes, history& to) {
     std::size_t const before = whole();
     to.faults.push_back({seconds, before, whole()});
   }
-  return u.done();
+  return u.is_complete();
 }
 
 }  // namespace tutti::nn

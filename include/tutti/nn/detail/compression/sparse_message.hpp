@@ -34,7 +34,7 @@ inline constexpr std::uint32_t dense = 0xffffffffU;
 /// Writes the chosen elements of the error feedback to a message, and removes them from the feedback.
 /// @pre fewer than 2^32 - 1 elements
 /// Cost: one pass over the elements; no allocation once the message has been as long
-inline void encode(cut chosen, feedback& debt, std::vector<std::uint32_t>& message) {
+inline void encode(magnitude_cut chosen, feedback& debt, std::vector<std::uint32_t>& message) {
   auto const numbers = debt.owed();
   expects(numbers.size() < dense, "sparse_message: a message can be of fewer than 2^32 - 1 numbers, not of ",
           numbers.size());

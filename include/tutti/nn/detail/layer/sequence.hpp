@@ -52,8 +52,8 @@ class sequence {
       one.list_parts(parts);
     }
   }
-  [[nodiscard]] std::vector<geometry::any> geometries() const {
-    std::vector<geometry::any> all;
+  [[nodiscard]] std::vector<geometry::variant> geometries() const {
+    std::vector<geometry::variant> all;
     all.reserve(layers_.size());
     for (auto const& one : layers_) {
       all.push_back(one.geometry());

@@ -38,7 +38,7 @@ class reporter {
   reporter(scheduler& tasks, replica& model, time_point begin, Observers&... observers)
       : tasks_(tasks), model_(model), begin_(begin), epoch_began_(begin), observers_(observers...) {}
 
-  /// @throws diverged
+  /// @throws divergence_error
   void tell(time_point now) {
     tell_tests(now);
     tell_steps(now);
@@ -62,7 +62,7 @@ class reporter {
       images_ += one.images;
       loss_ += double{one.loss} * static_cast<double>(one.images);
       if (!std::isfinite(one.loss)) {
-        throw diverged("the loss of step " + std::to_string(step) +
+        throw divergence_error("the loss of step " + std::to_string(step) +
                        " is not finite: the training diverged; try a lower learning rate, or less staleness");
       }
       std::apply([&](auto&... all) { (all.step(one, std::as_const(model_)), ...); }, observers_);

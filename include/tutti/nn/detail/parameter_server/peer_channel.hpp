@@ -55,7 +55,7 @@ class peer_channel {
   /// Translates an error of this channel to ranks of the world.
   [[nodiscard]] error blamed(error const& e) const {
     error result(e.facts(), name() + " is lost to rank " + std::to_string(self_) + ": " + e.what());
-    return result.between(self_, {peer_});
+    return result.set_ranks(self_, {peer_});
   }
 
  private:

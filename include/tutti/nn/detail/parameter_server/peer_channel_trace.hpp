@@ -13,7 +13,7 @@ namespace tutti::inline v0_1_0::nn::parameter_server::detail {
 template <tracer Trace>
 class peer_channel_trace {
  public:
-  static constexpr bool enabled = Trace::enabled;
+  static constexpr bool is_enabled = Trace::is_enabled;
 
   peer_channel_trace() = default;
   /// @param self, peer ranks of both ends in the world
@@ -21,12 +21,12 @@ class peer_channel_trace {
   peer_channel_trace(Trace& world, rank_type self, rank_type peer) noexcept
       : world_(&world), self_(self), peer_(peer) {}
 
-  [[nodiscard]] bool on() const noexcept { return world_ != nullptr && listens(*world_); }
+  [[nodiscard]] bool is_on() const noexcept { return world_ != nullptr && listens(*world_); }
   void record(event const& e) noexcept {
     event translated = e;
     translated.number.sequence |= std::uint64_t{1} << 32;
-    translated.number.from = in_world(e.number.from);
-    translated.number.to = in_world(e.number.to);
+    translated.number.sender = in_world(e.number.sender);
+    translated.number.receiver = in_world(e.number.receiver);
     translated.peer = e.peer == no_rank ? no_rank : peer_;
     world_->record(translated);
   }

@@ -64,7 +64,7 @@ TUTTI_DECL void server::run(scheduler* tasks, server_observer& told) {
   }
   if (lost_.size() == peers_.size()) {
     throw error(failure::peer_lost, "all workers are lost, the last one since " + lost_.back().why)
-        .between(channels_->rank(), {});
+        .set_ranks(channels_->rank(), {});
   }
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/detail/base/linkage.hpp>
-#include <tutti/extend/binned.hpp>
+#include <tutti/extend/binned_sum.hpp>
 #include <tutti/extend/types.hpp>
 #include <tutti/nn/data/image_source.hpp>
 #include <tutti/nn/detail/batches/batch_loader.hpp>
@@ -27,7 +27,7 @@ class test_pass {
   [[nodiscard]] std::size_t size() const noexcept { return images_.set().size(); }
   [[nodiscard]] std::size_t piece() const noexcept { return order_.size(); }
   /// The accumulators of the last score, loss and number of correct answers.
-  [[nodiscard]] std::span<binned const> sums() const noexcept { return sums_; }
+  [[nodiscard]] std::span<binned_sum const> sums() const noexcept { return sums_; }
 
   /// Loss and number of correct answers, summed over part `which` of the test images, divided into `parts` parts.
   score<float> run(learner& by, std::size_t which, std::size_t parts);
@@ -36,7 +36,7 @@ class test_pass {
   batch_loader images_;
   std::vector<std::uint32_t> order_;
   bool reproducible_;
-  std::array<binned, 2> sums_{};
+  std::array<binned_sum, 2> sums_{};
 };
 
 }  // namespace tutti::nn::detail::trainer

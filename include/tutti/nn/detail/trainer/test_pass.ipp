@@ -19,7 +19,7 @@ TUTTI_DECL score<float> test_pass::run(learner& by, std::size_t which, std::size
   std::size_t next = own.first;
   std::size_t const end = next + own.length;
   score<float> sum;
-  sums_.fill(binned{});
+  sums_.fill(binned_sum{});
   while (next != end) {
     auto const part = std::span(order_).first((std::min)(piece(), end - next));
     std::iota(part.begin(), part.end(), static_cast<std::uint32_t>(next));

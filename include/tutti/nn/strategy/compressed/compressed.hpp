@@ -28,7 +28,7 @@ concept lossy_sum =
 /// Synchronous training with compressed gradients: `Sum` is gathered or quantised. Nothing starts before all
 /// gradients are complete. The extra scalars are summed as floats, uncompressed.
 ///
-///     nn::compressed strategy(world, nn::gathered(world, nn::top_k(0.01), nn::feedback()), nn::replica::attached);
+///     nn::compressed strategy(world, nn::sparse_sum(world, nn::top_k(0.01), nn::feedback()), nn::replica::attached);
 template <class Communicator, lossy_sum Sum>
 class compressed : public summing_strategy {
  public:

@@ -23,8 +23,8 @@ namespace tutti::inline v0_1_0::nn {
 /// A transport with a device that holds and updates weights: an operation of `network_operation::update` sums the
 /// ranks' contributions, updates the weights with the sum, and returns the new weights.
 template <class T>
-concept holds_weights = helps<T> && requires(T& t, std::span<float const> numbers, std::span<float> to, float x) {
-  requires std::bool_constant<T::does(network_operation::update)>::value;
+concept holds_weights = aggregates<T> && requires(T& t, std::span<float const> numbers, std::span<float> to, float x) {
+  requires std::bool_constant<T::supports(network_operation::update)>::value;
   { t.hold(numbers) } -> std::same_as<void>;
   { t.pull(to) } -> std::same_as<void>;
   { t.push(numbers, x, x) } -> std::same_as<void>;

@@ -28,10 +28,10 @@ class reproducible : public summing_strategy {
   /// @param sums accumulators of the replica, one for each element of its gradient buffer
   /// @param bucket largest size in bytes of the numbers of one bucket, equal on all ranks; 0: one bucket
   /// @pre the accumulators outlive the strategy
-  reproducible(Communicator& world, Topology topology, std::span<binned const> sums, std::size_t bucket = 0)
+  reproducible(Communicator& world, Topology topology, std::span<binned_sum const> sums, std::size_t bucket = 0)
       : world_(world.alias()),
         plain_(world, topology),
-        add_(world, topology, reproducible_sum<binned, float>{}),
+        add_(world, topology, reproducible_sum<binned_sum, float>{}),
         sums_(sums),
         most_(bucket == 0 ? sums.size() : (std::max)(bucket / sizeof(float), std::size_t{1})) {
     expects(!sums.empty(), "reproducible: the replica keeps no accumulators; set settings::reproducible to true");
@@ -45,7 +45,7 @@ class reproducible : public summing_strategy {
   /// Sums numbers that may depend on the number of ranks, such as times.
   void sum(std::span<float> numbers) override { plain_.sum(numbers); }
   /// Sums accumulators with bits that do not depend on the number of ranks.
-  void sum_accumulators(std::span<binned const> sums, std::span<float> numbers) override { add_(sums, numbers); }
+  void sum_accumulators(std::span<binned_sum const> sums, std::span<float> numbers) override { add_(sums, numbers); }
   [[nodiscard]] bool adds_accumulators() const noexcept override { return true; }
 
   /// @pre the gradient buffer is that of the replica, and outlives `finish`, or the strategy
@@ -84,8 +84,8 @@ class reproducible : public summing_strategy {
  private:
   Communicator world_;
   synchronous<Communicator, Topology> plain_;
-  allreduce<Communicator, Topology, reproducible_sum<binned, float>> add_;
-  std::span<binned const> sums_;
+  allreduce<Communicator, Topology, reproducible_sum<binned_sum, float>> add_;
+  std::span<binned_sum const> sums_;
   std::size_t most_;  // numbers of a bucket
   std::span<float> message_;
   std::size_t waiting_ = 0;         // numbers in front that belong to no bucket yet
@@ -96,6 +96,6 @@ class reproducible : public summing_strategy {
 
 #ifdef TUTTI_SEPARATE_COMPILATION
 namespace tutti::inline v0_1_0 {
-extern template struct detail::payload::by<reproducible_sum<binned, float>>;
+extern template struct detail::payload::by<reproducible_sum<binned_sum, float>>;
 }  // namespace tutti
 #endif

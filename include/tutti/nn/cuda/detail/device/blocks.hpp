@@ -14,7 +14,7 @@
 namespace tutti::inline v0_1_0::nn::detail::device {
 
 template <device_math M>
-[[nodiscard]] std::unique_ptr<stage<M>> make_stage(M& math, geometry::any const& what);
+[[nodiscard]] std::unique_ptr<stage<M>> make_stage(M& math, geometry::variant const& what);
 
 /// Stages, each of which takes the outputs of the one before; like `nn::detail::sequence`. Keeps two sets of
 /// derivatives between stages.
@@ -22,7 +22,7 @@ template <device_math M>
 class sequence final : public stage<M> {
  public:
   /// @pre at least one layer
-  sequence(M& math, std::span<geometry::any const> layers) : sequence(math, made_of(math, layers)) {}
+  sequence(M& math, std::span<geometry::variant const> layers) : sequence(math, made_of(math, layers)) {}
 
   void bind(float const* parameters, float* gradients, float* statistics) override {
     behind_ = gradients + this->of().parameters;
@@ -83,7 +83,7 @@ class sequence final : public stage<M> {
   sequence(M& math, stages made)
       : stage<M>(sum_of(made)), math_(math), stages_(std::move(made)), values_(stages_.size() - 1) {}
 
-  [[nodiscard]] static stages made_of(M& math, std::span<geometry::any const> layers) {
+  [[nodiscard]] static stages made_of(M& math, std::span<geometry::variant const> layers) {
     stages made;
     for (auto const& one : layers) {
       made.push_back(make_stage(math, one));
@@ -172,7 +172,7 @@ class residual_stage final : public stage<M> {
         body_(std::move(body)),
         shortcut_(std::move(shortcut)) {}
 
-  [[nodiscard]] static part sequence_of(M& math, std::span<geometry::any const> layers) {
+  [[nodiscard]] static part sequence_of(M& math, std::span<geometry::variant const> layers) {
     return std::make_unique<sequence<M>>(math, layers);
   }
 
@@ -233,7 +233,7 @@ class weight_norm_stage final : public stage<M> {
 
 /// Makes the stage for a geometry.
 template <device_math M>
-std::unique_ptr<stage<M>> make_stage(M& math, geometry::any const& what) {
+std::unique_ptr<stage<M>> make_stage(M& math, geometry::variant const& what) {
   struct maker {
     using made = std::unique_ptr<stage<M>>;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/extend/binned.hpp>
+#include <tutti/extend/binned_sum.hpp>
 #include <tutti/extend/trace.hpp>
 #include <tutti/nn/extend/strategy.hpp>
 
@@ -15,16 +15,16 @@ namespace tutti::inline v0_1_0::nn {
 /// A strategy that also records this rank's computing with the communicator's tracer. Otherwise it equals the inner
 /// strategy.
 template <class Communicator>
-class traced : public strategy_adaptor {
+class traced_strategy : public strategy_adaptor {
  public:
   /// @pre world and inner outlive this
-  traced(Communicator& world, strategy& inner) : strategy_adaptor(inner), world_(world.alias()) {}
+  traced_strategy(Communicator& world, strategy& inner) : strategy_adaptor(inner), world_(world.alias()) {}
 
   void sum(std::span<float> numbers) override {
     end_test();
     strategy_adaptor::sum(numbers);
   }
-  void sum_accumulators(std::span<binned const> sums, std::span<float> numbers) override {
+  void sum_accumulators(std::span<binned_sum const> sums, std::span<float> numbers) override {
     end_test();
     strategy_adaptor::sum_accumulators(sums, numbers);
   }
@@ -49,7 +49,7 @@ class traced : public strategy_adaptor {
  private:
   class traced_step : public step_adaptor {
    public:
-    traced_step(traced& to, training_step& inner) : step_adaptor(inner), to_(to) {}
+    traced_step(traced_strategy& to, training_step& inner) : step_adaptor(inner), to_(to) {}
 
     void update() override {
       to_.tell(event_kind::enter, "update");
@@ -63,7 +63,7 @@ class traced : public strategy_adaptor {
     }
 
    private:
-    traced& to_;
+    traced_strategy& to_;
   };
 
   void end_test() {

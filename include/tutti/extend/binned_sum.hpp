@@ -41,23 +41,23 @@ namespace tutti::inline v0_1_0 {
 /// reproducibility for the parallel reduction on multi- and many-core architectures", Parallel Computing 49 (2015); R.
 /// M. Neal, "Fast exact summation using small and large superaccumulators", 2015). Those keep all bins, in 40 bytes
 /// for float and 270 for double, which is too long for messages.
-struct binned {
+struct binned_sum {
   /// The capacity of an accumulator in numbers. Beyond it fields overflow into each other, unnoticed: operators refuse
   /// more ranks, and replicas more micro-batches.
-  static constexpr std::uint32_t most = (1U << 13) - 1;
+  static constexpr std::uint32_t limit = (1U << 13) - 1;
   /// The name of this element type in errors, traces and the fingerprint of a call.
-  static constexpr std::string_view element_name = "binned";
+  static constexpr std::string_view element_name = "binned_sum";
 
   // The three fields are one 120-bit integer in two's complement: top * 2^80 + middle * 2^40 + last.
   std::uint64_t low = 0;   ///< the lower 63 bits: a sum of two has room for a carry
   std::uint64_t high = 0;  ///< the upper 57 bits, and 7 bits of tier
 
-  friend constexpr bool operator==(binned const&, binned const&) = default;
+  friend constexpr bool operator==(binned_sum const&, binned_sum const&) = default;
 };
 
 /// The element types of a reproducible_sum: numbers, or accumulators of numbers that were added elsewhere.
 template <class T>
-concept reproducible = std::same_as<T, float> || std::same_as<T, double> || std::same_as<T, binned>;
+concept reproducible = std::same_as<T, float> || std::same_as<T, double> || std::same_as<T, binned_sum>;
 
 namespace detail {
 
@@ -73,11 +73,11 @@ inline constexpr std::uint64_t half_field = std::uint64_t{1} << 39;
 inline constexpr std::uint64_t bin_mask = (std::uint64_t{1} << bin_bits) - 1;
 
 // The value one in each field.
-inline constexpr binned one_in_last{1, 0};
-inline constexpr binned one_in_middle{std::uint64_t{1} << 40, 0};
-inline constexpr binned one_in_top{0, std::uint64_t{1} << 24};
+inline constexpr binned_sum one_in_last{1, 0};
+inline constexpr binned_sum one_in_middle{std::uint64_t{1} << 40, 0};
+inline constexpr binned_sum one_in_top{0, std::uint64_t{1} << 24};
 
-[[nodiscard]] constexpr std::uint64_t tier(binned const& a) noexcept {
+[[nodiscard]] constexpr std::uint64_t tier(binned_sum const& a) noexcept {
   return a.high & tier_mask;
 }
 
@@ -87,7 +87,7 @@ inline constexpr binned one_in_top{0, std::uint64_t{1} << 24};
 }
 
 /// An accumulator without its tier, shifted to the next tier: the last field is dropped, not rounded.
-[[nodiscard]] constexpr binned raised_by_one(binned const& a) noexcept {
+[[nodiscard]] constexpr binned_sum raised_by_one(binned_sum const& a) noexcept {
   std::uint64_t const sum =
       a.low + half_field;  // fields are signed, so the last one may have borrowed from the one before
   std::uint64_t const high = a.high + (sum >> 63 << 7);
@@ -98,15 +98,15 @@ inline constexpr binned one_in_top{0, std::uint64_t{1} << 24};
 
 /// The accumulator of the numbers of both.
 /// @pre these are at most binned::most numbers
-[[nodiscard]] constexpr binned combine(binned const& a, binned const& b) noexcept {
+[[nodiscard]] constexpr binned_sum combine(binned_sum const& a, binned_sum const& b) noexcept {
   using namespace detail;
   bool const a_below = tier(a) < tier(b);
-  binned const upper{a_below ? b.low : a.low, a_below ? b.high : a.high};
-  binned const under{a_below ? a.low : b.low, a_below ? a.high : b.high};
+  binned_sum const upper{a_below ? b.low : a.low, a_below ? b.high : a.high};
+  binned_sum const under{a_below ? a.low : b.low, a_below ? a.high : b.high};
   std::uint64_t const distance = tier(upper) - tier(under);
-  binned const same{under.low, under.high & ~tier_mask};
-  binned const once = raised_by_one(same);
-  binned const twice = raised_by_one(once);
+  binned_sum const same{under.low, under.high & ~tier_mask};
+  binned_sum const once = raised_by_one(same);
+  binned_sum const twice = raised_by_one(once);
   std::uint64_t const low = distance == 0 ? same.low : distance == 1 ? once.low : distance == 2 ? twice.low : 0;
   std::uint64_t const high = distance == 0 ? same.high : distance == 1 ? once.high : distance == 2 ? twice.high : 0;
   std::uint64_t const sum = upper.low + low;

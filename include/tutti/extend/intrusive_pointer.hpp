@@ -7,38 +7,38 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// A reference-counted pointer to an object with `hold()` and `let_go()`, such as a `memory_source`. The last
+/// A reference-counted pointer to an object with `add_reference()` and `drop_reference()`, such as a `memory_source`. The last
 /// reference ends the object.
 template <class Source>
-class counted {
+class intrusive_pointer {
  public:
   /// Constructs a null reference.
-  counted() noexcept = default;
+  intrusive_pointer() noexcept = default;
   /// Takes over the first reference to a new object.
-  explicit counted(Source* made) noexcept : source_(made) {}
+  explicit intrusive_pointer(Source* made) noexcept : source_(made) {}
   /// Adds a reference.
-  counted(counted const& other) noexcept : source_(other.source_) {
+  intrusive_pointer(intrusive_pointer const& other) noexcept : source_(other.source_) {
     if (source_ != nullptr) {
-      source_->hold();
+      source_->add_reference();
     }
   }
   /// Takes over the reference of another pointer.
-  counted(counted&& other) noexcept : source_(std::exchange(other.source_, nullptr)) {}
+  intrusive_pointer(counted&& other) noexcept : source_(std::exchange(other.source_, nullptr)) {}
   /// Adds a reference to an object of a derived class.
   template <class Derived>
-  counted(counted<Derived> const& other) noexcept : source_(other.get()) {
+  intrusive_pointer(intrusive_pointer<Derived> const& other) noexcept : source_(other.get()) {
     if (source_ != nullptr) {
-      source_->hold();
+      source_->add_reference();
     }
   }
   /// Refers to the object of `other`, and drops the previous reference.
-  counted& operator=(counted other) noexcept {
+  intrusive_pointer& operator=(intrusive_pointer other) noexcept {
     std::swap(source_, other.source_);
     return *this;
   }
-  ~counted() {
+  ~intrusive_pointer() {
     if (source_ != nullptr) {
-      source_->let_go();
+      source_->drop_reference();
     }
   }
 
@@ -52,7 +52,7 @@ class counted {
   [[nodiscard]] Source& operator*() const noexcept { return *source_; }
 
   /// True if both refer to one object, or both are null.
-  friend bool operator==(counted const& a, counted const& b) noexcept { return a.source_ == b.source_; }
+  friend bool operator==(intrusive_pointer const& a, intrusive_pointer const& b) noexcept { return a.source_ == b.source_; }
 
  private:
   Source* source_ = nullptr;

@@ -32,7 +32,7 @@ namespace tutti::inline v0_1_0::nn {
 ///
 /// Memory: as `local_sgd`. Cost: one allreduce of the weights per round.
 template <class Communicator, offers<op::allreduce> Topology>
-class federated : public strategy {
+class federated_averaging : public strategy {
  public:
   /// The parameters of a round, equal on all ranks.
   struct rounds {
@@ -42,7 +42,7 @@ class federated : public strategy {
   };
 
   /// @pre 0 <= participation <= 1
-  federated(Communicator& world, Topology topology, rounds plan)
+  federated_averaging(Communicator& world, Topology topology, rounds plan)
       : local_(world, topology, plan.steps), seed_(plan.seed), order_(world.size()) {
     expects(plan.participation >= 0 && plan.participation <= 1, "federated: the participation must be in [0, 1], not ",
             plan.participation);

@@ -9,7 +9,7 @@
 namespace tutti::inline v0_1_0::nn {
 
 /// Training on one rank, without a world.
-class alone : public strategy {
+class local_only : public strategy {
  public:
   /// The number of this rank.
   [[nodiscard]] rank_type rank() const noexcept override { return 0; }

@@ -22,10 +22,10 @@ namespace tutti::inline v0_1_0::nn {
 /// Cost: each rank sends and receives 2 (n - 1) / n x 1.016 bytes a gradient, 3.94 times less than an allreduce of
 /// floats. Gathering the messages of all ranks would take (n - 1) x 1.016: equal with two ranks, more with more.
 template <class Communicator>
-class quantised {
+class quantised_sum {
  public:
   /// Constructs the sum over a communicator.
-  explicit quantised(Communicator& world) : world_(world.alias()), swap_(world, direct{}), gather_(world, direct{}) {}
+  explicit quantised_sum(Communicator& world) : world_(world.alias()), swap_(world, direct{}), gather_(world, direct{}) {}
 
   /// @throws error like collectives, and failure::protocol if a received message is malformed
   void sum(std::span<float> gradients) {

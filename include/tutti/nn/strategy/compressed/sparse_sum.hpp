@@ -27,11 +27,11 @@ namespace tutti::inline v0_1_0::nn {
 /// but at most 4 for each gradient; with a threshold also an allreduce of one word, in which ranks agree on that
 /// length. So it pays if fewer than about one element in n is sent.
 template <class Communicator, class Selection>
-class gathered {
+class sparse_sum {
  public:
   /// @param debt error feedback, with or without momentum
   /// @param clip limit of the gradients
-  gathered(Communicator& world, Selection selection, feedback debt, local_clipping clip = local_clipping())
+  sparse_sum(Communicator& world, Selection selection, feedback debt, local_clipping clip = local_clipping())
       : world_(world.alias()),
         selection_(std::move(selection)),
         debt_(std::move(debt)),

@@ -12,9 +12,9 @@ namespace tutti::inline v0_1_0::nn {
 
 /// Centres the images in black ones of this side: models for 32 x 32 pixels do not take images of 28 x 28.
 /// @pre the side is at least that of the images
-[[nodiscard]] inline dataset padded(dataset const& set, std::size_t side) {
+[[nodiscard]] inline dataset pad(dataset const& set, std::size_t side) {
   auto const& from = set.shape;
-  expects(from.rows <= side && from.columns <= side, "padded: images of ", from.rows, " x ", from.columns,
+  expects(from.rows <= side && from.columns <= side, "pad: images of ", from.rows, " x ", from.columns,
           " are larger than ", side, " x ", side, "; take a larger side");
   dataset result{{from.channels, side, side}, set.classes, {}, set.labels};
   result.pixels.resize(result.size() * result.features());
