@@ -168,8 +168,8 @@ part_report train_part(World& world, job const& work, Make const& make) {
     }
     double const seconds = static_cast<double>((tutti::steady_now() - begin).count()) * 1e-9;
     report.seconds += seconds;
-    report.sent +=
-        static_cast<double>(world.trace().outgoing().bytes - sent_before) / static_cast<double>(batches * options.epochs);
+    report.sent += static_cast<double>(world.trace().outgoing().bytes - sent_before) /
+                   static_cast<double>(batches * options.epochs);
     report.waited += waited(own->model()) - waited_before;
     for (std::size_t b = 0; b != tests; ++b) {
       sums[1] += double{own->test(work.data.test, std::span(tested).subspan(b * options.batch, options.batch)).correct};

@@ -79,7 +79,8 @@ void show_trace(Communicator& world, tutti::nn::parameter_server::roles const& r
     parts.push_back(roles.name(r));
   }
   try {
-    session.show_trace(tutti::gather_timelines(world, tutti::timeline::copy_of(world.trace().second().second())), parts);
+    session.show_trace(tutti::gather_timelines(world, tutti::timeline::copy_of(world.trace().second().second())),
+                       parts);
   } catch (tutti::error const& e) {
     if (world.rank() == 0) {
       std::fprintf(stderr, "train: there is no trace, as not all ranks are left to send theirs: %s\n", e.what());

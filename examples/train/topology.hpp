@@ -26,7 +26,8 @@ class named_topology : public tutti::selection {
   }
   /// The schedule, and the segments, for an operation of this many bytes; alike on all ranks.
   template <class Op>
-  [[nodiscard]] tutti::schedule_choice<tutti::selection> choose(Op op, std::size_t bytes, tutti::schedule_requirements needs = {}) const {
+  [[nodiscard]] tutti::schedule_choice<tutti::selection> choose(Op op, std::size_t bytes,
+                                                                tutti::schedule_requirements needs = {}) const {
     return picks_ ? picks_->choose(op, bytes, needs) : tutti::schedule_choice<tutti::selection>{*this, 0};
   }
 

@@ -62,9 +62,9 @@ class automatic : public selection {
   using schedule = selection;
   /// The effort of `autotune`.
   struct autotune_options {
-    std::size_t ways = 8;   ///< maximum of candidates, those with the least predicted times
-    double maximum_ratio = 3;      ///< maximum of a candidate's predicted time, relative to the fastest
-    std::size_t turns = 7;  ///< number of trials for each candidate; their median counts
+    std::size_t ways = 8;      ///< maximum of candidates, those with the least predicted times
+    double maximum_ratio = 3;  ///< maximum of a candidate's predicted time, relative to the fastest
+    std::size_t turns = 7;     ///< number of trials for each candidate; their median counts
     duration turn = std::chrono::microseconds(500);  ///< approximate time for a trial; one operation at least
   };
 
@@ -132,7 +132,8 @@ class automatic : public selection {
             how.ways, " and ", how.turns);
     std::size_t const bytes = vector.size() * sizeof(vector[0]);
     using trials = detail::trials<Communicator>;
-    auto ways = predict(op, bytes, {.may_aggregate = trials::template helped<Op, typename decltype(vector)::value_type>});
+    auto ways =
+        predict(op, bytes, {.may_aggregate = trials::template helped<Op, typename decltype(vector)::value_type>});
     auto const slow = std::find_if(ways.begin() + 1, ways.end(), [&](prediction const& p) {
       return static_cast<double>(p.time) > how.maximum_ratio * static_cast<double>(ways.front().time);
     });

@@ -26,9 +26,11 @@ static_assert(tutti::topology<ring> && tutti::topology<chain> && tutti::topology
               tutti::topology<doubling>);
 static_assert(tutti::topology<double_tree> && tutti::topology<butterfly> && tutti::topology<star> &&
               tutti::topology<direct>);
-static_assert(has_aggregators<in_network, op::allreduce> && has_aggregators<hierarchical<ring, in_network>, op::allreduce>);
+static_assert(has_aggregators<in_network, op::allreduce> &&
+              has_aggregators<hierarchical<ring, in_network>, op::allreduce>);
 static_assert(tutti::topology<hierarchical<ring, ring>> && tutti::topology<hierarchical<ring, ring, by_host>>);
-static_assert(tutti::topology<selection> && chooses_schedule<automatic, op::allreduce> && chooses_schedule<automatic, op::alltoall>);
+static_assert(tutti::topology<selection> && chooses_schedule<automatic, op::allreduce> &&
+              chooses_schedule<automatic, op::alltoall>);
 static_assert(!chooses_schedule<ring, op::allreduce> && !chooses_schedule<selection, op::allreduce>);
 static_assert(grouping<consecutive> && grouping<by_host>);
 static_assert(tutti::topology<edge> && offers<edge, op::transfer>);
@@ -47,7 +49,8 @@ static_assert(!waits_for_work<loopback> && !waits_for_work<tutti::shared_memory>
 static_assert(known_by_world<loopback> && known_by_world<tutti::shared_memory>);
 using processes_and_tcp = by_locality<tutti::shared_memory, tutti::tcp>;
 using threads_and_tcp = by_locality<loopback, tutti::tcp>;
-static_assert(tutti::transport<processes_and_tcp> && detects_mismatch<processes_and_tcp> && !in_process<processes_and_tcp>);
+static_assert(tutti::transport<processes_and_tcp> && detects_mismatch<processes_and_tcp> &&
+              !in_process<processes_and_tcp>);
 static_assert(in_process<threads_and_tcp> && shares_memory<threads_and_tcp> && detects_mismatch<threads_and_tcp>);
 
 static_assert(rendezvous<team_rendezvous<thread_rendezvous, launched_rendezvous>>);

@@ -93,7 +93,7 @@ template <class Topology>
 void check_every_root(Topology const& topology, rank_type first, rank_type last) {
   for (rank_type n = first; n <= last; ++n) {
     auto const v = combine(tutti::verify_every_root<tutti::op::reduce>(topology, n),
-                        tutti::verify_every_root<tutti::op::broadcast>(topology, n));
+                           tutti::verify_every_root<tutti::op::broadcast>(topology, n));
     BOOST_TEST(bool(v), describe(v));
     BOOST_TEST((v.war_free && !v.self_overlap));
   }

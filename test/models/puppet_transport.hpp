@@ -117,7 +117,7 @@ class puppet {
     return {true, bytes.size(), 0};
   }
   tutti::send_result lend(rank_type peer, tutti::flow s, std::span<std::byte const> bytes, std::size_t granule,
-                   std::byte* back) {
+                          std::byte* back) {
     tutti::send_result const result = send(peer, s, bytes, granule);
     if (result.release_ticket != 0) {
       stage_->at(rank_, peer, s.lane).under_way.back().back = back;

@@ -12,8 +12,8 @@
 #include <tutti/nn/strategy/averaging/gossip.hpp>
 #include <tutti/nn/strategy/averaging/local_sgd.hpp>
 #include <tutti/nn/strategy/compressed/compressed.hpp>
-#include <tutti/nn/strategy/compressed/sparse_sum.hpp>
 #include <tutti/nn/strategy/compressed/quantised_sum.hpp>
+#include <tutti/nn/strategy/compressed/sparse_sum.hpp>
 #include <tutti/nn/strategy/synchronous/synchronous.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/spawn.hpp>
@@ -148,7 +148,8 @@ void with(how kind, Communicator& world, F f) {
                    kind == how::gossip ? 0 : 2));
       return;
     case how::top_k:
-      fewer_bytes(nn::sparse_sum(world, nn::top_k(0.05, 7), nn::feedback(nn::correction_of(make_settings(kind), true))));
+      fewer_bytes(
+          nn::sparse_sum(world, nn::top_k(0.05, 7), nn::feedback(nn::correction_of(make_settings(kind), true))));
       return;
     case how::threshold:
       fewer_bytes(nn::sparse_sum(world, nn::threshold(0.01F), nn::feedback()));

@@ -7,8 +7,8 @@
 #include <tutti/half.hpp>
 #include <tutti/nn/base/random.hpp>
 #include <tutti/nn/strategy/compressed/compressed.hpp>
-#include <tutti/nn/strategy/compressed/sparse_sum.hpp>
 #include <tutti/nn/strategy/compressed/quantised_sum.hpp>
+#include <tutti/nn/strategy/compressed/sparse_sum.hpp>
 #include <tutti/nn/strategy/synchronous/synchronous.hpp>
 #include <tutti/reduction/accumulate_in.hpp>
 #include <tutti/topology/direct.hpp>

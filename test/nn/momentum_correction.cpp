@@ -7,8 +7,8 @@
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/optimizer/make_optimizer.hpp>
 #include <tutti/nn/strategy/compressed/compressed.hpp>
-#include <tutti/nn/strategy/compressed/sparse_sum.hpp>
 #include <tutti/nn/strategy/compressed/quantised_sum.hpp>
+#include <tutti/nn/strategy/compressed/sparse_sum.hpp>
 #include <tutti/nn/strategy/synchronous/synchronous.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/nn/zoo/mlp.hpp>
@@ -156,7 +156,8 @@ BOOST_AUTO_TEST_CASE(a_momentum_that_is_not_kept_once_is_refused) {
   BOOST_TEST(refused(owing({s.momentum})));  // momentum on each rank and in the optimizer
   s.momentum_corrected = true;
   BOOST_TEST(refused([](auto& world) { return nn::synchronous(world, tutti::direct{}); }));
-  BOOST_TEST(refused([](auto& world) { return nn::compressed(world, nn::quantised_sum(world), nn::replica::attached); }));
+  BOOST_TEST(
+      refused([](auto& world) { return nn::compressed(world, nn::quantised_sum(world), nn::replica::attached); }));
   BOOST_TEST(refused(owing({})));
   BOOST_TEST(refused(owing({s.momentum / 2})));
   BOOST_TEST(!refused(owing(nn::correction_of(s))));

@@ -171,7 +171,8 @@ BOOST_AUTO_TEST_CASE(a_late_rank_meets_the_deadline_of_virtual_time) {
   });
   BOOST_TEST(failed_as(world_outcome.results[0], failure::deadline, 1) == "");
   BOOST_TEST((world_outcome.results[1].failure().kind == failure::deadline));
-  BOOST_TEST((world_outcome.report.end_times[0] >= seconds(101) && world_outcome.report.end_times[0] < milliseconds(101'100)));
+  BOOST_TEST(
+      (world_outcome.report.end_times[0] >= seconds(101) && world_outcome.report.end_times[0] < milliseconds(101'100)));
 }
 
 BOOST_AUTO_TEST_CASE(calls_that_differ_are_told) {
@@ -298,7 +299,8 @@ BOOST_AUTO_TEST_CASE(an_operation_that_is_only_slow_blames_no_rank) {
     BOOST_TEST(
         world_outcome.results[r].failure().text.find("no rank was found that does not answer") != std::string::npos,
         world_outcome.results[r].failure().text);
-    BOOST_TEST((world_outcome.report.end_times[r] >= seconds(7) && world_outcome.report.end_times[r] < milliseconds(7'500)));
+    BOOST_TEST(
+        (world_outcome.report.end_times[r] >= seconds(7) && world_outcome.report.end_times[r] < milliseconds(7'500)));
   }
 }
 
@@ -320,7 +322,8 @@ BOOST_AUTO_TEST_CASE(a_message_that_is_lost_for_good_meets_the_deadline) {
     BOOST_TEST((world_outcome.results[r].failure().kind == failure::deadline), world_outcome.results[r].failure().text);
   }
   BOOST_TEST(failed_as(world_outcome.results[1], failure::deadline, 0) == "");
-  BOOST_TEST((world_outcome.report.end_times[1] >= seconds(8) && world_outcome.report.end_times[1] < milliseconds(8'100)));
+  BOOST_TEST(
+      (world_outcome.report.end_times[1] >= seconds(8) && world_outcome.report.end_times[1] < milliseconds(8'100)));
   BOOST_TEST(world_outcome.report.losses >= options.faults.attempts);
 }
 

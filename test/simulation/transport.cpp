@@ -28,7 +28,8 @@ support::cases const filling_lanes = test_cases::filling_lanes();
 support::cases const failing = test_cases::failing();
 
 static_assert(tutti::detects_mismatch<tutti::simulated> && tutti::computes<tutti::simulated>);
-static_assert(tutti::waits_for_work<tutti::simulated> && tutti::aggregates<tutti::simulated> && !tutti::in_process<tutti::simulated>);
+static_assert(tutti::waits_for_work<tutti::simulated> && tutti::aggregates<tutti::simulated> &&
+              !tutti::in_process<tutti::simulated>);
 static_assert(tutti::rendezvous<tutti::detail::simulated_rendezvous> &&
               !tutti::locates_hosts<tutti::detail::simulated_rendezvous>);
 

@@ -175,8 +175,10 @@ BOOST_AUTO_TEST_CASE(a_contribution_where_an_accumulator_belongs) {
 
 // A copy stores what arrives: only folds and local steps make results of accumulators.
 BOOST_AUTO_TEST_CASE(an_accumulator_where_a_result_belongs) {
-  const step collect{
-      .receive = {1, memory::work, whole}, .action = action::fold_right, .local = memory::input, .arrives = memory::input};
+  const step collect{.receive = {1, memory::work, whole},
+                     .action = action::fold_right,
+                     .local = memory::input,
+                     .arrives = memory::input};
   const step finish = tutti::detail::keep_own(0, memory::work, memory::output);
   table<op::allreduce, 2, 1, true> const without_finish{
       {{collect, give(1, memory::work), finish}, {give(0, memory::input), take(0, memory::work)}}};

@@ -220,7 +220,8 @@ BOOST_AUTO_TEST_CASE(shared_memory_is_read_where_it_is) {
       std::fill_n(buffer, bytes, std::byte{42});
       for (rank_type const receiver : {1U, 2U}) {
         send_result const whole = t.send(receiver, s, buffer_bytes, 1);
-        bad = !bad.empty() || (whole.is_accepted && whole.release_ticket != 0 && whole.bytes == bytes) ? bad : "was copied";
+        bad = !bad.empty() || (whole.is_accepted && whole.release_ticket != 0 && whole.bytes == bytes) ? bad
+                                                                                                       : "was copied";
       }
       bad = !bad.empty() ? bad : until(t, [&] { return t.is_released(1, s, 1) && t.is_released(2, s, 1); });
     } else {

@@ -71,8 +71,8 @@ BOOST_AUTO_TEST_CASE(opposite_orders) {
   flow const a{0, 0};
   flow const b{1, 0};
   std::size_t sent_bytes = 0;
-  BOOST_TEST(world.run_until([&] { return world[0].connections() == 1 || !world[0].send(1, a, large, 4).is_accepted; }) ==
-             "");
+  BOOST_TEST(
+      world.run_until([&] { return world[0].connections() == 1 || !world[0].send(1, a, large, 4).is_accepted; }) == "");
   for (int i = 0; i < 1000; ++i) {
     world.poll();
     sent_bytes += world[0].send(1, a, std::span(large).subspan(sent_bytes), 4).bytes;

@@ -5,10 +5,10 @@
 #include <tutti/detail/communicator/joint_rendezvous.hpp>
 #include <tutti/detail/communicator/rank_state.hpp>
 #include <tutti/detail/core/deadline.hpp>
-#include <tutti/extend/intrusive_pointer.hpp>
 #include <tutti/extend/expects.hpp>
 #include <tutti/extend/extent.hpp>
 #include <tutti/extend/host_map.hpp>
+#include <tutti/extend/intrusive_pointer.hpp>
 #include <tutti/extend/member.hpp>
 #include <tutti/extend/recorder.hpp>
 #include <tutti/extend/rendezvous.hpp>

@@ -14,7 +14,8 @@ namespace tutti::inline v0_1_0 {
 class precondition_error : public std::logic_error {
  public:
   /// Constructed by `expects`.
-  precondition_error(std::string const& what, std::source_location location) : std::logic_error(what), location_(location) {}
+  precondition_error(std::string const& what, std::source_location location)
+      : std::logic_error(what), location_(location) {}
   /// The line of the failed check.
   [[nodiscard]] std::source_location location() const noexcept { return location_; }
 
@@ -28,7 +29,7 @@ struct checked_condition {
   constexpr checked_condition(bool value, std::source_location place = std::source_location::current()) noexcept
       : holds(value), location(place) {}
 
-  bool holds;                  ///< the condition
+  bool holds;                     ///< the condition
   std::source_location location;  ///< the place of the call
 };
 

@@ -7,8 +7,8 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// A reference-counted pointer to an object with `add_reference()` and `drop_reference()`, such as a `memory_source`. The last
-/// reference ends the object.
+/// A reference-counted pointer to an object with `add_reference()` and `drop_reference()`, such as a `memory_source`.
+/// The last reference ends the object.
 template <class Source>
 class intrusive_pointer {
  public:
@@ -23,7 +23,7 @@ class intrusive_pointer {
     }
   }
   /// Takes over the reference of another pointer.
-  intrusive_pointer(counted&& other) noexcept : source_(std::exchange(other.source_, nullptr)) {}
+  intrusive_pointer(intrusive_pointer&& other) noexcept : source_(std::exchange(other.source_, nullptr)) {}
   /// Adds a reference to an object of a derived class.
   template <class Derived>
   intrusive_pointer(intrusive_pointer<Derived> const& other) noexcept : source_(other.get()) {
@@ -52,7 +52,9 @@ class intrusive_pointer {
   [[nodiscard]] Source& operator*() const noexcept { return *source_; }
 
   /// True if both refer to one object, or both are null.
-  friend bool operator==(intrusive_pointer const& a, intrusive_pointer const& b) noexcept { return a.source_ == b.source_; }
+  friend bool operator==(intrusive_pointer const& a, intrusive_pointer const& b) noexcept {
+    return a.source_ == b.source_;
+  }
 
  private:
   Source* source_ = nullptr;

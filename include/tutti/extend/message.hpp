@@ -30,8 +30,8 @@ using ticket = std::uint64_t;
 
 /// The result of offering a message to a transport. A message of no bytes can be accepted, too.
 struct send_result {
-  bool is_accepted = false;  ///< true if the transport took anything
-  std::size_t bytes = 0;  ///< number of bytes that it took
+  bool is_accepted = false;   ///< true if the transport took anything
+  std::size_t bytes = 0;      ///< number of bytes that it took
   ticket release_ticket = 0;  ///< ticket for `is_released`: the transport reads the bytes until then
 };
 
@@ -60,15 +60,15 @@ inline constexpr std::size_t aggregator_packet_bytes = 1024;
 /// A rank that takes part in the work of an in-network aggregator.
 struct aggregation_worker {
   rank_type rank = no_rank;  ///< its number
-  bool contributes = false;        ///< true if it contributes
-  bool receives = false;         ///< true if it receives the result
+  bool contributes = false;  ///< true if it contributes
+  bool receives = false;     ///< true if it receives the result
 };
 
 /// The part of a rank in the work of an in-network aggregator in one flow.
 struct aggregation_part {
-  rank_type aggregator = no_rank;            ///< number of the aggregator, at least size()
+  rank_type aggregator = no_rank;                 ///< number of the aggregator, at least size()
   std::span<aggregation_worker const> workers{};  ///< participants, equal on all ranks; valid until `end`
-  rank_type worker = no_rank;                ///< index of this rank in `workers`; no_rank: it does not take part
+  rank_type worker = no_rank;                     ///< index of this rank in `workers`; no_rank: it does not take part
   network_operation operation = network_operation::none;  ///< operation on the contributions
   std::size_t bytes = 0;                                  ///< bytes per contribution, and per result
   /// Combines as this rank would: `into` = `into` * `from`; null if `operation` is copy. Valid while `send` runs.
@@ -78,9 +78,9 @@ struct aggregation_part {
 
 /// One link of the wait-for chain, as a waiting rank reports it.
 struct wait_report {
-  rank_type peer = no_rank;  ///< rank that it waits for; no_rank: none
-  tutti::flow flow{};          ///< flow on which it waits
-  std::uint32_t progress = 0;  ///< counter that changes with all progress
+  rank_type peer = no_rank;     ///< rank that it waits for; no_rank: none
+  tutti::flow flow{};           ///< flow on which it waits
+  std::uint32_t progress = 0;   ///< counter that changes with all progress
   bool blocks_program = false;  ///< true if its program is blocked until this ends
   bool is_fresh = false;        ///< true if reported since the rank was last asked
   tutti::call call{};           ///< call in which it waits

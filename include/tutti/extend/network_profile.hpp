@@ -12,7 +12,7 @@ namespace tutti::inline v0_1_0 {
 /// The memory that the vectors of an operation are in. It may change the times of messages: see
 /// network_profile::allocator.
 enum class memory_kind : std::uint8_t {
-  ordinary,  ///< any memory
+  ordinary,   ///< any memory
   allocator,  ///< memory from the transport, by tutti::allocator, on every rank
 };
 

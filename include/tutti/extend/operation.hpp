@@ -136,7 +136,7 @@ struct call {
 /// The number of an operation in its communicator, equal on every rank that takes part. Collective operations are
 /// counted together; messages are counted apart, for each ordered pair of ranks.
 struct operation_number {
-  std::uint64_t sequence = 0;  ///< the running number
+  std::uint64_t sequence = 0;    ///< the running number
   rank_type sender = no_rank;    ///< the sender of a message; no_rank: a collective operation
   rank_type receiver = no_rank;  ///< the receiver of a message
 

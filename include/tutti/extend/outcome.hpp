@@ -26,10 +26,11 @@ struct rank_failure : error_facts {
   /// The failure of a rank that threw this error.
   explicit rank_failure(error const& e) : error_facts(e.facts()), text(e.what()) {}
 
-  std::string text;           ///< for a human: the exception, or the end of the process
-  int signal = 0;             ///< the signal that killed the process; 0: none, or unknown
-  int status = 0;             ///< the exit status of a process that exited before its result; or 0
-  std::exception_ptr exception;  ///< the exception itself, from a thread or a simulated rank; it never leaves its process
+  std::string text;  ///< for a human: the exception, or the end of the process
+  int signal = 0;    ///< the signal that killed the process; 0: none, or unknown
+  int status = 0;    ///< the exit status of a process that exited before its result; or 0
+  std::exception_ptr
+      exception;  ///< the exception itself, from a thread or a simulated rank; it never leaves its process
 };
 
 namespace detail {

@@ -35,9 +35,9 @@ struct endpoint {
 /// A loan of blocks, which a schedule marks on two steps that send: on the lender's, and on the borrower's that sends
 /// the blocks back. Steps that only receive have no mark.
 enum class loan : std::uint8_t {
-  none,        ///< the blocks stay with the sender
-  lend,        ///< the receiver sends them back finished; until then the sender neither reads nor writes them
-  give_back,   ///< returns the finished blocks to the rank that lent them; the sender may still read its own copy
+  none,       ///< the blocks stay with the sender
+  lend,       ///< the receiver sends them back finished; until then the sender neither reads nor writes them
+  give_back,  ///< returns the finished blocks to the rank that lent them; the sender may still read its own copy
 };
 
 /// One step of one rank: at most one send and one receive, both under way at the same time.
@@ -54,12 +54,12 @@ enum class loan : std::uint8_t {
 /// A step without a peer is local: it copies `send` to `receive`; in a reducing operation it lifts elements from
 /// `input`, and lowers elements to `output`.
 struct step {
-  endpoint send{};                       ///< blocks to send, and their receiver
-  endpoint receive{};                    ///< blocks to receive, and their sender
-  tutti::action action = tutti::action::copy;             ///< action on the blocks that arrive
-  memory local = memory::work;           ///< memory of a fold's other operand
-  memory arrives = memory::work;         ///< memory from which the sender sent
-  tutti::loan loan = tutti::loan::none;  ///< rank that may touch the sent blocks
+  endpoint send{};                             ///< blocks to send, and their receiver
+  endpoint receive{};                          ///< blocks to receive, and their sender
+  tutti::action action = tutti::action::copy;  ///< action on the blocks that arrive
+  memory local = memory::work;                 ///< memory of a fold's other operand
+  memory arrives = memory::work;               ///< memory from which the sender sent
+  tutti::loan loan = tutti::loan::none;        ///< rank that may touch the sent blocks
 
   friend constexpr bool operator==(step const&, step const&) = default;
 
@@ -233,11 +233,12 @@ struct schedule_requirements {
 /// A topology that picks, for every operation, the schedule and the segment size that suit its length. All ranks must
 /// pick alike; the choice is part of the call.
 template <class T, class Op>
-concept chooses_schedule = offers<T, Op> && requires(T const t, Op const op, std::size_t bytes, schedule_requirements needs) {
-  requires offers<typename T::schedule, Op>;
-  requires std::convertible_to<T const&, typename T::schedule>;
-  { t.choose(op, bytes, needs) } -> std::same_as<schedule_choice<typename T::schedule>>;
-};
+concept chooses_schedule =
+    offers<T, Op> && requires(T const t, Op const op, std::size_t bytes, schedule_requirements needs) {
+      requires offers<typename T::schedule, Op>;
+      requires std::convertible_to<T const&, typename T::schedule>;
+      { t.choose(op, bytes, needs) } -> std::same_as<schedule_choice<typename T::schedule>>;
+    };
 
 /// The topology whose schedules the operations of T run: T itself, or the schedules that it picks.
 template <class T, class Op>

@@ -46,8 +46,8 @@ struct event {
 
 /// Receives events, from the thread that uses the communicator, in the order in which they happen.
 ///
-/// `record` is on the data path, so it neither throws nor blocks. No event is made if `is_enabled` is false, or while an
-/// optional member `on()` returns false.
+/// `record` is on the data path, so it neither throws nor blocks. No event is made if `is_enabled` is false, or while
+/// an optional member `on()` returns false.
 template <class T>
 concept tracer = std::movable<T> && requires(T& t, event const& e) {
   { T::is_enabled } -> std::convertible_to<bool>;

@@ -84,15 +84,17 @@ concept known_by_world = transport<T> && T::known_by_world;
 template <class T>
 concept detects_mismatch = transport<T> && requires(T& t, rank_type peer, flow s) { t.detect_mismatch(peer, s); };
 
-/// A transport that carries wait reports, from which a rank follows the wait-for chain. `publish_wait` is called now and then
-/// by a rank that waits: it answers all peers that have asked since. `query_wait` asks a peer, and returns false while the
-/// peer cannot be reached yet. `reported_wait` is the last known report of a rank, this one included, about a lane.
+/// A transport that carries wait reports, from which a rank follows the wait-for chain. `publish_wait` is called now
+/// and then by a rank that waits: it answers all peers that have asked since. `query_wait` asks a peer, and returns
+/// false while the peer cannot be reached yet. `reported_wait` is the last known report of a rank, this one included,
+/// about a lane.
 template <class T>
-concept reports_waits = transport<T> && requires(T& t, T const& c, rank_type peer, std::uint32_t lane, wait_report const& w) {
-  { t.publish_wait(w) } -> std::same_as<void>;
-  { t.query_wait(peer) } -> std::same_as<bool>;
-  { c.reported_wait(peer, lane) } -> std::same_as<wait_report>;
-};
+concept reports_waits =
+    transport<T> && requires(T& t, T const& c, rank_type peer, std::uint32_t lane, wait_report const& w) {
+      { t.publish_wait(w) } -> std::same_as<void>;
+      { t.query_wait(peer) } -> std::same_as<bool>;
+      { c.reported_wait(peer, lane) } -> std::same_as<wait_report>;
+    };
 
 /// A transport that can tell if a silent peer has left or died, as far as this rank knows. To be called every few
 /// milliseconds of waiting.
@@ -101,9 +103,9 @@ concept notices_departure = transport<T> && requires(T& t, rank_type peer) {
   { t.has_left(peer) } -> std::same_as<bool>;
 };
 
-/// A transport that can tell why a rank has left. `announce_departure` is the last call on a rank that leaves because of a fault
-/// in another communicator: peers that miss this rank later report that fault instead of `failure::peer_lost`.
-/// Messages that this rank has sent are still delivered.
+/// A transport that can tell why a rank has left. `announce_departure` is the last call on a rank that leaves because
+/// of a fault in another communicator: peers that miss this rank later report that fault instead of
+/// `failure::peer_lost`. Messages that this rank has sent are still delivered.
 template <class T>
 concept announces_departure = transport<T> && requires(T& t, fault const& why) {
   { t.announce_departure(why) } -> std::same_as<void>;
@@ -142,9 +144,9 @@ concept reuses_copies = transport<T> && requires(T& t, flow s, bool same) {
 };
 
 /// A transport with in-network aggregators (`aggregators`), which combine or multicast messages. All ranks call
-/// `join_aggregation` for each aggregator of a flow, before any message of the flow to or from it, so that all number them
-/// alike. `supports` is true for the operations that an aggregator supports; other operations run without. `missing` is a
-/// rank that an aggregator still waits for, as far as this rank knows, or no_rank.
+/// `join_aggregation` for each aggregator of a flow, before any message of the flow to or from it, so that all number
+/// them alike. `supports` is true for the operations that an aggregator supports; other operations run without.
+/// `missing` is a rank that an aggregator still waits for, as far as this rank knows, or no_rank.
 ///
 /// The result at one offset of a message is made of the contributions at that offset, from this rank and others. So
 /// the result may overwrite the contribution, and a transport may read and resend a contribution until the result has
@@ -189,8 +191,8 @@ concept reports_aggregators = aggregates<T> && requires(T const& t) {
 template <class T>
 concept computes = transport<T> && requires(T& t, std::size_t bytes, void (*f)()) { t.compute(bytes, f); };
 
-/// A transport that waits by itself, in virtual time: `wait_for_work` returns when there may be work, or when `limit` has
-/// passed on its own clock. The engine neither spins nor sleeps on its descriptor.
+/// A transport that waits by itself, in virtual time: `wait_for_work` returns when there may be work, or when `limit`
+/// has passed on its own clock. The engine neither spins nor sleeps on its descriptor.
 template <class T>
 concept waits_for_work = transport<T> && requires(T& t, duration limit) { t.wait_for_work(limit); };
 

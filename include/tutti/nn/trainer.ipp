@@ -46,7 +46,7 @@ class replica_step final : public training_step {
 inline void expect_finite(float loss, char const* unit, std::size_t number) {
   if (!std::isfinite(loss)) {
     throw divergence_error(std::string("the loss of ") + unit + " " + std::to_string(number) +
-                   " is not finite: the training diverged; try a lower learning rate");
+                           " is not finite: the training diverged; try a lower learning rate");
   }
 }
 

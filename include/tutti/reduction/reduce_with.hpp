@@ -19,8 +19,8 @@ inline constexpr commutative_t commutative{};
 /// this says that the grouping does not change the result.
 inline constexpr associative_t associative{};
 
-/// Gives `reduce_with` a name for the function, as in tutti::function_name<"longest">. Errors and reports show it, and ranks
-/// compare it.
+/// Gives `reduce_with` a name for the function, as in tutti::function_name<"longest">. Errors and reports show it, and
+/// ranks compare it.
 template <label Text>
 inline constexpr auto function_name = detail::name_of<Text>(std::make_index_sequence<Text.view().size()>{});
 

@@ -196,9 +196,10 @@ struct counted_sum {
 
 template <class T>
 [[nodiscard]] consteval bool refuse_reproducible() {
-  static_assert(reproducible<T>,
-                "tutti::reproducible_sum works on float, double and tutti::binned_sum: widen half and bfloat16 to float; "
-                "sums of integers are reproducible by themselves");
+  static_assert(
+      reproducible<T>,
+      "tutti::reproducible_sum works on float, double and tutti::binned_sum: widen half and bfloat16 to float; "
+      "sums of integers are reproducible by themselves");
   return false;
 }
 template <class T>

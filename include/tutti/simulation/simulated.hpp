@@ -146,7 +146,8 @@ class simulated {
     parts_[s.lane].push_back(part);
     detail::simulated_opening peer_opening;
     if (part.worker != no_rank && !simulation_->join_helped_flow(*world_, rank_, s, part, peer_opening)) {
-      throw_mismatch(world_->helped_flows.at({part.aggregator, s.lane, s.number}).workers.front().rank, s, peer_opening);
+      throw_mismatch(world_->helped_flows.at({part.aggregator, s.lane, s.number}).workers.front().rank, s,
+                     peer_opening);
     }
   }
   /// A rank whose contribution the aggregator still waits for, or no_rank if this rank knows of none.
@@ -271,7 +272,8 @@ class simulated {
   }
 
   /// Copies contents to the place that the receiver asked for. Without contents, returns that place unchanged.
-  [[nodiscard]] std::byte const* place_of(detail::simulator::arrival const& arrival, receive_request const& w) const noexcept {
+  [[nodiscard]] std::byte const* place_of(detail::simulator::arrival const& arrival,
+                                          receive_request const& w) const noexcept {
     static constexpr std::byte empty_place{};
     if (!simulation_->carries()) {
       return w.place != nullptr ? w.place : &empty_place;
@@ -296,7 +298,7 @@ class simulated {
   detail::simulated_world* world_ = nullptr;
   rank_type rank_;
   std::array<std::vector<aggregation_part>, lane_count> parts_;  ///< by lane: this rank's parts of the aggregators
-  std::map<rank_type, picoseconds> query_times_;            ///< by rank: time of the last query
+  std::map<rank_type, picoseconds> query_times_;                 ///< by rank: time of the last query
   bool found_fault_ = false;  ///< this rank found a fault itself, and need not wait for the announcement
 };
 

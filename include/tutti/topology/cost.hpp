@@ -17,11 +17,11 @@ struct cost {
   std::uint64_t messages = 0;  ///< messages sent, total of all ranks
   std::uint64_t traffic = 0;   ///< elements sent, total of all ranks
 
-  std::uint64_t messages_sent = 0;  ///< messages sent by one rank, maximum
-  std::uint64_t elements_sent = 0;  ///< elements sent by one rank, maximum
+  std::uint64_t messages_sent = 0;      ///< messages sent by one rank, maximum
+  std::uint64_t elements_sent = 0;      ///< elements sent by one rank, maximum
   std::uint64_t elements_received = 0;  ///< elements received by one rank, maximum
   std::uint64_t elements_combined = 0;  ///< elements combined by one rank, maximum
-  std::uint32_t scratch = 0;        ///< blocks of `work` of one rank, maximum: memory, if accumulators are no elements
+  std::uint32_t scratch = 0;  ///< blocks of `work` of one rank, maximum: memory, if accumulators are no elements
 
   friend constexpr bool operator==(cost const&, cost const&) = default;
 };
@@ -146,7 +146,8 @@ template <class Topology, class Op>
       }
       if (s.receives()) {
         rank_cost.elements_received += detail::elements_in(count, blocks, s.receive.blocks);
-        rank_cost.elements_combined += s.action == action::copy ? 0 : detail::elements_in(count, blocks, s.receive.blocks);
+        rank_cost.elements_combined +=
+            s.action == action::copy ? 0 : detail::elements_in(count, blocks, s.receive.blocks);
       }
       if ((s.receives() || !s.sends()) && s.receive.memory == memory::work) {
         for (std::uint32_t k = 0; k < s.receive.blocks.count; ++k) {

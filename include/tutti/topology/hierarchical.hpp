@@ -130,8 +130,8 @@ class hierarchical {
   [[nodiscard]] constexpr auto without_aggregators() const
     requires requires(Outer const& o) { o.without_aggregators(); }
   {
-    return tutti::hierarchical<Inner, decltype(outer_.without_aggregators()), Groups>(inner_, outer_.without_aggregators(),
-                                                                                  groups_);
+    return tutti::hierarchical<Inner, decltype(outer_.without_aggregators()), Groups>(
+        inner_, outer_.without_aggregators(), groups_);
   }
 
   /// The number of steps of rank me.

@@ -61,7 +61,7 @@ class planned_schedule {
 
   /// Views steps, which must outlive this view; `plan::view` calls it.
   constexpr planned_schedule(std::span<step const> steps, std::uint32_t blocks, plan_purpose const& purpose,
-                    topology_settings const& origin) noexcept
+                             topology_settings const& origin) noexcept
       : steps_(steps), blocks_(blocks), purpose_(purpose), origin_(origin) {}
 
   /// The settings of the original topology, which must be equal on all ranks.

@@ -182,7 +182,7 @@ class selection {
 /// A way to run an operation, and the time that it is expected to take.
 struct prediction {
   schedule_choice<selection> way{};  ///< the schedule and the segments
-  std::int64_t time = 0;    ///< in picoseconds
+  std::int64_t time = 0;             ///< in picoseconds
 };
 
 }  // namespace tutti

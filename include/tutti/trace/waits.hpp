@@ -11,8 +11,8 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// The time that each member of a communicator made each other one wait: `wait_time(waiter, culprit)`. Members are the ranks,
-/// followed by in-network aggregators.
+/// The time that each member of a communicator made each other one wait: `wait_time(waiter, culprit)`. Members are the
+/// ranks, followed by in-network aggregators.
 class blame {
  public:
   /// A time during which a rank waited for a message.
@@ -21,7 +21,7 @@ class blame {
     rank_type peer = no_rank;        ///< sender; behind an aggregator, the rank that contributed last
     operation_number number{};       ///< operation
     time_point begin{};              ///< the rank was ready
-    time_point send_begin{};               ///< the peer began to send; until then it was late. Not before `begin`
+    time_point send_begin{};         ///< the peer began to send; until then it was late. Not before `begin`
     time_point end{};                ///< the message had arrived; from `send_begin` on it was in transit
     rank_type aggregator = no_rank;  ///< in-network aggregator that sent the message; no_rank: none
   };
@@ -92,7 +92,9 @@ class blame {
   [[nodiscard]] rank_type ranks() const noexcept { return static_cast<rank_type>(ranks_); }
   /// The time that one waited while the other did something else. If both are the same: the time that a rank waited
   /// for a peer that waited for it.
-  [[nodiscard]] duration wait_time(rank_type waiter, rank_type culprit) const { return late_[waiter * size_ + culprit]; }
+  [[nodiscard]] duration wait_time(rank_type waiter, rank_type culprit) const {
+    return late_[waiter * size_ + culprit];
+  }
   /// The time that a rank waited for messages in transit.
   [[nodiscard]] duration transit_time(rank_type waiter) const { return wire_[waiter]; }
 

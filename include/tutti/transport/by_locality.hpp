@@ -131,7 +131,7 @@ class by_locality {
   }
   /// Offers a message like `send`, with the place where the receiver may write its result.
   [[nodiscard]] send_result lend(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule,
-                          std::byte* back)
+                                 std::byte* back)
     requires(lends<Near> || lends<Far>)
   {
     return through(peer, [&](auto& t, rank_type r) {

@@ -82,7 +82,9 @@ class loopback {
   /// The place where the result of lent bytes in `view` may be made at once; null if there is none.
   [[nodiscard]] std::byte* result_place(rank_type peer, flow s) noexcept { return endpoint_.result_place(peer, s); }
   /// True if the buffer of the send with this ticket is free.
-  [[nodiscard]] bool is_released(rank_type peer, flow s, ticket k) noexcept { return endpoint_.is_released(peer, s, k); }
+  [[nodiscard]] bool is_released(rank_type peer, flow s, ticket k) noexcept {
+    return endpoint_.is_released(peer, s, k);
+  }
 
   /// The next chunk of a peer's message, of whole granules, or nothing yet; throws error (mismatch) if calls differ.
   chunk view(rank_type peer, flow s, receive_request const& w) {
@@ -106,7 +108,9 @@ class loopback {
   /// Asks a peer what it waits for; false while it cannot be reached.
   bool query_wait(rank_type peer) noexcept { return endpoint_.query_wait(peer); }
   /// The last wait report of a rank, this one included, for a lane.
-  [[nodiscard]] wait_report reported_wait(rank_type r, std::uint32_t lane) const noexcept { return endpoint_.reported_wait(r, lane); }
+  [[nodiscard]] wait_report reported_wait(rank_type r, std::uint32_t lane) const noexcept {
+    return endpoint_.reported_wait(r, lane);
+  }
   /// Does nothing: messages need no progress.
   void poll() noexcept {}
 

@@ -104,7 +104,9 @@ class basic_shared_memory {
   /// The place where the result of lent bytes in `view` may be made at once; null if there is none.
   [[nodiscard]] std::byte* result_place(rank_type peer, flow s) noexcept { return endpoint_.result_place(peer, s); }
   /// True if the buffer of the send with this ticket is free.
-  [[nodiscard]] bool is_released(rank_type peer, flow s, ticket k) noexcept { return endpoint_.is_released(peer, s, k); }
+  [[nodiscard]] bool is_released(rank_type peer, flow s, ticket k) noexcept {
+    return endpoint_.is_released(peer, s, k);
+  }
 
   /// The memory of tutti::allocator, which peers read without a copy.
   [[nodiscard]] intrusive_pointer<memory_source> memory() const noexcept { return world_.arena(); }
@@ -131,7 +133,9 @@ class basic_shared_memory {
   /// Asks a peer what it waits for; false while it cannot be reached.
   bool query_wait(rank_type peer) noexcept { return endpoint_.query_wait(peer); }
   /// The last wait report of a rank, this one included, for a lane.
-  [[nodiscard]] wait_report reported_wait(rank_type r, std::uint32_t lane) const noexcept { return endpoint_.reported_wait(r, lane); }
+  [[nodiscard]] wait_report reported_wait(rank_type r, std::uint32_t lane) const noexcept {
+    return endpoint_.reported_wait(r, lane);
+  }
   /// Makes progress: sends the parts of private memory that peers request. Never waits.
   void poll() {
     if (!attached_.empty()) [[unlikely]] {

@@ -115,7 +115,9 @@ class tcp {
   /// Asks a peer what it waits for; false while it cannot be reached.
   [[nodiscard]] bool query_wait(rank_type peer) { return mesh_.query_wait(peer); }
   /// The last wait report of a rank, this one included, for a lane.
-  [[nodiscard]] wait_report reported_wait(rank_type r, std::uint32_t lane) const noexcept { return mesh_.reported_wait(r, lane); }
+  [[nodiscard]] wait_report reported_wait(rank_type r, std::uint32_t lane) const noexcept {
+    return mesh_.reported_wait(r, lane);
+  }
 
   /// Makes progress; never waits.
   void poll() { mesh_.poll(); }

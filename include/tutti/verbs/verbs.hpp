@@ -98,7 +98,8 @@ class verbs {
     return submit(peer, s, [&](detail::verbs::edge& e) { return e.send(s, edges_->current_check(s), bytes); });
   }
   /// Sends a long message, whose receiver may write its result to `back`.
-  [[nodiscard]] send_result lend(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t, std::byte* back) {
+  [[nodiscard]] send_result lend(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t,
+                                 std::byte* back) {
     return submit(peer, s, [&](detail::verbs::edge& e) {
       return e.may_lend(bytes.size()) ? e.lend(s, edges_->current_check(s), bytes, back)
                                       : e.send(s, edges_->current_check(s), bytes);

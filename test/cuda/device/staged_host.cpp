@@ -43,7 +43,7 @@ class registering : public tutti::loopback {
     return loopback::send(peer, s, bytes, granule);
   }
   tutti::send_result lend(rank_type peer, tutti::flow s, std::span<std::byte const> bytes, std::size_t granule,
-                   std::byte* back) {
+                          std::byte* back) {
     note(bytes);
     return loopback::lend(peer, s, bytes, granule, back);
   }
@@ -66,8 +66,10 @@ class registering : public tutti::loopback {
 template <class Over, class Host>
 constexpr bool can_what_host_can =
     tutti::shares_memory<Over> == tutti::shares_memory<Host> && tutti::lends<Over> == tutti::lends<Host> &&
-    tutti::reuses_copies<Over> == tutti::reuses_copies<Host> && tutti::detects_mismatch<Over> == tutti::detects_mismatch<Host> &&
-    tutti::reports_waits<Over> == tutti::reports_waits<Host> && tutti::provides_memory<Over> == tutti::provides_memory<Host> &&
+    tutti::reuses_copies<Over> == tutti::reuses_copies<Host> &&
+    tutti::detects_mismatch<Over> == tutti::detects_mismatch<Host> &&
+    tutti::reports_waits<Over> == tutti::reports_waits<Host> &&
+    tutti::provides_memory<Over> == tutti::provides_memory<Host> &&
     tutti::registers_memory<Over> == tutti::registers_memory<Host> &&
     tutti::notices_departure<Over> == tutti::notices_departure<Host> &&
     tutti::in_process<Over> == tutti::in_process<Host>;

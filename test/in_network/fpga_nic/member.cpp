@@ -35,10 +35,10 @@ void begin_sum(fpga::exchange& x, tutti::rank_type worker, std::span<float const
   static constexpr tutti::aggregation_worker workers[] = {{0, true, true}, {1, true, true}};
   x.begin({0, 0}, 7);
   x.join_aggregation({.aggregator = 2,
-               .workers = workers,
-               .worker = worker,
-               .operation = tutti::network_operation::sum_float32,
-               .bytes = given.size_bytes()});
+                      .workers = workers,
+                      .worker = worker,
+                      .operation = tutti::network_operation::sum_float32,
+                      .bytes = given.size_bytes()});
   x.set_source(std::as_bytes(given).data());
 }
 

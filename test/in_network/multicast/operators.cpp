@@ -37,8 +37,8 @@ using tutti::detail::udp::kind;
 using tutti::detail::udp::packet;
 using network = tutti::detail::udp::in_process_medium;
 using cast = tutti::udp_multicast<tutti::loopback, tutti::detail::multicast::in_process_link>;
-static_assert(tutti::aggregates<cast> && tutti::reports_aggregators<cast> && tutti::lends<cast> && tutti::reports_waits<cast> &&
-              tutti::detects_mismatch<cast>);
+static_assert(tutti::aggregates<cast> && tutti::reports_aggregators<cast> && tutti::lends<cast> &&
+              tutti::reports_waits<cast> && tutti::detects_mismatch<cast>);
 
 constexpr rank_type sizes[] = {1, 2, 3, 4, 5, 8, 16};
 
@@ -411,8 +411,8 @@ BOOST_AUTO_TEST_CASE(a_broadcast_that_has_run_allocates_nothing) {
       }
       long const more = support::allocations_of_this_thread - before;
       return world.transport().has_aggregator() != has_group ? "another way than asked for"
-             : more == 0                                 ? ""
-                                                         : std::to_string(more) + " allocations";
+             : more == 0                                     ? ""
+                                                             : std::to_string(more) + " allocations";
     };
     expect_no_complaints(tutti::spawn<cast>(4, check, options));
   }

@@ -41,15 +41,15 @@ void use(std::unique_ptr<int> owned, no_default identity) {
   tutti::reduce_with<std::string>(append, std::string(), tutti::associative);  // error: not trivially copyable
   tutti::reduce_with<wide>(first);                                             // error: aligned to 16 bytes or less
   tutti::reduce_with<int const>(first);                                        // error: objects that are not const
-  tutti::reduce_with<float>(one);                          // error: this function does not combine two elements
-  tutti::reduce_with<float>(one, 0, tutti::associative);   // error: this function does not combine two elements
-  tutti::reduce_with<float>(texts);                        // error: this function does not combine two elements
+  tutti::reduce_with<float>(one);                                  // error: this function does not combine two elements
+  tutti::reduce_with<float>(one, 0, tutti::associative);           // error: this function does not combine two elements
+  tutti::reduce_with<float>(texts);                                // error: this function does not combine two elements
   tutti::reduce_with<int>(nothing, tutti::function_name<"none">);  // error: this function does not combine two elements
-  tutti::reduce_with<int>(1);                              // error: this function does not combine two elements
-  tutti::reduce_with<int>(std::move(owning));              // error: this function cannot be copied
-  tutti::reduce_with<int>(add);                            // error: give tutti::function_name<
-  tutti::reduce_with<int>(any, tutti::associative);        // error: give tutti::function_name<
-  tutti::reduce_with<no_default>(first);                   // error: without a T\{\} need an identity
+  tutti::reduce_with<int>(1);                                      // error: this function does not combine two elements
+  tutti::reduce_with<int>(std::move(owning));                      // error: this function cannot be copied
+  tutti::reduce_with<int>(add);                                    // error: give tutti::function_name<
+  tutti::reduce_with<int>(any, tutti::associative);                // error: give tutti::function_name<
+  tutti::reduce_with<no_default>(first);                           // error: without a T\{\} need an identity
 #endif
 }
 

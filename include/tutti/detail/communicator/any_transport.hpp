@@ -23,11 +23,11 @@ struct transport_calls {
   int (*arm)(void*) = nullptr;
   void (*disarm)(void*) = nullptr;
   void (*wait_for_work)(void*, duration) = nullptr;  ///< null unless it `waits_for_work`
-  bool (*query_wait)(void*, rank_type) = nullptr;  ///< null, like the next, unless it `reports_waits`
+  bool (*query_wait)(void*, rank_type) = nullptr;    ///< null, like the next, unless it `reports_waits`
   wait_report (*reported_wait)(void const*, rank_type, std::uint32_t) = nullptr;
-  aggregator_report (*report_aggregator)(void const*) = nullptr;          ///< null unless it `reports_aggregators`
-  void (*announce_departure)(void*, tutti::fault const&) = nullptr;       ///< null unless it `announces_departure`
-  std::string (*place_of)(void const*, rank_type) = nullptr;  ///< null unless ranks have addresses
+  aggregator_report (*report_aggregator)(void const*) = nullptr;     ///< null unless it `reports_aggregators`
+  void (*announce_departure)(void*, tutti::fault const&) = nullptr;  ///< null unless it `announces_departure`
+  std::string (*place_of)(void const*, rank_type) = nullptr;         ///< null unless ranks have addresses
 
   template <class Transport>
   [[nodiscard]] static constexpr transport_calls of() noexcept {
@@ -46,7 +46,9 @@ struct transport_calls {
     }
     if constexpr (reports_waits<t>) {
       c.query_wait = [](void* p, rank_type peer) { return static_cast<t*>(p)->query_wait(peer); };
-      c.reported_wait = [](void const* p, rank_type r, std::uint32_t lane) { return static_cast<t const*>(p)->reported_wait(r, lane); };
+      c.reported_wait = [](void const* p, rank_type r, std::uint32_t lane) {
+        return static_cast<t const*>(p)->reported_wait(r, lane);
+      };
     }
     if constexpr (reports_aggregators<t>) {
       c.report_aggregator = [](void const* p) { return static_cast<t const*>(p)->report_aggregator(); };
@@ -85,7 +87,9 @@ class any_transport {
 
   [[nodiscard]] bool answers() const noexcept { return calls_->query_wait != nullptr; }
   [[nodiscard]] bool query_wait(rank_type peer) const { return calls_->query_wait(of_, peer); }
-  [[nodiscard]] wait_report reported_wait(rank_type r, std::uint32_t lane) const { return calls_->reported_wait(of_, r, lane); }
+  [[nodiscard]] wait_report reported_wait(rank_type r, std::uint32_t lane) const {
+    return calls_->reported_wait(of_, r, lane);
+  }
 
   /// The ranks that its in-network aggregators wait for; empty if it knows of none.
   [[nodiscard]] aggregator_report report_aggregator() const {

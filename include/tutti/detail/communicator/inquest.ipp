@@ -86,7 +86,8 @@ TUTTI_DECL void inquest::close(rank_type first) {
   std::uint64_t members = 0;
   bool all = true;
   waiting_rank const* once = circle_.get();
-  for (waiting_rank const* one = chain_.get(); once != nullptr && once->rank == one->rank && once->said.has_same_progress(one->said);
+  for (waiting_rank const* one = chain_.get();
+       once != nullptr && once->rank == one->rank && once->said.has_same_progress(one->said);
        one = one->before.get(), once = once->before.get()) {
     std::uint64_t const bit = tutti::fault::bit_of(one->rank);
     members |= bit;

@@ -3,8 +3,8 @@
 
 #include <tutti/detail/base/linkage.hpp>
 #include <tutti/detail/core/kinship.hpp>
-#include <tutti/extend/intrusive_pointer.hpp>
 #include <tutti/extend/error.hpp>
+#include <tutti/extend/intrusive_pointer.hpp>
 #include <tutti/extend/types.hpp>
 
 #include <cstdint>

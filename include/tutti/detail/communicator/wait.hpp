@@ -23,7 +23,7 @@ enum class waited { done, limit, fault };
 struct wait_target {
   void* of;
   bool (*advance)(void*);                      ///< makes progress; true when the wait is over
-  void (*detect_mismatch)(void*);                      ///< called every few milliseconds; may detect that waiting is useless
+  void (*detect_mismatch)(void*);              ///< called every few milliseconds; may detect that waiting is useless
   std::uint64_t (*progress)(void*) = nullptr;  ///< changes while progress makes staying awake worthwhile
   bool outlasts_faults = false;                ///< a fault of the epoch does not end the wait
 };
@@ -44,8 +44,8 @@ TUTTI_DECL waited wait_in_naps(rank_state& world, wait_target const& what, durat
 /// any communicator, progress meanwhile.
 ///
 /// Ends between naps if the thread is cancelled (pthread_cancel). Returns early when `limit` has passed or the epoch
-/// has failed. Looks for failed peers and calls `detect_mismatch` every few milliseconds. A transport that waits by itself does
-/// so from the start.
+/// has failed. Looks for failed peers and calls `detect_mismatch` every few milliseconds. A transport that waits by
+/// itself does so from the start.
 TUTTI_DECL waited wait(rank_state& world, wait_target const& what, duration limit);
 
 }  // namespace tutti::detail::communicator

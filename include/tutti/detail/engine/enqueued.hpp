@@ -37,19 +37,22 @@ struct enqueued_part {
   };
 };
 template <class Communicator, class Topology, class Op, class Payload>
-  requires(maps_devices<typename Communicator::transport_type> && runs_on_devices<Op> && !chooses_schedule<Topology, Op>)
+  requires(maps_devices<typename Communicator::transport_type> && runs_on_devices<Op> &&
+           !chooses_schedule<Topology, Op>)
 struct enqueued_part<Communicator, Topology, Op, Payload> {
   using type = device::launcher<Communicator, Topology, Op, Payload>;
 };
 template <class Communicator, class Topology, class Op, class Payload>
-  requires(stages_devices<typename Communicator::transport_type> && runs_on_devices<Op> && !chooses_schedule<Topology, Op>)
+  requires(stages_devices<typename Communicator::transport_type> && runs_on_devices<Op> &&
+           !chooses_schedule<Topology, Op>)
 struct enqueued_part<Communicator, Topology, Op, Payload> {
   using type = device::staged_launcher<Communicator, Topology, Op, Payload>;
 };
 
 /// True if operations over this communicator can be put into such a stream.
 template <class Communicator, class Topology, class Op, class Stream>
-concept enqueues = has_devices<typename Communicator::transport_type> && runs_on_devices<Op> &&
-                   !chooses_schedule<Topology, Op> && std::same_as<typename Communicator::transport_type::stream_type, Stream>;
+concept enqueues =
+    has_devices<typename Communicator::transport_type> && runs_on_devices<Op> && !chooses_schedule<Topology, Op> &&
+    std::same_as<typename Communicator::transport_type::stream_type, Stream>;
 
 }  // namespace tutti::detail::engine

@@ -11,7 +11,7 @@ namespace tutti::inline v0_1_0::detail::inline engine {
 /// The schedule of an in-network aggregator ("helper" in names), as far as the engine needs it.
 struct helper_summary {
   std::vector<aggregation_worker> workers{};  ///< in the order of the aggregator's first message from or to each
-  block_range blocks{};                  ///< blocks of every message to and from the aggregator
+  block_range blocks{};                       ///< blocks of every message to and from the aggregator
   memory from = memory::input;
 
   /// Reads the summary from the schedule. Allocates only for more workers than ever before.

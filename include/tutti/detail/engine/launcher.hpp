@@ -141,7 +141,7 @@ class launcher {
  private:
   static constexpr bool picks = chooses_schedule<topology_type, Op>;
   static constexpr schedule_requirements needs{.in_rank_order = Payload::in_order,
-                                 .may_aggregate = runs_helped<transport_type, Op, Payload, Topology>};
+                                               .may_aggregate = runs_helped<transport_type, Op, Payload, Topology>};
   static constexpr bool agrees_once = !picks && has_settings<topology_type>;
 
   /// Chooses schedule and segment size for this operation.

@@ -139,12 +139,12 @@ class machine {
       for (helper_share const& mine : c.schedule.helpers) {
         helper_summary const& all = *mine.of;
         c.transport.join_aggregation(flow_, {.aggregator = helper++,
-                                      .workers = all.workers,
-                                      .worker = mine.mine,
-                                      .operation = c.payload.in_network(),
-                                      .bytes = cut_.elements_in(all.blocks) * c.payload.size_of(all.from),
-                                      .combine = &payload::combine,
-                                      .of = &c.payload});
+                                             .workers = all.workers,
+                                             .worker = mine.mine,
+                                             .operation = c.payload.in_network(),
+                                             .bytes = cut_.elements_in(all.blocks) * c.payload.size_of(all.from),
+                                             .combine = &payload::combine,
+                                             .of = &c.payload});
       }
     }
   }
@@ -198,8 +198,8 @@ class machine {
           c.note(event_kind::send, before, flow_, at_, end.peer, bytes_to_send(c));
         }
         if (result.release_ticket != 0) {
-          readers_.add(
-              {result.release_ticket, end.peer, end.memory, snapshot_taken_ ? block_range{} : end.blocks, snapshot_taken_});
+          readers_.add({result.release_ticket, end.peer, end.memory, snapshot_taken_ ? block_range{} : end.blocks,
+                        snapshot_taken_});
         }
         out_.bytes += result.bytes;
         out_.total += result.bytes;
@@ -224,7 +224,7 @@ class machine {
 
   /// Sends the rest of a run: plainly, lent to the peer, or given back to it.
   [[gnu::always_inline]] tutti::send_result offer(context& c, slice::run const& run, std::span<std::byte const> bytes,
-                                           std::size_t granule) {
+                                                  std::size_t granule) {
     endpoint const& end = step_->send;
     if constexpr (lends<transport_type>) {
       bool const whole = out_.total == 0 && run.blocks >= end.blocks.count && !bytes.empty();

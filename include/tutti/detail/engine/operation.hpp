@@ -54,8 +54,8 @@ class operation : private work<Topology, Op, Payload>,
   /// Takes the operation's place in the order of the communicator. An empty `memory.work` is allocated if the schedule
   /// uses it.
   /// @throws std::bad_alloc, precondition_error; the operation has no place then, and the epoch has failed
-  [[gnu::always_inline]] void start(schedule_choice<Topology> const& by, Op op, Payload const& elements, memories const& memory,
-                                    std::size_t count) {
+  [[gnu::always_inline]] void start(schedule_choice<Topology> const& by, Op op, Payload const& elements,
+                                    memories const& memory, std::size_t count) {
     work_type& mine = *this;
     try {
       if (!known_ || !(mine.op_ == op)) {
@@ -97,7 +97,8 @@ class operation : private work<Topology, Op, Payload>,
     }
   }
 
-  static constexpr bool asks_helpers = aggregates<typename Communicator::transport_type> && has_aggregators<Topology, Op>;
+  static constexpr bool asks_helpers =
+      aggregates<typename Communicator::transport_type> && has_aggregators<Topology, Op>;
   struct nothing {};
 
   bool known_ = false;  ///< the schedule's size has been read for op_

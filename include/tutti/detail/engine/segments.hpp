@@ -378,10 +378,10 @@ void segments<Communicator, Transfers>::publish_wait(bool blocks) {
   if constexpr (reports_waits<typename Communicator::transport_type>) {
     each_that_waits([&](auto const& m) {
       context_.transport.publish_wait({.peer = waited_for(m),
-                              .flow = m.current_flow(),
-                              .progress = static_cast<std::uint32_t>(m.moved()) + m.step_number(),
-                              .blocks = blocks,
-                              .what = what_});
+                                       .flow = m.current_flow(),
+                                       .progress = static_cast<std::uint32_t>(m.moved()) + m.step_number(),
+                                       .blocks = blocks,
+                                       .what = what_});
     });
   }
 }

@@ -34,7 +34,8 @@ class mailbox_endpoint : public rank_mailboxes {
 
   /// Sends the location of a message, which must not change until `acknowledged_or_gone`. @pre more bytes than
   /// mailbox::max_inline, by which the receiver recognises a location
-  send_result point_to(rank_type peer, flow s, std::span<std::byte const> bytes, std::byte* result_place = nullptr) noexcept {
+  send_result point_to(rank_type peer, flow s, std::span<std::byte const> bytes,
+                       std::byte* result_place = nullptr) noexcept {
     outgoing& end = outgoing_[index(peer, s.lane)];
     if (!has_free_slots(peer, end)) {
       return {};
@@ -49,7 +50,8 @@ class mailbox_endpoint : public rank_mailboxes {
 
   /// Sends the location of the user's own bytes. With a `result_place` they are lent: the peer may write its result
   /// there.
-  send_result share(rank_type peer, flow s, std::span<std::byte const> bytes, std::byte* result_place = nullptr) noexcept {
+  send_result share(rank_type peer, flow s, std::span<std::byte const> bytes,
+                    std::byte* result_place = nullptr) noexcept {
     send_result const result = point_to(peer, s, bytes, result_place);
     if (result.is_accepted) {
       outgoing& end = outgoing_[index(peer, s.lane)];

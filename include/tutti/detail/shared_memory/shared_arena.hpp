@@ -50,7 +50,9 @@ class out_of_shared_memory : public std::bad_alloc {
 template <class File>
 class basic_shared_arena : public memory_source {
  public:
-  static intrusive_pointer<basic_shared_arena> create() { return intrusive_pointer<basic_shared_arena>(new basic_shared_arena); }
+  static intrusive_pointer<basic_shared_arena> create() {
+    return intrusive_pointer<basic_shared_arena>(new basic_shared_arena);
+  }
 
   /// Sets the table of all windows, the rank of this part and the limit of its buffers, once the file is made.
   void set_table(window_table const& table, rank_type me, std::size_t limit) {

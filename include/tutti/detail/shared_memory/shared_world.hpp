@@ -134,7 +134,7 @@ class shared_world {
         static_cast<void>(decode(std::string_view(texts[r]).substr(1), reason));
         throw error(failure::join, "shared_memory, rank " + std::to_string(reported_rank(meet, r)) + ": " + reason.text)
             .set_ranks(world_rank(meet, meet.rank()),
-                     reason.at_fault.empty() ? std::vector{failed_rank} : reason.at_fault);
+                       reason.at_fault.empty() ? std::vector{failed_rank} : reason.at_fault);
       }
     }
   }

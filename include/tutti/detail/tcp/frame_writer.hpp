@@ -32,7 +32,7 @@ class frame_writer {
 
   /// Offers the rest of a message. @see transport
   [[nodiscard]] send_result offer(int fd, flow s, std::span<std::byte const> bytes, std::size_t granule,
-                           call const& own_call) {
+                                  call const& own_call) {
     lane_state& lane = lanes_[s.lane];
     bool const starts_piece = piece_lane_ == no_lane;
     lane.awaits_credit = false;

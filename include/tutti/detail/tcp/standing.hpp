@@ -23,7 +23,8 @@ class standing {
 
   /// True if the peer's last query has no reply yet for this lane.
   [[nodiscard]] bool needs_reply(wait_report const& report) const noexcept {
-    return peer_query_ != 0 && ((report.blocks_program ? replied_blocking_ : replied_lanes_) >> report.flow.lane & 1U) == 0;
+    return peer_query_ != 0 &&
+           ((report.blocks_program ? replied_blocking_ : replied_lanes_) >> report.flow.lane & 1U) == 0;
   }
   /// Makes the reply to the peer's last query.
   [[nodiscard]] frame make_reply(wait_report const& report) noexcept {

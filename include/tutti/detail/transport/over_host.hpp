@@ -40,7 +40,7 @@ class over_host {
     return peer < size() && host_.shares(peer, s, bytes);
   }
   [[nodiscard]] send_result lend(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule,
-                          std::byte* back)
+                                 std::byte* back)
     requires lends<Host>
   {
     return host_.lend(peer, s, bytes, granule, back);

@@ -117,7 +117,8 @@ class probe {
             .loan = loan::give_back};
   }
   [[nodiscard]] step sends_and_receives(bool sends, bool receives, std::uint32_t sent, std::uint32_t received) const {
-    step s{.send = {no_rank, memory::work, {sent, 1}}, .receive = {no_rank, memory::work, {received, 1}}, .action = how_};
+    step s{
+        .send = {no_rank, memory::work, {sent, 1}}, .receive = {no_rank, memory::work, {received, 1}}, .action = how_};
     s.send.peer = sends ? next_ : no_rank;
     s.receive.peer = receives ? before_ : no_rank;
     return s;

@@ -360,7 +360,8 @@ class timed_schedule {
     m.arrived = (std::max)(ends, m.sent + m.takes.latency);
     m.ready = whole(m) ? m.arrived : begins;
     if (m.to >= n_ && m.bytes > aggregator_packet_bytes) {
-      m.ready = begins + m.takes.wire / static_cast<std::int64_t>(m.bytes) * static_cast<std::int64_t>(aggregator_packet_bytes);
+      m.ready = begins +
+                m.takes.wire / static_cast<std::int64_t>(m.bytes) * static_cast<std::int64_t>(aggregator_packet_bytes);
     }
     ranks_[m.to].inbox.push_back(m);
     wake(m.to, m.ready);

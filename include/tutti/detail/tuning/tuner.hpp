@@ -165,7 +165,8 @@ class tuner {
   };
   template <class Op>
   [[nodiscard]] std::vector<candidate> candidates(profiled_network const& network, Op op, std::size_t bytes,
-                                                  schedule_requirements needs, std::vector<timed_schedule>& schedules) const {
+                                                  schedule_requirements needs,
+                                                  std::vector<timed_schedule>& schedules) const {
     std::vector<candidate> all;
     for (schedule_kind const kind : all_schedule_kinds) {
       if (is_candidate<Op>(kind, needs)) {

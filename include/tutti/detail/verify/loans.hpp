@@ -49,8 +49,8 @@ class loans {
       borrowings_.at[s.receive.peer] = s.receive.blocks;
       return "";
     }
-    bool const is_wrong =
-        s.action != action::copy || s.receive.memory != memory::output || lendings_.at[s.receive.peer] != s.receive.blocks;
+    bool const is_wrong = s.action != action::copy || s.receive.memory != memory::output ||
+                          lendings_.at[s.receive.peer] != s.receive.blocks;
     lendings_.at[s.receive.peer] = {};
     return is_wrong ? "gets back blocks that it has not lent, or stores them outside its output" : "";
   }

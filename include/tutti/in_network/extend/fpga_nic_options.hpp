@@ -45,14 +45,14 @@ struct fpga_nic_options {
 
 /// Counters of packets between a rank and its servers: the device, and rank 0 in its place.
 struct fpga_nic_counters {
-  std::uint64_t contributions = 0;  ///< contributions
-  std::uint64_t repeats = 0;  ///< contributions that were sent again
-  std::uint64_t results = 0;      ///< results received
+  std::uint64_t contributions = 0;     ///< contributions
+  std::uint64_t repeats = 0;           ///< contributions that were sent again
+  std::uint64_t results = 0;           ///< results received
   std::uint64_t stand_in_results = 0;  ///< results of rank 0 in place of the device
   std::uint64_t supplied_results = 0;  ///< results sent to help other ranks that had lost them
-  std::uint64_t queries = 0;      ///< queries for results
-  std::uint64_t ignored_packets = 0;  ///< packets that belong to nothing under way
-  std::uint64_t silences = 0;     ///< times that the device was given up
+  std::uint64_t queries = 0;           ///< queries for results
+  std::uint64_t ignored_packets = 0;   ///< packets that belong to nothing under way
+  std::uint64_t silences = 0;          ///< times that the device was given up
 };
 
 }  // namespace tutti

@@ -35,11 +35,11 @@ struct udp_multicast_options {
 
 /// Counters of packets between a rank and its group.
 struct udp_multicast_counters {
-  std::uint64_t group_packets = 0;  ///< packets to the group, without repairs
-  std::uint64_t group_repairs = 0;  ///< repairs sent to the group
-  std::uint64_t single_repairs = 0;  ///< repairs sent to one rank
-  std::uint64_t reports = 0;   ///< progress reports of this rank
-  std::uint64_t queries = 0;  ///< queries to silent ranks
+  std::uint64_t group_packets = 0;    ///< packets to the group, without repairs
+  std::uint64_t group_repairs = 0;    ///< repairs sent to the group
+  std::uint64_t single_repairs = 0;   ///< repairs sent to one rank
+  std::uint64_t reports = 0;          ///< progress reports of this rank
+  std::uint64_t queries = 0;          ///< queries to silent ranks
   std::uint64_t ignored_packets = 0;  ///< packets that belong to nothing under way
 };
 

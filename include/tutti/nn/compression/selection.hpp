@@ -112,7 +112,9 @@ class threshold {
   }
 
   /// Selects all elements from the threshold up.
-  [[nodiscard]] magnitude_cut choose(std::span<float const> numbers, std::size_t) const noexcept { return {at_, numbers.size()}; }
+  [[nodiscard]] magnitude_cut choose(std::span<float const> numbers, std::size_t) const noexcept {
+    return {at_, numbers.size()};
+  }
 
  private:
   std::uint32_t at_;

@@ -97,11 +97,11 @@ struct residual {
 
 /// A layer whose weights w are g v / |v|, unit by unit. Parameters: v, the layer's other parameters, then g.
 struct weight_norm {
-  std::vector<variant> layer;   ///< exactly one layer
-  std::size_t blocks = 0;   ///< matrices of v
-  std::size_t length = 0;   ///< rows of each matrix
-  std::size_t units = 0;    ///< columns of each matrix; a column is one v, and has one g
-  std::size_t learned = 0;  ///< parameters of the layer: v and the others
+  std::vector<variant> layer;  ///< exactly one layer
+  std::size_t blocks = 0;      ///< matrices of v
+  std::size_t length = 0;      ///< rows of each matrix
+  std::size_t units = 0;       ///< columns of each matrix; a column is one v, and has one g
+  std::size_t learned = 0;     ///< parameters of the layer: v and the others
 };
 
 /// The description of any layer.

@@ -26,7 +26,9 @@ class average_pool final : public detail::pooling<T> {
   /// Returns a copy of the layer.
   [[nodiscard]] std::unique_ptr<layer<T>> clone() const override { return std::make_unique<average_pool>(*this); }
   /// Describes the layer without its arithmetic.
-  [[nodiscard]] geometry::variant geometry() const override { return {this->geometry_of(geometry::pooling_kind::mean)}; }
+  [[nodiscard]] geometry::variant geometry() const override {
+    return {this->geometry_of(geometry::pooling_kind::mean)};
+  }
 
   /// Computes y from x, row by row.
   void forward(pass<T> const&, matrix_view<T const> const& x, matrix_view<T> y) override {
@@ -72,7 +74,9 @@ class max_pool final : public detail::pooling<T> {
   /// Returns a copy of the layer.
   [[nodiscard]] std::unique_ptr<layer<T>> clone() const override { return std::make_unique<max_pool>(*this); }
   /// Describes the layer without its arithmetic.
-  [[nodiscard]] geometry::variant geometry() const override { return {this->geometry_of(geometry::pooling_kind::largest)}; }
+  [[nodiscard]] geometry::variant geometry() const override {
+    return {this->geometry_of(geometry::pooling_kind::largest)};
+  }
 
   /// Allocates memory for batches of this many rows; later calls do not allocate.
   void reserve(std::size_t rows) override { chosen_.resize((std::max)(chosen_.size(), rows * this->outputs())); }

@@ -54,7 +54,8 @@ class residual final : public layer<T> {
     return body_.statistics() + (shortcut_ ? shortcut_->statistics() : 0);
   }
   [[nodiscard]] geometry::variant geometry() const override {
-    return {geometry::residual{body_.geometries(), shortcut_ ? shortcut_->geometries() : std::vector<geometry::variant>{}}};
+    return {
+        geometry::residual{body_.geometries(), shortcut_ ? shortcut_->geometries() : std::vector<geometry::variant>{}}};
   }
 
   /// Appends the layers that this one consists of.

@@ -39,7 +39,7 @@ struct simulated_network {
   /// A computer with ranks.
   struct host {
     std::uint32_t switch_number = 0;  ///< the number of its switch
-    loggp nic{};           ///< its interface
+    loggp nic{};                      ///< its interface
   };
   /// A link from a switch to its parent.
   struct uplink {

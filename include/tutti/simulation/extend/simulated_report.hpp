@@ -10,9 +10,9 @@ namespace tutti::inline v0_1_0 {
 
 /// Traffic of one direction of an interface or a link.
 struct simulated_usage {
-  std::uint64_t messages = 0;  ///< number of messages
-  std::uint64_t bytes = 0;     ///< number of bytes
-  picoseconds busy{};          ///< time of transfers
+  std::uint64_t messages = 0;   ///< number of messages
+  std::uint64_t bytes = 0;      ///< number of bytes
+  picoseconds busy{};           ///< time of transfers
   picoseconds queueing_time{};  ///< contention: total time that messages queued for it
 
   friend bool operator==(simulated_usage const&, simulated_usage const&) = default;
@@ -29,12 +29,12 @@ struct simulated_report {
   };
 
   std::vector<picoseconds> end_times{};  ///< by rank: time at which it ended
-  std::vector<two_way> nics{};       ///< by host
-  std::vector<two_way> uplinks{};    ///< by switch; the root's is empty
-  std::uint64_t messages = 0;        ///< between ranks, within a host or between hosts
-  std::uint64_t bytes = 0;           ///< between ranks, within a host or between hosts
-  std::uint64_t losses = 0;          ///< number of losses, repetitions included
-  std::uint64_t events = 0;          ///< number of events that the simulator processed
+  std::vector<two_way> nics{};           ///< by host
+  std::vector<two_way> uplinks{};        ///< by switch; the root's is empty
+  std::uint64_t messages = 0;            ///< between ranks, within a host or between hosts
+  std::uint64_t bytes = 0;               ///< between ranks, within a host or between hosts
+  std::uint64_t losses = 0;              ///< number of losses, repetitions included
+  std::uint64_t events = 0;              ///< number of events that the simulator processed
 
   /// The end of the last rank.
   [[nodiscard]] picoseconds time() const {

@@ -68,8 +68,8 @@ namespace detail {
   expects(ranks != 0 && ranks < 1U << 24, "simulation: a world must have from 1 to 2^24 - 1 ranks, not ", ranks);
   expects(!net.hosts.empty(), "simulation: the network must have 1 host or more, not 0");
   for (simulated_network::host const& h : net.hosts) {
-    expects(h.switch_number < net.switches.size(), "simulation: a host is on switch ", h.switch_number, ", and there are ",
-            net.switches.size(), ", counted from 0");
+    expects(h.switch_number < net.switches.size(), "simulation: a host is on switch ", h.switch_number,
+            ", and there are ", net.switches.size(), ", counted from 0");
   }
   for (std::size_t i = 0; i < net.switches.size(); ++i) {
     expects(

@@ -169,7 +169,8 @@ class edge {
   [[nodiscard]] bool has_message(std::uint32_t lane) const noexcept { return incoming_[lane].count != 0; }
   /// @pre has_message
   /// @throws error(failure::mismatch) that shows both calls
-  [[nodiscard]] chunk view(flow s, receive_request const& w, std::uint32_t check, call const& own_call, piece_pool& pool) {
+  [[nodiscard]] chunk view(flow s, receive_request const& w, std::uint32_t check, call const& own_call,
+                           piece_pool& pool) {
     incoming& i = incoming_[s.lane];
     arrival const& a = i.oldest();
     if (a.is_result) {
@@ -356,8 +357,8 @@ class edge {
     incoming_[n.lane].add({slot, 0, true});
   }
   /// Reports that an arrived message is not the expected one. Returns an empty chunk until the peer's call is known.
-  chunk report_mismatch(flow s, receive_request const& w, std::uint32_t peer_check, std::size_t bytes, std::uint32_t check,
-                        call const& own_call) {
+  chunk report_mismatch(flow s, receive_request const& w, std::uint32_t peer_check, std::size_t bytes,
+                        std::uint32_t check, call const& own_call) {
     if (s.lane == transfer_lane) {
       throw messages_differ(self_, peer_);
     }

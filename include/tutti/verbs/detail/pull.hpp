@@ -39,7 +39,8 @@ class pull {
   [[nodiscard]] bool is_active() const noexcept { return active_; }
   [[nodiscard]] std::size_t consumed_bytes() const noexcept { return active_ ? consumed_bytes_ : 0; }
 
-  void begin(registrar& r, piece_pool& pool, message_place const& source, receive_request const& w, std::size_t usual_piece) {
+  void begin(registrar& r, piece_pool& pool, message_place const& source, receive_request const& w,
+             std::size_t usual_piece) {
     remote_address_ = source.address;
     key_ = source.key;
     total_ = source.bytes;

@@ -11,8 +11,8 @@
 #include <tutti/detail/core/cancellation.hpp>
 #include <tutti/detail/core/inheritance.hpp>
 #include <tutti/detail/engine/memories.hpp>
-#include <tutti/extend/intrusive_pointer.hpp>
 #include <tutti/extend/expects.hpp>
+#include <tutti/extend/intrusive_pointer.hpp>
 #include <tutti/extend/memory_source.hpp>
 #include <tutti/extend/time.hpp>
 

@@ -130,7 +130,8 @@ class exchange {
   [[nodiscard]] std::byte* target() const noexcept { return target_; }
   /// True if pieces may be sent: source and target are known, as far as this member has them.
   [[nodiscard]] bool is_ready() const noexcept {
-    return active_ && (!own_worker().contributes || source_ != nullptr) && (!own_worker().receives || target_ != nullptr);
+    return active_ && (!own_worker().contributes || source_ != nullptr) &&
+           (!own_worker().receives || target_ != nullptr);
   }
   [[nodiscard]] bool is_complete() const noexcept { return front_ == count_; }
 

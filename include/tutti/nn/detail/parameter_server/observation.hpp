@@ -63,7 +63,7 @@ class reporter {
       loss_ += double{one.loss} * static_cast<double>(one.images);
       if (!std::isfinite(one.loss)) {
         throw divergence_error("the loss of step " + std::to_string(step) +
-                       " is not finite: the training diverged; try a lower learning rate, or less staleness");
+                               " is not finite: the training diverged; try a lower learning rate, or less staleness");
       }
       std::apply([&](auto&... all) { (all.step(one, std::as_const(model_)), ...); }, observers_);
     });

@@ -25,7 +25,8 @@ template <class Communicator>
 class quantised_sum {
  public:
   /// Constructs the sum over a communicator.
-  explicit quantised_sum(Communicator& world) : world_(world.alias()), swap_(world, direct{}), gather_(world, direct{}) {}
+  explicit quantised_sum(Communicator& world)
+      : world_(world.alias()), swap_(world, direct{}), gather_(world, direct{}) {}
 
   /// @throws error like collectives, and failure::protocol if a received message is malformed
   void sum(std::span<float> gradients) {
