@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sets up a card, and shows its counters. Never run with a card; its functions are tested with a model.
+// Sets up a card, and shows its counters. Tests use a model of the card (docs/guide/proven.md).
 #include "../model/place_text.hpp"
 #include "../registers/device.hpp"
 #include "../registers/xdma.hpp"
@@ -30,7 +30,7 @@ options read_options(int argc, char** argv) {
   unsigned job = 0;
   CLI::App app{
       "Sets up a card with the device that sums in the network, and shows its jobs and counters. Without options it "
-      "only shows them. It reaches the card's registers by AMD's XDMA; it was never run with a card."};
+      "only shows them. It reaches the card's registers by AMD's XDMA. Tests use a model of the card."};
   app.option_defaults()->always_capture_default();
   app.add_option("--xdma", o.where.path, "The device file of the card's AXI-Lite master");
   app.add_option("--offset", o.where.offset, "Where the registers begin there, a multiple of 4096");

@@ -16,7 +16,7 @@
 
 /// The registers of a card behind the AXI-Lite master of AMD's XDMA, mapped from its driver's /dev/xdma0_user.
 ///
-/// Never run with a card: none was at hand. A test uses a file in its place.
+/// Tests use a file instead of a card (docs/guide/proven.md).
 class xdma_registers {
  public:
   /// A device file, and the offset of the registers in it, a multiple of 4096.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // summing_nic in an application block of Corundum, at the synchronous interface of one port: between the MAC's queues
-// and the host's. Never run on a card.
+// and the host's (docs/guide/proven.md: simulated in parts).
 //
 // It belongs into mqnic_app_block, a copy of Corundum's template, in place of the assignments of s_axis_sync_* and
 // m_axis_sync_* of the port, and of the RAM behind s_axil_app_ctrl_*. stubs/mqnic_app_block.sv shows how.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// summing_nic in the 250 MHz user box of OpenNIC, at one port: between the host's queues and the MAC's. Never run on
-// a card.
+// summing_nic in the 250 MHz user box of OpenNIC, at one port: between the host's queues and the MAC's
+// (docs/guide/proven.md: simulated in parts).
 //
 // It takes the place of p2p_250mhz for one interface (NUM_INTF = 1), with its ports; stubs/box_250mhz.sv shows how.
 //

@@ -18,8 +18,8 @@
 namespace tutti::inline v0_1_0 {
 
 /// A transport over RDMA, InfiniBand and RoCE, between processes on any hosts. A reliable connection is made when it
-/// is first needed, so a rank has one for each edge of its schedules. Faults and control messages use TCP sockets. It
-/// has run over Soft-RoCE only, never over an RDMA NIC.
+/// is first needed, so a rank has one for each edge of its schedules. Faults and control messages use TCP sockets.
+/// docs/guide/proven.md lists the devices that have run it.
 ///
 /// A short message is eager: it is sent into a slot that its receiver has posted. A long message is a rendezvous: its
 /// receiver's device reads it from the sender's memory, directly to its target, or piece by piece if it is combined.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a workflow of GitHub must say, for no machine here runs one. Without a parser of YAML it ends with 77.
+"""Checks the text of workflows for GitHub, which no test runs. Without a parser of YAML it ends with 77.
 
     python3 workflows.py <root of the repository>
 """
