@@ -18,7 +18,7 @@ Installs what is missing (Debian, Ubuntu), builds in build/dev, and runs the tes
                      the Verilog of hardware/fpga_nic); and a clang++ 16 or newer, if there is one, reads all sources
   --sanitizers-only  nothing but the sanitizers
   --only REGEX       builds and runs only the tests whose name matches; for "softroce" QEMU is installed, too, for
-                     "doors" git, for "launchers" launchers, for "cross_" cross compilers: the last two run only when
+                     "snippets" git, for "launchers" launchers, for "cross_" cross compilers: the last two run only when
                      they are named
   --ci               --all, with warnings as errors; installs clang, clang-format,
                      clang-tidy, libc++, Doxygen, Verilator and QEMU, too, if they can be had; tests that say
@@ -54,7 +54,7 @@ if [ "$ci" = yes ]; then
 fi
 case $ci$only in yes* | *softroce*) install_optional softroce && install_optional verbs ;; esac
 case $only in
-  *doors* | *packaging*) install_optional packaging ;;
+  *snippets* | *packaging*) install_optional packaging ;;
   *launchers*) install_optional launchers ;;
   *cross_*) install_optional cross ;;
 esac

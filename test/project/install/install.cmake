@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Another project gets tutti by CMake, builds and runs (FetchContent: test/project/packaging/doors.sh), for any
+# Another project gets tutti by CMake, builds and runs (FetchContent: test/project/packaging/snippets.sh), for any
 # installation paths and with warnings as errors. A component that does not exist, a missing library, and C++ that is
 # not enabled yet give a clear message. Without the folder of a component all others build and run.
 

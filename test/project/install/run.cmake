@@ -39,14 +39,14 @@ if(WAY MATCHES "find_package|no_such_component|missing_library|no_language")
 endif()
 # A package and a subfolder give the same message.
 if(WAY STREQUAL "no_such_component")
-  foreach(door IN ITEMS find_package add_subdirectory)
-    run("tutti::warp: there is no such component; there are tutti, asio, tcp, simulation, verbs, in_network, mpi, cuda, nn" ${configure} -DWAY=${door}
+  foreach(way IN ITEMS find_package add_subdirectory)
+    run("tutti::warp: there is no such component; there are tutti, asio, tcp, simulation, verbs, in_network, mpi, cuda, nn" ${configure} -DWAY=${way}
         -DCOMPONENTS=warp)
   endforeach()
 elseif(WAY STREQUAL "missing_library")
-  foreach(door IN ITEMS find_package add_subdirectory)
+  foreach(way IN ITEMS find_package add_subdirectory)
     run("asio: it needs Boost 1.81 or newer .Debian: libboost1.81-dev, Fedora: boost-devel, Arch: boost, macOS, Homebrew: "
-        ${configure} -DWAY=${door} -DCOMPONENTS=asio -DCMAKE_DISABLE_FIND_PACKAGE_Boost=ON)
+        ${configure} -DWAY=${way} -DCOMPONENTS=asio -DCMAKE_DISABLE_FIND_PACKAGE_Boost=ON)
   endforeach()
   # A component that needs no library does not search for one.
   use(-DWAY=find_package -DCOMPONENTS=tcp -DCMAKE_DISABLE_FIND_PACKAGE_Boost=ON -DCMAKE_DISABLE_FIND_PACKAGE_BLAS=ON)

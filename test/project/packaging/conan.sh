@@ -90,7 +90,7 @@ packages=$(conan list "tutti/*:*" --format=compact | grep -c "#[0-9a-f]*:")
 [ "$packages" = 1 ] || fail "the options make $packages packages of one content"
 
 conan remove --confirm "tutti/*"
-sh "$root/test/project/packaging/doors.sh" "$root" "$scratch/doors" conan
+sh "$root/test/project/packaging/snippets.sh" "$root" "$scratch/snippets" conan
 
 # Tests ConanCenter's form, from the archive of a release.
 center="$scratch/center"

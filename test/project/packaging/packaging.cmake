@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Runs the commands of README.md from an empty home, the claims of the first one, and the packagers whose clients are
-# installed.
+# Runs the commands of README.md and docs/guide/installing.md from an empty home, the claims of examples/quickstart.sh,
+# and the packagers whose clients are installed.
 
-add_test(NAME doors COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/project/packaging/doors.sh ${PROJECT_SOURCE_DIR}
-                            ${CMAKE_CURRENT_BINARY_DIR}/packaging/doors)
-set_tests_properties(doors PROPERTIES TIMEOUT 900 COST 150 LABELS packaging SKIP_REGULAR_EXPRESSION "SKIP: ")
-tutti_test_needs(doors)
+add_test(NAME snippets COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/project/packaging/snippets.sh ${PROJECT_SOURCE_DIR}
+                               ${CMAKE_CURRENT_BINARY_DIR}/packaging/snippets)
+set_tests_properties(snippets PROPERTIES TIMEOUT 900 COST 150 LABELS packaging SKIP_REGULAR_EXPRESSION "SKIP: ")
+tutti_test_needs(snippets)
 
 add_test(NAME quickstart COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/project/packaging/quickstart.sh ${PROJECT_SOURCE_DIR})
 set_tests_properties(quickstart PROPERTIES TIMEOUT 60 LABELS packaging)
@@ -21,7 +21,8 @@ foreach(packager IN ITEMS conan vcpkg spack)
 endforeach()
 
 # Files that cannot read the version from its source name the same version.
-foreach(place IN ITEMS README.md packaging/vcpkg/ports/tutti/vcpkg.json packaging/conan-center/recipes/tutti/config.yml)
+foreach(place IN ITEMS docs/guide/installing.md packaging/vcpkg/ports/tutti/vcpkg.json
+        packaging/conan-center/recipes/tutti/config.yml)
   string(REPLACE "." "\\." version "${PROJECT_VERSION}")
   file(STRINGS ${PROJECT_SOURCE_DIR}/${place} found REGEX "(tutti/|\"version\": \"|^  \")${version}(\"|$)")
   if(NOT found)
@@ -36,20 +37,20 @@ foreach(component IN LISTS tutti_components)
   if(component STREQUAL "tutti" OR NOT dependencies MATCHES "component STREQUAL \"${component}\"")
     continue()
   endif()
-  set(doors "packaging/spack/spack_repo/tutti/packages/tutti/package.py: variant.\"${component}\"")
+  set(options "packaging/spack/spack_repo/tutti/packages/tutti/package.py: variant.\"${component}\"")
   if(NOT component MATCHES "^(mpi|cuda)$")
-    list(APPEND doors "conanfile.py: \"with_${component}\"")
+    list(APPEND options "conanfile.py: \"with_${component}\"")
   endif()
   if(NOT component STREQUAL "mpi")
-    list(APPEND doors "packaging/vcpkg/ports/tutti/vcpkg.json: \"${component}\"")
+    list(APPEND options "packaging/vcpkg/ports/tutti/vcpkg.json: \"${component}\"")
   endif()
-  foreach(door IN LISTS doors)
-    string(REGEX REPLACE "^(.+): (.+)$" "\\1;\\2" door ${door})
-    list(GET door 0 file)
-    list(GET door 1 option)
+  foreach(place IN LISTS options)
+    string(REGEX REPLACE "^(.+): (.+)$" "\\1;\\2" place ${place})
+    list(GET place 0 file)
+    list(GET place 1 option)
     file(STRINGS ${PROJECT_SOURCE_DIR}/${file} found REGEX ${option})
     if(NOT found)
-      message(FATAL_ERROR "tutti::${component} has no door in ${file}: a line that matches ${option} is missing.")
+      message(FATAL_ERROR "tutti::${component} is no option in ${file}: a line that matches ${option} is missing.")
     endif()
   endforeach()
 endforeach()

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Every C++ block of README.md, the guide and the pages beside it compiles. Their programs print what the page shows,
-# and user-written topologies and reductions satisfy the laws.
+# Compiles every C++ block of README.md and of these pages of docs/guide. Programs of the guide must print the text that
+# the page shows, and user-written topologies and reductions satisfy the laws.
+set(tutti_guide_pages elements failure first-program library mistakes operators own-axes topologies)
 
 function(tutti_page_blocks name page)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
@@ -9,7 +10,7 @@ function(tutti_page_blocks name page)
   set(folder ${CMAKE_CURRENT_BINARY_DIR}/${name})
   file(REMOVE_RECURSE ${folder})
   file(MAKE_DIRECTORY ${folder})
-  execute_process(COMMAND awk -v out=${folder} -v page=${name} 
+  execute_process(COMMAND awk -v out=${folder} -v page=${name}
                           -f ${CMAKE_CURRENT_SOURCE_DIR}/project/readme/extract.awk ${page}
                   OUTPUT_VARIABLE blocks RESULT_VARIABLE failed)
   if(failed)
@@ -21,11 +22,14 @@ function(tutti_page_blocks name page)
 endfunction()
 
 tutti_page_blocks(readme ${PROJECT_SOURCE_DIR}/README.md)
-tutti_page_blocks(guide ${PROJECT_SOURCE_DIR}/docs/guide/guide.md)
-tutti_page_blocks(library ${PROJECT_SOURCE_DIR}/docs/guide/library.md)
-tutti_page_blocks(mistakes ${PROJECT_SOURCE_DIR}/docs/guide/mistakes.md)
 set(parts ${readme_blocks})
-foreach(block IN LISTS guide_blocks library_blocks mistakes_blocks)
+set(guide_blocks "")
+foreach(page IN LISTS tutti_guide_pages)
+  string(REPLACE "-" "_" name guide_${page})
+  tutti_page_blocks(${name} ${PROJECT_SOURCE_DIR}/docs/guide/${page}.md)
+  list(APPEND guide_blocks ${${name}_blocks})
+endforeach()
+foreach(block IN LISTS guide_blocks)
   cmake_path(GET block STEM name)
   file(STRINGS ${block} stands REGEX "^(int main|BOOST_AUTO_TEST_CASE)")
   if(NOT stands)

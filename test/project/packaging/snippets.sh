@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# A newcomer's first hour: an empty home, and the first program and each command copied from README.md, where a hidden
-# comment before a block, `<!-- door: NAME -->`, names the block.
+# A newcomer's first hour: an empty home, the first program of README.md, and each command of README.md and
+# docs/guide/installing.md. A hidden comment before a block there, `<!-- snippet: NAME -->`, names the block.
 #
-#   sh doors.sh <repository> <scratch folder> [conan]    with "conan" only this door, else all others
+#   sh snippets.sh <repository> <scratch folder> [conan]    with "conan" only the commands of Conan, else all others
 set -eu
 root=$(cd "$1" && pwd)
 scratch=$2
@@ -15,58 +15,59 @@ export HOME="$scratch/home"
 ln -s "$root" "$HOME/tutti"
 
 awk -v out="$scratch/blocks" '
-  /^<!-- door: / { name = $3; next }
+  /^<!-- snippet: / { name = $3; next }
   /^```/ && name != "" { if (inside) { close(out "/" name); name = "" }; inside = !inside; next }
   inside { print > (out "/" name) }
-' "$root/README.md"
+' "$root/README.md" "$root/docs/guide/installing.md"
 awk -v out="$scratch" -v page=readme -f "$root/test/project/readme/extract.awk" "$root/README.md" > "$scratch/programs"
 program=$(head -n 1 "$scratch/programs")
-doors="CMakeLists.txt build.sh compiled.sh conan.sh conanfile.txt fetch_content.cmake install.sh pkg_config.sh plain.sh"
-[ "$(cd "$scratch/blocks" && echo *)" = "$doors" ] || {
-  echo "README.md has other doors than these, which are tried here: $doors" >&2
+tried="CMakeLists.txt build.sh compiled.sh conan.sh conanfile.txt fetch_content.cmake install.sh pkg_config.sh plain.sh"
+snippets=$(cd "$scratch/blocks" && echo *)
+[ "$snippets" = "$tried" ] || {
+  echo "the pages have the snippets $snippets, but these are tried here: $tried" >&2
   exit 1
 }
 
-# enter <block of commands>: runs it in a folder of its own; four ranks sum 0 + 1 + 2 + 3.
-enter() {
+# run <block of commands>: runs it in a folder of its own; four ranks sum 0 + 1 + 2 + 3.
+run() {
   folder="$scratch/$1_folder"
   mkdir -p "$folder"
   cp "$program" "$folder/program.cpp"
   echo "== $1"
-  said=$(cd "$folder" && sh -eux "$scratch/blocks/$1") || exit 1
-  [ "$1" = install.sh ] || case $said in
+  output=$(cd "$folder" && sh -eux "$scratch/blocks/$1") || exit 1
+  [ "$1" = install.sh ] || case $output in
     *"6
 6
 6
 6") ;;
-    *) echo "expected 6 from four ranks, but heard: $said" >&2 && exit 1 ;;
+    *) echo "expected 6 from four ranks, but the output is: $output" >&2 && exit 1 ;;
   esac
 }
 
 if [ "${3-}" = conan ]; then
   mkdir -p "$scratch/conan.sh_folder"
   cp "$scratch/blocks/CMakeLists.txt" "$scratch/blocks/conanfile.txt" "$scratch/conan.sh_folder"
-  enter conan.sh
+  run conan.sh
   exit
 fi
 
-enter plain.sh
-enter install.sh
+run plain.sh
+run install.sh
 if command -v pkg-config > /dev/null; then
-  enter pkg_config.sh
-  enter compiled.sh
+  run pkg_config.sh
+  run compiled.sh
 else
   echo "SKIP: there is no pkg-config (Debian: pkgconf)"
 fi
 
 mkdir -p "$scratch/build.sh_folder"
 cp "$scratch/blocks/CMakeLists.txt" "$scratch/build.sh_folder"
-enter build.sh
+run build.sh
 if git -C "$root" rev-parse HEAD > /dev/null 2>&1; then
   rm -r "$HOME/.local"
   sed -e "/find_package/{r $scratch/blocks/fetch_content.cmake" -e 'd}' "$scratch/blocks/CMakeLists.txt" \
     > "$scratch/build.sh_folder/CMakeLists.txt"
-  enter build.sh
+  run build.sh
 else
   echo "SKIP: $root is no git repository, or there is no git"
 fi
