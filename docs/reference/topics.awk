@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Gives each header its topic, and hides deduction guides, which say nothing that their class does not:
+# Gives each header its topic, and hides deduction guides, which repeat their class:
 # awk -v to=<folder> -f topics.awk kind=topics topics.txt kind=header <headers>
 #
-# The headers are written with the lines that they had, so that warnings have the right numbers.
+# The headers keep their lines, so that warnings have the right numbers.
 
 # True if a declaration may begin behind this line.
 function ends(line) { return line ~ /(^|[;{}:]) *(\/\/.*)?$/ && line !~ /^ *(requires|template)[ <]/ }
 
-# topics.txt: a path begins so; the topic; and who names what is there, which api.py reads.
+# Fields of topics.txt: the beginning of a path; its topic; its readers, for api.py.
 kind == "topics" { if (!/^(#|$)/) { prefix[++topics] = $1; topic_of[topics] = $2 } next }
 
 FNR == 1 {
@@ -16,7 +16,7 @@ FNR == 1 {
   path = FILENAME; sub(/^.*include\/tutti\//, "", path)
   count = 0
 }
-# Inline namespaces, of the version and of rooms, are no part of what a reader is shown.
+# Inline namespaces, of the version and of components, are not shown.
 { if (sub(/^namespace tutti::inline v[0-9_]+/, "namespace tutti")) sub(/::inline [a-z_]+/, ""); text_of[++count] = $0 }
 END { if (!failed && count) write_out() }
 
@@ -28,7 +28,7 @@ function write_out(   i, at, last, topic, out) {
       failed = 1
       exit 1
     }
-  # A deduction guide is all that begins with a name and a parenthesis at the level of a namespace.
+  # A line that begins with a name and a parenthesis at the level of a namespace is a deduction guide.
   for (i = count; i > 0; --i)
     if (text_of[i] ~ /^[a-z_]+\(/) {
       for (at = i; at > 1 && !ends(text_of[at - 1]) && text_of[at - 1] !~ /^ *\/\//;) --at

@@ -63,7 +63,8 @@ void have_one_blas_thread(char** argv) {
   if (threads == nullptr || std::string_view(threads) != "1") {
     setenv("OPENBLAS_NUM_THREADS", "1", 1);
     execv("/proc/self/exe", argv);
-    throw std::system_error(errno, std::generic_category(), "set OPENBLAS_NUM_THREADS=1; cannot start again with it");
+    throw std::system_error(errno, std::generic_category(),
+                            "cannot start again with OPENBLAS_NUM_THREADS=1; set it yourself");
   }
 }
 
@@ -128,7 +129,7 @@ int main(int argc, char** argv) {
     work.data = load(options);
     auto const fewest = std::min(work.data.training.size(), work.data.test.size());
     tutti::expects(options.batch <= fewest && work.data.training.shape.channels == 1,
-                   "--batch is more images than there are, or the images are not grey");
+                   "--batch must be at most the number of images, which must be grey");
     std::printf("%s, %u ranks, ", options.how.c_str(), options.ranks);
     if (options.memory != 0) {
       std::printf("%zu MiB each, ", options.memory);

@@ -100,10 +100,9 @@ inline void warm_up() {
 template <class Model, class Make>
 std::unique_ptr<learner<Model>> make_within(memory_limit const& limit, std::size_t mebibytes, Make const& make) {
   auto const too_large = [&] {
-    return std::runtime_error(
-        "its part of the model takes " + std::to_string((limit.used() >> 20U) + 1) +
-        " MiB or more, with gradients, momentum and the values of a batch, but --memory lets a rank have " +
-        std::to_string(mebibytes) + " MiB: use more ranks, a smaller model or a smaller batch");
+    return std::runtime_error("its part of the model needs " + std::to_string((limit.used() >> 20U) + 1) +
+                              " MiB or more, but --memory allows " + std::to_string(mebibytes) +
+                              " MiB: use more ranks, a smaller model or a smaller batch");
   };
   std::unique_ptr<learner<Model>> made;
   try {

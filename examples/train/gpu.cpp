@@ -22,7 +22,7 @@ std::string tell_card(gpu_options const& gpus, tutti::rank_type rank, std::strin
   auto const there = static_cast<std::uint32_t>(here.count);
   auto const number = gpus.card_of(rank).value_or(place % there);
   if (number >= there) {
-    return name + " is to compute on card " + std::to_string(number) + ", and its host has " +
+    return name + " must compute on card " + std::to_string(number) + ", but its host has " +
            (there == 1 ? "one, card 0" : std::to_string(there) + ", cards 0 to " + std::to_string(there - 1));
   }
   return std::to_string(number);

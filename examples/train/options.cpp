@@ -169,11 +169,10 @@ class strategy_options {
     if (staleness_ == "unbounded" && servers) {
       chosen_.staleness = strategy_choice::unbounded;
     } else if (!read_digits(staleness_, chosen_.staleness)) {
-      throw CLI::ValidationError("--staleness", "takes a number of steps, or with parameter_server unbounded; \"" +
-                                                    staleness_ + "\" is something else");
+      throw CLI::ValidationError(
+          "--staleness", "must be a number of steps, or with parameter_server unbounded, not \"" + staleness_ + "\"");
     } else if (chosen_.name == "gossip" && chosen_.staleness > 1000) {
-      throw CLI::ValidationError("--staleness", "must be at most 1000 with gossip, not " + staleness_ +
-                                                    ": every rank keeps the weights of that many steps");
+      throw CLI::ValidationError("--staleness", "must be at most 1000 with gossip, not " + staleness_);
     }
   }
 
@@ -227,13 +226,11 @@ class averaging_options {
       }
     }
     if (strategy != "synchronous" && strategy != "network_server" && settings_.synchronised_statistics) {
-      throw CLI::ValidationError("--synchronised-statistics",
-                                 "means something only where all ranks have the same weights: --strategy synchronous");
+      throw CLI::ValidationError("--synchronised-statistics", "needs --strategy synchronous");
     }
     if (strategy == "federated" && settings_.schedule == rate_schedule_kind::growing_batch) {
       throw CLI::ValidationError("--schedule",
-                                 "growing_batch changes the steps of an epoch, and so of a round of "
-                                 "--strategy federated, in the middle of it; choose another");
+                                 "growing_batch cannot be used with --strategy federated; choose another schedule");
     }
   }
 
@@ -308,13 +305,11 @@ class compression_options {
     }
     bool const sixteen = chosen_.kind == "fp16" || chosen_.kind == "bf16";
     if (o.topology != "direct" && !(sixteen && o.topology == "ring")) {
-      throw CLI::ValidationError("--topology", "is direct with --compress " + chosen_.kind +
+      throw CLI::ValidationError("--topology", "must be direct with --compress " + chosen_.kind +
                                                    (sixteen ? ", or ring, which rounds at every hop" : ""));
     }
     if (!sixteen && o.bucket != 0) {
-      throw CLI::ValidationError("--bucket",
-                                 "goes with --compress none, fp16 or bf16: the others choose among, or "
-                                 "send, all gradients of a step at once");
+      throw CLI::ValidationError("--bucket", "needs --compress none, fp16 or bf16");
     }
   }
 
@@ -353,17 +348,15 @@ class summing_options {
     }
     bool const plain = o.strategy.name == "synchronous" && o.compress.kind == "none" && !o.settings.reproducible;
     if (!plain && chosen_.kind != "float") {
-      throw CLI::ValidationError("--sums",
-                                 "is float but with --strategy synchronous, without --compress and "
-                                 "--reproducible");
+      throw CLI::ValidationError(
+          "--sums", "must be float, except with --strategy synchronous and without --compress and --reproducible");
     }
     if (chosen_.compared && (!plain || o.settings.optimizer != tutti::nn::optimizer_kind::sgd)) {
-      throw CLI::ValidationError("--compare-sums",
-                                 "goes with --strategy synchronous and --optimizer sgd, without "
-                                 "--compress and --reproducible");
+      throw CLI::ValidationError(
+          "--compare-sums", "needs --strategy synchronous and --optimizer sgd, without --compress and --reproducible");
     }
     if (o.progress_thread && (chosen_.kind != "float" || chosen_.compared)) {
-      throw CLI::ValidationError("--progress-thread", "moves sums of floats on, and does not go with --compare-sums");
+      throw CLI::ValidationError("--progress-thread", "needs --sums float, without --compare-sums");
     }
   }
 
@@ -436,14 +429,14 @@ class fault_reader {
   void finish(std::string const& strategy) const {
     to_.go_on = on_fault_ == "continue";
     if (strategy == "parameter_server" && given_->count() != 0) {
-      throw CLI::ValidationError("--on-fault",
-                                 "is not for --strategy parameter_server: servers go on without a worker that is "
-                                 "lost, and all ranks stop when a server is");
+      throw CLI::ValidationError(
+          "--on-fault",
+          "cannot be used with --strategy parameter_server, where servers continue without a lost worker");
     }
     for (auto const& text : deaths_) {
       fault_options::death one;
       if (!read_of_rank(text, one.rank, one.step) || one.step == 0) {
-        throw CLI::ValidationError("--die", "takes RANK:STEP, such as 1:1170, not " + text);
+        throw CLI::ValidationError("--die", "must be RANK:STEP, such as 1:1170, not " + text);
       }
       expect_once("--die", to_.deaths, one.rank);
       to_.deaths.push_back(one);
@@ -484,7 +477,7 @@ class speed_reader {
     finish_slow();
     if (pretended_->count() == 0) {
       if (side_->count() != 0) {
-        throw CLI::ValidationError("--side", "needs --pretend: other images are as the data are");
+        throw CLI::ValidationError("--side", "needs --pretend");
       }
       return;
     }
@@ -492,13 +485,13 @@ class speed_reader {
     double& number = rate ? to_.images_a_second : to_.seconds;
     if (!CLI::detail::lexical_cast(rate ? pretend_.substr(0, pretend_.size() - 2) : pretend_, number) ||
         !(number >= 1e-6 && number <= 1e6)) {
-      throw CLI::ValidationError("--pretend",
-                                 "takes seconds, such as 0.2, or images a second, such as 154/s, from a millionth to a "
-                                 "million; \"" +
-                                     pretend_ + "\" is something else");
+      throw CLI::ValidationError(
+          "--pretend",
+          "must be seconds, such as 0.2, or images a second, such as 154/s, from a millionth to a million, not \"" +
+              pretend_ + "\"");
     }
     if (!is_large(o.model) && side_->count() != 0) {
-      throw CLI::ValidationError("--side", "is for models from alexnet on, not for " + o.model);
+      throw CLI::ValidationError("--side", "needs a model with large images, such as alexnet, not " + o.model);
     }
     to_.side = is_large(o.model) && to_.side == 0 ? 224 : to_.side;
     expect_nothing_computed(o);
@@ -515,12 +508,12 @@ class speed_reader {
                 : read_of_rank(text, one.rank, one.factor)) ||
           !(one.factor >= 1 && one.factor <= 1000)) {
         throw CLI::ValidationError(
-            "--slow", "takes RANK:FACTOR, such as 2:4, or random:FACTOR, with a factor from 1 to 1000; \"" + text +
-                          "\" is something else");
+            "--slow",
+            "must be RANK:FACTOR, such as 2:4, or random:FACTOR, with a factor from 1 to 1000, not \"" + text + "\"");
       }
       if (any) {
         if (std::exchange(drawn, true)) {
-          throw CLI::ValidationError("--slow", "takes random:FACTOR once");
+          throw CLI::ValidationError("--slow", "must have random:FACTOR only once");
         }
         to_.most_at_random = one.factor;
         continue;
@@ -543,7 +536,7 @@ class speed_reader {
           std::pair{s.images == tutti::nn::ownership::labels, "--shards labels"},
           std::pair{o.sums.compared, "--compare-sums"}, std::pair{!o.checkpoints.folder.empty(), "--checkpoint"}}) {
       if (given) {
-        throw CLI::ValidationError(option, "does not go with --pretend, which computes nothing");
+        throw CLI::ValidationError(option, "cannot be used with --pretend, which computes nothing");
       }
     }
   }
@@ -582,26 +575,24 @@ class gpu_reader {
     }
     if (!to_.any()) {
       if (precision_->count() != 0) {
-        throw CLI::ValidationError("--precision", "needs --gpu: on their hosts ranks compute in float");
+        throw CLI::ValidationError("--precision", "needs --gpu, since hosts compute in float");
       }
       return;
     }
     if (o.settings.reproducible) {
-      throw CLI::ValidationError("--gpu", "does not go with --reproducible, whose sums are made on hosts");
+      throw CLI::ValidationError("--gpu", "cannot be used with --reproducible, whose sums are made on hosts");
     }
     if (o.speeds.pretended()) {
-      throw CLI::ValidationError("--gpu", "does not go with --pretend, which computes nothing");
+      throw CLI::ValidationError("--gpu", "cannot be used with --pretend, which computes nothing");
     }
     if (to_.numbers == precision::float16 && o.settings.synchronised_statistics) {
       throw CLI::ValidationError("--precision",
-                                 "fp16 does not go with --synchronised-statistics, as each rank scales its losses for "
-                                 "itself; take bf16 or float");
+                                 "fp16 cannot be used with --synchronised-statistics; take bf16 or float");
     }
     for (auto const& one : to_.some) {
       if (o.strategy.serves(one.rank)) {
         throw CLI::ValidationError("--gpu", "names rank " + std::to_string(one.rank) +
-                                                ", which is a server and computes no gradients; workers are the ranks "
-                                                "from " +
+                                                ", which is a server; workers are the ranks from " +
                                                 std::to_string(o.strategy.servers) + " on");
       }
     }
@@ -619,8 +610,7 @@ class gpu_reader {
       one.card = number;
       add(one);
     } else {
-      throw CLI::ValidationError("--gpu",
-                                 "takes all, or RANK[:CARD],..., such as 1,3:0; \"" + text + "\" is something else");
+      throw CLI::ValidationError("--gpu", "must be all, or RANK[:CARD],..., such as 1,3:0, not \"" + text + "\"");
     }
   }
   void add(gpu_options::gpu_rank const& one) const {
@@ -654,7 +644,7 @@ void add_report_options(CLI::App& app, options& o) {
 void check_report_options(options const& o) {
   for (auto const& [file, option] : {std::pair{&o.trace, "--trace"}, std::pair{&o.usage, "--usage"}}) {
     if (!file->empty() && o.progress_thread) {
-      throw CLI::ValidationError(option, "follows the thread that computes: leave out --progress-thread");
+      throw CLI::ValidationError(option, "cannot be used with --progress-thread; leave one of them out");
     }
   }
 }
@@ -671,10 +661,10 @@ std::vector<std::size_t> read_hidden(std::string const& text) {
     std::size_t size = 0;
     auto const [next, problem] = std::from_chars(at, end, size);
     if (problem != std::errc{} || size == 0 || size > 100000 || (next != end && *next != ',')) {
-      throw CLI::ValidationError("--hidden",
-                                 "takes the sizes of the hidden layers, such as 256,128, each from 1 to "
-                                 "100000, or none; \"" +
-                                     text + "\" is something else");
+      throw CLI::ValidationError(
+          "--hidden",
+          "must be the sizes of the hidden layers, such as 256,128, each from 1 to 100000, or none, not \"" + text +
+              "\"");
     }
     sizes.push_back(size);
     if (next == end) {
@@ -689,7 +679,7 @@ std::vector<std::size_t> read_hidden(std::string const& text) {
 void check_combinations(options const& o) {
   auto const synchronous_only = [&](bool given, char const* option) {
     if (given && o.strategy.name != "synchronous") {
-      throw CLI::ValidationError(option, "goes with --strategy synchronous, not with " + o.strategy.name);
+      throw CLI::ValidationError(option, "needs --strategy synchronous, not " + o.strategy.name);
     }
   };
   synchronous_only(o.compress.kind != "none", "--compress");
@@ -698,45 +688,41 @@ void check_combinations(options const& o) {
   synchronous_only(o.faults.go_on, "--on-fault continue");
   auto const without_servers = [&](bool given, char const* option) {
     if (given && o.strategy.name == "parameter_server") {
-      throw CLI::ValidationError(option, "goes with every --strategy but parameter_server");
+      throw CLI::ValidationError(option, "cannot be used with --strategy parameter_server");
     }
   };
   without_servers(o.checkpoints.every != 0, "--checkpoint-every");
   without_servers(o.checkpoints.sharded, "--sharded-checkpoints");
   bool const by_group = o.transport == "udp_multicast";
   if ((o.transport == "fpga_nic" || by_group) != (o.topology == "in_network")) {
-    throw CLI::ValidationError(
-        "--topology", "in_network goes with --transport fpga_nic or udp_multicast, and no other topology does");
+    throw CLI::ValidationError("--topology",
+                               "must be in_network with --transport fpga_nic or udp_multicast, and only there");
   }
   if (by_group && (o.strategy.name != "synchronous" || o.bucket != 0 || o.compress.kind != "none" ||
                    o.sums.kind != "float" || o.settings.reproducible || o.faults.go_on)) {
-    throw CLI::ValidationError(
-        "--transport",
-        "udp_multicast is a way of --strategy synchronous of its own, and goes with no --bucket, "
-        "--compress, --sums, --reproducible or --on-fault continue");
+    throw CLI::ValidationError("--transport",
+                               "udp_multicast needs --strategy synchronous, without --bucket, --compress, --sums, "
+                               "--reproducible and --on-fault continue");
   }
   if (o.transport == "fpga_nic" &&
       (o.settings.reproducible || o.faults.go_on || o.strategy.name == "parameter_server")) {
-    throw CLI::ValidationError("--transport",
-                               "fpga_nic goes with no --reproducible, --on-fault continue or --strategy "
-                               "parameter_server");
+    throw CLI::ValidationError(
+        "--transport",
+        "fpga_nic cannot be used with --reproducible, --on-fault continue or --strategy parameter_server");
   }
   if (o.strategy.name == "network_server" && (o.transport != "fpga_nic" || o.settings.momentum != 0 ||
                                               o.settings.optimizer != tutti::nn::optimizer_kind::sgd)) {
     throw CLI::ValidationError("--strategy",
-                               "network_server needs --transport fpga_nic, whose device computes no more than "
-                               "--optimizer sgd --momentum 0");
+                               "network_server needs --transport fpga_nic, --optimizer sgd and --momentum 0");
   }
   if (o.settings.reproducible && o.compress.kind != "none") {
-    throw CLI::ValidationError("--reproducible", "goes with --compress none: accumulators travel whole");
+    throw CLI::ValidationError("--reproducible", "needs --compress none");
   }
   if (o.settings.reproducible && o.settings.images != tutti::nn::ownership::shared) {
-    throw CLI::ValidationError("--reproducible",
-                               "goes with --shards shared: images of a rank's own depend on the ranks");
+    throw CLI::ValidationError("--reproducible", "needs --shards shared");
   }
   if (o.faults.go_on && o.compress.kind != "none") {
-    throw CLI::ValidationError("--on-fault continue",
-                               "goes with --compress none: what a dead rank still owed would be lost");
+    throw CLI::ValidationError("--on-fault continue", "needs --compress none");
   }
 }
 
@@ -779,7 +765,7 @@ void expect_ranks(options const& options, std::uint32_t ranks) {
   auto const expect = [ranks](char const* option, std::uint32_t rank) {
     if (rank >= ranks) {
       throw std::runtime_error(std::string(option) + " names rank " + std::to_string(rank) +
-                               ", and there are only ranks 0 to " + std::to_string(ranks - 1));
+                               ", but the ranks are 0 to " + std::to_string(ranks - 1));
     }
   };
   for (auto const& one : options.faults.deaths) {
@@ -902,7 +888,8 @@ options read_options(int argc, char** argv) {
     training.finish();
     faults.finish(o.strategy.name);
     if (o.transport == "fpga_nic" && o.compress.kind != "none") {
-      throw CLI::ValidationError("--compress", "is none with --transport fpga_nic: a device sums floats, or --sums");
+      throw CLI::ValidationError("--compress",
+                                 "must be none with --transport fpga_nic, whose device sums floats or --sums");
     }
     compressed.finish(o, topology->count() != 0);
     if ((o.transport == "fpga_nic" || o.transport == "udp_multicast") && topology->count() == 0) {
@@ -912,9 +899,8 @@ options read_options(int argc, char** argv) {
     averaged.finish(o.strategy);
     for (auto const* const drawn : {samples, test_samples}) {
       if (drawn->count() != 0 && o.data != "builtin") {
-        throw CLI::ValidationError(drawn->get_name(),
-                                   "says how many images to draw with --data builtin; of the folder " + o.data +
-                                       " all are used, so leave it out");
+        throw CLI::ValidationError(drawn->get_name(), "needs --data builtin, not the folder " + o.data +
+                                                          ", which is used whole; leave it out");
       }
     }
     for (auto const* const of_mlp : {layers, activation}) {
@@ -934,16 +920,16 @@ options read_options(int argc, char** argv) {
     speeds.finish(o);
     gpus.finish(o);
     if (test_samples->count() != 0 && o.speeds.pretended()) {
-      throw CLI::ValidationError("--test-samples", "does not go with --pretend: there is no test");
+      throw CLI::ValidationError("--test-samples", "cannot be used with --pretend, which has no test");
     }
     if (o.transport != "fpga_nic" && device->count() != 0) {
       throw CLI::ValidationError("--device", "needs --transport fpga_nic");
     }
     if (o.progress_thread && s.reproducible) {
-      throw CLI::ValidationError("--progress-thread", "moves plain sums on, not those of --reproducible");
+      throw CLI::ValidationError("--progress-thread", "cannot be used with --reproducible");
     }
     if (o.progress_thread && o.bucket == 0) {
-      throw CLI::ValidationError("--progress-thread", "needs --bucket, which says what there is to move on");
+      throw CLI::ValidationError("--progress-thread", "needs --bucket");
     }
   } catch (CLI::ParseError const& e) {
     std::exit(app.exit(e) == 0 ? EXIT_SUCCESS : 2);

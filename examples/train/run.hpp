@@ -112,8 +112,7 @@ void expect_equal_weights(Communicator& world, tutti::nn::replica const& model) 
   std::array<std::uint64_t, 2> most{own, ~own};
   tutti::allreduce{world, tutti::direct{}, tutti::max<std::uint64_t>{}}(most);
   if (most[0] != ~most[1]) {
-    throw std::runtime_error(
-        "ranks ended with different weights: their machines compute differently, or this is a bug");
+    throw std::runtime_error("ranks ended with different weights: use machines of one kind, or report a bug");
   }
 }
 

@@ -38,7 +38,7 @@ nn::settings settings_for(job const& work, std::size_t ranks) {
   }
   if (result.batch > work.data.training.size()) {
     throw std::runtime_error("a batch of " + std::to_string(result.batch) + " images is more than the " +
-                             std::to_string(work.data.training.size()) + " that there are to train with");
+                             std::to_string(work.data.training.size()) + " training images; use a smaller --batch");
   }
   return result;
 }

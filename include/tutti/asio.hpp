@@ -277,7 +277,7 @@ auto async_start(Operator& op, Arguments&&... arguments_and_token) {
   return [&]<std::size_t... Index>(std::index_sequence<Index...>) {
     request started = op.start(std::get<Index>(std::move(all))...);
     expects(detail::access::state(op.world()).companion == loop,
-            "async: a reduction has ended the on_asio of this communicator");
+            "async: a reduction has ended the on_asio of this communicator; keep it until all operations have ended");
     return loop->async_wait(std::move(started), std::get<last>(std::move(all)));
   }(std::make_index_sequence<last>());
 }

@@ -309,8 +309,8 @@ BOOST_AUTO_TEST_CASE(ranks_of_two_jobs_are_told_apart_or_asked_for_a_name) {
 
 BOOST_AUTO_TEST_CASE(contradictions_are_named_with_their_values) {
   check_complaint(with(own, {{"TUTTI_RANK", "3"}}), {"TUTTI_RANK=3", "TUTTI_SIZE=3"});
-  check_complaint(with(own, {{"TUTTI_RANK", "-1"}}), {"TUTTI_RANK=-1", "not a number"});
-  check_complaint(with(own, {{"TUTTI_SIZE", "4x"}}), {"TUTTI_SIZE=4x", "not a number"});
+  check_complaint(with(own, {{"TUTTI_RANK", "-1"}}), {"TUTTI_RANK=-1", "must be a number"});
+  check_complaint(with(own, {{"TUTTI_SIZE", "4x"}}), {"TUTTI_SIZE=4x", "must be a number"});
   check_complaint(with(own, {{"TUTTI_SIZE", "99999999999"}}), {"TUTTI_SIZE=99999999999"});
   check_complaint({{"TUTTI_RANK", "0"}, {"TUTTI_SIZE", "0"}}, {"TUTTI_SIZE=0"});
   check_complaint({{"TUTTI_RANK", "1"}}, {"TUTTI_RANK=1 is set, but TUTTI_SIZE is not"});

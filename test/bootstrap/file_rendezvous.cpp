@@ -213,7 +213,7 @@ BOOST_AUTO_TEST_CASE(two_processes_of_rank_0_are_named_to_both) {
 BOOST_AUTO_TEST_CASE(other_sizes_are_refused_by_name) {
   scratch s;
   auto const ends = join_all(s, {as(0, 2, 300ms), as(1, 3)});
-  std::string const why = "has a world of 3 ranks, rank 0 one of 2";
+  std::string const why = "expects a world of 3 ranks, but rank 0 expects 2";
   check_fails(ends[0], {"rank 1 of 2 did not join", "refused: rank 1 (", why}, {1});
   check_fails(ends[1], {"rank 0 in '" + s.inner() + "' refuses a rank: rank 1 (", why}, {1});
   BOOST_TEST(s.is_empty());
@@ -280,8 +280,8 @@ BOOST_AUTO_TEST_CASE(a_rank_of_another_version_is_refused_by_name) {
     refusal = *why;
     return file_rendezvous(s.path, as(1, 2)).exchange("").size();
   });
-  std::string const why = "'" + s.inner() + "/" + name +
-                          "' introduces a rank in words of another version; build all ranks from one version";
+  std::string const why =
+      "'" + s.inner() + "/" + name + "' was written by another version of tutti; build all ranks with one version";
   BOOST_TEST(has(refusal, why));
   BOOST_TEST(ends[0].value() == 2U);
   BOOST_TEST(ends[1].value() == 2U);
@@ -307,8 +307,8 @@ BOOST_AUTO_TEST_CASE(a_world_comes_together_whatever_others_leave_there) {
   });
   BOOST_TEST(ends[0].value() == "<0><1> 2");
   BOOST_TEST(ends[3].value() == "<0><1> 0");
-  check_fails(ends[1], {"has a world of 4 ranks"}, {1});
-  check_fails(ends[2], {"has a world of 3 ranks"}, {1});
+  check_fails(ends[1], {"expects a world of 4 ranks"}, {1});
+  check_fails(ends[2], {"expects a world of 3 ranks"}, {1});
   BOOST_TEST(s.is_empty());
 }
 
@@ -367,7 +367,8 @@ BOOST_AUTO_TEST_CASE(a_second_process_of_a_rank_ends_the_meeting_for_all_until_i
     });
     for (auto const& e : ends) {
       check_fails(e,
-                  {"two processes both say they are rank " + std::to_string(twice), "two jobs meet here", "TUTTI_JOB"},
+                  {"two processes both say they are rank " + std::to_string(twice), "give each job its own TUTTI_JOB",
+                   "TUTTI_JOB"},
                   {twice});
     }
     BOOST_TEST(s.is_empty());

@@ -48,10 +48,10 @@ BOOST_AUTO_TEST_CASE(lines_comments_and_blanks_separate_too) {
 BOOST_AUTO_TEST_CASE(a_wrong_entry_is_named_by_line_and_number) {
   BOOST_TEST(has(complaint("a:1\nb:2,c"), "hosts.txt, line 2, entry 3 'c': not host:port"));
   BOOST_TEST(has(complaint("a:0"), "entry 1 'a:0': not host:port"));
-  BOOST_TEST(has(complaint("worker=a:1"), "'worker' is no role"));
-  BOOST_TEST(has(complaint("worker:x=a:1"), "'worker:x' is no role"));
-  BOOST_TEST(has(complaint(":1=a:1"), "':1' is no role"));
-  BOOST_TEST(has(complaint("a:1,b:2,a:1"), "entry 3 'a:1': the same address is in the list already"));
+  BOOST_TEST(has(complaint("worker=a:1"), "'worker' is not a role"));
+  BOOST_TEST(has(complaint("worker:x=a:1"), "'worker:x' is not a role"));
+  BOOST_TEST(has(complaint(":1=a:1"), "':1' is not a role"));
+  BOOST_TEST(has(complaint("a:1,b:2,a:1"), "entry 3 'a:1': the same address is in the list already; name each once"));
   BOOST_TEST(has(complaint("w:0=a:1,w:0=b:1"), "entry 2 'w:0=b:1': the same role"));
   BOOST_TEST(has(complaint("# no host\n"), "hosts.txt names no host"));
 }

@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(any_exception_of_a_thread_is_thrown_again_as_it_was) {
 
 BOOST_AUTO_TEST_CASE(of_other_exceptions_of_a_process_the_text_is_thrown_again) {
   auto const ends = tutti::detail::run_processes(3, [](auto& at) { throw_by_rank(at.rank()); });
-  for (std::string const wanted : {"overdrawn", "an exception that is no std::exception", "a mistake"}) {
+  for (std::string const wanted : {"overdrawn", "an exception that is not a std::exception", "a mistake"}) {
     auto const& end = ends[wanted == "overdrawn" ? 0 : wanted == "a mistake" ? 2 : 1];
     BOOST_CHECK_EXCEPTION(end.value(), std::runtime_error, [&](std::runtime_error const& e) {
       return std::string_view(e.what()).find(wanted) != std::string_view::npos;

@@ -56,9 +56,9 @@ std::string hello(std::string const& payload) {
   return frame(bootstrap_frame_kind::hello, payload);
 }
 
-constexpr char const* foreign = "not a hello of tutti";
-constexpr char const* too_long = "a frame too long to be a hello";
-constexpr char const* closed = "it closed before it had said hello";
+constexpr char const* foreign = "not a greeting of tutti";
+constexpr char const* too_long = "a frame too long for a greeting";
+constexpr char const* closed = "it closed before its greeting";
 
 }  // namespace
 

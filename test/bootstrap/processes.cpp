@@ -260,8 +260,9 @@ BOOST_AUTO_TEST_CASE(an_end_that_somebody_else_has_asked_for_is_said_to_be_unkno
     for (rank_type const r : {1U, 2U}) {
       auto const& why = ends[r].failure();
       bool const known = why.signal == (r == 1 ? SIGKILL : 0) && why.status == (r == 2 ? 7 : 0);
-      bool const unknown = why.signal == 0 && why.status == 0 &&
-                           says(why, "how is unknown (this program ignores SIGCHLD, or waits for all children itself)");
+      bool const unknown =
+          why.signal == 0 && why.status == 0 &&
+          says(why, "with an unknown status (this program ignores SIGCHLD, or waits for all children itself)");
       BOOST_TEST((unknown || (known && handler != SIG_IGN)), why.text);  // the library may wait first
       BOOST_TEST((why.kind == tutti::failure::peer_lost));
     }

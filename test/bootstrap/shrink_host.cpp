@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(a_rank_that_an_earlier_shrink_left_out_is_told_so) {
   BOOST_TEST(at.gather(20s) == (ranks{0, 2}), boost::test_tools::per_element());
   bootstrap_frame last;
   BOOST_TEST(told(one, last) == "f");
-  BOOST_TEST(has(last.payload, "went on without rank 1"));
+  BOOST_TEST(has(last.payload, "continued without rank 1"));
 }
 
 /// A rank that any member has excluded stays out: otherwise two groups could continue with it.
@@ -146,7 +146,7 @@ BOOST_AUTO_TEST_CASE(a_rank_that_another_one_does_not_count_stays_out) {
   BOOST_TEST(told(one) == "wt");
   bootstrap_frame last;
   BOOST_TEST(told(two, last) == "wf");
-  BOOST_TEST(has(last.payload, "went on without rank 2"));
+  BOOST_TEST(has(last.payload, "continued without rank 2"));
 }
 
 BOOST_AUTO_TEST_CASE(a_member_that_comes_again_is_told_on_its_last_line) {
@@ -188,10 +188,10 @@ BOOST_AUTO_TEST_CASE(a_host_with_a_notice_does_not_go_on) {
     at.listeners[1].reset();
     at.listeners[2].reset();
     BOOST_CHECK_EXCEPTION(std::ignore = at.gather(20s), tutti::error,
-                          [](tutti::error const& e) { return has(e.what(), "went on without rank 0"); });
+                          [](tutti::error const& e) { return has(e.what(), "continued without rank 0"); });
     bootstrap_frame last;
     BOOST_TEST(told(guest, last) == "wf");
-    BOOST_TEST(has(last.payload, "went on without rank 1"));
+    BOOST_TEST(has(last.payload, "continued without rank 1"));
   }
 }
 

@@ -139,7 +139,7 @@ BOOST_AUTO_TEST_CASE(two_processes_of_one_rank_are_named_to_all) {
   auto const ends = join_all(p, {as(0, 4), as(1, 4), as(3, 4), as(3, 4)});
   check_all_fail(ends,
                  {"two processes both say they are rank 3: on " + tutti::host_name() + ", pid ", " and on ",
-                  "if two jobs meet here, give each a TUTTI_JOB of its own"},
+                  "give each job its own TUTTI_JOB"},
                  {3});
 }
 
@@ -198,7 +198,7 @@ BOOST_AUTO_TEST_CASE(a_rank_of_another_world_size_is_refused_and_named_if_its_se
     BOOST_TEST(has(text, "rank 2 of 3 did not join at"), text);
     BOOST_TEST(has(text, "; refused: 127.0.0.1:"), text);
     BOOST_TEST(has(text, ": rank 2 (" + tutti::host_name()), text);
-    BOOST_TEST(has(text, "has a world of 4 ranks, rank 0 one of 3"), text);
+    BOOST_TEST(has(text, "expects a world of 4 ranks, but rank 0 expects 3"), text);
   }
   std::string const& told = ends[2].failure().text;
   BOOST_TEST(has(told, "refuses rank 2 of 4: it serves another job (TUTTI_JOB), or"), told);
@@ -347,7 +347,7 @@ BOOST_AUTO_TEST_CASE(a_seat_that_is_given_up_or_misused_is_free_again) {
       (void)r.exchange("");
       return r.refused().empty() ? "" : r.refused()[0];
     });
-    BOOST_TEST(has(ends[0].value(), more == "close" ? "closed its connection" : "sent more than a hello"),
+    BOOST_TEST(has(ends[0].value(), more == "close" ? "closed its connection" : "sent more than a greeting"),
                ends[0].value());
     BOOST_TEST(ends[1].has_value());
     BOOST_TEST(ends[2].has_value());
@@ -407,7 +407,7 @@ BOOST_AUTO_TEST_CASE(foreign_bytes_and_silent_connections_disturb_no_rank) {
     return std::count_if(log.begin(), log.end(), [&](std::string const& l) { return has(l, word); });
   };
   BOOST_TEST(count("127.0.0.1:") == 10);  // the silent ones, with "tut1" and "", are not even noticed
-  BOOST_TEST(count("not a hello") == 8);
+  BOOST_TEST(count("not a greeting") == 8);
   BOOST_TEST(count("too long") == 1);
   BOOST_TEST(count("closed before") == 1);
   BOOST_TEST(refused[1].value().empty());

@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(a_rank_that_returns_early_fails_the_exchange_of_the_others_
   });
   BOOST_TEST(ends[1].has_value());
   for (rank_type r : {0U, 2U}) {
-    BOOST_TEST(says(ends[r].failure(), "rank 1 has ended without it"), ends[r].failure().text);
+    BOOST_TEST(says(ends[r].failure(), "rank 1 ended without taking part"), ends[r].failure().text);
   }
 }
 

@@ -37,7 +37,7 @@ BOOST_AUTO_TEST_CASE(a_root_below_the_size_is_fine) {
 BOOST_AUTO_TEST_CASE(a_peer_is_another_rank) {
   BOOST_TEST(refusal([] { expect_peer("send: the receiver", 1, 0, 2); }) == "");
   BOOST_TEST(refusal([] { expect_peer("send: the receiver", 0, 0, 2); }) ==
-             "send: the receiver must be another rank of this communicator than this one, 0, and below 2, not 0");
+             "send: the receiver must be a rank of this communicator other than this one, 0, and below 2, not 0");
   BOOST_TEST(refusal([] { expect_peer("send: the receiver", 7, 0, 2); }).ends_with("below 2, not 7"));
 }
 
@@ -59,14 +59,13 @@ BOOST_AUTO_TEST_CASE(uneven_blocks_without_their_total_are_told_of_it) {
     }
     std::string const of_gather = refusal([&] { collect(mine, all, 0); });
     std::string const of_scatter = refusal([&] { deal(all, mine, 0); });
-    bool const right = of_gather ==
-                           "gather: the output of the root, for the elements of all ranks together, must have 12 "
-                           "elements, not 10; where ranks give different numbers, `total`, the last argument, says how "
-                           "many there are" &&
-                       of_scatter ==
-                           "scatter: the input of the root, the elements of all ranks together, must have 12 elements, "
-                           "not 10; where ranks get different numbers, `total`, the last argument, says how many there "
-                           "are";
+    bool const right =
+        of_gather ==
+            "gather: the output of the root, for the elements of all ranks together, must have 12 "
+            "elements, not 10; if ranks give different numbers, pass their sum as the last argument, `total`" &&
+        of_scatter ==
+            "scatter: the input of the root, the elements of all ranks together, must have 12 elements, "
+            "not 10; if ranks get different numbers, pass their sum as the last argument, `total`";
     return right ? std::string() : of_gather + "\n" + of_scatter;
   });
 }

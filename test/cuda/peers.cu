@@ -161,7 +161,7 @@ BOOST_AUTO_TEST_CASE(more_groups_than_run_at_a_time) {
   auto const all = complaints(
       2, [](auto&) {}, o);
   for (std::string const& one : all) {
-    BOOST_TEST(has(one, "groups at a time, and its "), one);
+    BOOST_TEST(has(one, "groups at the same time, but its "), one);
   }
 }
 

@@ -96,7 +96,7 @@ void a_killed_process_is_named(Topology topology, rank_type n, rank_type killed,
 
 /// True if an error shows both calls that differ, or names a rank whose error does.
 [[nodiscard]] inline bool leads_to_both_calls(std::string const& text, auto const& results) {
-  bool leads = text.find(" called ") != std::string::npos || text.find("is another than") != std::string::npos;
+  bool leads = text.find(" called ") != std::string::npos || text.find("is not the one that") != std::string::npos;
   for (std::size_t r = 0; r != results.size() && !leads; ++r) {
     std::string const says = ": the error of rank " + std::to_string(r) + " says how;";
     leads = text.find(says) != std::string::npos && results[r].failure().text.find(says) == std::string::npos;

@@ -74,7 +74,7 @@ std::string is_left_out(Detector& detector, rank_type me) {
     return "it went on as a world of " + std::to_string(detector.shrink().size());
   } catch (tutti::error const& e) {
     std::string const text = e.what();
-    bool const is_told = text.find("went on without rank " + std::to_string(me)) != std::string::npos;
+    bool const is_told = text.find("continued without rank " + std::to_string(me)) != std::string::npos;
     return e.kind() == tutti::failure::join && is_told ? "" : text;
   }
 }

@@ -160,7 +160,7 @@ void lost_count_is_a_mismatch() {
       return "no error: " + support::until(t, [&] { return static_cast<bool>(t.view(0, s, {1, 1, nullptr})); });
     } catch (error const& e) {
       std::string const what = e.what();
-      return what.find("flow 8") != what.npos && what.find("flow 16") != what.npos ? "" : what;
+      return what.find("(number 8)") != what.npos && what.find("(number 16)") != what.npos ? "" : what;
     }
   }));
 }

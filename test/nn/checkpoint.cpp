@@ -316,7 +316,7 @@ BOOST_AUTO_TEST_CASE(parts_of_ranks_own_have_to_be_all_there_and_theirs) {
   (void)train(3, keep, 9, make_settings(), how::local_sgd);
   keep.resume = true;
   auto const refused = train(2, keep, never, make_settings(), how::local_sgd);
-  BOOST_TEST(contains(refused.failure, "each of 3 ranks remembers by itself: start as many, not 2"), refused.failure);
+  BOOST_TEST(contains(refused.failure, "each of 3 ranks: start as many, not 2"), refused.failure);
   auto const other = train(3, keep, never, make_settings(), how::int8);
   BOOST_TEST(contains(other.failure, "is of another strategy"), other.failure);
 
@@ -401,8 +401,8 @@ BOOST_AUTO_TEST_CASE(a_damaged_checkpoint_is_said_and_the_one_before_is_used) {
         {[&](auto const& f) { fs::resize_file(f / victim, size - 1); }, "is cut short"},
         {[&](auto const& f) { fs::resize_file(f / victim, size + 1); }, " bytes, and its head says "},
         {[&](auto const& f) { std::ofstream(f / victim) << "something else, that is longer than a head"; },
-         "is no checkpoint"},
-        {[&](auto const& f) { fs::remove(f / latest) && fs::create_directory(f / latest); }, "is no file"}};
+         "is not a checkpoint"},
+        {[&](auto const& f) { fs::remove(f / latest) && fs::create_directory(f / latest); }, "not a file"}};
     // Flips one bit in each byte of the head, and in some bytes behind it.
     for (std::uintmax_t at = 0; at < size; at += at < 130 ? 1 : size / 7) {
       all.push_back({[&victim, at](auto const& f) { flip(f / victim, at); }, ""});

@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(more_than_the_header_announces) {
   bytes longer = three_images;
   longer.push_back(0);
   auto const i = f.plain("i", longer);
-  expect_part(complaint(i, l, i), "goes on after the last element");
+  expect_part(complaint(i, l, i), "continues after the last element");
 }
 
 BOOST_AUTO_TEST_CASE(unusable_headers_cost_no_memory) {

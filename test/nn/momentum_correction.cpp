@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(a_momentum_that_is_not_kept_once_is_refused) {
       nn::train(model, strategy);
     });
     return std::ranges::all_of(results, [](auto const& one) {
-      return !one.has_value() && one.failure().text.find("the strategy keeps a momentum of") != std::string::npos;
+      return !one.has_value() && one.failure().text.find("the strategy has a momentum of") != std::string::npos;
     });
   };
   auto const owing = [](nn::momentum_correction corrected) {

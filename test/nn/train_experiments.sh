@@ -53,18 +53,18 @@ for option in --lr --lr-end --momentum --weight-decay --trust --change-by --deca
     [ "$(grep -c . log)" -le 2 ] || wrong "$option $value: more than a sentence"
   done
 done
-refused '--ranks 2 --slow 2:4' '--slow names rank 2, and there are only ranks 0 to 1'
-refused '--ranks 2 --die 2:4' '--die names rank 2, and there are only ranks 0 to 1'
-refused '--slow 1:0' '--slow: takes RANK:FACTOR'
-refused '--slow 1:-2' '--slow: takes RANK:FACTOR'
-refused '--slow 1:nan' '--slow: takes RANK:FACTOR'
-refused '--slow 1' '--slow: takes RANK:FACTOR'
+refused '--ranks 2 --slow 2:4' '--slow names rank 2, but the ranks are 0 to 1'
+refused '--ranks 2 --die 2:4' '--die names rank 2, but the ranks are 0 to 1'
+refused '--slow 1:0' '--slow: must be RANK:FACTOR'
+refused '--slow 1:-2' '--slow: must be RANK:FACTOR'
+refused '--slow 1:nan' '--slow: must be RANK:FACTOR'
+refused '--slow 1' '--slow: must be RANK:FACTOR'
 refused '--slow 1:2,1:3' '--slow: names rank 1 twice'
-refused '--slow random:0.5' '--slow: takes RANK:FACTOR, such as 2:4, or random:FACTOR'
-refused '--slow random:' '--slow: takes RANK:FACTOR'
-refused '--slow random:2,random:3' '--slow: takes random:FACTOR once'
+refused '--slow random:0.5' '--slow: must be RANK:FACTOR, such as 2:4, or random:FACTOR'
+refused '--slow random:' '--slow: must be RANK:FACTOR'
+refused '--slow random:2,random:3' '--slow: must have random:FACTOR only once'
 refused '--die 1:2,1:3' '--die: names rank 1 twice'
-refused "$servers --on-fault stop" '--on-fault: is not for --strategy parameter_server'
+refused "$servers --on-fault stop" '--on-fault: cannot be used with --strategy parameter_server'
 
 # Models for images of 32 x 32 accept padded digits.
 $train --ranks 2 --epochs 1 --samples 16 --test-samples 2 --batch 8 --model alexnet --report report.json > log 2>&1 ||
@@ -72,7 +72,7 @@ $train --ranks 2 --epochs 1 --samples 16 --test-samples 2 --batch 8 --model alex
 shows '^data   built-in digits: 16 training and 2 test images of 32 x 32 pixels' log
 shows '^model  alexnet, 2456778 parameters' log  # 2,472,266 for colour, less 2 x 64 x 11 x 11
 refused '--model vgg16 --activation tanh' '--activation: needs --model mlp, not vgg16'
-refused '--test-samples 5 --data .' '--test-samples: says how many images to draw'
+refused '--test-samples 5 --data .' '--test-samples: needs --data builtin, not the folder .'
 
 # A tree on each host, and a ring among hosts: of 4 ranks on 2 hosts, each speaker sends a gradient to its host and one
 # to the other host. Any other rank sends one to its speaker.
@@ -104,13 +104,13 @@ $train $small_steps --pretend 40/s --slow random:5 --report report.json > log 2>
 awk "BEGIN { exit !($(busy 1) >= 1 && $(busy 2) >= 1) }" || wrong "2.4 s in the mean take $(busy 1) and $(busy 2) s"
 $train $small_steps --pretend 40/s --slow random:5,1:3 --report report.json > log 2>&1 || wrong 'both, pretended'
 awk "BEGIN { exit !($(busy 2) > 1.2 * $(busy 1)) }" || wrong "at random and 3 times: $(busy 2) s, and $(busy 1) s"
-refused '--pretend 0' '--pretend: takes seconds, such as 0.2, or images a second'
-refused '--pretend nan' '--pretend: takes seconds'
-refused '--pretend 5/m' '--pretend: takes seconds'
-refused '--pretend 1 --data .' '--data: does not go with --pretend'
-refused '--pretend 1 --augment flip' '--augment: does not go with --pretend'
-refused '--pretend 1 --checkpoint kept' '--checkpoint: does not go with --pretend'
-refused '--pretend 1 --side 32' '--side: is for models from alexnet on, not for mlp'
+refused '--pretend 0' '--pretend: must be seconds, such as 0.2, or images a second'
+refused '--pretend nan' '--pretend: must be seconds'
+refused '--pretend 5/m' '--pretend: must be seconds'
+refused '--pretend 1 --data .' '--data: cannot be used with --pretend'
+refused '--pretend 1 --augment flip' '--augment: cannot be used with --pretend'
+refused '--pretend 1 --checkpoint kept' '--checkpoint: cannot be used with --pretend'
+refused '--pretend 1 --side 32' '--side: needs a model with large images, such as alexnet, not mlp'
 refused '--side 32 --model vgg16' '--side: needs --pretend'
 
 # Usage of ranks: a server updates, workers compute, the slow one longest. Sent bytes are received, and the picture has
@@ -141,4 +141,4 @@ $train $small --ranks 3 --transport tcp --on-fault continue --die 2:8 --usage us
   wrong 'usage, and a fault'
 shows '"faults_s": \[$' usage.json
 [ "$(grep -c 'stroke="#707070"' picture.svg)" = 9 ] || wrong 'a fault is in four panels, a legend, and two rows of two'
-refused '--usage usage.json --bucket 16K --progress-thread' '--usage: follows the thread that computes'
+refused '--usage usage.json --bucket 16K --progress-thread' '--usage: cannot be used with --progress-thread'

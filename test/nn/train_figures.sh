@@ -34,7 +34,7 @@ shows '>3 ranks, 2 after a fault, tcp, ring, batch 128<' picture.svg
 shows '"ranks": 2' report.json
 
 if $train --data . --samples 100 > log 2>&1; then wrong 'a folder is not drawn'; fi
-shows '--samples: says how many images to draw with --data builtin; of the folder . all are used' log
+shows '--samples: needs --data builtin, not the folder ., which is used whole' log
 
 # Sums by integers: equal weights over any topology and at a device, and overflows are counted. A weight deviates by at
 # most the rate times the error that the factor leaves: 3 / 2 / 1000000 in the first step of rate 0.1.

@@ -20,18 +20,18 @@ if [ "$2" = options ]; then
   refused '--precision bf16' 2 '--precision: needs --gpu'
   refused '--gpu all --precision double' 2 '--precision: double not in'
   for text in some all,1 1,all 1: :1 1:x 1:0:0 -1 1:-1 0x1 1:+0; do
-    refused "--gpu=$text" 2 '--gpu: takes all, or RANK\[:CARD\],..., such as 1,3:0; '
+    refused "--gpu=$text" 2 '--gpu: must be all, or RANK\[:CARD\],..., such as 1,3:0, not '
   done
   refused '--gpu 1,1:0' 2 '--gpu: names rank 1 twice'
-  refused '--gpu all --reproducible' 2 '--gpu: does not go with --reproducible'
-  refused '--gpu all --pretend 0.1' 2 '--gpu: does not go with --pretend'
-  refused '--gpu all --precision fp16 --synchronised-statistics' 2 '--precision: fp16 does not go with'
+  refused '--gpu all --reproducible' 2 '--gpu: cannot be used with --reproducible'
+  refused '--gpu all --pretend 0.1' 2 '--gpu: cannot be used with --pretend'
+  refused '--gpu all --precision fp16 --synchronised-statistics' 2 '--precision: fp16 cannot be used with'
   refused '--gpu 0 --strategy parameter_server' 2 '--gpu: names rank 0, which is a server'
-  refused '--gpu 1,2' 1 '--gpu names rank 2, and there are only ranks 0 to 1'
-  refused '--gpu 010' 1 '--gpu names rank 10, and there'
+  refused '--gpu 1,2' 1 '--gpu names rank 2, but the ranks are 0 to 1'
+  refused '--gpu 010' 1 '--gpu names rank 10, but the ranks'
   for transport in loopback shared_memory tcp; do
     refused "--gpu 1:4096 --transport $transport" 1 '^train: rank 0: --gpu: rank 1 (.*) '
-    shows "on card 4096, and its host has \|$no_gpu" log
+    shows "on card 4096, but its host has \|$no_gpu" log
     [ "$(wc -l < log)" = 1 ] || wrong 'it is said once'
   done
   cp log without_it

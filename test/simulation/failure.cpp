@@ -296,9 +296,8 @@ BOOST_AUTO_TEST_CASE(an_operation_that_is_only_slow_blames_no_rank) {
   });
   for (rank_type r = 0; r < 2; ++r) {
     BOOST_TEST(laws::blames(world_outcome.results[r], r, {}) == "");
-    BOOST_TEST(
-        world_outcome.results[r].failure().text.find("no rank was found that does not answer") != std::string::npos,
-        world_outcome.results[r].failure().text);
+    BOOST_TEST(world_outcome.results[r].failure().text.find("no rank at fault was found") != std::string::npos,
+               world_outcome.results[r].failure().text);
     BOOST_TEST(
         (world_outcome.report.end_times[r] >= seconds(7) && world_outcome.report.end_times[r] < milliseconds(7'500)));
   }

@@ -61,10 +61,10 @@ BOOST_AUTO_TEST_CASE(a_board_keeps_the_last_calls) {
   }
   for (std::uint32_t number = 2; number <= call_board::record_count + 1; ++number) {
     std::string const text = board.describe(check_of(some_call(number * 10), number));
-    BOOST_TEST(text == "broadcast(int32 x " + std::to_string(number * 10) + ", root 3, binary_tree) in flow " +
-                           std::to_string(number));
+    BOOST_TEST(text == "broadcast(int32 x " + std::to_string(number * 10) + ", root 3, binary_tree) (number " +
+                           std::to_string(number) + ")");
   }
-  BOOST_TEST(board.describe(check_of(some_call(10), 1)) == "a call that it has left since");
+  BOOST_TEST(board.describe(check_of(some_call(10), 1)) == "a call that has ended since");
 }
 
 /// Each rank reserves its own part, near its core.

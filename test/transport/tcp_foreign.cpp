@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(unknown_peers_are_refused_while_messages_travel) {
     return tells(world[0], "did not say which rank it is") && tells(world[0], "closed early");
   }) == "");
   for (char const* const reason :
-       {"not the protocol", "another world", "that no rank sends", "another version", "another byte order"}) {
+       {"not the protocol", "another world", "an invalid greeting", "another version", "another byte order"}) {
     BOOST_TEST(tells(world[1], reason), reason);
   }
   for (rank_type const r : {0U, 1U}) {

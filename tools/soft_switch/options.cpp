@@ -24,7 +24,7 @@ net::address address_of(std::string const& text) {
   }
   tutti::host_port at;
   if (!net::parse(text, at)) {
-    throw std::runtime_error("--listen " + text + " is no address: give a port, host:port or [IPv6]:port");
+    throw std::runtime_error("--listen " + text + " is not an address: give a port, host:port or [IPv6]:port");
   }
   return net::resolve(at.host, at.port).front();
 }
@@ -71,7 +71,7 @@ options read_options(int argc, char** argv) {
   if (!up.empty()) {
     tutti::host_port at;
     if (!net::parse(up, at)) {
-      throw std::runtime_error("--up " + up + " is no address: give host:port or [IPv6]:port");
+      throw std::runtime_error("--up " + up + " is not an address: give host:port or [IPv6]:port");
     }
     o.above = net::resolve(at.host, at.port).front();
   }

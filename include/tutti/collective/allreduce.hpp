@@ -108,7 +108,8 @@ class allreduce : public operator_base<op::allreduce, Communicator, Topology, Re
   }
   static detail::memories apart(std::span<contribution_type const> in, std::span<value_type> out) {
     detail::expect_size("allreduce: the output, like the input,", out.size(), in.size());
-    expects(detail::same_or_apart(in, out), "allreduce: input and output overlap; they must be the same or apart");
+    expects(detail::same_or_apart(in, out),
+            "allreduce: input and output overlap; use the same memory for both, or separate memory");
     std::byte* const data = detail::bytes_of(out);
     return {.input = detail::bytes_of(in),
             .work = detail::combining<Reduction>::work_fits_output ? data : nullptr,

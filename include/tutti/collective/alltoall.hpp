@@ -64,7 +64,7 @@ class alltoall : public operator_base<op::alltoall, Communicator, Topology>,
     detail::expect_size("alltoall: the output, like the input,", out.size(), in.size());
     expects(in.size() % this->world().size() == 0, "alltoall: the elements must be a multiple of the ",
             this->world().size(), " ranks, not ", in.size());
-    expects(detail::disjoint(in, out), "alltoall: input and output overlap; they must be apart");
+    expects(detail::disjoint(in, out), "alltoall: input and output overlap; use separate memory");
     return {.input = detail::bytes_of(in), .output = detail::bytes_of(out)};
   }
 };

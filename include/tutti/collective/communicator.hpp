@@ -203,8 +203,8 @@ class communicator {
 
   [[nodiscard]] state& here() const {
     expects(state_.get() != nullptr,
-            "this communicator is none: it has been moved from, or this rank joined no part of a split; "
-            "test it, as in if (part), before you use it");
+            "this communicator is empty: it was moved from, or this rank joined no part of a split; test it first, as "
+            "in if (part)");
     return *state_;
   }
 

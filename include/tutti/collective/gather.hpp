@@ -88,10 +88,10 @@ class gather : public operator_base<op::gather, Communicator, Topology>,
     detail::memories m{.input = detail::bytes_of(mine), .input_origin = begin};
     if (me == root) {
       detail::expect_size("gather: the output of the root, for the elements of all ranks together,", all.size(), total,
-                          "; where ranks give different numbers, `total`, the last argument, says how many there are");
+                          "; if ranks give different numbers, pass their sum as the last argument, `total`");
       expects(detail::disjoint(mine, all) || mine.data() == all.data() + begin,
-              "gather: input and output overlap, and the input does not begin at its place in the output, element ",
-              begin, "; let it begin there, or lie apart");
+              "gather: input and output overlap, so the input must begin at its place in the output, element ", begin,
+              "; move it there, or use separate memory");
       m.output = detail::bytes_of(all);
       m.work = m.output;
     }

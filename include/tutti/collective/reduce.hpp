@@ -111,7 +111,8 @@ class reduce : public operator_base<op::reduce, Communicator, Topology, Reductio
       return {.input = detail::bytes_of(in)};
     }
     detail::expect_size("reduce: the output of the root, like its input,", out.size(), in.size());
-    expects(detail::same_or_apart(in, out), "reduce: input and output overlap; they must be the same or apart");
+    expects(detail::same_or_apart(in, out),
+            "reduce: input and output overlap; use the same memory for both, or separate memory");
     std::byte* const data = detail::bytes_of(out);
     return {.input = detail::bytes_of(in),
             .work = detail::combining<Reduction>::work_fits_output ? data : nullptr,

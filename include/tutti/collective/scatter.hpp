@@ -89,10 +89,10 @@ class scatter : public operator_base<op::scatter, Communicator, Topology>,
     detail::memories m{.output = detail::bytes_of(mine), .output_origin = begin};
     if (me == root) {
       detail::expect_size("scatter: the input of the root, the elements of all ranks together,", all.size(), total,
-                          "; where ranks get different numbers, `total`, the last argument, says how many there are");
+                          "; if ranks get different numbers, pass their sum as the last argument, `total`");
       expects(detail::disjoint(all, mine) || mine.data() == all.data() + begin,
-              "scatter: input and output overlap, and the output does not begin at its place in the input, element ",
-              begin, "; let it begin there, or lie apart");
+              "scatter: input and output overlap, so the output must begin at its place in the input, element ", begin,
+              "; move it there, or use separate memory");
       m.input = detail::bytes_of(all);
     }
     return m;

@@ -56,8 +56,7 @@ class when_any {
       any = any || one.valid();
     }
     static_cast<void>(detail::expect_deadline(limit));
-    expects(any, "when_any: none of the ", requests.size(),
-            " requests is under way, so none will ever end; start one first");
+    expects(any, "when_any: none of the ", requests.size(), " requests is under way; start one first");
     search at{requests, first, requests.size()};
     detail::wait_target const one_ended{.of = &at,
                                         .advance =

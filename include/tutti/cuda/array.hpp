@@ -28,8 +28,8 @@ class array {
   array() noexcept = default;
   /// An array of `size` elements. @throws cuda::error
   explicit array(std::size_t size) : size_(size) {
-    expects(size <= SIZE_MAX / sizeof(T), "cuda::array: there is no room for ", size, " elements of ", sizeof(T),
-            " bytes");
+    expects(size <= SIZE_MAX / sizeof(T), "cuda::array: ask for fewer elements; memory cannot hold ", size,
+            " elements of ", sizeof(T), " bytes");
     void* p = nullptr;
     if (size != 0) {
       detail::runtime::examine(cudaMalloc(&p, size * sizeof(T)), [size] {

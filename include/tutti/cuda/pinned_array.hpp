@@ -21,8 +21,8 @@ class pinned_array {
   pinned_array() noexcept = default;
   /// An array of `size` elements. @throws cuda::error
   explicit pinned_array(std::size_t size) : size_(size) {
-    expects(size <= SIZE_MAX / sizeof(T), "cuda::pinned_array: there is no room for ", size, " elements of ", sizeof(T),
-            " bytes");
+    expects(size <= SIZE_MAX / sizeof(T), "cuda::pinned_array: ask for fewer elements; memory cannot hold ", size,
+            " elements of ", sizeof(T), " bytes");
     void* p = nullptr;
     if (size != 0) {
       detail::runtime::examine(cudaMallocHost(&p, size * sizeof(T)), [size] {

@@ -49,13 +49,13 @@ class device_span {
   /// The elements as a std::span, which the host must not read. @pre the address is a multiple of alignof(T)
   [[nodiscard]] std::span<T> elements() const {
     expects(reinterpret_cast<std::uintptr_t>(first_) % alignof(T) == 0,
-            "device_span: its address is no multiple of the alignment of its elements, ", alignof(T));
+            "device_span: the address must be a multiple of the elements' alignment, ", alignof(T));
     return {first_, size_};
   }
-  /// The `count` elements from number `from` on. @pre they are within this span
+  /// The `count` elements from element `from` on. @pre they are within this span
   [[nodiscard]] constexpr device_span subspan(std::size_t from, std::size_t count) const {
-    expects(from <= size_ && count <= size_ - from, "device_span: ", count, " elements from number ", from,
-            " on are not within ", size_);
+    expects(from <= size_ && count <= size_ - from, "device_span: ", count, " elements from element ", from,
+            " on must lie within its size, ", size_);
     return {first_ + from, count};
   }
 

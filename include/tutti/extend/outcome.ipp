@@ -18,7 +18,7 @@ TUTTI_DECL rank_failure current_failure() {
   } catch (std::exception const& e) {
     why.text = e.what();
   } catch (...) {
-    why.text = "an exception that is no std::exception";
+    why.text = "an exception that is not a std::exception";
   }
   why.exception = std::current_exception();
   return why;

@@ -193,7 +193,7 @@ class fpga_nic : public detail::udp::with_helper<fpga_nic<Host, Network>, Host, 
   [[nodiscard]] send_result give(flow s, std::span<std::byte const> bytes, std::size_t) {
     auto& x = lanes().lane_at(s.lane);
     expects(x.part().operation != network_operation::update || member_->weights().are_pushed(bytes),
-            "fpga_nic: an update takes whole blocks of 256 gradients from the memory that push() was given, not these ",
+            "fpga_nic: an update must cover whole blocks of 256 gradients in the memory given to push(), not these ",
             bytes.size(), " bytes");
     x.set_source(bytes.data());
     lanes().push(s.lane, now());
@@ -267,8 +267,8 @@ class fpga_nic : public detail::udp::with_helper<fpga_nic<Host, Network>, Host, 
 
   static void expect_blocks(std::size_t weights) {
     constexpr std::size_t block = detail::udp::block_bytes / sizeof(float);
-    expects(weights % block == 0, "fpga_nic: a device holds blocks of ", block, " weights, and ", weights,
-            " are no whole blocks; add some that are 0");
+    expects(weights % block == 0, "fpga_nic: the number of weights must be a multiple of ", block, ", not ", weights,
+            "; add zeros");
   }
   /// Makes progress while `more()` returns true. Ends when the world fails; it fails if `source` has left and no more
   /// blocks are answered.
@@ -298,8 +298,7 @@ class fpga_nic : public detail::udp::with_helper<fpga_nic<Host, Network>, Host, 
       all_workers_ = part.workers.size() == size();
     }
     expects(workers_ == set_hash, "fpga_nic: ", part.workers.size(),
-            " ranks take part in this operation, and they are not the ranks of earlier operations; give it a "
-            "communicator of its own (tutti::dup)");
+            " ranks of this operation are not those of earlier operations; give it its own communicator (tutti::dup)");
   }
 
   /// Place of the whole result; a result that is combined on arrival goes to a buffer.

@@ -229,7 +229,7 @@ class udp_multicast
       }
     }
     no_group_reason_ =
-        group_.empty() ? "rank 0 was told to have none (TUTTI_MULTICAST, or options::network.group)" : "";
+        group_.empty() ? "rank 0 was told to use no group (TUTTI_MULTICAST, or options::network.group)" : "";
     if (no_group_reason_.empty()) {
       no_group_reason_ = known_failures(meet);
     }
@@ -291,7 +291,7 @@ class udp_multicast
            (unheard_pairs_.size() == 1
                 ? ""
                 : ", nor did packets of " + std::to_string(unheard_pairs_.size() - 1) + " more pairs of ranks") +
-           "; does the network carry IP multicast between them?";
+           "; allow IP multicast in the network between them";
   }
   /// The first rank's reason for having no group.
   [[nodiscard]] static std::string first_reason(std::vector<std::string> const& publications) {

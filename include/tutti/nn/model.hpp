@@ -104,7 +104,7 @@ class model {
   /// @pre x is the batch of the last call of forward, in training
   void backward(matrix_view<T const> const& x, completion<T> const& completed = {}) {
     expects(x.shape(0) == batch_ && how_.training, "model: backward takes the batch of the last forward, of ", batch_,
-            " rows in training, not one of ", x.shape(0), how_.training ? "" : "; that forward was no training");
+            " rows in training, not one of ", x.shape(0), how_.training ? "" : "; that forward was not in training");
     how_.completed = completed;
     layers_.backward(how_, x, first_rows(values_, batch_), first_rows(slopes_, batch_), view<T>(nullptr, batch_, 0));
   }

@@ -40,7 +40,7 @@ TUTTI_DECL replica::replica(std::unique_ptr<learner> computes, dataset const& tr
               learner_->outputs() == training.classes,
           "replica: the model takes ", learner_->inputs(), " numbers and gives ", learner_->outputs(),
           "; the training images have ", training.features(), ", the test images ", test.features(), ", and there are ",
-          training.classes, " classes");
+          training.classes, " classes; make the model for these");
   expects(test.size() > 0, "replica: there are no test images; give at least one");
   for (auto const& [name, number] : {std::pair{"rate", double{settings.rate}},
                                      {"last_rate", double{settings.last_rate}},
@@ -53,20 +53,18 @@ TUTTI_DECL replica::replica(std::unique_ptr<learner> computes, dataset const& tr
     expects(std::isfinite(number), "replica: settings::", name, " must be a finite number, not ", number);
   }
   expects(!settings.synchronised_statistics || (piece_ == shard_ && batches_.all_ranks_always(plan_)),
-          "replica: statistics of all ranks need an image of every batch on every rank, and no micro-batches; with ",
-          size, " ranks the smallest batch has ", plan_.smallest(), " images, and a rank computes ", piece_,
-          " of at most ", shard_, " at a time");
-  expects(!settings.reproducible || (settings.micro_batch != 0 && !settings.synchronised_statistics),
-          "replica: to be reproducible takes micro-batches and no statistics of all ranks; set micro_batch, "
-          "which is ",
-          settings.micro_batch, ", to 1 or more, and synchronised_statistics to false");
+          "replica: synchronised_statistics needs an image of every batch on every rank, and no micro-batches; with ",
+          size, " ranks, the smallest batch has ", plan_.smallest(), " images, and a rank computes ", piece_,
+          " of up to ", shard_, " at a time");
+  expects(
+      !settings.reproducible || (settings.micro_batch != 0 && !settings.synchronised_statistics),
+      "replica: settings::reproducible needs micro-batches and no synchronised_statistics; set micro_batch, which is ",
+      settings.micro_batch, ", to 1 or more, and synchronised_statistics to false");
   expects(!settings.reproducible || ((plan_.largest() - 1) / settings.micro_batch < binned_sum::limit &&
                                      (test.size() - 1) / test_.piece() < binned_sum::limit),
-          "replica: to be reproducible takes at most ", binned_sum::limit,
-          " micro-batches in a batch and in the "
-          "test; ",
-          plan_.largest(), " images of a batch and ", test.size(), " of the test are too many for ",
-          settings.micro_batch, " images at a time: set a larger micro_batch");
+          "replica: settings::reproducible allows at most ", binned_sum::limit, " micro-batches in a batch or test; ",
+          plan_.largest(), " images in a batch and ", test.size(), " in the test are too many for ",
+          settings.micro_batch, " at a time: set a larger micro_batch");
   if (piece_ != shard_) {
     learner_->expect_pieces();
   }
@@ -86,7 +84,7 @@ TUTTI_DECL void replica::set_rank(rank_type rank, rank_type size) {
 
 TUTTI_DECL void replica::place(training_place const& next) {
   expects(next.epoch < settings_.epochs ? next.batch <= plan_.batches(next.epoch) : next.batch == 0, "replica: batch ",
-          next.batch, " of epoch ", next.epoch, " is no place in a training of ", settings_.epochs, " epochs");
+          next.batch, " of epoch ", next.epoch, " is not in a training of ", settings_.epochs, " epochs");
   place_ = next;
 }
 

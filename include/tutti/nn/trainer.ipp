@@ -102,13 +102,13 @@ inline void expect_fit(settings const& settings, nn::strategy const& ranks) {
           "train: a reproducible replica needs a strategy that adds accumulators; use the strategy reproducible, or "
           "set settings::reproducible to false");
   expects(ranks.momentum() == (settings.momentum_corrected ? settings.momentum : 0),
-          "train: the strategy keeps a momentum of ", ranks.momentum(), ", and the settings ask for one of ",
+          "train: the strategy has a momentum of ", ranks.momentum(), ", and the settings one of ",
           settings.momentum_corrected ? settings.momentum : 0,
-          " before gradients are summed; give feedback(correction_of(settings)) to compressed(gathered), or "
-          "with another strategy set momentum_corrected to false");
+          " before the sum; give feedback(correction_of(settings)) to compressed(gathered), or set momentum_corrected "
+          "to false for another strategy");
   expects(ranks.equal() || !settings.synchronised_statistics,
-          "train: statistics of all ranks need the same weights on all ranks; choose a synchronous strategy, or set "
-          "synchronised_statistics to false");
+          "train: synchronised_statistics needs equal weights on all ranks; choose a synchronous strategy, or set it "
+          "to false");
 }
 
 /// Calls the observers after a step.

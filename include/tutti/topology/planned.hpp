@@ -123,8 +123,8 @@ class plan {
   constexpr plan(ranks_only, Topology const& topology, Op op, rank_type n, rank_type me)
       : blocks_(topology.blocks(op, n)), purpose_(plan_purpose::make(op, n, me)), origin_(identity_of(topology, n)) {
     expects(!KeepsOrder || combines_in_order<Op>(topology, n),
-            "plan<true> needs a topology that combines in rank order, and the one that was picked does not in this "
-            "operation: pick another one, or use plan<false>");
+            "plan<true> needs a topology that combines in rank order, but this one does not: choose another one, or "
+            "use plan<false>");
     std::uint32_t const count = topology.steps(op, n, me);
     steps_.reserve(count);
     for (std::uint32_t i = 0; i < count; ++i) {

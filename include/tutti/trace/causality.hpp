@@ -190,7 +190,7 @@ class causality {
     }
     for (rank_type r = 0; r != size(); ++r) {
       expects(next[r] == ranks_[r].size(), "causality: event ", next[r], " of rank ", r,
-              " waits for an event behind it; give the timelines of all ranks of one communicator");
+              " waits for a later event; give the timelines of all ranks of one communicator");
     }
   }
   void tick(event_place e, std::span<event_place const> why) {

@@ -296,12 +296,12 @@ BOOST_AUTO_TEST_CASE(what_keeps_ranks_from_joining) {
     BOOST_TEST(has(one, "at most 16 ranks, and there are 17"), one);
   }
   for (std::string const& one : refusals(4, with(9))) {  // two ranks on each device
-    BOOST_TEST(has(one, "16 groups at a time, and its 2 ranks want 9 each"), one);
+    BOOST_TEST(has(one, "16 groups at the same time, but its 2 ranks need 9 each"), one);
   }
   auto on_one = with(5);
   on_one.transport.device = 1;
   for (std::string const& one : refusals(4, on_one)) {
-    BOOST_TEST(has(one, "device host 1 runs 16 groups at a time, and its 4 ranks want 5 each"), one);
+    BOOST_TEST(has(one, "device host 1 runs 16 groups at the same time, but its 4 ranks need 5 each"), one);
   }
   on_one.transport.device = 2;
   for (std::string const& one : refusals(2, on_one)) {

@@ -966,8 +966,8 @@ BOOST_AUTO_TEST_CASE(the_program_emulates_a_network_and_reads_what_has_a_tag) {
 
 BOOST_AUTO_TEST_CASE(the_program_says_what_is_wrong_with_its_options) {
   for (auto const& [options, words] : std::initializer_list<std::pair<std::string, std::string>>{
-           {"--listen nowhere", "--listen nowhere is no address: give a port, host:port or [IPv6]:port"},
-           {"--up 7171", "--up 7171 is no address: give host:port or [IPv6]:port"},
+           {"--listen nowhere", "--listen nowhere is not an address: give a port, host:port or [IPv6]:port"},
+           {"--up 7171", "--up 7171 is not an address: give host:port or [IPv6]:port"},
            {"--key /dev/null", "--key: the key file /dev/null cannot be read, or is empty"},
            {"--listen 192.0.2.1:1", "cannot receive datagrams at 192.0.2.1:1"},
            {"--loss 2", "--loss: Value 2 not in range"}}) {

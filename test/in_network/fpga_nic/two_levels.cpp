@@ -572,7 +572,7 @@ BOOST_AUTO_TEST_CASE(late_ranks_of_another_rack_are_all_named_and_no_others) {
   for (rank_type const r : {0U, 1U, 2U, 7U}) {
     BOOST_TEST_REQUIRE(!results[r]);
     std::string const& text = results[r].failure().text;
-    auto const lacks = text.find(" lacks ");
+    auto const lacks = text.find(" waits for ");
     BOOST_TEST_REQUIRE(lacks != text.npos, text);
     for (rank_type other = 0; other != rack_of_rank.size(); ++other) {
       bool const is_named = text.find("rank " + std::to_string(other) + " (", lacks) != text.npos;

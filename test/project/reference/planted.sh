@@ -39,6 +39,10 @@ plant '  int at(int i) const;' 'topology/ring.hpp:5: warning: Member at(int i) c
 plant '  int own(int i) const;' 'topology/ring.hpp:5: warning: Member own(int i) const'
 plant '  /// Its own.
   int own(int i) const;' ''
+plant '  /// Its own.
+  int own(detail::hidden const& h) const;' ''
+grep -q 'own(hidden const' "$folder"/out/html/*.html || grep -q 'hidden const &' "$folder"/out/html/*.html ||
+  { echo 'a name of detail:: is not shown without it'; failures=$((failures + 1)); }
 plant '  /// See @ref chain.
   int own(int i) const;' 'chain'
 plant '  template <class T>

@@ -25,7 +25,7 @@ class error : public std::runtime_error {
   [[nodiscard]] static char const* remedy(cudaError_t code) noexcept {
     switch (code) {
       case cudaErrorNoDevice:
-        return "; look whether nvidia-smi lists a GPU, and what CUDA_VISIBLE_DEVICES says";
+        return "; see if nvidia-smi lists a GPU and CUDA_VISIBLE_DEVICES allows it";
       case cudaErrorInsufficientDriver:
         return "; the driver of NVIDIA is missing, or older than the CUDA that this program was built with: see "
                "nvidia-smi";

@@ -89,7 +89,7 @@ TUTTI_DECL int child::status() const noexcept {
 
 TUTTI_DECL std::string child::end_text() const {
   if (!known_) {
-    return "has ended, how is unknown (this program ignores SIGCHLD, or waits for all children itself),";
+    return "ended with an unknown status (this program ignores SIGCHLD, or waits for all children itself),";
   }
   if (int const s = signal(); s != 0) {
     char const* const name = ::strsignal(s);

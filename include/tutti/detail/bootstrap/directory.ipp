@@ -62,7 +62,7 @@ TUTTI_DECL directory::directory(std::string place, std::string name)
   if ((s.st_mode & S_ISVTX) == 0 && (s.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
     refuse(place_,
            std::string((s.st_mode & S_IWOTH) != 0 ? "all users" : "the members of its group") + " may write there",
-           "take that right away (chmod go-w '" + place_ + "'), or " + other);
+           "remove that permission (chmod go-w '" + place_ + "'), or " + other);
   }
   // A rank whose disk is full must notice it now, alone: it could not tell the others.
   std::string const probe = "probe." + self_;
@@ -121,7 +121,7 @@ TUTTI_DECL std::optional<std::string> directory::read(std::string const& name, s
   auto contents = foreign ? std::nullopt : read_to_end(file, most);
   if (foreign || (!contents && errno == EFBIG)) {
     refuse(path() + "/" + name,
-           foreign ? "no rank has put it there: it is a link, or no regular file of this user"
+           foreign ? "it is a link, or not a regular file of this user"
                    : "it is longer than " + std::to_string(most) + " bytes",
            "remove it, or name another folder, as TUTTI_STORE=file:PATH");
   }

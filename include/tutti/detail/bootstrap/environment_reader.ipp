@@ -86,10 +86,10 @@ class environment_reader {
         e.size = number(size_name, *size);
         e.rank = number(l.rank, *rank);
         if (e.size == 0) {
-          fail(std::string(size_name) + "=0: a world has at least one rank; set it to their number");
+          fail(std::string(size_name) + "=0: a world has at least one rank; set it to the number of ranks");
         }
         if (e.rank >= e.size) {
-          fail(std::string(l.rank) + "=" + *rank + " is not below " + size_name + "=" + *size +
+          fail(std::string(l.rank) + "=" + *rank + " must be below " + size_name + "=" + *size +
                "; ranks are counted from 0");
         }
       }
@@ -140,7 +140,8 @@ class environment_reader {
            std::to_string(e.size) + "; set TUTTI_RANK and TUTTI_SIZE by hand if the launcher is wrong");
     }
     if (e.local_rank != no_rank && e.local_rank >= (e.local_size != 0 ? e.local_size : e.size)) {
-      fail(std::string(l.local_rank) + "=" + std::to_string(e.local_rank) + " is not below the number of ranks here, " +
+      fail(std::string(l.local_rank) + "=" + std::to_string(e.local_rank) +
+           " must be below the number of ranks on this host, " +
            std::to_string(e.local_size != 0 ? e.local_size : e.size));
     }
   }
@@ -157,7 +158,7 @@ class environment_reader {
     }
     e.rank = rank ? number("TUTTI_RANK", *rank) : hosts.find_self();
     if (e.rank >= e.size) {
-      fail("TUTTI_RANK=" + *rank + " is not below the " + std::to_string(e.size) +
+      fail("TUTTI_RANK=" + *rank + " must be below the " + std::to_string(e.size) +
            " that TUTTI_HOSTS names; ranks are counted from 0");
     }
     e.role = hosts[e.rank].role;
@@ -220,9 +221,9 @@ class environment_reader {
   /// each other's ranks, and both sums wrong.
   TUTTI_COLD static void require_job(environment const& e) {
     if (e.size > 1 && e.job.empty()) {
-      fail("nothing tells the ranks of this job from those of another one that meets at the same place (" + e.launcher +
-           " gives the job no name of its own" + (e.launcher == "torchrun" ? "; torchrun --rdzv-id=run-7 does" : "") +
-           "): set TUTTI_JOB to one name on all of its ranks, and to another one for each job, as TUTTI_JOB=run-7");
+      fail("nothing tells the ranks of this job from those of another job at the same place (" + e.launcher +
+           " gives the job no name" + (e.launcher == "torchrun" ? "; torchrun --rdzv-id=run-7 does" : "") +
+           "): set TUTTI_JOB to one name on all ranks of a job, and to another name for each job, as TUTTI_JOB=run-7");
     }
   }
 
@@ -235,7 +236,7 @@ class environment_reader {
       return;
     }
     if (store && *store != "tcp") {
-      fail("TUTTI_STORE=" + *store + " is neither tcp nor file:PATH");
+      fail("TUTTI_STORE=" + *store + " must be tcp or file:PATH");
     }
     auto const own = get("TUTTI_MASTER_ADDR");
     auto const torch = e.launcher == "torchrun" ? get("MASTER_ADDR") : std::nullopt;
@@ -264,7 +265,7 @@ class environment_reader {
       e.master.port = port_number("MASTER_PORT", *torch);
       if (get("TORCHELASTIC_USE_AGENT_STORE") == "True") {
         if (e.master.port == 65535) {
-          fail("MASTER_PORT=65535 is served by torchrun itself and there is no next one: set TUTTI_MASTER_PORT");
+          fail("MASTER_PORT=65535 is used by torchrun, and there is no higher port: set TUTTI_MASTER_PORT");
         }
         ++e.master.port;  // the agent itself listens at MASTER_PORT
       }
@@ -279,7 +280,7 @@ class environment_reader {
       if (auto const list = get(name)) {
         auto const first = first_node(*list);
         if (!first) {
-          fail(std::string(name) + "=" + *list + " is no list of nodes, or of more than 65536: set TUTTI_MASTER_ADDR");
+          fail(std::string(name) + "=" + *list + " is not a list of up to 65536 nodes: set TUTTI_MASTER_ADDR");
         }
         e.master.host = *first;
         return;
@@ -304,13 +305,13 @@ class environment_reader {
     if (rank_type value = 0; read_number(text, value) && value < 0xffffffU) {
       return value;
     }
-    fail(std::string(name) + "=" + text + " is not a number from 0 to 16777214");
+    fail(std::string(name) + "=" + text + " must be a number from 0 to 16777214");
   }
 
   /// The name or number of a host, without brackets.
   [[nodiscard]] TUTTI_COLD static std::string host(char const* name, std::string const& text) {
     if (host_port both; net::parse(text, both)) {
-      fail(std::string(name) + "=" + text + " has a port in it: set TUTTI_MASTER_PORT to that");
+      fail(std::string(name) + "=" + text + " contains a port: set TUTTI_MASTER_PORT to the port");
     }
     bool const bracketed = text.size() > 2 && text.front() == '[' && text.back() == ']';
     return bracketed ? text.substr(1, text.size() - 2) : text;
@@ -319,7 +320,7 @@ class environment_reader {
   [[nodiscard]] TUTTI_COLD static std::uint16_t port_number(char const* name, std::string const& text) {
     std::uint16_t port = 0;
     if (!net::parse_port(text, port) || port == 0) {
-      fail(std::string(name) + "=" + text + " is not a port from 1 to 65535");
+      fail(std::string(name) + "=" + text + " must be a port from 1 to 65535");
     }
     return port;
   }
@@ -336,7 +337,7 @@ class environment_reader {
         return ms;
       }
     }
-    fail(std::string(name) + "=" + text + " is not a number of seconds, from 0.001 to 9999999");
+    fail(std::string(name) + "=" + text + " must be a number of seconds, from 0.001 to 9999999");
   }
 
   char const* const* variables_;

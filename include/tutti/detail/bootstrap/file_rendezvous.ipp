@@ -162,7 +162,7 @@ class file_rendezvous::meeting {
       if (rank < (session.empty() ? rank_type{1} : me_.size) && rank != me_.rank && !contains(earlier, name)) {
         throw error(failure::join, "the world did not come together: rank " + std::to_string(rank) +
                                        " cannot write to '" + at_.path() +
-                                       "'; its error says why (a full disk, a quota, ulimit -f)")
+                                       "'; see the error of that rank (a full disk, a quota, ulimit -f)")
             .set_ranks(me_.rank, {rank});
       }
     }
@@ -264,12 +264,12 @@ class file_rendezvous::meeting {
 
   [[nodiscard]] TUTTI_COLD std::string unreadable(std::string const& name) const {
     return "'" + at_.path() + "/" + name +
-           "' introduces a rank in words of another version; build all ranks from one version of tutti";
+           "' was written by another version of tutti; build all ranks with one version";
   }
   [[nodiscard]] TUTTI_COLD std::string objection_to(hello const& h) const {
     if (h.size != me_.size) {
-      return describe(h.rank, h.process) + " has a world of " + std::to_string(h.size) + " ranks, rank 0 one of " +
-             std::to_string(me_.size) + " (TUTTI_SIZE)";
+      return describe(h.rank, h.process) + " expects a world of " + std::to_string(h.size) +
+             " ranks, but rank 0 expects " + std::to_string(me_.size) + " (TUTTI_SIZE)";
     }
     return h.rank < me_.size
                ? ""
@@ -437,8 +437,8 @@ class file_rendezvous::meeting {
     unpacker u(*table);
     auto all = u.texts();
     if (!u.is_complete() || all.size() != me_.size) {
-      throw error(failure::join,
-                  "exchange in '" + at_.path() + "': rank 0 gave no table of " + std::to_string(me_.size) + " texts")
+      throw error(failure::join, "exchange in '" + at_.path() + "': the answer of rank 0 must hold " +
+                                     std::to_string(me_.size) + " texts, but does not")
           .set_ranks(me_.rank, {0});
     }
     return all;

@@ -92,7 +92,7 @@ TUTTI_DECL void host_list::add(std::string_view text, std::size_t line) {
   if (equals != text.npos) {
     entry.role = host_entry_text::trim(text.substr(0, equals));
     if (!host_entry_text::is_role(entry.role)) {
-      wrong("'" + entry.role + "' is no role; write a name, a colon and a number, as in worker:3");
+      wrong("'" + entry.role + "' is not a role; write a name, a colon and a number, as in worker:3");
     }
   }
   if (!net::parse(host_entry_text::trim(equals == text.npos ? text : text.substr(equals + 1)), entry.at) ||
@@ -101,7 +101,8 @@ TUTTI_DECL void host_list::add(std::string_view text, std::size_t line) {
   }
   for (host_entry const& other : entries_) {
     if (other.at == entry.at || (!entry.role.empty() && other.role == entry.role)) {
-      wrong("the same " + std::string(other.at == entry.at ? "address" : "role") + " is in the list already");
+      wrong("the same " + std::string(other.at == entry.at ? "address" : "role") +
+            " is in the list already; name each once");
     }
   }
   entries_.push_back(std::move(entry));

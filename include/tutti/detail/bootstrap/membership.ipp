@@ -47,8 +47,7 @@ TUTTI_DECL void roll_call::note(rank_type rank, member const& process) {
   seat& s = seats_[rank];
   if (s.taken) {
     fail("two processes both say they are rank " + std::to_string(rank) + ": on " + describe(s.process) + " and on " +
-             describe(process) +
-             "; if two jobs meet here, give each a TUTTI_JOB of its own, and else each process a TUTTI_RANK of its own",
+             describe(process) + "; give each job its own TUTTI_JOB, and each process of a job its own TUTTI_RANK",
          {rank});
   }
   s = {true, process};

@@ -22,13 +22,13 @@ struct pending_hello {
     bool const open = line.fill(integer_cast<std::size_t>(limit) + 64) != io::closed;
     channel::found const found = line.next(said, limit);
     if (found == channel::found::nothing) {
-      return {.complete = false, .objection = open ? nullptr : "it closed before it had said hello"};
+      return {.complete = false, .objection = open ? nullptr : "it closed before its greeting"};
     }
     if (found == channel::found::too_long) {
-      return {.complete = false, .objection = "a frame too long to be a hello"};
+      return {.complete = false, .objection = "a frame too long for a greeting"};
     }
     bool const good = found == channel::found::frame && said.kind == bootstrap_frame_kind::hello;
-    return {.complete = good, .objection = good ? nullptr : "not a hello of tutti"};
+    return {.complete = good, .objection = good ? nullptr : "not a greeting of tutti"};
   }
 };
 

@@ -26,7 +26,7 @@ TUTTI_DECL std::vector<std::string> process_rendezvous::exchange(std::string_vie
   }
   rank_failure why;
   if (!decode(answer.payload, why)) {
-    why = {"exchange among processes: the answer of the process that started them is none of tutti",
+    why = {"exchange among processes: the process that started them sent an answer that is not of tutti",
            failure::protocol,
            {}};
   }
@@ -145,7 +145,7 @@ TUTTI_DECL bool process_world::take_frames(rank_type r) {
     } else if (f.kind == bootstrap_frame_kind::result) {
       s.result = std::move(f.payload);
       s.returned = true;
-      end(r, {"rank " + std::to_string(r) + " has ended without it"});
+      end(r, {"rank " + std::to_string(r) + " ended without taking part"});
     } else if (f.kind == bootstrap_frame_kind::failure && decode(f.payload, why)) {
       end(r, std::move(why));
     } else {

@@ -220,8 +220,8 @@ class shrink_host {
     rank_type const lowest_silent = silent_.empty() ? no_rank : *std::min_element(silent_.begin(), silent_.end());
     if (here.size() < silent_.size() || (here.size() == silent_.size() && lowest_silent < me_.rank)) {
       rank_failure why{"shrinking failed: " + list_ranks(silent_) + " did not come within " + seconds_text(patience_) +
-                           " but may be alive, and have gone on without " + list_ranks(here) +
-                           "; give the failure_detector more patience than a rank works between two operations",
+                           ", but may be alive and have continued without " + list_ranks(here) +
+                           "; give the failure_detector a patience longer than the time between two operations",
                        failure::join, silent_};
       fail([&why](rank_type) { return why; });
     }

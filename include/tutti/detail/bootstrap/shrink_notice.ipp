@@ -69,7 +69,7 @@ TUTTI_DECL bool take_notice(int listener, shrink_message const& me, std::size_t 
     descriptor s = net::accept(listener);
     if (!s && out_of_resources(errno)) {
       throw error(failure::join,
-                  "shrinking failed: there are no descriptors left to see whether others went on without rank " +
+                  "shrinking failed: no descriptors are left to find out if the others continued without rank " +
                       std::to_string(me.rank) + "; raise their number (ulimit -n)")
           .set_ranks(me.rank, {});
     }
@@ -86,9 +86,8 @@ TUTTI_DECL bool take_notice(int listener, shrink_message const& me, std::size_t 
 }
 
 TUTTI_DECL rank_failure left_out(rank_type rank) {
-  return {"the others went on without rank " + std::to_string(rank) +
-              ", which did not come in time when they shrank the world; this process has to end, and may join another "
-              "job",
+  return {"the others continued without rank " + std::to_string(rank) +
+              ", which came too late to shrink the world with them; end this process, or join another job",
           failure::join,
           {rank}};
 }

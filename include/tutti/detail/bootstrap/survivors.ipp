@@ -36,8 +36,8 @@ TUTTI_DECL std::vector<std::string> survivors::serve(std::string_view mine) {
     if (state == io::done && f.kind == bootstrap_frame_kind::text) {
       all[r] = std::move(f.payload);
     } else {
-      why = {"shrinking: rank " + std::to_string(members_[r]) + " of the world that failed " +
-                 (state == io::late ? "did not answer within " + seconds_text(patience_) : "is gone, too"),
+      why = {"shrinking: rank " + std::to_string(members_[r]) + " of the failed world " +
+                 (state == io::late ? "did not answer within " + seconds_text(patience_) : "is gone too"),
              failure::join,
              {members_[r]}};
     }
@@ -71,8 +71,8 @@ TUTTI_DECL std::vector<std::string> survivors::ask(std::string_view mine) {
   }
   rank_failure why;
   if (state != io::done || answer.kind != bootstrap_frame_kind::failure || !decode(answer.payload, why)) {
-    why = {"shrinking: rank " + std::to_string(members_[0]) + " of the world that failed " +
-               (state == io::late ? "did not answer within " + seconds_text(2 * patience_) : "is gone, too"),
+    why = {"shrinking: rank " + std::to_string(members_[0]) + " of the failed world " +
+               (state == io::late ? "did not answer within " + seconds_text(2 * patience_) : "is gone too"),
            failure::join,
            {members_[0]}};
   }

@@ -120,7 +120,7 @@ class tcp_guest final : public tcp_side {
           .set_ranks(me_.rank, {me_.rank});
     }
     reason_ = state == io::late ? "it accepts connections but does not answer"
-                                : "what listens there closed the connection, or is no rank 0 of tutti";
+                                : "the program there closed the connection, or is not rank 0 of a world of tutti";
     line_.close();
     return false;
   }

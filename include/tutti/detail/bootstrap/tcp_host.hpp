@@ -77,7 +77,7 @@ class tcp_host final : public tcp_side {
   TUTTI_COLD void arrive(pending_hello p) {
     tcp_hello hello;
     if (!hello.decode(p.said.payload)) {
-      return refuse(p.from, "not a hello of tutti");
+      return refuse(p.from, "not a greeting of tutti");
     }
     if (hello.job != me_.job || hello.size != me_.size || hello.rank >= me_.size || p.line.unread() != 0) {
       refuse(p.from, objection_to(hello));
@@ -165,8 +165,8 @@ class tcp_host final : public tcp_side {
       return;
     }
     refuse(net::peer_address(guests_[r].fd()).text(),
-           roll_.known(r) + (heard == io::closed ? " closed its connection" : " sent more than a hello") +
-               " while others were still to come");
+           roll_.known(r) + (heard == io::closed ? " closed its connection" : " sent more than a greeting") +
+               " before all ranks had joined");
     guests_[r].close();
     roll_.strike_off(r);
   }
@@ -177,12 +177,12 @@ class tcp_host final : public tcp_side {
       return describe(h.process) + " belongs to job '" + h.job + "', this is '" + me_.job + "'";
     }
     if (h.size != me_.size) {
-      return describe(h.rank, h.process) + " has a world of " + std::to_string(h.size) + " ranks, rank 0 one of " +
-             std::to_string(me_.size) + " (TUTTI_SIZE)";
+      return describe(h.rank, h.process) + " expects a world of " + std::to_string(h.size) +
+             " ranks, but rank 0 expects " + std::to_string(me_.size) + " (TUTTI_SIZE)";
     }
     return h.rank >= me_.size
                ? describe(h.process) + " says it is rank " + std::to_string(h.rank) + " of " + std::to_string(h.size)
-               : describe(h.rank, h.process) + " sent more than a hello";
+               : describe(h.rank, h.process) + " sent more than a greeting";
   }
 
   TUTTI_COLD void refuse(std::string const& from, std::string const& why) {
@@ -265,7 +265,7 @@ class tcp_host final : public tcp_side {
       fail(roll_.known(r) + " gave a text of more than " + std::to_string(limit) + " bytes", {r});
     }
     if (found != channel::found::frame || f.kind != bootstrap_frame_kind::text) {
-      fail(roll_.known(r) + " sent bytes that are no text of an exchange", {r});
+      fail(roll_.known(r) + " sent bytes that do not belong to an exchange", {r});
     }
     text = std::move(f.payload);
     here[r] = true;

@@ -32,8 +32,8 @@ TUTTI_DECL descriptor listen_as_rank_0(host_port const& at, membership const& me
       }
     }
     throw error(failure::join, std::string(e.what()) +
-                                   "; rank 0 serves the rendezvous there: is another program, or an earlier job, "
-                                   "still at this port? Choose another with TUTTI_MASTER_PORT")
+                                   "; rank 0 must listen there, but another program or an earlier job may use this "
+                                   "port: choose another one with TUTTI_MASTER_PORT")
         .set_ranks(0, {0});
   }
 }
@@ -49,8 +49,8 @@ TUTTI_DECL tcp_rendezvous::tcp_rendezvous(host_port const& at, membership const&
 }
 
 TUTTI_DECL tcp_rendezvous::tcp_rendezvous(descriptor listener, membership const& me) : rank_(me.rank), size_(me.size) {
-  expects(me.rank == 0, "tcp_rendezvous: a listener must be given by rank 0, not by rank ", me.rank,
-          ", which gives an address");
+  expects(me.rank == 0, "tcp_rendezvous: only rank 0 may give a listener, not rank ", me.rank,
+          "; give the address there");
   side_.reset(new tcp_host(std::move(listener), me));
 }
 

@@ -38,7 +38,7 @@ TUTTI_DECL std::vector<std::string> thread_meeting::exchange(rank_type me, std::
 TUTTI_DECL void thread_meeting::leave(rank_type me, std::string_view why) {
   held const lock(monitor_);
   std::string& gone = seats_[me].gone;
-  gone = "rank " + std::to_string(me) + (why.empty() ? " has ended without it" : " failed before: ");
+  gone = "rank " + std::to_string(me) + (why.empty() ? " ended without taking part" : " failed before: ");
   gone.append(why);
   if (present_ > 0) {
     check_gone();

@@ -42,8 +42,7 @@ TUTTI_DECL void open_joint_texts(std::vector<std::string>& all, joint_numbers co
     if (!all[r].starts_with('+')) {
       throw error(failure::join,
                   message({"rank ", numbers.of(r),
-                           " introduced itself in words of another version; build all ranks from one version of "
-                           "tutti"}))
+                           " was built with another version of tutti; build all ranks with one version"}))
           .set_ranks(numbers.of(numbers.self), {numbers.of(r)});
     }
   }

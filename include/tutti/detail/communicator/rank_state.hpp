@@ -83,7 +83,7 @@ struct rank_state : duty {
     }
   }
   static constexpr char const* two_threads =
-      "two threads use this communicator at a time: let them take turns, or give each one of its own (tutti::dup)";
+      "two threads use this communicator at the same time: let them take turns, or give each its own (tutti::dup)";
 
   /// Advances started operations here and on all communicators in this thread's progress list.
   void advance() {

@@ -23,8 +23,7 @@ TUTTI_DECL std::string introduction(std::string const& name, std::string const& 
 /// @throws error(failure::join)
 TUTTI_DECL void agree_on_machine(rank_state const& s, rank_type them, std::string_view theirs,
                                  std::string_view of_rank_0) {
-  constexpr char const* remedy =
-      " one, which reads memory otherwise: start all ranks of a world on machines of one kind, as programs of one kind";
+  constexpr char const* remedy = " one: start all ranks on machines of one byte order, as programs of one word size";
   if (theirs != of_rank_0) {
     throw error(failure::join,
                 message({s.words(them), " is a ", theirs, " process, and ", s.words(0), " a ", of_rank_0, remedy}))
@@ -54,10 +53,8 @@ TUTTI_DECL rank_state::rank_state(any_transport over, tracing trace, rank_type m
     auto const end = begin == text.npos ? begin : text.find('\n', begin + 1);
     auto const third = end == text.npos ? end : text.find('\n', end + 1);
     if (third == text.npos || !decode(text.substr(third + 1), members[r])) {
-      throw error(
-          failure::join,
-          message({"rank ", r,
-                   " introduced itself in words of another version; build all ranks from one version of tutti"}))
+      throw error(failure::join,
+                  message({"rank ", r, " was built with another version of tutti; build all ranks with one version"}))
           .set_ranks(rank, {r});
     }
     cores_of[r] = text.substr(end + 1, third - end - 1);
@@ -94,12 +91,10 @@ TUTTI_DECL void rank_state::poll() {
 
 TUTTI_DECL void rank_state::refuse_call() const {
   expects(!inherited(),
-          "a process that was forked from a rank has no part in its world: make no calls on the rank's communicators "
-          "there, and let it become another program or end by _exit");
-  refuse(
-      std::source_location::current(),
-      "a reduction, while it runs, calls its own communicator: it may give up requests there, and nothing else; make "
-      "the call when the operation has ended");
+          "a process forked from a rank cannot use the rank's communicators: let it call only exec or _exit");
+  refuse(std::source_location::current(),
+         "a running reduction may not call its own communicator, except to cancel requests; make the call after the "
+         "operation");
 }
 
 /// Ends the operations that were cancelled during a step, after it.
@@ -192,8 +187,8 @@ TUTTI_DECL void rank_state::append_circle(std::string& text, std::uint64_t membe
   }
 }
 
-/// "; the device at 10.0.0.9:7171 lacks rank 2 (...), rank 3 (...)", if an in-network aggregator waits for the culprit
-/// and others.
+/// "; the device at 10.0.0.9:7171 waits for rank 2 (...), rank 3 (...)", if an in-network aggregator
+/// waits for the culprit and others.
 TUTTI_DECL void rank_state::append_others_missing(std::string& text, rank_type culprit) const {
   aggregator_report const helper = any.report_aggregator();
   bool found = false;
@@ -203,7 +198,7 @@ TUTTI_DECL void rank_state::append_others_missing(std::string& text, rank_type c
   if (!found || helper.missing.size() < 2) {
     return;
   }
-  append(text, {"; ", helper.name, " lacks "});
+  append(text, {"; ", helper.name, " waits for "});
   char const* before = "";
   for (rank_type const r : helper.missing) {
     append(text, {std::exchange(before, ", "), words(r)});
@@ -214,7 +209,7 @@ TUTTI_DECL void rank_state::append_deadline(std::string& text, tutti::fault cons
   if (why.circle != 0) {
     append_circle(text, why.circle);
   } else if (why.culprit == no_rank) {
-    append(text, {"not complete in time, and no rank was found that does not answer"});
+    append(text, {"not complete in time, and no rank at fault was found"});
   } else if (why.culprit == rank) {
     append(text, {"this rank did not answer in time"});
   } else {
@@ -230,7 +225,7 @@ TUTTI_DECL void rank_state::append_loss(std::string& text, tutti::fault const& w
   std::string const place = why.culprit < size() ? any.place_of(why.culprit) : std::string();
   char const* const at = place.empty() ? "" : " at ";
   std::string const system = describe_errno(why.code);
-  std::string_view const remedy = remedy_of(why.code, "let no firewall keep their connections off");
+  std::string_view const remedy = remedy_of(why.code, "let no firewall block their connections");
   if (why.kind == failure::unreachable) {
     append(text,
            {words(why.reporter), " cannot connect to ", words(why.culprit), at, place, ": ", system, "; ", remedy});
@@ -278,7 +273,7 @@ TUTTI_DECL error rank_state::explain(tutti::fault const& why, call const& what, 
       break;
     case failure::mismatch:
       append(text, {"the calls of ", words(why.reporter), " and ", words(why.culprit), " differ: the error of rank ",
-                    why.reporter, " says how; this operation, which may be another one, has ended with them"});
+                    why.reporter, " says how; this operation ended too"});
       break;
     case failure::cancelled:
       append(text, {words(why.culprit), " gave up its operation", why.code == 0 ? "" : ": ",

@@ -75,8 +75,7 @@ TUTTI_DECL std::string_view remedy_of(int code, std::string_view otherwise) noex
     case ENETUNREACH:
     case ETIMEDOUT:
       return "name the interface that leads to the other ranks with TUTTI_INTERFACE or tcp_options::network_interface, "
-             "and let "
-             "no firewall keep their connections off";
+             "and let no firewall block their connections";
     default:
       return otherwise;
   }

@@ -14,12 +14,10 @@ TUTTI_DECL error calls_differ(rank_type me, std::string const& mine, rank_type p
     append(text, {" called ", theirs, "; all ranks must call the same operations in the same order"});
   } else {
     text +=
-        " with other settings: segment() must be the same on all ranks, as must the whole names of types, and what a "
-        "reduction was made with";
+        " with other settings: segment(), the full names of types and the arguments of the reduction must be the same "
+        "on all ranks";
     if (mine.find("(functor ") != std::string::npos) {
-      text +=
-          ", and the function: without a name, given by tutti::function_name<\"...\">, it is known by its type, as the "
-          "compiler spells it";
+      text += "; so must the type of its function, unless tutti::function_name<\"...\"> names it";
     }
   }
   return blaming(failure::mismatch, text, me, peer);
@@ -27,7 +25,7 @@ TUTTI_DECL error calls_differ(rank_type me, std::string const& mine, rank_type p
 
 TUTTI_DECL error messages_differ(rank_type me, rank_type peer) {
   return blaming(failure::mismatch,
-                 message({"the message that rank ", peer, " sends is another than rank ", me,
+                 message({"the message that rank ", peer, " sends is not the one that rank ", me,
                           " receives; send and recv must agree in type and number of elements"}),
                  me, peer);
 }

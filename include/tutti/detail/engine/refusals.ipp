@@ -12,7 +12,7 @@ namespace tutti::inline v0_1_0::detail::inline engine {
 
 TUTTI_DECL void refuse_step(std::string_view wrong) {
   refuse(std::source_location::current(),
-         {"this step of the schedule ", wrong, "; tutti::verify shows all that is wrong with a topology"});
+         {"this step of the schedule ", wrong, "; find the fault in the topology with tutti::verify"});
 }
 
 TUTTI_DECL void refuse_length(rank_type me, rank_type peer, std::size_t arrived, std::size_t expected,
@@ -32,8 +32,8 @@ TUTTI_DECL void refuse_ranks(std::string_view reduction, rank_type most, rank_ty
 TUTTI_DECL void refuse_order(std::string_view told) {
   refuse(std::source_location::current(),
          {told,
-          ": the reduction does not commute, and this schedule does not combine in rank order: take a topology "
-          "that offers the operation itself and keeps order, such as star"});
+          ": the reduction does not commute, but this schedule does not combine in rank order; take a topology that "
+          "offers the operation itself and keeps order, such as star"});
 }
 
 TUTTI_DECL void refuse_root(std::string_view operation, rank_type root, rank_type ranks) {
@@ -42,7 +42,7 @@ TUTTI_DECL void refuse_root(std::string_view operation, rank_type root, rank_typ
 }
 
 TUTTI_DECL void refuse_peer(std::string_view what, rank_type peer, rank_type me, rank_type ranks) {
-  refuse(std::source_location::current(), {what, " must be another rank of this communicator than this one, ", me,
+  refuse(std::source_location::current(), {what, " must be a rank of this communicator other than this one, ", me,
                                            ", and below ", ranks, ", not ", peer});
 }
 

@@ -393,8 +393,8 @@ std::uint32_t segments<Communicator, Transfers>::segment_count(std::size_t segme
       context_.schedule.blocks_have_owners ? block_size(count_, context_.schedule.blocks, 0) : count_;
   const std::size_t per_segment = segment_bytes < size ? 1 : segment_bytes / size;
   const std::size_t cuts = longest == 0 ? 1 : (longest - 1) / per_segment + 1;
-  expects(cuts <= UINT32_MAX, "segments of ", segment_bytes, " bytes would be ", cuts,
-          ", more than 2^32; set segment(bytes) higher");
+  expects(cuts <= UINT32_MAX, "segments of ", segment_bytes, " bytes would cut the vector into ", cuts,
+          " parts, more than 2^32; set segment(bytes) higher");
   return static_cast<std::uint32_t>(cuts);
 }
 

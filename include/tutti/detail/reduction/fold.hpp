@@ -145,8 +145,7 @@ void fold(R const& r, fold_kind kind, std::byte const* local, std::byte const* a
           using result_type = typename pair::result_type;
           expects(detail::is_aligned<local_type>(local) && detail::is_aligned<arriving_type>(arriving) &&
                       detail::is_aligned<result_type>(result),
-                  "fold: operands must be aligned for their types, and an address of these is not; pass vectors of the "
-                  "types");
+                  "fold: an operand is not aligned for its type; pass vectors of that type");
           auto* const target = reinterpret_cast<result_type*>(result);
           auto const* const source = reinterpret_cast<arriving_type const*>(arriving);
           detail::run(pair{r, ranks}, n, target, reinterpret_cast<local_type const*>(local), source);
@@ -165,7 +164,7 @@ void lift(R const& r, std::byte const* source, std::byte* target, std::size_t n)
   using source_type = contribution_t<R>;
   using result_type = typename R::accumulator_type;
   expects(detail::is_aligned<source_type>(source) && detail::is_aligned<result_type>(target),
-          "lift: operands must be aligned for their types, and an address of these is not; pass vectors of the types");
+          "lift: an operand is not aligned for its type; pass vectors of that type");
   detail::run(detail::lift_one<R>{r}, n, reinterpret_cast<result_type*>(target),
               reinterpret_cast<source_type const*>(source));
 }
@@ -188,8 +187,7 @@ void finish(R const& r, bool source_is_element, std::byte const* source, std::by
       using source_type = detail::operand_t<R, is_element>;
       using result_type = typename R::value_type;
       expects(detail::is_aligned<source_type>(source) && detail::is_aligned<result_type>(target),
-              "finish: operands must be aligned for their types, and an address of these is not; pass vectors of the "
-              "types");
+              "finish: an operand is not aligned for its type; pass vectors of that type");
       auto* const result = reinterpret_cast<result_type*>(target);
       detail::run(finisher{r, ranks}, n, result, reinterpret_cast<source_type const*>(source));
     });

@@ -12,10 +12,10 @@ TUTTI_DECL std::string call_board::describe(std::uint32_t check) const {
   std::uint32_t found_check = 0;
   for (call_record const& record : records) {
     if (record.read(value, number, found_check) && found_check == check) {
-      return message({tutti::describe(value), " in flow ", number});
+      return message({tutti::describe(value), " (number ", number, ")"});
     }
   }
-  return "a call that it has left since";
+  return "a call that has ended since";
 }
 
 TUTTI_DECL bool call_board::differs(std::uint32_t number, std::uint32_t own_check, std::uint32_t& peer_check) const {

@@ -49,7 +49,7 @@ TUTTI_DECL endpoint_info endpoint_info::parse(std::string_view text) {
   }
   if (!is_valid) {
     throw error(failure::join, "a rank has published '" + std::string(text) +
-                                   "', which is no address of a tcp transport: all ranks must have the same transport");
+                                   "', which is not an address of tcp: all ranks must have the same transport");
   }
   info.listening = resolve(at.host, at.port).front();
   info.node = rest;

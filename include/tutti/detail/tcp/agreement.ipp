@@ -9,7 +9,7 @@
 namespace tutti::inline v0_1_0::detail::tcp {
 
 [[nodiscard]] inline std::string call_text(call const& c, std::uint32_t number) {
-  return describe(c) + " in flow " + std::to_string(number);
+  return describe(c) + " (number " + std::to_string(number) + ")";
 }
 
 /// Reports that the peer is in another call.

@@ -91,7 +91,7 @@ TUTTI_DECL void connector::connect(rank_type peer) {
 TUTTI_DECL void connector::arrive(descriptor socket, hello const& peer_hello) {
   char const* const objection = peer_hello.objection(directions_.world, rank_, size());
   if (objection != nullptr || peer_hello.kind == greeting::welcome || peer_hello.kind == greeting::collision) {
-    return refuse(socket, objection != nullptr ? objection : "a greeting that no rank sends");
+    return refuse(socket, objection != nullptr ? objection : "an invalid greeting");
   }
   if (peer_hello.kind == greeting::excuse) {
     return observer_.receive_excuse(peer_hello.sender, tutti::fault::unpack(peer_hello.fault));

@@ -21,7 +21,7 @@ TUTTI_DECL char const* hello::objection(world_id const& id, rank_type me, rank_t
     return "another world";
   }
   if (receiver != me || sender >= size || sender == me || kind < greeting::hello || kind > greeting::excuse) {
-    return "a greeting that no rank sends";
+    return "an invalid greeting";
   }
   return nullptr;
 }

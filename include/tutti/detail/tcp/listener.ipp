@@ -88,7 +88,7 @@ TUTTI_DECL bool listener::close_pending(visitor& v) {
   greeter_visitor g{*this, v};
   bool const has_pending = !pending_.empty();
   while (!pending_.empty()) {
-    pending_.turn_oldest_away(g, "it made room");
+    pending_.turn_oldest_away(g, "it made room for another connection");
   }
   return has_pending;
 }

@@ -88,7 +88,7 @@ class mesh final : private connector::observer {
     }
     if (link.reader.is_malformed() && !link.is_closed) [[unlikely]] {
       close(link);
-      connector_.record_incident("rank " + std::to_string(peer) + " sent bytes that are no frame");
+      connector_.record_incident("rank " + std::to_string(peer) + " sent bytes that are not a frame of tutti");
       revoke({failure::protocol, peer, rank_});
     }
     for (std::uint32_t lanes = link.reader.call_checks.take_queries(); lanes != 0; lanes &= lanes - 1) {

@@ -117,7 +117,7 @@ TUTTI_DECL void mesh::throw_starved(rank_type peer) {
   revoke({.kind = failure::cancelled, .culprit = rank_, .reporter = rank_, .code = code});
   throw error(failure::join, "no connection to rank " + std::to_string(peer) +
                                  " can be made: " + advise_on_errno(code) +
-                                 "; a rank takes a descriptor for each peer, and this one has " +
+                                 "; a rank needs a descriptor for each peer, and this one has " +
                                  std::to_string(connections()) + " of " + std::to_string(size() - 1))
       .set_ranks(rank_, {rank_});
 }

@@ -28,10 +28,9 @@ struct preference {
 class preference_error : public std::runtime_error {
  public:
   explicit preference_error(std::string_view wish, std::string const& why)
-      : std::runtime_error(
-            "\"" + std::string(wish) + "\": " + why +
-            "; a preference is written allreduce:1M-16M=ring/512K, where from, to and the segment may be left "
-            "out, and several are parted by semicolons") {}
+      : std::runtime_error("\"" + std::string(wish) + "\": " + why +
+                           "; write a preference as allreduce:1M-16M=ring/512K (sizes and segment are optional), and "
+                           "separate several with semicolons") {}
 };
 
 namespace preference_text {
@@ -67,7 +66,7 @@ inline preference read_one(std::string_view wish, host_map const& hosts) {
   std::string_view const operation = wish.substr(0, (std::min)(colon, equals));
   p.operation = read_operation(operation);
   if (equals == wish.npos || p.operation == operation_kind::none) {
-    throw preference_error(wish, "\"" + std::string(operation) + "\" is no operation that has a choice of schedules");
+    throw preference_error(wish, "\"" + std::string(operation) + "\" is not an operation with a choice of topologies");
   }
   if (colon < equals) {
     std::string_view const range = wish.substr(colon + 1, equals - colon - 1);
@@ -75,13 +74,13 @@ inline preference read_one(std::string_view wish, host_map const& hosts) {
     std::string_view const from = range.substr(0, dash);
     std::string_view const to = dash == range.npos ? from : range.substr(dash + 1);
     if ((!from.empty() && !read_bytes(from, p.from)) || (!to.empty() && !read_bytes(to, p.to)) || p.from > p.to) {
-      throw preference_error(wish, "\"" + std::string(range) + "\" is no range of sizes");
+      throw preference_error(wish, "\"" + std::string(range) + "\" is not a range of sizes");
     }
   }
   std::string_view const how = wish.substr(equals + 1);
   std::size_t const slash = how.rfind('/');
   if (slash != how.npos && !read_bytes(how.substr(slash + 1), p.segment_bytes)) {
-    throw preference_error(wish, "\"" + std::string(how.substr(slash + 1)) + "\" is no size of segments");
+    throw preference_error(wish, "\"" + std::string(how.substr(slash + 1)) + "\" is not a segment size");
   }
   for (schedule_kind const kind : all_schedule_kinds) {
     if (selection(kind, &hosts).topology_name() == how.substr(0, slash)) {

@@ -36,7 +36,7 @@ class reader {
   void line(std::string_view expected) {
     if (std::string_view const found = next_line(); found != expected) {
       fail("must be \"" + std::string(expected) + "\", not \"" + std::string(found.substr(0, shown)) + "\"" +
-           (line_ == 1 ? ", so this is no profile, or one of another version" : ""));
+           (line_ == 1 ? ", so this is not a profile of this version" : ""));
     }
   }
   /// Reads a line of `word` and N numbers.

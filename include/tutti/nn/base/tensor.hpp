@@ -39,7 +39,7 @@ template <class T>
 /// @pre the matrix has that many
 template <class T>
 [[nodiscard]] matrix_view<T> first_rows(matrix<T>& m, std::size_t rows) {
-  expects(rows <= m.shape(0), "first_rows: the matrix has ", m.shape(0), " rows, not ", rows);
+  expects(rows <= m.shape(0), "first_rows: take at most all rows of the matrix, ", m.shape(0), ", not ", rows);
   return view<T>(m.data(), rows, m.shape(1));
 }
 

@@ -79,8 +79,8 @@ class device_synchronous : public strategy {
   /// Refuses a gradient buffer in host memory.
   void begin(std::span<float> /*message*/) override {
     expects(false,
-            "device_synchronous: this rank's replica is not on a device of this world; give all ranks one that is, or "
-            "use synchronous, which sums in host memory");
+            "device_synchronous: this rank's replica is not on a device of this world; make all replicas on one, or "
+            "use synchronous");
   }
 
  private:

@@ -42,7 +42,7 @@ TUTTI_DECL void elements(gz_file& file, std::vector<std::uint8_t>& to, std::size
               std::to_string(got));
   }
   if (std::array<std::uint8_t, 1> byte{}; file.read(byte) != 0) {
-    file.fail("goes on after the last element that its header announces");
+    file.fail("continues after the last element that its header announces");
   }
 }
 
@@ -60,7 +60,7 @@ TUTTI_DECL void expect_magic(gz_file& file, std::uint32_t expected) {
   };
   std::uint32_t const found = word(file, "the magic number");
   if (found != expected) {
-    file.fail("is not what it should be: expected the magic number " + in_hex(expected) + meaning(expected) +
+    file.fail("is a file of another kind: expected the magic number " + in_hex(expected) + meaning(expected) +
               ", found " + in_hex(found) + meaning(found));
   }
 }

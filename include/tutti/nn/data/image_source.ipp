@@ -14,7 +14,7 @@ TUTTI_DECL image_source::image_source(dataset const& set, normalisation numbers,
                                       std::uint64_t seed)
     : set_(&set), numbers_(std::move(numbers)), change_(change), seed_(seed) {
   expects(numbers_.channels().size() == set.shape.channels, "image_source: the images have ", set.shape.channels,
-          " channels, and the normalisation is for ", numbers_.channels().size());
+          " channels, but the normalisation has ", numbers_.channels().size());
 }
 
 TUTTI_DECL void image_source::fill(std::span<std::uint32_t const> chosen, std::uint64_t epoch, batch_room& room) const {

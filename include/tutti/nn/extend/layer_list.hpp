@@ -69,7 +69,7 @@ class layer_list {
   /// Adds a layer behind the others.
   /// @pre the pointer is not null
   void push_back(std::unique_ptr<layer<T>> one) {
-    expects(one != nullptr, "layer_list: push_back takes a layer, not a null pointer");
+    expects(one != nullptr, "layer_list: push_back needs a layer, not a null pointer");
     layers_.push_back(std::move(one));
   }
 

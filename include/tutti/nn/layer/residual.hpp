@@ -34,7 +34,7 @@ class residual final : public layer<T> {
     }
     expects((shortcut_ ? shortcut_->inputs() : body_.outputs()) == body_.inputs() &&
                 (shortcut_ ? shortcut_->outputs() : body_.inputs()) == body_.outputs(),
-            "residual: body and shortcut must take as many numbers and give as many; the body takes ", body_.inputs(),
+            "residual: body and shortcut must have equal inputs and outputs; the body takes ", body_.inputs(),
             " and gives ", body_.outputs(), ", the shortcut takes ", shortcut_ ? shortcut_->inputs() : body_.inputs(),
             " and gives ", shortcut_ ? shortcut_->outputs() : body_.inputs());
   }

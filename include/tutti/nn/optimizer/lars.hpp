@@ -54,7 +54,7 @@ class lars : public optimizer<T> {
   void step(std::span<T> weights, std::span<T const> gradients, T rate) override {
     expects(weights.size() == velocity_.size() && gradients.size() == velocity_.size(),
             "lars: the optimizer was made for ", velocity_.size(), " parameters, and a step has ", weights.size(),
-            " weights and ", gradients.size(), " gradients");
+            " weights and ", gradients.size(), " gradients; give as many of each");
     for (auto const [offset, size] : layers_) {
       auto const w = weights.subspan(offset, size);
       auto const g = gradients.subspan(offset, size);

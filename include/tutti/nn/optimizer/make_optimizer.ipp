@@ -16,8 +16,7 @@ TUTTI_DECL std::unique_ptr<optimizer<float>> make_optimizer(settings const& sett
                                                             std::vector<parameter_range> layers) {
   std::size_t const count = layers.empty() ? 0 : layers.back().offset + layers.back().size;
   expects(!settings.momentum_corrected || settings.optimizer != optimizer_kind::lars,
-          "optimizer: momentum correction goes with sgd and nesterov, not with lars, which needs the sum of plain "
-          "gradients; set momentum_corrected to false");
+          "optimizer: lars has no momentum correction; use sgd or nesterov, or set momentum_corrected to false");
   auto const with = [&](auto momentum) -> std::unique_ptr<optimizer<float>> {
     using kind = decltype(momentum);
     if (settings.momentum_corrected) {

@@ -55,7 +55,7 @@ class sgd : public optimizer<T> {
   void step(std::span<T> weights, std::span<T const> gradients, T rate) override {
     expects(weights.size() == velocity_.size() && gradients.size() == velocity_.size(),
             "sgd: the optimizer was made for ", velocity_.size(), " parameters, and a step has ", weights.size(),
-            " weights and ", gradients.size(), " gradients");
+            " weights and ", gradients.size(), " gradients; give as many of each");
     if (decay_ == T{0}) {
       run(weights.data(), gradients.data(), rate, [](T g, T) { return g; });
     } else {

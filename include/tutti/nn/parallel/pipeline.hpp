@@ -92,8 +92,8 @@ class pipeline {
   static detail::pipeline_stage<T> stage_of(Communicator& world, layer_list<T> const& layers, std::size_t batch,
                                             std::size_t micro_batches) {
     expects(micro_batches > 0 && batch > 0 && batch % micro_batches == 0,
-            "pipeline: the batch must be a multiple of the ", micro_batches,
-            " micro-batches, of which there is at least one; not ", batch);
+            "pipeline: the batch must be a multiple of the ", micro_batches, " micro-batches, at least one; not ",
+            batch);
     std::vector<std::size_t> costs;
     for (auto const& layer : layers) {
       costs.push_back(layer.parameters());

@@ -33,8 +33,8 @@ class row_parallel_dense {
       : ranks_(&ranks), inputs_(inputs), own_(own), outputs_(outputs) {
     expects(own.count > 0 && own.first + own.count <= inputs && outputs > 0,
             "row_parallel_dense: each rank needs at least one of the ", inputs,
-            " inputs, and there must be an output; a rank has inputs ", own.first, " to ", own.first + own.count,
-            ", and there are ", outputs, " outputs");
+            " inputs, and at least one output; this rank has inputs ", own.first, " to ", own.first + own.count,
+            " and ", outputs, " outputs");
   }
 
   /// The number of values in a row of the output.

@@ -139,7 +139,7 @@ class spatial_cnn {
             "spatial_cnn: images must have one channel, and rows and columns that are multiples of 4; not ",
             image.channels, " x ", image.rows, " x ", image.columns);
     expects(image.rows / 4 >= size, "spatial_cnn: each rank needs at least 4 rows of the images; ", image.rows,
-            " rows are too few for ", size, " ranks: use fewer");
+            " rows are too few for ", size, " ranks; use fewer ranks");
     expects(batch > 0 && batch % size == 0, "spatial_cnn: the batch must be a multiple of the ", size, " ranks, not ",
             batch);
     return {4 * block_begin(image.rows / 4, size, rank), 4 * block_size(image.rows / 4, size, rank)};

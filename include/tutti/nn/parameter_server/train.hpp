@@ -131,13 +131,10 @@ summary train(Communicator& world, roles const& roles, replica& model, consisten
   expects(roles.size() == world.size(), "parameter server: the roles are of ", roles.size(),
           " ranks, and the world has ", world.size(), "; give one for each rank");
   expects(!settings.synchronised_statistics,
-          "parameter server: statistics of all ranks need synchronous sums, which workers do not have; set "
-          "synchronised_statistics to false");
+          "parameter server: workers cannot use synchronised_statistics; set it to false");
   expects(model.statistics().empty() || model.plan().size(0) >= roles.workers(),
-          "parameter server: batch normalisation needs an image of a batch on every worker, which tests with its own "
-          "statistics; a batch has ",
-          model.plan().size(0), " images, and there are ", roles.workers(),
-          " workers: use larger batches or fewer workers");
+          "parameter server: batch normalisation needs an image of every batch on every worker; a batch has ",
+          model.plan().size(0), " images for ", roles.workers(), " workers: use larger batches or fewer workers");
   expects(!settings.momentum_corrected,
           "parameter server: servers apply the momentum after gradients are summed; set momentum_corrected to false");
   detail::layout const layout(

@@ -31,9 +31,9 @@ class simulated_learner final : public learner_adaptor {
   simulated_learner(std::unique_ptr<learner> inner, simulated_speed const& speed, std::uint64_t seed, rank_type rank)
       : learner_adaptor(std::move(inner)), speed_(speed), seed_(seed), rank_(rank), timetable_(ranges(), products()) {
     expects(speed.factor >= 1 && speed.most_at_random >= 1,
-            "simulated speed: a rank can be made slower, by factors of 1 or more, not ", speed.factor, " and up to ",
+            "simulated speed: factors of slowness must be 1 or more, not ", speed.factor, " and up to ",
             speed.most_at_random);
-    expects(speed.seconds_per_image >= 0, "simulated speed: a gradient takes no time below zero, such as ",
+    expects(speed.seconds_per_image >= 0, "simulated speed: the time of a gradient must be 0 or more, not ",
             speed.seconds_per_image, " s an image");
   }
 
@@ -97,7 +97,7 @@ class simulated_learner final : public learner_adaptor {
 
   void simulate(std::size_t images, double factor, gradient_listener& listener) {
     expects(!listener.is_on_device(),
-            "replica: a gradient that is not computed is on no device; use a strategy that sums in host memory");
+            "replica: a simulated gradient is in host memory; use a strategy that sums there");
     double const seconds = factor * speed_.seconds_per_image * static_cast<double>(images);
     timetable_.run(duration(static_cast<duration::rep>(seconds * 1e9)), message().size(), listener);
   }

@@ -167,9 +167,9 @@ class simulated_world {
     return at == wait_records_.end() ? wait_record{} : at->second;
   }
 
-  /// Text of an opening: "allreduce(sum float32 x 1000, ring) in flow 7".
+  /// Text of an opening: "allreduce(sum float32 x 1000, ring) (number 7)".
   [[nodiscard]] std::string describe(simulated_opening opening) const {
-    return tutti::describe(calls_[opening.call]) + " in flow " + std::to_string(opening.number);
+    return tutti::describe(calls_[opening.call]) + " (number " + std::to_string(opening.number) + ")";
   }
 
  private:

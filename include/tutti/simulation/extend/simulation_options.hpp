@@ -69,7 +69,7 @@ namespace detail {
   expects(!net.hosts.empty(), "simulation: the network must have 1 host or more, not 0");
   for (simulated_network::host const& h : net.hosts) {
     expects(h.switch_number < net.switches.size(), "simulation: a host is on switch ", h.switch_number,
-            ", and there are ", net.switches.size(), ", counted from 0");
+            ", which must be below the number of switches, ", net.switches.size());
   }
   for (std::size_t i = 0; i < net.switches.size(); ++i) {
     expects(
@@ -83,13 +83,13 @@ namespace detail {
   expects(o.place.size() == ranks, "simulation: the placement must name a host for each of the ", ranks,
           " ranks, not for ", o.place.size());
   for (std::uint32_t const host : o.place) {
-    expects(host < net.hosts.size(), "simulation: a rank is placed on host ", host, ", and there are ",
-            net.hosts.size(), ", counted from 0");
+    expects(host < net.hosts.size(), "simulation: a rank is placed on host ", host,
+            ", which must be below the number of hosts, ", net.hosts.size());
   }
   expects(o.window != 0, "simulation: the window must be 1 message or more, not 0");
   auto const exists = [](char const* kind, std::size_t number, std::size_t count) {
-    expects(number < count, "simulation: a fault names ", kind, " ", number, ", and there are ", count,
-            ", counted from 0");
+    expects(number < count, "simulation: a fault names ", kind, " ", number,
+            ", which must be below the number of these, ", count);
   };
   for (auto const& f : o.faults.slow) {
     exists("rank", f.rank, ranks);

@@ -55,8 +55,7 @@ struct endpoint_info {
     c.calls_key = reader.number<std::uint32_t>();
     if (!reader.good()) {
       throw error(failure::join, "a rank has published '" + text.substr(0, 80) +
-                                     "', which is no address of a verbs transport: all ranks must have the same "
-                                     "transport");
+                                     "', which is not an address of verbs: all ranks must have the same transport");
     }
     return c;
   }

@@ -71,7 +71,7 @@ struct device_choice {
   [[nodiscard]] static int number_of(std::string_view name, std::string_view text) {
     int number = 0;
     if (!read_number(text, number) || number < 0 || number > 255) {
-      throw error(failure::join, message({name, " is \"", text, "\", which is no number from 0 to 255"}));
+      throw error(failure::join, message({name, " is \"", text, "\", which is not a number from 0 to 255"}));
     }
     return number;
   }
@@ -210,13 +210,12 @@ inline void keep_mappings_from_children() noexcept {
   if (merit_of_best < 0) {
     throw error(failure::join,
                 message({"no RDMA device has an active port", choice.text().empty() ? "" : " that is " + choice.text(),
-                         "; there ", available.empty() ? "is none" : "are: " + available,
-                         "; name another one with TUTTI_VERBS_DEVICE and TUTTI_VERBS_GID, or verbs_options, or take ",
-                         "the transport tcp"}));
+                         "; available: ", available.empty() ? "none" : available,
+                         "; name another one with TUTTI_VERBS_DEVICE and TUTTI_VERBS_GID, or use tcp"}));
   }
   if (merit_of_best < 4 && choice.device.empty() && candidates.find(' ') != std::string::npos) {
     throw error(failure::join, message({"cannot choose an RDMA device: ", candidates,
-                                        " are active, and none has the address ", host.empty() ? "of this host" : host,
+                                        " are active, but none has the address ", host.empty() ? "of this host" : host,
                                         "; name one with TUTTI_VERBS_DEVICE or verbs_options::device"}));
   }
   inheritance::refuse(best.context->cmd_fd);

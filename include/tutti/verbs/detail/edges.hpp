@@ -70,8 +70,7 @@ class edges {
     while (next != rank_ && !fault() && (mesh_.reach(next) == nullptr || mesh_.find(previous) == nullptr)) {
       if (steady_now() > end) {
         rank_type const silent = mesh_.find(next) == nullptr ? next : previous;
-        throw error(failure::join,
-                    message({"rank ", silent, " does not connect, though it has joined; is it stopped?"}))
+        throw error(failure::join, message({"rank ", silent, " joined but does not connect; see if it is stopped"}))
             .set_ranks(rank_, {silent});
       }
       wait_for_control();

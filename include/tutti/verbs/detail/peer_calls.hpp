@@ -37,10 +37,10 @@ class peer_calls {
   /// Describes the call with this checksum.
   [[nodiscard]] std::string describe(std::uint32_t lane, std::uint32_t check) const {
     auto const& board = *std::launder(reinterpret_cast<call_board const*>(answer_));
-    return lane_ == lane ? board.describe(check) : "a call that it has left since";
+    return lane_ == lane ? board.describe(check) : "a call that has ended since";
   }
   [[nodiscard]] static std::string text(call const& c, flow s) {
-    return message({tutti::describe(c), " in flow ", s.number});
+    return message({tutti::describe(c), " (number ", s.number, ")"});
   }
 
  private:

@@ -179,7 +179,7 @@ class queue_pair {
   }
 
   static constexpr std::string_view other_addresses =
-      "the two addresses do not reach each other: TUTTI_VERBS_DEVICE and TUTTI_VERBS_GID name others";
+      "the two addresses do not reach each other: name others with TUTTI_VERBS_DEVICE and TUTTI_VERBS_GID";
 
   void change(port_address const& address, ibv_qp_attr& attributes, int mask) {
     change(address.text(), attributes, mask);

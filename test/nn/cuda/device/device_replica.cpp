@@ -328,8 +328,8 @@ BOOST_AUTO_TEST_CASE(what_a_device_cannot_do_is_refused) {
   nn::settings s = plain();
   s.reproducible = true;
   s.micro_batch = 4;
-  refuses(s, nn::precision::float32, "reproducible sums are a host's");
+  refuses(s, nn::precision::float32, "settings::reproducible needs the host");
   s = plain();
   s.synchronised_statistics = true;
-  refuses(s, nn::precision::float16, "statistics of all ranks do not go with fp16");
+  refuses(s, nn::precision::float16, "synchronised_statistics cannot be used with fp16");
 }

@@ -92,7 +92,7 @@ class launcher {
     if (p != nullptr && !on_->driver().has(p)) [[unlikely]] {
       std::string const device = on_->driver().device();
       expects(false, "enqueue: the ", what, " is not in memory of this rank's device, ", device.c_str(),
-              "; allocate it there (cudaMalloc, cuda::array), while that is the current device");
+              "; make that device current and allocate it there (cudaMalloc, cuda::array)");
     }
   }
 
@@ -171,7 +171,7 @@ class launcher {
     }
     std::size_t const room = on_->board().area_bytes();
     std::uint32_t const parts = scratch_layout::parts(count, blocks, size, room, groups);
-    expects(parts != 0, "a group of a device has ", room, " bytes of scratch memory, and a topology with ", blocks,
+    expects(parts != 0, "scratch_bytes leaves a group of threads ", room, " bytes, and a topology with ", blocks,
             " blocks of elements of ", size, " bytes needs more: raise the transport's option scratch_bytes");
     return parts;
   }

@@ -278,9 +278,9 @@ class peers : private peers_memory<D>, public over_host<Host> {
     std::uint32_t const most = driver_->groups() / ranks;
     if (most == 0 || asked > most) {
       throw error(failure::join, "device " + devices[rank()] + " runs " + std::to_string(driver_->groups()) +
-                                     " groups at a time, and its " + std::to_string(ranks) + " ranks want " +
+                                     " groups at the same time, but its " + std::to_string(ranks) + " ranks need " +
                                      std::to_string(asked == 0 ? 1 : asked) +
-                                     " each, all at a time; use fewer ranks on it, or fewer groups");
+                                     " each; use fewer ranks on it, or fewer groups");
     }
     return asked != 0 ? asked : (std::min)(most, most_groups);
   }

@@ -57,9 +57,8 @@ class staged_launcher {
   void enqueue(Communicator& world, Op const& op, Payload const& elements, call const& what, memories const& m,
                std::size_t count, duration limit, stream_type const& in) {
     expects(!driver_type::is_captured(in),
-            "enqueue: this stream is being captured, and the host takes part in operations whose elements go through "
-            "its memory, so no graph can hold them: enqueue after the capture has ended, or use a transport whose "
-            "kernels do it all, such as cuda::peers");
+            "enqueue: this stream is being captured, but a graph cannot hold an operation that the host takes part in; "
+            "enqueue after the capture, or use a transport of kernels alone, such as cuda::peers");
     auto& staging = world.transport().staging();
     staging.collect();
     staging.expect_results();

@@ -49,9 +49,9 @@ class staged_vector {
   void prepare(memories const& on_device, std::size_t count, std::uint32_t blocks, slot_layout const& layout,
                element_range given, element_range wanted) {
     room_ = layout.room(in_.slot_bytes());
-    expects(room_ >= blocks, "a slot of ", in_.slot_bytes(), " bytes has room for ", room_, " elements that take ",
-            layout.each(), " bytes each, and a topology with ", blocks,
-            " blocks needs one of each: raise the transport's option slot_bytes");
+    expects(room_ >= blocks, "a slot of ", in_.slot_bytes(), " bytes holds ", room_, " elements of ", layout.each(),
+            " bytes, but a topology with ", blocks,
+            " blocks needs one for each block: raise the transport's option slot_bytes");
     parts_ = vector_parts(count, blocks, room_);
     device_ = on_device;
     layout_ = layout;

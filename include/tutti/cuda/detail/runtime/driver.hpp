@@ -234,7 +234,7 @@ class driver {
       unsigned flags = 0;
       examine(cudaStreamGetFlags(in, &flags), [] { return std::string("asking what kind a stream of CUDA is"); });
       expects((flags & cudaStreamNonBlocking) != 0,
-              "enqueue: this stream waits for the default stream of CUDA, and so would ranks that share a device for "
+              "enqueue: this stream waits for the default stream of CUDA, so ranks that share a device would wait for "
               "each other; take a tutti::cuda::stream, or one made with cudaStreamNonBlocking");
     }
   }

@@ -33,7 +33,7 @@ struct memory_handle {
       good = digit != known.npos;
       bytes[i / 2] = static_cast<unsigned char>(i % 2 == 0 ? digit << 4 : bytes[i / 2] | digit);
     }
-    expects(good, "a rank has sent what is no handle of device memory; start the same program everywhere");
+    expects(good, "a rank has sent bytes that are not a handle of device memory; start the same program on all ranks");
     cudaIpcMemHandle_t handle;
     std::memcpy(&handle, bytes, sizeof handle);
     return handle;

@@ -81,7 +81,7 @@ class udp_network {
     host_port at;
     if (!net::parse(text, at)) {
       throw error(failure::join,
-                  "fpga_nic: the address of a device is host:port or [v6]:port, not \"" + text +
+                  "fpga_nic: the address of a device must be host:port or [v6]:port, not \"" + text +
                       "\" (TUTTI_FPGA_NIC, TUTTI_FPGA_NIC_RACK, or the options network.device and network.rack)");
     }
     return net::resolve(at.host, at.port).front();

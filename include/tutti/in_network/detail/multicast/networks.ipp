@@ -18,8 +18,8 @@ inline net::address group_address(std::string const& text) {
   bool const is_ipv4_group = number.size() == 3 && number >= "224" && number <= "239";
   if (!is_ipv6_group && !is_ipv4_group) {
     throw error(failure::join,
-                "udp_multicast: a group is an address from 224.0.0.0 to 239.255.255.255, or of ff00::/8, "
-                "and a port, such as 239.192.1.2:5000 or [ff15::7]:5000, or none; not \"" +
+                "udp_multicast: a group must be none or a multicast address with a port, such as 239.192.1.2:5000 or "
+                "[ff15::7]:5000, not \"" +
                     text + "\" (TUTTI_MULTICAST, or options::network.group)");
   }
   return net::resolve(group_endpoint.host, group_endpoint.port).front();
@@ -64,7 +64,7 @@ TUTTI_DECL std::string udp_network::join(std::string const& group, std::span<std
   std::string const own_host = host_in(card());
   auto const ranks_here = std::ranges::count_if(cards, [&](std::string const& c) { return host_in(c) == own_host; });
   if (group_endpoint.family() != interface_.family()) {
-    return "talks through " + interface_.host() + ", which is of another version of IP than " + group;
+    return "uses the interface " + interface_.host() + ", whose version of IP is not that of " + group;
   }
   try {
     port_.join({.at = group_endpoint.through(link_),
@@ -80,7 +80,7 @@ TUTTI_DECL std::string udp_network::join(std::string const& group, std::span<std
 TUTTI_DECL udp::endpoint udp_network::address_of(std::string const& text) const {
   host_port group_endpoint;
   if (!net::parse(text, group_endpoint)) {
-    throw error(failure::join, "udp_multicast: an address is host:port or [v6]:port, not \"" + text + "\"");
+    throw error(failure::join, "udp_multicast: an address must be host:port or [v6]:port, not \"" + text + "\"");
   }
   return udp::endpoint(net::resolve(group_endpoint.host, group_endpoint.port).front().through(link_));
 }

@@ -23,7 +23,7 @@ TUTTI_DECL in_process_medium::in_process_medium(unsigned ports, medium_options c
     port_inboxes_[i].packets.storage.resize(inbox);
     port_inboxes_[i].event = detail::descriptor([] { return ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); });
     if (!port_inboxes_[i].event) {
-      throw error(failure::join, "cannot make an eventfd, by which a port sleeps: " + describe_errno(errno) +
+      throw error(failure::join, "cannot make an eventfd for a port: " + describe_errno(errno) +
                                      "; allow this process more descriptors (ulimit -n)");
     }
   }

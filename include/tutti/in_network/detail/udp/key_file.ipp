@@ -16,8 +16,8 @@ TUTTI_DECL key read_key(std::string const& path) {
   std::string text;
   if (!(file >> text)) {
     throw error(failure::join, "the key file " + path +
-                                   " cannot be read, or is empty; make one, for all ranks and the device: "
-                                   "od -An -N16 -tx1 /dev/urandom | tr -d ' \\n' > " +
+                                   " cannot be read, or is empty; make one for all ranks and the device: od -An -N16 "
+                                   "-tx1 /dev/urandom | tr -d ' \\n' > " +
                                    path);
   }
   key k{};

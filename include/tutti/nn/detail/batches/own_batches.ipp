@@ -32,8 +32,7 @@ TUTTI_DECL own_batches::own_batches(std::span<std::uint8_t const> labels, settin
 
 TUTTI_DECL void own_batches::set_rank(rank_type rank, rank_type size) {
   expects(dealt_.has_value(),
-          "own_batches: the images belong to one rank each, so a rank keeps its part; use ownership::shared to "
-          "divide them again");
+          "own_batches: each image belongs to one rank for good; use ownership::shared to divide images again");
   rank_ = rank;
   size_ = size;
 }

@@ -28,7 +28,7 @@ TUTTI_DECL checkpoint_folder::checkpoint_folder(std::filesystem::path where, std
   std::filesystem::create_directories(names_.folder(), why);
   if (why || !std::filesystem::is_directory(names_.folder(), why)) {
     throw checkpoint_error("checkpoints cannot be kept in " + names_.folder().string() + ": " +
-                           (why ? why.message() : "it is no folder") + "; choose another folder");
+                           (why ? why.message() : "it is not a folder") + "; choose another folder");
   }
   atomic_file const probe(names_.folder() / "checkpoint-probe");
 }
@@ -197,8 +197,8 @@ TUTTI_DECL void checkpoint_folder::load(std::uint64_t step, expected_state const
     throw checkpoint_error(file.name() + " is of another strategy; ask for the same, or use another folder");
   }
   if (expected.memory != rank_memory::none && result.ranks != expected.ranks) {
-    throw checkpoint_error(file.name() + " holds what each of " + std::to_string(result.ranks) +
-                           " ranks remembers by itself: start as many, not " + std::to_string(expected.ranks));
+    throw checkpoint_error(file.name() + " holds the state of each of " + std::to_string(result.ranks) +
+                           " ranks: start as many, not " + std::to_string(expected.ranks));
   }
   constexpr std::uint64_t gone = 4096;  // limit on ranks lost in faults
   result.history = file.read_text(

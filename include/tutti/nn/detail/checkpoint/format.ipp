@@ -28,7 +28,7 @@ TUTTI_DECL section_file::section_file(std::filesystem::path const& name)
   }
   struct stat about {};
   if (::fstat(file_.get(), &about) != 0 || !S_ISREG(about.st_mode)) {
-    damaged("is no file, but a folder or a device");
+    damaged("is a folder or a device, not a file");
   }
   file_head head;
   auto const size = static_cast<std::uint64_t>(about.st_size);
@@ -37,7 +37,7 @@ TUTTI_DECL section_file::section_file(std::filesystem::path const& name)
   }
   read_at(0, std::as_writable_bytes(std::span(&head, 1)));
   if (head.magic != file_head::ours) {
-    damaged("is no checkpoint of tutti");
+    damaged("is not a checkpoint of tutti");
   }
   if (head.version > file_head::latest) {
     throw other_format(name_ + " was written by a later version of this program (format " +
@@ -51,8 +51,8 @@ TUTTI_DECL section_file::section_file(std::filesystem::path const& name)
   }
   if (head.version == 0 || head.sections > file_head::most_sections) {
     damaged("is damaged: its head says format " + std::to_string(head.version) + " and " +
-            std::to_string(head.sections) + " sections, where at most " + std::to_string(file_head::most_sections) +
-            " may be");
+            std::to_string(head.sections) + " sections, but at most " + std::to_string(file_head::most_sections) +
+            " are allowed");
   }
   if (head.length != size) {
     damaged(size < head.length

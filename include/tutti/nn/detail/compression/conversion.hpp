@@ -36,14 +36,16 @@ struct to_wide {
 /// @pre both spans have one length
 template <tutti::detail::narrow_number T>
 void narrow(std::span<float const> from, std::span<T> to) {
-  expects(from.size() == to.size(), "narrow: there are ", from.size(), " numbers, and room for ", to.size());
+  expects(from.size() == to.size(), "narrow: source and target must have one size, not ", from.size(), " and ",
+          to.size());
   tutti::detail::run(to_narrow<T>{}, from.size(), to.data(), from.data());
 }
 
 /// Converts numbers of a 16-bit format to float, exactly.
 template <tutti::detail::narrow_number T>
 void widen(std::span<T const> from, std::span<float> to) {
-  expects(from.size() == to.size(), "widen: there are ", from.size(), " numbers, and room for ", to.size());
+  expects(from.size() == to.size(), "widen: source and target must have one size, not ", from.size(), " and ",
+          to.size());
   tutti::detail::run(to_wide<T>{}, from.size(), to.data(), from.data());
 }
 

@@ -101,13 +101,13 @@ inline void encode(std::span<float> numbers, std::span<std::uint32_t> message) {
 }
 
 /// Decodes numbers.size() numbers.
-/// @throws error (failure::protocol) if the words are no message of this size
+/// @throws error (failure::protocol) if the words are not a message of this size
 inline void decode(std::span<std::uint32_t const> message, std::span<float> numbers) {
   std::size_t const n = numbers.size();
   if (message.size() != words(n)) {
-    throw error(failure::protocol, "no message of " + std::to_string(n) +
-                                       " numbers in 8 bits: " + std::to_string(message.size()) + " words, where " +
-                                       std::to_string(words(n)) + " were expected");
+    throw error(failure::protocol, "not a message of " + std::to_string(n) +
+                                       " numbers in 8 bits: " + std::to_string(message.size()) + " words, not the " +
+                                       std::to_string(words(n)) + " expected");
   }
   auto const* const values = reinterpret_cast<std::byte const*>(message.data() + (n + block - 1) / block);
   std::int8_t some[block];
@@ -119,7 +119,7 @@ inline void decode(std::span<std::uint32_t const> message, std::span<float> numb
                                       : decode_block(count, scale, some, numbers.data() + first);
     if (!right) {
       throw error(failure::protocol,
-                  "no message of numbers in 8 bits: a negative scale, or a number of -128, in block " +
+                  "not a message of numbers in 8 bits: a negative scale, or a number of -128, in block " +
                       std::to_string(first / block));
     }
   }

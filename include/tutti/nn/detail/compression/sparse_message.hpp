@@ -71,7 +71,7 @@ inline void encode(magnitude_cut chosen, feedback& debt, std::vector<std::uint32
 /// Adds the elements of a message.
 /// @throws error (failure::protocol) if the words are no message for this size; some elements may have been added
 inline void add(std::span<std::uint32_t const> message, std::span<float> sum) {
-  auto const refuse = [](std::string const& why) { throw error(failure::protocol, "no sparse message: " + why); };
+  auto const refuse = [](std::string const& why) { throw error(failure::protocol, "not a sparse message: " + why); };
   if (message.empty()) {
     refuse("it has no words");
   }
@@ -94,8 +94,8 @@ inline void add(std::span<std::uint32_t const> message, std::span<float> sum) {
   for (std::size_t at = 0; at != k; ++at) {
     std::size_t const i = body[at];
     if (i < least || i >= sum.size()) {
-      refuse("place " + std::to_string(i) + ", where one from " + std::to_string(least) + " to below " +
-             std::to_string(sum.size()) + " was expected");
+      refuse("place " + std::to_string(i) + ", not one from " + std::to_string(least) + " to below " +
+             std::to_string(sum.size()));
     }
     least = i + 1;
     sum[i] += std::bit_cast<float>(body[k + at]);

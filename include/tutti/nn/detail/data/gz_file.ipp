@@ -48,7 +48,7 @@ TUTTI_DECL void gz_file::fail(std::string const& why) const {
 TUTTI_DECL void gz_file::expect(std::uint64_t bytes) const {
   if (bytes > most_) {
     fail("unpacks to more than " + std::to_string(most_) + " bytes, more than " + std::to_string(most_times) +
-         " times its size, as no images do: if it is right nevertheless, unpack it (gunzip) and read that file");
+         " times its size, which images do not reach; if it is correct, unpack it (gunzip) and read that file");
   }
 }
 

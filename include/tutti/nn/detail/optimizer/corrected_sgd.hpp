@@ -30,7 +30,7 @@ class corrected_sgd : public nn::optimizer<T> {
   void step(std::span<T> weights, std::span<T const> gradients, T rate) override {
     expects(weights.size() == parameters_ && gradients.size() == parameters_,
             "corrected_sgd: the optimizer was made for ", parameters_, " parameters, and a step has ", weights.size(),
-            " weights and ", gradients.size(), " gradients");
+            " weights and ", gradients.size(), " gradients; give as many of each");
     auto* const w = weights.data();
     auto const* const g = gradients.data();
     if (velocity_.empty()) {

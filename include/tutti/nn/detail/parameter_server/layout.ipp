@@ -18,7 +18,7 @@ TUTTI_DECL layout::layout(std::vector<parameter_range> const& ranges, std::size_
           " parameters; ask for fewer servers");
   expects(how == layers::divisible || servers <= ranges.size(), "parameter server: ", servers,
           " servers are more than the ", ranges.size(),
-          " layers with parameters, and this optimizer needs whole layers; ask for fewer servers");
+          " layers with parameters, which this optimizer keeps whole; ask for fewer servers");
   shard_begins_.back() = keys;
   for (std::size_t k = 1; k < servers; ++k) {
     shard_begins_[k] = cut(ranges, k, servers, keys, how);

@@ -18,7 +18,7 @@ class slowdown {
   /// Sets the factor, which applies from the last `resume` on.
   /// @pre factor >= 1
   void set(double factor) {
-    expects(factor >= 1, "simulated speed: a rank can be made slower, by a factor of 1 or more, not ", factor);
+    expects(factor >= 1, "simulated speed: a factor of slowness must be 1 or more, not ", factor);
     factor_ = factor;
   }
 

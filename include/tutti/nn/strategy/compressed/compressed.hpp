@@ -49,8 +49,8 @@ class compressed : public summing_strategy {
 
   /// @pre the buffer outlives `finish`
   void begin(std::span<float> message) override {
-    expects(message.size() >= attached_, "compressed: a message of ", message.size(), " numbers is shorter than the ",
-            attached_, " attached ones");
+    expects(message.size() >= attached_, "compressed: a message of ", message.size(),
+            " numbers must have at least the ", attached_, " attached ones");
     message_ = message;
   }
 

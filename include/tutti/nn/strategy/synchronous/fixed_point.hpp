@@ -73,8 +73,8 @@ class fixed_point : public summing_strategy {
   /// Cost: no allocation from the second buffer of a size on.
   /// @pre the gradient buffer outlives `finish`, or the strategy
   void begin(std::span<float> message) override {
-    expects(message.size() >= attached_, "fixed_point: a message of ", message.size(), " numbers is shorter than the ",
-            attached_, " attached ones");
+    expects(message.size() >= attached_, "fixed_point: a message of ", message.size(),
+            " numbers must have at least the ", attached_, " attached ones");
     maxima_under_way_.clear();  // requests of a failed step
     sums_under_way_.clear();
     message_ = message.first(message.size() - attached_);

@@ -69,15 +69,12 @@ class network_server : public strategy {
         update_(world, in_network{}, detail::pushed_gradients{}),
         decay_(how.weight_decay),
         bucket_(bucket / sizeof(float) / block * block) {
-    expects(
-        how.optimizer == optimizer_kind::sgd && how.momentum == 0 && !how.momentum_corrected,
-        "network_server: a device computes w - rate (g + decay w), which is the optimizer sgd with momentum 0, not ",
-        name(how.optimizer), " with momentum ", how.momentum,
-        "; choose that, or the strategy synchronous, where ranks run the optimizer");
+    expects(how.optimizer == optimizer_kind::sgd && how.momentum == 0 && !how.momentum_corrected,
+            "network_server: a device runs only the optimizer sgd with momentum 0, not ", name(how.optimizer),
+            " with momentum ", how.momentum, "; choose that optimizer, or the strategy synchronous");
     expects(!how.reproducible,
-            "network_server: a device adds floats, which are rounded; set reproducible to false, or use the strategy "
-            "reproducible");
-    expects(bucket == 0 || bucket_ != 0, "network_server: a bucket takes at least a block of ", block * sizeof(float),
+            "network_server: a device rounds its sums; set reproducible to false, or use the strategy reproducible");
+    expects(bucket == 0 || bucket_ != 0, "network_server: a bucket must be at least a block of ", block * sizeof(float),
             " bytes, not ", bucket);
   }
   ~network_server() override { all_.world().transport().let_go(); }

@@ -87,8 +87,8 @@ class synchronous : public summing_strategy {
   void begin(std::span<float> message) override {
     take_world();
     under_way_.clear();  // requests of a failed step
-    expects(message.size() >= attached_, "synchronous: a message of ", message.size(), " numbers is shorter than the ",
-            attached_, " attached ones");
+    expects(message.size() >= attached_, "synchronous: a message of ", message.size(),
+            " numbers must have at least the ", attached_, " attached ones");
     message_ = message.first(message.size() - attached_);
     behind_ = message.last(attached_);
     waiting_ = message_.size();

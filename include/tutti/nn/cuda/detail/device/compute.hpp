@@ -54,11 +54,10 @@ class compute {
         score_(math_, attached),
         overflowed_(math_, 1),
         arrivals_(math_) {
-    expects(!settings.reproducible,
-            "replica on a device: reproducible sums are a host's; set settings::reproducible to false");
+    expects(!settings.reproducible, "replica on a device: settings::reproducible needs the host; set it to false");
     expects(!scales() || !settings.synchronised_statistics,
-            "replica on a device: statistics of all ranks do not go with fp16, whose ranks scale their losses each for "
-            "itself; take float or bf16, or set synchronised_statistics to false");
+            "replica on a device: synchronised_statistics cannot be used with fp16, as each rank scales its own loss; "
+            "take float or bf16, or set it to false");
     layers_.bind(parameters_.write(), mirror_.span().first(parameters_.size()), statistics_.write());
     std::ranges::fill(parameters_.write(), 0.0F);  // the initial weights of a simulated computation
     std::ranges::fill(statistics_.write(), 0.0F);

@@ -152,7 +152,7 @@ class convolutions {
           "cuDNN has no deterministic product for a convolution of " + std::to_string(layer_.input.channels) + " x " +
           std::to_string(layer_.input.rows) + " x " + std::to_string(layer_.input.columns) + " to " +
           std::to_string(layer_.output.channels) + " channels in " + std::to_string(layer_.groups) +
-          " groups; other numbers of channels or groups may have one, and the CPU has");
+          " groups; use other numbers of channels or groups, or train on the CPU");
     }
 
     void choose(cudnnHandle_t handle) {
