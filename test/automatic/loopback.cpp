@@ -213,7 +213,7 @@ BOOST_AUTO_TEST_CASE(vectors_in_memory_of_the_transport_are_priced_apart) {
   for (auto const& r : tutti::spawn<tutti::loopback>(4, [](auto& world) -> std::string {
          tutti::automatic const best(world, made_up(world));
          best.prefer("broadcast=star");
-         tutti::automatic const given = best.for_memory(provided);
+         tutti::automatic const given = best.for_memory(allocator);
          given.prefer("allreduce:-4=chain");
          tutti::automatic const again = given.for_memory(ordinary);
          auto const least = [](tutti::automatic const& a) {

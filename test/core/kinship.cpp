@@ -14,8 +14,8 @@ std::atomic<int> living{0};
 
 struct counted {
   counted() { ++living; }
-  intrusive_pointer(intrusive_pointer const&) = delete;
-  counted& operator=(intrusive_pointer const&) = delete;
+  counted(counted const&) = delete;
+  counted& operator=(counted const&) = delete;
   ~counted() { --living; }
   std::atomic<int> value{0};
 };

@@ -211,7 +211,7 @@ void views_are_stable_until_released(std::size_t bytes) {
         data[i] = support::pattern(1, i);
       }
       send_result k;
-      bad = support::until(t, [&] { return (k = t.send(1, s, data, 1)).accepted; });
+      bad = support::until(t, [&] { return (k = t.send(1, s, data, 1)).is_accepted; });
       if (bad.empty() && k.bytes != bytes) {
         return "so short a message is taken as a whole";
       }

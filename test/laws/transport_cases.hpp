@@ -97,7 +97,7 @@ struct transport_cases {
   /// Cases of transports that sleep on a descriptor.
   static cases sleeping() { return {{"sleep", sleep}}; }
   /// Cases of ranks that are processes.
-  static cases dying() { return {{"deaths", deaths}, {"helpers", helpers}, {"stops", stops}}; }
+  static cases dying() { return {{"deaths", deaths}, {"helpers", helper_processes}, {"stops", stops}}; }
 
   static void delivery() {
     for (delivery_amount const& a : Amounts::delivered) {
@@ -171,7 +171,7 @@ struct transport_cases {
       a_dead_process_is_found<World>(a.ranks, a.victim);
     }
   }
-  static void aggregators() {
+  static void helper_processes() {
     for (auto const fork : Amounts::forks) {
       a_helper_does_not_hide_a_death<World>(3, 1, fork);
     }

@@ -61,7 +61,7 @@ void faults_are_known_to_all(rank_type n) {
     std::byte const one{};
     rank_type const previous = (t.rank() + n - 1) % n;
     t.begin(s, a_call(0));
-    if (!t.send((t.rank() + 1) % n, s, {&one, 1}, 1).accepted) {
+    if (!t.send((t.rank() + 1) % n, s, {&one, 1}, 1).is_accepted) {
       return "a first message was not accepted";
     }
     if (verdict bad = support::until(t,

@@ -104,7 +104,7 @@ void releases_wake(std::uint32_t rounds, std::size_t bytes) {
       if (t.rank() == 0) {
         send_result last;
         for (std::size_t done = 0; done != bytes && bad.empty(); done += last.bytes) {
-          bad = sleep_until(t, [&] { return (last = t.send(1, s, std::span(data).subspan(done), 1)).accepted; });
+          bad = sleep_until(t, [&] { return (last = t.send(1, s, std::span(data).subspan(done), 1)).is_accepted; });
         }
         bad = !bad.empty() ? bad : sleep_until(t, [&] { return t.is_released(1, s, last.release_ticket); });
         bad = !bad.empty() ? bad : sleep_until(t, [&] { return t.send(1, s, {}, 1).is_accepted; });

@@ -60,7 +60,7 @@ template <class Topology, class Op>
 bool is_same(Topology const& topology, Op const& op, rank_type n) {
   for (rank_type me = 0; me < n; ++me) {
     const tutti::plan owner(topology, op, n, me);
-    const tutti::planned view = owner.view();
+    const tutti::planned_schedule view = owner.view();
     if (view.blocks(op, n) != topology.blocks(op, n) || view.steps(op, n, me) != topology.steps(op, n, me)) {
       return false;
     }

@@ -47,7 +47,7 @@ tutti::support::verdict pass_on(tutti::shared_memory& t) {
   tutti::rank_type const previous = (rank + t.size() - 1) % t.size();
   tutti::rank_type message = rank;
   auto bad = tutti::support::until(
-      t, [&] { return t.send((rank + 1) % t.size(), s, std::as_bytes(std::span(&rank, 1)), 4).accepted; });
+      t, [&] { return t.send((rank + 1) % t.size(), s, std::as_bytes(std::span(&rank, 1)), 4).is_accepted; });
   bad = !bad.empty() ? bad : tutti::support::until(t, [&] {
     auto const c = t.view(previous, s, {sizeof message, sizeof message, nullptr});
     return static_cast<bool>(c) && std::memcpy(&message, c.data, sizeof message) != nullptr;

@@ -24,7 +24,7 @@ constexpr uid_t any_user = 65534;
 
 verdict send_all(verbs& t, std::span<std::byte const> source) {
   tutti::send_result s;
-  verdict const bad = tutti::support::until(t, [&] { return (s = t.send(1, first_flow, source, 1)).accepted; });
+  verdict const bad = tutti::support::until(t, [&] { return (s = t.send(1, first_flow, source, 1)).is_accepted; });
   return !bad.empty() ? bad : tutti::support::until(t, [&] { return t.is_released(1, first_flow, s.release_ticket); });
 }
 

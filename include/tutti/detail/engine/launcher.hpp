@@ -140,7 +140,7 @@ class launcher {
 
  private:
   static constexpr bool picks = chooses_schedule<topology_type, Op>;
-  static constexpr schedule_requirements needs{.in_rank_order = Payload::in_order,
+  static constexpr schedule_requirements needs{.in_rank_order = Payload::in_rank_order,
                                                .may_aggregate = runs_helped<transport_type, Op, Payload, Topology>};
   static constexpr bool agrees_once = !picks && has_settings<topology_type>;
 
@@ -196,7 +196,7 @@ class launcher {
   /// Checks that the schedule, known only now if chosen at run time, combines in the order that the reduction needs.
   /// @throws precondition_error
   void expect_order([[maybe_unused]] schedule const& by, [[maybe_unused]] call const& told) const {
-    if constexpr (Payload::in_order && !schedule::keeps_order) {
+    if constexpr (Payload::in_rank_order && !schedule::keeps_order) {
       if (!combines_in_order<Op>(by, world_.size())) [[unlikely]] {
         refuse_order(describe(told));
       }

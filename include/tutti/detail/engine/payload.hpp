@@ -34,7 +34,7 @@ struct combining {
   [[no_unique_address]] R reduction;
 
   /// True if contributions must be combined in rank order.
-  static constexpr bool in_order = !R::commutative;
+  static constexpr bool in_rank_order = !R::commutative;
   /// The operation requested of an in-network aggregator.
   static constexpr network_operation in_network = network_operation_of<R>;
   /// True if contributions must be lifted before an in-network aggregator receives them.

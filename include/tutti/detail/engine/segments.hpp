@@ -380,8 +380,8 @@ void segments<Communicator, Transfers>::publish_wait(bool blocks) {
       context_.transport.publish_wait({.peer = waited_for(m),
                                        .flow = m.current_flow(),
                                        .progress = static_cast<std::uint32_t>(m.moved()) + m.step_number(),
-                                       .blocks = blocks,
-                                       .what = what_});
+                                       .blocks_program = blocks,
+                                       .call = what_});
     });
   }
 }
