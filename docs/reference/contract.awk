@@ -21,7 +21,7 @@ FNR == 1 { judge(); hidden = 0 }
 /^}/ { judge() }
 END { judge(); exit failed }
 
-# What has been read since the last comment began, up to the end of what it is of.
+# Checks the lines since the last comment began, up to the end of its declaration.
 function judge(   rule, i, n, part, said, fits) {
   for (rule = 1; rule <= rules && !hidden; ++rule) {
     if (!index(path, where[rule])) continue
