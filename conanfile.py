@@ -15,7 +15,7 @@ from conan.tools.files import copy, load
 
 required_conan_version = ">=2.2"
 
-# What each option needs. ConanCenter has neither xtensor-blas nor onednn: for with_nn they come from another remote.
+# The requirements of each option. ConanCenter has neither xtensor-blas nor onednn: with_nn needs another remote.
 REQUIREMENTS = {
     "with_asio": ["boost/[>=1.81 <2]"],
     "with_nn": [

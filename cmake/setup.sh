@@ -101,9 +101,9 @@ install_packages() {
   as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends --no-remove "$@"
 }
 
-# Like install_missing, for what is good to have: goes on without it.
+# Installs packages that are useful but not needed; continues if that fails.
 install_optional() {
-  (install_missing "$@") || say "Going on without: $*"
+  (install_missing "$@") || say "Continuing without: $*"
 }
 
 # The newest clang++ that can read all of this, 16 or newer; empty: none.

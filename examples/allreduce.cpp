@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The first thing to try: four ranks, each a process of this host, sum their vectors.
+// A first example: four ranks, each a process of this host, sum their vectors.
 #include <tutti/tutti.hpp>
 
 #include <cstdio>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Collectives in a program that lives in Boost.Asio: a coroutine awaits them. Between messages its
-// thread sleeps in the io_context.
+// Collectives in a Boost.Asio program: a coroutine awaits them. Between messages its thread sleeps in the io_context.
 #include <tutti/asio.hpp>
 #include <tutti/tutti.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lets tutti measure the world and pick schedule and segments for each size, and asks it why.
+// Measures the world, picks schedule and segments for each size, and prints the reasons.
 #include <tutti/automatic.hpp>
 #include <tutti/tutti.hpp>
 
@@ -13,7 +13,7 @@ int main() {
     tutti::automatic const best{world};  // some milliseconds; {world, {.file = "profile.txt"}} keeps what it learns
     best.prefer("allreduce:-64=star");   // a user's own knowledge, set on every rank
 
-    // Tries the promising schedules on a vector of a size that matters; its elements are lost.
+    // Measures the promising schedules on a vector of a size that matters, which is overwritten.
     std::vector<float> gradients(100'000);
     best.autotune(world, tutti::op::allreduce{}, gradients);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Several ranks per host. Ranks of one host talk through shared memory, hosts over TCP; and a hierarchical
-// allreduce adds up each host first, so that one flow of messages runs between hosts. Start it under a
-// launcher on several hosts, or alone: then six processes here act as two hosts of three.
+// Several ranks per host. Ranks of one host use shared memory, hosts TCP. A hierarchical allreduce sums on each host
+// first, so that few messages travel between hosts. Start it under a launcher on several hosts, or alone: then six
+// processes here act as two hosts of three.
 #include <tutti/join.hpp>
 #include <tutti/transport/by_locality.hpp>
 #include <tutti/transport/tcp.hpp>

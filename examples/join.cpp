@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A program for a launcher, over TCP: start it once per rank, on any hosts, with the launcher that you
-// have (torchrun, mpirun, srun) or by hand:
+// A program for a launcher, over TCP. Start it once per rank, on any hosts, with a launcher (torchrun, mpirun, srun) or
+// by hand:
 //
 //     TUTTI_JOB=run7 TUTTI_RANK=0 TUTTI_SIZE=2 TUTTI_MASTER_ADDR=localhost ./join &
 //     TUTTI_JOB=run7 TUTTI_RANK=1 TUTTI_SIZE=2 TUTTI_MASTER_ADDR=localhost ./join

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A training program of your own: points of a plane, made in memory, inside a ring or not; a network that tells which;
-// a loop by hand, and the same by nn::train with an observer. Both end with the same weights, bit for bit.
+// A training program of your own (docs/trainer/own-training.md): a network learns which points of a plane are inside a
+// ring, by a loop by hand and by nn::train with an observer. Both end with the same weights, bit for bit.
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/replica.hpp>
 #include <tutti/nn/strategy/synchronous/synchronous.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A transport of your own: the ranks are threads, and a message is a string in a queue under a lock.
-// Slow, and complete: every topology, reduction and operator runs on it.
+// A transport of your own: the ranks are threads, and a message is a string in a queue under a lock. It is slow, but
+// complete: every topology, reduction and operator runs on it.
 #include <tutti/tutti.hpp>
 
 #include <cstdio>

@@ -29,10 +29,10 @@ namespace {
 
 constexpr char const* usage = R"(usage: staleness FOLDER [FACTOR [SEEDS]]
 
-FOLDER has MNIST's four files, or others like them. One server, three workers, of which the last takes as long as the
-others, or FACTOR times, 4 unless it is given: 25 us for each image and not so. Links of 10 Gbit/s, 20 us; arithmetic of
-servers takes no time. Batch 128, rate 0.03 falling to 0.01 in 4 epochs, momentum 0.9. Worker 0 tests every 20 steps, in
-no time, what it reads. Shows medians over SEEDS runs, 5 unless it is given, and the extremes.
+FOLDER has MNIST's four files, or files of their form. One server and three workers, which take 25 us for each image;
+the last worker takes first as long, then FACTOR times as long (4 by default). Links of 10 Gbit/s, 20 us; arithmetic of
+servers takes no time. Batch 128, rate 0.03 falling to 0.01 in 4 epochs, momentum 0.9. Worker 0 tests the weights that
+it reads every 20 steps, in no time. Prints medians and extremes over SEEDS runs (5 by default).
 )";
 
 constexpr tutti::rank_type workers = 3;

@@ -24,30 +24,30 @@ namespace {
 options read_options(int argc, char** argv) {
   options o;
   CLI::App app{
-      "Trains a model of which each rank - a process that has a limit of memory - holds a part, or all:\n"
+      "Trains a model whose parts are on several ranks, each a process with limited memory:\n"
       "  tensor    every dense layer is split over all ranks\n"
       "  pipeline  each rank has some of the dense layers; micro-batches go from rank to rank\n"
       "  spatial   each rank has a band of the rows of a convolutional network's images\n"
       "  data      each rank has the whole model and a part of the batch, to compare\n"};
   app.option_defaults()->always_capture_default();
   auto const at_least_one = CLI::Range(std::size_t{1}, std::size_t{1'000'000});
-  app.add_option("--how", o.how, "How the model is cut")
+  app.add_option("--how", o.how, "The way to cut the model")
       ->check(CLI::IsMember({"tensor", "pipeline", "spatial", "data"}));
-  app.add_option("--ranks", o.ranks, "How many processes")->check(CLI::Range(1U, 64U));
-  app.add_option("--memory", o.memory, "MiB that each may take for its part; 0: no limit");
+  app.add_option("--ranks", o.ranks, "Number of processes")->check(CLI::Range(1U, 64U));
+  app.add_option("--memory", o.memory, "MiB that each rank may use for its part; 0: no limit");
   app.add_option("--data", o.data, "builtin, or a folder with the files of MNIST");
   app.add_option("--samples", o.samples, "Training images, if built in")->check(at_least_one);
-  app.add_option("--epochs", o.epochs, "How often each image is trained on")->check(at_least_one);
-  app.add_option("--batch", o.batch, "Images of a step, of all ranks")->check(at_least_one);
-  app.add_option("--lr", o.rate, "Learning rate at the beginning; it falls to nothing")->check(within(0.0, 10.0));
+  app.add_option("--epochs", o.epochs, "Passes over the training images")->check(at_least_one);
+  app.add_option("--batch", o.batch, "Images of a step, over all ranks")->check(at_least_one);
+  app.add_option("--lr", o.rate, "Learning rate at the beginning; it falls to 0")->check(within(0.0, 10.0));
   app.add_option("--width", o.width, "Units of a hidden layer (all but spatial)")->check(at_least_one);
   app.add_option("--depth", o.depth, "Hidden layers (all but spatial)")->check(at_least_one);
   app.add_option("--micro-batches", o.micro_batches, "Pieces of a batch (pipeline)")->check(at_least_one);
   app.add_option("--schedule", o.schedule, "Order of a stage's work (pipeline)")
       ->check(CLI::IsMember({"1f1b", "gpipe"}));
-  app.add_option("--model", o.model, "What each rank holds (data): the dense layers, or the network of spatial")
+  app.add_option("--model", o.model, "The model of each rank (data): the dense layers, or the network of spatial")
       ->check(CLI::IsMember({"dense", "convolutions"}));
-  app.add_option("--seed", o.seed, "Of weights, order of images, built-in images");
+  app.add_option("--seed", o.seed, "Seed of weights, order of images, built-in images");
   try {
     app.parse(argc, argv);
   } catch (CLI::ParseError const& e) {

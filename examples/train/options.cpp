@@ -34,8 +34,8 @@ class training_options {
     trust_ = app.add_option("--trust", s.trust, "Of lars: a step as a share of a layer's weights, at rate 1")
                  ->check(within(1e-9, 1));
     app.add_option("--schedule", schedule_,
-                   "The rate: constant, along a line or half a wave to --lr-end, or divided at --change-at; or the "
-                   "batch grows there instead")
+                   "The rate: constant, falling linearly or by half a cosine wave to --lr-end, or divided at "
+                   "--change-at; or the batch grows there instead")
         ->check(CLI::IsMember({"constant", "linear", "cosine", "step", "growing_batch"}));
     app.add_option("--change-at", s.changes.epochs,
                    "The epochs, such as 30,60,80, after which the rate or the batch changes")
@@ -52,8 +52,9 @@ class training_options {
                    "The batch that --lr and --lr-end are meant for: they are multiplied by --batch over this")
         ->check(CLI::Range(std::size_t{1}, std::size_t{10'000'000}))
         ->default_str("");
-    app.add_option("--micro-batch", s.micro_batch,
-                   "Most images that a rank computes at a time; the gradients of the parts of a batch are added up")
+    app.add_option(
+           "--micro-batch", s.micro_batch,
+           "Largest number of images that a rank computes at a time; gradients of the parts of a batch are added up")
         ->check(CLI::Range(std::size_t{1}, std::size_t{10'000'000}))
         ->default_str("");
     app.add_flag("--reproducible", s.reproducible,
@@ -145,13 +146,13 @@ class strategy_options {
                    ->check(CLI::Range(1U, 1023U));
     given_ =
         app.add_option("--staleness", staleness_,
-                       "Of parameter_server: how many steps a worker may be ahead of the slowest, or unbounded; of "
-                       "gossip: how old a neighbour's weights may be");
+                       "With parameter_server: the steps by which a worker may be ahead of the slowest, or unbounded; "
+                       "with gossip: the age in steps that a neighbour's weights may have");
     sends_ = app.add_flag("--server-sends", s.server_sends,
-                          "Of parameter_server: servers send new weights without a request")
+                          "With parameter_server: servers send new weights without a request")
                  ->default_str("");
     l1_ = app.add_option("--l1", s.l1,
-                         "Of parameter_server: servers draw all weights to zero by this much, times the rate")
+                         "With parameter_server: servers move all weights towards zero by this much, times the rate")
               ->check(within(0.0, 1.0));
   }
 
@@ -197,15 +198,15 @@ class averaging_options {
                       ->check(CLI::IsMember({"ring", "exponential"}))
                       ->default_str("");
     participation_ = app.add_option("--participation", chosen.participation,
-                                    "Of federated: the share of the ranks that train in a round")
+                                    "With federated: the share of the ranks that train in a round")
                          ->check(within(0.0, 1.0))
                          ->default_str("");
     local_epochs_ = app.add_option("--local-epochs", chosen.local_epochs, "Of federated: epochs in a round")
                         ->check(CLI::Range(std::size_t{1}, most))
                         ->default_str("");
     app.add_option("--shards", images_,
-                   "How training images are divided: shared, dealt out in each batch; or each rank's own, of all "
-                   "classes alike (iid) or of few (labels)")
+                   "The division of training images: each batch over all ranks (shared), or a part for each rank, of "
+                   "all classes (iid) or of few (labels)")
         ->check(CLI::IsMember({"shared", "iid", "labels"}));
   }
 
@@ -250,28 +251,29 @@ class compression_options {
  public:
   compression_options(CLI::App& app, compression& c) : chosen_(c) {
     app.add_option("--compress", c.kind,
-                   "Gradients travel as 16-bit numbers, as 8-bit ones with a scale for each block, or only some of "
-                   "them: the largest, or those that reach a threshold")
+                   "Gradients travel as 16-bit numbers, as 8-bit numbers with a scale for each block, or only some of "
+                   "them: the largest ones, or all that reach a threshold")
         ->check(CLI::IsMember({"none", "fp16", "bf16", "int8", "top_k", "threshold"}));
-    keep_ = app.add_option("--keep", c.keep, "Of top_k: the share of the gradients that is sent in a step")
+    keep_ = app.add_option("--keep", c.keep, "With top_k: the share of the gradients that is sent in a step")
                 ->check(within(1e-6, 1.0));
     least_ = app.add_option("--threshold", c.threshold, "Of threshold: the least magnitude that is sent")
                  ->check(within(1e-30, 1e30));
     warm_up_ = app.add_option("--sparsity-warmup", c.warm_up,
-                              "Of top_k: epochs in which the share falls, from a quarter to --keep")
+                              "With top_k: epochs in which the share falls, from a quarter to --keep")
                    ->check(within(0.0, 1e5));
     app.add_flag(
            "--momentum-correction", c.momentum_correction,
-           "Of top_k and threshold: the momentum is each rank's own and runs before the choice, not after the sum")
+           "With top_k and threshold: the momentum runs on each rank, before numbers are selected, not after the sum")
         ->default_str("");
     app.add_flag("--momentum-masking", c.momentum_masking,
-                 "Of --momentum-correction: the momentum of a number ends where it is sent")
+                 "With --momentum-correction: the momentum of a number is reset when it is sent")
         ->default_str("");
-    clipping_ = app.add_option("--local-clipping", c.local_clipping,
-                               "Of top_k and threshold: each rank shrinks its gradients to this norm over the root of "
-                               "the number of ranks, before it adds them to what it owes")
-                    ->check(within(1e-30, 1e30))
-                    ->default_str("");
+    clipping_ =
+        app.add_option("--local-clipping", c.local_clipping,
+                       "With top_k and threshold: each rank shrinks its gradients to this norm over the root of "
+                       "the number of ranks, before the error feedback")
+            ->check(within(1e-30, 1e30))
+            ->default_str("");
   }
 
   /// Adjusts other options to these.
@@ -382,7 +384,7 @@ void add_checkpoint_options(CLI::App& app, tutti::nn::checkpoint_options& o) {
          "ranks have weights of their own, or gradients that they owe")
       ->needs(folder)
       ->default_str("");
-  app.add_flag("--resume", o.resume, "Go on from the last good checkpoint; from the beginning if there is none")
+  app.add_flag("--resume", o.resume, "Continue from the last good checkpoint, or from the beginning if there is none")
       ->needs(folder)
       ->default_str("");
 }
@@ -415,8 +417,8 @@ class fault_reader {
  public:
   fault_reader(CLI::App& app, fault_options& to) : to_(to) {
     given_ = app.add_option("--on-fault", on_fault_,
-                            "When ranks are gone: the others stop, or go on and share the work; servers go on without "
-                            "a worker")
+                            "If ranks are lost: the others stop, or continue and share the work; servers continue "
+                            "without a worker")
                  ->check(CLI::IsMember({"stop", "continue"}));
     app.add_option("--die", deaths_,
                    "An experiment: RANK:STEP,... ends these ranks, as kill -9 would, after that step; a server after "
@@ -456,8 +458,8 @@ class speed_reader {
   speed_reader(CLI::App& app, speeds& to) : to_(to) {
     app.add_option("--slow", slow_,
                    "An experiment: RANK:FACTOR,..., such as 2:4; these ranks take FACTOR times as long for gradients, "
-                   "servers for what they do with them; random:FACTOR: each gradient of any rank takes 1 to FACTOR "
-                   "times as long, drawn by --seed")
+                   "servers for each message; random:FACTOR: each gradient of any rank takes 1 to FACTOR times as "
+                   "long, drawn from --seed")
         ->delimiter(',')
         ->default_str("");
     pretended_ = app.add_option("--pretend", pretend_,
@@ -559,7 +561,7 @@ class gpu_reader {
         ->delimiter(',')
         ->default_str("");
     precision_ = app.add_option("--precision", numbers_,
-                                "Of --gpu: numbers between layers; weights, gradients and sums are floats in any case")
+                                "With --gpu: numbers between layers; weights, gradients and sums are always floats")
                      ->check(CLI::IsMember({"float", "bf16", "fp16"}));
   }
 
@@ -626,11 +628,12 @@ class gpu_reader {
 
 /// Options of output files.
 void add_report_options(CLI::App& app, options& o) {
-  app.add_option("--plot", o.plot,
-                 "Write loss, accuracy, images per second and bytes over time as a picture (SVG), and what ranks did");
+  app.add_option(
+      "--plot", o.plot,
+      "Write loss, accuracy, images per second, bytes and the activity of ranks over time as a picture (SVG)");
   app.add_option("--usage", o.usage,
-                 "Write what each rank did over time as JSON: shares of computing, updating and waiting, bytes and "
-                 "messages out and in, resident memory");
+                 "Write the activity of each rank over time as JSON: shares of computing, updating and waiting, bytes "
+                 "and messages out and in, resident memory");
   app.add_option("--report", o.report, "Write everything that was measured as JSON");
   app.add_option("--metrics", o.metrics, "Write a line of JSON for every step and epoch as they end");
   app.add_option("--trace", o.trace,
@@ -791,7 +794,7 @@ options read_options(int argc, char** argv) {
       "  train                                              built-in digits, 4 threads, ring\n"
       "  train --data mnist --plot training.svg             the four files of MNIST in the folder mnist\n"
       "  train --model lenet5 --data mnist                  a convolutional network\n"
-      "  train --transport tcp --topology binary_tree       4 processes that talk over sockets\n"
+      "  train --transport tcp --topology binary_tree       4 processes, over sockets\n"
       "  train --ranks 3 --gpu 1,2 --precision bf16         ranks 1 and 2 on GPUs, rank 0 on its host\n"
       "  mpirun -n 4 train --transport tcp                  under a launcher, on one host or several\n"
       "\n"
@@ -801,14 +804,14 @@ options read_options(int argc, char** argv) {
 
   auto* const ranks = app.add_option("--ranks", o.ranks, "How many ranks to start")->check(CLI::Range(1U, 1024U));
   app.add_option("--transport", o.transport,
-                 "How they talk: loopback (threads), shared_memory, tcp or verbs (processes; verbs by RDMA), "
+                 "The transport: loopback (threads), shared_memory, tcp or verbs (processes; verbs by RDMA), "
                  "by_locality: shared_memory on a host and tcp between hosts, or "
                  "fpga_nic: tcp and a device in the network that sums, or udp_multicast: rank 0 sums, and sends the "
                  "sums to a group; "
                  "loopback unless a launcher started this process, then tcp")
       ->check(CLI::IsMember({"loopback", "shared_memory", "tcp", "verbs", "by_locality", "fpga_nic", "udp_multicast"}));
   auto* const topology = app.add_option("--topology", o.topology,
-                                        "Which ranks exchange messages, and when; hosts_... on each host first, then "
+                                        "The schedule of messages between ranks; hosts_... on each host first, then "
                                         "among the hosts, hierarchical being hosts_ring; automatic measures, tries "
                                         "and picks")
                              ->check(CLI::IsMember({"ring", "chain", "binary_tree", "double_tree", "doubling",
@@ -816,12 +819,12 @@ options read_options(int argc, char** argv) {
                                                     "hosts_doubling", "hosts_butterfly", "in_network", "automatic"}));
   auto* const per_host =
       app.add_option("--ranks-per-host", o.ranks_per_host,
-                     "With --transport by_locality: so many ranks after one another count as a host, wherever they are")
+                     "With --transport by_locality: this many consecutive ranks count as a host, wherever they are")
           ->check(CLI::Range(1U, 1024U))
           ->default_str("");
   auto* const device = app.add_option("--device", o.device,
-                                      "With --transport fpga_nic: where the device is, host:port; or else "
-                                      "TUTTI_FPGA_NIC, or else rank 0 serves in its place")
+                                      "With --transport fpga_nic: the address of the device, host:port; without it "
+                                      "TUTTI_FPGA_NIC, and without that rank 0 serves in its place")
                            ->default_str("");
 
   app.add_option("--data", o.data,
@@ -831,7 +834,7 @@ options read_options(int argc, char** argv) {
   auto* const test_samples = app.add_option("--test-samples", o.test_samples, "Test images to draw, likewise")
                                  ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000}));
   app.add_option("--model", o.model,
-                 "What to train; from alexnet on the forms for images of 32 x 32, to which smaller ones are padded")
+                 "The model; from alexnet on the forms for images of 32 x 32, to which smaller ones are padded")
       ->check(
           CLI::IsMember({"mlp", "lenet5", "cnn", "resnet20", "alexnet", "vgg16", "vgg19", "resnet50", "resnet152"}));
   auto* const layers =
@@ -865,7 +868,7 @@ options read_options(int argc, char** argv) {
       ->default_str("");
 
   app.add_flag("--progress-thread", o.progress_thread,
-               "With --bucket: a thread of each rank moves the sums on, for cores to spare")
+               "With --bucket: a thread of each rank advances the sums, for spare cores")
       ->default_str("");
 
   compression_options compressed(app, o.compress);

@@ -270,7 +270,7 @@ void session::shrink(nn::training_state const& from, tutti::rank_type rank, std:
     if (!shown_) {
       show(true);
     }
-    std::printf("fault  %s\nworld  %zu of %zu ranks go on after %zu epochs and %zu steps, at %.1f s\n", why.c_str(),
+    std::printf("fault  %s\nworld  %zu of %zu ranks continue after %zu epochs and %zu steps, at %.1f s\n", why.c_str(),
                 names_.size(), before, from.place.epoch, from.place.batch, before_);
     std::fflush(stdout);
   }

@@ -27,7 +27,7 @@ namespace tutti::inline v0_1_0 {
 template <class Transport, tracer Trace = no_trace, class F>
 [[nodiscard]] auto spawn(rank_type n, F&& f, world_options<Transport> const& options = {}, Trace const& trace = {}) {
   using world_type = communicator<Transport, dynamic, Trace>;
-  // With a deduced return type, clang 16 forgets virtual functions that f needs, std::thread's among them.
+  // compilers.md: Deduced return types
   auto const rank = [&](auto& meet) -> std::invoke_result_t<F&, world_type&> {
     world_type world(meet, options, trace);
     return f(world);

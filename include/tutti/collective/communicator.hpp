@@ -216,7 +216,7 @@ class communicator {
   intrusive_pointer<state> state_;
 };
 
-// Defined out of class: with the instance compiled separately, a translation unit then skips what it would not inline.
+// Not `inline` (compilers.md: Members defined out of class).
 
 template <transport Transport, rank_type N, tracer Trace>
 template <class Joint>

@@ -57,7 +57,7 @@ class half {
   }
 
  private:
-  // Selections by masks. A compiler would turn conditions into branches, and cannot vectorise branches.
+  // Selections by masks (compilers.md: Masks instead of branches).
   [[nodiscard]] static constexpr std::uint32_t mask(bool when) noexcept {
     return 0U - static_cast<std::uint32_t>(when);
   }

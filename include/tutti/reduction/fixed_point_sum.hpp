@@ -85,7 +85,7 @@ class fixed_point_sum {
   [[nodiscard]] static constexpr std::int32_t identity() noexcept { return 0; }
   /// Makes an accumulator of a contribution.
   [[nodiscard]] constexpr std::int32_t lift(float x) const noexcept {
-    // No branch, so that compilers vectorise the loop over elements.
+    // No branch (compilers.md: Masks instead of branches).
     double const product = double{x} * double{factor_};  // exact: each has 24 bits
     double const size = product < 0 ? -product : product;
     std::uint64_t const mask = 0 - static_cast<std::uint64_t>(size <= limit_);  // zero for NaN
@@ -100,7 +100,7 @@ class fixed_point_sum {
   }
   /// Makes an element of the result of the accumulator of all n ranks' contributions.
   [[nodiscard]] constexpr float lower(std::int32_t a, rank_type) const noexcept {
-    // No branch, so that compilers vectorise the loop over elements.
+    // No branch (compilers.md: Masks instead of branches).
     constexpr auto nan = std::bit_cast<std::uint32_t>(std::numeric_limits<float>::quiet_NaN());
     auto const quotient = std::bit_cast<std::uint32_t>(static_cast<float>(double(a) / double{factor_}));
     std::uint32_t const mask = 0 - static_cast<std::uint32_t>(a < -range);

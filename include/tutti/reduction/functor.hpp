@@ -46,7 +46,7 @@ inline constexpr char characters[] = {C..., '\0'};
 /// Names and identifies a functor: ranks with different names get a mismatch error. A functor without a name is
 /// identified by its type as the compiler spells it, which differs between compilers.
 ///
-/// The template takes characters, because nvcc cannot spell an array of them in the type of a kernel.
+/// The template takes characters (compilers.md: Names in the type of a kernel).
 template <char... Characters>
 struct named_t {
   /// The name.

@@ -83,7 +83,7 @@ struct extreme_location {
   [[nodiscard]] static constexpr value_type combine(value_type a, value_type b) noexcept {
     auto const x = order_of<!Largest>(a.value);
     auto const y = order_of<!Largest>(b.value);
-    // No branch, so that compilers vectorise the loop over pairs.
+    // No branch (compilers.md: Masks instead of branches).
     bool const a_first = (Largest ? y < x : x < y) | ((x == y) & (a.index <= b.index));
     return {a_first ? a.value : b.value, a_first ? a.index : b.index};
   }

@@ -27,7 +27,7 @@ template <std::unsigned_integral U>
   return (x ^ sign) - sign;
 }
 
-/// A condition as a mask of 64 bits. Compilers make no branch of a selection by masks.
+/// A condition as a mask of 64 bits (compilers.md: Masks instead of branches).
 [[nodiscard]] constexpr std::uint64_t mask_if(bool condition) noexcept {
   return 0 - static_cast<std::uint64_t>(condition);
 }
@@ -37,9 +37,9 @@ template <std::unsigned_integral U>
   return static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(x)});
 }
 
-// Lifting and lowering have no branches, so that compilers vectorise loops of them. Floats are lifted in 32-bit words
-// as far as possible. Subnormals are in the tier of the smallest normal number. Slices are rounded by absolute value,
-// so the slices of -x are those of x with the sign inverted.
+// Lifting and lowering have no branches (compilers.md: Masks instead of branches). Floats are lifted in 32-bit words as
+// far as possible. Subnormals are in the tier of the smallest normal number. Slices are rounded by absolute value, so
+// the slices of -x are those of x with the sign inverted.
 
 // The middle field has 23 bits in the low word, and the others in the high word.
 inline constexpr std::uint32_t low_of_middle = 0x7fffff;

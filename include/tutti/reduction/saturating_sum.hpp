@@ -43,7 +43,7 @@ struct saturating_sum : detail::of_numbers<T> {
   [[nodiscard]] static constexpr T identity() noexcept { return T{}; }
   /// Combines two accumulators, a of lower ranks than b unless the reduction commutes.
   [[nodiscard]] static constexpr T combine(T a, T b) noexcept {
-    // No branch, so that compilers vectorise the loop over elements.
+    // No branch (compilers.md: Masks instead of branches).
     using bits = detail::unsigned_of<T>;
     auto const sum = static_cast<T>(static_cast<bits>(static_cast<bits>(a) + static_cast<bits>(b)));
     auto const limit = static_cast<T>((a >> (8 * sizeof(T) - 1)) ^ detail::largest_integer<T>);

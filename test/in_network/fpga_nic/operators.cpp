@@ -262,7 +262,7 @@ BOOST_AUTO_TEST_CASE(automatic_knows_the_device_and_what_it_can_do) {
     std::vector<float> by_hosts(100, 1);
     deep(by_hosts);
     tutti::automatic const unaware(apart, {.budget = std::chrono::milliseconds(1), .remeasure = true});
-    if (by_hosts[99] != 4 || !unaware.profile().helper.points.empty()) {
+    if (by_hosts[99] != 4 || !unaware.profile().aggregator.points.empty()) {
       return "a device that serves some ranks was measured by all";
     }
     tutti::automatic const best(world, {.budget = std::chrono::milliseconds(1), .remeasure = true});

@@ -8,10 +8,9 @@
 /// Cold code is declared in x.hpp and defined in x.ipp beside it. By default the header includes that, and the
 /// definitions are inline. With TUTTI_SEPARATE_COMPILATION only tutti/compiled.cpp has them: link tutti::compiled.
 ///
-/// Every unit of a header-only program compiles the cold code that it may need. So g++ optimises it no more than -O1
-/// does, without the slowest passes: this takes a ninth off the compile time of a first operator, makes no larger code,
-/// and keeps cold code from being inlined in hot code. See bench/results/compile_time.md. TUTTI_COLD does the same for
-/// cold members of templates.
+/// Every unit of a header-only program compiles the cold code that it may need, so g++ optimises it no more than -O1
+/// does, without the slowest passes (docs/design/compilers.md: Cold code at -O1). TUTTI_COLD does so for cold members
+/// of templates.
 #if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
 #define TUTTI_COLD \
   __attribute__((optimize("O1", "no-tree-pta", "no-ivopts", "no-tree-dominator-opts", "ira-region=one")))

@@ -25,15 +25,14 @@ template <std::floating_point T>
 #elif defined(__clang__)
 #pragma clang fp contract(off)
   return a * b;
-#elif defined(__CUDACC__)  // nvcc's front end lacks g++'s barrier
+#elif defined(__CUDACC__)  // compilers.md: A product without fusion
   T c = a * b;
   if (!std::is_constant_evaluated()) {
     asm("" : "+m"(c));
   }
   return c;
 #elif defined(__FP_FAST_FMAF) || defined(__FMA__) || defined(__FMA4__) || defined(__AVX512F__)
-  // g++ drops __builtin_assoc_barrier in vectorised loops, so it suffices only in units without fused instructions. A
-  // pragma "target" sets only the last three of these macros.
+  // compilers.md: A product without fusion. A pragma "target" sets only the last three of these macros.
   T c = a * b;
   if (!std::is_constant_evaluated()) {
 #if defined(__x86_64__)

@@ -12,8 +12,7 @@ namespace tutti::inline v0_1_0::detail::inline core {
 /// The compiler's spelling of a type: equal in all units and programs that one compiler makes of one source, wherever
 /// its file is, and different for each lambda, even on one line.
 ///
-/// g++'s __PRETTY_FUNCTION__ is equal for all lambdas of a function, and clang's contains paths. typeid is right, but
-/// needs RTTI. Thrown objects carry their type without RTTI (Itanium C++ ABI).
+/// Thrown objects carry their type without RTTI (Itanium C++ ABI; compilers.md: All compilers).
 template <class T>
 [[nodiscard]] std::string_view type_spelling() {
   try {

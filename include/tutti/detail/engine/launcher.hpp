@@ -90,8 +90,8 @@ class launcher {
   }
 
  protected:
-  /// Inlined down to the start of the operation: the arguments stay in registers. Written to memory in parts and read
-  /// as a whole, they would stall the processor.
+  /// Runs one operation to its end. Inlined down to the start of the operation, so that the arguments stay in registers
+  /// (compilers.md: Stores and loads of one width).
   [[gnu::always_inline]] void run(Op op, Payload payload, call const& what, memories const& memory, std::size_t count) {
     turn mine(access::state(world_));
     auto const by = pick(op, payload, count);

@@ -23,8 +23,9 @@ namespace tutti::inline v0_1_0::detail::inline engine {
 /// The thread inside a call on the communicator (`test`, `wait`, `poll`) calls it; the library starts no thread.
 ///
 /// A step is at most one send and one receive, both under way at the same time, and an action on the elements that
-/// arrive: copy, or fold with local ones. A step without a peer is local. The next step begins when both have
-/// completed.
+/// arrive: copy, or fold with local ones. In a step the machine offers the rest of its message to the transport, then
+/// uses the chunks that have arrived, even if the send is stuck. The next step begins when both have completed. A step
+/// without a peer is local. docs/design/README.md has a picture.
 ///
 /// The receive of a step asks the transport for the next message of its peer on this flow. An unexpected message (no
 /// step has asked for it yet) stays in the transport, which buffers a limited number of bytes for each lane (its

@@ -16,7 +16,7 @@ namespace tutti::inline v0_1_0::detail::inline engine {
 /// The part of an operation that depends on topology and payload.
 template <class Topology, class Op, class Payload>
 struct work {
-  // clang 16 crashes where members without an address are initialised as those of an aggregate.
+  // compilers.md: Members without an address
   work(Topology const& topology, Payload const& elements) : topology_(topology), op_{}, elements_(elements) {}
 
   [[no_unique_address]] Topology topology_;
@@ -102,7 +102,7 @@ class operation : private work<Topology, Op, Payload>,
   struct nothing {};
 
   bool known_ = false;  ///< the schedule's size has been read for op_
-  /// Takes no space beside a bool; nvcc 13 crashes on [[no_unique_address]] here.
+  /// Takes no space beside a bool (compilers.md: A last member without an address).
   std::conditional_t<asks_helpers, helper_shares, nothing> helpers_{};
 };
 

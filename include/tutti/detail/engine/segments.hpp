@@ -340,7 +340,7 @@ class segments {
   std::array<machine<Communicator>, Transfers ? 1 : collective_lanes> machines_;
 };
 
-// Not `inline`: a unit that links the compiled engine does not compile these.
+// Not `inline` (compilers.md: Members defined out of class).
 
 template <class Communicator, bool Transfers>
 bool segments<Communicator, Transfers>::advance() {

@@ -9,8 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-/// Folds blocks of accumulators. Each step is a loop over plain arrays of words, because g++ vectorises neither a loop
-/// of several steps nor a loop over structures of several words.
+/// Folds blocks of accumulators. Each step is a loop over plain arrays of words (compilers.md: Loops of one step).
 namespace tutti::inline v0_1_0::detail::inline reduction {
 
 /// A block of accumulators as two arrays, which fit into the L1 cache.

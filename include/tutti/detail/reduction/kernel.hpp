@@ -8,9 +8,8 @@
 #include <type_traits>
 
 /// Loops over spans: target[i] = f(source[i]...), for any function f. `target` may be one of the operands, else it
-/// overlaps none. So no element depends on another, and a pragma says that: g++ -O2 vectorises no loop that needs a
-/// check for overlap. It vectorises no loop that needs an epilogue either, hence blocks of a constant number of
-/// elements.
+/// overlaps none. So no element depends on another, and a pragma says that. Loops run in blocks of a constant number of
+/// elements (compilers.md: Loops over elements).
 ///
 /// On x86-64 each loop is compiled for three instruction sets, with f inlined, and the processor chooses at run time.
 /// test/reduction/vectorised checks the instructions.
@@ -18,7 +17,7 @@
 /// All sets give the same bits. Only fused multiply-add, which rounds once instead of twice, could change them. So AVX2
 /// is used without it. AVX-512 always includes it, so only functions that permit it (`F::widest`) are compiled for
 /// that. A program's flags may allow it everywhere (-mfma, -mavx512f, -march=native); `product` is not fused even then.
-#if defined(__CUDACC__)  // nvcc passes pragmas of g++ on, and warns about them
+#if defined(__CUDACC__)  // compilers.md: Smaller gaps
 #pragma nv_diagnostic push
 #pragma nv_diag_suppress 1675
 #endif
@@ -46,7 +45,7 @@ inline constexpr std::size_t block_elements = [] {
 template <std::size_t N>
 using constant = std::integral_constant<std::size_t, N>;
 
-/// True if loops run in blocks. clang vectorises loops of any length, and loops of blocks worse.
+/// True if loops run in blocks (compilers.md: Plain loops).
 #if defined(__clang__)
 inline constexpr bool uses_blocks = false;
 #else
@@ -58,7 +57,7 @@ template <class Count, class F, class To, class... From>
 [[gnu::always_inline]] inline void do_block(Count n, F const& f, To* target, From const*... source) {
   std::size_t const count = n;
 #if !defined(__clang__)
-  // Without this pragma, g++ -O3 unrolls the loop before it vectorises, and produces scalar code of half the speed.
+  // compilers.md: Loops over elements
 #pragma GCC unroll 1
 #pragma GCC ivdep
 #endif
@@ -67,7 +66,7 @@ template <class Count, class F, class To, class... From>
   }
 }
 
-/// Computes `n` elements; `target` may be an operand. clang checks pointers for overlap, unless they are one variable.
+/// Computes `n` elements; `target` may be an operand (compilers.md: Plain loops).
 template <class Count, class F, class To, class Local, class... Rest>
 [[gnu::always_inline]] inline void do_loop(Count n, F const& f, To* target, Local const* local, Rest const*... rest) {
   if constexpr (!uses_blocks && std::is_same_v<To, Local>) {
@@ -136,7 +135,7 @@ template <instruction_set Set, class F, class To, class... From>
   do_block(position, f, target, source...);
   for (; position + block <= n; position += block) {
     alignas(64) std::byte lines[block * sizeof(To)];
-    asm("" : "=m"(lines));  // suppresses a false warning of g++ -O3 about uninitialised members
+    asm("" : "=m"(lines));  // compilers.md: False warnings
     auto* const results = reinterpret_cast<To*>(lines);
     if constexpr (does_blocks<Set, block, F, To, From...>) {
       f.template block<Set, block>(results, (source + position)...);

@@ -60,8 +60,8 @@ concept rounds = requires(R const& r) {
 template <class T>
 inline constexpr std::size_t numbers_per_line = 64 / sizeof(typename T::computed_in);
 
-/// Works on a cache line of wide numbers at a time, which stay in registers. Each stage is a loop of its own, because
-/// compilers do not vectorise all stages in one. AVX-512 does not speed up the rounding.
+/// Works on a cache line of wide numbers at a time, which stay in registers. Each stage is a loop of its own
+/// (compilers.md: Loops of one step). AVX-512 does not speed up the rounding.
 template <tutti::reduction R>
   requires rounds<R>
 struct block_fold<R> {

@@ -11,7 +11,7 @@ namespace tutti::inline v0_1_0::detail::inline reduction {
 
 #if defined(__x86_64__)
 
-// Compilers do not turn conversion code into F16C instructions, and no other conversion of half is fast.
+// Conversions of half by F16C; no other is fast (compilers.md: Kernels for each instruction set).
 
 using eight_floats [[gnu::vector_size(32), gnu::aligned(4), gnu::may_alias]] = float;
 using eight_halves [[gnu::vector_size(16), gnu::aligned(2), gnu::may_alias]] = short;

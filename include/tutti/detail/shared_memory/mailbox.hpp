@@ -48,7 +48,7 @@ struct mailbox {
       std::uint64_t result_place = 0;
       enum : std::uint64_t { in_place, loan, loan_return } kind = in_place;
     };
-    /// Writes word by word: g++ would store three words and load two as one, which cores do not forward.
+    /// Writes word by word (compilers.md: Stores and loads of one width).
     void set(location value) noexcept {
       std::uint64_t const kind = value.kind;
       std::memcpy(payload + offsetof(location, place), &value.place, sizeof value.place);

@@ -13,7 +13,7 @@ namespace tutti::inline v0_1_0::detail::inline shared_memory {
 /// Keeps a later load behind an earlier store. Cheaper on x86 than sequentially consistent stores, whose exchange holds
 /// a line that both ends want.
 inline void store_load_fence() noexcept {
-// g++ warns under -fsanitize=thread that the tool ignores fences. Nothing relies on it.
+// compilers.md: False warnings
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wtsan"

@@ -95,7 +95,7 @@ class connector final : private listener::visitor {
  private:
   static constexpr std::size_t most_incidents = 64;
 
-  // Overrides of listener::visitor, out of line: an inline one would make each unit emit the table.
+  // Overrides of listener::visitor, out of line (compilers.md: Tables of virtual functions).
   TUTTI_DECL void arrive(descriptor socket, hello const& greeting) override;
   TUTTI_DECL void refuse(descriptor const& socket, char const* reason) override;
 

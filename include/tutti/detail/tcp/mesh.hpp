@@ -230,7 +230,7 @@ class mesh final : private connector::observer {
   /// Ignored while this rank leaves: peers that close their connections then are no fault.
   void revoke(tutti::fault const& cause) {
     if (!is_leaving_) {
-      tutti::fault reason;  // nvcc 13 cannot pass a conditional expression of two faults to g++
+      tutti::fault reason;  // compilers.md: Smaller gaps
       if (cause.kind == failure::peer_lost) {
         reason = leave_reason_of(cause.culprit);
       }

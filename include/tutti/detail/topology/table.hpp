@@ -8,8 +8,8 @@
 
 namespace tutti::inline v0_1_0::detail::inline topology {
 
-/// An array of a fixed number of values, which are read without a function call. In constant expressions it is several
-/// times as fast as std::vector, because compilers evaluate and record every call.
+/// An array of a fixed number of values, which are read without a function call, for constant expressions
+/// (compilers.md: All compilers).
 template <class T>
 struct table {
   T* at = nullptr;

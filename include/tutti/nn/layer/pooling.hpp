@@ -116,7 +116,7 @@ class max_pool final : public detail::pooling<T> {
   static constexpr key all_but_the_sign = (std::numeric_limits<key>::max)();
 
   static constexpr std::size_t lanes = 8;
-  // Two types and a choice, because nvcc takes a comparison of vectors whose size depends on T for a bool.
+  // Two types and a choice (compilers.md: Smaller gaps).
   using narrow_keys [[gnu::vector_size(lanes * sizeof(std::int32_t))]] = std::int32_t;
   using wide_keys [[gnu::vector_size(lanes * sizeof(std::int64_t))]] = std::int64_t;
   using keys = std::conditional_t<sizeof(T) == 4, narrow_keys, wide_keys>;

@@ -27,8 +27,7 @@ struct alignas(N * sizeof(T)) pack {
   T at[N];
 };
 
-/// The bytes of a pack as words. A device compiler loads four narrow elements at a time, whatever their alignment,
-/// even from words that merely alias them; so elements are extracted from their words by shifts.
+/// The bytes of a pack as words, from which shifts extract the elements (compilers.md: Loads of a GPU).
 template <std::size_t Bytes>
 struct [[gnu::may_alias]] alignas(Bytes) words {
   std::uint32_t at[Bytes / sizeof(std::uint32_t)];
@@ -45,8 +44,7 @@ template <class T, std::size_t K, std::size_t Bytes>
   return std::bit_cast<T>(static_cast<bits>(all.at[K / in_word] >> 8 * sizeof(T) * place));
 }
 
-// Places are expanded at compile time, not looped over: a device compiler keeps an array in registers only if it knows
-// the indices.
+// Places are expanded at compile time, not looped over (compilers.md: Loads of a GPU).
 template <std::size_t N, class T>
 [[nodiscard]] constexpr pack<T, N> load_pack(T const* p) {
   if constexpr (moves_as_words<T, N>) {
@@ -195,7 +193,7 @@ constexpr void copy_bytes(G const& g, std::byte const* from, std::byte* to, std:
 /// `combining`.
 template <tutti::reduction R>
 struct group_combining {
-  // Class members because nvcc does not find variable templates where they are used.
+  // compilers.md: Smaller gaps
   static constexpr bool lifting = lifts<R>;
   static constexpr bool lowering = lowers<R>;
   static constexpr bool sided = !symmetric<R>;

@@ -11,8 +11,7 @@ namespace tutti::inline v0_1_0::detail::device {
 
 /// A kernel that runs an operation by its steps, cut into parts. Trivially copyable, like `by_direct`.
 ///
-/// Members of user-defined types come last. If class A has a [[no_unique_address]] member and class B a member of type
-/// A, nvcc 13.0 places B's later members at other offsets in kernels than on the host.
+/// Members of user-defined types come last (compilers.md: Places of members).
 template <class Payload>
 struct by_steps {
   board on;
