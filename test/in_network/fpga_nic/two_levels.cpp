@@ -441,7 +441,7 @@ BOOST_AUTO_TEST_CASE(weights_are_offered_to_a_switch_of_a_rack_once) {
   });
   expect_none(results, "weights");
   for (unsigned const rack : {0U, 1U}) {
-    BOOST_TEST(net.counted(net.rack(rack)).refusals_for(nic::refusal::unsupported) == (rack == 0 ? blocks : 0));
+    BOOST_TEST(net.counts(net.rack(rack)).refusals_for(nic::refusal::unsupported) == (rack == 0 ? blocks : 0));
   }
 }
 
@@ -458,7 +458,7 @@ BOOST_AUTO_TEST_CASE(a_rack_sends_up_what_one_rank_sends) {
   });
   expect_none(results, "no loss");
   for (auto const& [at, parts] : {std::pair{network::device, 2U}, {net.rack(0), 3U}, {net.rack(1), 2U}}) {
-    auto const c = net.counted(at);
+    auto const c = net.counts(at);
     BOOST_TEST(c.completed == packets);
     BOOST_TEST(c.stored == packets * (parts - 1));
     BOOST_TEST(c.results >= packets * parts);
@@ -480,7 +480,7 @@ BOOST_AUTO_TEST_CASE(a_switch_of_either_level_that_dies_and_comes_back_changes_n
         for (auto const limit = tutti::steady_now() + 20s; used[0] != static_cast<float>(world.size());) {
           std::vector<float> v(100, 1);
           sum(v);
-          used[0] = world.transport().device_answers() && net.counted(which).completed != 0 ? 1 : 0;
+          used[0] = world.transport().device_answers() && net.counts(which).completed != 0 ? 1 : 0;
           reference(used);
           if (tutti::steady_now() > limit) {
             return false;
