@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of one batch, from the reports of a contender's ranks."""
+"""Computes the time and resources of one batch from the reports of a contender's ranks."""
 
 
 class Failed(Exception):

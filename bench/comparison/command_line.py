@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Words of command lines."""
+"""Reads values of command lines: lists, sizes, rates and numbers.
+
+Example: size("4K") is 4096, and listed(int)("1,2") is [1, 2].
+"""
 import argparse
 import math
 import re

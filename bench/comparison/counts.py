@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counts system calls and messages of one operation, in runs of their own, which are not timed."""
+"""Counts system calls and messages of one operation, in separate runs that are not timed."""
 import json
 import os
 import re

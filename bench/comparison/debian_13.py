@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Peers of Debian 13 on a host of any version: a chroot that is made once, in which they are built and run.
+"""Provides the peers of Debian 13 on a host of any version: builds and runs them in a chroot, which is made once.
 
 Each program mounts in a mount namespace of its own, so mounts end with it, however it ends, and the host never sees
 them. The contents of the folder stay.

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Medians, and intervals that assume nothing about the distribution of times."""
+"""Computes medians, and intervals that assume nothing about the distribution of times.
+
+Example: median([1, 2, 9]) is 2.
+"""
 import math
 
 

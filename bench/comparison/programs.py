@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The contenders: commands, settings, and the algorithms that they offer."""
+"""Lists the contenders: their commands, settings and algorithms."""
 import dataclasses
 import os
 import shutil

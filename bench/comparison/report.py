@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results as data and as a table."""
+"""Writes results as data and as a table.
+
+Example: size_text(4096) is "4 KiB", and time_text(0.0025) is "2.5 ms".
+"""
 from comparison.batch import seconds
 from comparison.estimates import median, median_interval, paired_ratio, spread
 
@@ -45,7 +48,7 @@ def summary(cell, entries, tried):
     return result
 
 
-# Figures that a network with counters adds to those of a batch.
+# Figures of a network with counters, besides those of a batch.
 BYTES = ("bytes between hosts", "bytes through the trunk")
 
 
@@ -128,14 +131,14 @@ def table(run):
         lines += ["", *costs(cells)] if pace == "back_to_back" else [""]
     errors = sorted({f"- {c['name']}, {cell['op']}, {cell['ranks']} ranks, {size_text(cell['size'])}: {c['error']}"
                      for cell in run["cells"] for c in cell["contenders"] if "error" in c})
-    return "\n".join(lines + (["## What failed", "", *errors, ""] if errors else []))
+    return "\n".join(lines + (["## Failures", "", *errors, ""] if errors else []))
 
 
 def costs(cells):
     """The cost of one operation for all ranks together. With a barrier, it would include the harness' own barrier."""
     known = [w for w in BYTES if any(w in c for cell in cells for c in cell["contenders"])]
     head = ["ranks", "bytes", "contender", "processor time", "context switches", "system calls", "messages", *known]
-    lines = ["Of all ranks together, per operation:", "", f"| {' | '.join(head)} |", "|" + " --- |" * len(head)]
+    lines = ["Costs of one operation, all ranks together:", "", f"| {' | '.join(head)} |", "|" + " --- |" * len(head)]
     for cell in sorted(cells, key=lambda c: (c["ranks"], c["size"])):
         for c in cell["contenders"]:
             if "processor" in c:
@@ -166,6 +169,7 @@ def machine_text(run):
     settings = "; ".join(f"{name}: {text}" for name, text in run["settings"].items())
     return (f"{m['processor']}, {m['cores']} cores, Linux {m['kernel']}, load {m['load_before']:.1f} before and "
             f"{m['load_after']:.1f} after. {run['launches']} launches, {run['rounds']} rounds in each, batches of "
-            f"{run['batch_seconds'] * 1e3:.0f} ms; medians, and ratios of times of the same round with the 95 % "
-            "interval of their median; after the semicolon, of the least times, which others on the machine disturb "
-            f"least.\n\nSettings: {settings}.")
+            f"{run['batch_seconds'] * 1e3:.0f} ms.\n\n"
+            "Times are medians. Ratios are of times of the same round, with the 95 % interval of their median: below 1, tutti "
+            "is faster. The number behind a semicolon is the ratio of the least times, which other load disturbs least.\n\n"
+            f"Settings: {settings}.")

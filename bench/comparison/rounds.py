@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures one cell: all contenders of a field doing the same work, in turns."""
+"""Measures one cell of the table: all contenders do the same work, in turns."""
 import dataclasses
 import statistics
 import time

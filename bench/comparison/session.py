@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run: measures cells, and writes the results after each of them."""
+"""Runs the measurement: measures cells, and writes the results after each of them."""
 import json
 import os
 import platform

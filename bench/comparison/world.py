@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A running contender: its ranks sleep on a socket until they are given a batch."""
+"""Runs one contender, whose ranks sleep on a socket until they get a batch."""
 import json
 import os
 import signal

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The running contenders. One that died is started again for the next cell."""
+"""Keeps the contenders running. One that died is started again for the next cell."""
 import sys
 
 from comparison.batch import Failed

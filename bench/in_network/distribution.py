@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traffic and processor time of a node that hands out weights, over the number of workers: a parameter server that
-sends to each, rank 0 that sends sums to a group, and a switch that holds the weights. Needs root."""
+"""Measures traffic and processor time of a node that distributes weights, over the number of workers: a parameter
+server that sends to each, rank 0 that sends sums to a group, and a switch that holds the weights. Needs root.
+
+Example: bench/in_network/run distribution
+"""
 import os
 
 from comparison import plot
@@ -33,7 +36,7 @@ def measure(o, progress):
 
 
 def one_training(o, network, way, words):
-    """Figures of the node that distributes, in a step. If that is the switch, they cover all traffic of the workers."""
+    """Figures of the node that distributes, in a step; of the switch, the traffic of all workers."""
     nodes = 0 if way == SWITCH else 1
     processor = [0.0]
 
@@ -54,10 +57,10 @@ def one_training(o, network, way, words):
 
 
 def text(found):
-    out = (f"Links of {RATE / 1e6:.0f} Mbit/s, an MLP of 814,090 parameters (3.26 MB); each of {STEPS} steps, headers "
-           "included, and of bytes and processor time what joining, the first weights and the test take, too. Beside "
-           "*workers*, there is the node that distributes; through a switch it is one worker more.\n\n"
-           "| weights come from | workers | it sends | it receives | seconds | its processor time |\n"
+    out = (f"Links of {RATE / 1e6:.0f} Mbit/s, an MLP of 814,090 parameters (3.26 MB): means of {STEPS} steps. "
+           "Bytes include headers; bytes and processor time include joining, the first weights and the test. A further node "
+           "distributes the weights; with a switch that node is one more worker.\n\n"
+           "| weights come from | workers | the node sends | it receives | seconds | its processor time |\n"
            "| --- | --- | --- | --- | --- | --- |\n")
     for way, of in found.items():
         for workers, one in of.items():

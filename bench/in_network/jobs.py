@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two jobs of one soft switch at once: compares their service when one has more packets under way."""
+"""Runs two jobs on one soft switch, and compares their service when one has more packets under way.
+
+Example: bench/in_network/run jobs
+"""
 import statistics
 import subprocess
 
@@ -55,9 +58,9 @@ def measure(o, progress):
 
 
 def text(found):
-    out = (f"Two jobs at once through one soft switch that serves {RATE} packets a second, {RANKS} ranks each, sums of "
+    out = (f"Two jobs at once on one soft switch that serves {RATE} packets a second: {RANKS} ranks each, sums of "
            f"{BYTES >> 20} MiB; medians of {ROUNDS} rounds of {SECONDS} s, over the loopback interface.\n\n"
-           "| windows, packets a lane | sums a second, first | second | second over first | least - most | by rank 0 |\n"
+           "| windows, packets a lane | sums a second, first | second | second over first | range | sums by rank 0, at most |\n"
            "| --- | --- | --- | --- | --- | --- |\n")
     for windows, rounds in found.items():
         first, second = ([r[i]["rate"] for r in rounds] for i in range(2))

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sums of as many gradients as ResNet-50 has, in virtual time: hosts on one switch, with links of 10 Gbit/s."""
+"""Simulates sums of the gradients of ResNet-50 in virtual time: hosts on one switch, with links of 10 Gbit/s.
+
+Example: bench/in_network/run resnet50
+"""
 import subprocess
 
 from comparison import plot
@@ -33,7 +36,7 @@ def text(found):
     least = 4 * PARAMETERS * 8 / 10e9 * 1e3
     out = (f"{4 * PARAMETERS / 1e6:.1f} MB, the gradients of ResNet-50, summed by hosts on one switch with links of 10 "
            f"Gbit/s each way: milliseconds of virtual time (bench/simulate). S / B is {least:.1f} ms. *star* is one "
-           "server, which is a worker, too.\n\n"
+           "server that is also a worker.\n\n"
            f"| topology | {' | '.join(f'{n} hosts' for n in RANKS)} |\n| --- |{' --- |' * len(RANKS)}\n")
     for topology in SHOWN:
         times = found.get(topology, {})

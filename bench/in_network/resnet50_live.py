@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sums of as many gradients as ResNet-50 has, live and scaled: hosts are network namespaces with links of 200 Mbit/s
-instead of 10 Gbit/s, and vectors are shorter by the same factor, so that S / B is the same. Needs root."""
+"""Measures sums of the gradients of ResNet-50, scaled: hosts are network namespaces with links of 200 Mbit/s instead
+of 10 Gbit/s, and vectors are shorter by the same factor, so that S / B is the same. Needs root.
+
+Example: bench/in_network/run resnet50_live
+"""
 import os
 import random
 import statistics
@@ -59,9 +62,9 @@ def sums(o, network, topology, size=BYTES, count=SUMS):
 def text(found):
     bound = BYTES * 8 / RATE * 1e3
     out = (f"{BYTES / 1e6:.2f} MB summed by {NODES} hosts, which are network namespaces, with links of {RATE / 1e6:.0f} "
-           f"Mbit/s each way: a share of ResNet-50's gradients as large as the links are of {FULL / 1e9:.0f} Gbit/s. S / B "
-           f"is {bound:.1f} ms. Medians of {ROUNDS} rounds, in turns, each the median of {SUMS} sums, in ms.\n\n"
-           "| topology | a sum | least - most | / (S / B) |\n| --- | --- | --- | --- |\n")
+           f"Mbit/s each way: ResNet-50's gradients and links of {FULL / 1e9:.0f} Gbit/s, scaled by the same factor. S / B "
+           f"is {bound:.1f} ms. Medians of {ROUNDS} rounds, in turns; a round is the median of {SUMS} sums.\n\n"
+           "| topology | a sum, ms | range | over S / B |\n| --- | --- | --- | --- |\n")
     for topology, rounds in found.items():
         times = [statistics.median(r) for r in rounds]
         middle = statistics.median(times)

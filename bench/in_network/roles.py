@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Resources of every process of a training over time, on four nodes at 400 Mbit/s: memory, the share of a core, and
-the bytes that its node sends. Needs root."""
+"""Measures every process of a training over time, on four nodes at 400 Mbit/s: memory, the share of a core, and the
+bytes that its node sends. Needs root.
+
+Example: bench/in_network/run roles
+"""
 import os
 import time
 
@@ -63,9 +66,9 @@ def shares(samples):
 
 
 def text(found):
-    out = (f"Four nodes at {RATE / 1e6:.0f} Mbit/s ({' '.join(TRAINING)}), a sample each {EVERY} s: means over the training; "
-           "memory at most. The switch is in the network, its bytes are not counted.\n\n"
-           "| training | role | share of a core | memory | sends, Mbit/s |\n| --- | --- | --- | --- | --- |\n")
+    out = (f"Four nodes at {RATE / 1e6:.0f} Mbit/s ({' '.join(TRAINING)}), a sample every {EVERY} s: means over the training, and the "
+           "largest memory. Bytes of the switch are not counted, as it is in the network.\n\n"
+           "| training | role | share of a core | largest memory | sends, Mbit/s |\n| --- | --- | --- | --- | --- |\n")
     for way, roles in found.items():
         for name, points in roles.items():
             if name == "switch" and "server" in way:

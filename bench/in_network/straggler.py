@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The member that makes the others wait, by the vector clocks of the ranks' traces: a rank, a server, or the switch is
-made late."""
+"""Makes a rank, a server or the switch late, and finds it by the vector clocks of the ranks' traces.
+
+Example: bench/in_network/run straggler
+"""
 import random
 import subprocess
 
@@ -34,9 +36,9 @@ def measure(o, progress):
 
 
 def text(found):
-    out = (f"What is named as the straggler, {RANKS} ranks, {SUMS} sums of {BYTES >> 10} KiB, each after 1 ms of "
-           f"computing; one member is {LATE_MS} ms late each time. The rank is drawn; the server is rank 0 of a star; "
-           "the switch has --delay.\n\n| late | named right, of runs | named otherwise |\n| --- | --- | --- |\n")
+    out = (f"The straggler, as the traces name it: {RANKS} ranks, {SUMS} sums of {BYTES >> 10} KiB, each after 1 ms of "
+           f"computing. One member is {LATE_MS} ms late each time. The rank is drawn; the server is rank 0 of a star; "
+           "the switch has --delay.\n\n| late | named correctly | other names |\n| --- | --- | --- |\n")
     for late, runs in found.items():
         others = sorted({f"{name} for {true}" for true, name in runs if name != true})
         out += f"| {late} | {sum(true == name for true, name in runs)} of {len(runs)} | {', '.join(others)} |\n"

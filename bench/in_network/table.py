@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results of the trainings as a table."""
+"""Writes results of the trainings as a table."""
 
 
 def mean(values):
@@ -17,8 +17,8 @@ def summary(tries):
             "share": sum(overflows) / sum(t["sums"] for t in tries) if overflows else None}
 
 
-HEAD = ("| {model}, {workers} workers | seeds | accuracy | from - to | ring's, points | test loss | a weight's largest "
-        "deviation in a step | overflows |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n")
+HEAD = ("| {model}, {workers} workers | seeds | accuracy | range | over the ring, points | test loss | a weight's largest "
+        "error in a step | overflows |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n")
 
 
 def rows(model, workers, results, reference):

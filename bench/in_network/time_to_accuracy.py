@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The time that a training takes until it has an accuracy, on four nodes with links of 400 Mbit/s, which are network
-namespaces. Needs root."""
+"""Measures the time until a training reaches an accuracy, on four nodes with links of 400 Mbit/s, which are network
+namespaces. Needs root.
+
+Example: bench/in_network/run time
+"""
 import json
 import os
 import random
@@ -94,8 +97,8 @@ def until(epochs):
 def text(found):
     out = (f"Four nodes at {RATE / 1e6:.0f} Mbit/s each way, an MLP of 814,090 parameters ({' '.join(TRAINING)}): seconds "
            f"until the test accuracy was {100 * ACCURACY:.0f} %, at the end of an epoch, tests included; medians of {ROUNDS} "
-           "rounds, in turns. Bytes: what a node sends, in the mean, in all epochs, with headers.\n\n"
-           "| gradients summed | seconds | least - most | accuracy in the end | a node sends |\n"
+           "rounds, in turns. Bytes are the mean of all nodes, in all epochs, with headers.\n\n"
+           "| gradients summed | seconds | range | accuracy at the end | a node sends |\n"
            "| --- | --- | --- | --- | --- |\n")
     for way, rounds in found.items():
         times = [until(r["epochs"]) for r in rounds]

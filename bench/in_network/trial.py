@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One training, on this host, through a soft switch."""
+"""Runs one training on this host, through a soft switch."""
 import json
 import os
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ways to sum gradients in the experiment: types of numbers, and servers."""
+"""Lists the strategies of the experiment: types of numbers, and servers."""
 import dataclasses
 
 

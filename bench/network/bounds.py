@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lower bounds for any implementation on a network, from the speed of one raw socket there. An allreduce by hosts
-alone carries more than one that a device in the network sums."""
+"""Computes lower bounds for any implementation on a network, from the speed of one raw socket there. An allreduce by
+hosts alone carries more bytes than one that a device in the network sums.
+"""
 import dataclasses
 import math
 

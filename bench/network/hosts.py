@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the hosts, counts the bytes between them, and removes them whatever happens."""
+"""Makes hosts of network namespaces, counts the bytes between them, and always removes them at the end."""
 import json
 import os
 import re

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts that are network namespaces: their names, their links, and the places of ranks."""
+"""Plans hosts of network namespaces: their names, their links, and the places of ranks."""
 import dataclasses
 
 # Bytes that may leave at once after a pause: more than the largest packet that the kernel carries as one. With less,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The contenders on several hosts: the ranks that each command starts, and their places."""
+"""Lists the contenders on several hosts: the ranks that each command starts, and their places."""
 import dataclasses
 import os
 import random

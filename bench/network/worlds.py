@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Worlds on the hosts: contenders whose traffic is counted, and the bound, which takes turns like a contender."""
+"""Keeps contenders running on the hosts, and counts their traffic. The bound takes turns like a contender."""
 import math
 
 from comparison.batch import operations

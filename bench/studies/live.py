@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trainings and sums on hosts that are network namespaces with links of a given rate."""
+"""Runs trainings and sums on hosts that are network namespaces with links of a given rate."""
 import contextlib
 import os
 import types

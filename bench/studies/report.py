@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results of a study, their bounds, and the page that shows both."""
+"""Results of a study and the bounds that they must be in.
+
+Example: Findings(figures={"VGG-16, MB": 553.4}) are results with one figure; Bound("VGG-16, MB", 553, 554, "820 MB")
+holds for them. studies/page.py shows both to readers.
+"""
 import dataclasses
 import json
-from html import escape
 
 from comparison import plot
 
 SAME = 0.005  # share of the axis, or of the values on a logarithmic one, by which curves may differ and are still one
+FRAME = plot.Frame(570, 350, 76, 22, 14, 52, title=False, legend=False)  # the page has title and legend as text
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,7 +45,7 @@ class Conditions:
 
 @dataclasses.dataclass(frozen=True)
 class Picture:
-    """A chart. curves: [(name, [(x, y)])]."""
+    """A chart. curves: [(name, [(x, y)])]. shows: words of the claims that the page puts beside it."""
 
     title: str
     x: Axis
@@ -49,12 +53,18 @@ class Picture:
     curves: list
     conditions: Conditions
     remark: str = ""
+    shows: tuple = ()
+
+    @property
+    def distinct(self):
+        """The curves; equal ones are merged."""
+        return together(self.curves, self.y.logarithmic)
 
     def svg(self):
         words = plot.Words(self.x.words, self.y.words, self.x.text, self.y.text, self.x.base,
                            not self.x.logarithmic, not self.y.logarithmic)
-        return plot.chart(self.title, [(name, False, [(x, y, y, y) for x, y in points])
-                                       for name, points in together(self.curves, self.y.logarithmic)], words)
+        return plot.chart(self.title, [(name, False, [(x, y, y, y) for x, y in points]) for name, points in self.distinct],
+                          words, FRAME)
 
 
 def together(curves, logarithmic=False):
@@ -108,50 +118,6 @@ class Bound:
 
 
 def bounds(path):
+    """The bounds in a study's expect.json."""
     with open(path, encoding="utf-8") as f:
         return [Bound(**one) for one in json.load(f)]
-
-
-STYLE = """body { font-family: sans-serif; max-width: 62em; margin: 2em auto; line-height: 1.4 }
-table { border-collapse: collapse; margin: 1em 0 } td, th { border: 1px solid #ccc; padding: .2em .6em; text-align: left }
-pre { white-space: pre-wrap; background: #f6f6f6; padding: 1em } figure { margin: 2em 0 } .broken { color: #b00000 }"""
-
-
-def table(title, heads, rows, conditions=""):
-    def row(cells, tag):
-        return "<tr>" + "".join(f"<{tag}>{escape(str(c))}</{tag}>" for c in cells) + "</tr>\n"
-
-    return (f"<h3>{escape(title)}</h3>\n<table>\n{row(heads, 'th')}{''.join(row(r, 'td') for r in rows)}</table>\n"
-            + (f"<p>{escape(conditions)}</p>\n" if conditions else ""))
-
-
-def section(name, readme, found, expected, live=False):
-    """The page's section on one study. live: true if live runs were run."""
-    due = [b for b in expected if live or not b.live]
-    held = [(b.figure, f"{found.figures[b.figure]:.4g}" if b.figure in found.figures else "", f"{b.low:g} to {b.high:g}",
-             b.claimed, "not run: it needs --live" if b not in due else b.broken(found.figures) and "broken" or "holds")
-            for b in expected]
-    bounded = {b.figure for b in expected}
-    held += [(name, f"{value:.4g}", "none", "", "") for name, value in found.figures.items() if name not in bounded]
-    out = f'<section id="{escape(name)}">\n<pre>{escape(readme)}</pre>\n'
-    out += table("Figures and bounds", ("figure", "found", "bound", "claimed", ""), held)
-    for p in found.pictures:
-        caption = f"{p.remark} {p.conditions.words}".strip()
-        out += f"<figure>\n{p.svg()}<figcaption>{escape(caption)}</figcaption>\n</figure>\n"
-    for title, heads, rows, conditions in found.tables:
-        out += table(title, heads, rows, conditions.words)
-    for why in [b.broken(found.figures) for b in due]:
-        out += f'<p class="broken">{escape(why)}</p>\n' if why else ""
-    for what in found.left_out:
-        out += f"<p>Left out: {escape(what)}.</p>\n"
-    return out + "</section>\n"
-
-
-def failed(name, why):
-    """The page's section on a study that failed."""
-    return f'<section id="{escape(name)}">\n<h3>{escape(name)}</h3>\n<p class="broken">{escape(why)}</p>\n</section>\n'
-
-
-def page(sections):
-    return (f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>The earlier studies, run again</title>'
-            f"<style>{STYLE}</style></head><body>\n<h1>The earlier studies, run again</h1>\n{''.join(sections)}</body></html>\n")

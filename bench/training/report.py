@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results as a table."""
+"""Writes results as a table."""
 
 
 def rate(side):
@@ -25,9 +25,9 @@ def table(run):
     """All cells in Markdown."""
     m = run["machine"]
     return "\n".join([
-        f"{m['processor']}, {m['cores']} cores. {run['rounds']} rounds, contenders in turns: medians, half of all rounds "
-        "in brackets; the ratio is of the same round's, with the 95 % interval of its median. Of square: the rate of the "
-        "model's products as a share of BLAS's on large square matrices; of layers: on matrices of the model's own "
-        "shapes.", "",
+        f"{m['processor']}, {m['cores']} cores. {run['rounds']} rounds, contenders in turns: medians, with half of all "
+        "rounds in brackets. The ratio is of speeds in the same round, with the 95 % interval of its median: above 1, tutti "
+        "is faster. Of square: the rate of the model's products as a share of BLAS's rate on large square matrices. Of "
+        "layers: the share of BLAS's rate on matrices of the model's own shapes.", "",
         "| " + " | ".join(HEAD) + " |", "|" + " --- |" * len(HEAD),
         *("| " + " | ".join(row(c)) + " |" for c in run["cells"]), ""])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Turns of the programs, and their results."""
+"""Measures the programs in turns, and computes their results."""
 import dataclasses
 import itertools
 import statistics

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The part of PyTorch that bench/training/compare measures: one rank, commanded through a socket.
+"""One rank of PyTorch in bench/training/compare, commanded through a socket.
 
 All images are tensors in memory before anything is timed, and a batch is a view of them: no loader, no copy. Each
 command sets options that may make PyTorch faster, and compare tries their combinations: threads, foreach,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The networks of the measurement, as lists of matrix products."""
+"""Lists the networks of the measurement as matrix products."""
 import dataclasses
 import random
 

@@ -1,11 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The logic of bench/compare, bench/netns and of those of bench/training and bench/in_network, Python with nothing but
-# its standard library. What needs root, or PyTorch, is skipped without it, and says so.
+# Tests of the Python programs of bench/. They need the standard library only, but for the studies, whose page needs the
+# module markdown. Tests that need root or PyTorch are skipped without it, and say so.
 find_package(Python3 QUIET COMPONENTS Interpreter)
 if(Python3_FOUND)
+  # An interpreter of the user may lack modules that the system's has as packages.
+  set(studies_python "")
+  foreach(python ${Python3_EXECUTABLE} /usr/bin/python3)
+    execute_process(COMMAND ${python} -c "import markdown" RESULT_VARIABLE lacks_markdown OUTPUT_QUIET ERROR_QUIET)
+    if(NOT studies_python AND lacks_markdown EQUAL 0)
+      set(studies_python ${python})
+    endif()
+  endforeach()
+  if(NOT studies_python)
+    message(WARNING "Tests of the report of bench/studies are left out: Python's module markdown is missing "
+                    "(Debian: python3-markdown).")
+  endif()
   foreach(name comparison in_network network network_smoke strategies studies training training_torch)
-    add_test(NAME bench_${name} COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/bench/${name}.py)
+    set(python ${Python3_EXECUTABLE})
+    if(name STREQUAL studies AND studies_python)
+      set(python ${studies_python})
+    endif()
+    add_test(NAME bench_${name} COMMAND ${python} ${CMAKE_CURRENT_SOURCE_DIR}/bench/${name}.py)
     set_tests_properties(bench_${name} PROPERTIES TIMEOUT 60 LABELS bench)
     tutti_test_needs(bench_${name})
   endforeach()
@@ -24,10 +40,10 @@ if(Python3_FOUND)
                                            $<TARGET_FILE:consistency>)
     set_tests_properties(bench_simulators PROPERTIES TIMEOUT 60 LABELS bench)
     tutti_test_needs(bench_simulators simulate strategies averaging consistency)
-    # Some studies train, by programs of examples/ and tools/, which are added later, under these conditions.
+    # Some studies train, by programs of examples/ and tools/. These are added later, under these conditions.
     find_package(CLI11 QUIET CONFIG)
-    if(TUTTI_BUILD_EXAMPLES AND TUTTI_BUILD_TOOLS AND TARGET tutti::tcp AND CLI11_FOUND)
-      add_test(NAME bench_studies_all COMMAND ${PROJECT_SOURCE_DIR}/bench/studies/run all --quick
+    if(studies_python AND TUTTI_BUILD_EXAMPLES AND TUTTI_BUILD_TOOLS AND TARGET tutti::tcp AND CLI11_FOUND)
+      add_test(NAME bench_studies_all COMMAND ${studies_python} ${PROJECT_SOURCE_DIR}/bench/studies/run all --quick
                                               --programs $<TARGET_FILE_DIR:simulate> --train $<TARGET_FILE:train>
                                               --output ${CMAKE_CURRENT_BINARY_DIR}/studies)
       set_tests_properties(bench_studies_all PROPERTIES TIMEOUT 600 COST 130 LABELS bench PROCESSORS 2
@@ -42,7 +58,7 @@ else()
                   "(Debian: python3).")
 endif()
 
-# What both readers of rates, that in C++ and that in Python, have to make of which words.
+# Texts and the rates that both readers of rates, in C++ and in Python, must return for them.
 if(TARGET bench_settings)
   target_compile_definitions(bench_settings PRIVATE TUTTI_RATES="${CMAKE_CURRENT_SOURCE_DIR}/bench/rates.txt")
 endif()

@@ -194,6 +194,7 @@ BOOST_AUTO_TEST_CASE(pictures_of_short_and_long_trainings) {
     auto const svg = nn::plot_svg(made_up(steps), {"a title", "a < b & c"});
     BOOST_TEST(svg.starts_with("<svg xmlns="));
     BOOST_TEST(svg.ends_with("</svg>\n"));
+    BOOST_TEST(count(svg, "prefers-color-scheme:dark") == 1U);
     BOOST_TEST(count(svg, "<polyline") == 5U);
     BOOST_TEST(count(svg, "<circle") == 4U);  // two epochs in each panel
     BOOST_TEST(count(svg, "a title") == 1U);

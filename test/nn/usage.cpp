@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(rank_0_gets_those_of_all_ranks_and_a_picture_has_a_row_for_
   history.epochs.emplace_back().seconds = 1;
   history.faults.push_back({0.02, 3, 2});
   auto const svg = nn::plot_svg(history, {}, all);
-  BOOST_TEST(svg.find(">what ranks did over time<") != svg.npos);
+  BOOST_TEST(svg.find(">activity of the ranks over time<") != svg.npos);
   BOOST_TEST(svg.find(">worker 2: % of time; ") != svg.npos);
   BOOST_TEST(svg.find("/s; 0 messages out, 0 in<") != svg.npos);
   BOOST_TEST(nn::plot_svg(history, {}).find("over time") == svg.npos);

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Images a second that PyTorch trains in eager mode: ResNet-20 and VGG-16 for 32 x 32, batches of 128 that are on the
-GPU already, channels_last; in float without TF32, and in bf16 by autocast. Prints `resnet20 float 12345.6` and so on.
-Without PyTorch or a GPU it prints nothing but the reason, on stderr."""
+"""Prints the images a second that PyTorch trains in eager mode: ResNet-20 and VGG-16 for 32 x 32, batches of 128 that
+are on the GPU already, channels_last; in float without TF32, and in bf16 by autocast. A line is `resnet20 float
+12345.6`. Without PyTorch or a GPU it prints only the reason, on stderr.
+
+Example: python3 bench/gpu/trainer/pytorch.py
+"""
 import sys
 import time
 

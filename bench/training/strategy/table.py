@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results of the trainings as a table."""
+"""Writes results of the trainings as a table."""
 from comparison.estimates import median
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One training on hosts that are network namespaces, a rank on each."""
+"""Runs one training on hosts that are network namespaces, a rank on each."""
 import json
 import os
 import random

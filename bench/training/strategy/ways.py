@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The strategies of examples/train, as bench/training/strategies compares them."""
+"""Lists the strategies of examples/train for bench/training/strategies."""
 import dataclasses
 
 

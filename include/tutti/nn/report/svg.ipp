@@ -37,7 +37,7 @@ TUTTI_DECL std::string plot_svg(history const& history, plot_words const& words,
   worst = all.test_accuracy.empty() ? 0 : worst;
 
   std::vector<detail::plot_panel> panels;
-  double top = 66;
+  double top = 80;
   bool const counted = most_bytes > 0;
   auto const panel = [&](std::string name, double low, double high, char const* labels = "") -> detail::plot_panel& {
     bool const last = panels.size() == (counted ? 3 : 2);

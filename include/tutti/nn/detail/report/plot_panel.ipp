@@ -36,11 +36,15 @@ TUTTI_DECL std::vector<plot_point> plot_panel::upright(double x) const {
 
 TUTTI_DECL std::string plot_panel::svg() const {
   std::string s = text(where_.left, where_.top - 9, "start", title_, " font-weight=\"bold\"");
+  double const bottom = where_.top + where_.height;
+  double above = bottom + 13;  // of the last label; others leave room for its letters
   for (double const y : ticks(shown_.low, shown_.high)) {
     s += line(where_.left, at_y(y), where_.left + where_.width, at_y(y), "#e4e4e4");
-    s += text(where_.left - 8, at_y(y) + 4, "end", axis_label(y, shown_.y_labels));
+    if (at_y(y) <= above - 13) {
+      s += text(where_.left - 8, at_y(y) + 4, "end", axis_label(y, shown_.y_labels));
+      above = at_y(y);
+    }
   }
-  double const bottom = where_.top + where_.height;
   double free = where_.left - 20;
   for (double const x : shown_.x_ticks.empty() ? ticks(0, shown_.right) : shown_.x_ticks) {
     s += line(at_x(x), where_.top, at_x(x), bottom, "#f0f0f0");
@@ -83,8 +87,9 @@ TUTTI_DECL std::string plot_panel::legend() const {
   for (auto one = curves_.rbegin(); one != curves_.rend(); ++one) {
     if (!one->name.empty()) {
       double const y = where_.top - 13;
-      s += text(x, where_.top - 9, "end", one->name);
-      x -= letter * static_cast<double>(one->name.size()) + 6;
+      x -= letter * static_cast<double>(one->name.size());
+      s += text(x, where_.top - 9, "start", one->name);
+      x -= 6;
       s += "<line x1=\"" + tenths(x - 22) + "\" y1=\"" + tenths(y) + "\" x2=\"" + tenths(x) + "\" y2=\"" + tenths(y) +
            "\" stroke=\"" + one->colour + "\" stroke-width=\"2\"" + dashes(*one) + "/>\n";
       x -= 36;
@@ -134,6 +139,17 @@ TUTTI_DECL std::string escaped(std::string const& text) {
   return result;
 }
 
+/// The colours on a dark system, by those on a light one, which are the attributes of all elements.
+inline constexpr char const* dark_colours =
+    "<style>@media (prefers-color-scheme:dark){"
+    ".plot{fill:#dfe3e8}.plot [fill=white]{fill:#15191e}"
+    ".plot [stroke=\"#e4e4e4\"]{stroke:#343b44}.plot [stroke=\"#f0f0f0\"]{stroke:#262c33}"
+    ".plot [stroke=\"#808080\"],.plot [stroke=\"#707070\"]{stroke:#9aa4af}"
+    ".plot [stroke=\"#2f6fb3\"]{stroke:#6db1f2}.plot [fill=\"#2f6fb3\"]{fill:#6db1f2}"
+    ".plot [stroke=\"#c0392b\"]{stroke:#ff8a7d}.plot [fill=\"#c0392b\"]{fill:#ff8a7d}"
+    ".plot [stroke=\"#2e8b57\"]{stroke:#5fd394}.plot [stroke=\"#7b4fa3\"]{stroke:#c79df0}"
+    "}</style>\n";
+
 TUTTI_DECL std::string svg_picture(double width, double height, std::string const& title, std::string const& below,
                                    std::vector<plot_panel> const& panels) {
   std::string const wide = general_text(width);
@@ -142,10 +158,10 @@ TUTTI_DECL std::string svg_picture(double width, double height, std::string cons
     return std::string("<text x=\"") + general_text(width / 2) + "\" y=\"" + y +
            "\" text-anchor=\"middle\" font-size=\"" + letters + "\">" + escaped(text) + "</text>\n";
   };
-  std::string s = std::string("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 ") + wide + " " + high +
-                  "\" width=\"" + wide + "\" height=\"" + high +
-                  "\" font-family=\"DejaVu Sans, Helvetica, Arial, sans-serif\" font-size=\"12\" fill=\"#202020\">\n"
-                  "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n" +
+  std::string s = std::string("<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"plot\" viewBox=\"0 0 ") + wide + " " +
+                  high + "\" width=\"" + wide + "\" height=\"" + high +
+                  "\" font-family=\"DejaVu Sans, Helvetica, Arial, sans-serif\" font-size=\"12\" fill=\"#202020\">\n" +
+                  dark_colours + "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n" +
                   centred("22", "14", title) + (below.empty() ? "" : centred("40", "12", below));
   for (auto const& one : panels) {
     s += one.svg();

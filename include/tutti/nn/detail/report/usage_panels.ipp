@@ -58,7 +58,7 @@ TUTTI_DECL std::vector<double> few_ticks(double right) {
 }
 
 TUTTI_DECL plot_panel usage_legend(double top) {
-  plot_panel legend("what ranks did over time", {64, top, 700, 0}, {.y_labels = nullptr});
+  plot_panel legend("activity of the ranks over time", {64, top, 700, 0}, {.y_labels = nullptr});
   constexpr char const* names[] = {"computing", "updating", "waiting", "bytes out", "bytes in"};
   for (std::size_t i = 0; i != std::size(names); ++i) {
     legend.add({names[i], usage_colours[i], {}, false, i == 4});
