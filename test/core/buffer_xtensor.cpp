@@ -64,10 +64,10 @@ template <class View>
 }
 
 BOOST_AUTO_TEST_CASE(a_container_is_its_memory) {
-  auto t = intrusive_pointer<rows>();
+  auto t = counted<rows>();
   BOOST_TEST(is_whole(t));
   BOOST_TEST(is_whole(std::as_const(t)));
-  auto c = intrusive_pointer<columns>();
+  auto c = counted<columns>();
   BOOST_TEST(tutti::elements(c).data() == c.data());
   BOOST_TEST(tutti::elements(c).size() == 24U);
   xt::xarray<float> const none = xt::empty<float>({0, 5});
@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(a_container_is_its_memory) {
 }
 
 BOOST_AUTO_TEST_CASE(a_view_begins_where_it_says) {
-  auto t = intrusive_pointer<rows>();
+  auto t = counted<rows>();
   BOOST_TEST(is_whole(xt::view(t, 2)));
   BOOST_TEST(is_whole(xt::view(t, 2, all())));
   BOOST_TEST(is_whole(xt::view(t, range(1, 3), all())));
@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(a_view_begins_where_it_says) {
 }
 
 BOOST_AUTO_TEST_CASE(gaps_are_refused) {
-  auto t = intrusive_pointer<rows>();
+  auto t = counted<rows>();
   BOOST_TEST(is_refused(xt::view(t, all(), 1)));
   BOOST_TEST(is_refused(xt::col(t, 0)));
   BOOST_TEST(is_refused(xt::view(t, all(), range(0, 5))));
@@ -98,13 +98,13 @@ BOOST_AUTO_TEST_CASE(gaps_are_refused) {
   BOOST_TEST(is_refused(xt::strided_view(t, {all(), range(1, 3)})));
   BOOST_TEST(is_refused(xt::strided_view(t, {range(0, 4, 3)})));
   BOOST_TEST(is_refused(xt::flip(t, 0)));
-  auto c = intrusive_pointer<columns>();
+  auto c = counted<columns>();
   BOOST_TEST(is_refused(xt::view(c, 1, all())));
 }
 
 /// A sum with another rank's tensor, or into another tensor, would combine elements of different indices.
 BOOST_AUTO_TEST_CASE(another_order_than_that_of_the_indices_is_refused_if_only_the_run_knows_it) {
-  auto t = intrusive_pointer<rows>();
+  auto t = counted<rows>();
   BOOST_TEST(is_refused(xt::transpose(t)));
   either turned(std::array<std::size_t, 2>{4, 6}, xt::layout_type::column_major);
   BOOST_TEST(is_refused(turned));

@@ -104,7 +104,7 @@ void expect_refusal(Ask ask, std::string const& words) {
 BOOST_AUTO_TEST_CASE(is_a_plan_of_one_thing) {
   rank_type const n = 4;
   const tutti::plan owner(tutti::direct{}, op::broadcast{1}, n, 2);
-  const tutti::planned plan = owner.view();
+  const tutti::planned_schedule plan = owner.view();
   tutti::detail::verify::for_each_offered<tutti::direct>([&]<class Op>() {
     tutti::detail::verify::at_every_root<Op>(n, [&](Op const& o) {
       if (!(std::same_as<Op, op::broadcast> && tutti::plan_purpose::make(o, n, 2).root == 1)) {

@@ -54,12 +54,13 @@ struct simulated_report {
   /// The interface or link that was busy for the longest time.
   [[nodiscard]] place busiest() const {
     place longest{"nothing", {}};
-    auto const look = [&](std::vector<two_way> const& places, char const* kind, char const* out, char const* in) {
+    auto const look = [&](std::vector<two_way> const& places, char const* kind, char const* outgoing,
+                          char const* incoming) {
       for (std::size_t i = 0; i < places.size(); ++i) {
         for (bool const outward : {true, false}) {
           simulated_usage const& use = outward ? places[i].outgoing : places[i].incoming;
           if (longest.use.busy < use.busy) {
-            longest = {std::string(kind) + ' ' + std::to_string(i) + ", " + (outward ? out : in), use};
+            longest = {std::string(kind) + ' ' + std::to_string(i) + ", " + (outward ? outgoing : incoming), use};
           }
         }
       }
