@@ -149,7 +149,7 @@ void row(Topology topology, tutti::rank_type n, std::size_t bytes) {
                 busiest.name.c_str(), busy / us, static_cast<unsigned long long>(report.messages),
                 static_cast<unsigned long long>(report.bytes));
     for (auto const& nic : {report.nics.front(), report.nics.back()}) {
-      for (tutti::simulated_usage const& use : {nic.out, nic.in}) {
+      for (tutti::simulated_usage const& use : {nic.outgoing, nic.incoming}) {
         std::printf(",%llu,%llu", static_cast<unsigned long long>(use.bytes),
                     static_cast<unsigned long long>(use.messages));
       }

@@ -27,7 +27,7 @@ BOOST_AUTO_TEST_CASE(what_was_packed_is_unpacked) {
   BOOST_TEST(in.text().empty());
   BOOST_TEST(in.text() == std::string_view("a\0b", 3));
   BOOST_TEST(in.texts() == (texts{"one", "", "three"}), boost::test_tools::per_element());
-  BOOST_TEST(in.done());
+  BOOST_TEST(in.is_complete());
 }
 
 BOOST_AUTO_TEST_CASE(the_bytes_are_the_same_on_every_host) {
@@ -43,7 +43,7 @@ BOOST_AUTO_TEST_CASE(whatever_is_missing_is_noticed) {
     in.text();
     in.texts();
     BOOST_TEST(!in.good(), length << " bytes of " << whole.size() << " were enough");
-    BOOST_TEST(!in.done());
+    BOOST_TEST(!in.is_complete());
     BOOST_TEST(in.number() == 0U);  // remains exhausted
     BOOST_TEST(in.text().empty());
   }
@@ -53,7 +53,7 @@ BOOST_AUTO_TEST_CASE(what_is_left_over_is_noticed) {
   std::string const bytes = tutti::packer().number(1).number(2).take();
   tutti::unpacker in(bytes);
   in.number();
-  BOOST_TEST((in.good() && !in.done()));
+  BOOST_TEST((in.good() && !in.is_complete()));
 }
 
 // A reader must not allocate by a length that a sender made up.

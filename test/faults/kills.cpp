@@ -85,7 +85,7 @@ void die_after(std::chrono::microseconds wait) {
 
 /// Dies; if planned, forks a helper first that outlives it.
 void die(plan const& p) {
-  if (p.may_aggregate && ::fork() == 0) {
+  if (p.helped && ::fork() == 0) {
     char c = 0;
     ::close(p.until_closed[1]);
     std::ignore = ::read(p.until_closed[0], &c, 1);
@@ -254,7 +254,7 @@ verdict trial(std::uint64_t seed) {
   constexpr char const* phases[] = {"joining", "splitting", "computing", "shrinking"};
   return all.empty()
              ? all
-             : std::to_string(p.ranks) + " ranks" + (p.tcp ? " over tcp" : "") + (p.may_aggregate ? ", helped" : "") +
+             : std::to_string(p.ranks) + " ranks" + (p.tcp ? " over tcp" : "") + (p.helped ? ", helped" : "") +
                    ", victim " + std::to_string(p.victim) + ", " + phases[static_cast<int>(p.when)] + all;
 }
 

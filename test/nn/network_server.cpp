@@ -113,7 +113,7 @@ outcome train(conditions const& c, Make make) {
         return mine;
       },
       options);
-  outcome o{{}, net.counted()};
+  outcome o{{}, net.counts()};
   for (auto const& end : ends) {
     o.all.push_back(end.value());
   }
@@ -178,7 +178,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_dies_in_a_step_is_replaced_and_used_again) {
     c.net.packets.loss = loss;
     c.before = [](network& net, transport& by, unsigned s) {
       if (by.rank() == 2 && s == 3) {  // the others push and ask until this rank takes part
-        for (auto const before = net.counted().packets; net.counted().packets < before + 2 * blocks;) {
+        for (auto const before = net.counts().packets; net.counted().packets < before + 2 * blocks;) {
           std::this_thread::yield();
         }
         net.kill();

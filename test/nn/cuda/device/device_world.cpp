@@ -206,7 +206,7 @@ BOOST_AUTO_TEST_CASE(a_server_in_the_network_updates_weights_of_both_kinds) {
         tutti::world_options<transport> options;
         options.transport.network.network = &net;
         auto ends = tutti::spawn<transport>(size, rank, options);
-        BOOST_TEST(net.counted().updates != 0U);
+        BOOST_TEST(net.counts().updates != 0U);
         return ends;
       });
 }
