@@ -7,9 +7,9 @@
 #include <tutti/detail/tuning/autotune.hpp>
 #include <tutti/detail/tuning/explanation.hpp>
 #include <tutti/detail/tuning/known_profiles.hpp>
-#include <tutti/detail/tuning/measure.hpp>
 #include <tutti/detail/tuning/profile_text.hpp>
 #include <tutti/detail/tuning/tuner.hpp>
+#include <tutti/detail/tuning/world_meter.hpp>
 #include <tutti/extend/error.hpp>
 
 #include <array>
@@ -43,8 +43,8 @@ struct automatic_options {
 ///
 /// A world and its splits measure once: as many ranks on the same hosts share a profile.
 ///
-/// All schedules are priced with one model (detail/tuning/timing.hpp) and the world's profile. Reductions that do not
-/// commute get schedules that keep rank order. Copies share one state.
+/// All schedules are priced with one model (detail/tuning/timed_schedule.hpp) and the world's profile. Reductions that
+/// do not commute get schedules that keep rank order. Copies share one state.
 ///
 /// A preference takes precedence: `best.prefer("allreduce:1M-=ring/512K")`, or the variable TUTTI_AUTOMATIC. All ranks
 /// must prefer the same, or the operation fails with an error that names both schedules. `best.autotune(world,
@@ -132,15 +132,15 @@ class automatic : public selection {
             how.ways, " and ", how.turns);
     std::size_t const bytes = vector.size() * sizeof(vector[0]);
     using trials = detail::trials<Communicator>;
-    auto ways =
-        predict(op, bytes, {.may_aggregate = trials::template helped<Op, typename decltype(vector)::value_type>});
+    auto ways = predict(
+        op, bytes, {.may_aggregate = trials::template may_try_aggregators<Op, typename decltype(vector)::value_type>});
     auto const slow = std::find_if(ways.begin() + 1, ways.end(), [&](prediction const& p) {
       return static_cast<double>(p.time) > how.maximum_ratio * static_cast<double>(ways.front().time);
     });
     ways.erase(slow, ways.end());
     ways.resize((std::min)(ways.size(), how.ways));
     auto const& way = ways[trials(world).fastest(op, ways, vector, how.turns, how.turn)].way;
-    auto const [from, to] = detail::tuner::like(bytes);
+    auto const [from, to] = detail::tuner::size_class(bytes);
     detail::preference const found{detail::verify::kind_of<Op>, from,       to, way.topology.kind(),
                                    way.segment_bytes,           ways.size()};
     tuning_->prefer({found});

@@ -20,7 +20,7 @@ BOOST_AUTO_TEST_CASE(all_ranks_find_the_same_and_keep_it_for_such_sizes) {
     auto const results = spawn<loopback>(n, [](auto& world) -> std::string {
       automatic const best(world, support::wrong_profile(world));
       std::vector<float> v(3000);
-      std::string const found =
+      std::string const preference =
           best.autotune(world, op::allreduce{}, v, {.ways = 3, .turn = std::chrono::microseconds(20)});
       best.autotune(world, op::broadcast{0}, v, {.ways = 2, .turns = 1});
       allreduce sum_of{world, best, sum<float>{}};
@@ -29,14 +29,14 @@ BOOST_AUTO_TEST_CASE(all_ranks_find_the_same_and_keep_it_for_such_sizes) {
       if (v.front() != static_cast<float>(world.size()) || v.back() != v.front()) {
         return "the sum is wrong";
       }
-      if (!found.starts_with("allreduce:8193-16384=")) {
-        return found;
+      if (!preference.starts_with("allreduce:8193-16384=")) {
+        return preference;
       }
-      automatic const told(world, support::wrong_profile(world));
-      told.prefer(found);
+      automatic const follower(world, support::wrong_profile(world));
+      follower.prefer(preference);
       for (std::size_t const bytes : {8193U, 12000U, 16384U}) {
         auto const a = best.choose(op::allreduce{}, bytes);
-        auto const b = told.choose(op::allreduce{}, bytes);
+        auto const b = follower.choose(op::allreduce{}, bytes);
         if (a.topology.kind() != b.topology.kind() || a.segment_bytes != b.segment_bytes) {
           return "what was found is not what is said";
         }
@@ -44,7 +44,7 @@ BOOST_AUTO_TEST_CASE(all_ranks_find_the_same_and_keep_it_for_such_sizes) {
       if (sum_of.explain(8192).find("tried") != std::string::npos) {
         return "the result of autotune is taken for other sizes, too";
       }
-      return found + sum_of.explain(16384);
+      return preference + sum_of.explain(16384);
     });
     for (auto const& r : results) {
       BOOST_TEST(r.value() == results.front().value());

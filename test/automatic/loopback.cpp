@@ -33,10 +33,10 @@ std::string each_way(World& world, tutti::automatic const& best, bool in_order, 
   std::string complaint;
   for (auto const& p : best.predict(Op{}, 1 << 20, {.in_rank_order = in_order})) {
     if (complaint.empty() && p.way.segment_bytes == 0) {
-      tutti::automatic told(world, best.profile());
-      told.prefer(std::string(tutti::name(tutti::detail::verify::kind_of<Op>)) + "=" +
-                  std::string(p.way.topology.topology_name()));
-      complaint = f(told);
+      tutti::automatic follower(world, best.profile());
+      follower.prefer(std::string(tutti::name(tutti::detail::verify::kind_of<Op>)) + "=" +
+                      std::string(p.way.topology.topology_name()));
+      complaint = f(follower);
     }
   }
   return complaint;
@@ -56,8 +56,8 @@ BOOST_AUTO_TEST_CASE(every_schedule_that_may_be_picked_is_right) {
   for (auto const n : {2U, 3U, 8U, 11U}) {
     support::agree<tutti::loopback>(n, [](auto& world) {
       tutti::automatic const best(world, made_up(world));
-      return each_way<tutti::op::allreduce>(world, best, false, [&](tutti::automatic const& told) {
-        return laws::reducing(world, told, tutti::sum<float>{}, 64);
+      return each_way<tutti::op::allreduce>(world, best, false, [&](tutti::automatic const& follower) {
+        return laws::reducing(world, follower, tutti::sum<float>{}, 64);
       });
     });
   }
@@ -89,14 +89,14 @@ BOOST_AUTO_TEST_CASE(nothing_is_priced_below_what_is_picked) {
       }
       for (std::size_t bytes = 1; bytes <= std::size_t{1} << 24; bytes *= 4) {
         auto const pick = best.choose(tutti::op::allreduce{}, bytes);
-        auto const all = best.predict(tutti::op::allreduce{}, bytes);
-        for (auto const& p : all) {
-          if (p.time < all.front().time) {
+        auto const predictions = best.predict(tutti::op::allreduce{}, bytes);
+        for (auto const& p : predictions) {
+          if (p.time < predictions.front().time) {
             return "not sorted";
           }
         }
-        if (pick.topology.kind() != all.front().way.topology.kind() ||
-            pick.segment_bytes != all.front().way.segment_bytes) {
+        if (pick.topology.kind() != predictions.front().way.topology.kind() ||
+            pick.segment_bytes != predictions.front().way.segment_bytes) {
           return "picks another than the first for " + std::to_string(bytes);
         }
       }
@@ -108,10 +108,10 @@ BOOST_AUTO_TEST_CASE(nothing_is_priced_below_what_is_picked) {
 BOOST_AUTO_TEST_CASE(all_ranks_have_the_same_profile_and_a_saved_one_is_taken) {
   std::string const file = "/tmp/tutti-automatic-" + std::to_string(::getpid());
   auto const results = tutti::spawn<tutti::loopback>(3, [&](auto& world) {
-    tutti::automatic_options o = briefly();
-    o.file = file;
-    auto const first = tutti::automatic(world, o).profile();
-    auto const second = tutti::automatic(world, o).profile();
+    tutti::automatic_options options = briefly();
+    options.file = file;
+    auto const first = tutti::automatic(world, options).profile();
+    auto const second = tutti::automatic(world, options).profile();
     bool const knows_moves = !first.within_host.moves.empty() && first.within_host.moves.back().bytes >= 64 << 10;
     return tutti::detail::to_text(first) + (!knows_moves ? "no moves" : first == second ? "" : "not taken");
   });
@@ -124,50 +124,51 @@ BOOST_AUTO_TEST_CASE(all_ranks_have_the_same_profile_and_a_saved_one_is_taken) {
 
 // A repeated measurement would show: no two agree to the picosecond.
 BOOST_AUTO_TEST_CASE(a_world_and_its_parts_are_measured_once) {
-  struct learned {
-    std::string pair, crossed, trouble;
+  struct profiles {
+    std::string pair, crossing, trouble;
   };
   auto const ends = tutti::spawn<tutti::loopback>(6, [](auto& world) {
-    auto const profile = [](auto& of, tutti::automatic_options const& how) {
-      return tutti::detail::to_text(tutti::automatic(of, how).profile());
+    auto const profile = [](auto& group, tutti::automatic_options const& options) {
+      return tutti::detail::to_text(tutti::automatic(group, options).profile());
     };
-    learned l;
-    std::string const all = profile(world, briefly());
+    profiles result;
+    std::string const whole = profile(world, briefly());
     auto halves = tutti::split(world, world.rank() / 3);
     std::string const half = profile(halves, briefly());
     {
       auto pairs = tutti::split(halves, world.rank() % 3 == 2 ? 1 : 0);  // two ranks of each half, then one
-      l.pair = profile(pairs, briefly());
+      result.pair = profile(pairs, briefly());
     }
     // Other communicators over the same ranks, some with a parent that is gone.
     auto again = tutti::split(world, 0, -static_cast<std::int64_t>(world.rank()));
     auto three = tutti::split(again, world.rank() % 2);
-    l.trouble = profile(again, briefly()) != all                                    ? "the world was measured twice"
-                : profile(halves, briefly()) != half                                ? "a part was measured twice"
-                : profile(three, briefly()) == all                                  ? "three are taken for six"
-                : profile(halves, {.budget = std::chrono::milliseconds(2)}) == half ? "less was thought enough"
-                                                                                    : "";
+    result.trouble = profile(again, briefly()) != whole   ? "the world was measured twice"
+                     : profile(halves, briefly()) != half ? "a part was measured twice"
+                     : profile(three, briefly()) == whole ? "three are taken for six"
+                     : profile(halves, {.budget = std::chrono::milliseconds(2)}) == half ? "less was thought enough"
+                                                                                         : "";
     // Ranks 2 and 3 are alone in their halves, the others know a pair: in each part, the lowest rank with a profile
     // supplies it.
-    auto crossed = tutti::split(world, (world.rank() + 1) % 6 / 2);  // ranks 5 and 0, 1 and 2, 3 and 4
-    l.crossed = profile(crossed, briefly());
-    auto forced = briefly();
-    forced.remeasure = true;
-    l.trouble += profile(crossed, forced) == l.crossed ? "not measured again" : "";
-    return l;
+    auto crossing = tutti::split(world, (world.rank() + 1) % 6 / 2);  // ranks 5 and 0, 1 and 2, 3 and 4
+    result.crossing = profile(crossing, briefly());
+    auto remeasuring = briefly();
+    remeasuring.remeasure = true;
+    result.trouble += profile(crossing, remeasuring) == result.crossing ? "not measured again" : "";
+    return result;
   });
-  auto const of = [&](std::size_t r) { return ends[r].value(); };
+  auto const result_of = [&](std::size_t r) { return ends[r].value(); };
   for (std::size_t r = 0; r < 6; ++r) {
-    BOOST_TEST(of(r).trouble == "");
+    BOOST_TEST(result_of(r).trouble == "");
   }
-  BOOST_TEST((of(0).pair == of(1).pair && of(3).pair == of(4).pair && of(0).pair != of(3).pair));
-  BOOST_TEST((of(0).crossed == of(0).pair && of(5).crossed == of(0).pair));
-  BOOST_TEST((of(1).crossed == of(1).pair && of(2).crossed == of(1).pair));
-  BOOST_TEST((of(3).crossed == of(3).pair && of(4).crossed == of(3).pair));
+  BOOST_TEST((result_of(0).pair == result_of(1).pair && result_of(3).pair == result_of(4).pair &&
+              result_of(0).pair != result_of(3).pair));
+  BOOST_TEST((result_of(0).crossing == result_of(0).pair && result_of(5).crossing == result_of(0).pair));
+  BOOST_TEST((result_of(1).crossing == result_of(1).pair && result_of(2).crossing == result_of(1).pair));
+  BOOST_TEST((result_of(3).crossing == result_of(3).pair && result_of(4).crossing == result_of(3).pair));
 }
 
 BOOST_AUTO_TEST_CASE(foreign_and_different_profiles_are_refused_by_every_rank) {
-  auto const refused = [](auto make) {
+  auto const expect_refusal = [](auto make) {
     for (auto const& r : tutti::spawn<tutti::loopback>(3, [&](auto& world) -> std::string {
            try {
              (void)tutti::automatic(world, make(world));
@@ -179,12 +180,12 @@ BOOST_AUTO_TEST_CASE(foreign_and_different_profiles_are_refused_by_every_rank) {
       BOOST_TEST(r.value() == "refused");
     }
   };
-  refused([](auto& world) {
+  expect_refusal([](auto& world) {
     auto p = made_up(world);
     p.ranks = 4;
     return p;
   });
-  refused([](auto& world) {
+  expect_refusal([](auto& world) {
     auto p = made_up(world);
     p.start += world.rank() == 1 ? 1 : 0;
     return p;
@@ -213,26 +214,26 @@ BOOST_AUTO_TEST_CASE(vectors_in_memory_of_the_transport_are_priced_apart) {
   for (auto const& r : tutti::spawn<tutti::loopback>(4, [](auto& world) -> std::string {
          tutti::automatic const best(world, made_up(world));
          best.prefer("broadcast=star");
-         tutti::automatic const given = best.for_memory(allocator);
-         given.prefer("allreduce:-4=chain");
-         tutti::automatic const again = given.for_memory(ordinary);
+         tutti::automatic const allocator_choice = best.for_memory(allocator);
+         allocator_choice.prefer("allreduce:-4=chain");
+         tutti::automatic const again = allocator_choice.for_memory(ordinary);
          auto const least = [](tutti::automatic const& a) {
            return a.predict(tutti::op::allreduce{}, 1 << 20).front().time;
          };
-         if (least(given) >= least(best) || least(again) != least(best)) {
+         if (least(allocator_choice) >= least(best) || least(again) != least(best)) {
            return "the kinds are not priced apart";
          }
          auto const picks = [](tutti::automatic const& a, auto op, tutti::schedule_kind kind) {
            return a.choose(op, 4).topology.kind() == kind;
          };
-         if (!picks(given, tutti::op::broadcast{}, tutti::schedule_kind::star) ||
+         if (!picks(allocator_choice, tutti::op::broadcast{}, tutti::schedule_kind::star) ||
              !picks(again, tutti::op::allreduce{}, tutti::schedule_kind::chain)) {
            return "what was preferred is forgotten";
          }
          if (picks(best, tutti::op::allreduce{}, tutti::schedule_kind::chain)) {
            return "what is preferred for one kind is for the other, too";
          }
-         return given.explain(tutti::op::allreduce{}, 4) + best.explain(tutti::op::allreduce{}, 4);
+         return allocator_choice.explain(tutti::op::allreduce{}, 4) + best.explain(tutti::op::allreduce{}, 4);
        })) {
     BOOST_TEST(r.value().find("for vectors by tutti::allocator\n") != std::string::npos, r.value());
     BOOST_TEST(r.value().find("for vectors in ordinary memory") != std::string::npos, r.value());
@@ -242,8 +243,8 @@ BOOST_AUTO_TEST_CASE(vectors_in_memory_of_the_transport_are_priced_apart) {
 // A difference between ranks is an error only for sizes at which it changes the choice.
 BOOST_AUTO_TEST_CASE(ranks_that_say_different_kinds_of_memory_are_told_so) {
   for (auto const& r : tutti::spawn<tutti::loopback>(2, [](auto& world) -> std::string {
-         auto const where = world.rank() == 0 ? tutti::memory_kind::allocator : tutti::memory_kind::ordinary;
-         tutti::automatic const best = tutti::automatic(world, made_up(world)).for_memory(where);
+         auto const memory = world.rank() == 0 ? tutti::memory_kind::allocator : tutti::memory_kind::ordinary;
+         tutti::automatic const best = tutti::automatic(world, made_up(world)).for_memory(memory);
          tutti::allreduce sum{world, best, tutti::sum<float>{}};
          std::vector<float> v(1, 1.F);
          sum(v);

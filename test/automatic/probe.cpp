@@ -21,23 +21,24 @@ using edges = std::map<std::pair<rank_type, rank_type>, int>;
 /// Runs the probes of all ranks with unbuffered messages: a step ends when its peers have reached theirs. Returns the
 /// number of messages over each edge; an empty map if the probes deadlock.
 edges run(probe::kind kind, std::vector<rank_type> const& group, rank_type ranks, std::uint32_t repeats) {
-  std::vector<probe> all;
+  std::vector<probe> probes;
   std::vector<std::uint32_t> at(ranks, 0);
   std::vector<std::vector<bool>> half(ranks, std::vector<bool>(2, false));  // sent and received, for the current step
   for (rank_type r = 0; r != ranks; ++r) {
-    all.emplace_back(kind, group, r, repeats, action::copy);
+    probes.emplace_back(kind, group, r, repeats, action::copy);
   }
-  auto const current = [&](rank_type r) { return all[r].at(op::allreduce{}, ranks, r, at[r]); };
-  auto const busy = [&](rank_type r) { return at[r] != all[r].steps(op::allreduce{}, ranks, r); };
-  edges seen;
-  for (bool moved = true; moved;) {
-    moved = false;
+  auto const current = [&](rank_type r) { return probes[r].at(op::allreduce{}, ranks, r, at[r]); };
+  auto const busy = [&](rank_type r) { return at[r] != probes[r].steps(op::allreduce{}, ranks, r); };
+  edges message_counts;
+  for (bool has_progressed = true; has_progressed;) {
+    has_progressed = false;
     for (rank_type r = 0; r != ranks; ++r) {
       if (busy(r) && current(r).sends() && !half[r][0]) {
-        rank_type const to = current(r).send.peer;
-        if (busy(to) && current(to).receives() && current(to).receive.peer == r && !half[to][1]) {
-          half[r][0] = half[to][1] = moved = true;
-          ++seen[{r, to}];
+        rank_type const receiver = current(r).send.peer;
+        if (busy(receiver) && current(receiver).receives() && current(receiver).receive.peer == r &&
+            !half[receiver][1]) {
+          half[r][0] = half[receiver][1] = has_progressed = true;
+          ++message_counts[{r, receiver}];
         }
       }
     }
@@ -45,7 +46,7 @@ edges run(probe::kind kind, std::vector<rank_type> const& group, rank_type ranks
       if (busy(r) && half[r][0] == current(r).sends() && half[r][1] == current(r).receives()) {
         half[r].assign(2, false);
         ++at[r];
-        moved = true;
+        has_progressed = true;
       }
     }
   }
@@ -54,7 +55,7 @@ edges run(probe::kind kind, std::vector<rank_type> const& group, rank_type ranks
       return {};
     }
   }
-  return seen;
+  return message_counts;
 }
 
 BOOST_AUTO_TEST_CASE(probes_end_and_go_where_they_are_to) {
@@ -64,13 +65,13 @@ BOOST_AUTO_TEST_CASE(probes_end_and_go_where_they_are_to) {
     for (auto const& [kind, forth, back] : {std::tuple{probe::kind::shift, 3, 0}, std::tuple{probe::kind::swap, 3, 0},
                                             std::tuple{probe::kind::loan, 3, 3}, std::tuple{probe::kind::relay, 3, 0},
                                             std::tuple{probe::kind::trade, 1, 0}}) {
-      auto const seen = run(kind, group, n + 2, 3);
-      int all = 0;
-      for (auto const& [edge, count] : seen) {
+      auto const message_counts = run(kind, group, n + 2, 3);
+      int total = 0;
+      for (auto const& [edge, count] : message_counts) {
         BOOST_TEST((edge.first != 0 && edge.first != n + 1));
-        all += count;
+        total += count;
       }
-      BOOST_TEST(all == (forth + back) * static_cast<int>(n), "kind " << static_cast<int>(kind) << ", " << n);
+      BOOST_TEST(total == (forth + back) * static_cast<int>(n), "kind " << static_cast<int>(kind) << ", " << n);
     }
     auto const solo = run(probe::kind::solo, group, n + 2, 3);
     BOOST_TEST(solo.size() == n / 2 * 2);

@@ -46,8 +46,9 @@ BOOST_AUTO_TEST_CASE(in_memory_of_the_transport) {
         return "the profile does not keep the kinds of memory apart: " + tutti::detail::to_text(best.profile());
       }
       std::vector<float> ordinary(100'003);
-      std::vector<float, tutti::allocator<float>> provided(ordinary.size(), tutti::allocator<float>(world));
-      std::span<float> const places[] = {ordinary, provided, world.rank() == 0 ? std::span(ordinary) : provided};
+      std::vector<float, tutti::allocator<float>> provided_vector(ordinary.size(), tutti::allocator<float>(world));
+      std::span<float> const places[] = {ordinary, provided_vector,
+                                         world.rank() == 0 ? std::span(ordinary) : provided_vector};
       for (tutti::automatic const& picks : {best, best.for_memory(tutti::memory_kind::allocator)}) {
         tutti::allreduce sum{world, picks, tutti::sum<float>{}};
         tutti::broadcast share{world, picks};
@@ -77,17 +78,17 @@ BOOST_AUTO_TEST_CASE(in_memory_of_the_transport) {
 
 // If even one rank has no such memory to measure in, the world is measured without it.
 BOOST_AUTO_TEST_CASE(without_memory_of_the_transport) {
-  tutti::world_options<tutti::shared_memory> o;
-  o.transport.arena_bytes = 3 << 20;
+  tutti::world_options<tutti::shared_memory> options;
+  options.transport.arena_bytes = 3 << 20;
   for (auto const& end : tutti::spawn<tutti::shared_memory>(
            2,
            [](auto& world) {
              tutti::allocator<float> give(world);
-             std::vector<float, tutti::allocator<float>> const taken(world.rank() == 1 ? 2 << 18 : 0, 0.F, give);
+             std::vector<float, tutti::allocator<float>> const filler(world.rank() == 1 ? 2 << 18 : 0, 0.F, give);
              tutti::automatic const best(world, {.budget = std::chrono::milliseconds(1)});
              return best.for_memory(tutti::memory_kind::allocator).explain(tutti::op::allreduce{}, 4);
            },
-           o)) {
+           options)) {
     BOOST_TEST(end.value().find("not in this profile") != std::string::npos, end.value());
   }
 }
@@ -102,8 +103,8 @@ BOOST_AUTO_TEST_CASE(long_messages_over_tcp_cost_a_copy_where_they_are_overwritt
     tutti::automatic const best(world, {.budget = std::chrono::milliseconds(1)});
     for (std::size_t const bytes : {2UL << 20, 16UL << 20, 64UL << 20}) {
       auto const p = tutti::detail::at_size(best.profile().within_host, bytes);
-      auto const rounded = static_cast<std::int64_t>(bytes >> 20);  // the line between two sizes is not exact
-      if (p.overwrite < p.send + p.receive - rounded) {
+      auto const tolerance = static_cast<std::int64_t>(bytes >> 20);  // the line between two sizes is not exact
+      if (p.overwrite < p.send + p.receive - tolerance) {
         return std::to_string(bytes) + " bytes: " + tutti::detail::to_text(best.profile());
       }
     }

@@ -11,7 +11,7 @@
 
 namespace {
 
-tutti::network_profile some() {
+tutti::network_profile example_profile() {
   return {.ranks = 4,
           .hosts = 2,
           .start = 120'000,
@@ -35,47 +35,47 @@ bool is_refused(std::string const& text) {
   }
 }
 
-std::string with(std::string text, std::string const& what, std::string const& instead) {
-  return text.replace(text.find(what), what.size(), instead);
+std::string replace_text(std::string text, std::string const& pattern, std::string const& replacement) {
+  return text.replace(text.find(pattern), pattern.size(), replacement);
 }
 
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(what_is_written_is_read) {
-  for (auto p : {some(), tutti::network_profile{}}) {
+  for (auto p : {example_profile(), tutti::network_profile{}}) {
     BOOST_TEST((tutti::detail::read_profile(tutti::detail::to_text(p)) == p));
   }
 }
 
 BOOST_AUTO_TEST_CASE(what_is_cut_off_anywhere_is_refused) {
-  auto const text = tutti::detail::to_text(some());
+  auto const text = tutti::detail::to_text(example_profile());
   for (std::size_t length = 0; length < text.size(); ++length) {
     BOOST_TEST(is_refused(text.substr(0, length)), "the first " << length << " characters are taken for a profile");
   }
 }
 
 BOOST_AUTO_TEST_CASE(what_is_no_profile_is_refused) {
-  auto const text = tutti::detail::to_text(some());
+  auto const text = tutti::detail::to_text(example_profile());
   BOOST_TEST(is_refused("\177ELF\n"));
-  BOOST_TEST(is_refused(with(text, "tutti-profile 7", "tutti-profile 6")));
-  BOOST_TEST(is_refused(with(text, "ranks 4", "ranks four")));
-  BOOST_TEST(is_refused(with(text, "ranks 4", "ranks -4")));
-  BOOST_TEST(is_refused(with(text, "ranks 4", "ranks 16777216")));
-  BOOST_TEST(is_refused(with(text, "ranks 4", "ranks 4 4")));
-  BOOST_TEST(is_refused(with(text, "near 300000 7 3 2", "near 300000 7 99999999 2")));
-  BOOST_TEST(is_refused(with(text, "near 300000 7 3 2", "near 300000 7 4 2")));
-  BOOST_TEST(is_refused(with(text, "near 300000 7 3 2", "near 300000 7 3 99999999")));
-  BOOST_TEST(is_refused(with(text, "near 300000 7 3 2", "near 300000 7 3 1")));
-  BOOST_TEST(is_refused(with(text, "near 300000", "near 9999999999999999999999")));
-  BOOST_TEST(is_refused(with(text, "\n1024 500 ", "\n4 500 ")));       // sizes must grow
-  BOOST_TEST(is_refused(with(text, "1024 500 100", "1024 500 501")));  // leaves after the send has ended
-  BOOST_TEST(is_refused(with(text, "\n65536 50 40", "\n65536 50 51")));
-  BOOST_TEST(is_refused(with(text, "\n65536 50 ", "\n4 50 ")));
+  BOOST_TEST(is_refused(replace_text(text, "tutti-profile 7", "tutti-profile 6")));
+  BOOST_TEST(is_refused(replace_text(text, "ranks 4", "ranks four")));
+  BOOST_TEST(is_refused(replace_text(text, "ranks 4", "ranks -4")));
+  BOOST_TEST(is_refused(replace_text(text, "ranks 4", "ranks 16777216")));
+  BOOST_TEST(is_refused(replace_text(text, "ranks 4", "ranks 4 4")));
+  BOOST_TEST(is_refused(replace_text(text, "near 300000 7 3 2", "near 300000 7 99999999 2")));
+  BOOST_TEST(is_refused(replace_text(text, "near 300000 7 3 2", "near 300000 7 4 2")));
+  BOOST_TEST(is_refused(replace_text(text, "near 300000 7 3 2", "near 300000 7 3 99999999")));
+  BOOST_TEST(is_refused(replace_text(text, "near 300000 7 3 2", "near 300000 7 3 1")));
+  BOOST_TEST(is_refused(replace_text(text, "near 300000", "near 9999999999999999999999")));
+  BOOST_TEST(is_refused(replace_text(text, "\n1024 500 ", "\n4 500 ")));       // sizes must grow
+  BOOST_TEST(is_refused(replace_text(text, "1024 500 100", "1024 500 501")));  // leaves after the send has ended
+  BOOST_TEST(is_refused(replace_text(text, "\n65536 50 40", "\n65536 50 51")));
+  BOOST_TEST(is_refused(replace_text(text, "\n65536 50 ", "\n4 50 ")));
 }
 
 BOOST_AUTO_TEST_CASE(errors_name_the_line) {
   try {
-    (void)tutti::detail::read_profile(with(tutti::detail::to_text(some()), "hosts 2", "hosts"));
+    (void)tutti::detail::read_profile(replace_text(tutti::detail::to_text(example_profile()), "hosts 2", "hosts"));
     BOOST_ERROR("taken");
   } catch (tutti::detail::profile_error const& e) {
     BOOST_TEST(std::string(e.what()).starts_with("profile: line 3 must "));
@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(errors_name_the_line) {
 }
 
 BOOST_AUTO_TEST_CASE(times_lie_on_straight_lines_between_the_sizes) {
-  auto const link = some().within_host;
+  auto const link = example_profile().within_host;
   auto const send = [&](std::size_t bytes) { return tutti::detail::at_size(link, bytes).send; };
   BOOST_TEST(send(0) == 10);
   BOOST_TEST(send(4) == 10);
@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(times_lie_on_straight_lines_between_the_sizes) {
 
 // Times of operations that only move data lie on straight lines, too; beyond the last size they are proportional.
 BOOST_AUTO_TEST_CASE(operations_that_only_move_have_times_of_their_own) {
-  auto const p = some();
+  auto const p = example_profile();
   auto const receive = [&](std::size_t bytes) { return tutti::detail::move_at_size(p.within_host, bytes).receive; };
   BOOST_TEST(receive(0) == 11);
   BOOST_TEST(receive((4 + 65536) / 2) == (11 + 2000) / 2);
@@ -108,13 +108,13 @@ BOOST_AUTO_TEST_CASE(operations_that_only_move_have_times_of_their_own) {
   BOOST_TEST(tutti::detail::move_at_size({.moves = {{8, 4, 4, 4, 4}}}, 16).receive == 8);
 
   tutti::host_map const hosts(std::string("aabb"));
-  auto const takes = [&](tutti::operation_kind kind, tutti::rank_type to) {
+  auto const takes = [&](tutti::operation_kind kind, tutti::rank_type receiver) {
     return tutti::detail::profiled_network(p, hosts, kind, tutti::memory_kind::ordinary)
-        .message(0, to, 65536, tutti::loan::none, false);
+        .message(0, receiver, 65536, tutti::loan::none, false);
   };
   for (auto const kind : {tutti::operation_kind::broadcast, tutti::operation_kind::alltoall}) {
     BOOST_TEST((takes(kind, 1) == tutti::detail::message_time{50, 40, 300'000, 0, 2000, 0}));
-    BOOST_TEST((takes(kind, 2) == takes(tutti::operation_kind::allreduce, 2)));  // none measured between hosts
+    BOOST_TEST((takes(kind, 2) == takes(tutti::operation_kind::allreduce, 2)));  // not measured between hosts
   }
   for (auto const kind : {tutti::operation_kind::allreduce, tutti::operation_kind::reduce}) {
     BOOST_TEST(takes(kind, 1).receive == tutti::detail::at_size(p.within_host, 65536).receive);
@@ -124,10 +124,11 @@ BOOST_AUTO_TEST_CASE(operations_that_only_move_have_times_of_their_own) {
 // Vectors in memory provided by the transport have their own times within a host, if these were measured.
 BOOST_AUTO_TEST_CASE(provided_memory_has_times_of_its_own) {
   using tutti::memory_kind;
-  auto p = some();
+  auto p = example_profile();
   tutti::host_map const hosts(std::string("aabb"));
-  auto const takes = [&](memory_kind where, tutti::operation_kind kind, tutti::rank_type to) {
-    return tutti::detail::profiled_network(p, hosts, kind, where).message(0, to, 65536, tutti::loan::none, false);
+  auto const takes = [&](memory_kind memory, tutti::operation_kind kind, tutti::rank_type receiver) {
+    return tutti::detail::profiled_network(p, hosts, kind, memory)
+        .message(0, receiver, 65536, tutti::loan::none, false);
   };
   BOOST_TEST(p.tells_apart());
   BOOST_TEST(takes(memory_kind::allocator, tutti::operation_kind::broadcast, 1).receive == 1000);
@@ -136,8 +137,8 @@ BOOST_AUTO_TEST_CASE(provided_memory_has_times_of_its_own) {
   p.allocator = {};
   BOOST_TEST(!p.tells_apart());
   for (auto const kind : {tutti::operation_kind::broadcast, tutti::operation_kind::allreduce}) {
-    for (tutti::rank_type const to : {1U, 2U}) {
-      BOOST_TEST((takes(memory_kind::allocator, kind, to) == takes(memory_kind::ordinary, kind, to)));
+    for (tutti::rank_type const receiver : {1U, 2U}) {
+      BOOST_TEST((takes(memory_kind::allocator, kind, receiver) == takes(memory_kind::ordinary, kind, receiver)));
     }
   }
 }
@@ -145,14 +146,14 @@ BOOST_AUTO_TEST_CASE(provided_memory_has_times_of_its_own) {
 BOOST_AUTO_TEST_CASE(preferences_are_read) {
   tutti::host_map const hosts(std::string("aabb"));
   using enum tutti::operation_kind;
-  auto const all = tutti::detail::read_preferences(
+  auto const preferences = tutti::detail::read_preferences(
       "allreduce:-4K=doubling; broadcast:1M-=chain/64K;reduce=star ;allreduce:8-16=hierarchical<binary_tree, ring>;",
       hosts);
-  BOOST_TEST((all == std::vector<tutti::detail::preference>{
-                         {allreduce, 0, 4096, tutti::schedule_kind::doubling, 0},
-                         {broadcast, 1 << 20, SIZE_MAX, tutti::schedule_kind::chain, 64 << 10},
-                         {reduce, 0, SIZE_MAX, tutti::schedule_kind::star, 0},
-                         {allreduce, 8, 16, tutti::schedule_kind::hosts_ring, 0}}));
+  BOOST_TEST((preferences == std::vector<tutti::detail::preference>{
+                                 {allreduce, 0, 4096, tutti::schedule_kind::doubling, 0},
+                                 {broadcast, 1 << 20, SIZE_MAX, tutti::schedule_kind::chain, 64 << 10},
+                                 {reduce, 0, SIZE_MAX, tutti::schedule_kind::star, 0},
+                                 {allreduce, 8, 16, tutti::schedule_kind::hosts_ring, 0}}));
   for (auto const* const wrong :
        {"ring", "allreduce", "allreduce=", "barrier=ring", "allreduce=wheel", "allreduce:4-2=ring", "allreduce:1X=ring",
         "allreduce:1-2-3=ring", "allreduce=ring/", "allreduce=ring/much", "allreduce:99999999999999999999=ring"}) {

@@ -39,8 +39,8 @@ BOOST_AUTO_TEST_CASE(memories_are_the_same_where_their_bytes_are) {
   memories const one{.input = a.data(), .work = a.data(), .output = a.data()};
   for (memory const x : all) {
     for (memory const y : all) {
-      BOOST_TEST(three.same(x, y) == (x == y));
-      BOOST_TEST(one.same(x, y));
+      BOOST_TEST(three.are_same(x, y) == (x == y));
+      BOOST_TEST(one.are_same(x, y));
     }
   }
 }

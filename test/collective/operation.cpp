@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(what_a_reduction_throws_is_the_end_here_and_an_error_elsewh
   one.start(-1);
   two.start(1);
   BOOST_REQUIRE(all_end({&zero, &one, &two}));
-  BOOST_TEST((stage.wrong.kind == tutti::failure::cancelled));
+  BOOST_TEST((stage.first_fault.kind == tutti::failure::cancelled));
 
   int thrown = 0;
   for (rank* const r : {&zero, &one, &two}) {
@@ -134,10 +134,10 @@ BOOST_AUTO_TEST_CASE(what_a_reduction_throws_is_the_end_here_and_an_error_elsewh
       BOOST_ERROR("no failure");
     } catch (tutti::error const& e) {
       BOOST_TEST((e.kind() == tutti::failure::cancelled));
-      BOOST_TEST(e.at_fault().front() == stage.wrong.culprit);
+      BOOST_TEST(e.at_fault().front() == stage.first_fault.culprit);
     } catch (std::domain_error const&) {
       ++thrown;
-      BOOST_TEST(r->world.it.rank() == stage.wrong.culprit);
+      BOOST_TEST(r->world.it.rank() == stage.first_fault.culprit);
     }
   }
   BOOST_TEST(thrown == 1);  // nothing is combined after the exception

@@ -16,7 +16,7 @@ int compare_answers(int argc, char** argv, std::uint64_t usual) {
   return run_trials(argc, argv, "draws operations, schedules and buffers: the answers are the sequential ones", usual,
                     [](std::uint64_t seed) -> support::verdict {
                       laws::dice first(seed);
-                      auto const n = static_cast<rank_type>(1 + first.below(9));
+                      auto const n = static_cast<rank_type>(1 + first.draw_below(9));
                       auto const results = spawn<Transport>(n, [seed](auto& world) -> support::verdict {
                         world.deadline(std::chrono::seconds(40));
                         using world_type = std::remove_reference_t<decltype(world)>;

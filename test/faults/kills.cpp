@@ -252,10 +252,9 @@ verdict trial(std::uint64_t seed) {
     }
   }
   constexpr char const* phases[] = {"joining", "splitting", "computing", "shrinking"};
-  return all.empty()
-             ? all
-             : std::to_string(p.ranks) + " ranks" + (p.tcp ? " over tcp" : "") + (p.helped ? ", helped" : "") +
-                   ", victim " + std::to_string(p.victim) + ", " + phases[static_cast<int>(p.when)] + all;
+  return all.empty() ? all
+                     : std::to_string(p.ranks) + " ranks" + (p.tcp ? " over tcp" : "") + (p.helped ? ", helped" : "") +
+                           ", victim " + std::to_string(p.victim) + ", " + phases[static_cast<int>(p.when)] + all;
 }
 
 }  // namespace

@@ -19,6 +19,6 @@ using all_topologies = topologies<tutti::ring, tutti::chain, tutti::binary_tree,
                                   tutti::butterfly, tutti::star, tutti::direct>;
 
 /// Every topology of tutti, for transports that have in-network aggregators.
-using all_topologies_helped = all_topologies::with<tutti::in_network>;
+using topologies_with_aggregators = all_topologies::append<tutti::in_network>;
 
 }  // namespace laws

@@ -26,7 +26,7 @@ inline void require(bool good, std::string const& text) {
 /// Runs f(world) on n ranks; returns the text that each one throws, "" for a rank that does not fail.
 template <class Transport, class F>
 [[nodiscard]] std::vector<tutti::support::verdict> complaints(tutti::rank_type n, F const& f,
-                                                              tutti::world_options<Transport> const& o) {
+                                                              tutti::world_options<Transport> const& options) {
   return tutti::support::verdicts_of(tutti::spawn<Transport>(
       n,
       [&](auto& world) -> tutti::support::verdict {
@@ -39,7 +39,7 @@ template <class Transport, class F>
         }
         return "";
       },
-      o));
+      options));
 }
 
 }  // namespace laws

@@ -56,7 +56,7 @@ template <class World>
 class crossing {
  public:
   crossing(World& world, std::size_t communicators, std::uint64_t seed)
-      : common_(seed), own_(seed ^ ((world.rank() + 1) * 0x9e3779b97f4a7c15U)) {
+      : shared_dice_(seed), local_dice_(seed ^ ((world.rank() + 1) * 0x9e3779b97f4a7c15U)) {
     for (std::size_t i = 0; i < communicators; ++i) {
       sides_.push_back(std::make_unique<side>(world));
     }
@@ -67,7 +67,7 @@ class crossing {
   [[nodiscard]] std::string run(std::size_t turns) {
     for (std::size_t turn = 0; turn < turns; ++turn) {
       start_all();
-      while (!pending_.empty() && throw_dice(own_) % 3 != 0) {
+      while (!pending_.empty() && throw_dice(local_dice_) % 3 != 0) {
         end_one();
       }
     }
@@ -102,7 +102,7 @@ class crossing {
   struct running {
     std::unique_ptr<std::vector<std::uint32_t>> data;
     tutti::request operation;
-    task what;
+    task assignment;
   };
 
   static std::uint64_t throw_dice(std::uint64_t& state) {
@@ -110,74 +110,75 @@ class crossing {
     return state >> 33;
   }
 
-  static std::vector<std::uint32_t> contribution(rank_type r, task const& what) {
-    std::vector<std::uint32_t> v(what.count);
+  static std::vector<std::uint32_t> contribution(rank_type r, task const& assignment) {
+    std::vector<std::uint32_t> v(assignment.count);
     for (std::size_t i = 0; i < v.size(); ++i) {
-      v[i] = static_cast<std::uint32_t>((r + 1) * (i + what.salt));
+      v[i] = static_cast<std::uint32_t>((r + 1) * (i + assignment.salt));
     }
     return v;
   }
-  [[nodiscard]] std::vector<std::uint32_t> expected(task const& what) const {
+  [[nodiscard]] std::vector<std::uint32_t> expected(task const& assignment) const {
     rank_type const n = sides_[0]->group.size();
-    auto v = contribution(what.kind == 2 ? static_cast<rank_type>(what.salt % n) : 0, what);
+    auto v = contribution(assignment.kind == 2 ? static_cast<rank_type>(assignment.salt % n) : 0, assignment);
     for (std::uint32_t& x : v) {
-      x *= what.kind == 2 ? 1 : n * (n + 1) / 2;
+      x *= assignment.kind == 2 ? 1 : n * (n + 1) / 2;
     }
     return v;
   }
 
   void start_all() {
     std::vector<std::deque<task>> todo(sides_.size());
-    std::size_t left = 1 + throw_dice(common_) % 4;
+    std::size_t left = 1 + throw_dice(shared_dice_) % 4;
     for (std::size_t i = 0; i < left; ++i) {
       constexpr std::size_t longest[] = {10, 1000, 30'000, 100'000};
-      std::size_t const on = throw_dice(common_) % todo.size();
-      std::uint64_t const kind = throw_dice(common_) % 3;
-      todo[on].push_back({kind, throw_dice(common_) % longest[throw_dice(common_) % 4], ++salt_});
+      std::size_t const side_index = throw_dice(shared_dice_) % todo.size();
+      std::uint64_t const kind = throw_dice(shared_dice_) % 3;
+      todo[side_index].push_back({kind, throw_dice(shared_dice_) % longest[throw_dice(shared_dice_) % 4], ++salt_});
     }
     for (; left != 0; --left) {
-      std::size_t on = throw_dice(own_) % todo.size();
-      while (todo[on].empty()) {
-        on = (on + 1) % todo.size();
+      std::size_t side_index = throw_dice(local_dice_) % todo.size();
+      while (todo[side_index].empty()) {
+        side_index = (side_index + 1) % todo.size();
       }
-      start(*sides_[on], todo[on].front(), left == 1 && throw_dice(own_) % 2 == 0);
-      todo[on].pop_front();
+      start(*sides_[side_index], todo[side_index].front(), left == 1 && throw_dice(local_dice_) % 2 == 0);
+      todo[side_index].pop_front();
     }
   }
 
-  void start(side& s, task what, bool blocking) {
-    running one{std::make_unique<std::vector<std::uint32_t>>(contribution(s.group.rank(), what)), {}, what};
-    auto& v = *one.data;
-    auto const root = static_cast<rank_type>(what.salt % s.group.size());
+  void start(side& s, task assignment, bool blocking) {
+    running entry{
+        std::make_unique<std::vector<std::uint32_t>>(contribution(s.group.rank(), assignment)), {}, assignment};
+    auto& v = *entry.data;
+    auto const root = static_cast<rank_type>(assignment.salt % s.group.size());
     if (blocking) {
-      what.kind == 0 ? s.by_ring(v) : what.kind == 1 ? s.by_butterfly(v) : s.share(v, root);
+      assignment.kind == 0 ? s.by_ring(v) : assignment.kind == 1 ? s.by_butterfly(v) : s.share(v, root);
     } else {
-      one.operation = what.kind == 0   ? s.by_ring.start(v)
-                      : what.kind == 1 ? s.by_butterfly.start(v)
-                                       : s.share.start(v, root);
+      entry.operation = assignment.kind == 0   ? s.by_ring.start(v)
+                        : assignment.kind == 1 ? s.by_butterfly.start(v)
+                                               : s.share.start(v, root);
     }
-    pending_.push_back(std::move(one));
+    pending_.push_back(std::move(entry));
   }
 
   void end_one() {
-    auto const at = pending_.begin() + static_cast<std::ptrdiff_t>(throw_dice(own_) % pending_.size());
-    if (throw_dice(own_) % 3 == 0) {
+    auto const at = pending_.begin() + static_cast<std::ptrdiff_t>(throw_dice(local_dice_) % pending_.size());
+    if (throw_dice(local_dice_) % 3 == 0) {
       while (!at->operation.test()) {
         std::this_thread::yield();
       }
     } else {
       at->operation.wait();
     }
-    if (*at->data != expected(at->what)) {
-      complaint_ = "operation " + std::to_string(at->what.salt) + " is wrong";
+    if (*at->data != expected(at->assignment)) {
+      complaint_ = "operation " + std::to_string(at->assignment.salt) + " is wrong";
     }
     pending_.erase(at);
   }
 
   std::vector<std::unique_ptr<side>> sides_;
   std::deque<running> pending_;
-  std::uint64_t common_;
-  std::uint64_t own_;
+  std::uint64_t shared_dice_;
+  std::uint64_t local_dice_;
   std::size_t salt_ = 0;
   std::string complaint_;
 };

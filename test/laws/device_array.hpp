@@ -13,14 +13,14 @@ namespace laws {
 template <class T, class Stream>
 class device_array {
  public:
-  device_array(std::vector<T> v, Stream const&) : all_(std::move(v)) {}
+  device_array(std::vector<T> v, Stream const&) : elements_(std::move(v)) {}
 
-  [[nodiscard]] tutti::device_span<T> span() const { return {all_.data(), all_.size()}; }
+  [[nodiscard]] tutti::device_span<T> span() const { return {elements_.data(), elements_.size()}; }
   /// @pre all work that writes these elements has ended
-  [[nodiscard]] std::vector<T> const& values(Stream const&) const { return all_; }
+  [[nodiscard]] std::vector<T> const& values(Stream const&) const { return elements_; }
 
  private:
-  mutable std::vector<T> all_;
+  mutable std::vector<T> elements_;
 };
 
 }  // namespace laws

@@ -45,13 +45,14 @@ struct device_cases {
   }
 
   template <class Op, class R, class... Topology>
-  static void on_topologies(std::vector<rank_type> const& ranks, Op what, R reduction, Topology const&... topology) {
-    auto o = Amounts::with(2);
-    o.transport.scratch_bytes = 8192;
-    BOOST_TEST(enqueued_have_bits_of_engine<Transport>(o, ranks, Amounts::counts(), what, reduction, topology...) ==
-               "");
+  static void on_topologies(std::vector<rank_type> const& ranks, Op operation, R reduction,
+                            Topology const&... topology) {
+    auto options = Amounts::with(2);
+    options.transport.scratch_bytes = 8192;
+    BOOST_TEST(enqueued_have_bits_of_engine<Transport>(options, ranks, Amounts::counts(), operation, reduction,
+                                                       topology...) == "");
   }
-  static std::vector<rank_type> few() { return {1, 2, 3, 4}; }
+  static std::vector<rank_type> few_ranks() { return {1, 2, 3, 4}; }
 
   static void allreduce_by_direct() {
     on_topologies({1, 2, 3, 4, 5, 7, 8}, op::allreduce{}, tutti::sum<float>{}, tutti::direct{});
@@ -59,7 +60,7 @@ struct device_cases {
   static void allreduce() {
     using enum tutti::schedule_kind;
     using tutti::selection;
-    on_topologies(few(), op::allreduce{}, tutti::sum<float>{}, selection(ring), selection(doubling),
+    on_topologies(few_ranks(), op::allreduce{}, tutti::sum<float>{}, selection(ring), selection(doubling),
                   selection(butterfly), selection(binary_tree), selection(double_tree), selection(chain),
                   selection(star));
     on_topologies({5, 8}, op::allreduce{}, tutti::sum<float>{}, selection(ring), selection(butterfly));
@@ -75,27 +76,28 @@ struct device_cases {
   static void reduce() {
     using enum tutti::schedule_kind;
     using tutti::selection;
-    on_topologies(few(), op::reduce{}, tutti::sum<float>{}, selection(direct), selection(ring), selection(binary_tree));
+    on_topologies(few_ranks(), op::reduce{}, tutti::sum<float>{}, selection(direct), selection(ring),
+                  selection(binary_tree));
   }
   static void reduce_scatter() {
     using enum tutti::schedule_kind;
     using tutti::selection;
-    on_topologies(few(), op::reduce_scatter{}, tutti::mean<float>{}, selection(ring), selection(butterfly));
+    on_topologies(few_ranks(), op::reduce_scatter{}, tutti::mean<float>{}, selection(ring), selection(butterfly));
   }
   static void allgather() {
     using enum tutti::schedule_kind;
     using tutti::selection;
-    on_topologies(few(), op::allgather{}, tutti::sum<float>{}, selection(ring), selection(doubling));
+    on_topologies(few_ranks(), op::allgather{}, tutti::sum<float>{}, selection(ring), selection(doubling));
   }
   static void broadcast() {
     using enum tutti::schedule_kind;
     using tutti::selection;
-    on_topologies(few(), op::broadcast{}, tutti::sum<float>{}, selection(direct), selection(doubling),
+    on_topologies(few_ranks(), op::broadcast{}, tutti::sum<float>{}, selection(direct), selection(doubling),
                   selection(chain));
   }
 
   static void operations_of_two_streams_keep_their_order() {
-    auto const all = complaints(
+    auto const complaints_of_ranks = complaints(
         4,
         [](auto& world) {
           tutti::allreduce sum{world, tutti::ring{}, tutti::sum<int>{}};
@@ -112,7 +114,7 @@ struct device_cases {
           require(std::count(values.begin(), values.end(), 65536) == 1000, "eight sums one after the other");
         },
         Amounts::with(2));
-    BOOST_TEST(std::count(all.begin(), all.end(), "") == 4, all[0]);
+    BOOST_TEST(std::count(complaints_of_ranks.begin(), complaints_of_ranks.end(), "") == 4, complaints_of_ranks[0]);
   }
 
   static void never_comes() {

@@ -26,9 +26,9 @@ using tutti::detail::device::stream_wait;
 
 /// @pre the deadline is short
 template <class Transport>
-void a_rank_that_never_comes(rank_type n, tutti::world_options<Transport> const& o) {
+void a_rank_that_never_comes(rank_type n, tutti::world_options<Transport> const& options) {
   rank_type const late = n - 1;
-  auto const all = complaints(
+  auto const verdicts = complaints(
       n,
       [late](auto& world) {
         tutti::allreduce sum{world, tutti::ring{}, tutti::sum<float>{}};
@@ -44,19 +44,19 @@ void a_rank_that_never_comes(rank_type n, tutti::world_options<Transport> const&
         stream_wait(world, stream).run();
         meet();  // an operation on host memory, which fails, too
       },
-      o);
+      options);
   for (rank_type r = 0; r != n; ++r) {
-    BOOST_TEST(has(all[r], "deadline passed"), all[r]);
-    BOOST_TEST(has(all[r], "rank " + std::to_string(late)), all[r]);
-    BOOST_TEST((r == late || has(all[r], "allreduce(sum float32 x 5000, ring) #1")), all[r]);
+    BOOST_TEST(has(verdicts[r], "deadline passed"), verdicts[r]);
+    BOOST_TEST(has(verdicts[r], "rank " + std::to_string(late)), verdicts[r]);
+    BOOST_TEST((r == late || has(verdicts[r], "allreduce(sum float32 x 5000, ring) #1")), verdicts[r]);
   }
 }
 
 /// @pre the deadline is long
 template <class Transport>
-void a_rank_that_has_left(tutti::world_options<Transport> const& o) {
-  auto const begun = std::chrono::steady_clock::now();
-  auto const all = complaints(
+void a_rank_that_has_left(tutti::world_options<Transport> const& options) {
+  auto const begin_time = std::chrono::steady_clock::now();
+  auto const verdicts = complaints(
       3,
       [](auto& world) {
         tutti::allreduce sum{world, tutti::direct{}, tutti::sum<float>{}};
@@ -70,20 +70,20 @@ void a_rank_that_has_left(tutti::world_options<Transport> const& o) {
           stream_wait(world, stream).run();
         }
       },
-      o);
-  BOOST_TEST(all[2] == "");
+      options);
+  BOOST_TEST(verdicts[2] == "");
   for (rank_type const r : {0U, 1U}) {
-    BOOST_TEST(has(all[r], "peer lost"), all[r]);
-    BOOST_TEST(has(all[r], "rank 2"), all[r]);
-    BOOST_TEST(has(all[r], "allreduce(sum float32 x 100, direct) #1"), all[r]);
+    BOOST_TEST(has(verdicts[r], "peer lost"), verdicts[r]);
+    BOOST_TEST(has(verdicts[r], "rank 2"), verdicts[r]);
+    BOOST_TEST(has(verdicts[r], "allreduce(sum float32 x 100, direct) #1"), verdicts[r]);
   }
-  BOOST_TEST((std::chrono::steady_clock::now() - begun < std::chrono::seconds(30)), "long before the deadline");
+  BOOST_TEST((std::chrono::steady_clock::now() - begin_time < std::chrono::seconds(30)), "long before the deadline");
 }
 
 /// @returns the complaints of the ranks
 template <class Transport>
-std::vector<std::string> another_count(tutti::world_options<Transport> const& o) {
-  auto all = complaints(
+std::vector<std::string> another_count(tutti::world_options<Transport> const& options) {
+  auto verdicts = complaints(
       3,
       [](auto& world) {
         tutti::allreduce sum{world, tutti::direct{}, tutti::sum<float>{}};
@@ -93,13 +93,14 @@ std::vector<std::string> another_count(tutti::world_options<Transport> const& o)
         sum.enqueue(v, stream);
         stream_wait(world, stream).run();
       },
-      o);
-  for (std::string const& one : all) {
-    BOOST_TEST(has(one, "mismatched call"), one);
-    BOOST_TEST(has(one, "rank 1"), one);
-    BOOST_TEST((has(one, "allreduce(sum float32 x 10") || has(one, "barrier(")), one);  // it may be in the barrier
+      options);
+  for (std::string const& verdict : verdicts) {
+    BOOST_TEST(has(verdict, "mismatched call"), verdict);
+    BOOST_TEST(has(verdict, "rank 1"), verdict);
+    BOOST_TEST((has(verdict, "allreduce(sum float32 x 10") || has(verdict, "barrier(")),
+               verdict);  // it may be in the barrier
   }
-  return all;
+  return verdicts;
 }
 
 }  // namespace laws

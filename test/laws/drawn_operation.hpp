@@ -22,32 +22,32 @@ enum class way : std::uint8_t { selection, plan_of_selection, plan_of_hierarchic
 struct drawn_operation {
   drawn_operation(dice& common, rank_type n, std::size_t k)
       : number(k),
-        kind(kinds[common.below(n == 1 ? kinds.size() - 1 : kinds.size())]),
-        type(common.below(7)),
+        kind(kinds[common.draw_below(n == 1 ? kinds.size() - 1 : kinds.size())]),
+        type(common.draw_below(7)),
         count(draw_count(common, n)),
-        root(static_cast<rank_type>(common.below(n))),
-        shift(static_cast<rank_type>(n == 1 ? 0 : 1 + common.below(n - 1))),
-        segment(segments[common.below(segments.size())]),
+        root(static_cast<rank_type>(common.draw_below(n))),
+        shift(static_cast<rank_type>(n == 1 ? 0 : 1 + common.draw_below(n - 1))),
+        segment(segments[common.draw_below(segments.size())]),
         in_place(common.one_in(2)),
         gaps(common.one_in(12)),
         gaps_in_input(common.one_in(2)),
-        how(static_cast<way>(common.below(3))),
-        per_host(static_cast<rank_type>(1 + common.below(n))),
+        form(static_cast<way>(common.draw_below(3))),
+        per_host(static_cast<rank_type>(1 + common.draw_below(n))),
         hosts(draw_hosts(common, n)),
-        picked(tutti::all_schedule_kinds[common.below(tutti::all_schedule_kinds.size())], &hosts) {
+        selection(tutti::all_schedule_kinds[common.draw_below(tutti::all_schedule_kinds.size())], &hosts) {
     if (segment != 0 && count / segment > 10) {
       segment = 0;
     }
   }
-  drawn_operation(drawn_operation const&) = delete;  // `picked` refers to `hosts`
+  drawn_operation(drawn_operation const&) = delete;  // `selection` refers to `hosts`
   drawn_operation& operator=(drawn_operation const&) = delete;
 
   [[nodiscard]] std::string text() const {
     constexpr std::string_view ways[] = {"", ", planned", ", planned or hierarchical"};
     return "operation " + std::to_string(number) + ", " + std::string(name(kind)) + " of type " + std::to_string(type) +
-           " over " + std::string(name(picked.kind())) + std::string(ways[static_cast<std::size_t>(how)]) + ", count " +
-           std::to_string(count) + ", segment " + std::to_string(segment) + ", root " + std::to_string(root) +
-           (in_place ? ", in place" : ", out of place") + (gaps ? ", with gaps" : "");
+           " over " + std::string(name(selection.kind())) + std::string(ways[static_cast<std::size_t>(form)]) +
+           ", count " + std::to_string(count) + ", segment " + std::to_string(segment) + ", root " +
+           std::to_string(root) + (in_place ? ", in place" : ", out of place") + (gaps ? ", with gaps" : "");
   }
 
   std::size_t number;
@@ -60,10 +60,10 @@ struct drawn_operation {
   bool in_place;
   bool gaps;  ///< a buffer has gaps, so every rank refuses the operation
   bool gaps_in_input;
-  way how;
+  way form;
   rank_type per_host;
   tutti::host_map hosts;
-  tutti::selection picked;
+  tutti::selection selection;
 
  private:
   static constexpr std::array kinds{operation_kind::allreduce, operation_kind::reduce,   operation_kind::reduce_scatter,
@@ -75,24 +75,24 @@ struct drawn_operation {
   /// Draws zero, fewer than ranks, as many as an array has, many, or, rarely, more than transports have chunks for.
   [[nodiscard]] static std::size_t draw_count(dice& common, rank_type n) {
     constexpr std::size_t array = room<char>::margin;
-    switch (common.below(6)) {
+    switch (common.draw_below(6)) {
       case 0:
-        return common.below(4 * n);
+        return common.draw_below(4 * n);
       case 1:
         return array;
       case 2:
         return array * n;
       default:
-        return common.below(common.one_in(12) ? 30'000 : 1500);
+        return common.draw_below(common.one_in(12) ? 30'000 : 1500);
     }
   }
 
   /// Draws hosts of any sizes, with their ranks anywhere.
   [[nodiscard]] static tutti::host_map draw_hosts(dice& common, rank_type n) {
     std::vector<std::size_t> host_of(n);
-    std::size_t const hosts = 1 + common.below(n);
+    std::size_t const hosts = 1 + common.draw_below(n);
     for (auto& host : host_of) {
-      host = common.below(hosts);
+      host = common.draw_below(hosts);
     }
     if (common.one_in(2)) {
       std::sort(host_of.begin(), host_of.end());
@@ -136,11 +136,11 @@ template <class R>
   using T = typename R::value_type;
   std::vector<T> v(count);
   for (std::size_t i = 0; i < count; ++i) {
-    auto all = reduction.lift(drawn_element<T>(0, i, k));
+    auto sum = reduction.lift(drawn_element<T>(0, i, k));
     for (rank_type r = 1; r < n; ++r) {
-      all = reduction.combine(all, reduction.lift(drawn_element<T>(r, i, k)));
+      sum = reduction.combine(sum, reduction.lift(drawn_element<T>(r, i, k)));
     }
-    v[i] = reduction.lower(all, n);
+    v[i] = reduction.lower(sum, n);
   }
   return v;
 }

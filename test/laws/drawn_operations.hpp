@@ -55,13 +55,17 @@ inline constexpr bool is_planned<tutti::planned_schedule<InOrder>> = true;
 /// place and with nothing else changed; if a buffer has gaps, or the schedule cannot keep the order of ranks, every
 /// rank refuses.
 ///
-/// `Parts`: the classes of buffers, as plain_parts. `Reductions`: the reductions to draw from; `Moved`: the element
+/// `Parts`: the classes of buffers, as plain_parts. `Reductions`: the reductions to draw from; `Elements`: the element
 /// types of operations that move elements.
-template <class World, class Parts, class Reductions, class Moved>
+template <class World, class Parts, class Reductions, class Elements>
 class drawn_operations {
  public:
   drawn_operations(World& world, std::uint64_t seed)
-      : world_(world), n_(world.size()), me_(world.rank()), common_(seed), own_(seed * 1'000'003 + me_ + 1) {}
+      : world_(world),
+        n_(world.size()),
+        me_(world.rank()),
+        shared_dice_(seed),
+        local_dice_(seed * 1'000'003 + me_ + 1) {}
 
   /// Runs this many operations; returns a complaint or "".
   [[nodiscard]] std::string run(std::size_t count) {
@@ -75,7 +79,7 @@ class drawn_operations {
   using request = tutti::request;
 
   void next() {
-    drawn_operation const d(common_, n_, number_++);
+    drawn_operation const d(shared_dice_, n_, number_++);
     --left_;
     switch (d.kind) {
       case operation_kind::allreduce:
@@ -87,7 +91,7 @@ class drawn_operations {
       case operation_kind::barrier:
         return barrier(d);
       default:
-        return Moved::draw(d.type, [&]<class T>(T) { move<T>(d); });
+        return Elements::draw(d.type, [&]<class T>(T) { move<T>(d); });
     }
   }
 
@@ -114,44 +118,44 @@ class drawn_operations {
   template <class R>
   void allreduce(drawn_operation const& d, R reduction) {
     using T = typename R::value_type;
-    over<R>(d, tutti::op::allreduce{}, [&](auto topology, bool refused) {
+    with_schedule<R>(d, tutti::op::allreduce{}, [&](auto topology, bool is_refused) {
       tutti::allreduce op{world_, topology, reduction};
       auto const answer = [&] { return drawn_answer(reduction, n_, d.count, d.number); };
-      in_place_or_apart<T>(d, op, refused, answer, d.count, 0);
+      in_place_or_apart<T>(d, op, is_refused, answer, d.count, 0);
     });
   }
 
   template <class R>
   void reduce(drawn_operation const& d, R reduction) {
     using T = typename R::value_type;
-    over<R>(d, tutti::op::reduce{d.root}, [&](auto topology, bool refused) {
+    with_schedule<R>(d, tutti::op::reduce{d.root}, [&](auto topology, bool is_refused) {
       tutti::reduce op{world_, topology, reduction};
       bool const at_root = me_ == d.root;
       auto const answer = [&] { return at_root ? drawn_answer(reduction, n_, d.count, d.number) : std::vector<T>(); };
-      std::size_t const room_for = at_root || own_.one_in(2) ? d.count : 0;
-      in_place_or_apart<T>(d, op, refused, answer, room_for, 0, d.root);
+      std::size_t const room_for = at_root || local_dice_.one_in(2) ? d.count : 0;
+      in_place_or_apart<T>(d, op, is_refused, answer, room_for, 0, d.root);
     });
   }
 
   template <class R>
   void reduce_scatter(drawn_operation const& d, R reduction) {
     using T = typename R::value_type;
-    over<R>(d, tutti::op::reduce_scatter{}, [&](auto topology, bool refused) {
+    with_schedule<R>(d, tutti::op::reduce_scatter{}, [&](auto topology, bool is_refused) {
       tutti::reduce_scatter op{world_, topology, reduction};
       auto const answer = [&] { return block_of(drawn_answer(reduction, n_, d.count, d.number), n_, me_); };
-      in_place_or_apart<T>(d, op, refused, answer, block(d.count), block_begin(d.count));
+      in_place_or_apart<T>(d, op, is_refused, answer, block(d.count), block_begin(d.count));
     });
   }
 
   /// Runs with one buffer or with two. The answer is the whole expected output; in place it is at `begin`.
   template <class T, class Operator, class Answer, class... Root>
-  void in_place_or_apart(drawn_operation const& d, Operator& op, bool refused, Answer answer, std::size_t room_for,
+  void in_place_or_apart(drawn_operation const& d, Operator& op, bool is_refused, Answer answer, std::size_t room_for,
                          std::size_t begin, Root... root) {
     op.segment(d.segment);
     if (d.in_place) {
-      room<T> data(world_, own_, drawn_vector<T>(me_, d.count, d.number));
-      with_part<Operator>(d.gaps, data, [&](auto&& buffer) { call(d, refused, op, buffer, root...); });
-      if (!refused) {
+      room<T> data(world_, local_dice_, drawn_vector<T>(me_, d.count, d.number));
+      with_part<Operator>(d.gaps, data, [&](auto&& buffer) { call(d, is_refused, op, buffer, root...); });
+      if (!is_refused) {
         if (d.kind == operation_kind::reduce_scatter) {
           data.expect_anything();  // blocks of other ranks are scratch
         }
@@ -160,10 +164,10 @@ class drawn_operations {
       check(d, data);
       return;
     }
-    room<T> input(world_, own_, drawn_vector<T>(me_, d.count, d.number));
-    room<T> output(world_, own_, room_for);
-    apart(d, refused, op, input, output, root...);
-    if (!refused) {
+    room<T> input(world_, local_dice_, drawn_vector<T>(me_, d.count, d.number));
+    room<T> output(world_, local_dice_, room_for);
+    apart(d, is_refused, op, input, output, root...);
+    if (!is_refused) {
       output.expect(0, answer());
     }
     check(d, input, output);
@@ -173,12 +177,12 @@ class drawn_operations {
 
   template <class T>
   void broadcast(drawn_operation const& d) {
-    over<no_reduction>(d, tutti::op::broadcast{d.root}, [&](auto topology, bool refused) {
+    with_schedule<no_reduction>(d, tutti::op::broadcast{d.root}, [&](auto topology, bool is_refused) {
       tutti::broadcast op{world_, topology};
       op.segment(d.segment);
-      room<T> data(world_, own_, drawn_vector<T>(me_, d.count, d.number));
-      with_part<decltype(op)>(d.gaps, data, [&](auto&& buffer) { call(d, refused, op, buffer, d.root); });
-      if (!refused) {
+      room<T> data(world_, local_dice_, drawn_vector<T>(me_, d.count, d.number));
+      with_part<decltype(op)>(d.gaps, data, [&](auto&& buffer) { call(d, is_refused, op, buffer, d.root); });
+      if (!is_refused) {
         data.expect(0, drawn_vector<T>(d.root, d.count, d.number));
       }
       check(d, data);
@@ -187,20 +191,20 @@ class drawn_operations {
 
   template <class T>
   void allgather(drawn_operation const& d) {
-    over<no_reduction>(d, tutti::op::allgather{}, [&](auto topology, bool refused) {
+    with_schedule<no_reduction>(d, tutti::op::allgather{}, [&](auto topology, bool is_refused) {
       tutti::allgather op{world_, topology};
       op.segment(d.segment);
       auto const whole = drawn_vector<T>(0, d.count, d.number);
-      auto const mine = block_of(whole, n_, me_);
-      room<T> input(world_, own_, mine);
-      room<T> output(world_, own_, d.count);
+      auto const local_block = block_of(whole, n_, me_);
+      room<T> input(world_, local_dice_, local_block);
+      room<T> output(world_, local_dice_, d.count);
       if (d.in_place) {
-        output.put(block_begin(d.count), mine);
-        with_part<decltype(op)>(d.gaps, output, [&](auto&& buffer) { call(d, refused, op, buffer); });
+        output.write(block_begin(d.count), local_block);
+        with_part<decltype(op)>(d.gaps, output, [&](auto&& buffer) { call(d, is_refused, op, buffer); });
       } else {
-        apart(d, refused, op, input, output);
+        apart(d, is_refused, op, input, output);
       }
-      if (!refused) {
+      if (!is_refused) {
         output.expect(0, whole);
       }
       check(d, input, output);
@@ -209,24 +213,24 @@ class drawn_operations {
 
   template <class T>
   void gather(drawn_operation const& d) {
-    over<no_reduction>(d, tutti::op::gather{d.root}, [&](auto topology, bool refused) {
+    with_schedule<no_reduction>(d, tutti::op::gather{d.root}, [&](auto topology, bool is_refused) {
       tutti::gather op{world_, topology};
       op.segment(d.segment);
       bool const at_root = me_ == d.root;
       auto const whole = drawn_vector<T>(0, d.count, d.number);
-      auto const mine = block_of(whole, n_, me_);
-      room<T> input(world_, own_, mine);
-      room<T> output(world_, own_, at_root || own_.one_in(2) ? d.count : 0);
+      auto const local_block = block_of(whole, n_, me_);
+      room<T> input(world_, local_dice_, local_block);
+      room<T> output(world_, local_dice_, at_root || local_dice_.one_in(2) ? d.count : 0);
       if (d.in_place && at_root && !d.gaps) {
-        output.put(block_begin(d.count), mine);
-        with_part<decltype(op)>(false, output, [&](auto&& all) {
-          auto const place = tutti::elements(all).subspan(block_begin(d.count), mine.size());
-          call(d, refused, op, place, all, d.root, d.count);
+        output.write(block_begin(d.count), local_block);
+        with_part<decltype(op)>(false, output, [&](auto&& buffer) {
+          auto const place = tutti::elements(buffer).subspan(block_begin(d.count), local_block.size());
+          call(d, is_refused, op, place, buffer, d.root, d.count);
         });
       } else {
-        apart(d, refused, op, input, output, d.root, d.count);
+        apart(d, is_refused, op, input, output, d.root, d.count);
       }
-      if (!refused && at_root) {
+      if (!is_refused && at_root) {
         output.expect(0, whole);
       }
       check(d, input, output);
@@ -235,21 +239,21 @@ class drawn_operations {
 
   template <class T>
   void scatter(drawn_operation const& d) {
-    over<no_reduction>(d, tutti::op::scatter{d.root}, [&](auto topology, bool refused) {
+    with_schedule<no_reduction>(d, tutti::op::scatter{d.root}, [&](auto topology, bool is_refused) {
       tutti::scatter op{world_, topology};
       op.segment(d.segment);
       bool const at_root = me_ == d.root;
       auto const whole = drawn_vector<T>(0, d.count, d.number);
-      room<T> input(world_, own_, at_root ? whole : std::vector<T>());
-      room<T> output(world_, own_, block(d.count));
+      room<T> input(world_, local_dice_, at_root ? whole : std::vector<T>());
+      room<T> output(world_, local_dice_, block(d.count));
       if (d.in_place && at_root && !d.gaps) {
-        with_part<decltype(op)>(false, input, [&](auto&& all) {
-          auto const place = tutti::elements(all).subspan(block_begin(d.count), block(d.count));
-          call(d, refused, op, all, place, d.root, d.count);
+        with_part<decltype(op)>(false, input, [&](auto&& buffer) {
+          auto const place = tutti::elements(buffer).subspan(block_begin(d.count), block(d.count));
+          call(d, is_refused, op, buffer, place, d.root, d.count);
         });
       } else {
-        apart(d, refused, op, input, output, d.root, d.count);
-        if (!refused) {
+        apart(d, is_refused, op, input, output, d.root, d.count);
+        if (!is_refused) {
           output.expect(0, block_of(whole, n_, me_));
         }
       }
@@ -259,15 +263,15 @@ class drawn_operations {
 
   template <class T>
   void alltoall(drawn_operation const& d) {
-    over<no_reduction>(d, tutti::op::alltoall{}, [&](auto topology, bool refused) {
+    with_schedule<no_reduction>(d, tutti::op::alltoall{}, [&](auto topology, bool is_refused) {
       tutti::alltoall op{world_, topology};
       op.segment(d.segment);
-      std::size_t const each = d.count / n_;
-      room<T> input(world_, own_, drawn_vector<T>(me_, each * n_, d.number));
-      room<T> output(world_, own_, each * n_);
-      apart(d, refused, op, input, output);
-      for (rank_type from = 0; from < n_ && !refused; ++from) {
-        output.expect(each * from, block_of(drawn_vector<T>(from, each * n_, d.number), n_, me_));
+      std::size_t const block_length = d.count / n_;
+      room<T> input(world_, local_dice_, drawn_vector<T>(me_, block_length * n_, d.number));
+      room<T> output(world_, local_dice_, block_length * n_);
+      apart(d, is_refused, op, input, output);
+      for (rank_type sender = 0; sender < n_ && !is_refused; ++sender) {
+        output.expect(block_length * sender, block_of(drawn_vector<T>(sender, block_length * n_, d.number), n_, me_));
       }
       check(d, input, output);
     });
@@ -280,71 +284,71 @@ class drawn_operations {
     tutti::recv take{world_};
     give.segment(d.segment);
     take.segment(d.segment);
-    rank_type const to = (me_ + d.shift) % n_;
-    rank_type const from = (me_ + n_ - d.shift) % n_;
-    room<T> input(world_, own_, drawn_vector<T>(me_, d.count, d.number));
-    room<T> output(world_, own_, d.count);
-    if (d.gaps ? d.gaps_in_input : own_.one_in(2)) {
+    rank_type const receiver = (me_ + d.shift) % n_;
+    rank_type const sender = (me_ + n_ - d.shift) % n_;
+    room<T> input(world_, local_dice_, drawn_vector<T>(me_, d.count, d.number));
+    room<T> output(world_, local_dice_, d.count);
+    if (d.gaps ? d.gaps_in_input : local_dice_.one_in(2)) {
       with_part<decltype(give)>(d.gaps, input, [&](auto&& buffer) {
         tutti::request incoming;
-        auto const into = output.part();
+        auto const place = output.part();
         if (!d.gaps) {
-          incoming = take.start(into, from);
+          incoming = take.start(place, sender);
         }
-        call(d, d.gaps, give, buffer, to);
+        call(d, d.gaps, give, buffer, receiver);
         incoming.wait();
       });
     } else {
       with_part<decltype(take)>(d.gaps, output, [&](auto&& buffer) {
         tutti::request outgoing;
-        auto const what = input.part();
+        auto const message = input.part();
         if (!d.gaps) {
-          outgoing = give.start(what, to);
+          outgoing = give.start(message, receiver);
         }
-        call(d, d.gaps, take, buffer, from);
+        call(d, d.gaps, take, buffer, sender);
         outgoing.wait();
       });
     }
     if (!d.gaps) {
-      output.expect(0, drawn_vector<T>(from, d.count, d.number));
+      output.expect(0, drawn_vector<T>(sender, d.count, d.number));
     }
     check(d, input, output);
   }
 
   void barrier(drawn_operation const& d) {
-    tutti::barrier op{world_, d.picked};
+    tutti::barrier op{world_, d.selection};
     call(d, false, op);
   }
 
   // Shared by all operations.
 
-  /// Calls use(topology, refused) with the drawn schedule; `refused` is true if the operation must be refused.
+  /// Calls use(topology, refused) with the drawn schedule; `is_refused` is true if the operation must be refused.
   template <class R, class Op, class Use>
-  void over(drawn_operation const& d, Op const& o, Use use) {
+  void with_schedule(drawn_operation const& d, Op const& o, Use use) {
     auto const possible = [this](auto const& t) { return R::commutative || tutti::combines_in_order<Op>(t, n_); };
     if constexpr (drawn_with_plans<R>) {
-      auto const planned = [&](auto const& topology) {
+      auto const run_plan = [&](auto const& topology) {
         try {
           tutti::plan<!R::commutative> const steps(topology, o, n_, me_);
           return possible(topology) ? use(steps.view(), d.gaps) : complain(d, "is planned, but not in rank order");
-        } catch (tutti::precondition_error const& why) {
-          return possible(topology) ? complain(d, why.what()) : void();
+        } catch (tutti::precondition_error const& e) {
+          return possible(topology) ? complain(d, e.what()) : void();
         }
       };
-      if (d.how == way::plan_of_selection) {
-        return planned(d.picked);
+      if (d.form == way::plan_of_selection) {
+        return run_plan(d.selection);
       }
       if constexpr (tutti::offers<tutti::double_tree, Op>) {  // offered by hierarchical, too
-        if (d.how == way::plan_of_hierarchical) {
+        if (d.form == way::plan_of_hierarchical) {
           if constexpr (!R::commutative) {
-            return planned(tutti::hierarchical{tutti::chain{}, tutti::doubling{}, d.per_host});
+            return run_plan(tutti::hierarchical{tutti::chain{}, tutti::doubling{}, d.per_host});
           } else {
-            return planned(tutti::hierarchical{tutti::star{}, tutti::double_tree{}, d.hosts});
+            return run_plan(tutti::hierarchical{tutti::star{}, tutti::double_tree{}, d.hosts});
           }
         }
       }
     }
-    use(d.picked, d.gaps || !possible(d.picked));
+    use(d.selection, d.gaps || !possible(d.selection));
   }
 
   /// Calls use(buffer) with a room's elements, or with a view of its memory that has gaps. Over a plan the buffer is a
@@ -353,67 +357,68 @@ class drawn_operations {
   void with_part(bool gaps, room<T> const& r, Use use) {
     using topology = std::remove_cvref_t<decltype(std::declval<Operator const&>().topology())>;
     if (gaps) {
-      Parts::with_gaps(own_, r, use);
+      Parts::with_gaps(local_dice_, r, use);
     } else if constexpr (is_planned<topology>) {
       use(r.part());
     } else {
-      Parts::whole(own_, r, use);
+      Parts::whole(local_dice_, r, use);
     }
   }
 
   /// Runs an operation with an input and an output, one of them a buffer of a drawn class.
   template <class Operator, class T, class... Root>
-  void apart(drawn_operation const& d, bool refused, Operator& op, room<T> const& input, room<T> const& output,
+  void apart(drawn_operation const& d, bool is_refused, Operator& op, room<T> const& input, room<T> const& output,
              Root... root) {
-    std::span<T const> const from = input.part();
-    std::span<T> const to = output.part();
-    if (d.gaps ? d.gaps_in_input : own_.one_in(2)) {
-      with_part<Operator>(d.gaps, input, [&](auto&& buffer) { call(d, refused, op, buffer, to, root...); });
+    std::span<T const> const source = input.part();
+    std::span<T> const destination = output.part();
+    if (d.gaps ? d.gaps_in_input : local_dice_.one_in(2)) {
+      with_part<Operator>(d.gaps, input, [&](auto&& buffer) { call(d, is_refused, op, buffer, destination, root...); });
     } else {
-      with_part<Operator>(d.gaps, output, [&](auto&& buffer) { call(d, refused, op, from, buffer, root...); });
+      with_part<Operator>(d.gaps, output, [&](auto&& buffer) { call(d, is_refused, op, source, buffer, root...); });
     }
   }
 
   /// Starts an operation or calls it blocking, and completes it.
   template <class Operator, class... Args>
-  void call(drawn_operation const& d, bool refused, Operator& op, Args&&... args) {
+  void call(drawn_operation const& d, bool is_refused, Operator& op, Args&&... args) {
     request pending;
     std::string refusal;
     try {
-      if (own_.one_in(2)) {
+      if (local_dice_.one_in(2)) {
         pending = op.start(args...);
       } else if constexpr (requires { op(args...).data(); }) {  // a view of this rank's block of the one buffer
-        auto const mine = op(args...);
-        auto const all = (tutti::elements(args), ...);
-        if (mine.data() != all.data() + block_begin(all.size()) || mine.size() != block(all.size())) {
+        auto const local_block = op(args...);
+        auto const buffer = (tutti::elements(args), ...);
+        if (local_block.data() != buffer.data() + block_begin(buffer.size()) ||
+            local_block.size() != block(buffer.size())) {
           complain(d, "returns another block");
         }
       } else {
         op(args...);
       }
-    } catch (tutti::precondition_error const& why) {
-      refusal = why.what();
+    } catch (tutti::precondition_error const& e) {
+      refusal = e.what();
     }
-    if (refusal.empty() == refused) {
-      complain(d, refused ? "is not refused" : refusal);
+    if (refusal.empty() == is_refused) {
+      complain(d, is_refused ? "is not refused" : refusal);
     }
     finish(pending);
   }
 
   /// Completes an operation. Others may begin first, and one that was already under way may end first.
   void finish(request& pending) {
-    request* const around = std::exchange(under_way_, &pending);
-    if (pending.valid() && left_ != 0 && own_.one_in(2)) {
+    request* const outer = std::exchange(under_way_, &pending);
+    if (pending.valid() && left_ != 0 && local_dice_.one_in(2)) {
       next();
     }
-    under_way_ = around;
-    if (around != nullptr && own_.one_in(2)) {
-      end(*around);
+    under_way_ = outer;
+    if (outer != nullptr && local_dice_.one_in(2)) {
+      end(*outer);
     }
     end(pending);
   }
   void end(request& pending) {
-    if (own_.one_in(3)) {
+    if (local_dice_.one_in(3)) {
       while (!pending.test()) {
         std::this_thread::yield();
       }
@@ -428,9 +433,9 @@ class drawn_operations {
       complain(d, "is wrong, or something else was written");
     }
   }
-  void complain(drawn_operation const& d, std::string const& what) {
+  void complain(drawn_operation const& d, std::string const& reason) {
     if (complaint_.empty()) {
-      complaint_ = d.text() + ": " + what;
+      complaint_ = d.text() + ": " + reason;
     }
   }
 
@@ -440,8 +445,8 @@ class drawn_operations {
   World& world_;
   rank_type n_;
   rank_type me_;
-  dice common_;  ///< all ranks throw them alike, for each operation before any other begins
-  dice own_;
+  dice shared_dice_;  ///< all ranks throw them alike, for each operation before any other begins
+  dice local_dice_;
   std::size_t number_ = 0;
   std::size_t left_ = 0;
   request* under_way_ = nullptr;

@@ -21,57 +21,58 @@ namespace laws {
 template <class Op, class R>
 [[nodiscard]] std::vector<typename R::value_type> output_before(device_case<Op, R> const& c, rank_type me) {
   using value = typename R::value_type;
-  std::vector<value> out(c.wanted(me).second, value(-77.0F));
+  std::vector<value> output(c.result_range(me).second, value(-77.0F));
   if constexpr (std::is_same_v<value, typename device_case<Op, R>::contribution>) {
     if (c.in_place || std::is_same_v<Op, op::broadcast>) {
-      auto const drawn = c.input(me);
-      auto const [from, count] = c.given(me);
-      if (from + count <= out.size()) {
-        std::copy_n(drawn.begin() + static_cast<std::ptrdiff_t>(from), count,
-                    out.begin() + static_cast<std::ptrdiff_t>(from));
+      auto const contributions = c.input(me);
+      auto const [begin, count] = c.contribution_range(me);
+      if (begin + count <= output.size()) {
+        std::copy_n(contributions.begin() + static_cast<std::ptrdiff_t>(begin), count,
+                    output.begin() + static_cast<std::ptrdiff_t>(begin));
       }
     }
   }
-  return out;
+  return output;
 }
 
 /// The operator of an operation, called with the addresses of a rank's input and output. In place, the input is not
 /// read.
 template <class R, class Topology>
-auto putting(op::allreduce, auto& world, Topology const& t, R r, auto& stream, bool in_place) {
-  return [run = tutti::allreduce{world, t, r}, &stream, in_place](auto in, auto out) mutable {
+auto make_enqueue(op::allreduce, auto& world, Topology const& t, R r, auto& stream, bool in_place) {
+  return [run = tutti::allreduce{world, t, r}, &stream, in_place](auto input, auto output) mutable {
     if constexpr (tutti::contributes_elements<R>) {
       if (in_place) {
-        return run.enqueue(out, stream);
+        return run.enqueue(output, stream);
       }
     }
-    run.enqueue(in, out, stream);
+    run.enqueue(input, output, stream);
   };
 }
 template <class R, class Topology>
-auto putting(op::reduce_scatter, auto& world, Topology const& t, R r, auto& stream, bool) {
-  return
-      [run = tutti::reduce_scatter{world, t, r}, &stream](auto in, auto out) mutable { run.enqueue(in, out, stream); };
-}
-template <class R, class Topology>
-auto putting(op::reduce what, auto& world, Topology const& t, R r, auto& stream, bool) {
-  return [run = tutti::reduce{world, t, r}, &stream, what](auto in, auto out) mutable {
-    run.enqueue(in, out, what.root, stream);
+auto make_enqueue(op::reduce_scatter, auto& world, Topology const& t, R r, auto& stream, bool) {
+  return [run = tutti::reduce_scatter{world, t, r}, &stream](auto input, auto output) mutable {
+    run.enqueue(input, output, stream);
   };
 }
 template <class R, class Topology>
-auto putting(op::allgather, auto& world, Topology const& t, R, auto& stream, bool in_place) {
-  return [run = tutti::allgather{world, t}, &stream, in_place](auto in, auto out) mutable {
+auto make_enqueue(op::reduce operation, auto& world, Topology const& t, R r, auto& stream, bool) {
+  return [run = tutti::reduce{world, t, r}, &stream, operation](auto input, auto output) mutable {
+    run.enqueue(input, output, operation.root, stream);
+  };
+}
+template <class R, class Topology>
+auto make_enqueue(op::allgather, auto& world, Topology const& t, R, auto& stream, bool in_place) {
+  return [run = tutti::allgather{world, t}, &stream, in_place](auto input, auto output) mutable {
     if (in_place) {
-      return run.enqueue(out, stream);
+      return run.enqueue(output, stream);
     }
-    run.enqueue(in, out, stream);
+    run.enqueue(input, output, stream);
   };
 }
 template <class R, class Topology>
-auto putting(op::broadcast what, auto& world, Topology const& t, R, auto& stream, bool) {
-  return [run = tutti::broadcast{world, t}, &stream, what](auto, auto out) mutable {
-    run.enqueue(out, what.root, stream);
+auto make_enqueue(op::broadcast operation, auto& world, Topology const& t, R, auto& stream, bool) {
+  return [run = tutti::broadcast{world, t}, &stream, operation](auto, auto output) mutable {
+    run.enqueue(output, operation.root, stream);
   };
 }
 
@@ -81,28 +82,28 @@ template <class Op, class R, class Topology, class Stream>
                                                                        Topology const& topology, Stream& stream) {
   using value = typename R::value_type;
   using contribution = typename device_case<Op, R>::contribution;
-  auto const drawn = c.input(world.rank());
-  auto const [from, own] = c.given(world.rank());
-  device_array<contribution, Stream> const in(
-      {drawn.begin() + static_cast<std::ptrdiff_t>(from), drawn.begin() + static_cast<std::ptrdiff_t>(from + own)},
-      stream);
-  std::vector<device_array<value, Stream>> outs;
+  auto const contributions = c.input(world.rank());
+  auto const [begin, size] = c.contribution_range(world.rank());
+  device_array<contribution, Stream> const input({contributions.begin() + static_cast<std::ptrdiff_t>(begin),
+                                                  contributions.begin() + static_cast<std::ptrdiff_t>(begin + size)},
+                                                 stream);
+  std::vector<device_array<value, Stream>> outputs;
   for (int i = 0; i != 3; ++i) {
-    outs.emplace_back(output_before(c, world.rank()), stream);
+    outputs.emplace_back(output_before(c, world.rank()), stream);
   }
-  auto put = putting(c.what, world, topology, c.reduction, stream, c.in_place);
+  auto enqueue = make_enqueue(c.operation, world, topology, c.reduction, stream, c.in_place);
   tutti::barrier{world, tutti::ring{}}();  // allocation may wait for operations of others
-  for (auto const& out : outs) {
-    put(tutti::device_span<contribution const>(in.span()), out.span());
+  for (auto const& output : outputs) {
+    enqueue(tutti::device_span<contribution const>(input.span()), output.span());
   }
   tutti::detail::device::stream_wait(world, stream).run();
-  std::vector<value> all;
-  for (auto const& out : outs) {
-    auto const& values = out.values(stream);
-    all.insert(all.end(), values.begin(), values.end());
+  std::vector<value> results_in_order;
+  for (auto const& output : outputs) {
+    auto const& values = output.values(stream);
+    results_in_order.insert(results_in_order.end(), values.begin(), values.end());
   }
   tutti::barrier{world, tutti::ring{}}();  // operators are destroyed when no rank has an operation under way
-  return all;
+  return results_in_order;
 }
 
 /// Compares enqueued operations with the engine's bits, over ranks, lengths and roots, in place or not; returns a
@@ -111,49 +112,49 @@ template <class Op, class R, class Topology, class Stream>
 template <class Transport, class Op, class R, class... Topology>
 [[nodiscard]] std::string enqueued_have_bits_of_engine(tutti::world_options<Transport> const& options,
                                                        std::vector<rank_type> const& ranks,
-                                                       std::vector<std::size_t> const& counts, Op what, R reduction,
-                                                       Topology const&... topology) {
+                                                       std::vector<std::size_t> const& counts, Op operation,
+                                                       R reduction, Topology const&... topology) {
   using value = typename R::value_type;
   for (rank_type const n : ranks) {
-    if constexpr (requires { what.root; }) {
-      what.root = n - 1;
+    if constexpr (requires { operation.root; }) {
+      operation.root = n - 1;
     }
     std::vector<device_case<Op, R>> cases;
     for (std::size_t const count : counts) {
       for (bool const in_place : {false, true}) {
-        cases.push_back({what, reduction, n, count, in_place});
+        cases.push_back({operation, reduction, n, count, in_place});
       }
     }
     auto const results = tutti::spawn<Transport>(
         n,
         [&](auto& world) {
           typename Transport::stream_type stream;
-          std::vector<value> all;
+          std::vector<value> results_in_order;
           for (auto const& c : cases) {
             (
                 [&] {
                   auto const values = enqueued_three_times(world, c, topology, stream);
-                  all.insert(all.end(), values.begin(), values.end());
+                  results_in_order.insert(results_in_order.end(), values.begin(), values.end());
                 }(),
                 ...);
           }
-          return all;
+          return results_in_order;
         },
         options);
     std::string wrong;
     std::vector<std::size_t> at(n);
-    auto const compare = [&](device_case<Op, R> const& c, auto const& by) {
-      auto const wanted = of_engine(c, by);
+    auto const compare = [&](device_case<Op, R> const& c, auto const& schedule) {
+      auto const expected = of_engine(c, schedule);
       for (rank_type r = 0; r != n; ++r) {
-        auto const& got = results[r].value();
+        auto const& actual = results[r].value();
         for (int i = 0; i != 3; ++i) {
-          std::size_t const size = wanted[r].size();
+          std::size_t const size = expected[r].size();
           bool const right =
-              at[r] + size <= got.size() &&
-              (size == 0 || std::memcmp(got.data() + at[r], wanted[r].data(), size * sizeof(value)) == 0);
+              at[r] + size <= actual.size() &&
+              (size == 0 || std::memcmp(actual.data() + at[r], expected[r].data(), size * sizeof(value)) == 0);
           if (!right && wrong.empty()) {
             wrong = std::string(name(tutti::detail::verify::kind_of<Op>)) + " by " +
-                    std::string(tutti::identity_of(by, n).label) + ", " + std::string(R::name) + " of " +
+                    std::string(tutti::identity_of(schedule, n).label) + ", " + std::string(R::name) + " of " +
                     std::to_string(c.count) + ", rank " + std::to_string(r) + " of " + std::to_string(n) +
                     (c.in_place ? ", in place" : "") + ": other bits than the engine's";
           }

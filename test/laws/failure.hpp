@@ -34,35 +34,36 @@ using tutti::rank_type;
 
 /// Returns "" if the rank failed with an error of this kind that blames this culprit.
 template <class Outcome>
-[[nodiscard]] std::string failed_as(Outcome const& o, failure kind, rank_type culprit) {
-  if (o) {
+[[nodiscard]] std::string failed_as(Outcome const& outcome, failure kind, rank_type culprit) {
+  if (outcome) {
     return "it did not fail";
   }
-  auto const& why = o.failure();
-  bool const blames = std::find(why.at_fault.begin(), why.at_fault.end(), culprit) != why.at_fault.end();
-  bool const says = why.text.find("rank " + std::to_string(culprit)) != std::string::npos;
-  return why.kind == kind && blames && says ? "" : "it failed otherwise: " + why.text;
+  auto const& failure_report = outcome.failure();
+  bool const blames = std::find(failure_report.at_fault.begin(), failure_report.at_fault.end(), culprit) !=
+                      failure_report.at_fault.end();
+  bool const says = failure_report.text.find("rank " + std::to_string(culprit)) != std::string::npos;
+  return failure_report.kind == kind && blames && says ? "" : "it failed otherwise: " + failure_report.text;
 }
 
 /// If a rank leaves while others need it, all of them get an error that names it.
 template <class Transport, class Topology>
-void a_rank_that_leaves_is_named(Topology topology, rank_type n, rank_type gone, std::size_t count) {
+void a_rank_that_leaves_is_named(Topology topology, rank_type n, rank_type leaver, std::size_t count) {
   auto const results = tutti::spawn<Transport>(n, [&](auto& world) {
     world.deadline(std::chrono::seconds(30));
     tutti::allreduce sum{world, run_as(topology), tutti::sum<float>{}};
     std::vector<float> v(count, 1);
     for (int k = 0; k < 20; ++k) {
-      if (world.rank() == gone && k == 10) {
+      if (world.rank() == leaver && k == 10) {
         throw std::runtime_error("enough");
       }
       sum(v);
     }
   });
   for (rank_type r = 0; r < n; ++r) {
-    if (r == gone) {
+    if (r == leaver) {
       BOOST_TEST(results[r].failure().text == "enough");
     } else {
-      BOOST_TEST(failed_as(results[r], failure::peer_lost, gone) == "");
+      BOOST_TEST(failed_as(results[r], failure::peer_lost, leaver) == "");
     }
   }
 }
@@ -70,7 +71,7 @@ void a_rank_that_leaves_is_named(Topology topology, rank_type n, rank_type gone,
 /// If a process is killed (SIGKILL) in the middle of an allreduce, the survivors name its rank well before the
 /// deadline.
 template <class Transport, class Topology>
-void a_killed_process_is_named(Topology topology, rank_type n, rank_type killed, std::size_t count) {
+void a_killed_process_is_named(Topology topology, rank_type n, rank_type victim, std::size_t count) {
   auto const begin = tutti::steady_now();
   auto const results = tutti::spawn<Transport>(n, [&](auto& world) {
     world.deadline(std::chrono::seconds(30));
@@ -78,17 +79,17 @@ void a_killed_process_is_named(Topology topology, rank_type n, rank_type killed,
     std::vector<float> v(count, 1);
     for (int k = 0;; ++k) {
       auto pending = sum.start(v);
-      if (world.rank() == killed && k == 10) {
+      if (world.rank() == victim && k == 10) {
         ::kill(::getpid(), SIGKILL);
       }
       pending.wait();
     }
   });
   for (rank_type r = 0; r < n; ++r) {
-    if (r == killed) {
+    if (r == victim) {
       BOOST_TEST(results[r].failure().signal == SIGKILL);
     } else {
-      BOOST_TEST(failed_as(results[r], failure::peer_lost, killed) == "");
+      BOOST_TEST(failed_as(results[r], failure::peer_lost, victim) == "");
     }
   }
   BOOST_TEST((tutti::steady_now() - begin < std::chrono::seconds(15)));
@@ -106,7 +107,7 @@ void a_killed_process_is_named(Topology topology, rank_type n, rank_type killed,
 
 /// Ranks whose calls differ all get an error, some error shows both calls, and no rank hangs.
 template <class Transport, class Wrong>
-void a_different_call_is_named(rank_type n, rank_type odd, char const* shown, Wrong wrong) {
+void a_different_call_is_named(rank_type n, rank_type odd, char const* expected_text, Wrong wrong) {
   auto const results = tutti::spawn<Transport>(n, [&](auto& world) {
     world.deadline(std::chrono::seconds(20));
     tutti::allreduce sum{world, tutti::ring{}, tutti::sum<float>{}};
@@ -122,11 +123,11 @@ void a_different_call_is_named(rank_type n, rank_type odd, char const* shown, Wr
   bool is_shown = false;
   for (rank_type r = 0; r < n; ++r) {
     BOOST_TEST(!results[r].has_value(), "rank " << r << " of " << n << " did not fail");
-    auto const& why = results[r].failure();
-    BOOST_TEST((why.kind == failure::mismatch), why.text);
-    BOOST_TEST(leads_to_both_calls(why.text, results), why.text);
-    is_shown = is_shown || (why.text.find(shown) != std::string::npos &&
-                            why.text.find("allreduce(sum float32 x 100, ring)") != std::string::npos);
+    auto const& failure_report = results[r].failure();
+    BOOST_TEST((failure_report.kind == failure::mismatch), failure_report.text);
+    BOOST_TEST(leads_to_both_calls(failure_report.text, results), failure_report.text);
+    is_shown = is_shown || (failure_report.text.find(expected_text) != std::string::npos &&
+                            failure_report.text.find("allreduce(sum float32 x 100, ring)") != std::string::npos);
   }
   BOOST_TEST(is_shown, "no rank shows both calls: " << results[0].failure().text);
 }
@@ -171,7 +172,7 @@ void every_difference_is_found() {
 /// Returns the failures of n ranks that sum over the topologies returned by make(rank).
 template <class Transport, class Make>
 std::vector<tutti::rank_failure> failures_over(rank_type n, Make make) {
-  std::vector<tutti::rank_failure> all;
+  std::vector<tutti::rank_failure> failures;
   for (auto const& end : tutti::spawn<Transport>(n, [&](auto& world) {
          world.deadline(std::chrono::seconds(20));
          tutti::allreduce sum{world, make(world.rank()), tutti::sum<float>{}};
@@ -179,19 +180,21 @@ std::vector<tutti::rank_failure> failures_over(rank_type n, Make make) {
          sum(v);
          tutti::barrier{world, tutti::ring{}}();
        })) {
-    all.push_back(end ? tutti::rank_failure{} : end.failure());
+    failures.push_back(end ? tutti::rank_failure{} : end.failure());
   }
-  return all;
+  return failures;
 }
 
 /// Checks that every rank learns that the calls differ, and that at least one shows both.
-inline void both_are_shown(std::vector<tutti::rank_failure> const& all, char const* one, char const* other) {
-  bool shown = false;
-  for (auto const& why : all) {
-    BOOST_TEST((why.kind == failure::mismatch), why.text);
-    shown = shown || (why.text.find(one) != std::string::npos && why.text.find(other) != std::string::npos);
+inline void both_are_shown(std::vector<tutti::rank_failure> const& failures, char const* first_text,
+                           char const* second_text) {
+  bool is_shown = false;
+  for (auto const& failure_report : failures) {
+    BOOST_TEST((failure_report.kind == failure::mismatch), failure_report.text);
+    is_shown = is_shown || (failure_report.text.find(first_text) != std::string::npos &&
+                            failure_report.text.find(second_text) != std::string::npos);
   }
-  BOOST_TEST(shown, "no rank shows both " << one << " and " << other << ": " << all[0].text);
+  BOOST_TEST(is_shown, "no rank shows both " << first_text << " and " << second_text << ": " << failures[0].text);
 }
 
 /// Ranks that run different schedules of one type, selected or planned at run time, get an error.
@@ -199,11 +202,11 @@ template <class Transport>
 void a_different_choice_is_found() {
   using tutti::schedule_kind;
   using tutti::selection;
-  auto const picked = [](schedule_kind of_rank_0, schedule_kind of_others) {
+  auto const failures_of = [](schedule_kind of_rank_0, schedule_kind of_others) {
     return failures_over<Transport>(4, [=](rank_type me) { return selection(me == 0 ? of_rank_0 : of_others); });
   };
-  both_are_shown(picked(schedule_kind::binary_tree, schedule_kind::star), "x 100, binary_tree)", "x 100, star)");
-  both_are_shown(picked(schedule_kind::direct, schedule_kind::doubling), "x 100, direct)", "x 100, doubling)");
+  both_are_shown(failures_of(schedule_kind::binary_tree, schedule_kind::star), "x 100, binary_tree)", "x 100, star)");
+  both_are_shown(failures_of(schedule_kind::direct, schedule_kind::doubling), "x 100, direct)", "x 100, doubling)");
 
   tutti::host_map const blocks(std::vector{0, 0, 1, 1});
   tutti::host_map const dealt(std::vector{0, 1, 0, 1});
@@ -213,9 +216,9 @@ void a_different_choice_is_found() {
 
   std::vector<tutti::plan<true>> plans;
   for (rank_type me = 0; me < 4; ++me) {
-    tutti::op::allreduce const all;
-    plans.push_back(me == 0 ? tutti::plan<true>(tutti::binary_tree{}, all, 4, me)
-                            : tutti::plan<true>(tutti::star{}, all, 4, me));
+    tutti::op::allreduce const op;
+    plans.push_back(me == 0 ? tutti::plan<true>(tutti::binary_tree{}, op, 4, me)
+                            : tutti::plan<true>(tutti::star{}, op, 4, me));
   }
   both_are_shown(failures_over<Transport>(4, [&](rank_type me) { return plans[me].view(); }), "x 100, binary_tree)",
                  "x 100, star)");
@@ -242,10 +245,10 @@ void a_different_grouping_is_found() {
                  "x 100, hosts ", "but rank ");
 
   // Different arguments that give equal schedules: no error.
-  for (auto const& why : failures(3, [](rank_type me) {
+  for (auto const& failure_report : failures(3, [](rank_type me) {
          return hierarchical{tutti::binary_tree{}, tutti::ring{}, me == 0 ? 3U : 8U};
        })) {
-    BOOST_TEST((why.kind == failure::none), why.text);
+    BOOST_TEST((failure_report.kind == failure::none), failure_report.text);
   }
 }
 
@@ -287,7 +290,7 @@ void a_different_message_is_found() {
 }
 
 /// A request that is destroyed before it is complete cancels its operation: all ranks learn which rank cancelled it,
-/// both those inside the call and those that call later. Rank 0 calls later; no rank can complete without it.
+/// also a rank that calls later. Rank 0 calls later; no rank can complete without it.
 template <class Transport>
 void a_dropped_request_is_named() {
   int given_up[2];  // written by ranks, which may be processes
@@ -298,7 +301,7 @@ void a_dropped_request_is_named() {
     std::vector<float> v(100000, 1);
     if (world.rank() == 1) {
       {
-        auto dropped = sum.start(v);
+        auto request = sum.start(v);
       }
       tutti::expects(::write(given_up[1], "", 1) == 1, "the pipe takes a byte");
       throw std::runtime_error("dropped");
@@ -332,9 +335,10 @@ class words {
 
   void give() const { tutti::expects(::write(ends_[1], "", 1) == 1, "the pipe takes a byte"); }
   void take() const {
-    pollfd one{ends_[0], POLLIN, 0};
+    pollfd event{ends_[0], POLLIN, 0};
     char word = 0;
-    tutti::expects(::poll(&one, 1, 20'000) == 1 && ::read(ends_[0], &word, 1) == 1, "the other rank has said nothing");
+    tutti::expects(::poll(&event, 1, 20'000) == 1 && ::read(ends_[0], &word, 1) == 1,
+                   "the other rank has said nothing");
   }
 
  private:
@@ -345,22 +349,22 @@ class words {
 /// where rank 1 misses it. If both are one communicator, rank 1 begins afterwards: otherwise rank 2's operation might
 /// complete. Rank 2 leaves when rank 1 has ended.
 /// @return a complaint about the errors of ranks 0 and 1; `expected(error)` checks that of rank 1
-template <class Failing, class Other, class Expected>
-std::string leave_because_of_a_fault(Failing& failing, Other& other, words const& begun, words const& given_up,
-                                     words const& ended, Expected expected) {
+template <class Failing, class Second, class Expected>
+std::string leave_because_of_a_fault(Failing& failing, Second& second, words const& begin_words, words const& given_up,
+                                     words const& end_words, Expected expected) {
   rank_type const me = failing.rank();
-  bool const same_communicator = static_cast<void const*>(&failing) == static_cast<void const*>(&other);
+  bool const same_communicator = static_cast<void const*>(&failing) == static_cast<void const*>(&second);
   std::vector<float> v(1000, 1);
   tutti::allreduce sum{failing, tutti::ring{}, tutti::sum<float>{}};
   if (me == 2) {
-    begun.take();
-    begun.take();
-    { auto dropped = sum.start(v); }
+    begin_words.take();
+    begin_words.take();
+    { auto request = sum.start(v); }
     given_up.give();
-    ended.take();
+    end_words.take();
     return "";
   }
-  begun.give();
+  begin_words.give();
   if (me == 1 && same_communicator) {
     given_up.take();
   }
@@ -369,7 +373,7 @@ std::string leave_because_of_a_fault(Failing& failing, Other& other, words const
     if (me == 0) {
       sum(v);
     } else {
-      tutti::allreduce{other, tutti::ring{}, tutti::sum<float>{}}(v);
+      tutti::allreduce{second, tutti::ring{}, tutti::sum<float>{}}(v);
     }
   } catch (tutti::error const& e) {
     wrong = me == 0 ? names_only(e, failure::cancelled, 2) : expected(e);
@@ -382,31 +386,31 @@ std::string leave_because_of_a_fault(Failing& failing, Other& other, words const
 /// leaves for a reason of its own. See detail/communicator/relative.hpp.
 template <class Transport>
 void a_fault_elsewhere_is_the_reason_to_leave() {
-  auto const same = [](tutti::error const& e) { return names_only(e, failure::cancelled, 2); };
+  auto const blames_rank_2 = [](tutti::error const& e) { return names_only(e, failure::cancelled, 2); };
   auto const gave_up = [](tutti::error const& e) {
     std::string const wrong = names_only(e, failure::cancelled, 0);
     return !wrong.empty() || std::string_view(e.what()).find("another communicator") != std::string::npos ? wrong
                                                                                                           : e.what();
   };
   for (int form = 0; form < 4; ++form) {
-    words const begun;
+    words const begin_words;
     words const given_up;
-    words const ended;
+    words const end_words;
     auto const run = [&](auto& world) -> std::string {
       if (form == 0) {
         auto part = tutti::dup(world);
-        return leave_because_of_a_fault(world, part, begun, given_up, ended, same);
+        return leave_because_of_a_fault(world, part, begin_words, given_up, end_words, blames_rank_2);
       }
       if (form == 1) {
         auto part = tutti::split(world, 0, -static_cast<std::int64_t>(world.rank()));
         auto part_of_part = tutti::split(part, 0, -static_cast<std::int64_t>(part.rank()));
-        return leave_because_of_a_fault(part_of_part, world, begun, given_up, ended, same);
+        return leave_because_of_a_fault(part_of_part, world, begin_words, given_up, end_words, blames_rank_2);
       }
       auto part = tutti::split(world, world.rank() / 2);
       if (form == 2) {
-        return leave_because_of_a_fault(world, part, begun, given_up, ended, gave_up);
+        return leave_because_of_a_fault(world, part, begin_words, given_up, end_words, gave_up);
       }
-      std::string const wrong = leave_because_of_a_fault(world, world, begun, given_up, ended, same);
+      std::string const wrong = leave_because_of_a_fault(world, world, begin_words, given_up, end_words, blames_rank_2);
       if (world.rank() == 2 || !wrong.empty()) {
         return wrong;
       }
@@ -427,7 +431,7 @@ void a_fault_elsewhere_is_the_reason_to_leave() {
       world.deadline(std::chrono::seconds(20));
       std::string const wrong = run(world);
       if (world.rank() == 1) {
-        ended.give();
+        end_words.give();
       }
       return wrong;
     });

@@ -88,16 +88,16 @@ template <class World>
 /// A flattened schedule gives the bits of the original schedule.
 template <class World, class Topology>
 [[nodiscard]] std::string planned_equals(World& world, Topology topology) {
-  tutti::plan const flat(topology, tutti::op::allreduce{}, world.size(), world.rank());
+  tutti::plan const flat_schedule(topology, tutti::op::allreduce{}, world.size(), world.rank());
   tutti::allreduce direct{world, topology, tutti::sum<float>{}};
-  tutti::allreduce planned{world, flat.view(), tutti::sum<float>{}};
+  tutti::allreduce flat_sum{world, flat_schedule.view(), tutti::sum<float>{}};
   std::vector<float> a(1001);
   for (std::size_t i = 0; i < a.size(); ++i) {
     a[i] = 1.0F / static_cast<float>(i + world.rank() + 1);
   }
   auto b = a;
   direct(a);
-  planned(b);
+  flat_sum(b);
   return equal_bits(a, b) ? "" : wrong<Topology>("planned allreduce", "sum", world.size(), a.size(), 0);
 }
 
@@ -123,16 +123,18 @@ template <class World>
 
   tutti::allreduce whole_sum{world, tutti::ring{}, tutti::sum<rank_type>{}};
   tutti::allreduce part_sum{part, tutti::butterfly{}, tutti::sum<rank_type>{}};
-  std::vector<rank_type> all(200, me);
-  auto pending = whole_sum.start(all);
-  std::vector<rank_type> mine(100, me);
-  part_sum(mine);
+  std::vector<rank_type> world_sum(200, me);
+  auto pending = whole_sum.start(world_sum);
+  std::vector<rank_type> local_sum(100, me);
+  part_sum(local_sum);
   pending.wait();
   rank_type total = 0;
   for (rank_type const r : expected) {
     total += r;
   }
-  return mine.back() == total && all.back() == n * (n - 1) / 2 ? "" : "sums over a part and over the whole differ";
+  return local_sum.back() == total && world_sum.back() == n * (n - 1) / 2
+             ? ""
+             : "sums over a part and over the whole differ";
 }
 
 }  // namespace laws

@@ -36,7 +36,7 @@ template <class Topology, class R>
     tutti::allreduce<world_type, Topology, R> op;
     std::vector<T> data[2];
     tutti::request pending[2];
-    bool done[2] = {};
+    bool is_done[2] = {};
   };
   std::vector<std::unique_ptr<rank>> ranks;
   for (rank_type r = 0; r < n; ++r) {
@@ -59,14 +59,14 @@ template <class Topology, class R>
       }
       for (std::size_t k = 0; k < 2; ++k) {
         rank& me = *ranks[r];
-        if (me.done[k]) {
+        if (me.is_done[k]) {
           continue;
         }
         if (!me.pending[k].valid()) {
           me.pending[k] = me.op.start(me.data[k]);
         }
         if (me.pending[k].test()) {
-          me.done[k] = true;
+          me.is_done[k] = true;
           --left;
           if (!equal_bits(me.data[k], sequential(reduction, n, count, k))) {
             complaint = wrong<Topology>("rank " + std::to_string(r) + " of allreduce", R::name, n, count, segment);

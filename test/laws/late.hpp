@@ -36,11 +36,11 @@ inline constexpr tutti::duration short_deadline = std::chrono::milliseconds(300)
 
 /// Returns "" if a rank's error says that exactly these ranks are late.
 template <class Outcome>
-[[nodiscard]] std::string blames(Outcome const& o, rank_type r, std::vector<rank_type> const& late) {
-  if (!o && o.failure().kind == failure::deadline && o.failure().at_fault == late) {
+[[nodiscard]] std::string blames(Outcome const& outcome, rank_type r, std::vector<rank_type> const& late) {
+  if (!outcome && outcome.failure().kind == failure::deadline && outcome.failure().at_fault == late) {
     return {};
   }
-  return "rank " + std::to_string(r) + ": " + (o ? "it did not fail" : o.failure().text);
+  return "rank " + std::to_string(r) + ": " + (outcome ? "it did not fail" : outcome.failure().text);
 }
 
 /// Runs a world in which one rank never does its part.
@@ -77,18 +77,18 @@ template <class Transport, class Topology>
   std::string const sums = all_but_one<Transport>(n, late, [&](auto& world) {
     tutti::allreduce sum{world, run_as(topology), tutti::sum<float>{}};
     std::vector<float> v(tutti::collective_lanes + 1, 1);
-    std::vector<tutti::request> all;
+    std::vector<tutti::request> requests;
     for (float& x : v) {
-      all.push_back(sum.start(std::span(&x, 1)));
+      requests.push_back(sum.start(std::span(&x, 1)));
     }
-    all.back().wait();
+    requests.back().wait();
   });
   return sums + all_but_one<Transport>(n, late, [&](auto& world) {
            tutti::recv take{world};
            std::vector<int> v(2);
-           rank_type const from = world.rank() == late ? (late + 1) % n : late;
-           auto first = take.start(std::span(&v[0], 1), from);
-           take(std::span(&v[1], 1), from);
+           rank_type const sender = world.rank() == late ? (late + 1) % n : late;
+           auto first = take.start(std::span(&v[0], 1), sender);
+           take(std::span(&v[1], 1), sender);
          });
 }
 
@@ -102,13 +102,13 @@ template <class Transport>
     std::vector<int> v(me + 1);
     take(v, me < members ? (me + 1) % members : me - 1);
   });
-  std::vector<rank_type> all;
+  std::vector<rank_type> members_in_order;
   std::string calls;
   for (rank_type r = 0; r < members; ++r) {
-    all.push_back(r);
+    members_in_order.push_back(r);
   }
   for (rank_type r = 0; r < n; ++r) {
-    if (std::string complaint = blames(results[r], r, all); !complaint.empty()) {
+    if (std::string complaint = blames(results[r], r, members_in_order); !complaint.empty()) {
       return complaint;
     }
     calls += results[r].failure().text;
@@ -143,9 +143,9 @@ class tally {
   }
   /// True if this many processes have reported, each within the time limit.
   [[nodiscard]] bool await(rank_type processes, int milliseconds = 10'000) {
-    ::pollfd told{.fd = ends_[0], .events = POLLIN, .revents = 0};
+    ::pollfd event{.fd = ends_[0], .events = POLLIN, .revents = 0};
     char word = 0;
-    for (; processes != 0 && ::poll(&told, 1, milliseconds) == 1 && ::read(ends_[0], &word, 1) == 1; --processes) {
+    for (; processes != 0 && ::poll(&event, 1, milliseconds) == 1 && ::read(ends_[0], &word, 1) == 1; --processes) {
     }
     return processes == 0;
   }
@@ -163,7 +163,7 @@ struct moment {
 /// A process is stopped by SIGSTOP until all others have their errors.
 template <class Transport, class Topology>
 [[nodiscard]] std::string a_stopped_rank(Topology topology, rank_type n, rank_type victim, std::size_t count,
-                                         moment when) {
+                                         moment stop) {
   tally errors;
   auto const results = tutti::spawn<Transport>(n, [&](auto& world) {
     world.deadline(short_deadline);
@@ -173,8 +173,8 @@ template <class Transport, class Topology>
     bool const stops = world.rank() == (victim + 1) % n;
     try {
       for (int k = 0;; ++k) {
-        if (stops && k == when.operations) {
-          for (tutti::time_point const begin = tutti::steady_now(); tutti::steady_now() - begin < when.later;) {
+        if (stops && k == stop.operations) {
+          for (tutti::time_point const begin = tutti::steady_now(); tutti::steady_now() - begin < stop.later;) {
           }
           ::kill(pid, SIGSTOP);
           if (::fork() == 0) {

@@ -44,26 +44,26 @@ class reachable {
   return support::pattern(seed, i) ^ std::byte{0x5a};
 }
 
-/// Receives a message of this many bytes into `to`; counts in `there_already` the bytes that the transport had put
-/// there.
+/// Receives a message of this many bytes into `destination`; counts in `there_already` the bytes that the transport had
+/// put there.
 template <class T>
-[[nodiscard]] verdict take_message(T& t, rank_type from, flow s, std::size_t bytes, std::byte* to,
+[[nodiscard]] verdict take_message(T& t, rank_type sender, flow s, std::size_t bytes, std::byte* destination,
                                    std::size_t& there_already) {
-  std::size_t done = 0;
+  std::size_t byte_count = 0;
   there_already = 0;
   return support::until(t, [&] {
-    while (done != bytes) {
-      chunk const c = t.view(from, s, {bytes - done, 1, to + done});
+    while (byte_count != bytes) {
+      chunk const c = t.view(sender, s, {bytes - byte_count, 1, destination + byte_count});
       if (!c) {
         return false;
       }
-      if (c.data == to + done) {
+      if (c.data == destination + byte_count) {
         there_already += c.bytes;
       } else {
-        std::memcpy(to + done, c.data, c.bytes);
+        std::memcpy(destination + byte_count, c.data, c.bytes);
       }
-      done += c.bytes;
-      t.release(from, s);
+      byte_count += c.bytes;
+      t.release(sender, s);
     }
     return true;
   });
@@ -71,16 +71,16 @@ template <class T>
 
 /// Sends a whole message by calling `send(bytes)` until all is accepted.
 template <class T, class Send>
-[[nodiscard]] verdict hand_over(T& t, std::span<std::byte const> bytes, ticket& until, Send send) {
-  until = 0;
+[[nodiscard]] verdict hand_over(T& t, std::span<std::byte const> bytes, ticket& last_ticket, Send send) {
+  last_ticket = 0;
   return support::until(t, [&] {
     while (!bytes.empty()) {
-      send_result const taken = send(bytes);
-      if (!taken.is_accepted) {
+      send_result const result = send(bytes);
+      if (!result.is_accepted) {
         return false;
       }
-      until = taken.release_ticket;
-      bytes = bytes.subspan(taken.bytes);
+      last_ticket = result.release_ticket;
+      bytes = bytes.subspan(result.bytes);
     }
     return true;
   });
@@ -98,34 +98,34 @@ void what_is_lent_comes_back(std::initializer_list<std::size_t> sizes, std::size
       for (bool const in_place : {true, false}) {
         flow const s{number % collective_lanes, number};
         ++number;
-        reachable<transport_type> mine(t, bytes);
+        reachable<transport_type> lent_memory(t, bytes);
         reachable<transport_type> other(t, bytes);
-        std::byte* const back = in_place ? mine.data() : other.data();
-        std::vector<std::byte> made(bytes);
+        std::byte* const back = in_place ? lent_memory.data() : other.data();
+        std::vector<std::byte> message(bytes);
         for (std::size_t i = 0; i < bytes; ++i) {
-          mine.data()[i] = support::pattern(number + t.rank(), i);
+          lent_memory.data()[i] = support::pattern(number + t.rank(), i);
         }
         t.begin(s, a_call(bytes));
-        std::span<std::byte const> const whole{mine.data(), bytes};
-        ticket until = 0;
-        std::size_t there = 0;
-        verdict bad = hand_over(t, whole, until, [&](std::span<std::byte const> rest) {
+        std::span<std::byte const> const whole{lent_memory.data(), bytes};
+        ticket lend_ticket = 0;
+        std::size_t direct_bytes = 0;
+        verdict bad = hand_over(t, whole, lend_ticket, [&](std::span<std::byte const> rest) {
           return rest.size() == bytes ? t.lend(peer, s, rest, 1, back) : t.send(peer, s, rest, 1);
         });
-        if (!bad.empty() || !(bad = take_message(t, peer, s, bytes, made.data(), there)).empty()) {
+        if (!bad.empty() || !(bad = take_message(t, peer, s, bytes, message.data(), direct_bytes)).empty()) {
           return bad;
         }
         for (std::size_t i = 0; i < bytes; ++i) {
-          if (made[i] != support::pattern(number + peer, i)) {
+          if (message[i] != support::pattern(number + peer, i)) {
             return "a message that was lent arrived changed";
           }
-          made[i] = made_of(number + peer, i);
+          message[i] = made_of(number + peer, i);
         }
-        ticket answered = 0;
-        bad = hand_over(t, made, answered, [&](std::span<std::byte const> rest) {
+        ticket return_ticket = 0;
+        bad = hand_over(t, message, return_ticket, [&](std::span<std::byte const> rest) {
           return rest.size() == bytes ? t.give_back(peer, s, rest, 1) : t.send(peer, s, rest, 1);
         });
-        if (!bad.empty() || !(bad = take_message(t, peer, s, bytes, back, there)).empty()) {
+        if (!bad.empty() || !(bad = take_message(t, peer, s, bytes, back, direct_bytes)).empty()) {
           return bad;
         }
         for (std::size_t i = 0; i < bytes; ++i) {
@@ -133,11 +133,12 @@ void what_is_lent_comes_back(std::initializer_list<std::size_t> sizes, std::size
             return "what was given back is not what was made";
           }
         }
-        if (bytes >= by_itself_from && there != bytes) {
+        if (bytes >= by_itself_from && direct_bytes != bytes) {
           return "what was given back had to be copied";
         }
         bad = support::until(t, [&] {
-          return (until == 0 || t.is_released(peer, s, until)) && (answered == 0 || t.is_released(peer, s, answered));
+          return (lend_ticket == 0 || t.is_released(peer, s, lend_ticket)) &&
+                 (return_ticket == 0 || t.is_released(peer, s, return_ticket));
         });
         if (!bad.empty()) {
           return bad;
@@ -156,29 +157,29 @@ void leaving_takes_back_what_was_lent(std::size_t bytes) {
   check_all(W::run(2, [&](auto& t, auto& meet) -> verdict {
     using transport_type = std::remove_cvref_t<decltype(t)>;
     flow const s{0, 0};
-    reachable<transport_type> mine(t, bytes);
-    std::vector<std::byte> made(bytes);
-    std::memset(mine.data(), 1, bytes);
+    reachable<transport_type> lent_memory(t, bytes);
+    std::vector<std::byte> message(bytes);
+    std::memset(lent_memory.data(), 1, bytes);
     t.begin(s, a_call(bytes));
     if (t.rank() == 0) {
-      ticket until = 0;
-      verdict const bad = hand_over(t, {mine.data(), bytes}, until, [&](std::span<std::byte const> rest) {
-        return t.lend(1, s, rest, 1, mine.data());
+      ticket lend_ticket = 0;
+      verdict const bad = hand_over(t, {lent_memory.data(), bytes}, lend_ticket, [&](std::span<std::byte const> rest) {
+        return t.lend(1, s, rest, 1, lent_memory.data());
       });
       meet.exchange("");
       return bad;
     }
-    std::size_t there = 0;
-    verdict const bad = take_message(t, 0, s, bytes, made.data(), there);
+    std::size_t direct_bytes = 0;
+    verdict const bad = take_message(t, 0, s, bytes, message.data(), direct_bytes);
     meet.exchange("");
     if (!bad.empty()) {
       return bad;
     }
-    fault const seen = await_fault(t);
-    if (t.give_back(0, s, made, 1).is_accepted) {
+    fault const observed_fault = await_fault(t);
+    if (t.give_back(0, s, message, 1).is_accepted) {
       return "memory that was taken back has been written";
     }
-    return expect(seen, failure::cancelled, 0);
+    return expect(observed_fault, failure::cancelled, 0);
   }));
 }
 

@@ -15,12 +15,12 @@ namespace laws {
 /// numbers only.
 struct library_parts {
   template <class T, class Use>
-  static void whole(dice& own, room<T> const& r, Use use) {
+  static void whole(dice& local_dice, room<T> const& r, Use use) {
     std::span<T> const part = r.part();
-    std::size_t const columns = some_columns(own, part.size(), room<T>::margin);
+    std::size_t const columns = some_columns(local_dice, part.size(), room<T>::margin);
     std::size_t const rows = part.size() / columns;
     T* const row_before = part.data() - columns;
-    switch (own.below(tutti::complex_number<T> ? 7 : 4)) {
+    switch (local_dice.draw_below(tutti::complex_number<T> ? 7 : 4)) {
       case 0:
         return use(tensor(part.data(), rows, columns));
       case 1:
@@ -28,17 +28,17 @@ struct library_parts {
       case 2:
         return use(xt::view(tensor(row_before, rows + 2, columns), xt::range(std::size_t{1}, rows + 1), xt::all()));
       case 3:
-        return use(xt::view(tensor(r.all().data(), 1, r.all().size()), xt::range(0, 1),
+        return use(xt::view(tensor(r.guarded_memory().data(), 1, r.guarded_memory().size()), xt::range(0, 1),
                             xt::range(room<T>::margin, room<T>::margin + part.size())));
       default:
         // Column-major: indices and extents of rows and columns are swapped.
         if constexpr (tutti::complex_number<T>) {
-          auto around = matrix<T>(row_before, index(columns), index(rows + 2), strides(index(columns)));
-          switch (own.below(3)) {
+          auto surrounding = matrix<T>(row_before, index(columns), index(rows + 2), strides(index(columns)));
+          switch (local_dice.draw_below(3)) {
             case 0:
-              return use(around.middleCols(1, index(rows)));
+              return use(surrounding.middleCols(1, index(rows)));
             case 1:
-              return use(around.block(0, 1, index(columns), index(rows)));
+              return use(surrounding.block(0, 1, index(columns), index(rows)));
             default:
               return use(matrix<T>(part.data(), index(columns), index(rows), strides(index(columns))));
           }
@@ -47,21 +47,21 @@ struct library_parts {
   }
 
   template <class T, class Use>
-  static void with_gaps(dice& own, room<T> const& r, Use use) {
-    std::size_t const columns = 2 + own.below(8);
-    std::size_t const rows = 2 + own.below(4);
-    T* const first = r.all().data() + own.below(2 * room<T>::margin - rows * columns + 1);
-    switch (own.below(tutti::complex_number<T> ? 4 : 2)) {
+  static void with_gaps(dice& local_dice, room<T> const& r, Use use) {
+    std::size_t const columns = 2 + local_dice.draw_below(8);
+    std::size_t const rows = 2 + local_dice.draw_below(4);
+    T* const first = r.guarded_memory().data() + local_dice.draw_below(2 * room<T>::margin - rows * columns + 1);
+    switch (local_dice.draw_below(tutti::complex_number<T> ? 4 : 2)) {
       case 0:
-        return use(xt::view(tensor(first, rows, columns), xt::all(), own.below(columns)));
+        return use(xt::view(tensor(first, rows, columns), xt::all(), local_dice.draw_below(columns)));
       case 1:
         return use(xt::view(tensor(first, rows, columns), xt::range(std::size_t{0}, rows),
                             xt::range(std::size_t{1}, columns)));
       default:
         if constexpr (tutti::complex_number<T>) {
-          auto around = matrix<T>(first, index(columns), index(rows), strides(index(columns)));
-          return own.one_in(2) ? use(around.block(1, 0, index(columns) - 1, index(rows)))
-                               : use(matrix<T>(first, index(columns) - 1, index(rows), strides(index(columns))));
+          auto surrounding = matrix<T>(first, index(columns), index(rows), strides(index(columns)));
+          return local_dice.one_in(2) ? use(surrounding.block(1, 0, index(columns) - 1, index(rows)))
+                                      : use(matrix<T>(first, index(columns) - 1, index(rows), strides(index(columns))));
         }
     }
   }

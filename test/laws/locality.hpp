@@ -21,20 +21,21 @@ void neighbours_are_named_by_their_world_ranks() {
                  : support::describe_fault(f);
     }
     flow const s{2, 10};
-    std::byte const one{1};
+    std::byte const mark{1};
     rank_type const peer = 5 - t.rank();
-    bool given = false;
+    bool is_sent = false;
     t.begin(s, a_call(t.rank() * 1000));
     try {
-      verdict const ended = support::until(t, [&] {
-        given = given || t.send(peer, s, {&one, 1}, 1).is_accepted;
+      verdict const verdict_of_wait = support::until(t, [&] {
+        is_sent = is_sent || t.send(peer, s, {&mark, 1}, 1).is_accepted;
         return static_cast<bool>(t.view(peer, s, {1, 1, nullptr}));
       });
-      return ended.empty() ? "a message of another call was delivered" : expect(t.fault(), failure::mismatch, t.rank());
+      return verdict_of_wait.empty() ? "a message of another call was delivered"
+                                     : expect(t.fault(), failure::mismatch, t.rank());
     } catch (error const& e) {
-      std::string const what = e.what();
-      bool const names = what.find("rank 2 called") != what.npos && what.find("rank 3 called") != what.npos;
-      return names && e.self() == t.rank() && e.at_fault() == std::vector<rank_type>{peer} ? "" : what;
+      std::string const text = e.what();
+      bool const names = text.find("rank 2 called") != text.npos && text.find("rank 3 called") != text.npos;
+      return names && e.self() == t.rank() && e.at_fault() == std::vector<rank_type>{peer} ? "" : text;
     }
   }));
   check_all(W::run(4, [](auto& t) -> verdict {  // rank 3 leaves rank 2 alone
@@ -51,7 +52,7 @@ void neighbours_are_named_by_their_world_ranks() {
 template <class Transport, class F>
 void on_hosts_of(std::initializer_list<rank_type> numbers, F f) {
   for (rank_type const ranks : numbers) {
-    support::hosts_of<Transport> const these(ranks);
+    support::hosts_of<Transport> const hosts(ranks);
     f();
   }
 }

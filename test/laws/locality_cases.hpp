@@ -7,9 +7,9 @@
 /// The test cases of by_locality<Near, tcp>: each law of a transport, over hosts of several sizes.
 namespace tutti::laws {
 
-template <class Near, class Ranks>
+template <class Neighbours, class Ranks>
 struct between_hosts {
-  using transport = support::emulated_hosts<Near, tcp>;
+  using transport = support::emulated_hosts<Neighbours, tcp>;
   using hosts = world<transport, Ranks>;
   using connected_hosts = world_with_connections<transport, Ranks>;
 
@@ -71,7 +71,7 @@ struct between_hosts {
       flow const s{0, 1};
       std::vector<std::byte> ordinary(1 << 20);
       std::span<std::byte> data(ordinary);
-      if constexpr (provides_memory<Near>) {
+      if constexpr (provides_memory<Neighbours>) {
         data = {static_cast<std::byte*>(t.memory()->take(data.size())), data.size()};
       }
       t.begin(s, a_call(1));
@@ -80,7 +80,7 @@ struct between_hosts {
           return "rank " + std::to_string(peer) + (peer / 2 == t.rank() / 2 ? " may read it" : " cannot read it");
         }
       }
-      if constexpr (provides_memory<Near>) {
+      if constexpr (provides_memory<Neighbours>) {
         t.memory()->give(data.data(), data.size());
       }
       return "";

@@ -31,19 +31,19 @@ template <class T, class World, class Topology>
   tutti::allgather op{world, run_as(topology)};
   op.segment(segment);
   auto const whole = contributions<T>(99, count, 0);
-  auto const mine = block_of(whole, n, world.rank());
+  auto const local_block = block_of(whole, n, world.rank());
 
-  std::vector<T> all(count);
-  op(mine, all);
-  if (!equal_bits(all, whole)) {
+  std::vector<T> whole_output(count);
+  op(local_block, whole_output);
+  if (!equal_bits(whole_output, whole)) {
     return wrong<Topology>("allgather", "", n, count, segment);
   }
-  spoil(all);
-  std::copy(mine.begin(), mine.end(),
-            all.begin() + static_cast<std::ptrdiff_t>(tutti::block_begin(count, n, world.rank())));
-  auto pending = op.start(all);
+  spoil(whole_output);
+  std::copy(local_block.begin(), local_block.end(),
+            whole_output.begin() + static_cast<std::ptrdiff_t>(tutti::block_begin(count, n, world.rank())));
+  auto pending = op.start(whole_output);
   pending.wait();
-  if (!equal_bits(all, whole)) {
+  if (!equal_bits(whole_output, whole)) {
     return wrong<Topology>("allgather in place", "", n, count, segment);
   }
   return {};
@@ -57,22 +57,22 @@ template <class T, class World, class Topology>
   tutti::gather op{world, run_as(topology)};
   op.segment(segment);
   auto const whole = contributions<T>(99, count, 0);
-  auto const mine = block_of(whole, n, world.rank());
+  auto const local_block = block_of(whole, n, world.rank());
 
-  std::vector<T> all(at_root ? count : 0);
-  op(mine, all, root, count);
-  if (at_root && !equal_bits(all, whole)) {
+  std::vector<T> whole_output(at_root ? count : 0);
+  op(local_block, whole_output, root, count);
+  if (at_root && !equal_bits(whole_output, whole)) {
     return wrong<Topology>("gather", "", n, count, segment, root);
   }
-  spoil(all);
+  spoil(whole_output);
   if (at_root) {  // in place: the root's block is already there
-    auto const place = std::span(all).subspan(tutti::block_begin(count, n, root), mine.size());
-    std::copy(mine.begin(), mine.end(), place.begin());
-    op(place, all, root, count);
+    auto const place = std::span(whole_output).subspan(tutti::block_begin(count, n, root), local_block.size());
+    std::copy(local_block.begin(), local_block.end(), place.begin());
+    op(place, whole_output, root, count);
   } else {
-    op(mine, all, root, count);
+    op(local_block, whole_output, root, count);
   }
-  if (at_root && !equal_bits(all, whole)) {
+  if (at_root && !equal_bits(whole_output, whole)) {
     return wrong<Topology>("gather in place", "", n, count, segment, root);
   }
   return {};
@@ -88,42 +88,43 @@ template <class T, class World, class Topology>
   auto const whole = contributions<T>(99, count, 0);
   auto const expected = block_of(whole, n, world.rank());
 
-  std::vector<T> mine(expected.size());
-  auto all = at_root ? whole : std::vector<T>();
-  op(all, mine, root, count);
-  if (!equal_bits(mine, expected) || (at_root && !equal_bits(all, whole))) {
+  std::vector<T> local_block(expected.size());
+  auto whole_input = at_root ? whole : std::vector<T>();
+  op(whole_input, local_block, root, count);
+  if (!equal_bits(local_block, expected) || (at_root && !equal_bits(whole_input, whole))) {
     return wrong<Topology>("scatter", "", n, count, segment, root);
   }
-  spoil(mine);
+  spoil(local_block);
   if (at_root) {
-    op(all, std::span(all).subspan(tutti::block_begin(count, n, root), mine.size()), root, count);
-    mine = block_of(all, n, root);
+    op(whole_input, std::span(whole_input).subspan(tutti::block_begin(count, n, root), local_block.size()), root,
+       count);
+    local_block = block_of(whole_input, n, root);
   } else {
-    auto pending = op.start(all, mine, root, count);
+    auto pending = op.start(whole_input, local_block, root, count);
     pending.wait();
   }
-  if (!equal_bits(mine, expected)) {
+  if (!equal_bits(local_block, expected)) {
     return wrong<Topology>("scatter in place", "", n, count, segment, root);
   }
   return {};
 }
 
 template <class T, class World, class Topology>
-[[nodiscard]] std::string alltoall(World& world, Topology topology, std::size_t each, std::size_t segment) {
+[[nodiscard]] std::string alltoall(World& world, Topology topology, std::size_t block_length, std::size_t segment) {
   rank_type const n = world.size();
   tutti::alltoall op{world, run_as(topology)};
   op.segment(segment);
-  auto const input = contributions<T>(world.rank(), each * n, 0);
-  std::vector<T> output(each * n);
+  auto const input = contributions<T>(world.rank(), block_length * n, 0);
+  std::vector<T> output(block_length * n);
   std::vector<T> expected;
-  for (rank_type from = 0; from < n; ++from) {
-    for (std::size_t i = 0; i < each; ++i) {
-      expected.push_back(contribution<T>(from, world.rank() * each + i, 0));
+  for (rank_type sender = 0; sender < n; ++sender) {
+    for (std::size_t i = 0; i < block_length; ++i) {
+      expected.push_back(contribution<T>(sender, world.rank() * block_length + i, 0));
     }
   }
   op(input, output);
   if (!equal_bits(output, expected)) {
-    return wrong<Topology>("alltoall", "", n, each * n, segment);
+    return wrong<Topology>("alltoall", "", n, block_length * n, segment);
   }
   return {};
 }

@@ -34,7 +34,7 @@ class numbered_program {
   /// A communicator of this rank, and the expected count of its operations. All ranks have equally many, each its own
   /// part.
   struct generation {
-    explicit generation(World&& w, std::string called) : world(std::move(w)), name(std::move(called)) {}
+    explicit generation(World&& w, std::string part_name) : world(std::move(w)), name(std::move(part_name)) {}
     World world;
     std::string name;
     std::uint64_t operations = 0;
@@ -53,125 +53,125 @@ class numbered_program {
   std::string run() {
     try {
       for (int i = 0; i != 16; ++i) {
-        generation& on = parts_[draw_() % parts_.size()];
+        generation& part = parts_[draw_() % parts_.size()];
         now_ = {};
         switch (draw_() % 4) {
           case 0:
-            divide(on);
+            divide(part);
             break;
           case 1:
-            talk(on);
+            talk(part);
             break;
           default:
-            compute(on);
+            compute(part);
         }
       }
-      generation& on = parts_[draw_() % parts_.size()];
-      expect(on, "barrier");
-      tutti::barrier{on.world, tutti::doubling{}}();
-      return draw_() % 3 == 0 ? mistake_in_a_message(on) : mistake(on);
+      generation& part = parts_[draw_() % parts_.size()];
+      expect(part, "barrier");
+      tutti::barrier{part.world, tutti::doubling{}}();
+      return draw_() % 3 == 0 ? mistake_in_a_message(part) : mistake(part);
     } catch (tutti::error const& e) {  // includes the error of a rank that was still in an earlier operation
       return now_.name.empty() ? "" : complaint(e);
     }
   }
 
  private:
-  void expect(generation& on, std::string operation) { now_ = {on.name, on.operations++, std::move(operation)}; }
+  void expect(generation& part, std::string operation) { now_ = {part.name, part.operations++, std::move(operation)}; }
 
-  void divide(generation& on) {
+  void divide(generation& part) {
     if (parts_.size() == 4) {
       return;
     }
     auto const colours = static_cast<std::uint32_t>(draw_() % 4);
-    std::uint32_t const mine = colours == 0 ? 0 : on.world.rank() % colours;
-    std::string name = on.name + "/" + std::to_string(on.operations++) + ":" + std::to_string(mine);
+    std::uint32_t const colour = colours == 0 ? 0 : part.world.rank() % colours;
+    std::string name = part.name + "/" + std::to_string(part.operations++) + ":" + std::to_string(colour);
     if (draw_() % 4 == 0) {  // some ranks join no part
-      (void)tutti::split(on.world, mine == 0 ? tutti::no_part : mine);
+      (void)tutti::split(part.world, colour == 0 ? tutti::no_part : colour);
       return;
     }
-    parts_.emplace_back(colours == 0 ? tutti::dup(on.world) : tutti::split(on.world, mine), std::move(name));
+    parts_.emplace_back(colours == 0 ? tutti::dup(part.world) : tutti::split(part.world, colour), std::move(name));
   }
 
   /// Sends some messages between two ranks, so that ranks have started different numbers of operations.
-  void talk(generation& on) {
-    auto const from = static_cast<rank_type>(draw_() % 4);
-    auto const to = static_cast<rank_type>(draw_() % 4);
+  void talk(generation& part) {
+    auto const sender = static_cast<rank_type>(draw_() % 4);
+    auto const receiver = static_cast<rank_type>(draw_() % 4);
     auto const messages = draw_() % 4;
-    if (from == to || from >= on.world.size() || to >= on.world.size()) {
+    if (sender == receiver || sender >= part.world.size() || receiver >= part.world.size()) {
       return;
     }
     std::vector<int> v(10);
     for (auto left = messages; left != 0; --left) {
-      if (on.world.rank() == from) {
-        tutti::send{on.world}(v, to);
-      } else if (on.world.rank() == to) {
-        tutti::recv{on.world}(v, from);
+      if (part.world.rank() == sender) {
+        tutti::send{part.world}(v, receiver);
+      } else if (part.world.rank() == receiver) {
+        tutti::recv{part.world}(v, sender);
       }
     }
   }
 
   /// Collective operations of several kinds, in one segment or in many.
-  void compute(generation& on) {
+  void compute(generation& part) {
     auto const kind = draw_() % 3;
     auto const segment = draw_() % 2 == 0 ? std::size_t{0} : std::size_t{64};
     std::vector<int> v(100, 1);
     if (kind == 0) {
-      expect(on, "barrier");
-      tutti::barrier{on.world, tutti::doubling{}}();
+      expect(part, "barrier");
+      tutti::barrier{part.world, tutti::doubling{}}();
     } else if (kind == 1) {
-      expect(on, "allreduce(");
-      tutti::allreduce sum{on.world, tutti::ring{}, tutti::sum<int>{}};
+      expect(part, "allreduce(");
+      tutti::allreduce sum{part.world, tutti::ring{}, tutti::sum<int>{}};
       sum.segment(segment);
       sum.start(v).wait();
     } else {
-      expect(on, "broadcast(");
-      tutti::broadcast share{on.world, tutti::doubling{}};
+      expect(part, "broadcast(");
+      tutti::broadcast share{part.world, tutti::doubling{}};
       share.segment(segment);
       share(v, 0);
     }
   }
 
-  std::string mistake(generation& on) {
-    if (on.world.size() == 1) {
+  std::string mistake(generation& part) {
+    if (part.world.size() == 1) {
       return {};
     }
-    std::vector<int> v(on.world.rank() == 0 ? 1 : 10);
-    expect(on, "allreduce(");
-    tutti::allreduce sum{on.world, tutti::doubling{}, tutti::sum<int>{}};
+    std::vector<int> v(part.world.rank() == 0 ? 1 : 10);
+    expect(part, "allreduce(");
+    tutti::allreduce sum{part.world, tutti::doubling{}, tutti::sum<int>{}};
     sum(v);
     return "ranks that call different things are an error";
   }
 
   /// Both ends of a message name the same one.
-  std::string mistake_in_a_message(generation& on) {
-    if (on.world.size() == 1 || on.world.rank() > 1) {
+  std::string mistake_in_a_message(generation& part) {
+    if (part.world.size() == 1 || part.world.rank() > 1) {
       return {};
     }
-    std::vector<int> v(on.world.rank() == 0 ? 1 : 10);
+    std::vector<int> v(part.world.rank() == 0 ? 1 : 10);
     try {
-      if (on.world.rank() == 0) {
-        tutti::send{on.world}(v, 1);
+      if (part.world.rank() == 0) {
+        tutti::send{part.world}(v, 1);
       } else {
-        tutti::recv{on.world}(v, 0);
+        tutti::recv{part.world}(v, 0);
         return "messages that are not those received are an error";
       }
     } catch (tutti::error const& e) {
-      if (e.communicator() != on.name || e.operation().find("from rank 0 to rank 1") == std::string::npos) {
+      if (e.communicator() != part.name || e.operation().find("from rank 0 to rank 1") == std::string::npos) {
         return e.what();
       }
-      return on.name + ": 0>1 #" + std::to_string(e.sequence());
+      return part.name + ": 0>1 #" + std::to_string(e.sequence());
     }
     tutti::operation_number last;
-    on.world.recent().for_each([&](tutti::recorder::entry const& e) { last = e.number; });
-    return on.name + ": 0>1 #" + std::to_string(last.sequence);
+    part.world.recent().for_each([&](tutti::recorder::entry const& e) { last = e.number; });
+    return part.name + ": 0>1 #" + std::to_string(last.sequence);
   }
 
   std::string complaint(tutti::error const& e) const {
-    std::string const what = e.what();
-    std::string const shown = "#" + std::to_string(now_.number) + " of " + now_.name + ", step";
+    std::string const text = e.what();
+    std::string const expected_text = "#" + std::to_string(now_.number) + " of " + now_.name + ", step";
     bool const right = e.sequence() == now_.number && e.communicator() == now_.name &&
-                       e.operation().starts_with(now_.operation) && what.find(shown) != what.npos;
-    return right ? "" : "it is " + now_.operation + " " + shown + ", but said was: " + what;
+                       e.operation().starts_with(now_.operation) && text.find(expected_text) != text.npos;
+    return right ? "" : "it is " + now_.operation + " " + expected_text + ", but said was: " + text;
   }
 
   place now_;
@@ -189,10 +189,10 @@ void check_numbering(std::uint64_t seeds, Run run) {
     });
     std::map<std::string, int> messages;
     for (auto const& end : ends) {
-      std::string const said = end ? end.value() : end.failure().text;
-      bool const number = said.find(": 0>1 #") != std::string::npos;
-      BOOST_TEST((said.empty() || number), "seed " << seed << ": " << said);
-      messages[number ? said : ""] += 1;
+      std::string const text = end ? end.value() : end.failure().text;
+      bool const number = text.find(": 0>1 #") != std::string::npos;
+      BOOST_TEST((text.empty() || number), "seed " << seed << ": " << text);
+      messages[number ? text : ""] += 1;
     }
     for (auto const& [number, ranks] : messages) {
       BOOST_TEST((number.empty() || ranks == 2), "seed " << seed << ": only one rank says " << number);

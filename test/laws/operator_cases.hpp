@@ -15,8 +15,9 @@ namespace laws {
 template <class Transport, class Check>
 void over_all_topologies(Check check) {
   for (auto const n : world_sizes) {
-    support::agree<Transport>(
-        n, [&](auto& world) { return all_topologies::each([&](auto topology) { return check(world, topology); }); });
+    support::agree<Transport>(n, [&](auto& world) {
+      return all_topologies::first_complaint([&](auto topology) { return check(world, topology); });
+    });
   }
 }
 

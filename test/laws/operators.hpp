@@ -97,8 +97,8 @@ static_assert(composition{}.combine(contribution<affine>(0, 0, 0), contribution<
 /// root, and computing them again would take longer than the operators.
 template <class T, class Make>
 [[nodiscard]] std::vector<T> const& once(std::array<std::size_t, 3> const& key, Make make) {
-  thread_local std::map<std::array<std::size_t, 3>, std::vector<T>> known;  // one for each Make: a lambda is a type
-  auto const [entry, is_new] = known.try_emplace(key);
+  thread_local std::map<std::array<std::size_t, 3>, std::vector<T>> cache;  // one for each Make: a lambda is a type
+  auto const [entry, is_new] = cache.try_emplace(key);
   if (is_new) {
     entry->second = make();
   }
@@ -124,16 +124,16 @@ template <class R>
                                                                     std::size_t k) {
   using T = typename R::value_type;
   return once<T>({n, count, k}, [&] {
-    std::vector<T> out;
-    out.reserve(count);
+    std::vector<T> answer;
+    answer.reserve(count);
     for (std::size_t i = 0; i < count; ++i) {
       auto acc = r.lift(contribution<T>(0, i, k));
       for (rank_type other = 1; other < n; ++other) {
         acc = r.combine(acc, r.lift(contribution<T>(other, i, k)));
       }
-      out.push_back(r.lower(acc, n));
+      answer.push_back(r.lower(acc, n));
     }
-    return out;
+    return answer;
   });
 }
 
@@ -159,29 +159,30 @@ template <class T>
 
 /// Describes the case that failed.
 template <class Topology>
-[[nodiscard]] std::string wrong(std::string const& what, std::string_view reduction, rank_type n, std::size_t count,
-                                std::size_t segment, rank_type root = 0) {
-  return what + " over " + std::string(Topology::name) + " " + std::string(reduction) + ", n " + std::to_string(n) +
-         ", count " + std::to_string(count) + ", segment " + std::to_string(segment) + ", root " + std::to_string(root);
+[[nodiscard]] std::string wrong(std::string const& description, std::string_view reduction, rank_type n,
+                                std::size_t count, std::size_t segment, rank_type root = 0) {
+  return description + " over " + std::string(Topology::name) + " " + std::string(reduction) + ", n " +
+         std::to_string(n) + ", count " + std::to_string(count) + ", segment " + std::to_string(segment) + ", root " +
+         std::to_string(root);
 }
 
 /// Roots worth testing: first, last, middle, one more.
 [[nodiscard]] inline std::vector<rank_type> roots(rank_type n) {
-  std::vector<rank_type> all{0, n - 1, n / 2, n / 3};
-  std::sort(all.begin(), all.end());
-  all.erase(std::unique(all.begin(), all.end()), all.end());
-  return all;
+  std::vector<rank_type> roots_to_test{0, n - 1, n / 2, n / 3};
+  std::sort(roots_to_test.begin(), roots_to_test.end());
+  roots_to_test.erase(std::unique(roots_to_test.begin(), roots_to_test.end()), roots_to_test.end());
+  return roots_to_test;
 }
 
 /// A list of topologies, to call a function with each.
 template <class... Topologies>
 struct topologies {
   template <class... More>
-  using with = topologies<Topologies..., More...>;
+  using append = topologies<Topologies..., More...>;
 
   /// Returns the first complaint of `f(topology)`.
   template <class F>
-  [[nodiscard]] static std::string each(F f) {
+  [[nodiscard]] static std::string first_complaint(F f) {
     std::string complaint;
     ((complaint.empty() ? void(complaint = f(Topologies{})) : void()), ...);
     return complaint;

@@ -36,10 +36,10 @@ template <class World, class Topology, class R>
 
   auto first = contributions<T>(world.rank(), count, 2);
   auto second = contributions<T>(world.rank(), count, 3);
-  auto one = op.start(first);
-  auto two = op.start(second);
-  (world.rank() % 2 == 0 ? one : two).wait();
-  (world.rank() % 2 == 0 ? two : one).wait();
+  auto first_request = op.start(first);
+  auto second_request = op.start(second);
+  (world.rank() % 2 == 0 ? first_request : second_request).wait();
+  (world.rank() % 2 == 0 ? second_request : first_request).wait();
   if (!equal_bits(first, sequential(reduction, n, count, 2)) ||
       !equal_bits(second, sequential(reduction, n, count, 3))) {
     return wrong<Topology>("two allreduces in flight", R::name, n, count, segment);
@@ -82,8 +82,8 @@ template <class World, class Topology, class R>
   op.segment(segment);
 
   auto data = contributions<T>(world.rank(), count, 0);
-  auto const mine = op(data);
-  if (!equal_bits(std::vector<T>(mine.begin(), mine.end()),
+  auto const block = op(data);
+  if (!equal_bits(std::vector<T>(block.begin(), block.end()),
                   block_of(sequential(reduction, n, count, 0), n, world.rank()))) {
     return wrong<Topology>("reduce_scatter in place", R::name, n, count, segment);
   }

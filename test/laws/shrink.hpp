@@ -111,9 +111,9 @@ void those_that_are_left_go_on(rank_type n, std::vector<std::vector<rank_type>> 
   });
   for (rank_type r = 0; r != n; ++r) {
     bool const dead = std::ranges::any_of(waves, [&](auto const& wave) { return std::ranges::count(wave, r) != 0; });
-    std::string const said = results[r] ? results[r].value() : results[r].failure().text;
-    BOOST_TEST(dead == !results[r].has_value(), "rank " << r << " of " << n << ": " << said);
-    BOOST_TEST((dead || said == "no fault"), "rank " << r << " of " << n << ": " << said);
+    std::string const text = results[r] ? results[r].value() : results[r].failure().text;
+    BOOST_TEST(dead == !results[r].has_value(), "rank " << r << " of " << n << ": " << text);
+    BOOST_TEST((dead || text == "no fault"), "rank " << r << " of " << n << ": " << text);
   }
 }
 
@@ -137,8 +137,8 @@ void a_host_that_dies_is_followed_by_the_next(rank_type n) {
                                                     : wrong + "?";
   });
   for (rank_type r = 0; r != n; ++r) {
-    std::string const said = results[r] ? results[r].value() : results[r].failure().text;
-    BOOST_TEST((r < 2 ? results[r].failure().signal == SIGKILL : said == "no fault"), "rank " << r << ": " << said);
+    std::string const text = results[r] ? results[r].value() : results[r].failure().text;
+    BOOST_TEST((r < 2 ? results[r].failure().signal == SIGKILL : text == "no fault"), "rank " << r << ": " << text);
   }
 }
 
@@ -147,9 +147,9 @@ void a_host_that_dies_is_followed_by_the_next(rank_type n) {
 /// @pre the late ranks are a minority
 template <class Transport>
   requires tutti::in_process<Transport>
-void ranks_that_are_late_are_left_out(rank_type n, std::vector<rank_type> const& late, bool ended) {
-  auto const others = static_cast<rank_type>(n - 1 - late.size());
-  std::latch done(others);
+void ranks_that_are_late_are_left_out(rank_type n, std::vector<rank_type> const& late, bool has_ended) {
+  auto const survivor_count = static_cast<rank_type>(n - 1 - late.size());
+  std::latch end_latch(survivor_count);
   std::latch given_up(static_cast<std::ptrdiff_t>(late.size()));
   auto const results = tutti::spawn<Transport>(n, [&](auto& world) -> std::string {
     rank_type const me = world.rank();
@@ -161,24 +161,24 @@ void ranks_that_are_late_are_left_out(rank_type n, std::vector<rank_type> const&
       }
     });
     if (std::ranges::count(late, me) != 0) {
-      done.wait();
-      std::string const said = wrong + is_left_out(*detector, me) + is_left_out(*detector, me);
+      end_latch.wait();
+      std::string const text = wrong + is_left_out(*detector, me) + is_left_out(*detector, me);
       given_up.count_down();
-      return said;
+      return text;
     }
     auto smaller = detector->shrink();
     std::string const end = sum_until_a_fault(smaller, detector->members(), me, [] {});
-    if (ended) {
+    if (has_ended) {
       detector.reset();  // closes its listener, as the end of its process would
     }
-    done.count_down();
+    end_latch.count_down();
     given_up.wait();
-    return smaller.size() == others ? wrong + (end == "no fault" ? "" : end)
-                                    : "its world is of " + std::to_string(smaller.size());
+    return smaller.size() == survivor_count ? wrong + (end == "no fault" ? "" : end)
+                                            : "its world is of " + std::to_string(smaller.size());
   });
   for (rank_type r = 0; r + 1 != n; ++r) {
-    std::string const said = results[r] ? results[r].value() : results[r].failure().text;
-    BOOST_TEST(said == "", "rank " << r << " of " << n << (ended ? ", ended" : "") << ": " << said);
+    std::string const text = results[r] ? results[r].value() : results[r].failure().text;
+    BOOST_TEST(text == "", "rank " << r << " of " << n << (has_ended ? ", ended" : "") << ": " << text);
   }
 }
 
@@ -186,7 +186,7 @@ void ranks_that_are_late_are_left_out(rank_type n, std::vector<rank_type> const&
 /// ended.
 template <class Transport>
 void a_stopped_rank_that_wakes_when_the_others_have_ended_ends(rank_type n) {
-  tally ended;
+  tally end_tally;
   auto const results = tutti::spawn<Transport>(n, [&](auto& world) -> std::string {
     rank_type const me = world.rank();
     world.deadline(std::chrono::seconds(1));
@@ -197,10 +197,10 @@ void a_stopped_rank_that_wakes_when_the_others_have_ended_ends(rank_type n) {
       }
     });
     if (me == 1) {
-      ::pid_t const here = ::getpid();
+      ::pid_t const process = ::getpid();
       if (::fork() == 0) {
-        std::ignore = ended.await(n - 2);
-        ::kill(here, SIGCONT);
+        std::ignore = end_tally.await(n - 2);
+        ::kill(process, SIGCONT);
         ::_exit(0);
       }
       ::raise(SIGSTOP);
@@ -208,12 +208,12 @@ void a_stopped_rank_that_wakes_when_the_others_have_ended_ends(rank_type n) {
     }
     rank_type const left = detector->shrink().size();
     detector.reset();
-    ended.tell();
+    end_tally.tell();
     return left == n - 2 ? wrong : "its world is of " + std::to_string(left);
   });
   for (rank_type r = 1; r != n; ++r) {
-    std::string const said = results[r] ? results[r].value() : results[r].failure().text;
-    BOOST_TEST(said == "", "rank " << r << " of " << n << ": " << said);
+    std::string const text = results[r] ? results[r].value() : results[r].failure().text;
+    BOOST_TEST(text == "", "rank " << r << " of " << n << ": " << text);
   }
 }
 

@@ -20,34 +20,34 @@ namespace laws {
 template <class Op, class World, class Topology, class R>
 class both_operators {
  public:
-  both_operators(Op what, World& world, Topology const& t, R r) : what_(what), run_(make(world, t, r)) {}
+  both_operators(Op operation, World& world, Topology const& t, R r) : operation_(operation), run_(make(world, t, r)) {}
 
-  /// @param out the rank's result; all elements if they are one vector
-  void on_host(auto const& in, auto& out) {
+  /// @param output the rank's result; all elements if they are one vector
+  void on_host(auto const& input, auto& output) {
     if constexpr (std::is_same_v<Op, op::broadcast>) {
-      run_(out, what_.root);
+      run_(output, operation_.root);
     } else if constexpr (std::is_same_v<Op, op::reduce>) {
-      run_(in, out, what_.root);
+      run_(input, output, operation_.root);
     } else {
-      run_(in, out);
+      run_(input, output);
     }
   }
-  void on_device(auto const& in, auto& out, models::device_stream const& stream) {
+  void on_device(auto const& input, auto& output, models::device_stream const& stream) {
     using models::in_device;
     if constexpr (std::is_same_v<Op, op::broadcast>) {
-      run_.enqueue(in_device(out), what_.root, stream);
+      run_.enqueue(in_device(output), operation_.root, stream);
     } else if constexpr (std::is_same_v<Op, op::reduce>) {
-      run_.enqueue(in_device(in), in_device(out), what_.root, stream);
+      run_.enqueue(in_device(input), in_device(output), operation_.root, stream);
     } else {
-      run_.enqueue(in_device(in), in_device(out), stream);
+      run_.enqueue(in_device(input), in_device(output), stream);
     }
   }
-  void in_place_on_device(auto& all, models::device_stream const& stream) {
+  void in_place_on_device(auto& data, models::device_stream const& stream) {
     using models::in_device;
-    if constexpr (requires { what_.root; }) {
-      run_.enqueue(in_device(all), what_.root, stream);
+    if constexpr (requires { operation_.root; }) {
+      run_.enqueue(in_device(data), operation_.root, stream);
     } else {
-      run_.enqueue(in_device(all), stream);
+      run_.enqueue(in_device(data), stream);
     }
   }
 
@@ -66,7 +66,7 @@ class both_operators {
     }
   }
 
-  Op what_;
+  Op operation_;
   decltype(make(std::declval<World&>(), std::declval<Topology>(), std::declval<R>())) run_;
 };
 
@@ -85,56 +85,57 @@ template <class Op, class R, class World, class Topology>
   using value = typename R::value_type;
   using contribution = tutti::contribution_t<R>;
   rank_type const me = world.rank();
-  auto const drawn = c.input(me);
-  auto const [from, own] = c.given(me);
-  auto const [to, size] = c.wanted(me);
+  auto const contributions = c.input(me);
+  auto const [input_begin, input_size] = c.contribution_range(me);
+  auto const [output_begin, output_size] = c.result_range(me);
   auto const at = [](auto const& v, std::size_t i) { return v.begin() + static_cast<std::ptrdiff_t>(i); };
-  std::vector<contribution> const in(at(drawn, from), at(drawn, from + own));
+  std::vector<contribution> const input(at(contributions, input_begin), at(contributions, input_begin + input_size));
   value const poison = out_of_sevens<value>();
   bool const writes_all = std::is_same_v<Op, op::broadcast>;
 
-  both_operators<Op, World, Topology, R> run(c.what, world, topology, c.reduction);
-  std::vector<value> wanted(writes_all ? c.count : size, poison);
+  both_operators<Op, World, Topology, R> run(c.operation, world, topology, c.reduction);
+  std::vector<value> expected(writes_all ? c.count : output_size, poison);
   if constexpr (writes_all) {
-    std::copy(in.begin(), in.end(), wanted.begin());
+    std::copy(input.begin(), input.end(), expected.begin());
   }
-  auto const before = wanted;
-  run.on_host(in, wanted);
+  auto const initial_output = expected;
+  run.on_host(input, expected);
 
   std::string wrong;
-  std::array<std::vector<value>, 3> outs;
-  for (std::size_t i = 0; i != outs.size(); ++i) {
-    auto& out = outs[i];
+  std::array<std::vector<value>, 3> outputs;
+  for (std::size_t i = 0; i != outputs.size(); ++i) {
+    auto& output = outputs[i];
     if constexpr (writes_all) {
-      out = before;
-      run.on_device(in, out, streams[i % 2]);
+      output = initial_output;
+      run.on_device(input, output, streams[i % 2]);
     } else if constexpr (std::is_same_v<value, contribution>) {
       if (c.in_place) {
-        out.assign(c.count, poison);
-        std::copy(in.begin(), in.end(), out.begin() + static_cast<std::ptrdiff_t>(from));
-        run.in_place_on_device(out, streams[i % 2]);
+        output.assign(c.count, poison);
+        std::copy(input.begin(), input.end(), output.begin() + static_cast<std::ptrdiff_t>(input_begin));
+        run.in_place_on_device(output, streams[i % 2]);
       } else {
-        out = before;
-        run.on_device(in, out, streams[i % 2]);
+        output = initial_output;
+        run.on_device(input, output, streams[i % 2]);
       }
     } else {
-      out = before;
-      run.on_device(in, out, streams[i % 2]);
+      output = initial_output;
+      run.on_device(input, output, streams[i % 2]);
     }
   }
   for (auto const& stream : streams) {
     tutti::detail::device::wait_for_staged(world, stream);
   }
-  for (auto const& out : outs) {
-    std::size_t const first = out.size() == wanted.size() ? 0 : to;
-    bool good = wanted.empty() || std::memcmp(out.data() + first, wanted.data(), wanted.size() * sizeof(value)) == 0;
-    if (c.in_place && out.size() != wanted.size()) {  // elements of other ranks are unchanged
-      for (std::size_t i = 0; i != out.size(); ++i) {
-        bool const mine = i >= to && i - to < wanted.size();
-        bool const is_given = i >= from && i - from < own;
+  for (auto const& output : outputs) {
+    std::size_t const first = output.size() == expected.size() ? 0 : output_begin;
+    bool good =
+        expected.empty() || std::memcmp(output.data() + first, expected.data(), expected.size() * sizeof(value)) == 0;
+    if (c.in_place && output.size() != expected.size()) {  // elements of other ranks are unchanged
+      for (std::size_t i = 0; i != output.size(); ++i) {
+        bool const is_output = i >= output_begin && i - output_begin < expected.size();
+        bool const is_given = i >= input_begin && i - input_begin < input_size;
         if constexpr (std::is_same_v<value, contribution>) {
-          value const was = is_given ? in[i - from] : poison;
-          good = good && (mine || std::memcmp(&out[i], &was, sizeof was) == 0);
+          value const was = is_given ? input[i - input_begin] : poison;
+          good = good && (is_output || std::memcmp(&output[i], &was, sizeof was) == 0);
         }
       }
     }
@@ -161,10 +162,10 @@ struct staged_shape {
 template <class Host, class F>
 [[nodiscard]] std::string on_staged_ranks(staged_shape const& shape, F const& f) {
   using transport = models::host_staged<Host>;
-  tutti::world_options<transport> o;
-  o.deadline = std::chrono::seconds(60);
-  o.transport.slot_bytes = shape.slot_bytes;
-  o.transport.slot_count = shape.slot_count;
+  tutti::world_options<transport> options;
+  options.deadline = std::chrono::seconds(60);
+  options.transport.slot_bytes = shape.slot_bytes;
+  options.transport.slot_count = shape.slot_count;
   models::host_stager::lateness = shape.lateness;
   auto const results = tutti::spawn<transport>(
       shape.ranks,
@@ -178,12 +179,12 @@ template <class Host, class F>
         }
         return wrong;
       },
-      o);
-  std::string all;
-  for (auto const& one : results) {
-    all += one.value();
+      options);
+  std::string complaints_of_ranks;
+  for (auto const& result : results) {
+    complaints_of_ranks += result.value();
   }
-  return all;
+  return complaints_of_ranks;
 }
 
 /// Runs all operations, in place and out of place, with these lengths.
@@ -193,19 +194,19 @@ template <class Host, class R>
   rank_type const n = shape.ranks;
   return on_staged_ranks<Host>(shape, [&](auto& world, auto const& topology, auto const& streams) {
     std::string wrong;
-    auto const every = [&](auto what, bool in_place) {
+    auto const run_all = [&](auto operation, bool in_place) {
       for (std::size_t const count : counts) {
-        wrong += staged_has_bits_of_host(device_case<decltype(what), R>{what, reduction, n, count, in_place}, world,
-                                         topology, streams);
+        wrong += staged_has_bits_of_host(device_case<decltype(operation), R>{operation, reduction, n, count, in_place},
+                                         world, topology, streams);
       }
     };
     for (bool const in_place : {false, true}) {
-      every(op::allreduce{}, in_place);
-      every(op::reduce{n - 1}, in_place);
-      every(op::reduce_scatter{}, in_place);
+      run_all(op::allreduce{}, in_place);
+      run_all(op::reduce{n - 1}, in_place);
+      run_all(op::reduce_scatter{}, in_place);
       if constexpr (std::is_same_v<typename R::value_type, tutti::contribution_t<R>>) {
-        every(op::allgather{}, in_place);
-        every(op::broadcast{n / 2}, in_place);
+        run_all(op::allgather{}, in_place);
+        run_all(op::broadcast{n / 2}, in_place);
       }
     }
     return wrong;

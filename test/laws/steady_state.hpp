@@ -37,24 +37,24 @@ inline constexpr int steady_operations = 200;
 /// early before it has room for all of them; an operation that requests something now and then would never stop.
 template <class World, class Operate>
 [[nodiscard]] std::string asks_for(World& world, int rounds, Operate operate) {
-  tutti::allreduce most{world, tutti::doubling{}, tutti::max<std::uint64_t>{}};
+  tutti::allreduce maximum{world, tutti::doubling{}, tutti::max<std::uint64_t>{}};
   for (int i = 0; i < operations_to_warm_up; ++i) {
     operate();
   }
-  support::heap_and_locks used;
-  for (std::uint64_t asked = 1; asked != 0 && rounds > 0; --rounds) {
-    auto const before = support::counted_by_now;
+  support::heap_and_locks requests;
+  for (std::uint64_t request_count = 1; request_count != 0 && rounds > 0; --rounds) {
+    auto const initial_counts = support::counted_by_now;
     for (int i = 0; i < steady_operations; ++i) {
       operate();
     }
-    used = support::counted_by_now - before;
-    asked = used.allocations + used.locks;
-    most(std::span(&asked, 1));
+    requests = support::counted_by_now - initial_counts;
+    request_count = requests.allocations + requests.locks;
+    maximum(std::span(&request_count, 1));
   }
-  return used.allocations + used.locks == 0
+  return requests.allocations + requests.locks == 0
              ? ""
-             : std::to_string(used.allocations) + " allocations and " + std::to_string(used.locks) + " locks in " +
-                   std::to_string(steady_operations) + " operations";
+             : std::to_string(requests.allocations) + " allocations and " + std::to_string(requests.locks) +
+                   " locks in " + std::to_string(steady_operations) + " operations";
 }
 
 /// A warmed-up operation requests no memory and takes no lock. Returns the requests of operations that do.
@@ -67,17 +67,18 @@ template <class World>
   std::vector<T> const input(count, 1);
   std::vector<T> output(count);
   std::vector<T> other(count);
-  std::vector<T> const mine(input.begin(), input.begin() + static_cast<std::ptrdiff_t>(block_of(input, n, me).size()));
-  std::vector<T> part(mine.size());
+  std::vector<T> const local_block(input.begin(),
+                                   input.begin() + static_cast<std::ptrdiff_t>(block_of(input, n, me).size()));
+  std::vector<T> part(local_block.size());
   std::vector<T> const wide(count * n, 1);
   std::vector<T> wide_output(count * n);
   tutti::sum<T> const add;
 
   std::string complaint;
   auto const law = [&](std::string const& name, auto operate) {  // every rank runs all, so that they keep in step
-    std::string const found = asks_for(world, rounds, operate);
-    if (complaint.empty() && !found.empty()) {
-      complaint = name + " of " + std::to_string(bytes) + " bytes: " + found;
+    std::string const complaint_of_run = asks_for(world, rounds, operate);
+    if (complaint.empty() && !complaint_of_run.empty()) {
+      complaint = name + " of " + std::to_string(bytes) + " bytes: " + complaint_of_run;
     }
   };
 
@@ -88,9 +89,9 @@ template <class World>
     law(name + " out of place", [&] { op(input, output); });
     law(name + " started", [&] { op.start(output).wait(); });
     law(name + " started twice, tested", [&] {
-      auto one = op.start(output);
-      auto two = op.start(input, other);
-      while (!one.test() || !two.test()) {
+      auto first = op.start(output);
+      auto second = op.start(input, other);
+      while (!first.test() || !second.test()) {
         std::this_thread::yield();
       }
     });
@@ -114,9 +115,9 @@ template <class World>
   tutti::reduce_scatter scatter_sums{world, tutti::ring{}, add};
   law("reduce_scatter", [&] { scatter_sums(input, part); });
   tutti::allgather collect{world, tutti::ring{}};
-  law("allgather", [&] { collect(mine, output); });
+  law("allgather", [&] { collect(local_block, output); });
   tutti::gather gather{world, tutti::star{}};
-  law("gather", [&] { gather(mine, output, 0, count); });
+  law("gather", [&] { gather(local_block, output, 0, count); });
   tutti::scatter scatter{world, tutti::star{}};
   law("scatter", [&] { scatter(input, part, 0, count); });
   tutti::alltoall exchange{world, tutti::direct{}};
@@ -136,7 +137,7 @@ template <class World>
 /// Requests of a reduction are observed, so the laws above can fail.
 template <class World>
 [[nodiscard]] std::string what_is_asked_for_is_seen(World& world) {
-  auto const seen = [&](auto&& request) {
+  auto const observe = [&](auto&& request) {
     tutti::allreduce op{world, tutti::doubling{}, tutti::reduce_with<int>([&](int a, int b) {
                           request();
                           return a + b;
@@ -145,8 +146,8 @@ template <class World>
     return asks_for(world, 1, [&] { op(std::span(&x, 1)); });
   };
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-  std::string const of_memory = seen([] { ::operator delete(::operator new(1)); });
-  std::string const of_locks = seen([&] {
+  std::string const of_memory = observe([] { ::operator delete(::operator new(1)); });
+  std::string const of_locks = observe([&] {
     ::pthread_mutex_lock(&mutex);
     ::pthread_mutex_unlock(&mutex);
   });

@@ -29,13 +29,13 @@ namespace laws {
 /// True if system calls can be observed on this machine; the precondition of a test.
 inline boost::test_tools::assertion_result system_calls_are_seen(boost::unit_test::test_unit_id) {
   boost::test_tools::assertion_result able(true);
-  std::string why = support::system_calls::why_not();
-  if (why.empty() && support::system_calls::first_of([] { std::ignore = tutti::steady_now(); }) >= 0) {
-    why = "reading the clock is a system call on this machine";
+  std::string obstacle = support::system_calls::why_not();
+  if (obstacle.empty() && support::system_calls::first_of([] { std::ignore = tutti::steady_now(); }) >= 0) {
+    obstacle = "reading the clock is a system call on this machine";
   }
-  if (!why.empty()) {
+  if (!obstacle.empty()) {
     able = false;
-    able.message() << "system calls are not seen: " << why;
+    able.message() << "system calls are not seen: " << obstacle;
   }
   return able;
 }
@@ -69,7 +69,7 @@ template <class Operate>
 /// Runs both ranks of a world in one thread, so that neither ever waits: the other has already done its part.
 /// Operations make no system call then.
 template <class World>
-[[nodiscard]] std::string no_call_without_waiting(World& zero, World& one, std::size_t bytes) {
+[[nodiscard]] std::string no_call_without_waiting(World& rank_0, World& rank_1, std::size_t bytes) {
   using T = std::uint32_t;
   std::vector<T> const input(bytes / sizeof(T), 1);
   std::vector<T> x(input);
@@ -77,53 +77,53 @@ template <class World>
   tutti::sum<T> const add;
   std::string complaint;
   auto const law = [&](std::string const& name, auto operate) {
-    std::string const found = calls_the_system(operate);
-    if (complaint.empty() && !found.empty()) {
-      complaint = name + " of " + std::to_string(bytes) + " bytes: " + found;
+    std::string const system_call = calls_the_system(operate);
+    if (complaint.empty() && !system_call.empty()) {
+      complaint = name + " of " + std::to_string(bytes) + " bytes: " + system_call;
     }
   };
 
   {
-    tutti::allreduce mine{zero, tutti::doubling{}, add};
-    tutti::allreduce theirs{one, tutti::doubling{}, add};
+    tutti::allreduce rank_0_sum{rank_0, tutti::doubling{}, add};
+    tutti::allreduce rank_1_sum{rank_1, tutti::doubling{}, add};
     law("allreduce, rank 0 blocking", [&] {
-      auto pending = theirs.start(y);
-      mine(x);
+      auto pending = rank_1_sum.start(y);
+      rank_0_sum(x);
       pending.wait();
     });
     law("allreduce, rank 1 blocking, out of place", [&] {
-      auto pending = mine.start(input, x);
-      theirs(input, y);
+      auto pending = rank_0_sum.start(input, x);
+      rank_1_sum(input, y);
       pending.wait();
     });
   }
   {
-    tutti::allreduce mine{zero, tutti::ring{}, add};
-    tutti::allreduce theirs{one, tutti::ring{}, add};
+    tutti::allreduce rank_0_sum{rank_0, tutti::ring{}, add};
+    tutti::allreduce rank_1_sum{rank_1, tutti::ring{}, add};
     law("allreduce by ring, both started", [&] {
-      auto a = mine.start(x);
-      auto b = theirs.start(y);
-      zero.poll();
-      one.poll();
-      zero.poll();
+      auto a = rank_0_sum.start(x);
+      auto b = rank_1_sum.start(y);
+      rank_0.poll();
+      rank_1.poll();
+      rank_0.poll();
       b.wait();
       a.wait();
     });
   }
-  tutti::broadcast tell{zero, tutti::binary_tree{}};
-  tutti::broadcast hear{one, tutti::binary_tree{}};
+  tutti::broadcast tell{rank_0, tutti::binary_tree{}};
+  tutti::broadcast hear{rank_1, tutti::binary_tree{}};
   law("broadcast", [&] {
     tell(x, 0);
     hear(y, 0);
   });
-  tutti::reduce collect{zero, tutti::star{}, add};
-  tutti::reduce contribute{one, tutti::star{}, add};
+  tutti::reduce collect{rank_0, tutti::star{}, add};
+  tutti::reduce contribute{rank_1, tutti::star{}, add};
   law("reduce", [&] {
     contribute(y, 0);
     collect(x, 0);
   });
-  tutti::send give{zero};
-  tutti::recv take{one};
+  tutti::send give{rank_0};
+  tutti::recv take{rank_1};
   law("send and recv", [&] {
     give(x, 1);
     take(y, 0);
@@ -159,10 +159,10 @@ inline void keep_to_own_core(tutti::rank_type rank) {
   tutti::rank_type left = rank;
   for (std::size_t core = 0; core < CPU_SETSIZE; ++core) {
     if (CPU_ISSET(core, &may) && left-- == 0) {
-      cpu_set_t own;
-      CPU_ZERO(&own);
-      CPU_SET(core, &own);
-      ::sched_setaffinity(0, sizeof own, &own);
+      cpu_set_t single_core;
+      CPU_ZERO(&single_core);
+      CPU_SET(core, &single_core);
+      ::sched_setaffinity(0, sizeof single_core, &single_core);
       return;
     }
   }
@@ -173,7 +173,7 @@ inline void keep_to_own_core(tutti::rank_type rank) {
 /// among many runs; it proves that no operation has to make a system call.
 template <class World, class Operate>
 [[nodiscard]] std::string has_a_quiet_run(World& world, int runs, Operate operate) {
-  tutti::allreduce most{world, tutti::doubling{}, tutti::max<long>{}};
+  tutti::allreduce maximum{world, tutti::doubling{}, tutti::max<long>{}};
   long call = 0;
   while (runs-- > 0 && call >= 0) {
     call = support::system_calls::first_of([&] {
@@ -181,7 +181,7 @@ template <class World, class Operate>
         operate();
       }
     });
-    most(std::span(&call, 1));
+    maximum(std::span(&call, 1));
   }
   return call < 0 ? "" : "no run without a system call, such as number " + std::to_string(call);
 }
@@ -193,8 +193,8 @@ template <class World>
   std::string complaint;
   auto const law = [&](std::string const& name, auto operate) {
     if (complaint.empty()) {  // the ranks agree: all act on a finding of either
-      std::string const found = has_a_quiet_run(world, patience, operate);
-      complaint = found.empty() ? "" : name + ": " + found;
+      std::string const system_call = has_a_quiet_run(world, patience, operate);
+      complaint = system_call.empty() ? "" : name + ": " + system_call;
     }
   };
   std::vector<float> const input(256, 1);
@@ -223,17 +223,17 @@ template <class World>
 
 /// A system call within an operation is observed, so the laws above can fail.
 template <class World>
-[[nodiscard]] std::string calls_are_seen_without_waiting(World& zero, World& one) {
+[[nodiscard]] std::string calls_are_seen_without_waiting(World& rank_0, World& rank_1) {
   int x = 1;
   int y = 1;
-  tutti::allreduce mine{zero, tutti::doubling{}, calling_sum()};
-  tutti::allreduce theirs{one, tutti::doubling{}, calling_sum()};
-  auto const found = calls_the_system([&] {
-    auto pending = theirs.start(std::span(&y, 1));
-    mine(std::span(&x, 1));
+  tutti::allreduce rank_0_sum{rank_0, tutti::doubling{}, calling_sum()};
+  tutti::allreduce rank_1_sum{rank_1, tutti::doubling{}, calling_sum()};
+  auto const system_call = calls_the_system([&] {
+    auto pending = rank_1_sum.start(std::span(&y, 1));
+    rank_0_sum(std::span(&x, 1));
     pending.wait();
   });
-  return found == "system call " + std::to_string(SYS_getppid) ? "" : "what was seen: " + found;
+  return system_call == "system call " + std::to_string(SYS_getppid) ? "" : "what was seen: " + system_call;
 }
 template <class World>
 [[nodiscard]] std::string calls_are_seen_with_cores(World& world) {

@@ -51,15 +51,15 @@ template <class Op, class Topology>
   if (support::read_by_second_compiler) {
     last = std::min(last, std::max(first, second_proof_up_to));
   }
-  tutti::verdict all;
-  for (rank_type n = first; n <= last && all; ++n) {
+  tutti::verdict result;
+  for (rank_type n = first; n <= last && result; ++n) {
     at_some_roots<Op>(n, [&](Op const& op) {
-      if (all) {
-        all = combine(all, tutti::verify(topology, op, n));
+      if (result) {
+        result = combine(result, tutti::verify(topology, op, n));
       }
     });
   }
-  return all;
+  return result;
 }
 
 [[nodiscard]] inline std::string describe(tutti::verdict const& v) {

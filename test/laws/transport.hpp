@@ -157,25 +157,25 @@ void full_lanes_hold_up_no_other(std::size_t message_bytes, std::size_t most_byt
       }
       return !bad.empty() ? bad : total % bytes.size() == 0 ? "" : "bytes are missing";
     }
-    std::size_t accepted = 0;
-    std::size_t refused = 0;
+    std::size_t accepted_bytes = 0;
+    std::size_t refusal_count = 0;
     std::size_t offset = 0;
-    while (accepted < most_bytes && refused < 200) {
+    while (accepted_bytes < most_bytes && refusal_count < 200) {
       send_result const s = t.send(1, {0, 5}, std::span(bytes).subspan(offset), 1);
-      accepted += s.bytes;
+      accepted_bytes += s.bytes;
       offset = (offset + s.bytes) % bytes.size();
-      refused = s.is_accepted ? 0 : refused + 1;
+      refusal_count = s.is_accepted ? 0 : refusal_count + 1;
       if (s.release_ticket != 0) {
         tickets.push_back(s.release_ticket);
       }
       t.poll();
       support::give_way();
     }
-    if (accepted >= most_bytes) {
-      return "took " + std::to_string(accepted) + " bytes that are not read";
+    if (accepted_bytes >= most_bytes) {
+      return "took " + std::to_string(accepted_bytes) + " bytes that are not read";
     }
-    std::byte const one{1};
-    verdict bad = support::until(t, [&] { return t.send(1, {1, 5}, {&one, 1}, 1).is_accepted; });
+    std::byte const mark{1};
+    verdict bad = support::until(t, [&] { return t.send(1, {1, 5}, {&mark, 1}, 1).is_accepted; });
     while (bad.empty() && offset != 0) {
       send_result const s = t.send(1, {0, 5}, std::span(bytes).subspan(offset), 1);
       offset = (offset + s.bytes) % bytes.size();
@@ -226,9 +226,11 @@ void views_are_stable_until_released(std::size_t bytes) {
           bad = "another view of the same message differs";
         }
       }
-      for (std::size_t got = 0; got < bytes && bad.empty();) {
-        bad = support::until(t, [&] { return static_cast<bool>(first = t.view(0, s, {bytes - got, 1, nullptr})); });
-        got += first.bytes;
+      for (std::size_t received_bytes = 0; received_bytes < bytes && bad.empty();) {
+        bad = support::until(t, [&] {
+          return static_cast<bool>(first = t.view(0, s, {bytes - received_bytes, 1, nullptr}));
+        });
+        received_bytes += first.bytes;
         t.release(0, s);
       }
     }

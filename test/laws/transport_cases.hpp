@@ -25,7 +25,7 @@ struct flow_amount {
 };
 struct lane_amount {
   std::size_t bytes;  ///< bytes of a message
-  std::size_t most;   ///< the most bytes that a lane takes in all
+  std::size_t limit;  ///< the most bytes that a lane takes in all
 };
 struct sleep_amount {
   rank_type ranks;
@@ -44,26 +44,26 @@ struct death_amount {
 /// The amounts of a transport whose messages take microseconds. Others derive from it, and replace amounts that are
 /// too large.
 struct amounts_of_laws {
-  static constexpr std::array delivered{delivery_amount{1, 100'003}, delivery_amount{2, 100'003},
-                                        delivery_amount{5, 100'003}, delivery_amount{2, 5 << 20}};
+  static constexpr std::array deliveries{delivery_amount{1, 100'003}, delivery_amount{2, 100'003},
+                                         delivery_amount{5, 100'003}, delivery_amount{2, 5 << 20}};
   static constexpr std::array delivered_by_many{delivery_amount{17, 1000}};
   static constexpr std::array flows{flow_amount{2, 1000}, flow_amount{4, 200}};
   static constexpr std::array flows_of_many{flow_amount{17, 20}};
   static constexpr std::array in_lanes{lane_amount{4, 400}, lane_amount{1000, 100'000},
                                        lane_amount{100'000, 10'000'000}};
-  static constexpr std::array<std::size_t, 3> viewed{8, 64, 5000};  ///< bytes of a message
+  static constexpr std::array<std::size_t, 3> view_bytes{8, 64, 5000};  ///< bytes of a message
 
   static constexpr std::array<rank_type, 3> ranks_of_faults{2, 3, 17};
   static constexpr bool has_one_fault_for_all = false;  ///< all ranks know the same one of several faults
   static constexpr std::array<rank_type, 2> ranks_of_mismatches{2, 5};
   static constexpr std::array<std::size_t, 3> left_unread{8, 8000, 80'000};  ///< bytes of a message
-  static constexpr std::array destroyed{delivery_amount{2, 10'000}, delivery_amount{2, 100'000},
-                                        delivery_amount{5, 100}};
-  static constexpr int quiesced = 40;  ///< worlds
+  static constexpr std::array destructions{delivery_amount{2, 10'000}, delivery_amount{2, 100'000},
+                                           delivery_amount{5, 100}};
+  static constexpr int quiescences = 40;  ///< worlds
 
   static constexpr std::array slept{sleep_amount{2, 10'000, 4}, sleep_amount{3, 1000, 1000},
                                     sleep_amount{3, 1000, 50'000}};
-  static constexpr std::array released{release_amount{1000, 4}, release_amount{1000, 1000}};
+  static constexpr std::array releases{release_amount{1000, 4}, release_amount{1000, 1000}};
   static constexpr std::array<rank_type, 2> ranks_asleep_at_faults{2, 9};
 
   static constexpr std::array dead{death_amount{2, 0}, death_amount{4, 3}, death_amount{9, 1}};
@@ -76,7 +76,7 @@ struct amounts_in_memory : amounts_of_laws {
 };
 
 /// @tparam Connected a world whose ranks are connected already, so that a short message is accepted at once
-template <class World, class Amounts = amounts_of_laws, class Connected = World>
+template <class World, class Amounts = amounts_of_laws, class ConnectedWorld = World>
 struct transport_cases {
   using cases = ::support::cases;
 
@@ -100,7 +100,7 @@ struct transport_cases {
   static cases dying() { return {{"deaths", deaths}, {"helpers", helper_processes}, {"stops", stops}}; }
 
   static void delivery() {
-    for (delivery_amount const& a : Amounts::delivered) {
+    for (delivery_amount const& a : Amounts::deliveries) {
       delivers_everything_in_order<World>(a.ranks, a.largest);
     }
   }
@@ -120,18 +120,18 @@ struct transport_cases {
   }
   static void lanes() {
     for (lane_amount const& a : Amounts::in_lanes) {
-      full_lanes_hold_up_no_other<World>(a.bytes, a.most);
+      full_lanes_hold_up_no_other<World>(a.bytes, a.limit);
     }
   }
   static void views() {
-    for (std::size_t const bytes : Amounts::viewed) {
+    for (std::size_t const bytes : Amounts::view_bytes) {
       views_are_stable_until_released<World>(bytes);
     }
   }
 
   static void faults() {
     for (rank_type const n : Amounts::ranks_of_faults) {
-      faults_are_known_to_all<Connected>(n);
+      faults_are_known_to_all<ConnectedWorld>(n);
       the_first_fault_wins<World>(n, Amounts::has_one_fault_for_all);
     }
   }
@@ -148,17 +148,17 @@ struct transport_cases {
     }
   }
   static void destruction() {
-    for (delivery_amount const& a : Amounts::destroyed) {
+    for (delivery_amount const& a : Amounts::destructions) {
       destruction_with_work_in_flight_is_clean<World>(a.ranks, a.largest);
     }
   }
-  static void quiescence() { quiesce_waits_for_readers_and_writers<World>(Amounts::quiesced); }
+  static void quiescence() { quiesce_waits_for_readers_and_writers<World>(Amounts::quiescences); }
 
   static void sleep() {
     for (sleep_amount const& a : Amounts::slept) {
       sleepers_are_woken<World>(a.ranks, a.rounds, a.bytes);
     }
-    for (release_amount const& a : Amounts::released) {
+    for (release_amount const& a : Amounts::releases) {
       releases_wake<World>(a.rounds, a.bytes);
     }
     for (rank_type const n : Amounts::ranks_asleep_at_faults) {

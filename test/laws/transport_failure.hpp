@@ -29,12 +29,12 @@ fault await_fault(T& t) {
 /// Sends and receives dummy messages until a fault stops it.
 template <class T>
 verdict talk_until_fault(T& t, flow s, failure kind, rank_type culprit) {
-  std::byte const one{};
+  std::byte const mark{};
   rank_type const next = (t.rank() + 1) % t.size();
   rank_type const previous = (t.rank() + t.size() - 1) % t.size();
   t.begin(s, a_call(0));
   verdict const bad = support::until(t, [&] {
-    std::ignore = t.send(next, s, {&one, 1}, 1);
+    std::ignore = t.send(next, s, {&mark, 1}, 1);
     if (t.view(previous, s, {1, 1, nullptr})) {
       t.release(previous, s);
     }
@@ -45,7 +45,7 @@ verdict talk_until_fault(T& t, flow s, failure kind, rank_type culprit) {
   } else if (verdict v = expect(f, kind, culprit); !v.empty()) {
     return v;
   }
-  if (t.send(next, s, {&one, 1}, 1).is_accepted || t.view(previous, s, {1, 1, nullptr})) {
+  if (t.send(next, s, {&mark, 1}, 1).is_accepted || t.view(previous, s, {1, 1, nullptr})) {
     return "messages still travel after a fault";
   }
   t.end(s);
@@ -58,10 +58,10 @@ template <class W>
 void faults_are_known_to_all(rank_type n) {
   check_all(W::run(n, [&](auto& t, auto& meet) -> verdict {
     flow const s{1, 0};
-    std::byte const one{};
+    std::byte const mark{};
     rank_type const previous = (t.rank() + n - 1) % n;
     t.begin(s, a_call(0));
-    if (!t.send((t.rank() + 1) % n, s, {&one, 1}, 1).is_accepted) {
+    if (!t.send((t.rank() + 1) % n, s, {&mark, 1}, 1).is_accepted) {
       return "a first message was not accepted";
     }
     if (verdict bad = support::until(t,
@@ -77,9 +77,9 @@ void faults_are_known_to_all(rank_type n) {
       t.revoke(first);
       t.revoke({failure::cancelled, 0, n - 1});
     }
-    fault const seen = await_fault(t);
+    fault const observed_fault = await_fault(t);
     t.revoke({failure::protocol, 0, t.rank()});
-    if (t.fault() != seen || seen != first) {
+    if (t.fault() != observed_fault || observed_fault != first) {
       return "expected another fault than " + support::describe_fault(t.fault());
     }
     if (t.view(previous, s, {1, 1, nullptr})) {
@@ -93,7 +93,7 @@ void faults_are_known_to_all(rank_type n) {
 /// If several ranks find a fault, each keeps the one that it saw first.
 template <class W>
 void the_first_fault_wins(rank_type n, bool one_for_all) {
-  std::vector<verdict> const seen = W::run(n, [&](auto& t) -> verdict {
+  std::vector<verdict> const verdicts = W::run(n, [&](auto& t) -> verdict {
     t.revoke({failure::cancelled, t.rank(), t.rank()});
     fault const first = t.fault();
     for (int again = 0; again < 1000; ++again) {
@@ -105,9 +105,9 @@ void the_first_fault_wins(rank_type n, bool one_for_all) {
     }
     return support::describe_fault(first);
   });
-  for (verdict const& v : seen) {
+  for (verdict const& v : verdicts) {
     BOOST_TEST(v.starts_with("fault(cancelled"), v);
-    BOOST_TEST((!one_for_all || v == seen[0]), v << " is not " << seen[0]);
+    BOOST_TEST((!one_for_all || v == verdicts[0]), v << " is not " << verdicts[0]);
   }
 }
 
@@ -121,27 +121,27 @@ void mismatches_are_named(rank_type n) {
       return f.kind == failure::mismatch && f.culprit < 2 ? "" : support::describe_fault(f);
     }
     t.begin(s, a_call(t.rank() == 0 ? 1000 : 2000));
-    std::byte const one{};
-    bool told = false;
+    std::byte const mark{};
+    bool has_error = false;
     try {
-      bool given = false;
+      bool is_sent = false;
       verdict const bad = support::until(t, [&] {
-        given = given || t.send(1 - t.rank(), s, {&one, 1}, 1).is_accepted;
+        is_sent = is_sent || t.send(1 - t.rank(), s, {&mark, 1}, 1).is_accepted;
         return static_cast<bool>(t.view(1 - t.rank(), s, {1, 1, nullptr}));
       });
       if (bad.empty()) {
         return "a message of another call was delivered";
       }
     } catch (error const& e) {
-      std::string const what = e.what();
-      if (e.kind() != failure::mismatch || what.find("x 1000") == what.npos || what.find("x 2000") == what.npos ||
+      std::string const text = e.what();
+      if (e.kind() != failure::mismatch || text.find("x 1000") == text.npos || text.find("x 2000") == text.npos ||
           e.self() != t.rank() || e.at_fault() != std::vector<rank_type>{1 - t.rank()}) {
-        return "not a useful error: " + what;
+        return "not a useful error: " + text;
       }
-      told = true;
+      has_error = true;
     }
     fault const f = await_fault(t);  // the other rank may have been the first to see it
-    return f.kind == failure::mismatch && (told || f.culprit == t.rank()) ? "" : support::describe_fault(f);
+    return f.kind == failure::mismatch && (has_error || f.culprit == t.rank()) ? "" : support::describe_fault(f);
   }));
 }
 
@@ -149,18 +149,18 @@ void mismatches_are_named(rank_type n) {
 template <class W>
 void lost_count_is_a_mismatch() {
   check_all(W::run(2, [&](auto& t) -> verdict {
-    std::byte const one{};
+    std::byte const mark{};
     flow const s{0, t.rank() == 0 ? 8U : 16U};
     t.begin(s, a_call(1));
     if (t.rank() == 0) {
-      verdict const bad = support::until(t, [&] { return t.send(1, s, {&one, 1}, 1).is_accepted; });
+      verdict const bad = support::until(t, [&] { return t.send(1, s, {&mark, 1}, 1).is_accepted; });
       return !bad.empty() ? bad : expect(await_fault(t), failure::mismatch, 0);
     }
     try {
       return "no error: " + support::until(t, [&] { return static_cast<bool>(t.view(0, s, {1, 1, nullptr})); });
     } catch (error const& e) {
-      std::string const what = e.what();
-      return what.find("(number 8)") != what.npos && what.find("(number 16)") != what.npos ? "" : what;
+      std::string const text = e.what();
+      return text.find("(number 8)") != text.npos && text.find("(number 16)") != text.npos ? "" : text;
     }
   }));
 }
@@ -220,12 +220,12 @@ void a_departed_reader_is_missed(std::size_t bytes) {
     flow const s{0, 1};
     std::vector<std::byte> const data(bytes);
     t.begin(s, a_call(3));
-    ticket shared = 0;
+    ticket receipt = 0;
     std::ignore = support::until(t, [&] {
-      if (shared == 0) {
-        shared = t.send(1, s, data, 1).release_ticket;
+      if (receipt == 0) {
+        receipt = t.send(1, s, data, 1).release_ticket;
       }
-      return shared != 0 && t.is_released(1, s, shared);
+      return receipt != 0 && t.is_released(1, s, receipt);
     });
     verdict const v = expect(t.fault(), failure::peer_lost, 1);
     t.quiesce();
@@ -276,20 +276,20 @@ template <class W>
 void a_stopped_process_is_waited_for() {
   check_all(W::run(2, [&](auto& t, auto& meet) -> verdict {
     flow const s{0, 0};
-    std::byte const one{};
+    std::byte const mark{};
     t.begin(s, a_call(0));
     auto const process = static_cast<pid_t>(std::stol(meet.exchange(std::to_string(::getpid()))[1]));
     if (t.rank() == 1) {
       ::raise(SIGSTOP);
-      return support::until(t, [&] { return t.send(0, s, {&one, 1}, 1).is_accepted; });
+      return support::until(t, [&] { return t.send(0, s, {&mark, 1}, 1).is_accepted; });
     }
-    auto const stopped = [&] {
-      std::ifstream about("/proc/" + std::to_string(process) + "/stat");
+    auto const is_stopped = [&] {
+      std::ifstream status_file("/proc/" + std::to_string(process) + "/stat");
       std::string text;
-      std::getline(about, text);
+      std::getline(status_file, text);
       return text.find(") T ") != text.npos;
     };
-    if (verdict bad = support::until(t, stopped); !bad.empty()) {
+    if (verdict bad = support::until(t, is_stopped); !bad.empty()) {
       return bad;
     }
     verdict bad = support::until(t, [&, turns = 0]() mutable {
@@ -313,9 +313,9 @@ void a_forked_child_takes_no_part() {
     int status = 1;
     ::waitpid(child, &status, 0);
     flow const s{0, 0};
-    std::byte const one{};
+    std::byte const mark{};
     t.begin(s, a_call(0));
-    verdict bad = support::until(t, [&] { return t.send(1 - t.rank(), s, {&one, 1}, 1).is_accepted; });
+    verdict bad = support::until(t, [&] { return t.send(1 - t.rank(), s, {&mark, 1}, 1).is_accepted; });
     bad = !bad.empty() ? bad : support::until(t, [&] {
       return static_cast<bool>(t.view(1 - t.rank(), s, {1, 1, nullptr}));
     });
@@ -355,8 +355,8 @@ void quiesce_waits_for_readers_and_writers(int worlds) {
       t.begin(s, a_call(1));
       if (t.rank() == 0) {
         std::vector<std::byte> data(bytes, std::byte{1});
-        for (rank_type to : {1U, 2U}) {
-          verdict const bad = support::until(t, [&] { return t.send(to, s, data, 1).is_accepted; });
+        for (rank_type receiver : {1U, 2U}) {
+          verdict const bad = support::until(t, [&] { return t.send(receiver, s, data, 1).is_accepted; });
           if (!bad.empty()) {
             return bad;
           }
@@ -371,22 +371,22 @@ void quiesce_waits_for_readers_and_writers(int worlds) {
         return expect(await_fault(t), failure::cancelled, 0);
       }
       std::vector<std::byte> place(bytes);
-      verdict torn;
-      verdict const ended = support::until(t, [&] {
+      verdict complaint;
+      verdict const wait_verdict = support::until(t, [&] {
         chunk const c = t.view(0, s, {bytes, 1, t.rank() == 2 ? place.data() : nullptr});
         if (c && std::any_of(c.data, c.data + c.bytes, [](std::byte b) { return b != std::byte{1}; })) {
-          torn = "read memory that was not there any more";
+          complaint = "read memory that was not there any more";
         }
-        return !torn.empty();
+        return !complaint.empty();
       });
       t.quiesce();
       std::fill(place.begin(), place.end(), std::byte{3});
       meet.exchange("");
-      bool const untouched = std::all_of(place.begin(), place.end(), [](std::byte b) { return b == std::byte{3}; });
-      return !torn.empty()                          ? torn
-             : !untouched                           ? "something wrote to memory after quiesce"
-             : ended.starts_with("fault(cancelled") ? ""
-                                                    : ended;
+      bool const is_untouched = std::all_of(place.begin(), place.end(), [](std::byte b) { return b == std::byte{3}; });
+      return !complaint.empty()                            ? complaint
+             : !is_untouched                               ? "something wrote to memory after quiesce"
+             : wait_verdict.starts_with("fault(cancelled") ? ""
+                                                           : wait_verdict;
     }));
   }
 }

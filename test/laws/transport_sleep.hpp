@@ -10,16 +10,16 @@ namespace tutti::laws {
 
 /// Sleeps until `done()`, as a waiting rank with nothing else to do would: probes once more after `arm`. There is no
 /// timeout, which would hide a lost wake-up.
-template <class T, class Done>
-verdict sleep_until(T& t, Done&& done) {
+template <class T, class Condition>
+verdict sleep_until(T& t, Condition&& condition) {
   bool late = false;
   for (;;) {
     t.poll();
-    bool const over = done();
+    bool const is_over = condition();
     if (late) {
-      return over || t.fault() ? "a wake-up was lost" : "slept for 20 s and nothing came";
+      return is_over || t.fault() ? "a wake-up was lost" : "slept for 20 s and nothing came";
     }
-    if (over) {
+    if (is_over) {
       return "";
     }
     if (fault const f = t.fault()) {
@@ -27,10 +27,10 @@ verdict sleep_until(T& t, Done&& done) {
     }
     int const bell = t.arm();
     t.poll();
-    bool const ready = done();
+    bool const ready = condition();
     if (!ready && !t.fault()) {
-      pollfd one{bell, POLLIN, 0};
-      late = ::poll(&one, 1, 20'000) == 0;
+      pollfd event{bell, POLLIN, 0};
+      late = ::poll(&event, 1, 20'000) == 0;
     }
     t.disarm();
     if (ready) {
@@ -52,11 +52,11 @@ void sleepers_are_woken(rank_type n, std::uint32_t rounds, std::size_t bytes) {
       t.begin(s, a_call(bytes));
       auto const send = [&] {
         send_result last;
-        std::size_t done = 0;
-        while (done != bytes && bad.empty()) {
+        std::size_t sent_bytes = 0;
+        while (sent_bytes != bytes && bad.empty()) {
           bad = sleep_until(t, [&] {
-            last = t.send(next, s, std::span(data).subspan(done), 1);
-            done += last.bytes;
+            last = t.send(next, s, std::span(data).subspan(sent_bytes), 1);
+            sent_bytes += last.bytes;
             return last.is_accepted;
           });
         }
@@ -65,10 +65,10 @@ void sleepers_are_woken(rank_type n, std::uint32_t rounds, std::size_t bytes) {
         }
       };
       auto const receive = [&] {
-        for (std::size_t done = 0; done != bytes && bad.empty();) {
+        for (std::size_t received_bytes = 0; received_bytes != bytes && bad.empty();) {
           bad = sleep_until(t, [&] {
-            chunk const c = t.view(previous, s, {bytes - done, 1, nullptr});
-            done += c.bytes;
+            chunk const c = t.view(previous, s, {bytes - received_bytes, 1, nullptr});
+            received_bytes += c.bytes;
             if (c) {
               t.release(previous, s);
             }
@@ -103,8 +103,9 @@ void releases_wake(std::uint32_t rounds, std::size_t bytes) {
       t.begin(s, a_call(bytes));
       if (t.rank() == 0) {
         send_result last;
-        for (std::size_t done = 0; done != bytes && bad.empty(); done += last.bytes) {
-          bad = sleep_until(t, [&] { return (last = t.send(1, s, std::span(data).subspan(done), 1)).is_accepted; });
+        for (std::size_t sent_bytes = 0; sent_bytes != bytes && bad.empty(); sent_bytes += last.bytes) {
+          bad =
+              sleep_until(t, [&] { return (last = t.send(1, s, std::span(data).subspan(sent_bytes), 1)).is_accepted; });
         }
         bad = !bad.empty() ? bad : sleep_until(t, [&] { return t.is_released(1, s, last.release_ticket); });
         bad = !bad.empty() ? bad : sleep_until(t, [&] { return t.send(1, s, {}, 1).is_accepted; });

@@ -45,13 +45,13 @@ class exported_memory {
     pieces().erase(at);
     return true;
   }
-  [[nodiscard]] static std::string exported(std::byte* p) {
+  [[nodiscard]] static std::string export_piece(std::byte* p) {
     std::lock_guard const hold(lock());
-    piece const& one = pieces().at(p);
-    return std::to_string(::getpid()) + ' ' + std::to_string(one.file) + ' ' + std::to_string(one.bytes) + ' ' +
+    piece const& entry = pieces().at(p);
+    return std::to_string(::getpid()) + ' ' + std::to_string(entry.file) + ' ' + std::to_string(entry.bytes) + ' ' +
            std::to_string(reinterpret_cast<std::uintptr_t>(p));
   }
-  [[nodiscard]] static std::byte* imported(std::string_view text) {
+  [[nodiscard]] static std::byte* import_piece(std::string_view text) {
     std::string rest(text);
     auto const next = [&rest] {
       std::size_t const end = rest.find(' ');
@@ -65,9 +65,9 @@ class exported_memory {
       throw std::runtime_error("process " + process + " has no such memory");
     }
     std::size_t const bytes = std::stoull(next());
-    std::byte* const there = reinterpret_cast<std::byte*>(std::stoull(next()));
+    std::byte* const owner_address = reinterpret_cast<std::byte*>(std::stoull(next()));
     std::byte* p = map(file, bytes);
-    if (p == there) {  // must differ from the owner's address
+    if (p == owner_address) {  // must differ from the owner's address
       std::byte* const other = map(file, bytes);
       ::munmap(p, bytes);
       p = other;
@@ -101,8 +101,8 @@ class exported_memory {
     return m;
   }
   [[nodiscard]] static std::map<std::byte*, piece>& pieces() {
-    static std::map<std::byte*, piece> all;
-    return all;
+    static std::map<std::byte*, piece> registry;
+    return registry;
   }
 };
 

@@ -47,29 +47,29 @@ class device_stream {
       std::lock_guard const hold(lock_);
       ends_ = true;
     }
-    changed_.notify_all();
+    condition_.notify_all();
   }
 
   /// Runs the job later or, while a graph is recorded, keeps it.
-  void put(job j) const {
+  void enqueue(job j) const {
     std::lock_guard const hold(lock_);
     if (records_) {
-      recorded_.push_back(std::move(j));
+      recorded_jobs_.push_back(std::move(j));
     } else {
       jobs_.push_back(std::move(j));
       process = ::getpid();
       ++under_way;
-      changed_.notify_all();
+      condition_.notify_all();
     }
   }
   void record() const {
     std::lock_guard const hold(lock_);
     records_ = true;
   }
-  [[nodiscard]] std::vector<job> recorded() const {
+  [[nodiscard]] std::vector<job> recorded_jobs() const {
     std::lock_guard const hold(lock_);
     records_ = false;
-    return std::exchange(recorded_, {});
+    return std::exchange(recorded_jobs_, {});
   }
   [[nodiscard]] bool records() const {
     std::lock_guard const hold(lock_);
@@ -86,7 +86,7 @@ class device_stream {
       job now;
       {
         std::unique_lock hold(lock_);
-        changed_.wait(hold, [this] { return ends_ || !jobs_.empty(); });
+        condition_.wait(hold, [this] { return ends_ || !jobs_.empty(); });
         if (jobs_.empty()) {
           return;
         }
@@ -100,9 +100,9 @@ class device_stream {
   }
 
   mutable std::mutex lock_;
-  mutable std::condition_variable changed_;
+  mutable std::condition_variable condition_;
   mutable std::deque<job> jobs_;
-  mutable std::vector<job> recorded_;
+  mutable std::vector<job> recorded_jobs_;
   mutable bool records_ = false;
   bool ends_ = false;
   std::jthread worker_;
@@ -121,15 +121,15 @@ class host_driver {
   /// The number of bytes that an allocation may have, for tests of failures.
   static inline std::atomic<std::size_t> left = SIZE_MAX;
   static inline std::atomic<std::size_t> allocations = 0;
-  static inline std::atomic<std::size_t> allocated = 0;  ///< allocations that have not been freed
-  static inline std::atomic<std::size_t> kernels = 0;    ///< kernels that are running
+  static inline std::atomic<std::size_t> live_allocations = 0;  ///< allocations that have not been freed
+  static inline std::atomic<std::size_t> kernels = 0;           ///< kernels that are running
 
   [[nodiscard]] std::byte* allocate(std::size_t bytes) const {
     if (bytes > left) {
       throw std::runtime_error("allocating " + std::to_string(bytes) + " bytes of device memory failed");
     }
     ++allocations;
-    ++allocated;
+    ++live_allocations;
     auto* const p = static_cast<std::byte*>(::operator new(bytes, std::align_val_t(256)));
     std::memset(p, 0, bytes);
     return p;
@@ -140,23 +140,27 @@ class host_driver {
     while (device_stream::process == ::getpid() && kernels != 0) {
       std::this_thread::yield();
     }
-    --allocated;
+    --live_allocations;
     if (!exported_memory::free(p)) {
       ::operator delete(p, std::align_val_t(256));
     }
   }
   [[nodiscard]] std::byte* allocate_to_export(std::size_t bytes) const {
     ++allocations;
-    ++allocated;
+    ++live_allocations;
     return exported_memory::allocate(bytes);
   }
-  [[nodiscard]] std::string exported(std::byte* p) const { return exported_memory::exported(p); }
-  [[nodiscard]] std::byte* imported(std::string_view text) const { return exported_memory::imported(text); }
+  [[nodiscard]] std::string exported(std::byte* p) const { return exported_memory::export_piece(p); }
+  [[nodiscard]] std::byte* imported(std::string_view text) const { return exported_memory::import_piece(text); }
   void let_go(std::byte* p) const noexcept { exported_memory::free(p); }
   static void free_for_all(std::byte* p) noexcept { free(p); }
 
-  void upload(std::byte* to, std::byte const* from, std::size_t bytes) const { copy(to, from, bytes); }
-  void download(std::byte* to, std::byte const* from, std::size_t bytes) const { copy(to, from, bytes); }
+  void upload(std::byte* destination, std::byte const* source, std::size_t bytes) const {
+    copy(destination, source, bytes);
+  }
+  void download(std::byte* destination, std::byte const* source, std::size_t bytes) const {
+    copy(destination, source, bytes);
+  }
   /// The only address that is not device memory, set by a test.
   static inline std::atomic<void const*> not_here = nullptr;
   [[nodiscard]] bool has(std::byte const* p) const noexcept { return p != not_here; }
@@ -169,7 +173,7 @@ class host_driver {
   /// True if kernels shall not notice that they are late.
   static inline std::atomic<bool> clock_stands = false;
   template <class Kernel>
-  void launch(stream_type const& in, std::uint32_t groups, Kernel const& kernel, std::uint64_t limit) {
+  void launch(stream_type const& stream, std::uint32_t groups, Kernel const& kernel, std::uint64_t limit) {
     auto const run = [=] {
       using clock = host_thread_group::clock;
       clock::time_point const last = limit == UINT64_MAX || clock_stands
@@ -178,28 +182,28 @@ class host_driver {
       std::vector<thread_room> rooms(groups);
       ++kernels;
       {
-        std::vector<std::jthread> all;
+        std::vector<std::jthread> workers;
         for (std::uint32_t g = 0; g != groups; ++g) {
           for (std::uint32_t t = 0; t != threads; ++t) {
-            all.emplace_back([&, g, t] { run_group(host_thread_group(rooms[g], t, threads, last), kernel, g); });
+            workers.emplace_back([&, g, t] { run_group(host_thread_group(rooms[g], t, threads, last), kernel, g); });
           }
         }
       }
       --kernels;
     };
-    if (in.records()) {
-      in.put(run);
+    if (stream.records()) {
+      stream.enqueue(run);
       return;
     }
     // Runs after all kernels that were launched before, in other streams, too.
-    auto const mine = std::make_shared<std::atomic<bool>>(false);
-    in.put([run, mine, before = std::exchange(last_, mine)] {
-      if (before) {
-        before->wait(false);
+    auto const end_mark = std::make_shared<std::atomic<bool>>(false);
+    stream.enqueue([run, end_mark, previous_mark = std::exchange(last_, end_mark)] {
+      if (previous_mark) {
+        previous_mark->wait(false);
       }
       run();
-      mine->store(true);
-      mine->notify_all();
+      end_mark->store(true);
+      end_mark->notify_all();
     });
   }
   [[nodiscard]] bool is_done(stream_type const& s) const { return s.is_done(); }
@@ -215,12 +219,12 @@ class host_driver {
 
  private:
   /// Copies words atomically: kernels may be writing them.
-  static void copy(std::byte* to, std::byte const* from, std::size_t bytes) {
+  static void copy(std::byte* destination, std::byte const* source, std::size_t bytes) {
     if (bytes == sizeof(std::uint64_t)) {
-      auto* const word = reinterpret_cast<std::uint64_t*>(const_cast<std::byte*>(from));
-      std::atomic_ref(*reinterpret_cast<std::uint64_t*>(to)).store(std::atomic_ref(*word).load());
+      auto* const word = reinterpret_cast<std::uint64_t*>(const_cast<std::byte*>(source));
+      std::atomic_ref(*reinterpret_cast<std::uint64_t*>(destination)).store(std::atomic_ref(*word).load());
     } else if (bytes != 0) {
-      std::memcpy(to, from, bytes);
+      std::memcpy(destination, source, bytes);
     }
   }
 

@@ -43,21 +43,21 @@ class lazy_stream {
     }
   };
 
-  void put(job j) { in_->jobs.push_back(std::move(j)); }
-  [[nodiscard]] std::shared_ptr<queue> const& all() const noexcept { return in_; }
-  [[nodiscard]] std::size_t end() const noexcept { return in_->ran + in_->jobs.size(); }
+  void enqueue(job j) { queue_->jobs.push_back(std::move(j)); }
+  [[nodiscard]] std::shared_ptr<queue> const& shared_queue() const noexcept { return queue_; }
+  [[nodiscard]] std::size_t end() const noexcept { return queue_->ran + queue_->jobs.size(); }
 
  private:
-  std::shared_ptr<queue> in_ = std::make_shared<queue>();
+  std::shared_ptr<queue> queue_ = std::make_shared<queue>();
 };
 
 struct lazy_event {
-  std::shared_ptr<lazy_stream::queue> in;
+  std::shared_ptr<lazy_stream::queue> queue;
   std::size_t end = 0;
 
   void run() const {
-    if (in) {
-      in->run_to(end);
+    if (queue) {
+      queue->run_to(end);
     }
   }
 };
@@ -66,16 +66,16 @@ struct lazy_order {
   using stream_type = lazy_stream;
   using event_type = lazy_event;
 
-  static void record(event_type& e, stream_type& s) { e = {s.all(), s.end()}; }
+  static void record(event_type& e, stream_type& s) { e = {s.shared_queue(), s.end()}; }
   static void hold(stream_type& s, event_type& e) {
-    s.put([e] { e.run(); });
+    s.enqueue([e] { e.run(); });
   }
   /// Runs one more job at each query.
   [[nodiscard]] static bool has_run(event_type& e) {
-    if (e.in && e.in->ran < e.end) {
-      e.in->run_to(e.in->ran + 1);
+    if (e.queue && e.queue->ran < e.end) {
+      e.queue->run_to(e.queue->ran + 1);
     }
-    return !e.in || e.in->ran >= e.end;
+    return !e.queue || e.queue->ran >= e.end;
   }
   static void finish(event_type& e) { e.run(); }
 };
@@ -105,115 +105,129 @@ class basic_host_math : public Order {
   void free_host(std::byte* p) { free(p); }
   [[nodiscard]] stream_type& stream() noexcept { return stream_; }
   [[nodiscard]] stream_type another_stream() const { return {}; }
-  void upload(stream_type& s, std::byte* to, std::byte const* from, std::size_t bytes) {
-    s.put([=] { std::memcpy(to, from, bytes); });
+  void upload(stream_type& s, std::byte* destination, std::byte const* source, std::size_t bytes) {
+    s.enqueue([=] { std::memcpy(destination, source, bytes); });
   }
-  void download(stream_type& s, std::byte* to, std::byte const* from, std::size_t bytes) { upload(s, to, from, bytes); }
-  void copy(std::byte* to, std::byte const* from, std::size_t bytes) { upload(stream_, to, from, bytes); }
-  void clear(std::byte* to, std::size_t bytes) {
-    stream_.put([=] { std::memset(to, 0, bytes); });
+  void download(stream_type& s, std::byte* destination, std::byte const* source, std::size_t bytes) {
+    upload(s, destination, source, bytes);
+  }
+  void copy(std::byte* destination, std::byte const* source, std::size_t bytes) {
+    upload(stream_, destination, source, bytes);
+  }
+  void clear(std::byte* destination, std::size_t bytes) {
+    stream_.enqueue([=] { std::memset(destination, 0, bytes); });
   }
   // --- layers with weights
 
   template <class L>
   void reserve(L const&, std::size_t) {}
   /// The size of stored weights: narrowed to the number format of a GPU's matrix units.
-  [[nodiscard]] std::size_t weight_bytes(geometry::dense const& l) const { return kept(l.inputs * l.outputs); }
-  [[nodiscard]] std::size_t weight_bytes(geometry::convolution const& l) const { return kept(l.weights()); }
-  void take_weights(geometry::dense const& l, float const* p, std::byte* to) { narrow(l.inputs * l.outputs, p, to); }
-  void take_weights(geometry::convolution const& l, float const* p, std::byte* to) { narrow(l.weights(), p, to); }
+  [[nodiscard]] std::size_t weight_bytes(geometry::dense const& l) const { return stored_bytes(l.inputs * l.outputs); }
+  [[nodiscard]] std::size_t weight_bytes(geometry::convolution const& l) const { return stored_bytes(l.weights()); }
+  void take_weights(geometry::dense const& l, float const* p, std::byte* destination) {
+    narrow(l.inputs * l.outputs, p, destination);
+  }
+  void take_weights(geometry::convolution const& l, float const* p, std::byte* destination) {
+    narrow(l.weights(), p, destination);
+  }
 
   using weights = tutti::nn::detail::device::weights;
 
   void forward(geometry::dense const& l, std::size_t rows, weights const& w, numbers_in x, std::byte* y) {
-    stream_.put([=, this] {
-      auto const in = read(x, rows * l.inputs);
+    stream_.enqueue([=, this] {
+      auto const input = read(x, rows * l.inputs);
       auto const matrix = read(w.kept, l.inputs * l.outputs);
-      std::vector<float> out(rows * l.outputs);
+      std::vector<float> output(rows * l.outputs);
       for (std::size_t r = 0; r != rows; ++r) {
         for (std::size_t o = 0; o != l.outputs; ++o) {
           double sum = 0;
           for (std::size_t i = 0; i != l.inputs; ++i) {
-            sum += double{in[r * l.inputs + i]} * double{matrix[i * l.outputs + o]};
+            sum += double{input[r * l.inputs + i]} * double{matrix[i * l.outputs + o]};
           }
           float const bias = w.parameters[l.inputs * l.outputs + o];
-          out[r * l.outputs + o] = activate(l.activation, static_cast<float>(sum) + bias);
+          output[r * l.outputs + o] = activate(l.activation, static_cast<float>(sum) + bias);
         }
       }
-      write(out, y);
+      write(output, y);
     });
   }
   void differentiate_sums(geometry::dense const& l, std::size_t rows, numbers_in y, std::byte* dy, float* gradients) {
     differentiate_sums(l.activation, rows, l.outputs, y, dy, gradients + l.inputs * l.outputs);
   }
-  void differentiate_weights(geometry::dense const& l, std::size_t rows, numbers_in x, numbers_in dy, float* to) {
-    stream_.put([=, this] {
-      auto const in = read(x, rows * l.inputs);
+  void differentiate_weights(geometry::dense const& l, std::size_t rows, numbers_in x, numbers_in dy,
+                             float* gradients) {
+    stream_.enqueue([=, this] {
+      auto const input = read(x, rows * l.inputs);
       auto const slope = read(dy, rows * l.outputs);
       for (std::size_t i = 0; i != l.inputs; ++i) {
         for (std::size_t o = 0; o != l.outputs; ++o) {
           double sum = 0;
           for (std::size_t r = 0; r != rows; ++r) {
-            sum += double{in[r * l.inputs + i]} * double{slope[r * l.outputs + o]};
+            sum += double{input[r * l.inputs + i]} * double{slope[r * l.outputs + o]};
           }
-          to[i * l.outputs + o] = static_cast<float>(sum);
+          gradients[i * l.outputs + o] = static_cast<float>(sum);
         }
       }
     });
   }
   void differentiate_input(geometry::dense const& l, std::size_t rows, weights const& w, numbers_in dy, std::byte* dx) {
-    stream_.put([=, this] {
+    stream_.enqueue([=, this] {
       auto const matrix = read(w.kept, l.inputs * l.outputs);
       auto const slope = read(dy, rows * l.outputs);
-      std::vector<float> out(rows * l.inputs);
+      std::vector<float> output(rows * l.inputs);
       for (std::size_t r = 0; r != rows; ++r) {
         for (std::size_t i = 0; i != l.inputs; ++i) {
           double sum = 0;
           for (std::size_t o = 0; o != l.outputs; ++o) {
             sum += double{slope[r * l.outputs + o]} * double{matrix[i * l.outputs + o]};
           }
-          out[r * l.inputs + i] = static_cast<float>(sum);
+          output[r * l.inputs + i] = static_cast<float>(sum);
         }
       }
-      write(out, dx);
+      write(output, dx);
     });
   }
 
   void forward(geometry::convolution const& l, std::size_t rows, weights const& w, numbers_in x, std::byte* y) {
-    stream_.put([=, this] {
-      auto const in = read(x, rows * l.input.size());
+    stream_.enqueue([=, this] {
+      auto const input = read(x, rows * l.input.size());
       auto const matrix = read(w.kept, l.weights());
-      std::vector<float> out(rows * l.output.size());
-      for_each_product(l, rows, [&](std::size_t i, std::size_t o, std::size_t k) { out[o] += in[i] * matrix[k]; });
-      for (std::size_t o = 0; o != out.size(); ++o) {
+      std::vector<float> output(rows * l.output.size());
+      for_each_product(l, rows,
+                       [&](std::size_t i, std::size_t o, std::size_t k) { output[o] += input[i] * matrix[k]; });
+      for (std::size_t o = 0; o != output.size(); ++o) {
         float const bias = l.bias ? w.parameters[l.weights() + o % l.output.channels] : 0.0F;
-        out[o] = activate(l.activation, out[o] + bias);
+        output[o] = activate(l.activation, output[o] + bias);
       }
-      write(out, y);
+      write(output, y);
     });
   }
-  void differentiate_sums(geometry::convolution const& l, std::size_t rows, numbers_in y, std::byte* dy, float* to) {
+  void differentiate_sums(geometry::convolution const& l, std::size_t rows, numbers_in y, std::byte* dy,
+                          float* gradients) {
     differentiate_sums(l.activation, rows * l.output.rows * l.output.columns, l.output.channels, y, dy,
-                       l.bias ? to + l.weights() : nullptr);
+                       l.bias ? gradients + l.weights() : nullptr);
   }
-  void differentiate_weights(geometry::convolution const& l, std::size_t rows, numbers_in x, numbers_in dy, float* to) {
-    stream_.put([=, this] {
-      auto const in = read(x, rows * l.input.size());
+  void differentiate_weights(geometry::convolution const& l, std::size_t rows, numbers_in x, numbers_in dy,
+                             float* gradients) {
+    stream_.enqueue([=, this] {
+      auto const input = read(x, rows * l.input.size());
       auto const slope = read(dy, rows * l.output.size());
       std::vector<double> sums(l.weights());
-      for_each_product(
-          l, rows, [&](std::size_t i, std::size_t o, std::size_t k) { sums[k] += double{in[i]} * double{slope[o]}; });
-      std::ranges::transform(sums, to, [](double sum) { return static_cast<float>(sum); });
+      for_each_product(l, rows, [&](std::size_t i, std::size_t o, std::size_t k) {
+        sums[k] += double{input[i]} * double{slope[o]};
+      });
+      std::ranges::transform(sums, gradients, [](double sum) { return static_cast<float>(sum); });
     });
   }
   void differentiate_input(geometry::convolution const& l, std::size_t rows, weights const& w, numbers_in dy,
                            std::byte* dx) {
-    stream_.put([=, this] {
+    stream_.enqueue([=, this] {
       auto const matrix = read(w.kept, l.weights());
       auto const slope = read(dy, rows * l.output.size());
-      std::vector<float> out(rows * l.input.size());
-      for_each_product(l, rows, [&](std::size_t i, std::size_t o, std::size_t k) { out[i] += slope[o] * matrix[k]; });
-      write(out, dx);
+      std::vector<float> output(rows * l.input.size());
+      for_each_product(l, rows,
+                       [&](std::size_t i, std::size_t o, std::size_t k) { output[i] += slope[o] * matrix[k]; });
+      write(output, dx);
     });
   }
 
@@ -222,143 +236,146 @@ class basic_host_math : public Order {
   [[nodiscard]] static std::size_t kept_bytes(geometry::pooling const& l, std::size_t rows) {
     return l.kind == geometry::pooling_kind::mean ? 0 : rows * l.output.size() * sizeof(std::uint32_t);
   }
-  void forward(geometry::pooling const& l, std::size_t rows, numbers_in x, std::byte* y, std::byte* kept) {
-    stream_.put([=, this] {
-      auto const in = read(x, rows * l.input.size());
-      std::vector<float> out(rows * l.output.size());
-      auto* const chosen = reinterpret_cast<std::uint32_t*>(kept);
-      for_each_place(l, rows, [&](std::size_t o, std::vector<std::size_t> const& under) {
+  void forward(geometry::pooling const& l, std::size_t rows, numbers_in x, std::byte* y, std::byte* indices) {
+    stream_.enqueue([=, this] {
+      auto const input = read(x, rows * l.input.size());
+      std::vector<float> output(rows * l.output.size());
+      auto* const best_indices = reinterpret_cast<std::uint32_t*>(indices);
+      for_each_place(l, rows, [&](std::size_t o, std::vector<std::size_t> const& window) {
         if (l.kind == geometry::pooling_kind::mean) {
           float sum = 0;
-          for (std::size_t const i : under) {
-            sum += in[i];
+          for (std::size_t const i : window) {
+            sum += input[i];
           }
-          out[o] = sum / static_cast<float>(under.size());
+          output[o] = sum / static_cast<float>(window.size());
           return;
         }
-        std::size_t best = under.front();
-        for (std::size_t const i : under) {
-          best = in[i] > in[best] || (std::isnan(in[i]) && !std::isnan(in[best])) ? i : best;
+        std::size_t best = window.front();
+        for (std::size_t const i : window) {
+          best = input[i] > input[best] || (std::isnan(input[i]) && !std::isnan(input[best])) ? i : best;
         }
-        out[o] = in[best];
-        chosen[o] = static_cast<std::uint32_t>(best);
+        output[o] = input[best];
+        best_indices[o] = static_cast<std::uint32_t>(best);
       });
-      write(out, y);
+      write(output, y);
     });
   }
-  void backward(geometry::pooling const& l, std::size_t rows, numbers_in, numbers_in, numbers_in kept, numbers_in dy,
+  void backward(geometry::pooling const& l, std::size_t rows, numbers_in, numbers_in, numbers_in indices, numbers_in dy,
                 std::byte* dx) {
-    stream_.put([=, this] {
+    stream_.enqueue([=, this] {
       auto const slope = read(dy, rows * l.output.size());
-      std::vector<float> out(rows * l.input.size());
-      auto const* const chosen = reinterpret_cast<std::uint32_t const*>(kept);
-      for_each_place(l, rows, [&](std::size_t o, std::vector<std::size_t> const& under) {
+      std::vector<float> output(rows * l.input.size());
+      auto const* const best_indices = reinterpret_cast<std::uint32_t const*>(indices);
+      for_each_place(l, rows, [&](std::size_t o, std::vector<std::size_t> const& window) {
         if (l.kind == geometry::pooling_kind::largest) {
-          out[chosen[o]] += slope[o];
+          output[best_indices[o]] += slope[o];
           return;
         }
-        for (std::size_t const i : under) {
-          out[i] += slope[o] / static_cast<float>(under.size());
+        for (std::size_t const i : window) {
+          output[i] += slope[o] / static_cast<float>(window.size());
         }
       });
-      write(out, dx);
+      write(output, dx);
     });
   }
 
-  void sums(geometry::batch_norm const& l, std::size_t rows, numbers_in x, float const* statistics, float* to) {
-    stream_.put([=, this] {
-      auto const in = read(x, rows * l.image.size());
+  void sums(geometry::batch_norm const& l, std::size_t rows, numbers_in x, float const* statistics,
+            float* destination) {
+    stream_.enqueue([=, this] {
+      auto const input = read(x, rows * l.image.size());
       std::size_t const channels = l.image.channels;
-      std::vector<double> both(2 * channels);
-      for (std::size_t i = 0; i != in.size(); ++i) {
-        double const difference = double{in[i]} - double{statistics[i % channels]};
-        both[i % channels] += difference;
-        both[channels + i % channels] += difference * difference;
+      std::vector<double> totals(2 * channels);
+      for (std::size_t i = 0; i != input.size(); ++i) {
+        double const difference = double{input[i]} - double{statistics[i % channels]};
+        totals[i % channels] += difference;
+        totals[channels + i % channels] += difference * difference;
       }
-      std::ranges::transform(both, to, [](double sum) { return static_cast<float>(sum); });
-      to[2 * channels] = static_cast<float>(in.size() / channels);
+      std::ranges::transform(totals, destination, [](double sum) { return static_cast<float>(sum); });
+      destination[2 * channels] = static_cast<float>(input.size() / channels);
     });
   }
   void forward(geometry::batch_norm const& l, std::size_t rows, numbers_in x, float const* parameters,
-               float const* sums, float* statistics, float* kept, std::byte* y) {
-    stream_.put([=, this] {
+               float const* sums, float* statistics, float* statistics_cache, std::byte* y) {
+    stream_.enqueue([=, this] {
       std::size_t const channels = l.image.channels;
       float const n = sums[2 * channels];
       for (std::size_t c = 0; c != channels; ++c) {
         float const d = sums[c] / n;
         float const variance = std::max(sums[channels + c] / n - d * d, 0.0F);
-        kept[c] = statistics[c] + d;
-        kept[channels + c] = 1 / std::sqrt(variance + l.epsilon);
+        statistics_cache[c] = statistics[c] + d;
+        statistics_cache[channels + c] = 1 / std::sqrt(variance + l.epsilon);
         statistics[c] += l.momentum * d;
         float& running = statistics[channels + c];
         running += l.momentum * (variance * n / std::max(n - 1, 1.0F) - running);
       }
-      kept[2 * channels] = n;
-      normalise(l, rows, x, parameters, kept, y);
+      statistics_cache[2 * channels] = n;
+      normalise(l, rows, x, parameters, statistics_cache, y);
     });
   }
   void inference(geometry::batch_norm const& l, std::size_t rows, numbers_in x, float const* parameters,
                  float const* statistics, std::byte* y) {
-    stream_.put([=, this] {
+    stream_.enqueue([=, this] {
       std::size_t const channels = l.image.channels;
-      std::vector<float> known(statistics, statistics + 2 * channels);
+      std::vector<float> moments(statistics, statistics + 2 * channels);
       for (std::size_t c = 0; c != channels; ++c) {
-        known[channels + c] = 1 / std::sqrt(known[channels + c] + l.epsilon);
+        moments[channels + c] = 1 / std::sqrt(moments[channels + c] + l.epsilon);
       }
-      normalise(l, rows, x, parameters, known.data(), y);
+      normalise(l, rows, x, parameters, moments.data(), y);
     });
   }
-  void slopes(geometry::batch_norm const& l, std::size_t rows, numbers_in x, float const* parameters, float const* kept,
-              std::byte* dy, float* to, float* gradients) {
-    stream_.put([=, this] {
+  void slopes(geometry::batch_norm const& l, std::size_t rows, numbers_in x, float const* parameters,
+              float const* statistics_cache, std::byte* dy, float* destination, float* gradients) {
+    stream_.enqueue([=, this] {
       std::size_t const channels = l.image.channels;
-      auto const in = read(x, rows * l.image.size());
-      auto slope = read(dy, in.size());
-      std::vector<double> both(2 * channels);
-      for (std::size_t i = 0; i != in.size(); ++i) {
+      auto const input = read(x, rows * l.image.size());
+      auto slope = read(dy, input.size());
+      std::vector<double> totals(2 * channels);
+      for (std::size_t i = 0; i != input.size(); ++i) {
         std::size_t const c = i % channels;
-        float const sum = parameters[c] * kept[channels + c] * (in[i] - kept[c]) + parameters[channels + c];
+        float const sum = parameters[c] * statistics_cache[channels + c] * (input[i] - statistics_cache[c]) +
+                          parameters[channels + c];
         slope[i] *= slope_of(l.activation, activate(l.activation, sum));
-        both[c] += double{slope[i]};
-        both[channels + c] += double{slope[i]} * (double{in[i]} - double{kept[c]});
+        totals[c] += double{slope[i]};
+        totals[channels + c] += double{slope[i]} * (double{input[i]} - double{statistics_cache[c]});
       }
       write(slope, dy);
       for (std::size_t c = 0; c != channels; ++c) {
-        to[c] = static_cast<float>(both[c]);
-        to[channels + c] = static_cast<float>(both[channels + c]);
-        gradients[c] = to[channels + c] * kept[channels + c];
-        gradients[channels + c] = to[c];
+        destination[c] = static_cast<float>(totals[c]);
+        destination[channels + c] = static_cast<float>(totals[channels + c]);
+        gradients[c] = destination[channels + c] * statistics_cache[channels + c];
+        gradients[channels + c] = destination[c];
       }
     });
   }
   void backward(geometry::batch_norm const& l, std::size_t rows, numbers_in x, float const* parameters,
-                float const* kept, float const* sums, numbers_in dy, std::byte* dx) {
-    stream_.put([=, this] {
+                float const* statistics_cache, float const* sums, numbers_in dy, std::byte* dx) {
+    stream_.enqueue([=, this] {
       std::size_t const channels = l.image.channels;
-      auto const in = read(x, rows * l.image.size());
-      auto const slope = read(dy, in.size());
-      std::vector<float> out(in.size());
-      for (std::size_t i = 0; i != in.size(); ++i) {
+      auto const input = read(x, rows * l.image.size());
+      auto const slope = read(dy, input.size());
+      std::vector<float> output(input.size());
+      for (std::size_t i = 0; i != input.size(); ++i) {
         std::size_t const c = i % channels;
-        float const spread = kept[channels + c];
-        float const n = kept[2 * channels];
-        out[i] = parameters[c] * spread *
-                 (slope[i] - sums[c] / n - (in[i] - kept[c]) * spread * spread * sums[channels + c] / n);
+        float const spread = statistics_cache[channels + c];
+        float const n = statistics_cache[2 * channels];
+        output[i] =
+            parameters[c] * spread *
+            (slope[i] - sums[c] / n - (input[i] - statistics_cache[c]) * spread * spread * sums[channels + c] / n);
       }
-      write(out, dx);
+      write(output, dx);
     });
   }
 
-  void drop(geometry::dropout const& l, std::size_t rows, std::uint64_t key, std::size_t first_row, numbers_in from,
-            std::byte* to) {
-    stream_.put([=, this] {
-      auto numbers = read(from, rows * l.numbers);
+  void drop(geometry::dropout const& l, std::size_t rows, std::uint64_t key, std::size_t first_row, numbers_in source,
+            std::byte* destination) {
+    stream_.enqueue([=, this] {
+      auto numbers = read(source, rows * l.numbers);
       for (std::size_t i = 0; i != numbers.size(); ++i) {
         tutti::nn::random_sequence random(key, first_row + i / l.numbers);
         random.discard(i % l.numbers);
         numbers[i] *= random() >> 32U < l.limit ? 0.0F : l.kept;
       }
-      write(numbers, to);
+      write(numbers, destination);
     });
   }
   void forward(geometry::channels_last const& l, std::size_t rows, numbers_in x, std::byte* y) {
@@ -368,17 +385,17 @@ class basic_host_math : public Order {
     reorder(l, rows, dy, dx, false);
   }
   void add_rectified(std::size_t count, numbers_in a, numbers_in b, std::byte* y) {
-    stream_.put([=, this] {
-      auto one = read(a, count);
+    stream_.enqueue([=, this] {
+      auto sum = read(a, count);
       auto const other = read(b, count);
       for (std::size_t i = 0; i != count; ++i) {
-        one[i] = activate(tutti::nn::activation_kind::relu, one[i] + other[i]);
+        sum[i] = activate(tutti::nn::activation_kind::relu, sum[i] + other[i]);
       }
-      write(one, y);
+      write(sum, y);
     });
   }
   void split_slopes(std::size_t count, numbers_in y, std::byte* dy, std::byte* more) {
-    stream_.put([=, this] {
+    stream_.enqueue([=, this] {
       auto const value = read(y, count);
       auto slope = read(dy, count);
       for (std::size_t i = 0; i != count; ++i) {
@@ -388,41 +405,42 @@ class basic_host_math : public Order {
       write(slope, more);
     });
   }
-  void add(std::size_t count, numbers_in from, std::byte* to) {
-    stream_.put([=, this] {
-      auto sum = read(to, count);
-      auto const more = read(from, count);
+  void add(std::size_t count, numbers_in source, std::byte* destination) {
+    stream_.enqueue([=, this] {
+      auto sum = read(destination, count);
+      auto const more = read(source, count);
       for (std::size_t i = 0; i != count; ++i) {
         sum[i] += more[i];
       }
-      write(sum, to);
+      write(sum, destination);
     });
   }
-  void normalise(geometry::weight_norm const& l, float const* parameters, float* made) {
-    stream_.put([=] {
-      std::copy_n(parameters, l.learned, made);
+  void normalise(geometry::weight_norm const& l, float const* parameters, float* destination) {
+    stream_.enqueue([=] {
+      std::copy_n(parameters, l.learned, destination);
       for_each_unit(
           l, parameters,
-          [&](std::size_t first, std::size_t which, double square, double) {
+          [&](std::size_t first, std::size_t unit, double square, double) {
             for (std::size_t i = 0; i != l.length; ++i) {
-              float const share = parameters[l.learned + which] / static_cast<float>(std::sqrt(square));
-              made[first + i * l.units] = parameters[first + i * l.units] * share;
+              float const share = parameters[l.learned + unit] / static_cast<float>(std::sqrt(square));
+              destination[first + i * l.units] = parameters[first + i * l.units] * share;
             }
           },
           parameters);
     });
   }
-  void differentiate_norm(geometry::weight_norm const& l, float const* parameters, float const* slopes, float* to) {
-    stream_.put([=] {
-      std::copy_n(slopes, l.learned, to);
+  void differentiate_norm(geometry::weight_norm const& l, float const* parameters, float const* slopes,
+                          float* destination) {
+    stream_.enqueue([=] {
+      std::copy_n(slopes, l.learned, destination);
       for_each_unit(
           l, parameters,
-          [&](std::size_t first, std::size_t which, double square, double product) {
-            to[l.learned + which] = static_cast<float>(product / std::sqrt(square));
+          [&](std::size_t first, std::size_t unit, double square, double product) {
+            destination[l.learned + unit] = static_cast<float>(product / std::sqrt(square));
             for (std::size_t i = 0; i != l.length; ++i) {
               std::size_t const at = first + i * l.units;
-              to[at] = static_cast<float>(double{parameters[l.learned + which]} / std::sqrt(square) *
-                                          (double{slopes[at]} - double{parameters[at]} * product / square));
+              destination[at] = static_cast<float>(double{parameters[l.learned + unit]} / std::sqrt(square) *
+                                                   (double{slopes[at]} - double{parameters[at]} * product / square));
             }
           },
           slopes);
@@ -431,31 +449,31 @@ class basic_host_math : public Order {
 
   // --- training steps
 
-  void narrow(std::size_t count, float const* from, std::byte* to) {
-    stream_.put([=, this] { write({from, from + count}, to); });
+  void narrow(std::size_t count, float const* source, std::byte* destination) {
+    stream_.enqueue([=, this] { write({source, source + count}, destination); });
   }
-  void widen(std::size_t count, numbers_in from, float* to) {
-    stream_.put([=, this] { std::ranges::copy(read(from, count), to); });
+  void widen(std::size_t count, numbers_in source, float* destination) {
+    stream_.enqueue([=, this] { std::ranges::copy(read(source, count), destination); });
   }
   void softmax_cross_entropy(std::size_t rows, std::size_t classes, numbers_in scores, std::uint8_t const* labels,
                              float share, float scale, std::byte* derivatives, float* result) {
-    stream_.put([=, this] {
+    stream_.enqueue([=, this] {
       auto row = read(scores, rows * classes);
       double loss = 0;
       float correct = 0;
       for (std::size_t r = 0; r != rows; ++r) {
-        auto const one = std::span(row).subspan(r * classes, classes);
-        auto const best = std::ranges::max_element(one);
-        correct += best - one.begin() == labels[r] ? 1.0F : 0.0F;
+        auto const logits = std::span(row).subspan(r * classes, classes);
+        auto const best = std::ranges::max_element(logits);
+        correct += best - logits.begin() == labels[r] ? 1.0F : 0.0F;
         float const top = *best;
         double total = 0;
-        for (float const score : one) {
+        for (float const score : logits) {
           total += std::exp(double{score} - double{top});
         }
-        loss += std::log(total) + double{top} - double{one[labels[r]]};
+        loss += std::log(total) + double{top} - double{logits[labels[r]]};
         for (std::size_t c = 0; c != classes; ++c) {
-          double const probability = std::exp(double{one[c]} - double{top}) / total;
-          one[c] = scale * static_cast<float>(probability - (c == labels[r] ? 1 : 0));
+          double const probability = std::exp(double{logits[c]} - double{top}) / total;
+          logits[c] = scale * static_cast<float>(probability - (c == labels[r] ? 1 : 0));
         }
       }
       result[0] = share * static_cast<float>(loss);
@@ -465,31 +483,31 @@ class basic_host_math : public Order {
       }
     });
   }
-  void unscale(std::size_t count, float factor, float const* from, float* to, std::uint32_t* overflow) {
-    stream_.put([=] {
+  void unscale(std::size_t count, float factor, float const* source, float* destination, std::uint32_t* overflow) {
+    stream_.enqueue([=] {
       for (std::size_t i = 0; i != count; ++i) {
-        to[i] = factor * from[i];
-        if (!std::isfinite(to[i])) {
+        destination[i] = factor * source[i];
+        if (!std::isfinite(destination[i])) {
           *overflow = 1;
         }
       }
     });
   }
-  void accumulate(std::size_t count, float const* from, float* to) {
-    stream_.put([=] { std::transform(from, from + count, to, to, std::plus<>()); });
+  void accumulate(std::size_t count, float const* source, float* destination) {
+    stream_.enqueue([=] { std::transform(source, source + count, destination, destination, std::plus<>()); });
   }
   void multiply(std::size_t count, float factor, float* numbers) {
-    stream_.put([=] { std::for_each_n(numbers, count, [factor](float& one) { one *= factor; }); });
+    stream_.enqueue([=] { std::for_each_n(numbers, count, [factor](float& number) { number *= factor; }); });
   }
   void follow(std::size_t count, tutti::nn::detail::device::sgd_step const& step, float* w, float const* g, float* v) {
-    stream_.put([=] {
+    stream_.enqueue([=] {
       for (std::size_t i = 0; i != count; ++i) {
         if (v == nullptr) {
           w[i] -= step.rate * g[i];
           continue;
         }
-        float const decayed = step.decay * w[i];
-        float const s = step.corrected ? decayed : step.decay == 0 ? g[i] : g[i] + decayed;
+        float const decay = step.decay * w[i];
+        float const s = step.corrected ? decay : step.decay == 0 ? g[i] : g[i] + decay;
         v[i] = step.momentum * v[i] + s;
         float const d = step.lookahead ? s + step.momentum * v[i] : v[i];
         w[i] -= step.rate * (step.corrected ? g[i] + d : d);
@@ -500,30 +518,30 @@ class basic_host_math : public Order {
  private:
   using kind = tutti::nn::activation_kind;
 
-  [[nodiscard]] std::size_t kept(std::size_t count) const { return count * tutti::nn::bytes_of(numbers_); }
-  [[nodiscard]] std::vector<float> read(numbers_in from, std::size_t count) const {
+  [[nodiscard]] std::size_t stored_bytes(std::size_t count) const { return count * tutti::nn::bytes_of(numbers_); }
+  [[nodiscard]] std::vector<float> read(numbers_in source, std::size_t count) const {
     std::vector<float> result(count);
     switch (numbers_) {
       case tutti::nn::precision::float32:
-        std::copy_n(reinterpret_cast<float const*>(from), count, result.begin());
+        std::copy_n(reinterpret_cast<float const*>(source), count, result.begin());
         break;
       case tutti::nn::precision::bfloat16:
-        std::copy_n(reinterpret_cast<tutti::bfloat16 const*>(from), count, result.begin());
+        std::copy_n(reinterpret_cast<tutti::bfloat16 const*>(source), count, result.begin());
         break;
       case tutti::nn::precision::float16:
-        std::copy_n(reinterpret_cast<tutti::half const*>(from), count, result.begin());
+        std::copy_n(reinterpret_cast<tutti::half const*>(source), count, result.begin());
         break;
     }
     return result;
   }
-  void write(std::vector<float> const& from, std::byte* to) const {
-    for (std::size_t i = 0; i != from.size(); ++i) {
+  void write(std::vector<float> const& source, std::byte* destination) const {
+    for (std::size_t i = 0; i != source.size(); ++i) {
       if (numbers_ == tutti::nn::precision::float32) {
-        reinterpret_cast<float*>(to)[i] = from[i];
+        reinterpret_cast<float*>(destination)[i] = source[i];
       } else if (numbers_ == tutti::nn::precision::bfloat16) {
-        reinterpret_cast<tutti::bfloat16*>(to)[i] = tutti::bfloat16(from[i]);
+        reinterpret_cast<tutti::bfloat16*>(destination)[i] = tutti::bfloat16(source[i]);
       } else {
-        reinterpret_cast<tutti::half*>(to)[i] = tutti::half(from[i]);
+        reinterpret_cast<tutti::half*>(destination)[i] = tutti::half(source[i]);
       }
     }
   }
@@ -555,7 +573,7 @@ class basic_host_math : public Order {
     return 1;
   }
   void differentiate_sums(kind a, std::size_t rows, std::size_t columns, numbers_in y, std::byte* dy, float* biases) {
-    stream_.put([=, this] {
+    stream_.enqueue([=, this] {
       auto const value = read(y, rows * columns);
       auto slope = read(dy, rows * columns);
       std::vector<double> sums(columns);
@@ -600,51 +618,52 @@ class basic_host_math : public Order {
   /// Calls f(index of the output, indices of the input elements under its window).
   template <class F>
   static void for_each_place(geometry::pooling const& l, std::size_t rows, F const& f) {
-    std::vector<std::size_t> under;
+    std::vector<std::size_t> window;
     for (std::size_t o = 0; o != rows * l.output.size(); ++o) {
       std::size_t const channel = o % l.output.channels;
       std::size_t const column = o / l.output.channels % l.output.columns;
       std::size_t const row = o / (l.output.channels * l.output.columns) % l.output.rows;
       std::size_t const image = o / l.output.size();
-      under.clear();
+      window.clear();
       for (std::size_t i = l.down.begin(row); i != l.down.end(row, l.input.rows); ++i) {
         for (std::size_t j = l.across.begin(column); j != l.across.end(column, l.input.columns); ++j) {
-          under.push_back(((image * l.input.rows + i) * l.input.columns + j) * l.input.channels + channel);
+          window.push_back(((image * l.input.rows + i) * l.input.columns + j) * l.input.channels + channel);
         }
       }
-      f(o, under);
+      f(o, window);
     }
   }
   void normalise(geometry::batch_norm const& l, std::size_t rows, numbers_in x, float const* parameters,
-                 float const* known, std::byte* y) const {
+                 float const* moments, std::byte* y) const {
     std::size_t const channels = l.image.channels;
     auto numbers = read(x, rows * l.image.size());
     for (std::size_t i = 0; i != numbers.size(); ++i) {
       std::size_t const c = i % channels;
-      numbers[i] = activate(l.activation,
-                            parameters[c] * known[channels + c] * (numbers[i] - known[c]) + parameters[channels + c]);
+      numbers[i] = activate(
+          l.activation, parameters[c] * moments[channels + c] * (numbers[i] - moments[c]) + parameters[channels + c]);
     }
     write(numbers, y);
   }
-  void reorder(geometry::channels_last const& l, std::size_t rows, numbers_in from, std::byte* to, bool forward) {
-    stream_.put([=, this] {
-      auto const in = read(from, rows * l.image.size());
-      std::vector<float> out(in.size());
+  void reorder(geometry::channels_last const& l, std::size_t rows, numbers_in source, std::byte* destination,
+               bool forward) {
+    stream_.enqueue([=, this] {
+      auto const input = read(source, rows * l.image.size());
+      std::vector<float> output(input.size());
       std::size_t const pixels = l.image.rows * l.image.columns;
-      for (std::size_t i = 0; i != in.size(); ++i) {
+      for (std::size_t i = 0; i != input.size(); ++i) {
         std::size_t const image = i / l.image.size() * l.image.size();
         std::size_t const c = i % l.image.size() / pixels;
-        std::size_t const mixed = image + i % pixels * l.image.channels + c;
-        (forward ? out[mixed] : out[i]) = forward ? in[i] : in[mixed];
+        std::size_t const channels_last_index = image + i % pixels * l.image.channels + c;
+        (forward ? output[channels_last_index] : output[i]) = forward ? input[i] : input[channels_last_index];
       }
-      write(out, to);
+      write(output, destination);
     });
   }
   /// Calls f(offset of v, index of the unit, |v| squared, v times the other vector at its place) for each unit.
   template <class F>
   static void for_each_unit(geometry::weight_norm const& l, float const* parameters, F const& f, float const* other) {
-    for (std::size_t which = 0; which != l.blocks * l.units; ++which) {
-      std::size_t const first = which / l.units * l.length * l.units + which % l.units;
+    for (std::size_t unit = 0; unit != l.blocks * l.units; ++unit) {
+      std::size_t const first = unit / l.units * l.length * l.units + unit % l.units;
       double square = 0;
       double product = 0;
       for (std::size_t i = 0; i != l.length; ++i) {
@@ -652,7 +671,7 @@ class basic_host_math : public Order {
         square += v * v;
         product += v * double{other[first + i * l.units]};
       }
-      f(first, which, square, product);
+      f(first, unit, square, product);
     }
   }
 

@@ -44,10 +44,10 @@ class host_stager {
 
   /// The upper bound of the turns that a copying thread waits, drawn for each copy; 0 for no delay.
   static inline std::atomic<unsigned> lateness = 0;
-  static inline std::atomic<std::size_t> copies = 0;     ///< copies made
-  static inline std::atomic<std::size_t> allocated = 0;  ///< pieces that have not been freed
-  static inline std::atomic<bool> refuses = false;       ///< streams cannot be held
-  static inline std::atomic<bool> fails = false;         ///< queries fail: all devices have failed
+  static inline std::atomic<std::size_t> copies = 0;       ///< copies made
+  static inline std::atomic<std::size_t> live_pieces = 0;  ///< pieces that have not been freed
+  static inline std::atomic<bool> refuses = false;         ///< streams cannot be held
+  static inline std::atomic<bool> fails = false;           ///< queries fail: all devices have failed
 
   [[nodiscard]] static int devices() { return 2; }
   explicit host_stager(int number) : draw_(static_cast<unsigned>(number)) {}
@@ -55,20 +55,20 @@ class host_stager {
   class mark {
    public:
     void set(stream_type const& s) {
-      passed_ = std::make_shared<std::atomic<bool>>(false);
-      s.put([p = passed_] { p->store(true); });
+      is_passed_ = std::make_shared<std::atomic<bool>>(false);
+      s.enqueue([p = is_passed_] { p->store(true); });
     }
     [[nodiscard]] bool passed() const {
       expect_device();
-      return passed_->load();
+      return is_passed_->load();
     }
 
    private:
-    std::shared_ptr<std::atomic<bool>> passed_;
+    std::shared_ptr<std::atomic<bool>> is_passed_;
   };
 
   [[nodiscard]] std::byte* allocate_for_all(std::size_t bytes) const {
-    ++allocated;
+    ++live_pieces;
     auto* const p = static_cast<std::byte*>(::operator new(bytes, std::align_val_t(256)));
     std::memset(p, 0, bytes);
     return p;
@@ -78,7 +78,7 @@ class host_stager {
     while (device_stream::process == ::getpid() && device_stream::under_way != 0) {
       std::this_thread::yield();
     }
-    --allocated;
+    --live_pieces;
     ::operator delete(p, std::align_val_t(256));
   }
   [[nodiscard]] static bool is_captured(stream_type const& s) { return s.records(); }
@@ -86,14 +86,18 @@ class host_stager {
     if (refuses) {
       throw std::runtime_error("a stream cannot be held");
     }
-    s.put([=] {
+    s.enqueue([=] {
       while (static_cast<std::int64_t>(std::atomic_ref(*word).load(std::memory_order_acquire) - value) < 0) {
         std::this_thread::sleep_for(std::chrono::microseconds(20));  // a device polls, too, but occupies no core
       }
     });
   }
-  void download(std::byte* to, std::byte const* from, std::size_t bytes) { copy(down_, to, host(from), bytes); }
-  void upload(std::byte* to, std::byte const* from, std::size_t bytes) { copy(up_, host(to), from, bytes); }
+  void download(std::byte* destination, std::byte const* source, std::size_t bytes) {
+    copy(down_, destination, host(source), bytes);
+  }
+  void upload(std::byte* destination, std::byte const* source, std::size_t bytes) {
+    copy(up_, host(destination), source, bytes);
+  }
   void tell_downloaded(std::uint64_t* word, std::uint64_t value) { tell(down_, word, value); }
   void tell_uploaded(std::uint64_t* word, std::uint64_t value) { tell(up_, word, value); }
   [[nodiscard]] bool is_done(stream_type const& s) const {
@@ -121,19 +125,19 @@ class host_stager {
     }
     return reinterpret_cast<Byte*>(at & ~of_device);
   }
-  void copy(device_stream const& in, std::byte* to, std::byte const* from, std::size_t bytes) {
-    unsigned const most = lateness;
-    unsigned const turns = most == 0 ? 0 : static_cast<unsigned>(draw_() % most);
-    in.put([=] {
+  void copy(device_stream const& stream, std::byte* destination, std::byte const* source, std::size_t bytes) {
+    unsigned const limit = lateness;
+    unsigned const turns = limit == 0 ? 0 : static_cast<unsigned>(draw_() % limit);
+    stream.enqueue([=] {
       for (unsigned i = 0; i != turns; ++i) {
         std::this_thread::yield();
       }
-      std::memcpy(to, from, bytes);
+      std::memcpy(destination, source, bytes);
       ++copies;
     });
   }
-  static void tell(device_stream const& in, std::uint64_t* word, std::uint64_t value) {
-    in.put([=] { std::atomic_ref(*word).store(value, std::memory_order_release); });
+  static void tell(device_stream const& stream, std::uint64_t* word, std::uint64_t value) {
+    stream.enqueue([=] { std::atomic_ref(*word).store(value, std::memory_order_release); });
   }
 
   std::minstd_rand draw_;

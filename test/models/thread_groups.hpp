@@ -45,7 +45,7 @@ class device_world {
       b.scratch = ranks_[r].scratch.data();
       b.scratch_bytes = scratch_bytes;
       b.fault = &ranks_[r].fault;
-      b.failed = &ranks_[r].failed;
+      b.failed = &ranks_[r].first_failed;
       b.progress = &ranks_[r].progress;
       for (rank_type q = 0; q != n; ++q) {
         b.boxes[q] = boxes_[q].data();
@@ -55,27 +55,27 @@ class device_world {
     }
   }
 
-  [[nodiscard]] device::board const& of(rank_type r) const { return boards_[r]; }
+  [[nodiscard]] device::board const& board_of(rank_type r) const { return boards_[r]; }
   [[nodiscard]] rank_type ranks() const { return static_cast<rank_type>(boards_.size()); }
   [[nodiscard]] std::uint32_t groups() const { return groups_; }
   /// The fault that ended the operations of a rank, and the number of the first operation that it ended.
   [[nodiscard]] tutti::fault stop(rank_type r) const { return tutti::fault::unpack(ranks_[r].stop); }
-  [[nodiscard]] std::uint64_t failed(rank_type r) const { return ranks_[r].failed; }
+  [[nodiscard]] std::uint64_t first_failed(rank_type r) const { return ranks_[r].first_failed; }
   [[nodiscard]] bool busy(rank_type r) const {
     return std::any_of(ranks_[r].counts.begin(), ranks_[r].counts.end(), [](auto const& c) { return c.busy != 0; });
   }
 
  private:
-  struct one {
+  struct rank_memory {
     std::vector<device::block_counts> counts;
     std::vector<std::byte> scratch;
     std::uint64_t stop = 0;
     std::uint64_t fault = 0;
-    std::uint64_t failed = 0;
+    std::uint64_t first_failed = 0;
     std::uint64_t progress = 0;
   };
   std::uint32_t groups_;
-  std::vector<one> ranks_;
+  std::vector<rank_memory> ranks_;
   std::vector<std::vector<device::mailbox>> boxes_;
   std::vector<device::board> boards_;
 };
@@ -87,25 +87,25 @@ class drawn_order {
 
   void add(std::function<void()> f) { jobs_.push_back(std::make_unique<job>(std::move(f))); }
   /// Lets other fibers run; called by one of them.
-  void step_aside() { current_->own.suspend(); }
+  void step_aside() { current_->fiber.suspend(); }
   [[nodiscard]] std::uint64_t turns() const { return turns_; }
-  /// True if all fibers have ended after at most `most` turns; the others are deadlocked.
-  [[nodiscard]] bool run(std::uint64_t most) {
+  /// True if all fibers have ended after at most `limit` turns; the others are deadlocked.
+  [[nodiscard]] bool run(std::uint64_t limit) {
     std::vector<job*> alive;
     for (auto const& j : jobs_) {
       alive.push_back(j.get());
     }
     // One fiber gets no turn for a while, so that the others do everything that does not need it.
-    job const* behind = nullptr;
-    for (; !alive.empty() && turns_ != most; ++turns_) {
-      behind = turns_ % 256 == 0 ? alive[random_() % alive.size()] : behind;
+    job const* straggler = nullptr;
+    for (; !alive.empty() && turns_ != limit; ++turns_) {
+      straggler = turns_ % 256 == 0 ? alive[random_() % alive.size()] : straggler;
       std::size_t const k = random_() % alive.size();
-      if (alive[k] == behind && alive.size() > 1) {
+      if (alive[k] == straggler && alive.size() > 1) {
         continue;
       }
       current_ = alive[k];
-      current_->own.resume();
-      if (current_->own.has_ended()) {
+      current_->fiber.resume();
+      if (current_->fiber.has_ended()) {
         alive[k] = alive.back();
         alive.pop_back();
       }
@@ -117,11 +117,11 @@ class drawn_order {
   struct job {
     explicit job(std::function<void()> run)
         : f(std::move(run)),
-          own(
+          fiber(
               std::size_t{64} << 10, [](void* self) { static_cast<job*>(self)->f(); }, this) {}
 
     std::function<void()> f;
-    tutti::detail::fiber own;
+    tutti::detail::fiber fiber;
   };
 
   std::mt19937_64 random_;
@@ -132,8 +132,8 @@ class drawn_order {
 
 /// The state that the threads of a group share.
 struct fiber_room {
-  std::uint32_t arrived = 0;
-  std::uint64_t passed = 0;
+  std::uint32_t arrival_count = 0;
+  std::uint64_t round = 0;
   bool good = true;
   bool result = true;
 };
@@ -148,13 +148,13 @@ class fiber_group {
   bool all(bool good) const {
     order_.step_aside();
     room_.good = room_.good && good;
-    std::uint64_t const mine = room_.passed;
-    if (++room_.arrived == size_) {
-      room_.arrived = 0;
+    std::uint64_t const current_round = room_.round;
+    if (++room_.arrival_count == size_) {
+      room_.arrival_count = 0;
       room_.result = std::exchange(room_.good, true);
-      ++room_.passed;
+      ++room_.round;
     }
-    while (room_.passed == mine) {
+    while (room_.round == current_round) {
       order_.step_aside();
     }
     return room_.result;  // no thread passes the next barrier before this one has reached it
@@ -199,8 +199,8 @@ template <class F>
 
 /// The shared state of a group of real threads, for the thread sanitizer.
 struct thread_room {
-  std::atomic<std::uint32_t> arrived = 0;
-  std::atomic<std::uint64_t> passed = 0;
+  std::atomic<std::uint32_t> arrival_count = 0;
+  std::atomic<std::uint64_t> round = 0;
   std::atomic<bool> good = true;
   std::atomic<bool> result = true;
 };
@@ -218,13 +218,13 @@ class host_thread_group {
     if (!good) {
       room_.good = false;
     }
-    std::uint64_t const mine = room_.passed;
-    if (++room_.arrived == size_) {
-      room_.arrived = 0;
+    std::uint64_t const current_round = room_.round;
+    if (++room_.arrival_count == size_) {
+      room_.arrival_count = 0;
       room_.result = room_.good.exchange(true);
-      ++room_.passed;
+      ++room_.round;
     }
-    while (room_.passed == mine) {
+    while (room_.round == current_round) {
       std::this_thread::yield();
     }
     return room_.result;
@@ -250,11 +250,11 @@ static_assert(device::thread_group<host_thread_group>);
 template <class F>
 void run_as_threads(rank_type n, std::uint32_t groups, std::uint32_t threads, F const& f) {
   std::vector<thread_room> rooms(std::size_t{n} * groups);
-  std::vector<std::jthread> all;
+  std::vector<std::jthread> workers;
   for (rank_type r = 0; r != n; ++r) {
     for (std::uint32_t b = 0; b != groups; ++b) {
       for (std::uint32_t t = 0; t != threads; ++t) {
-        all.emplace_back([&, r, b, t] { f(r, b, host_thread_group(rooms[r * groups + b], t, threads)); });
+        workers.emplace_back([&, r, b, t] { f(r, b, host_thread_group(rooms[r * groups + b], t, threads)); });
       }
     }
   }

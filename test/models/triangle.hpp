@@ -24,26 +24,26 @@ struct triangle : tutti::star {
     return n != 3 ? tutti::star::steps(o, n, me) : me == 2 ? 2 : 3;
   }
   [[nodiscard]] constexpr step at(tutti::op::allreduce o, rank_type n, rank_type me, std::uint32_t i) const {
-    constexpr tutti::block_range all{0, 1};
+    constexpr tutti::block_range whole{0, 1};
     if (n != 3) {
       return tutti::star::at(o, n, me, i);
     }
     if (me == 1) {
-      return i < 2 ? step{.send = {i == 0 ? 0U : 2U, memory::input, all}}
-                   : step{.receive = {0, memory::output, all}, .arrives = memory::output};
+      return i < 2 ? step{.send = {i == 0 ? 0U : 2U, memory::input, whole}}
+                   : step{.receive = {0, memory::output, whole}, .arrives = memory::output};
     }
     if (i == 0) {
       rank_type const other = 2 - me;
-      return {.send = {other, memory::input, all},
-              .receive = {other, memory::work, all},
+      return {.send = {other, memory::input, whole},
+              .receive = {other, memory::work, whole},
               .action = me == 0 ? action::fold_right : action::fold_left,
               .local = memory::input,
               .arrives = memory::input};
     }
     if (i == 1) {
-      return {.receive = {1, memory::output, all}, .action = action::fold_right, .arrives = memory::input};
+      return {.receive = {1, memory::output, whole}, .action = action::fold_right, .arrives = memory::input};
     }
-    return {.send = {1, memory::output, all}};
+    return {.send = {1, memory::output, whole}};
   }
 };
 

@@ -34,7 +34,7 @@ struct loggp_network {
     return (per_byte * static_cast<std::int64_t>(bytes)).count();
   }
   [[nodiscard]] std::int64_t overwrite(rank_type, rank_type, std::size_t) const { return 0; }
-  [[nodiscard]] rank_type port(rank_type from, rank_type) const { return from; }
+  [[nodiscard]] rank_type port(rank_type sender, rank_type) const { return sender; }
   [[nodiscard]] std::int64_t start() const { return 0; }
 };
 
@@ -98,24 +98,24 @@ BOOST_AUTO_TEST_CASE(the_model_tells_what_the_simulator_tells) {
     for (loggp const& nic : {fast, slow}) {
       for (std::size_t const bytes : {4U, 4096U, 1U << 20}) {
         for (std::size_t const segment : {0U, 64U << 10}) {
-          auto const same = [&]<class T>(T topology, double tolerance) {
+          auto const expect_agreement = [&]<class T>(T topology, double tolerance) {
             auto const model =
                 timed_schedule(topology, op::allreduce{}, n).time(loggp_network{nic, picoseconds(50)}, bytes, segment);
-            auto const simulated =
+            auto const simulation =
                 simulate_schedule(network_with_switch(n, nic), topology, op::allreduce{}, n, {bytes / 4, 4, segment})
                     .time()
                     .count();
-            BOOST_TEST(relative_error(static_cast<double>(model), static_cast<double>(simulated)) <= tolerance,
+            BOOST_TEST(relative_error(static_cast<double>(model), static_cast<double>(simulation)) <= tolerance,
                        T::name << ", n " << n << ", " << bytes << " bytes in segments of " << segment << ": " << model
-                               << " and " << simulated);
+                               << " and " << simulation);
           };
-          same(ring{}, 0.1);
-          same(chain{}, 0.1);
-          same(doubling{}, 0.1);
-          same(binary_tree{}, 0.1);
-          same(star{}, 0.1);
-          same(direct{}, 0.1);
-          same(in_network{}, 0.01);
+          expect_agreement(ring{}, 0.1);
+          expect_agreement(chain{}, 0.1);
+          expect_agreement(doubling{}, 0.1);
+          expect_agreement(binary_tree{}, 0.1);
+          expect_agreement(star{}, 0.1);
+          expect_agreement(direct{}, 0.1);
+          expect_agreement(in_network{}, 0.01);
         }
       }
     }
@@ -131,12 +131,12 @@ BOOST_AUTO_TEST_CASE(bursts_pass_at_once_and_are_paid_back) {
     return timed_schedule(topology, op::allreduce{}, n).time(loggp_network{slow, picoseconds(0), burst}, bytes);
   };
   for (rank_type const n : some_sizes) {
-    auto const law = [&]<class T>(T topology, std::int64_t carried) {
+    auto const law = [&]<class T>(T topology, std::int64_t busy_time) {
       std::int64_t last = time(topology, n, 0);
       for (std::int64_t const burst : {wire / 8, wire / 2, wire, 100 * wire}) {
         std::int64_t const now = time(topology, n, burst);
         BOOST_TEST(now <= last, T::name << ", n " << n << ", a burst of " << burst);
-        BOOST_TEST(now >= carried, T::name << ", n " << n << ", a burst of " << burst);
+        BOOST_TEST(now >= busy_time, T::name << ", n " << n << ", a burst of " << burst);
         last = now;
       }
     };

@@ -21,14 +21,14 @@ namespace {
 
 constexpr automatic::autotune_options of_all{.ways = 100, .maximum_ratio = 1e9, .turns = 1};
 
-/// What the simulator says of the way that is picked after autotune, and of the best one.
+/// Checks that the schedule picked after autotune is, in the simulator, about as fast as the best one.
 template <class Op>
 void finds_the_best(simulated_network const& net, rank_type n, std::size_t bytes, Op op) {
-  auto const all = simulate(net, n, [&](auto& world) {
+  auto const outcome = simulate(net, n, [&](auto& world) {
     automatic const best(world, support::wrong_profile(world));
     std::vector<float> scratch(bytes / sizeof(float));
     best.autotune(world, op, scratch, of_all);
-    std::vector<std::pair<schedule_choice<selection>, bool>> ways;  // and whether that is the pick
+    std::vector<std::pair<schedule_choice<selection>, bool>> ways;  // each schedule, and true if it is the pick
     auto const pick = best.choose(op, bytes, {.may_aggregate = true});
     for (prediction const& p : best.predict(op, bytes, {.may_aggregate = true})) {
       ways.emplace_back(p.way,
@@ -37,15 +37,15 @@ void finds_the_best(simulated_network const& net, rank_type n, std::size_t bytes
     return ways;
   });
   double least = INFINITY;
-  double picked = INFINITY;
-  for (auto const& [way, is_pick] : all.results.front().value()) {
+  double picked_time = INFINITY;
+  for (auto const& [way, is_pick] : outcome.results.front().value()) {
     auto const time = static_cast<double>(
         simulate_schedule(net, way.topology, op, n, {bytes / 4, 4, way.segment_bytes}).time().count());
     least = std::min(least, time);
-    picked = is_pick ? time : picked;
+    picked_time = is_pick ? time : picked_time;
   }
-  BOOST_TEST(picked <= 1.1 * least, name(verify::kind_of<Op>) << ", n " << n << ", " << bytes << " bytes: " << picked
-                                                              << ", and the best takes " << least);
+  BOOST_TEST(picked_time <= 1.1 * least, name(verify::kind_of<Op>) << ", n " << n << ", " << bytes << " bytes: "
+                                                                   << picked_time << ", and the best takes " << least);
 }
 
 }  // namespace

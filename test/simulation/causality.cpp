@@ -35,63 +35,64 @@ using tutti::event_kind;
 using tutti::rank_type;
 using tutti::timeline;
 
-/// What n ranks trace in virtual time.
+/// The traces of n ranks in virtual time.
 template <class Trace = tutti::memory_trace, class F>
 std::vector<timeline> traces_of(rank_type n, F f) {
-  std::vector<timeline> all(n);
+  std::vector<timeline> traces(n);
   auto const run = tutti::simulate<Trace>(tutti::one_switch(n, support::fast), n, [&](auto& world) {
     f(world);
-    all[world.rank()] = timeline::copy_of(world.trace());
+    traces[world.rank()] = timeline::copy_of(world.trace());
     return 0;
   });
   for (auto const& rank : run.results) {
     BOOST_TEST(rank.has_value());
   }
-  return all;
+  return traces;
 }
 
 /// "" if every rank's allreduces depend on what all ranks did before, and every message has its two ends.
-std::string complaint_of(tutti::causality const& all, std::size_t operations) {
-  for (rank_type r = 0; r != all.size(); ++r) {
-    timeline const& t = all.timeline_of(r);
-    std::map<std::pair<rank_type, std::size_t>, std::size_t> taken;
-    std::size_t completed = 0;
+std::string complaint_of(tutti::causality const& timelines, std::size_t operations) {
+  for (rank_type r = 0; r != timelines.size(); ++r) {
+    timeline const& t = timelines.of(r);
+    std::map<std::pair<rank_type, std::size_t>, std::size_t> received_bytes;
+    std::size_t completion_count = 0;
     for (std::size_t i = 0; i != t.size(); ++i) {
       if (t[i].kind == event_kind::receive) {
-        if (t[i].peer >= all.size()) {
-          continue;  // what a helper has made
+        if (t[i].peer >= timelines.size()) {
+          continue;  // the result of an aggregator
         }
-        auto const why = all.cause({r, i});
-        if (!why || why->rank != t[i].peer || all.at(*why).peer != r || all.at(*why).kind != event_kind::send) {
+        auto const cause = timelines.cause({r, i});
+        if (!cause || cause->rank != t[i].peer || timelines.at(*cause).peer != r ||
+            timelines.at(*cause).kind != event_kind::send) {
           return "a receive of rank " + std::to_string(r) + " has another cause than its send";
         }
-        if (!all.happens_before(*why, {r, i}) || all.happens_before({r, i}, *why)) {
+        if (!timelines.happens_before(*cause, {r, i}) || timelines.happens_before({r, i}, *cause)) {
           return "a receive does not follow its send";
         }
-        taken[{why->rank, why->index}] += t[i].bytes;
+        received_bytes[{cause->rank, cause->index}] += t[i].bytes;
       }
       if (t[i].kind != event_kind::complete) {
         continue;
       }
-      for (rank_type other = 0; other != all.size(); ++other) {
-        std::size_t started = 0;
-        for (std::size_t at = 0; at != all.timeline_of(other).size(); ++at) {
-          started += all.timeline_of(other)[at].kind == event_kind::start ? 1U : 0U;
-          if (started == completed + 1) {
-            if (other != r && !all.happens_before({other, at}, {r, i})) {
+      for (rank_type other = 0; other != timelines.size(); ++other) {
+        std::size_t start_count = 0;
+        for (std::size_t at = 0; at != timelines.of(other).size(); ++at) {
+          start_count += timelines.of(other)[at].kind == event_kind::start ? 1U : 0U;
+          if (start_count == completion_count + 1) {
+            if (other != r && !timelines.happens_before({other, at}, {r, i})) {
               return "rank " + std::to_string(r) + " completed a sum without rank " + std::to_string(other);
             }
             break;
           }
         }
       }
-      ++completed;
+      ++completion_count;
     }
-    if (completed != operations) {
-      return "rank " + std::to_string(r) + " completed " + std::to_string(completed) + " operations";
+    if (completion_count != operations) {
+      return "rank " + std::to_string(r) + " completed " + std::to_string(completion_count) + " operations";
     }
-    for (auto const& [from, bytes] : taken) {
-      if (all.at({from.first, from.second}).bytes != bytes) {
+    for (auto const& [place, bytes] : received_bytes) {
+      if (timelines.at({place.first, place.second}).bytes != bytes) {
         return "what was received of a message is not what was sent";
       }
     }
@@ -136,25 +137,25 @@ BOOST_AUTO_TEST_CASE(what_the_network_makes_is_caused_by_all_contributions_and_w
     world.transport().spend(world.rank() == late ? std::chrono::microseconds(500) : std::chrono::microseconds(1));
     sum(v);
   });
-  tutti::causality const all(std::move(traces));
+  tutti::causality const timelines(std::move(traces));
   unsigned results = 0;
-  for (rank_type r = 0; r != all.size(); ++r) {
-    for (std::size_t i = 0; i != all.timeline_of(r).size(); ++i) {
-      if (event const e = all.timeline_of(r)[i]; e.kind == event_kind::receive) {
+  for (rank_type r = 0; r != timelines.size(); ++r) {
+    for (std::size_t i = 0; i != timelines.of(r).size(); ++i) {
+      if (event const e = timelines.of(r)[i]; e.kind == event_kind::receive) {
         ++results;
-        std::vector<bool> contributed(all.size());
-        for (tutti::causality::event_place const c : all.causes({r, i})) {
-          BOOST_TEST((all.at(c).kind == event_kind::send && all.happens_before(c, {r, i})));
-          contributed[c.rank] = true;
+        std::vector<bool> contributors(timelines.size());
+        for (tutti::causality::event_place const c : timelines.causes({r, i})) {
+          BOOST_TEST((timelines.at(c).kind == event_kind::send && timelines.happens_before(c, {r, i})));
+          contributors[c.rank] = true;
         }
-        BOOST_TEST(std::ranges::count(contributed, true) == 5);
-        BOOST_TEST(all.cause({r, i})->rank == late);
+        BOOST_TEST(std::ranges::count(contributors, true) == 5);
+        BOOST_TEST(timelines.cause({r, i})->rank == late);
       }
     }
   }
   BOOST_TEST(results >= 5U);
-  tutti::blame const blame(all);
-  for (rank_type r = 0; r != all.size(); ++r) {
+  tutti::blame const blame(timelines);
+  for (rank_type r = 0; r != timelines.size(); ++r) {
     BOOST_TEST((r == late || blame.wait_time(r, late) > std::chrono::microseconds(400)));
   }
 }
@@ -162,45 +163,45 @@ BOOST_AUTO_TEST_CASE(what_the_network_makes_is_caused_by_all_contributions_and_w
 // A device keeps no timeline: what is late is told by when ranks have sent, and got.
 BOOST_AUTO_TEST_CASE(a_late_device_and_a_late_rank_are_told_apart) {
   for (rank_type const late : {0U, 1U, 2U, 3U}) {  // 3: the device
-    std::vector<timeline> all(3);
-    for (rank_type r = 0; r != all.size(); ++r) {
-      tutti::time_point const sent{r == late ? 30ms : 1ms};
-      tutti::time_point const got = tutti::time_point{late < 3 ? 30ms : 1ms} + (late == 3 ? 20ms : 1ms);
-      auto const add = [&](event_kind kind, tutti::time_point when, rank_type peer) {
-        all[r].add({.kind = kind, .time = when, .number = {}, .flow = {}, .peer = peer, .bytes = 4});
+    std::vector<timeline> timelines(3);
+    for (rank_type r = 0; r != timelines.size(); ++r) {
+      tutti::time_point const send_time{r == late ? 30ms : 1ms};
+      tutti::time_point const receive_time = tutti::time_point{late < 3 ? 30ms : 1ms} + (late == 3 ? 20ms : 1ms);
+      auto const add = [&](event_kind kind, tutti::time_point time, rank_type peer) {
+        timelines[r].add({.kind = kind, .time = time, .number = {}, .flow = {}, .peer = peer, .bytes = 4});
       };
       add(event_kind::start, tutti::time_point{}, tutti::no_rank);
-      add(event_kind::send, sent, 3);
-      add(event_kind::receive, got, 3);
-      add(event_kind::complete, got, tutti::no_rank);
+      add(event_kind::send, send_time, 3);
+      add(event_kind::receive, receive_time, 3);
+      add(event_kind::complete, receive_time, tutti::no_rank);
     }
-    tutti::blame const found(tutti::causality(std::move(all)));
-    BOOST_TEST(found.size() == 4U);
-    BOOST_TEST(found.ranks() == 3U);
-    for (rank_type other = 0; other != found.size(); ++other) {
-      BOOST_TEST((other == late || found.caused_time(other) < found.caused_time(late)), other << " for " << late);
+    tutti::blame const delays(tutti::causality(std::move(timelines)));
+    BOOST_TEST(delays.size() == 4U);
+    BOOST_TEST(delays.ranks() == 3U);
+    for (rank_type other = 0; other != delays.size(); ++other) {
+      BOOST_TEST((other == late || delays.by(other) < delays.by(late)), other << " for " << late);
     }
-    auto const text = tutti::straggler_report(found);
+    auto const text = tutti::straggler_report(delays);
     auto const name = late == 3 ? std::string("the device") : "rank " + std::to_string(late);
     BOOST_TEST(text.find(name + " held up the others most") != text.npos, text);
   }
 }
 
 BOOST_AUTO_TEST_CASE(threads_are_traced_and_their_traces_gathered) {
-  std::vector<std::vector<timeline>> gathered(4);
+  std::vector<std::vector<timeline>> gathered_traces(4);
   auto const member = [&](auto& world) {
     world.deadline(20s);
     sums::run(world, tutti::ring{}, 512);
-    gathered[world.rank()] = tutti::gather_timelines(world, timeline::copy_of(world.trace()));
+    gathered_traces[world.rank()] = tutti::gather_timelines(world, timeline::copy_of(world.trace()));
     return 0;
   };
   auto const ends = tutti::spawn<tutti::loopback>(4, member, {}, tutti::switched_trace(4096));
   for (auto const& end : ends) {
     BOOST_TEST(end.has_value());
   }
-  BOOST_TEST(gathered[1].empty());
-  BOOST_REQUIRE(gathered[0].size() == 4U);
-  BOOST_TEST(complaint_of(tutti::causality(gathered[0]), 2) == "");
+  BOOST_TEST(gathered_traces[1].empty());
+  BOOST_REQUIRE(gathered_traces[0].size() == 4U);
+  BOOST_TEST(complaint_of(tutti::causality(gathered_traces[0]), 2) == "");
 }
 
 // A worker and a server, by messages; rank 2 is the other worker.
@@ -225,25 +226,27 @@ BOOST_AUTO_TEST_CASE(a_late_server_and_a_late_worker_are_told_apart) {
   auto const blame_of = [](std::chrono::milliseconds server, std::chrono::milliseconds second) {
     return tutti::blame(tutti::causality(traces_of(3, [&](auto& world) { serve_once(world, server, second); })));
   };
-  auto const near = [](tutti::duration d, tutti::duration to) { return d > to - 100us && d < to + 100us; };
+  auto const is_near = [](tutti::duration d, tutti::duration expected) {
+    return d > expected - 100us && d < expected + 100us;
+  };
   auto const by_server = blame_of(30ms, 0ms);
-  BOOST_TEST(near(by_server.wait_time(1, 0), 30ms));
-  BOOST_TEST(near(by_server.wait_time(2, 0), 30ms));
-  BOOST_TEST(near(by_server.by(2), 0ms));
+  BOOST_TEST(is_near(by_server.wait_time(1, 0), 30ms));
+  BOOST_TEST(is_near(by_server.wait_time(2, 0), 30ms));
+  BOOST_TEST(is_near(by_server.by(2), 0ms));
   auto const by_worker = blame_of(0ms, 30ms);
-  BOOST_TEST(near(by_worker.wait_time(0, 2), 30ms));
-  BOOST_TEST(near(by_worker.wait_time(1, 2), 30ms));  // it waited for the server, which waited for rank 2
-  BOOST_TEST(near(by_worker.caused_time(0), 0ms));
+  BOOST_TEST(is_near(by_worker.wait_time(0, 2), 30ms));
+  BOOST_TEST(is_near(by_worker.wait_time(1, 2), 30ms));  // it waited for the server, which waited for rank 2
+  BOOST_TEST(is_near(by_worker.caused_time(0), 0ms));
   auto const by_both = blame_of(20ms, 30ms);
-  BOOST_TEST(near(by_both.wait_time(1, 2), 30ms));
-  BOOST_TEST(near(by_both.wait_time(1, 0), 20ms));
-  BOOST_TEST(near(by_both.under_way(1), 0ms));
+  BOOST_TEST(is_near(by_both.wait_time(1, 2), 30ms));
+  BOOST_TEST(is_near(by_both.wait_time(1, 0), 20ms));
+  BOOST_TEST(is_near(by_both.under_way(1), 0ms));
   auto const text = tutti::straggler_report(by_worker);
   BOOST_TEST(text.find("rank 2 held up the others most: 0.060 s in all") != std::string::npos, text);
 }
 
 BOOST_AUTO_TEST_CASE(what_a_rank_does_besides_is_not_waiting) {
-  auto const all = tutti::causality(traces_of(2, [](auto& world) {
+  auto const timelines = tutti::causality(traces_of(2, [](auto& world) {
     tutti::send give{world};
     tutti::recv take{world};
     std::array<float, 4> v{};
@@ -258,8 +261,8 @@ BOOST_AUTO_TEST_CASE(what_a_rank_does_besides_is_not_waiting) {
       give(v, 0);
     }
   }));
-  tutti::blame const found(all);
-  BOOST_TEST((found.wait_time(0, 1) > 4ms && found.wait_time(0, 1) < 6ms));
+  tutti::blame const delays(timelines);
+  BOOST_TEST((delays.of(0, 1) > 4ms && delays.of(0, 1) < 6ms));
 }
 
 BOOST_AUTO_TEST_CASE(what_was_dropped_matches_nothing) {
@@ -270,20 +273,20 @@ BOOST_AUTO_TEST_CASE(what_was_dropped_matches_nothing) {
       sum(v);
     }
   };
-  auto const traces = traces_of(3, long_run);  // some 5,000 events each, of which 1024 are kept
-  tutti::causality const all(traces);
-  std::size_t matched = 0;
+  auto const traces = traces_of(3, long_run);  // some 5,000 events each; the last 1024 are kept
+  tutti::causality const timelines(traces);
+  std::size_t match_count = 0;
   for (rank_type r = 0; r != 3; ++r) {
     BOOST_TEST(traces[r].size() == 1024U);
     for (std::size_t i = 0; i != traces[r].size(); ++i) {
-      if (auto const why = all.cause({r, i})) {
-        ++matched;
-        BOOST_TEST((all.at(*why).number == traces[r][i].number));
-        BOOST_TEST(all.at(*why).bytes == traces[r][i].bytes);
+      if (auto const cause = timelines.cause({r, i})) {
+        ++match_count;
+        BOOST_TEST((timelines.at(*cause).number == traces[r][i].number));
+        BOOST_TEST(timelines.at(*cause).bytes == traces[r][i].bytes);
       }
     }
   }
-  BOOST_TEST(matched > 500U);
+  BOOST_TEST(match_count > 500U);
 }
 
 BOOST_AUTO_TEST_CASE(switched_off_nothing_is_kept) {
@@ -313,21 +316,21 @@ BOOST_AUTO_TEST_CASE(the_picture_is_valid_json_with_an_arrow_for_each_message) {
     world.trace().record({.kind = event_kind::leave, .time = world.transport().now(), .text = "a \"phase\"\n"});
     sums::run(world, tutti::ring{}, 0);
   });
-  tutti::causality const all(std::move(traces));
+  tutti::causality const timelines(std::move(traces));
   std::array<std::string, 3> const names{"rank 0 (\\host)", "rank 1", "rank 2"};
-  std::istringstream text(tutti::chrome_trace::text(all, names));
+  std::istringstream text(tutti::chrome_trace::text(timelines, names));
   boost::property_tree::ptree tree;
   boost::property_tree::read_json(text, tree);
   std::map<std::string, std::size_t> phases;
-  for (auto const& [key, one] : tree.get_child("traceEvents")) {
-    ++phases[one.get<std::string>("ph")];
-    BOOST_TEST(one.get<std::string>("name") != "");
-    BOOST_TEST(one.get("ts", 0.0) >= 0.0);
+  for (auto const& [key, record] : tree.get_child("traceEvents")) {
+    ++phases[record.get<std::string>("ph")];
+    BOOST_TEST(record.get<std::string>("name") != "");
+    BOOST_TEST(record.get("ts", 0.0) >= 0.0);
   }
   std::size_t messages = 0;
   for (rank_type r = 0; r != 3; ++r) {
-    for (std::size_t i = 0; i != all.timeline_of(r).size(); ++i) {
-      messages += all.cause({r, i}) ? 1U : 0U;
+    for (std::size_t i = 0; i != timelines.of(r).size(); ++i) {
+      messages += timelines.cause({r, i}) ? 1U : 0U;
     }
   }
   BOOST_TEST(messages >= 24U);

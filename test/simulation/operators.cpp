@@ -16,7 +16,7 @@
 BOOST_AUTO_TEST_CASE(sums_equal_the_sequential_answer) {
   for (auto const n : laws::world_sizes) {
     support::agree_in_virtual_time(n, [](auto& world) {
-      return laws::all_topologies_helped::each(
+      return laws::topologies_with_aggregators::first_complaint(
           [&](auto topology) { return laws::reducing(world, topology, tutti::sum<float>{}, 1023); });
     });
   }
@@ -25,7 +25,7 @@ BOOST_AUTO_TEST_CASE(sums_equal_the_sequential_answer) {
 BOOST_AUTO_TEST_CASE(accumulators_need_not_be_elements) {
   for (auto const n : laws::world_sizes) {
     support::agree_in_virtual_time(n, [](auto& world) {
-      return laws::all_topologies_helped::each(
+      return laws::topologies_with_aggregators::first_complaint(
           [&](auto topology) { return laws::reducing(world, topology, laws::wide_mean{}, 1023); });
     });
   }
@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(a_switch_adds_fixed_point_numbers) {
 BOOST_AUTO_TEST_CASE(order_is_kept) {
   for (auto const n : laws::world_sizes) {
     support::agree_in_virtual_time(n, [](auto& world) {
-      return laws::all_topologies_helped::each(
+      return laws::topologies_with_aggregators::first_complaint(
           [&](auto topology) { return laws::reducing(world, topology, laws::composition{}, 1023); });
     });
   }
@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(order_is_kept) {
 BOOST_AUTO_TEST_CASE(elements_are_moved) {
   for (auto const n : laws::world_sizes) {
     support::agree_in_virtual_time(n, [](auto& world) {
-      return laws::all_topologies_helped::each(
+      return laws::topologies_with_aggregators::first_complaint(
           [&](auto topology) { return laws::moving<laws::triple>(world, topology, 1023); });
     });
   }

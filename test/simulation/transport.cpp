@@ -11,15 +11,15 @@ using namespace tutti::laws;
 using tutti::rank_type;
 
 struct amounts : amounts_in_memory {
-  static constexpr std::array delivered{delivery_amount{2, 5 << 20}, delivery_amount{5, 100'003}};
+  static constexpr std::array deliveries{delivery_amount{2, 5 << 20}, delivery_amount{5, 100'003}};
   static constexpr std::array flows{flow_amount{3, 200}};
   static constexpr std::array in_lanes{lane_amount{1000, 1 << 20}};
-  static constexpr std::array<std::size_t, 1> viewed{100};
+  static constexpr std::array<std::size_t, 1> view_bytes{100};
   static constexpr std::array<rank_type, 2> ranks_of_faults{4, 5};
   static constexpr std::array<rank_type, 1> ranks_of_mismatches{4};
   static constexpr std::array<std::size_t, 1> left_unread{100};
-  static constexpr std::array destroyed{delivery_amount{3, 20'000}};
-  static constexpr int quiesced = 5;
+  static constexpr std::array destructions{delivery_amount{3, 20'000}};
+  static constexpr int quiescences = 5;
 };
 using test_cases = transport_cases<support::simulated_transports, amounts>;
 
@@ -66,6 +66,6 @@ BOOST_AUTO_TEST_CASE(a_fraction_of_a_rate_reaches_the_simulation) {
   auto const per_byte = [](char const* rate) { return tutti::at_gigabits(bench::bits_per_second("r", rate) * 1e-9); };
   BOOST_TEST(per_byte("2.5G").count() == 3200);
   BOOST_TEST(per_byte("200M").count() == 40'000);
-  BOOST_TEST(per_byte("300G").count() == 27);  // of 26.7, to the nearest
+  BOOST_TEST(per_byte("300G").count() == 27);  // 26.7, rounded to the nearest
   BOOST_CHECK_THROW((void)tutti::at_gigabits(0), tutti::precondition_error);
 }

@@ -33,10 +33,10 @@ inline constexpr tutti::loggp fast{.latency = microseconds(1), .per_byte = tutti
 /// complaint.
 template <class Check>
 void agree_in_virtual_time(tutti::rank_type n, Check check, tutti::simulation_options const& options = {}) {
-  auto const all = tutti::simulate(
+  auto const outcome = tutti::simulate(
       busy_cluster(), n, [&](auto& world) -> std::string { return check(world); }, options);
   for (tutti::rank_type r = 0; r < n; ++r) {
-    std::string const complaint = all.results[r] ? all.results[r].value() : all.results[r].failure().text;
+    std::string const complaint = outcome.results[r] ? outcome.results[r].value() : outcome.results[r].failure().text;
     BOOST_TEST(complaint.empty(), "rank " << r << " of " << n << ": " << complaint);
   }
 }
@@ -50,10 +50,11 @@ struct simulated_transports {
     tutti::simulation_options options;
     options.window = 16;
     options.look = microseconds(5);  // these laws look again and again for what they wait for
-    auto const all = tutti::detail::run_simulated(
+    auto const outcome = tutti::detail::run_simulated(
         busy_cluster(), n,
-        [&](tutti::detail::simulated_rendezvous& meet, tutti::detail::simulator& in) -> tutti::support::verdict {
-          tutti::simulated t(meet, tutti::detail::simulated_access::options(in, meet.rank()));
+        [&](tutti::detail::simulated_rendezvous& meet,
+            tutti::detail::simulator& simulation) -> tutti::support::verdict {
+          tutti::simulated t(meet, tutti::detail::simulated_access::options(simulation, meet.rank()));
           if constexpr (std::is_invocable_v<F const&, tutti::simulated&, tutti::detail::simulated_rendezvous&>) {
             return f(t, meet);
           } else {
@@ -61,7 +62,7 @@ struct simulated_transports {
           }
         },
         options);
-    return tutti::support::verdicts_of(all.results);
+    return tutti::support::verdicts_of(outcome.results);
   }
 };
 

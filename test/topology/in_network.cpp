@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain
 #include <laws/topology.hpp>
-#include <tutti/detail/engine/helper_share.hpp>
-#include <tutti/detail/engine/lifted.hpp>
+#include <tutti/detail/engine/aggregator_share.hpp>
+#include <tutti/detail/engine/lift_first.hpp>
 #include <tutti/topology/binary_tree.hpp>
 #include <tutti/topology/hierarchical.hpp>
 #include <tutti/topology/in_network.hpp>
@@ -26,11 +26,11 @@ static_assert(laws::hold<op::reduce>(tutti::hierarchical{tutti::binary_tree{}, i
 static_assert(laws::hold<op::broadcast>(tutti::hierarchical{tutti::binary_tree{}, in_network{}, 2}, 1, 9));
 
 // The schedule of reductions that lift contributions.
-using tutti::detail::lifted;
-static_assert(laws::hold<op::allreduce>(lifted{in_network{}}, 1, 9));
-static_assert(laws::hold<op::reduce>(lifted{in_network{}}, 1, 9));
-static_assert(laws::hold<op::allreduce>(lifted{tutti::hierarchical{tutti::binary_tree{}, in_network{}, 3}}, 1, 9));
-static_assert(laws::hold<op::reduce>(lifted{tutti::hierarchical{tutti::binary_tree{}, in_network{}, 2}}, 1, 9));
+using tutti::detail::lift_first;
+static_assert(laws::hold<op::allreduce>(lift_first{in_network{}}, 1, 9));
+static_assert(laws::hold<op::reduce>(lift_first{in_network{}}, 1, 9));
+static_assert(laws::hold<op::allreduce>(lift_first{tutti::hierarchical{tutti::binary_tree{}, in_network{}, 3}}, 1, 9));
+static_assert(laws::hold<op::reduce>(lift_first{tutti::hierarchical{tutti::binary_tree{}, in_network{}, 2}}, 1, 9));
 
 // A hierarchical topology has the helpers of Outer, and Inner may have none.
 static_assert(tutti::has_aggregators<in_network, op::allreduce> && !tutti::has_aggregators<tutti::star, op::allreduce>);
@@ -80,19 +80,19 @@ struct inventive : in_network {
   }
 };
 // Wrong lifting: a rank lifts after it has sent, a rank does not lift, a helper expects contributions.
-struct late : lifted<in_network> {
+struct late : lift_first<in_network> {
   constexpr step at(op::allreduce o, rank_type n, rank_type me, std::uint32_t i) const {
-    return lifted<in_network>::at(o, n, me, me == 0 && i < 2 ? 1 - i : i);
+    return lift_first<in_network>::at(o, n, me, me == 0 && i < 2 ? 1 - i : i);
   }
 };
-struct not_lifting : lifted<in_network> {
+struct not_lifting : lift_first<in_network> {
   constexpr step at(op::allreduce o, rank_type n, rank_type me, std::uint32_t i) const {
-    return me == 0 && i == 0 ? step{} : lifted<in_network>::at(o, n, me, i);
+    return me == 0 && i == 0 ? step{} : lift_first<in_network>::at(o, n, me, i);
   }
 };
-struct expecting_contributions : lifted<in_network> {
+struct expecting_contributions : lift_first<in_network> {
   constexpr step at(op::allreduce o, rank_type n, rank_type me, std::uint32_t i) const {
-    return me == n ? inner.at(o, n, me, i) : lifted<in_network>::at(o, n, me, i);
+    return me == n ? inner.at(o, n, me, i) : lift_first<in_network>::at(o, n, me, i);
   }
 };
 BOOST_AUTO_TEST_CASE(what_is_lifted_is_proved_like_the_rest) {
@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(what_is_lifted_is_proved_like_the_rest) {
     BOOST_TEST(!tutti::verify(not_lifting{}, op::allreduce{}, n));
     BOOST_TEST(!tutti::verify(expecting_contributions{}, op::allreduce{}, n));
   }
-  laws::check(lifted{in_network{}}, {10, 17, 33, 64});
+  laws::check(lift_first{in_network{}}, {10, 17, 33, 64});
 }
 
 BOOST_AUTO_TEST_CASE(helpers_are_proved_like_ranks) {

@@ -49,8 +49,8 @@ event make_at_run_time() {
   return {};
 }
 constexpr bool free_of_cost = [] {
-  tutti::no_trace none;
-  tutti::record(none, [] { return make_at_run_time(); });
+  tutti::no_trace trace;
+  tutti::record(trace, [] { return make_at_run_time(); });
   return true;
 }();
 static_assert(free_of_cost);
@@ -62,52 +62,53 @@ struct throwing_tracer {
 };
 static_assert(!tutti::tracer<throwing_tracer> && !tutti::tracer<int>);
 
-event numbered(std::uint64_t i) {
+event make_event(std::uint64_t i) {
   return {.kind = event_kind::send, .number = {i}, .peer = 1, .bytes = 4 * i};
 }
 
 std::vector<std::uint64_t> sequences(tutti::memory_trace const& trace) {
-  std::vector<std::uint64_t> all;
-  trace.for_each([&](event const& e) { all.push_back(e.number.sequence); });
-  return all;
+  std::vector<std::uint64_t> result;
+  trace.for_each([&](event const& e) { result.push_back(e.number.sequence); });
+  return result;
 }
 
 BOOST_AUTO_TEST_CASE(events_are_kept_as_reported) {
   tutti::memory_trace trace;
   BOOST_TEST(trace.size() == 0U);
-  event const given{.kind = event_kind::receive,
-                    .time = tutti::time_point(5),
-                    .number = {7, 1, 2},
-                    .step = 2,
-                    .peer = 3,
-                    .bytes = 64,
-                    .text = "part"};
-  tutti::record(trace, [&] { return given; });
+  event const original{.kind = event_kind::receive,
+                       .time = tutti::time_point(5),
+                       .number = {7, 1, 2},
+                       .step = 2,
+                       .peer = 3,
+                       .bytes = 64,
+                       .text = "part"};
+  tutti::record(trace, [&] { return original; });
   BOOST_TEST(trace.size() == 1U);
   trace.for_each([&](event const& e) {
-    BOOST_TEST((e.kind == given.kind && e.time == given.time && e.number == given.number));
-    BOOST_TEST((e.step == given.step && e.peer == given.peer && e.bytes == given.bytes && e.text == given.text));
+    BOOST_TEST((e.kind == original.kind && e.time == original.time && e.number == original.number));
+    BOOST_TEST(
+        (e.step == original.step && e.peer == original.peer && e.bytes == original.bytes && e.text == original.text));
   });
 }
 
 BOOST_AUTO_TEST_CASE(the_latest_are_kept) {
   tutti::memory_trace trace(3);
-  using all = std::vector<std::uint64_t>;
-  trace.record(numbered(0));
-  trace.record(numbered(1));
-  BOOST_TEST((sequences(trace) == all{0, 1}));
-  trace.record(numbered(2));
-  BOOST_TEST((sequences(trace) == all{0, 1, 2}));
+  using numbers = std::vector<std::uint64_t>;
+  trace.record(make_event(0));
+  trace.record(make_event(1));
+  BOOST_TEST((sequences(trace) == numbers{0, 1}));
+  trace.record(make_event(2));
+  BOOST_TEST((sequences(trace) == numbers{0, 1, 2}));
   BOOST_TEST(trace.dropped_count() == 0U);
-  trace.record(numbered(3));
-  trace.record(numbered(4));
-  BOOST_TEST((sequences(trace) == all{2, 3, 4}));
+  trace.record(make_event(3));
+  trace.record(make_event(4));
+  BOOST_TEST((sequences(trace) == numbers{2, 3, 4}));
   BOOST_TEST(trace.size() == 3U);
   BOOST_TEST(trace.dropped_count() == 2U);
   trace.clear();
   BOOST_TEST(sequences(trace).empty());
-  trace.record(numbered(5));
-  BOOST_TEST((sequences(trace) == all{5}));
+  trace.record(make_event(5));
+  BOOST_TEST((sequences(trace) == numbers{5}));
 }
 
 BOOST_AUTO_TEST_CASE(texts_are_copied_and_cut) {
@@ -134,22 +135,22 @@ BOOST_AUTO_TEST_CASE(texts_are_copied_and_cut) {
 BOOST_AUTO_TEST_CASE(recording_does_not_allocate) {
   tutti::memory_trace trace(8);
   std::string const text(200, 'x');
-  std::size_t const before = allocations;
+  std::size_t const initial_count = allocations;
   for (std::uint64_t i = 0; i < 100; ++i) {
-    event e = numbered(i);
+    event e = make_event(i);
     e.text = text;
     trace.record(e);
   }
-  std::size_t const after = allocations;
-  BOOST_TEST(before > 0U);  // allocations are counted
-  BOOST_TEST(after == before);
+  std::size_t const final_count = allocations;
+  BOOST_TEST(initial_count > 0U);  // allocations are counted
+  BOOST_TEST(final_count == initial_count);
 }
 
 BOOST_AUTO_TEST_CASE(a_trace_can_be_moved_into_a_communicator) {
   tutti::memory_trace first(4);
-  first.record(numbered(1));
+  first.record(make_event(1));
   tutti::memory_trace second = std::move(first);
-  second.record(numbered(2));
+  second.record(make_event(2));
   BOOST_TEST((sequences(second) == std::vector<std::uint64_t>{1, 2}));
 }
 

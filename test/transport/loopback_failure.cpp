@@ -9,7 +9,7 @@ namespace {
 using world = tutti::laws::world<tutti::loopback, tutti::support::thread_ranks>;
 
 struct amounts : tutti::laws::amounts_in_memory {
-  static constexpr int quiesced = 200;
+  static constexpr int quiescences = 200;
 };
 using test_cases = tutti::laws::transport_cases<world, amounts>;
 

@@ -10,8 +10,8 @@ using namespace tutti::laws;
 using ranks_by_tcp = tutti::laws::world<tutti::tcp, tutti::support::thread_ranks>;
 
 struct amounts : amounts_of_laws {
-  static constexpr std::array delivered{delivery_amount{1, 400'003}, delivery_amount{2, 400'003},
-                                        delivery_amount{5, 400'003}, delivery_amount{2, 5 << 20}};
+  static constexpr std::array deliveries{delivery_amount{1, 400'003}, delivery_amount{2, 400'003},
+                                         delivery_amount{5, 400'003}, delivery_amount{2, 5 << 20}};
 };
 using test_cases = transport_cases<ranks_by_tcp, amounts>;
 

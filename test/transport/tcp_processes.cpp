@@ -10,7 +10,7 @@ using namespace tutti::laws;
 using ranks_by_tcp = tutti::laws::world<tutti::tcp, tutti::support::process_ranks>;
 
 struct amounts : amounts_of_laws {
-  static constexpr std::array delivered{delivery_amount{4, 400'003}};
+  static constexpr std::array deliveries{delivery_amount{4, 400'003}};
   static constexpr std::array flows{flow_amount{3, 100}};
   static constexpr std::array<std::size_t, 1> left_unread{300'000};
   static constexpr std::array dead{death_amount{2, 1}, death_amount{2, 0}, death_amount{3, 2},

@@ -21,7 +21,7 @@ template <class Check>
 void over_some_topologies(Check check) {
   for (tutti::rank_type const n : {2U, 3U}) {
     support::agree<tutti::verbs>(n, [&](auto& world) {
-      return topologies::each([&](auto topology) {
+      return topologies::first_complaint([&](auto topology) {
         std::string complaint = check(world, topology, 64, 96);
         complaint = complaint.empty() ? check(world, topology, 4099, 1000) : complaint;
         return complaint.empty() ? check(world, topology, 20'011, 0) : complaint;

@@ -25,7 +25,7 @@ struct connected_world {
 
 struct amounts : amounts_of_laws {
   static constexpr std::array<tutti::rank_type, 3> ranks_of_faults{2, 3, 5};
-  static constexpr int quiesced = 10;
+  static constexpr int quiescences = 10;
   static constexpr std::array dead{death_amount{2, 1}, death_amount{3, 0}, death_amount{5, 4}};
 };
 using test_cases = transport_cases<world, amounts, connected_world>;

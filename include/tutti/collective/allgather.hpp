@@ -72,7 +72,7 @@ class allgather : public operator_base<op::allgather, Communicator, Topology>,
     requires detail::enqueues<Communicator, Topology, op::allgather, Stream> && element<device_element_t<All>>
   void enqueue(All const& all, Stream const& in) {
     auto const v = device_span(all).elements();
-    this->put({}, {sizeof(v[0])}, what<device_element_t<All>>, in_place(v), v.size(), in);
+    this->launch_in_stream({}, {sizeof(v[0])}, what<device_element_t<All>>, in_place(v), v.size(), in);
   }
   /// Enqueues the operation in a stream of a device, after all earlier work there. The device owns the memory until
   /// it has run; `tutti::cuda::wait` reports a failure. See <tutti/cuda/peers.hpp> and <tutti/cuda/staged.hpp>.
@@ -81,8 +81,8 @@ class allgather : public operator_base<op::allgather, Communicator, Topology>,
     requires detail::enqueues<Communicator, Topology, op::allgather, Stream> && element<device_element_t<All>>
   void enqueue(device_span<device_element_t<All> const> mine, All const& all, Stream const& in) {
     auto const v = device_span(all).elements();
-    this->put({}, {sizeof(v[0])}, what<device_element_t<All>>, apart<device_element_t<All>>(mine.elements(), v),
-              v.size(), in);
+    this->launch_in_stream({}, {sizeof(v[0])}, what<device_element_t<All>>,
+                           apart<device_element_t<All>>(mine.elements(), v), v.size(), in);
   }
 
   using calls::operator();

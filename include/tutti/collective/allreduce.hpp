@@ -83,7 +83,7 @@ class allreduce : public operator_base<op::allreduce, Communicator, Topology, Re
   template <class Stream>
     requires detail::enqueues<Communicator, Topology, op::allreduce, Stream> && contributes_elements<Reduction>
   void enqueue(device_span<value_type> data, Stream const& in) {
-    this->put({}, payload_, what, in_place(data.elements()), data.size(), in);
+    this->launch_in_stream({}, payload_, what, in_place(data.elements()), data.size(), in);
   }
   /// Enqueues the operation in a stream of a device, after all earlier work there. The device owns the memory until
   /// it has run; `tutti::cuda::wait` reports a failure. See <tutti/cuda/peers.hpp> and <tutti/cuda/staged.hpp>.
@@ -91,7 +91,7 @@ class allreduce : public operator_base<op::allreduce, Communicator, Topology, Re
   template <class Stream>
     requires detail::enqueues<Communicator, Topology, op::allreduce, Stream>
   void enqueue(device_span<contribution_type const> input, device_span<value_type> output, Stream const& in) {
-    this->put({}, payload_, what, apart(input.elements(), output.elements()), input.size(), in);
+    this->launch_in_stream({}, payload_, what, apart(input.elements(), output.elements()), input.size(), in);
   }
 
   using calls::operator();

@@ -55,7 +55,7 @@ class broadcast : public operator_base<op::broadcast, Communicator, Topology>,
     requires detail::enqueues<Communicator, Topology, op::broadcast, Stream> && element<device_element_t<Data>>
   void enqueue(Data const& data, rank_type root, Stream const& in) {
     auto const v = device_span(data).elements();
-    this->put(by(root), {sizeof(v[0])}, what<device_element_t<Data>>, memory(v), v.size(), in);
+    this->launch_in_stream(by(root), {sizeof(v[0])}, what<device_element_t<Data>>, memory(v), v.size(), in);
   }
 
   using calls::operator();

@@ -96,7 +96,7 @@ class operator_base : detail::launcher_of<Op, Communicator, Parts...> {
                                call const& what, detail::memories const& memory, std::size_t count) {
     return detail::access::own<request>(launcher::launch(op, elements, what, memory, count));
   }
-  using launcher::put;
+  using launcher::launch_in_stream;
   using launcher::run;
 };
 

@@ -81,7 +81,7 @@ class reduce : public operator_base<op::reduce, Communicator, Topology, Reductio
     requires detail::enqueues<Communicator, Topology, op::reduce, Stream> && contributes_elements<Reduction>
   void enqueue(device_span<value_type> data, rank_type root, Stream const& in) {
     auto const v = data.elements();
-    this->put(by(root), payload_, what, memory(v, v, root), v.size(), in);
+    this->launch_in_stream(by(root), payload_, what, memory(v, v, root), v.size(), in);
   }
   /// Enqueues the operation in a stream of a device, after all earlier work there. The device owns the memory until
   /// it has run; `tutti::cuda::wait` reports a failure. See <tutti/cuda/peers.hpp> and <tutti/cuda/staged.hpp>.
@@ -90,7 +90,8 @@ class reduce : public operator_base<op::reduce, Communicator, Topology, Reductio
     requires detail::enqueues<Communicator, Topology, op::reduce, Stream>
   void enqueue(device_span<contribution_type const> input, device_span<value_type> output, rank_type root,
                Stream const& in) {
-    this->put(by(root), payload_, what, memory(input.elements(), output.elements(), root), input.size(), in);
+    this->launch_in_stream(by(root), payload_, what, memory(input.elements(), output.elements(), root), input.size(),
+                           in);
   }
 
   using calls::operator();

@@ -225,7 +225,9 @@ class fpga_nic : public detail::udp::with_helper<fpga_nic<Host, Network>, Host, 
     return c;
   }
   void end_take(flow s) { lanes().lane_at(s.lane).release(); }
-  void look_for_ranks(std::uint32_t lane) { this->look_for(lane, {lanes().serving(lane), lanes().contributing(lane)}); }
+  void look_for_ranks(std::uint32_t lane) {
+    this->revoke_if_absent(lane, {lanes().serving(lane), lanes().contributing(lane)});
+  }
 
   /// Removes the first word of a text that a rank has published.
   [[nodiscard]] static std::string take_word(std::string& rest) {
@@ -278,7 +280,7 @@ class fpga_nic : public detail::udp::with_helper<fpga_nic<Host, Network>, Host, 
       host_.poll();
       host_.probe();
       std::size_t const open_before = std::exchange(left, member_->open_requests());
-      this->look_for(base::other_wait, {left == open_before ? source : no_rank});
+      this->revoke_if_absent(base::other_wait, {left == open_before ? source : no_rank});
       pollfd entry{network_.open().descriptor(), POLLIN, 0};
       ::poll(&entry, 1, 1);
     }

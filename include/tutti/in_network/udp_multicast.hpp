@@ -173,7 +173,7 @@ class udp_multicast
       host_.release(fan_outs_[s.lane].root(), s);
     }
   }
-  void look_for_ranks(std::uint32_t lane) { this->look_for(lane, {member_->blocking_rank(lane)}); }
+  void look_for_ranks(std::uint32_t lane) { this->revoke_if_absent(lane, {member_->blocking_rank(lane)}); }
 
   /// Confirms to the root that this rank has the whole message. The operation may only end here afterwards: this rank
   /// may then leave, or wait for a later action of the root. False if Host did not accept the message yet.

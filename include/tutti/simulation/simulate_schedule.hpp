@@ -78,7 +78,7 @@ class simulated_rank {
     flow_numbers flows;
   };
 
-  explicit simulated_rank(state& here) noexcept : state_(here) {}
+  explicit simulated_rank(state& shared_state) noexcept : state_(shared_state) {}
 
   [[nodiscard]] state& here() const noexcept { return state_; }
 
@@ -108,17 +108,17 @@ template <class Topology, class Op>
   requires offers<Topology, Op>
 [[nodiscard]] simulated_report simulate_schedule(simulated_network const& net, Topology topology, Op op, rank_type n,
                                                  simulated_vector vector, simulation_options const& options = {}) {
-  using work_type = detail::work<Topology, Op, detail::moving>;
+  using arguments_type = detail::operation_arguments<Topology, Op, detail::moving>;
   struct participant {
-    participant(detail::simulator& sim, detail::simulated_world& world, rank_type r, work_type const& work)
+    participant(detail::simulator& sim, detail::simulated_world& world, rank_type r, arguments_type const& arguments)
         : self(sim, world, r),
-          operation(self, call_record, number, work.template schedule<tutti::extent<dynamic>>(),
-                    detail::payload(work.elements_, self.extent())) {}
+          operation(self, call_record, number, arguments.template schedule<tutti::extent<dynamic>>(),
+                    detail::payload(arguments.elements_, self.extent())) {}
     detail::simulated_rank self;
     call call_record;
     operation_number number;
     detail::segments<detail::simulated_rank, false> operation;
-    bool ended = false;
+    bool is_complete = false;
   };
 
   if constexpr (std::same_as<Op, op::alltoall>) {
@@ -137,16 +137,16 @@ template <class Topology, class Op>
   detail::address_space const addresses(3 * bytes);  // three distinct memories, so the operation counts as out of place
   std::byte* const at = addresses.begin();
   detail::memories const memory{.input = at, .work = at + bytes, .output = at + 2 * bytes};
-  work_type work(topology, {vector.element_bytes});
-  work.op_ = op;
+  arguments_type arguments(topology, {vector.element_bytes});
+  arguments.op_ = op;
   call const call_record = make_call(operation_kind::none, "", "", Topology::name);
 
   simulated_report report;
   report.end_times.resize(n);
   std::deque<participant> ranks;
   rank_type left = n;
-  std::vector<detail::helper_summary> aggregators(members(topology, op, n) - n);
-  std::vector<detail::helper_share> shares;  // by rank: its shares of all aggregators
+  std::vector<detail::aggregator_summary> aggregators(members(topology, op, n) - n);
+  std::vector<detail::aggregator_share> shares;  // by rank: its shares of all aggregators
   if constexpr (has_aggregators<Topology, Op>) {
     shares.resize(std::size_t{n} * aggregators.size());
     for (std::size_t i = 0; i != aggregators.size(); ++i) {
@@ -158,7 +158,7 @@ template <class Topology, class Op>
   }
   auto const advance = [&](rank_type r) {
     if (ranks[r].operation.advance()) {
-      ranks[r].ended = true;
+      ranks[r].is_complete = true;
       report.end_times[r] = sim.processors().time_of(r);
       --left;
     } else {
@@ -166,10 +166,10 @@ template <class Topology, class Op>
     }
   };
   for (rank_type r = 0; r < n; ++r) {
-    ranks.emplace_back(sim, world, r, work);
+    ranks.emplace_back(sim, world, r, arguments);
     ranks[r].call_record = call_record;
     ranks[r].operation.set_schedule(topology.steps(op, n, r), topology.blocks(op, n), false);
-    ranks[r].operation.set_helpers(std::span(shares).subspan(r * aggregators.size(), aggregators.size()));
+    ranks[r].operation.set_aggregators(std::span(shares).subspan(r * aggregators.size(), aggregators.size()));
     ranks[r].operation.prepare(vector.segment_bytes, memory, vector.count);
     ranks[r].operation.take_place();
     sim.processors().rest(r);
@@ -178,20 +178,20 @@ template <class Topology, class Op>
   while (left != 0) {
     rank_type const r = sim.next();
     if (r == no_rank || sim.processors().is_dead(r) || world.first_fault) {
-      bool const died = !sim.processors().deaths().empty();
-      throw error(died ? failure::peer_lost : failure::deadline,
-                  died ? "the simulated operation cannot end: rank " +
-                             std::to_string(sim.processors().deaths().front()) + " has died"
-                       : "the simulated operation cannot end: a message was lost " +
-                             std::to_string(options.faults.attempts) +
-                             " times; raise simulated_faults::attempts, or lower loss")
-          .set_ranks(no_rank, died ? sim.processors().deaths() : std::vector<rank_type>{});
+      bool const has_dead_rank = !sim.processors().deaths().empty();
+      throw error(has_dead_rank ? failure::peer_lost : failure::deadline,
+                  has_dead_rank ? "the simulated operation cannot end: rank " +
+                                      std::to_string(sim.processors().deaths().front()) + " has died"
+                                : "the simulated operation cannot end: a message was lost " +
+                                      std::to_string(options.faults.attempts) +
+                                      " times; raise simulated_faults::attempts, or lower loss")
+          .set_ranks(no_rank, has_dead_rank ? sim.processors().deaths() : std::vector<rank_type>{});
     }
     advance(r);
   }
-  auto const ended = std::move(report.end_times);
+  auto const end_times = std::move(report.end_times);
   report = sim.report();
-  report.end_times = ended;
+  report.end_times = end_times;
   return report;
 }
 

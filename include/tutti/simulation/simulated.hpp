@@ -53,11 +53,11 @@ class simulated {
   /// @pre the simulation outlives this object: use tutti::simulate
   /// @throws precondition_error if the options belong to no simulation
   template <rendezvous M>
-  explicit simulated(M& meet, options const& o) : simulation_(o.simulation_), rank_(meet.rank()) {
+  explicit simulated(M& meet, options const& settings) : simulation_(settings.simulation_), rank_(meet.rank()) {
     expects(simulation_ != nullptr,
             "simulated: its options belong to no simulation; use tutti::simulate, which makes a world in virtual time");
     std::vector<rank_type> members;
-    for (std::string const& text : meet.exchange(std::to_string(o.rank_))) {
+    for (std::string const& text : meet.exchange(std::to_string(settings.rank_))) {
       members.push_back(detail::word_reader(text).number<rank_type>());
     }
     std::string number;
@@ -145,15 +145,15 @@ class simulated {
   void join_aggregation(flow s, aggregation_part const& part) {
     parts_[s.lane].push_back(part);
     detail::simulated_opening peer_opening;
-    if (part.worker != no_rank && !simulation_->join_helped_flow(*world_, rank_, s, part, peer_opening)) {
-      throw_mismatch(world_->helped_flows.at({part.aggregator, s.lane, s.number}).workers.front().rank, s,
+    if (part.worker != no_rank && !simulation_->join_aggregated_flow(*world_, rank_, s, part, peer_opening)) {
+      throw_mismatch(world_->aggregated_flows.at({part.aggregator, s.lane, s.number}).workers.front().rank, s,
                      peer_opening);
     }
   }
   /// A rank whose contribution the aggregator still waits for, or no_rank if this rank knows of none.
-  [[nodiscard]] rank_type missing(rank_type helper, flow s) const {
-    auto const at = world_->helped_flows.find({helper, s.lane, s.number});
-    return at == world_->helped_flows.end() ? no_rank : at->second.missing();
+  [[nodiscard]] rank_type missing(rank_type aggregator, flow s) const {
+    auto const at = world_->aggregated_flows.find({aggregator, s.lane, s.number});
+    return at == world_->aggregated_flows.end() ? no_rank : at->second.missing();
   }
 
   /// Checks that the peer has not opened this flow with another call: its messages would never arrive.
@@ -253,15 +253,15 @@ class simulated {
  private:
   friend detail::simulated_access;
 
-  simulated(detail::simulator& in, detail::simulated_world& world, rank_type rank) noexcept
-      : simulation_(&in), world_(&world), rank_(rank) {}
+  simulated(detail::simulator& simulation, detail::simulated_world& world, rank_type rank) noexcept
+      : simulation_(&simulation), world_(&world), rank_(rank) {}
 
   [[nodiscard]] rank_type place() const noexcept { return world_->members()[rank_]; }
   [[nodiscard]] detail::simulated_processors& processors() const noexcept { return simulation_->processors(); }
 
-  [[nodiscard]] rank_type first_without_contribution(rank_type helper, flow s) const {
-    auto const at = world_->helped_flows.find({helper, s.lane, s.number});
-    return at == world_->helped_flows.end() ? no_rank : at->second.first_without_contribution();
+  [[nodiscard]] rank_type first_without_contribution(rank_type aggregator, flow s) const {
+    auto const at = world_->aggregated_flows.find({aggregator, s.lane, s.number});
+    return at == world_->aggregated_flows.end() ? no_rank : at->second.first_without_contribution();
   }
   [[nodiscard]] bool has_departed(rank_type peer) const noexcept {
     return world_->has_left(peer) || processors().is_known_dead(world_->members()[peer]);
@@ -306,10 +306,12 @@ namespace detail {
 
 /// Opens transports in a simulation, for what runs one.
 struct simulated_access {
-  [[nodiscard]] static simulated::options options(simulator& in, rank_type rank) noexcept { return {in, rank}; }
+  [[nodiscard]] static simulated::options options(simulator& simulation, rank_type rank) noexcept {
+    return {simulation, rank};
+  }
   /// Member `rank` of a world that exists.
-  [[nodiscard]] static simulated member(simulator& in, simulated_world& world, rank_type rank) noexcept {
-    return {in, world, rank};
+  [[nodiscard]] static simulated member(simulator& simulation, simulated_world& world, rank_type rank) noexcept {
+    return {simulation, world, rank};
   }
 };
 

@@ -74,8 +74,8 @@ template <class Topology, class Op, class Gap>
     if (me.at == me.steps) {
       return false;
     }
-    bool const helps = r >= n;
-    auto const port_to = [&](rank_type peer) -> port& { return helps ? me.ports[peer] : me.link; };
+    bool const is_aggregator = r >= n;
+    auto const port_to = [&](rank_type peer) -> port& { return is_aggregator ? me.ports[peer] : me.link; };
     const step s = topology.at(op, n, r, me.at);
     if (s.sends() && !me.has_sent) {
       const std::uint64_t busy = gap(s.send.blocks);
@@ -97,7 +97,7 @@ template <class Topology, class Op, class Gap>
       std::uint64_t& free = port_to(s.receive.peer).in_free;
       const std::uint64_t begins = m->arrives < free ? free : m->arrives;
       free = begins + m->busy;
-      const std::uint64_t arrival = helps && packet < m->busy ? begins + packet : free;
+      const std::uint64_t arrival = is_aggregator && packet < m->busy ? begins + packet : free;
       me.now = me.now < arrival ? arrival : me.now;
       me.inbox.erase(m);
     }

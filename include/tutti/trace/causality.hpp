@@ -63,9 +63,9 @@ class causality {
   /// The send that a receive is matched with, if there is one. For a result of an in-network aggregator, the last of
   /// the contributions.
   [[nodiscard]] std::optional<event_place> cause(event_place e) const {
-    auto const why = causes(e);
-    auto const last = std::ranges::max_element(why, {}, [this](event_place c) { return at(c).time; });
-    return last == why.end() ? std::nullopt : std::optional(*last);
+    auto const sends = causes(e);
+    auto const last = std::ranges::max_element(sends, {}, [this](event_place c) { return at(c).time; });
+    return last == sends.end() ? std::nullopt : std::optional(*last);
   }
 
   /// All sends that this event depends on directly: none, one, or all contributions to an aggregator's result.
@@ -87,8 +87,8 @@ class causality {
   struct edge {
     bool transfer;
     std::uint64_t number;
-    rank_type from;
-    rank_type to;
+    rank_type sender;
+    rank_type receiver;
 
     friend constexpr auto operator<=>(edge const&, edge const&) = default;
   };
@@ -98,49 +98,51 @@ class causality {
     std::size_t count = 0;
   };
   /// The step of an operation in which a message is received, perhaps in several chunks.
-  using taking = std::pair<operation_number, std::uint32_t>;
+  using receive_step = std::pair<operation_number, std::uint32_t>;
 
   void match() {
-    std::uint32_t const from = first_whole();
+    std::uint32_t const first_flow = first_complete_flow();
     // All contributions to an aggregator are on one edge, from any rank.
-    std::map<edge, std::vector<event_place>> sent;
+    std::map<edge, std::vector<event_place>> send_places;
     for (rank_type r = 0; r != size(); ++r) {
-      each_message(r, from, event_kind::send, [&](std::size_t i, edge const& on, event const&) {
-        sent[helps(on.to) ? edge{false, on.number, no_rank, on.to} : on].push_back({r, i});
+      for_each_message(r, first_flow, event_kind::send, [&](std::size_t i, edge const& key, event const&) {
+        send_places[is_aggregator(key.receiver) ? edge{false, key.number, no_rank, key.receiver} : key].push_back(
+            {r, i});
       });
     }
     std::map<edge, std::size_t> begins;
-    for (auto const& [on, places] : sent) {
-      begins[on] = sends_.size();
+    for (auto const& [key, places] : send_places) {
+      begins[key] = sends_.size();
       sends_.insert(sends_.end(), places.begin(), places.end());
     }
     for (rank_type r = 0; r != size(); ++r) {
-      std::map<edge, std::pair<std::size_t, taking>> taken;  // number of messages before the last one, and the last
-      each_message(r, from, event_kind::receive, [&](std::size_t i, edge const& on, event const& e) {
-        if (helps(on.from)) {
-          edge const contributed{false, on.number, no_rank, on.from};
-          if (auto const all = sent.find(contributed); all != sent.end()) {
-            causes_[r][i] = {begins[contributed], all->second.size()};
+      std::map<edge, std::pair<std::size_t, receive_step>>
+          last_receives;  // number of messages before the last one, and the last
+      for_each_message(r, first_flow, event_kind::receive, [&](std::size_t i, edge const& key, event const& e) {
+        if (is_aggregator(key.sender)) {
+          edge const contributions{false, key.number, no_rank, key.sender};
+          if (auto const match = send_places.find(contributions); match != send_places.end()) {
+            causes_[r][i] = {begins[contributions], match->second.size()};
           }
           return;
         }
-        taking const now{e.number, e.step};
-        auto& [count, last] = taken.try_emplace(on, 0, now).first->second;
+        receive_step const now{e.number, e.step};
+        auto& [count, last] = last_receives.try_emplace(key, 0, now).first->second;
         if (last != now) {
           ++count;
           last = now;
         }
-        if (auto const all = sent.find(on); all != sent.end() && count < all->second.size()) {
-          causes_[r][i] = {begins[on] + count, 1};
+        if (auto const match = send_places.find(key); match != send_places.end() && count < match->second.size()) {
+          causes_[r][i] = {begins[key] + count, 1};
         }
       });
     }
   }
 
-  [[nodiscard]] bool helps(rank_type member) const noexcept { return member >= size(); }
+  [[nodiscard]] bool is_aggregator(rank_type member) const noexcept { return member >= size(); }
 
   /// The first flow of collective operations that every timeline contains from its start.
-  [[nodiscard]] std::uint32_t first_whole() const {
+  [[nodiscard]] std::uint32_t first_complete_flow() const {
     std::uint32_t first = 0;
     for (timeline const& t : ranks_) {
       for (std::size_t i = 0; i != t.size(); ++i) {
@@ -154,9 +156,9 @@ class causality {
   }
 
   /// Calls f(index, edge, event) for every event of that kind: of transfers, and of collective operations from flow
-  /// `from` on.
+  /// `first_flow` on.
   template <class F>
-  void each_message(rank_type r, std::uint32_t from, event_kind kind, F f) const {
+  void for_each_message(rank_type r, std::uint32_t first_flow, event_kind kind, F f) const {
     timeline const& t = ranks_[r];
     for (std::size_t i = 0; i != t.size(); ++i) {
       event const e = t[i];
@@ -164,10 +166,10 @@ class causality {
       if (e.kind != kind || e.peer == no_rank) {
         continue;
       }
-      edge const on{transfer, transfer ? e.number.sequence : e.flow.number, kind == event_kind::send ? r : e.peer,
-                    kind == event_kind::send ? e.peer : r};
-      if (transfer || on.number >= from) {
-        f(i, on, e);
+      edge const key{transfer, transfer ? e.number.sequence : e.flow.number, kind == event_kind::send ? r : e.peer,
+                     kind == event_kind::send ? e.peer : r};
+      if (transfer || key.number >= first_flow) {
+        f(i, key, e);
       }
     }
   }
@@ -176,15 +178,15 @@ class causality {
   /// own entry increased by one.
   void tick() {
     std::vector<std::size_t> next(ranks_.size());
-    for (bool moved = true; moved;) {
-      moved = false;
+    for (bool has_progressed = true; has_progressed;) {
+      has_progressed = false;
       for (rank_type r = 0; r != size(); ++r) {
-        for (; next[r] != ranks_[r].size(); ++next[r], moved = true) {
-          auto const why = causes({r, next[r]});
-          if (std::ranges::any_of(why, [&](event_place c) { return c.index >= next[c.rank]; })) {
+        for (; next[r] != ranks_[r].size(); ++next[r], has_progressed = true) {
+          auto const sends = causes({r, next[r]});
+          if (std::ranges::any_of(sends, [&](event_place c) { return c.index >= next[c.rank]; })) {
             break;  // the clock of a cause is not known yet
           }
-          tick({r, next[r]}, why);
+          tick({r, next[r]}, sends);
         }
       }
     }
@@ -193,15 +195,15 @@ class causality {
               " waits for a later event; give the timelines of all ranks of one communicator");
     }
   }
-  void tick(event_place e, std::span<event_place const> why) {
-    auto const to = std::span(clocks_[e.rank]).subspan(e.index * ranks_.size(), ranks_.size());
+  void tick(event_place e, std::span<event_place const> sends) {
+    auto const result = std::span(clocks_[e.rank]).subspan(e.index * ranks_.size(), ranks_.size());
     if (e.index != 0) {
-      std::ranges::copy(clock({e.rank, e.index - 1}), to.begin());
+      std::ranges::copy(clock({e.rank, e.index - 1}), result.begin());
     }
-    for (event_place const c : why) {
-      std::ranges::transform(to, clock(c), to.begin(), [](auto a, auto b) { return (std::max)(a, b); });
+    for (event_place const c : sends) {
+      std::ranges::transform(result, clock(c), result.begin(), [](auto a, auto b) { return (std::max)(a, b); });
     }
-    ++to[e.rank];
+    ++result[e.rank];
   }
 
   std::vector<timeline> ranks_;

@@ -23,66 +23,66 @@ class chrome_trace {
   /// Returns the trace as JSON.
   /// @param names labels of the processes in the picture; by default "rank 2"
   /// @param parts roles of the ranks in the names of waits, such as "worker 2"; by default "rank 2"
-  [[nodiscard]] static std::string text(causality const& all, std::span<std::string const> names = {},
+  [[nodiscard]] static std::string text(causality const& timelines, std::span<std::string const> names = {},
                                         std::span<std::string const> parts = {}) {
-    chrome_trace to(all, parts);
-    for (rank_type r = 0; r != all.size(); ++r) {
-      to.name_tracks(r, r < names.size() ? names[r] : to.called(r));
-      to.add_events(r);
+    chrome_trace trace(timelines, parts);
+    for (rank_type r = 0; r != timelines.size(); ++r) {
+      trace.name_tracks(r, r < names.size() ? names[r] : trace.role(r));
+      trace.add_events(r);
     }
-    to.add_waits();
-    return to.out_.append("\n]}\n");
+    trace.add_waits();
+    return trace.text_.append("\n]}\n");
   }
 
  private:
-  enum track { beside, waits, messages };
+  enum track { computation, waits, messages };
 
-  chrome_trace(causality const& all, std::span<std::string const> parts) : all_(all), parts_(parts) {
+  chrome_trace(causality const& timelines, std::span<std::string const> parts) : timelines_(timelines), parts_(parts) {
     bool first = true;
-    for (rank_type r = 0; r != all.size(); ++r) {
-      for (std::size_t i = 0; i != all.timeline_of(r).size(); ++i) {
-        auto const at = all.timeline_of(r)[i].time;
-        begin_ = first ? at : (std::min)(begin_, at);
+    for (rank_type r = 0; r != timelines.size(); ++r) {
+      for (std::size_t i = 0; i != timelines.of(r).size(); ++i) {
+        auto const time = timelines.of(r)[i].time;
+        begin_ = first ? time : (std::min)(begin_, time);
         first = false;
       }
     }
   }
 
-  [[nodiscard]] std::string called(rank_type r) const {
+  [[nodiscard]] std::string role(rank_type r) const {
     return r < parts_.size() ? parts_[r] : std::string("rank ").append(std::to_string(r));
   }
 
   void name_tracks(rank_type r, std::string_view name) {
     meta(r, "process_name", 0, name);
-    meta(r, "thread_name", beside, "computing");
+    meta(r, "thread_name", computation, "computing");
     meta(r, "thread_name", waits, "waiting");
     meta(r, "thread_name", messages, "messages");
   }
-  void meta(rank_type r, std::string_view what, int tid, std::string_view name) {
-    open("M", what, r, tid);
-    out_ += ",\"args\":{\"name\":";
+  void meta(rank_type r, std::string_view kind, int tid, std::string_view name) {
+    open("M", kind, r, tid);
+    text_ += ",\"args\":{\"name\":";
     quote(name);
-    out_ += "}}";
+    text_ += "}}";
   }
 
   void add_events(rank_type r) {
-    timeline const& t = all_.timeline_of(r);
+    timeline const& t = timelines_.of(r);
     for (std::size_t i = 0; i != t.size(); ++i) {
       event const e = t[i];
       switch (e.kind) {
         case event_kind::enter:
         case event_kind::leave:
-          open(e.kind == event_kind::enter ? "B" : "E", e.text, r, beside, e.time);
-          out_ += "}";
+          open(e.kind == event_kind::enter ? "B" : "E", e.text, r, computation, e.time);
+          text_ += "}";
           break;
         case event_kind::start:
-          operations_.resize(std::max<std::size_t>(operations_.size(), all_.size()));
+          operations_.resize(std::max<std::size_t>(operations_.size(), timelines_.size()));
           operations_[r].push_back({e.number, std::string(e.text)});
           operation("b", e.text, r, e);
           break;
         case event_kind::complete:
         case event_kind::fail:
-          operation("e", started_as(r, e.number), r, e);
+          operation("e", name_of(r, e.number), r, e);
           break;
         case event_kind::send:
         case event_kind::receive:
@@ -90,7 +90,7 @@ class chrome_trace {
           break;
         case event_kind::note:
           open("i", e.text, r, messages, e.time);
-          out_ += ",\"s\":\"p\"}";
+          text_ += ",\"s\":\"p\"}";
           break;
         default:
           break;
@@ -98,7 +98,7 @@ class chrome_trace {
     }
   }
 
-  [[nodiscard]] std::string started_as(rank_type r, operation_number const& number) const {
+  [[nodiscard]] std::string name_of(rank_type r, operation_number const& number) const {
     if (r < operations_.size()) {
       for (auto o = operations_[r].rbegin(); o != operations_[r].rend(); ++o) {
         if (o->number == number) {
@@ -111,82 +111,83 @@ class chrome_trace {
 
   void operation(std::string_view phase, std::string_view name, rank_type r, event const& e) {
     open(phase, name, r, messages, e.time);
-    out_.append(",\"cat\":\"operation\",\"id2\":{\"local\":\"").append(std::to_string(e.number.sequence));
+    text_.append(",\"cat\":\"operation\",\"id2\":{\"local\":\"").append(std::to_string(e.number.sequence));
     if (e.number.is_message()) {  // numbered within its pair of ranks
-      out_.append(" ").append(std::to_string(e.number.sender)).append(" ").append(std::to_string(e.number.receiver));
+      text_.append(" ").append(std::to_string(e.number.sender)).append(" ").append(std::to_string(e.number.receiver));
     }
-    out_ += "\"}";
+    text_ += "\"}";
     if (e.kind == event_kind::fail) {
-      out_ += ",\"args\":{\"error\":";
+      text_ += ",\"args\":{\"error\":";
       quote(e.text);
-      out_ += "}";
+      text_ += "}";
     }
-    out_ += "}";
+    text_ += "}";
   }
 
   void message(rank_type r, std::size_t i, event const& e) {
     bool const sends = e.kind == event_kind::send;
-    std::string const peer = e.peer < all_.size() ? std::to_string(e.peer) : "the network";
+    std::string const peer = e.peer < timelines_.size() ? std::to_string(e.peer) : "the network";
     open("X", std::string(sends ? "send to " : "receive from ").append(peer), r, messages, e.time);
-    out_.append(",\"dur\":1,\"args\":{\"bytes\":").append(std::to_string(e.bytes));
-    out_.append(",\"step\":").append(std::to_string(e.step));
-    out_.append(",\"operation\":").append(std::to_string(e.number.sequence)).append(",\"clock\":\"");
+    text_.append(",\"dur\":1,\"args\":{\"bytes\":").append(std::to_string(e.bytes));
+    text_.append(",\"step\":").append(std::to_string(e.step));
+    text_.append(",\"operation\":").append(std::to_string(e.number.sequence)).append(",\"clock\":\"");
     bool first = true;
-    for (auto const tick : all_.clock({r, i})) {
-      out_.append(first ? "" : " ").append(std::to_string(tick));
+    for (auto const tick : timelines_.clock({r, i})) {
+      text_.append(first ? "" : " ").append(std::to_string(tick));
       first = false;
     }
-    out_ += "\"}}";
-    if (auto const why = all_.cause({r, i})) {
-      std::string id = std::to_string(why->rank);
-      id.append(".").append(std::to_string(why->index)).append(".").append(std::to_string(r));
+    text_ += "\"}}";
+    if (auto const cause = timelines_.cause({r, i})) {
+      std::string id = std::to_string(cause->rank);
+      id.append(".").append(std::to_string(cause->index)).append(".").append(std::to_string(r));
       for (bool const start : {true, false}) {
-        open(start ? "s" : "f", "message", start ? why->rank : r, messages, start ? all_.at(*why).time : e.time);
-        out_.append(",\"cat\":\"message\",\"id\":\"").append(id).append(start ? "\"}" : "\",\"bp\":\"e\"}");
+        open(start ? "s" : "f", "message", start ? cause->rank : r, messages,
+             start ? timelines_.at(*cause).time : e.time);
+        text_.append(",\"cat\":\"message\",\"id\":\"").append(id).append(start ? "\"}" : "\",\"bp\":\"e\"}");
       }
     }
   }
 
   void add_waits() {
-    auto const all = blame::waits_of(all_);
-    for (rank_type r = 0; r != all.size(); ++r) {
-      for (blame::waiting const& w : all[r]) {
-        std::string const peer = called(w.peer);
+    auto const waits_by_rank = blame::waits_of(timelines_);
+    for (rank_type r = 0; r != waits_by_rank.size(); ++r) {
+      for (blame::waiting const& w : waits_by_rank[r]) {
+        std::string const peer = role(w.peer);
         slice(r, std::string(peer).append(" is late"), w.begin, w.send_begin);
         slice(r, std::string("under way from ").append(peer), w.send_begin, w.end);
       }
     }
   }
-  void slice(rank_type r, std::string_view name, time_point from, time_point to) {
-    if (from < to) {
-      open("X", name, r, waits, from);
-      out_ += ",\"dur\":";
-      number(to - from);
-      out_ += "}";
+  void slice(rank_type r, std::string_view name, time_point begin, time_point end) {
+    if (begin < end) {
+      open("X", name, r, waits, begin);
+      text_ += ",\"dur\":";
+      number(end - begin);
+      text_ += "}";
     }
   }
 
   void open(std::string_view phase, std::string_view name, rank_type r, int tid) {
-    out_ += out_.size() == head.size() ? "\n{\"ph\":\"" : ",\n{\"ph\":\"";
-    out_.append(phase).append("\",\"pid\":").append(std::to_string(r)).append(",\"tid\":").append(std::to_string(tid));
-    out_ += ",\"name\":";
+    text_ += text_.size() == head.size() ? "\n{\"ph\":\"" : ",\n{\"ph\":\"";
+    text_.append(phase).append("\",\"pid\":").append(std::to_string(r)).append(",\"tid\":").append(std::to_string(tid));
+    text_ += ",\"name\":";
     quote(name);
   }
-  void open(std::string_view phase, std::string_view name, rank_type r, int tid, time_point at) {
+  void open(std::string_view phase, std::string_view name, rank_type r, int tid, time_point time) {
     open(phase, name, r, tid);
-    out_ += ",\"ts\":";
-    number(at - begin_);
+    text_ += ",\"ts\":";
+    number(time - begin_);
   }
-  void number(duration d) { out_ += detail::fixed_text(static_cast<double>(d.count()) * 1e-3, 3); }
+  void number(duration d) { text_ += detail::fixed_text(static_cast<double>(d.count()) * 1e-3, 3); }
   void quote(std::string_view s) {
-    out_ += '"';
+    text_ += '"';
     for (char const c : s) {
       if (c == '"' || c == '\\') {
-        out_ += '\\';
+        text_ += '\\';
       }
-      out_ += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+      text_ += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
     }
-    out_ += '"';
+    text_ += '"';
   }
 
   struct operation_name {
@@ -196,10 +197,10 @@ class chrome_trace {
 
   static constexpr std::string_view head = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[";
 
-  causality const& all_;
+  causality const& timelines_;
   std::span<std::string const> parts_;
   time_point begin_{};
-  std::string out_{head};
+  std::string text_{head};
   std::vector<std::vector<operation_name>> operations_;
 };
 

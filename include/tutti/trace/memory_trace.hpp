@@ -29,48 +29,50 @@ class memory_trace {
   /// @pre capacity is not zero
   explicit memory_trace(std::size_t capacity) {
     expects(capacity != 0, "memory_trace: there must be room for 1 event or more, not 0");
-    kept_.resize(capacity);
+    entries_.resize(capacity);
   }
 
   /// Records an event; called by the rank's own thread.
   void record(event const& e) noexcept {
-    entry& to = kept_[recorded_++ % kept_.size()];
-    to.what = e;
-    to.length = e.text.size() < text_capacity ? e.text.size() : text_capacity;
-    if (to.length != 0) {
-      std::memcpy(to.text, e.text.data(), to.length);
+    entry& slot = entries_[event_count_++ % entries_.size()];
+    slot.event = e;
+    slot.length = e.text.size() < text_capacity ? e.text.size() : text_capacity;
+    if (slot.length != 0) {
+      std::memcpy(slot.text, e.text.data(), slot.length);
     }
   }
 
   /// The number of recorded events.
-  [[nodiscard]] std::size_t size() const noexcept { return recorded_ < kept_.size() ? recorded_ : kept_.size(); }
+  [[nodiscard]] std::size_t size() const noexcept {
+    return event_count_ < entries_.size() ? event_count_ : entries_.size();
+  }
   /// The number of older events that were overwritten.
-  [[nodiscard]] std::size_t dropped_count() const noexcept { return recorded_ - size(); }
+  [[nodiscard]] std::size_t dropped_count() const noexcept { return event_count_ - size(); }
 
   /// Calls `f(event const&)` for every recorded event, oldest first. The text is valid as long as the trace, until the
   /// event is overwritten.
   template <class F>
   void for_each(F f) const {
-    for (std::size_t i = dropped_count(); i < recorded_; ++i) {
-      entry const& from = kept_[i % kept_.size()];
-      event e = from.what;
-      e.text = std::string_view(from.text, from.length);
+    for (std::size_t i = dropped_count(); i < event_count_; ++i) {
+      entry const& slot = entries_[i % entries_.size()];
+      event e = slot.event;
+      e.text = std::string_view(slot.text, slot.length);
       f(static_cast<event const&>(e));
     }
   }
 
   /// Discards all events.
-  void clear() noexcept { recorded_ = 0; }
+  void clear() noexcept { event_count_ = 0; }
 
  private:
   struct entry {
-    event what;
+    tutti::event event;
     std::size_t length;
     char text[text_capacity + 1];
   };
 
-  std::vector<entry> kept_;
-  std::size_t recorded_ = 0;
+  std::vector<entry> entries_;
+  std::size_t event_count_ = 0;
 };
 
 }  // namespace tutti

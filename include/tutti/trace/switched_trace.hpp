@@ -17,29 +17,29 @@ class switched_trace {
   static constexpr bool is_enabled = true;
 
   /// Constructs a tracer that is off.
-  switched_trace() : kept_(1) {}
+  switched_trace() : trace_(1) {}
   /// Constructs a tracer that is on.
   /// @param capacity number of the latest events to record
-  explicit switched_trace(std::size_t capacity) : kept_(capacity), on_(true) {}
+  explicit switched_trace(std::size_t capacity) : trace_(capacity), is_on_(true) {}
 
   /// True if it records.
-  [[nodiscard]] bool is_on() const noexcept { return on_; }
+  [[nodiscard]] bool is_on() const noexcept { return is_on_; }
   /// Records an event; called by the rank's own thread.
-  void record(event const& e) noexcept { kept_.record(e); }
+  void record(event const& e) noexcept { trace_.record(e); }
 
   /// The number of recorded events.
-  [[nodiscard]] std::size_t size() const noexcept { return kept_.size(); }
+  [[nodiscard]] std::size_t size() const noexcept { return trace_.size(); }
   /// The number of older events that were overwritten.
-  [[nodiscard]] std::size_t dropped_count() const noexcept { return kept_.dropped_count(); }
+  [[nodiscard]] std::size_t dropped_count() const noexcept { return trace_.dropped(); }
   /// Calls f with each event, oldest first.
   template <class F>
   void for_each(F f) const {
-    kept_.for_each(f);
+    trace_.each(f);
   }
 
  private:
-  memory_trace kept_;
-  bool on_ = false;
+  memory_trace trace_;
+  bool is_on_ = false;
 };
 
 }  // namespace tutti

@@ -24,33 +24,33 @@ class timeline {
   /// @param trace has `each(f)`, such as memory_trace
   template <class Trace>
   static timeline copy_of(Trace const& trace) {
-    timeline all;
-    trace.for_each([&](event const& e) { all.add(e); });
-    return all;
+    timeline result;
+    trace.for_each([&](event const& e) { result.add(e); });
+    return result;
   }
 
   /// Appends an event.
   void add(event const& e) {
-    entry kept{e, texts_.size()};
+    entry item{e, texts_.size()};
     texts_.append(e.text);
-    kept.what.text = {};
-    kept.length = e.text.size();
-    entries_.push_back(kept);
+    item.event.text = {};
+    item.length = e.text.size();
+    entries_.push_back(item);
   }
 
   /// The number of events.
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
   /// Event i. Its text is valid as long as the timeline.
   [[nodiscard]] event operator[](std::size_t i) const {
-    event e = entries_[i].what;
+    event e = entries_[i].event;
     e.text = std::string_view(texts_).substr(entries_[i].text, entries_[i].length);
     return e;
   }
 
   /// Shifts all times, to correct for the clock of another host.
-  void shift(duration by) noexcept {
+  void shift(duration correction) noexcept {
     for (entry& e : entries_) {
-      e.what.time += by;
+      e.event.time += correction;
     }
   }
 
@@ -58,15 +58,15 @@ class timeline {
   [[nodiscard]] std::vector<std::byte> pack() const {
     std::size_t const count = entries_.size();
     std::size_t const bytes = count * sizeof(entry);
-    std::vector<std::byte> out(sizeof(count) + bytes + texts_.size());
-    std::memcpy(out.data(), &count, sizeof(count));
+    std::vector<std::byte> result(sizeof(count) + bytes + texts_.size());
+    std::memcpy(result.data(), &count, sizeof(count));
     if (count != 0) {
-      std::memcpy(out.data() + sizeof(count), entries_.data(), bytes);
+      std::memcpy(result.data() + sizeof(count), entries_.data(), bytes);
     }
     if (!texts_.empty()) {
-      std::memcpy(out.data() + sizeof(count) + bytes, texts_.data(), texts_.size());
+      std::memcpy(result.data() + sizeof(count) + bytes, texts_.data(), texts_.size());
     }
-    return out;
+    return result;
   }
   /// Reads the output of `packed`.
   /// @throws precondition_error if the bytes are something else
@@ -78,24 +78,24 @@ class timeline {
     bytes = bytes.subspan(sizeof(count));
     expects(count <= bytes.size() / sizeof(entry), "timeline: ", count, " events do not fit into ", bytes.size(),
             " bytes; pass all of what packed() made");
-    timeline all;
-    all.entries_.resize(count);
+    timeline result;
+    result.entries_.resize(count);
     if (count != 0) {
-      std::memcpy(all.entries_.data(), bytes.data(), count * sizeof(entry));
+      std::memcpy(result.entries_.data(), bytes.data(), count * sizeof(entry));
     }
     bytes = bytes.subspan(count * sizeof(entry));
-    all.texts_.assign(reinterpret_cast<char const*>(bytes.data()), bytes.size());
-    for (entry& e : all.entries_) {
-      e.what.text = {};
+    result.texts_.assign(reinterpret_cast<char const*>(bytes.data()), bytes.size());
+    for (entry& e : result.entries_) {
+      e.event.text = {};
       expects(e.text <= bytes.size() && e.length <= bytes.size() - e.text, "timeline: a text from ", e.text, " on, of ",
               e.length, " bytes, ends beyond the ", bytes.size(), " that there are; pass all of what packed() made");
     }
-    return all;
+    return result;
   }
 
  private:
   struct entry {
-    event what;
+    tutti::event event;
     std::size_t text;  ///< its offset in `texts_`
     std::size_t length = 0;
   };

@@ -28,25 +28,25 @@ class traffic_count {
   /// Records an event; called by the rank's own thread.
   void record(event const& e) noexcept {
     if (e.kind == event_kind::send) {
-      add(sent_, e.bytes);
+      add(sent_total_, e.bytes);
     } else if (e.kind == event_kind::receive) {
-      add(received_, e.bytes);
+      add(received_total_, e.bytes);
     }
   }
 
   /// The traffic that this rank has sent.
-  [[nodiscard]] total outgoing() const noexcept { return sent_; }
+  [[nodiscard]] total outgoing() const noexcept { return sent_total_; }
   /// The traffic that this rank has received.
-  [[nodiscard]] total incoming() const noexcept { return received_; }
+  [[nodiscard]] total incoming() const noexcept { return received_total_; }
 
  private:
-  static void add(total& to, std::size_t bytes) noexcept {
-    ++to.messages;
-    to.bytes += bytes;
+  static void add(total& sum, std::size_t bytes) noexcept {
+    ++sum.messages;
+    sum.bytes += bytes;
   }
 
-  total sent_;
-  total received_;
+  total sent_total_;
+  total received_total_;
 };
 
 }  // namespace tutti

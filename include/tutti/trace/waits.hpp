@@ -29,12 +29,12 @@ class blame {
   /// All waits of each rank, in order of time and without overlap. A wait begins after the rank's previous event, once
   /// the operation was started, and never during other work (`enter` to `leave`). Of several expected messages, the
   /// rank waits for the first to arrive.
-  [[nodiscard]] static std::vector<std::vector<waiting>> waits_of(causality const& all) {
-    std::vector<std::vector<waiting>> waits(all.size());
-    for (rank_type r = 0; r != all.size(); ++r) {
-      timeline const& t = all.timeline_of(r);
-      std::map<operation_number, time_point> started;  // start of each operation
-      time_point free = (time_point::min)();           // time of the previous event
+  [[nodiscard]] static std::vector<std::vector<waiting>> waits_of(causality const& timelines) {
+    std::vector<std::vector<waiting>> waits(timelines.size());
+    for (rank_type r = 0; r != timelines.size(); ++r) {
+      timeline const& t = timelines.of(r);
+      std::map<operation_number, time_point> start_times;  // start of each operation
+      time_point free = (time_point::min)();               // time of the previous event
       bool busy = false;
       for (std::size_t i = 0; i != t.size(); ++i) {
         event const e = t[i];
@@ -42,20 +42,20 @@ class blame {
           busy = e.kind == event_kind::enter;
           free = e.time;
         } else if (e.kind == event_kind::start) {
-          started[e.number] = e.time;
+          start_times[e.number] = e.time;
         } else if (e.kind == event_kind::send || e.kind == event_kind::receive || e.kind == event_kind::fold) {
-          auto const start = started.find(e.number);
-          auto const why = all.cause({r, i});
-          if (why && start != started.end() && !busy) {
+          auto const start = start_times.find(e.number);
+          auto const cause = timelines.cause({r, i});
+          if (cause && start != start_times.end() && !busy) {
             time_point const ready = (std::max)(start->second, free);
             if (ready < e.time) {
               waits[r].push_back({{r, i},
-                                  why->rank,
+                                  cause->rank,
                                   e.number,
                                   ready,
-                                  std::clamp(all.at(*why).time, ready, e.time),
+                                  std::clamp(timelines.at(*cause).time, ready, e.time),
                                   e.time,
-                                  e.peer >= all.size() ? e.peer : no_rank});
+                                  e.peer >= timelines.size() ? e.peer : no_rank});
             }
           }
           free = (std::max)(free, e.time);
@@ -69,8 +69,8 @@ class blame {
   /// during which the peer itself waited is passed on to the rank that the peer waited for, and so on. So a server
   /// that is late because of a worker is not blamed; a server that is late by itself is. An aggregator, which has no
   /// timeline of its own, is blamed from the last contribution until its result arrives, transit included.
-  explicit blame(causality const& all) : ranks_(all.size()), size_(ranks_) {
-    auto const waits = waits_of(all);
+  explicit blame(causality const& timelines) : ranks_(timelines.size()), size_(ranks_) {
+    auto const waits = waits_of(timelines);
     for (auto const& of_rank : waits) {
       for (waiting const& w : of_rank) {
         size_ = w.aggregator == no_rank ? size_ : (std::max)(size_, std::size_t{w.aggregator} + 1);
@@ -109,36 +109,36 @@ class blame {
 
  private:
   /// Adds the time that a rank waited for a message in transit.
-  void travel(rank_type waiter, waiting const& w, time_point from, time_point to) {
-    (w.aggregator == no_rank ? wire_[waiter] : late_[waiter * size_ + w.aggregator]) += to - from;
+  void travel(rank_type waiter, waiting const& w, time_point begin, time_point end) {
+    (w.aggregator == no_rank ? wire_[waiter] : late_[waiter * size_ + w.aggregator]) += end - begin;
   }
   /// Blames a rank for a span of time, except where the rank itself waited.
   /// @param depth limit for passing blame on; a longer chain than the number of ranks means a wrong clock
-  void pass(std::vector<std::vector<waiting>> const& waits, rank_type waiter, rank_type culprit, time_point from,
-            time_point to, std::size_t depth) {
-    if (from >= to) {
+  void pass(std::vector<std::vector<waiting>> const& waits, rank_type waiter, rank_type culprit, time_point span_begin,
+            time_point span_end, std::size_t depth) {
+    if (span_begin >= span_end) {
       return;
     }
-    auto const& theirs = waits[culprit];
-    auto w = std::ranges::lower_bound(theirs, from, {}, &waiting::end);
-    for (; depth != 0 && w != theirs.end() && from < to; ++w) {
-      time_point const begin = (std::max)(w->begin, from);
-      time_point const sent = std::clamp(w->send_begin, begin, (std::max)(begin, to));
-      time_point const end = std::clamp(w->end, sent, (std::max)(sent, to));
-      if (begin >= to) {
+    auto const& culprit_waits = waits[culprit];
+    auto w = std::ranges::lower_bound(culprit_waits, span_begin, {}, &waiting::end);
+    for (; depth != 0 && w != culprit_waits.end() && span_begin < span_end; ++w) {
+      time_point const begin = (std::max)(w->begin, span_begin);
+      time_point const send_time = std::clamp(w->send_begin, begin, (std::max)(begin, span_end));
+      time_point const end = std::clamp(w->end, send_time, (std::max)(send_time, span_end));
+      if (begin >= span_end) {
         break;
       }
-      late_[waiter * size_ + culprit] += begin - from;
+      late_[waiter * size_ + culprit] += begin - span_begin;
       if (w->peer != waiter) {
-        pass(waits, waiter, w->peer, begin, sent, depth - 1);
+        pass(waits, waiter, w->peer, begin, send_time, depth - 1);
       } else {
-        late_[waiter * size_ + waiter] += sent - begin;
+        late_[waiter * size_ + waiter] += send_time - begin;
       }
-      travel(waiter, *w, sent, end);
-      from = end;
+      travel(waiter, *w, send_time, end);
+      span_begin = end;
     }
-    if (from < to) {
-      late_[waiter * size_ + culprit] += to - from;
+    if (span_begin < span_end) {
+      late_[waiter * size_ + culprit] += span_end - span_begin;
     }
   }
 

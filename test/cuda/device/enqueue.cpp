@@ -6,7 +6,7 @@
 #include <laws/enqueued.hpp>
 #include <models/host_device.hpp>
 #include <tutti/bfloat16.hpp>
-#include <tutti/detail/engine/enqueued.hpp>
+#include <tutti/detail/engine/device_launcher.hpp>
 #include <tutti/reduction/accumulate_in.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/reduction/reproducible_sum.hpp>

@@ -32,7 +32,7 @@ std::vector<tutti::fault> after_trouble(tutti::schedule_kind kind, bool it_comes
         if (r != 3 || it_comes) {
           using payload = device::group_combining<tutti::sum<float>>;
           for (what.number = 5; what.number != 7; ++what.number) {
-            run_group(g, device::by_steps<payload>{world.of(r), what, 2, 4, {}}, group);
+            run_group(g, device::by_steps<payload>{world.board_of(r), what, 2, 4, {}}, group);
           }
         }
       },
@@ -41,7 +41,7 @@ std::vector<tutti::fault> after_trouble(tutti::schedule_kind kind, bool it_comes
   std::vector<tutti::fault> all;
   for (rank_type r = 0; r != c.n; ++r) {
     all.push_back(world.stop(r));
-    BOOST_TEST(world.failed(r) == (r != 3 || it_comes ? 5U : 0U));
+    BOOST_TEST(world.first_failed(r) == (r != 3 || it_comes ? 5U : 0U));
     BOOST_TEST(!world.busy(r));
   }
   return all;

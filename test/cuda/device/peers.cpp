@@ -73,10 +73,10 @@ BOOST_AUTO_TEST_CASE(a_graph_is_replayed) {
         stream.record();
         sum.enqueue(on_device(v), stream);
         share.enqueue(on_device(v), 1, stream);
-        auto const graph = stream.recorded();
+        auto const graph = stream.recorded_jobs();
         for (int i = 0; i != 10; ++i) {
           for (auto const& job : graph) {
-            stream.put(job);
+            stream.enqueue(job);
           }
         }
         sum.enqueue(on_device(v), stream);
@@ -315,5 +315,5 @@ BOOST_AUTO_TEST_CASE(what_keeps_ranks_from_joining) {
 }
 
 BOOST_AUTO_TEST_CASE(nothing_is_left_behind) {
-  BOOST_TEST(models::host_driver::allocated == 0U);
+  BOOST_TEST(models::host_driver::live_allocations == 0U);
 }

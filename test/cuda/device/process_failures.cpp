@@ -272,9 +272,9 @@ BOOST_AUTO_TEST_CASE(a_graph_is_replayed) {
         auto const pieces = models::host_driver::allocations.load();
         stream.record();
         sum.enqueue(on_device(v), stream);
-        auto const graph = stream.recorded();
+        auto const graph = stream.recorded_jobs();
         for (int i = 0; i != 10; ++i) {
-          stream.put(graph[0]);
+          stream.enqueue(graph[0]);
         }
         sum.enqueue(on_device(v), stream);
         stream_wait(world, stream).run();

@@ -46,5 +46,5 @@ BOOST_AUTO_TEST_CASE(contributions_of_another_type) {
   BOOST_TEST(wrong == "", wrong);
 }
 BOOST_AUTO_TEST_CASE(nothing_is_left_behind) {
-  BOOST_TEST(models::host_stager::allocated == 0U);
+  BOOST_TEST(models::host_stager::live_pieces == 0U);
 }

@@ -50,7 +50,7 @@ template <class F>
 }
 /// Blocks the stream's later work until `goes_on` is true.
 void block(models::device_stream const& stream, std::atomic<bool> const& goes_on) {
-  stream.put([&goes_on] {
+  stream.enqueue([&goes_on] {
     while (!goes_on) {
       std::this_thread::yield();
     }
@@ -119,9 +119,9 @@ BOOST_AUTO_TEST_CASE(what_follows_in_the_stream_sees_the_result) {
     std::vector<int> v(2000);
     unsigned wrong = 0;
     for (int i = 0; i != 10; ++i) {
-      stream.put([&v] { std::fill(v.begin(), v.end(), 1); });
+      stream.enqueue([&v] { std::fill(v.begin(), v.end(), 1); });
       sum.enqueue(in_device(v), stream);
-      stream.put([&] { wrong += std::count(v.begin(), v.end(), 3) == 2000 ? 0U : 1U; });
+      stream.enqueue([&] { wrong += std::count(v.begin(), v.end(), 3) == 2000 ? 0U : 1U; });
     }
     wait_for_staged(world, stream);
     require(wrong == 0, "what is behind an operation in a stream runs before its end");
@@ -410,7 +410,7 @@ BOOST_AUTO_TEST_CASE(a_stream_that_is_captured) {
       said = e.what();
     }
     require(has(said, "this stream is being captured"), said);
-    require(stream.recorded().empty(), "nothing is put into a graph");
+    require(stream.recorded_jobs().empty(), "nothing is put into a graph");
     sum.enqueue(in_device(v), stream);
     wait_for_staged(world, stream);
     require(v[99] == 2, "after the capture");
@@ -580,5 +580,5 @@ BOOST_AUTO_TEST_CASE(what_keeps_ranks_from_joining) {
 }
 
 BOOST_AUTO_TEST_CASE(nothing_is_left_behind) {
-  BOOST_TEST(models::host_stager::allocated == 0U);
+  BOOST_TEST(models::host_stager::live_pieces == 0U);
 }

@@ -130,5 +130,5 @@ BOOST_AUTO_TEST_CASE(a_host_is_told_of_the_slots) {
 }
 
 BOOST_AUTO_TEST_CASE(nothing_is_left_behind) {
-  BOOST_TEST(models::host_stager::allocated == 0U);
+  BOOST_TEST(models::host_stager::live_pieces == 0U);
 }

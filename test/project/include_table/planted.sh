@@ -35,7 +35,7 @@ plant tutti/reduction/a.hpp '  #  include <tutti/wire/raw.hpp>' 'reduction may n
 plant tutti/collective/a.hpp '#include <tutti/topology/ring.hpp>' 'collective may not include'
 plant tutti/detail/core/a.hpp '#include <tutti/collective/communicator.hpp>' 'core may not include'
 plant tutti/detail/engine/a.hpp '#include <tutti/collective/request.hpp>' 'engine may not include'
-plant tutti/detail/communicator/a.hpp '#include <tutti/detail/engine/machine.hpp>' 'communicator may not include'
+plant tutti/detail/communicator/a.hpp '#include <tutti/detail/engine/segment_runner.hpp>' 'communicator may not include'
 plant tutti/extend/trace.hpp '#include <tutti/trace/a.hpp>' 'extend may not include'
 plant tutti/detail/tcp/a.hpp 'namespace tutti::inline v0_1_0::detail {' 'has not the name of its folder, tcp'
 plant tutti/verbs/detail/a.hpp 'namespace tutti::inline v0_1_0::detail::rdma {' 'has not the name of its folder, verbs'

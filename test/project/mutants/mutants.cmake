@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Each safety rule is necessary: without it, a test fails. A mutant is a program built with a copy of a header that a
-# sed script has changed: in_place.cpp with detail/engine/machine.hpp, and device.cpp with the header of
+# sed script has changed: in_place.cpp with detail/engine/segment_runner.hpp, and device.cpp with the header of
 # cuda/detail/device whose name begins the name of the script.
 
 function(tutti_add_safety_program name source)
@@ -34,7 +34,7 @@ tutti_add_safety_program(mutants_none in_place)
 file(GLOB scripts CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/project/mutants/*.sed)
 foreach(script IN LISTS scripts)
   cmake_path(GET script STEM mutant)
-  tutti_add_mutant(mutants_${mutant} in_place tutti/detail/engine/machine.hpp ${script})
+  tutti_add_mutant(mutants_${mutant} in_place tutti/detail/engine/segment_runner.hpp ${script})
 endforeach()
 
 # The engine is only the reference here. Thread groups on the host run the headers of cuda, so no CUDA is needed.

@@ -1,2 +1,2 @@
 # A message is not released after it has been used.
-s/^      c\.transport\.release(end\.peer, flow_);$//
+s/^      context\.transport\.release(end\.peer, flow_);$//

@@ -1,3 +1,3 @@
 # A step overwrites the rest of what it sends, where the transport copies a part at a time.
-s/if (overwrites_itself_ \&\& !snapshot_taken_ \&\& !take_snapshot(c))/if (false)/
-s/(overwrites_itself_ \&\& !sent_ \&\& !snapshot_taken_) ||//
+s/if (overwrites_itself_ \&\& !snapshot_taken_ \&\& !take_snapshot(context))/if (false)/
+s/(overwrites_itself_ \&\& !is_sent_ \&\& !snapshot_taken_) ||//

@@ -29,7 +29,7 @@ grow collective/request.hpp 'class request '
 grow extend/error.hpp 'class error '
 grow detail/core/duties.hpp 'struct duty '
 grow detail/communicator/rank_state.hpp 'struct rank_state '
-grow detail/engine/machine.hpp 'class machine '
+grow detail/engine/segment_runner.hpp 'class segment_runner '
 
 "$@" -fPIC -DTUTTI_SEPARATE_COMPILATION -DNAME=one -I"$include" -c "$sources/library.cpp" -o one.o
 "$@" -fPIC -D_GLIBCXX_DEBUG -DNAME=two -Iother -c "$sources/library.cpp" -o two.o

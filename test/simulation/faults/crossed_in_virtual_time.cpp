@@ -11,7 +11,8 @@ int main(int argc, char** argv) {
         auto const n = static_cast<tutti::rank_type>(2 + seed / 2 % 3);
         auto const net =
             tutti::one_switch(n, {.latency = std::chrono::microseconds(1), .per_byte = tutti::at_gigabits(100)});
-        auto const all = tutti::simulate(net, n, [seed](auto& world) { return laws::crossed_at_random(world, seed); });
-        return tutti::faults::first_complaint(all.results, "simulated");
+        auto const outcome =
+            tutti::simulate(net, n, [seed](auto& world) { return laws::crossed_at_random(world, seed); });
+        return tutti::faults::first_complaint(outcome.results, "simulated");
       });
 }

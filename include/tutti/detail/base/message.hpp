@@ -16,10 +16,10 @@ namespace tutti::inline v0_1_0::detail::inline base {
 class message_part {
  public:
   /// Appends a part that is described by two words.
-  using words = void (*)(std::string& text, void const* of, std::uint64_t which);
+  using appender = void (*)(std::string& text, void const* data, std::uint64_t number);
 
-  constexpr message_part(words append, void const* of, std::uint64_t which = 0) noexcept
-      : append_(append), of_(of), which_(which) {}
+  constexpr message_part(appender append, void const* data, std::uint64_t number = 0) noexcept
+      : append_(append), data_(data), number_(number) {}
   constexpr message_part(std::string_view text) noexcept : message_part(append_text, text.data(), text.size()) {}
   constexpr message_part(char const* text) noexcept : message_part(std::string_view(text)) {}
   message_part(std::string const& text) noexcept : message_part(std::string_view(text)) {}
@@ -32,17 +32,17 @@ class message_part {
   constexpr message_part(Number number) noexcept
       : message_part(append_real, nullptr, std::bit_cast<std::uint64_t>(static_cast<double>(number))) {}
 
-  void append_to(std::string& text) const { append_(text, of_, which_); }
+  void append_to(std::string& text) const { append_(text, data_, number_); }
 
  private:
-  [[gnu::cold]] TUTTI_DECL static void append_text(std::string& text, void const* of, std::uint64_t which);
-  [[gnu::cold]] TUTTI_DECL static void append_negatable(std::string& text, void const* of, std::uint64_t which);
-  [[gnu::cold]] TUTTI_DECL static void append_whole(std::string& text, void const* of, std::uint64_t which);
-  [[gnu::cold]] TUTTI_DECL static void append_real(std::string& text, void const* of, std::uint64_t which);
+  [[gnu::cold]] TUTTI_DECL static void append_text(std::string& text, void const* data, std::uint64_t number);
+  [[gnu::cold]] TUTTI_DECL static void append_negatable(std::string& text, void const* data, std::uint64_t number);
+  [[gnu::cold]] TUTTI_DECL static void append_whole(std::string& text, void const* data, std::uint64_t number);
+  [[gnu::cold]] TUTTI_DECL static void append_real(std::string& text, void const* data, std::uint64_t number);
 
-  words append_;
-  void const* of_;
-  std::uint64_t which_;
+  appender append_;
+  void const* data_;
+  std::uint64_t number_;
 };
 
 using message_parts = std::initializer_list<message_part>;

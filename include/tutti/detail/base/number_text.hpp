@@ -20,8 +20,8 @@ namespace tutti::inline v0_1_0::detail::inline base {
 /// The number with at most `digits` digits: printf's "%.*g" in the C locale.
 [[nodiscard, gnu::cold]] TUTTI_DECL std::string general_text(double value, int digits = 6);
 
-/// True if the whole text is digits of a number up to `most`, which is then in `value`.
-[[nodiscard, gnu::cold]] TUTTI_DECL bool read_digits(std::string_view text, unsigned base, std::uint64_t most,
+/// True if the whole text is digits of a number up to `limit`, which is then in `value`.
+[[nodiscard, gnu::cold]] TUTTI_DECL bool read_digits(std::string_view text, unsigned base, std::uint64_t limit,
                                                      std::uint64_t& value) noexcept;
 
 /// True if the whole text is a number that fits `value`, which then holds it.

@@ -19,14 +19,14 @@ TUTTI_DECL std::string general_text(double value, int digits) {
   return {text, std::to_chars(text, text + sizeof text, value, std::chars_format::general, digits).ptr};
 }
 
-TUTTI_DECL bool read_digits(std::string_view text, unsigned base, std::uint64_t most, std::uint64_t& value) noexcept {
+TUTTI_DECL bool read_digits(std::string_view text, unsigned base, std::uint64_t limit, std::uint64_t& value) noexcept {
   std::uint64_t sum = 0;
   for (char const c : text) {
     unsigned const digit = c >= '0' && c <= '9'   ? static_cast<unsigned>(c - '0')
                            : c >= 'a' && c <= 'f' ? static_cast<unsigned>(c - 'a') + 10
                            : c >= 'A' && c <= 'F' ? static_cast<unsigned>(c - 'A') + 10
                                                   : base;
-    if (digit >= base || digit > most || sum > (most - digit) / base) {
+    if (digit >= base || digit > limit || sum > (limit - digit) / base) {
       return false;
     }
     sum = sum * base + digit;

@@ -22,13 +22,13 @@ struct gate_of<Transport> {
 
 /// The gate of the current operation, or null, and for each lane the segment on it and its memory.
 template <class Gate>
-struct gated_segments {
-  Gate* by = nullptr;
+struct gate_state {
+  Gate* gate = nullptr;
   std::array<std::uint32_t, collective_lanes> number{};
-  std::array<memories, collective_lanes> at{};
+  std::array<memories, collective_lanes> memory{};
 };
 
-/// Stands in for gated_segments if the transport has no gates.
-struct no_gated_segments {};
+/// Stands in for gate_state if the transport has no gates.
+struct no_gate_state {};
 
 }  // namespace tutti::detail::engine

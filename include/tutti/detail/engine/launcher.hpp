@@ -6,8 +6,8 @@
 #include <tutti/detail/communicator/untyped_operation.hpp>
 #include <tutti/detail/core/deadline.hpp>
 #include <tutti/detail/core/owned.hpp>
-#include <tutti/detail/engine/enqueued.hpp>
-#include <tutti/detail/engine/lifted.hpp>
+#include <tutti/detail/engine/device_launcher.hpp>
+#include <tutti/detail/engine/lift_first.hpp>
 #include <tutti/detail/engine/operation.hpp>
 #include <tutti/detail/engine/refusals.hpp>
 #include <tutti/extend/topology.hpp>
@@ -21,7 +21,7 @@ namespace tutti::inline v0_1_0::detail::inline engine {
 /// True if in-network aggregators ("helpers" in names) can do what the payload needs; else the operation runs without
 /// them.
 template <class Transport, class Payload>
-inline constexpr bool can_be_helped = [] {
+inline constexpr bool can_aggregate = [] {
   if constexpr (aggregates<Transport>) {
     return Transport::supports(Payload::in_network);
   } else {
@@ -30,18 +30,18 @@ inline constexpr bool can_be_helped = [] {
 }();
 
 /// True if aggregators may be used where the topology has them. False if contributions must be lifted first and the
-/// topology chooses at run time: its schedules are of one type, which `lifted` cannot adapt.
+/// topology chooses at run time: its schedules are of one type, which `lift_first` cannot adapt.
 template <class Transport, class Op, class Payload, class Topology>
-inline constexpr bool runs_helped =
-    can_be_helped<Transport, Payload> && !(Payload::lifts_for_helpers && chooses_schedule<Topology, Op>);
+inline constexpr bool uses_aggregators =
+    can_aggregate<Transport, Payload> && !(Payload::lifts_for_aggregators && chooses_schedule<Topology, Op>);
 
 /// The topology to run for the one that the user gave: without aggregators, with lifting first, or unchanged.
 template <class Transport, class Op, class Payload, class Topology>
 [[nodiscard]] constexpr auto runnable(Topology const& t) {
-  if constexpr (has_aggregators<Topology, Op> && !runs_helped<Transport, Op, Payload, Topology>) {
+  if constexpr (has_aggregators<Topology, Op> && !uses_aggregators<Transport, Op, Payload, Topology>) {
     return t.without_aggregators();
-  } else if constexpr (has_aggregators<Topology, Op> && Payload::lifts_for_helpers) {
-    return lifted<Topology>{t};
+  } else if constexpr (has_aggregators<Topology, Op> && Payload::lifts_for_aggregators) {
+    return lift_first<Topology>{t};
   } else {
     return t;
   }
@@ -64,15 +64,16 @@ class launcher {
       : world_(world.alias()),
         topology_(runnable<transport_type, Op, Payload>(topology)),
         blocking_(new operation_type(world, topology_, payload)),
-        pool_(new operation_pool([](untyped_operation& one) noexcept { delete &static_cast<operation_type&>(one); })),
+        pool_(new operation_pool(
+            [](untyped_operation& operation) noexcept { delete &static_cast<operation_type&>(operation); })),
         on_device_(world_, topology_, payload),
         deadline_(world.deadline()) {
     if constexpr (!std::same_as<Payload, moving>) {
       payload.expect_room(world.size());
       function_ = payload.identity();
     }
-    if constexpr (agrees_once) {
-      agreed_ = topology_.settings(world.size());
+    if constexpr (has_fixed_settings) {
+      fixed_settings_ = topology_.settings(world.size());
     }
   }
 
@@ -92,64 +93,67 @@ class launcher {
  protected:
   /// Runs one operation to its end. Inlined down to the start of the operation, so that the arguments stay in registers
   /// (compilers.md: Stores and loads of one width).
-  [[gnu::always_inline]] void run(Op op, Payload payload, call const& what, memories const& memory, std::size_t count) {
-    turn mine(access::state(world_));
-    auto const by = pick(op, payload, count);
-    tell(blocking_->call_record(), what, op, count, by);
-    expect_order(by.topology, blocking_->call_record());
-    blocking_->start(by, op, payload, memory, count);
+  [[gnu::always_inline]] void run(Op op, Payload payload, tutti::call const& call, memories const& memory,
+                                  std::size_t count) {
+    turn guard(access::state(world_));
+    auto const choice = pick(op, payload, count);
+    write_call_record(blocking_->call_record(), call, op, count, choice);
+    expect_order(choice.topology, blocking_->call_record());
+    blocking_->start(choice, op, payload, memory, count);
     blocking_->finish(deadline_);
-    mine.end();
+    guard.end();
   }
 
-  [[nodiscard]] operation_handle launch(Op op, Payload payload, call const& what, memories const& memory,
+  [[nodiscard]] operation_handle launch(Op op, Payload payload, tutti::call const& call, memories const& memory,
                                         std::size_t count) {
-    turn mine(access::state(world_));
+    turn guard(access::state(world_));
     duties::take(access::state(world_));
-    auto const by = pick(op, payload, count);
+    auto const choice = pick(op, payload, count);
     untyped_operation* const idle = pool_->take();
     operation_type& next = idle != nullptr ? static_cast<operation_type&>(*idle)
                                            : pool_->adopt(new operation_type(world_, topology_, payload, pool_.get()));
     next.set_limit(deadline_);
     try {
-      tell(next.call_record(), what, op, count, by);
-      expect_order(by.topology, next.call_record());
-      next.start(by, op, payload, memory, count);
+      write_call_record(next.call_record(), call, op, count, choice);
+      expect_order(choice.topology, next.call_record());
+      next.start(choice, op, payload, memory, count);
     } catch (...) {
       next.retire();
       throw;
     }
-    operation_handle started(next);
+    operation_handle handle(next);
     next.enlist();
     access::state(world_).advance_operations();  // its first messages leave now if their lanes are free
-    mine.end();
-    return started;
+    guard.end();
+    return handle;
   }
 
   /// Enqueues an operation in a device's stream, after all earlier work there. `memory` is the device's.
   template <class Stream>
-  void put(Op op, Payload payload, call const& what, memories const& memory, std::size_t count, Stream const& in) {
-    turn mine(access::state(world_));
-    call told;
-    schedule_choice<schedule> const by{topology_, 0};
-    tell(told, what, op, count, by);
-    expect_order(by.topology, told);
-    on_device_.enqueue(world_, op, payload, told, memory, count, deadline_, in);
-    mine.end();
+  void launch_in_stream(Op op, Payload payload, tutti::call const& call, memories const& memory, std::size_t count,
+                        Stream const& stream) {
+    turn guard(access::state(world_));
+    tutti::call record;
+    schedule_choice<schedule> const choice{topology_, 0};
+    write_call_record(record, call, op, count, choice);
+    expect_order(choice.topology, record);
+    on_device_.enqueue(world_, op, payload, record, memory, count, deadline_, stream);
+    guard.end();
   }
 
  private:
   static constexpr bool picks = chooses_schedule<topology_type, Op>;
-  static constexpr schedule_requirements needs{.in_rank_order = Payload::in_rank_order,
-                                               .may_aggregate = runs_helped<transport_type, Op, Payload, Topology>};
-  static constexpr bool agrees_once = !picks && has_settings<topology_type>;
+  static constexpr schedule_requirements needs{
+      .in_rank_order = Payload::in_rank_order,
+      .may_aggregate = uses_aggregators<transport_type, Op, Payload, Topology>};
+  static constexpr bool has_fixed_settings = !picks && has_settings<topology_type>;
 
   /// Chooses schedule and segment size for this operation.
   [[nodiscard]] schedule_choice<schedule> pick(Op const& op, Payload const& payload, std::size_t count) const {
     if constexpr (picks) {
-      auto by = topology_.choose(op, count * payload.size_of(memory::output), needs);
-      by.segment_bytes = segment_ != 0 ? segment_ : by.segment_bytes;
-      return by;
+      auto choice = topology_.choose(op, count * payload.size_of(memory::output), needs);
+      choice.segment_bytes = segment_ != 0 ? segment_ : choice.segment_bytes;
+      return choice;
     } else {
       return {topology_, segment_};
     }
@@ -157,60 +161,61 @@ class launcher {
 
   /// Writes the call record, by which ranks that run different schedules or segments are detected.
   ///
-  /// `told` holds the previous operation's record. Only changed fields are written: copying a record that was just
+  /// `record` holds the previous operation's record. Only changed fields are written: copying a record that was just
   /// written in parts stalls the processor, since stores are forwarded only to loads that they cover. Four such copies
   /// were a fifth of a short operation.
-  void tell(call& told, call const& what, Op const& op, std::size_t count, schedule_choice<schedule> const& by) const {
-    auto const settings = settings_of(by.topology);
-    std::uint32_t identity = what.identity ^ function_;
+  void write_call_record(call& record, tutti::call const& call, Op const& op, std::size_t count,
+                         schedule_choice<schedule> const& choice) const {
+    auto const settings = settings_of(choice.topology);
+    std::uint32_t identity = call.identity ^ function_;
     if constexpr (has_settings<schedule>) {
       identity ^= settings.identity;
     }
-    identity ^= static_cast<std::uint32_t>((by.segment_bytes * 0x9e3779b97f4a7c15U) >> 32);
-    if (told.identity != identity || told.kind != what.kind) {
-      told = what;
+    identity ^= static_cast<std::uint32_t>((choice.segment_bytes * 0x9e3779b97f4a7c15U) >> 32);
+    if (record.identity != identity || record.kind != call.kind) {
+      record = call;
       if constexpr (has_settings<schedule>) {
-        std::memcpy(told.topology, settings.label, sizeof told.topology);
+        std::memcpy(record.topology, settings.label, sizeof record.topology);
       }
-      told.identity = identity;
+      record.identity = identity;
     }
-    if (told.count != count) {
-      told.count = count;
+    if (record.count != count) {
+      record.count = count;
     }
     if constexpr (requires { op.root; }) {
-      if (told.root != op.root) {
-        told.root = op.root;
+      if (record.root != op.root) {
+        record.root = op.root;
       }
     }
   }
 
   /// The settings of the schedule, which tell it from others of its type.
-  [[nodiscard]] auto settings_of([[maybe_unused]] schedule const& by) const {
+  [[nodiscard]] auto settings_of([[maybe_unused]] schedule const& topology) const {
     if constexpr (picks && has_settings<schedule>) {
-      return by.settings(world_.size());
+      return topology.settings(world_.size());
     } else {
-      return agreed_;
+      return fixed_settings_;
     }
   }
 
   /// Checks that the schedule, known only now if chosen at run time, combines in the order that the reduction needs.
   /// @throws precondition_error
-  void expect_order([[maybe_unused]] schedule const& by, [[maybe_unused]] call const& told) const {
+  void expect_order([[maybe_unused]] schedule const& topology, [[maybe_unused]] call const& record) const {
     if constexpr (Payload::in_rank_order && !schedule::keeps_order) {
-      if (!combines_in_order<Op>(by, world_.size())) [[unlikely]] {
-        refuse_order(describe(told));
+      if (!combines_in_order<Op>(topology, world_.size())) [[unlikely]] {
+        refuse_order(describe(record));
       }
     }
   }
 
   mutable Communicator world_;  ///< own name of the communicator; mutable, as a const operator runs operations
-  struct nothing {};
+  struct no_settings {};
 
   [[no_unique_address]] topology_type topology_;
-  [[no_unique_address]] std::conditional_t<agrees_once, topology_settings, nothing> agreed_;
+  [[no_unique_address]] std::conditional_t<has_fixed_settings, topology_settings, no_settings> fixed_settings_;
   owned<operation_type> blocking_;
   owned<operation_pool, operation_pool::leave> pool_;
-  [[no_unique_address]] typename enqueued_part<Communicator, topology_type, Op, Payload>::type on_device_;
+  [[no_unique_address]] typename device_launcher<Communicator, topology_type, Op, Payload>::type on_device_;
   duration deadline_;
   std::size_t segment_ = 0;
   std::uint32_t function_ = 0;  ///< identity of the reduction

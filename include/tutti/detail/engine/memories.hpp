@@ -25,16 +25,17 @@ struct memories {
     return memory == memory::input ? input_origin : memory == memory::output ? output_origin : 0;
   }
 
-  /// The byte address of element `at` of the vector.
-  [[nodiscard]] constexpr std::byte const* read(tutti::memory memory, std::size_t at, std::size_t size) const noexcept {
-    return base(memory) + (at - origin(memory)) * size;
+  /// The byte address of element `element` of the vector.
+  [[nodiscard]] constexpr std::byte const* read(tutti::memory memory, std::size_t element,
+                                                std::size_t size) const noexcept {
+    return base(memory) + (element - origin(memory)) * size;
   }
-  [[nodiscard]] constexpr std::byte* write(tutti::memory memory, std::size_t at, std::size_t size) const noexcept {
-    return memory == memory::work ? work + at * size : output + (at - output_origin) * size;
+  [[nodiscard]] constexpr std::byte* write(tutti::memory memory, std::size_t element, std::size_t size) const noexcept {
+    return memory == memory::work ? work + element * size : output + (element - output_origin) * size;
   }
 
   /// True if the two name one memory, so that a block of one is that block of the other.
-  [[nodiscard]] constexpr bool same(memory a, memory b) const noexcept { return a == b || base(a) == base(b); }
+  [[nodiscard]] constexpr bool are_same(memory a, memory b) const noexcept { return a == b || base(a) == base(b); }
 };
 
 }  // namespace tutti::detail::engine

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/engine/helper_share.hpp>
+#include <tutti/detail/engine/aggregator_share.hpp>
 #include <tutti/detail/engine/payload.hpp>
 #include <tutti/detail/engine/run_context.hpp>
 #include <tutti/detail/engine/segmented_operation.hpp>
@@ -15,69 +15,71 @@ namespace tutti::inline v0_1_0::detail::inline engine {
 
 /// The part of an operation that depends on topology and payload.
 template <class Topology, class Op, class Payload>
-struct work {
+struct operation_arguments {
   // compilers.md: Members without an address
-  work(Topology const& topology, Payload const& elements) : topology_(topology), op_{}, elements_(elements) {}
+  operation_arguments(Topology const& topology, Payload const& elements)
+      : topology_(topology), op_{}, elements_(elements) {}
 
   [[no_unique_address]] Topology topology_;
   [[no_unique_address]] Op op_;
   Payload elements_;
 
-  /// Writes step `i` of rank `me`, for a schedule_view whose `of` points to this object.
+  /// Writes step `i` of rank `me`, for a schedule_view whose `arguments` points to this object.
   template <class Extent>
-  static void step_at(void const* of, rank_type n, rank_type me, std::uint32_t i, step& to) {
-    auto const& self = *static_cast<work const*>(of);
-    to = self.topology_.at(self.op_, Extent(n), me, i);
+  static void step_at(void const* arguments, rank_type n, rank_type me, std::uint32_t i, step& result) {
+    auto const& self = *static_cast<operation_arguments const*>(arguments);
+    result = self.topology_.at(self.op_, Extent(n), me, i);
   }
   template <class Extent>
   [[nodiscard]] schedule_view schedule() const noexcept {
-    return {.step_at = &step_at<Extent>, .of = this, .blocks_have_owners = blocks_have_owners<Op>};
+    return {.step_at = &step_at<Extent>, .arguments = this, .blocks_have_owners = blocks_have_owners<Op>};
   }
 };
 
 /// An operation of one operator. Reused from call to call, so that a prepared operation allocates nothing.
 ///
-/// `work` is the first base, since the other one is constructed from pointers into it.
+/// `operation_arguments` is the first base, since the other one is constructed from pointers into it.
 template <class Communicator, class Topology, class Op, class Payload>
-class operation : private work<Topology, Op, Payload>,
+class operation : private operation_arguments<Topology, Op, Payload>,
                   public segmented_operation<Communicator, std::same_as<Op, op::transfer>> {
-  using work_type = work<Topology, Op, Payload>;
+  using arguments_type = operation_arguments<Topology, Op, Payload>;
   using base = segmented_operation<Communicator, std::same_as<Op, op::transfer>>;
   using extent_type = std::remove_cvref_t<decltype(std::declval<Communicator>().extent())>;
 
  public:
   /// @param pool keeps the operation between two starts; null for the one of blocking calls
   operation(Communicator& world, Topology const& topology, Payload const& elements, operation_pool* pool = nullptr)
-      : work_type(topology, elements),
-        base(world, work_type::template schedule<extent_type>(), payload(work_type::elements_, world.size()), pool) {}
+      : arguments_type(topology, elements),
+        base(world, arguments_type::template schedule<extent_type>(), payload(arguments_type::elements_, world.size()),
+             pool) {}
 
   /// Takes the operation's place in the order of the communicator. An empty `memory.work` is allocated if the schedule
   /// uses it.
   /// @throws std::bad_alloc, precondition_error; the operation has no place then, and the epoch has failed
-  [[gnu::always_inline]] void start(schedule_choice<Topology> const& by, Op op, Payload const& elements,
+  [[gnu::always_inline]] void start(schedule_choice<Topology> const& choice, Op op, Payload const& elements,
                                     memories const& memory, std::size_t count) {
-    work_type& mine = *this;
+    arguments_type& arguments = *this;
     try {
-      if (!known_ || !(mine.op_ == op)) {
-        known_ = false;  // remains false if the topology throws
-        mine.op_ = op;
+      if (!has_schedule_ || !(arguments.op_ == op)) {
+        has_schedule_ = false;  // remains false if the topology throws
+        arguments.op_ = op;
       }
       if constexpr (std::is_empty_v<Topology>) {
-        if (!known_) {
+        if (!has_schedule_) {
           read_schedule(true);
         }
       } else {
-        mine.topology_ = by.topology;
+        arguments.topology_ = choice.topology;
         read_schedule(false);
       }
-      known_ = true;
+      has_schedule_ = true;
       if constexpr (std::same_as<Payload, moving>) {
         this->segments_.set_element_bytes(elements.element_bytes);
       }
       if constexpr (std::same_as<Op, op::transfer>) {
         this->segments_.set_pair(op.from, op.to);
       }
-      this->segments_.prepare(by.segment_bytes, memory, count);
+      this->segments_.prepare(choice.segment_bytes, memory, count);
     } catch (...) {  // peers would wait for this rank
       this->withdraw();
       throw;
@@ -86,24 +88,24 @@ class operation : private work<Topology, Op, Payload>,
   }
 
  private:
-  [[gnu::always_inline]] void read_schedule(bool stays) {
-    work_type const& mine = *this;
+  [[gnu::always_inline]] void read_schedule(bool is_constant) {
+    arguments_type const& arguments = *this;
     extent_type const extent = this->world().extent();
-    this->segments_.set_schedule(mine.topology_.steps(mine.op_, extent, this->world().rank()),
-                                 mine.topology_.blocks(mine.op_, extent), stays);
-    if constexpr (asks_helpers) {
-      helpers_.read(mine.topology_, mine.op_, extent, this->world().rank());
-      this->segments_.set_helpers(helpers_.shares);
+    this->segments_.set_schedule(arguments.topology_.steps(arguments.op_, extent, this->world().rank()),
+                                 arguments.topology_.blocks(arguments.op_, extent), is_constant);
+    if constexpr (asks_aggregators) {
+      aggregators_.read(arguments.topology_, arguments.op_, extent, this->world().rank());
+      this->segments_.set_aggregators(aggregators_.shares);
     }
   }
 
-  static constexpr bool asks_helpers =
+  static constexpr bool asks_aggregators =
       aggregates<typename Communicator::transport_type> && has_aggregators<Topology, Op>;
-  struct nothing {};
+  struct no_aggregators {};
 
-  bool known_ = false;  ///< the schedule's size has been read for op_
+  bool has_schedule_ = false;  ///< the schedule's size has been read for op_
   /// Takes no space beside a bool (compilers.md: A last member without an address).
-  std::conditional_t<asks_helpers, helper_shares, nothing> helpers_{};
+  std::conditional_t<asks_aggregators, aggregator_shares, no_aggregators> aggregators_{};
 };
 
 }  // namespace tutti::detail::engine

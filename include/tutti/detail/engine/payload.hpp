@@ -13,14 +13,14 @@ namespace tutti::inline v0_1_0::detail::inline engine {
 
 /// Copies in pieces that remain in the caches. A long memcpy may bypass them, which takes twice as long if the next
 /// reader would have found the bytes there: 16 MiB take 0.8 ms, and 0.4 ms in pieces.
-inline void copy_in_pieces(std::byte const* from, std::byte* to, std::size_t bytes) noexcept {
+inline void copy_in_pieces(std::byte const* source, std::byte* destination, std::size_t bytes) noexcept {
   constexpr std::size_t piece = std::size_t{256} << 10;
   while (bytes != 0) {
-    std::size_t const now = bytes < piece ? bytes : piece;
-    std::memcpy(to, from, now);
-    from += now;
-    to += now;
-    bytes -= now;
+    std::size_t const count = bytes < piece ? bytes : piece;
+    std::memcpy(destination, source, count);
+    source += count;
+    destination += count;
+    bytes -= count;
   }
 }
 
@@ -38,7 +38,7 @@ struct combining {
   /// The operation requested of an in-network aggregator.
   static constexpr network_operation in_network = network_operation_of<R>;
   /// True if contributions must be lifted before an in-network aggregator receives them.
-  static constexpr bool lifts_for_helpers = lifts<R>;
+  static constexpr bool lifts_for_aggregators = lifts<R>;
   /// True if `work` may be the user's own output.
   static constexpr bool work_fits_output = accumulates_in_elements<R>;
   /// True if contributions, accumulators and results are different values.
@@ -79,19 +79,19 @@ struct combining {
   }
 
   /// Runs a local step: lifts contributions, and finishes elements that reach the output.
-  void local(step const& st, std::byte const* from, std::byte* to, std::size_t n, rank_type ranks) const {
+  void local(step const& st, std::byte const* source, std::byte* destination, std::size_t n, rank_type ranks) const {
     if (st.receive.memory == memory::output && st.send.memory != memory::output) {
-      tutti::detail::finish(reduction, st.send.memory == memory::input, from, to, n, ranks);
+      tutti::detail::finish(reduction, st.send.memory == memory::input, source, destination, n, ranks);
       return;
     }
     if constexpr (lifts<R>) {
       if (st.send.memory == memory::input) {
-        tutti::detail::lift(reduction, from, to, n);
+        tutti::detail::lift(reduction, source, destination, n);
         return;
       }
     }
-    if (from != to) {
-      std::memcpy(to, from, n * size_of(st.send.memory));
+    if (source != destination) {
+      std::memcpy(destination, source, n * size_of(st.send.memory));
     }
   }
 };
@@ -102,7 +102,7 @@ struct moving {
 
   static constexpr bool in_rank_order = false;
   static constexpr network_operation in_network = network_operation::copy;
-  static constexpr bool lifts_for_helpers = false;
+  static constexpr bool lifts_for_aggregators = false;
 
   [[nodiscard]] constexpr std::size_t size_of(memory) const noexcept { return element_bytes; }
 };
@@ -112,25 +112,25 @@ struct moving {
 /// measurable cost.
 class payload {
  public:
-  /// @pre `how` outlives this object
+  /// @pre `policy` outlives this object
   template <tutti::reduction R>
-  payload(combining<R> const& how, rank_type ranks) noexcept
-      : fold_(&by<R>::fold),
-        local_(&by<R>::local),
-        of_(&how),
-        bytes_{how.size_of(memory::input), how.size_of(memory::work), how.size_of(memory::output)},
+  payload(combining<R> const& policy, rank_type ranks) noexcept
+      : fold_(&code_of<R>::fold),
+        local_(&code_of<R>::local),
+        policy_(&policy),
+        bytes_{policy.size_of(memory::input), policy.size_of(memory::work), policy.size_of(memory::output)},
         ranks_(ranks),
         elements_only_(SIZE_MAX),
-        in_network_(how.in_network),
-        work_fits_output_(how.work_fits_output),
-        memories_differ_(how.memories_differ) {}
+        in_network_(policy.in_network),
+        work_fits_output_(policy.work_fits_output),
+        memories_differ_(policy.memories_differ) {}
   payload(moving const& elements, rank_type ranks) noexcept
       : fold_([](payload const&, step const&, std::byte const*, std::byte const*, std::byte*, std::size_t) {
           refuse_step("combines, and its operation only moves elements");
         }),
-        local_([](payload const& self, step const&, std::byte const* from, std::byte* to, std::size_t n) {
-          if (from != to) {
-            std::memcpy(to, from, n * self.bytes_[0]);
+        local_([](payload const& self, step const&, std::byte const* source, std::byte* destination, std::size_t n) {
+          if (source != destination) {
+            std::memcpy(destination, source, n * self.bytes_[0]);
           }
         }),
         ranks_(ranks) {
@@ -159,33 +159,33 @@ class payload {
   void fold(step const& st, std::byte const* local, std::byte const* arriving, std::byte* result, std::size_t n) const {
     fold_(*this, st, local, arriving, result, n);
   }
-  /// Combines accumulators given as bytes, for in-network aggregators. `of` points to the payload.
-  static void combine(void const* of, std::byte* into, std::byte const* from, std::size_t bytes) {
+  /// Combines accumulators given as bytes, for in-network aggregators. `object` points to the payload.
+  static void combine(void const* object, std::byte* accumulators, std::byte const* source, std::size_t bytes) {
     constexpr step right{.action = action::fold_right};
-    payload const& self = *static_cast<payload const*>(of);
-    self.fold(right, into, from, into, bytes / self.size_of(memory::work));
+    payload const& self = *static_cast<payload const*>(object);
+    self.fold(right, accumulators, source, accumulators, bytes / self.size_of(memory::work));
   }
-  void copy(std::byte const* from, std::byte* to, std::size_t bytes) const noexcept {
+  void copy(std::byte const* source, std::byte* destination, std::size_t bytes) const noexcept {
     if (bytes == sizeof(std::uint32_t)) {  // one element needs no call
-      std::memcpy(to, from, sizeof(std::uint32_t));
+      std::memcpy(destination, source, sizeof(std::uint32_t));
     } else if (bytes == sizeof(std::uint64_t)) {
-      std::memcpy(to, from, sizeof(std::uint64_t));
+      std::memcpy(destination, source, sizeof(std::uint64_t));
     } else {
-      copy_in_pieces(from, to, bytes);
+      copy_in_pieces(source, destination, bytes);
     }
   }
-  void local(step const& st, std::byte const* from, std::byte* to, std::size_t n) const {
-    local_(*this, st, from, to, n);
+  void local(step const& st, std::byte const* source, std::byte* destination, std::size_t n) const {
+    local_(*this, st, source, destination, n);
   }
 
  private:
   template <class R>
-  struct by;
+  struct code_of;
 
   void (*fold_)(payload const& self, step const&, std::byte const* local, std::byte const* arriving, std::byte* result,
                 std::size_t n);
-  void (*local_)(payload const& self, step const&, std::byte const* from, std::byte* to, std::size_t n);
-  void const* of_ = nullptr;
+  void (*local_)(payload const& self, step const&, std::byte const* source, std::byte* destination, std::size_t n);
+  void const* policy_ = nullptr;
   std::size_t bytes_[3] = {};  ///< element size in each memory
   rank_type ranks_;
   std::size_t elements_only_ = 0;  ///< mask: all bits set if no message may be cut inside an element
@@ -197,20 +197,21 @@ class payload {
 /// The code of a reduction, compiled separately for likely ones (detail/instances/arithmetic.hpp). R is unconstrained,
 /// because every unit would check the concept for each of those again.
 template <class R>
-struct payload::by {
+struct payload::code_of {
   static void fold(payload const& self, step const&, std::byte const* local, std::byte const* arriving,
                    std::byte* result, std::size_t n);
-  static void local(payload const& self, step const&, std::byte const* from, std::byte* to, std::size_t n);
+  static void local(payload const& self, step const&, std::byte const* source, std::byte* destination, std::size_t n);
 };
 
 template <class R>
-void payload::by<R>::fold(payload const& self, step const& st, std::byte const* local, std::byte const* arriving,
-                          std::byte* result, std::size_t n) {
-  static_cast<combining<R> const*>(self.of_)->fold(st, local, arriving, result, n, self.ranks_);
+void payload::code_of<R>::fold(payload const& self, step const& st, std::byte const* local, std::byte const* arriving,
+                               std::byte* result, std::size_t n) {
+  static_cast<combining<R> const*>(self.policy_)->fold(st, local, arriving, result, n, self.ranks_);
 }
 template <class R>
-void payload::by<R>::local(payload const& self, step const& st, std::byte const* from, std::byte* to, std::size_t n) {
-  static_cast<combining<R> const*>(self.of_)->local(st, from, to, n, self.ranks_);
+void payload::code_of<R>::local(payload const& self, step const& st, std::byte const* source, std::byte* destination,
+                                std::size_t n) {
+  static_cast<combining<R> const*>(self.policy_)->local(st, source, destination, n, self.ranks_);
 }
 
 }  // namespace tutti::detail::engine

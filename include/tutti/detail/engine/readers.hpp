@@ -10,7 +10,7 @@ namespace tutti::inline v0_1_0::detail::inline engine {
 
 /// A message that a peer reads, or may read, from this rank's memory.
 struct reader {
-  ticket until;  ///< the transport tells by this ticket if the peer has released the message
+  tutti::ticket ticket;  ///< the transport tells by this ticket if the peer has released the message
   rank_type peer;
   tutti::memory memory;
   block_range blocks;  ///< blocks in the message
@@ -31,13 +31,13 @@ class readers {
   /// Removes released messages; returns true if there is room.
   template <class Transport>
   bool reap(Transport& t, flow s) {
-    std::uint32_t kept = 0;
+    std::uint32_t remaining_count = 0;
     for (std::uint32_t i = 0; i < count_; ++i) {
-      if (!t.is_released(entries_[i].peer, s, entries_[i].until)) {
-        entries_[kept++] = entries_[i];
+      if (!t.is_released(entries_[i].peer, s, entries_[i].ticket)) {
+        entries_[remaining_count++] = entries_[i];
       }
     }
-    count_ = kept;
+    count_ = remaining_count;
     return !full();
   }
 
@@ -53,21 +53,21 @@ class readers {
   /// peer.
   template <class Transport, class Concerns>
   bool none_needs(Transport& t, flow s, Concerns concerns) {
-    bool none = true;
-    std::uint32_t kept = 0;
+    bool is_free = true;
+    std::uint32_t remaining_count = 0;
     for (std::uint32_t i = 0; i < count_; ++i) {
-      if (concerns(entries_[i]) && t.is_released(entries_[i].peer, s, entries_[i].until)) {
+      if (concerns(entries_[i]) && t.is_released(entries_[i].peer, s, entries_[i].ticket)) {
         continue;
       }
-      entries_[kept] = entries_[i];
-      if (concerns(entries_[kept])) {
-        none = false;
-        std::swap(entries_[0], entries_[kept]);
+      entries_[remaining_count] = entries_[i];
+      if (concerns(entries_[remaining_count])) {
+        is_free = false;
+        std::swap(entries_[0], entries_[remaining_count]);
       }
-      ++kept;
+      ++remaining_count;
     }
-    count_ = kept;
-    return none;
+    count_ = remaining_count;
+    return is_free;
   }
 
  private:

@@ -10,28 +10,28 @@
 
 namespace tutti::inline v0_1_0::detail::inline engine {
 
-TUTTI_DECL void refuse_step(std::string_view wrong) {
+TUTTI_DECL void refuse_step(std::string_view reason) {
   refuse(std::source_location::current(),
-         {"this step of the schedule ", wrong, "; find the fault in the topology with tutti::verify"});
+         {"this step of the schedule ", reason, "; find the fault in the topology with tutti::verify"});
 }
 
-TUTTI_DECL void refuse_length(rank_type me, rank_type peer, std::size_t arrived, std::size_t expected,
+TUTTI_DECL void refuse_length(rank_type me, rank_type peer, std::size_t actual, std::size_t expected,
                               std::size_t granule) {
-  std::string text = message({"received ", arrived, " bytes where the schedule expects ", expected});
+  std::string text = message({"received ", actual, " bytes where the schedule expects ", expected});
   if (granule > 1) {
     append(text, {", in elements of ", granule});
   }
   throw blaming(failure::protocol, text, me, peer);
 }
 
-TUTTI_DECL void refuse_ranks(std::string_view reduction, rank_type most, rank_type ranks) {
-  refuse(std::source_location::current(), {reduction, ": an accumulator holds at most ", most,
+TUTTI_DECL void refuse_ranks(std::string_view reduction, rank_type limit, rank_type ranks) {
+  refuse(std::source_location::current(), {reduction, ": an accumulator holds at most ", limit,
                                            " contributions, and there are ", ranks, " ranks; use it on fewer ranks"});
 }
 
-TUTTI_DECL void refuse_order(std::string_view told) {
+TUTTI_DECL void refuse_order(std::string_view call_text) {
   refuse(std::source_location::current(),
-         {told,
+         {call_text,
           ": the reduction does not commute, but this schedule does not combine in rank order; take a topology that "
           "offers the operation itself and keeps order, such as star"});
 }
@@ -41,19 +41,20 @@ TUTTI_DECL void refuse_root(std::string_view operation, rank_type root, rank_typ
          {operation, ": the root must be a rank of this communicator, below ", ranks, ", not ", root});
 }
 
-TUTTI_DECL void refuse_peer(std::string_view what, rank_type peer, rank_type me, rank_type ranks) {
-  refuse(std::source_location::current(), {what, " must be a rank of this communicator other than this one, ", me,
+TUTTI_DECL void refuse_peer(std::string_view argument, rank_type peer, rank_type me, rank_type ranks) {
+  refuse(std::source_location::current(), {argument, " must be a rank of this communicator other than this one, ", me,
                                            ", and below ", ranks, ", not ", peer});
 }
 
-TUTTI_DECL void refuse_size(std::string_view what, std::size_t found, std::size_t expected, std::string_view advice) {
-  refuse(std::source_location::current(), {what, " must have ", expected, " elements, not ", found, advice});
+TUTTI_DECL void refuse_size(std::string_view argument, std::size_t actual, std::size_t expected,
+                            std::string_view advice) {
+  refuse(std::source_location::current(), {argument, " must have ", expected, " elements, not ", actual, advice});
 }
 
-TUTTI_DECL void refuse_block(std::string_view what, std::string_view total_is, std::size_t found, std::size_t total,
-                             rank_type ranks, rank_type me) {
+TUTTI_DECL void refuse_block(std::string_view argument, std::string_view total_is, std::size_t actual,
+                             std::size_t total, rank_type ranks, rank_type me) {
   refuse(std::source_location::current(),
-         {what, " has ", found, " elements, but rank ", me, "'s block of ", total, " in ", ranks, " blocks has ",
+         {argument, " has ", actual, " elements, but rank ", me, "'s block of ", total, " in ", ranks, " blocks has ",
           block_size(total, ranks, me), " (tutti::block_size); change one of the two: ", total_is});
 }
 

@@ -21,29 +21,31 @@ class result_at_peer {
   /// Folds a chunk of step `i` of `steps` into the peer's memory. Returns false, and does nothing, if that is not
   /// possible.
   /// @param size size of an arriving element
-  [[gnu::always_inline]] bool make(run_context<Communicator>& c, step const& now, std::uint32_t i, std::uint32_t steps,
-                                   flow s, std::byte const* local, chunk part, std::byte* result, std::size_t size) {
+  [[gnu::always_inline]] bool make(run_context<Communicator>& context, step const& current, std::uint32_t i,
+                                   std::uint32_t steps, flow s, std::byte const* local, chunk part, std::byte* result,
+                                   std::size_t size) {
     if constexpr (lends<typename Communicator::transport_type>) {
-      if (!c.payload.work_fits_output() || now.receive.memory != memory::output || i + 1 == steps) {
+      if (!context.payload.work_fits_output() || current.receive.memory != memory::output || i + 1 == steps) {
         return false;
       }
-      std::byte* const there = c.transport.result_place(now.receive.peer, s);
-      if (there == nullptr) {
+      std::byte* const peer_result = context.transport.result_place(current.receive.peer, s);
+      if (peer_result == nullptr) {
         return false;
       }
-      step place;
-      step const& next = c.step_at(i + 1, place);
-      if (next.loan != loan::give_back || next.send.peer != now.receive.peer) {
+      step storage;
+      step const& next = context.step_at(i + 1, storage);
+      if (next.loan != loan::give_back || next.send.peer != current.receive.peer) {
         return false;
       }
       const std::size_t piece = size < piece_bytes ? piece_bytes - piece_bytes % size : size;
-      const std::size_t local_size = c.payload.size_of(now.local);  // may differ from `size`
-      for (std::size_t at = 0; at < part.bytes; at += piece) {
-        const std::size_t n = part.bytes - at < piece ? part.bytes - at : piece;
-        c.payload.fold(now, local + at / size * local_size, part.data + at, there + at, n / size);
-        std::memcpy(result + at, there + at, n);
+      const std::size_t local_size = context.payload.size_of(current.local);  // may differ from `size`
+      for (std::size_t offset = 0; offset < part.bytes; offset += piece) {
+        const std::size_t n = part.bytes - offset < piece ? part.bytes - offset : piece;
+        context.payload.fold(current, local + offset / size * local_size, part.data + offset, peer_result + offset,
+                             n / size);
+        std::memcpy(result + offset, peer_result + offset, n);
       }
-      made_ = there;
+      peer_result_ = peer_result;
       return true;
     }
     return false;
@@ -51,19 +53,19 @@ class result_at_peer {
 
   /// The bytes to give back: `bytes`, or their copy at the peer if `make` has written one.
   [[nodiscard]] std::span<std::byte const> take(std::span<std::byte const> bytes) noexcept {
-    if (made_ == nullptr) {
+    if (peer_result_ == nullptr) {
       return bytes;
     }
     // Same pointer type as of other spans: a second type would make the compiler check span's constraints again.
-    std::byte const* const made = made_;
-    made_ = nullptr;
-    return {made, bytes.size()};
+    std::byte const* const result = peer_result_;
+    peer_result_ = nullptr;
+    return {result, bytes.size()};
   }
 
  private:
   static constexpr std::size_t piece_bytes = 4096;  ///< fits the L1 cache together with two operands
 
-  std::byte* made_ = nullptr;
+  std::byte* peer_result_ = nullptr;
 };
 
 }  // namespace tutti::detail::engine

@@ -55,9 +55,9 @@ class segmented_operation : public untyped_operation {
   }
 
  private:
-  static segmented_operation& self(untyped_operation& one) noexcept { return static_cast<segmented_operation&>(one); }
-  static segmented_operation const& self(untyped_operation const& one) noexcept {
-    return static_cast<segmented_operation const&>(one);
+  static segmented_operation& self(untyped_operation& base) noexcept { return static_cast<segmented_operation&>(base); }
+  static segmented_operation const& self(untyped_operation const& base) noexcept {
+    return static_cast<segmented_operation const&>(base);
   }
 
   /// Advances the operation, and ends it if it is complete or has failed. Returns true if it has ended.
@@ -73,15 +73,15 @@ class segmented_operation : public untyped_operation {
   /// Waits for the rest after a first attempt. @throws as finish
   void wait_for_the_rest(duration limit);
   /// Completes the operation unless the wait ended otherwise. @throws error
-  [[gnu::always_inline]] void conclude(waited how) {
-    if (how != waited::done || spoilt()) [[unlikely]] {
+  [[gnu::always_inline]] void conclude(waited outcome) {
+    if (outcome != waited::done || has_unsafe_results()) [[unlikely]] {
       throw_explained();
     }
     complete();
   }
   /// True if results may be wrong, although all segments ended: after a fault, ranks may reuse memory that this one
   /// still reads.
-  [[nodiscard]] bool spoilt() const noexcept {
+  [[nodiscard]] bool has_unsafe_results() const noexcept {
     if constexpr (shares_memory<transport_type>) {
       return static_cast<bool>(transport_.fault());
     }
@@ -102,15 +102,17 @@ class segmented_operation : public untyped_operation {
 
  private:
   static constexpr functions table{
-      .advance = [](untyped_operation& one) { return self(one).move_on(); },
-      .advance_segments = [](untyped_operation& one) { return self(one).advance_segments(); },
-      .progress = [](untyped_operation const& one) noexcept { return self(one).segments_.progress(); },
-      .detect_mismatch = [](untyped_operation& one) { self(one).segments_.detect_mismatch(); },
-      .publish_wait = [](untyped_operation& one, bool blocks) { self(one).segments_.publish_wait(blocks); },
-      .is_queued = [](untyped_operation const& one) noexcept { return self(one).segments_.is_queued(); },
-      .awaits = [](untyped_operation const& one) noexcept { return self(one).segments_.awaits(); },
-      .current_flow = [](untyped_operation const& one) noexcept { return self(one).segments_.current_flow(); },
-      .step_number = [](untyped_operation const& one) noexcept { return self(one).segments_.step_number(); }};
+      .advance = [](untyped_operation& operation) { return self(operation).move_on(); },
+      .advance_segments = [](untyped_operation& operation) { return self(operation).advance_segments(); },
+      .progress = [](untyped_operation const& operation) noexcept { return self(operation).segments_.progress(); },
+      .detect_mismatch = [](untyped_operation& operation) { self(operation).segments_.detect_mismatch(); },
+      .publish_wait = [](untyped_operation& operation, bool blocks) { self(operation).segments_.publish_wait(blocks); },
+      .is_queued = [](untyped_operation const& operation) noexcept { return self(operation).segments_.is_queued(); },
+      .awaits = [](untyped_operation const& operation) noexcept { return self(operation).segments_.awaits(); },
+      .current_flow =
+          [](untyped_operation const& operation) noexcept { return self(operation).segments_.current_flow(); },
+      .step_number =
+          [](untyped_operation const& operation) noexcept { return self(operation).segments_.step_number(); }};
 };
 
 // Outside the class: a unit that links the compiled instance does not compile these.
@@ -133,10 +135,10 @@ segmented_operation<Communicator, Transfers>::~segmented_operation() = default;
 
 template <class Communicator, bool Transfers>
 void segmented_operation<Communicator, Transfers>::finish(duration limit) {
-  bool done = false;
+  bool is_complete = false;
   try {
-    step_mark const during(rank_);
-    done = segments_.advance();
+    step_mark const mark(rank_);
+    is_complete = segments_.advance();
   } catch (...) {
     if (is_forced_unwind()) {
       abandon_given_up();
@@ -144,7 +146,7 @@ void segmented_operation<Communicator, Transfers>::finish(duration limit) {
     }
     throw_current();
   }
-  if (done) {
+  if (is_complete) {
     conclude(waited::done);
   } else {
     wait_for_the_rest(limit);
@@ -158,12 +160,12 @@ void segmented_operation<Communicator, Transfers>::wait_for_the_rest(duration li
 
 template <class Communicator, bool Transfers>
 bool segmented_operation<Communicator, Transfers>::advance_segments() {
-  step_mark const during(rank_);
-  bool const done = segments_.advance();
+  step_mark const mark(rank_);
+  bool const is_complete = segments_.advance();
   if (is_listed_) {
     note_lanes();
   }
-  return done;
+  return is_complete;
 }
 
 template <class Communicator, bool Transfers>
@@ -172,13 +174,13 @@ bool segmented_operation<Communicator, Transfers>::move_on() {
     return has_ended_;
   }
   try {
-    bool const done = !is_given_up_ && advance_segments();
+    bool const is_complete = !is_given_up_ && advance_segments();
     if (is_given_up_) [[unlikely]] {
       abandon_given_up();
-    } else if (done && !spoilt()) {
+    } else if (is_complete && !has_unsafe_results()) {
       complete();
       has_ended_ = true;
-    } else if (done || transport_.fault()) {
+    } else if (is_complete || transport_.fault()) {
       abandon_by_fault();
     }
   } catch (...) {

@@ -6,8 +6,8 @@
 #include <tutti/detail/core/flow_numbers.hpp>
 #include <tutti/detail/engine/engine_memory.hpp>
 #include <tutti/detail/engine/gate.hpp>
-#include <tutti/detail/engine/machine.hpp>
 #include <tutti/detail/engine/run_context.hpp>
+#include <tutti/detail/engine/segment_runner.hpp>
 #include <tutti/extend/expects.hpp>
 #include <tutti/extend/message.hpp>
 #include <tutti/extend/transport.hpp>
@@ -20,7 +20,7 @@
 namespace tutti::inline v0_1_0::detail::inline engine {
 
 /// The vector of one operation, cut into segments. Each segment is a flow, and up to `collective_lanes` of them are in
-/// flight, each run by the machine of its lane. Reused from call to call, so that a prepared operation allocates
+/// flight, each run by the runner of its lane. Reused from call to call, so that a prepared operation allocates
 /// nothing. Refers to parts of the communicator, which must outlive it.
 ///
 /// Two operations in a row, of 2 and 7 segments, on 8 lanes:
@@ -28,7 +28,7 @@ namespace tutti::inline v0_1_0::detail::inline engine {
 ///     operation        A  A  B  B  B  B  B  B  B
 ///     segment          0  1  0  1  2  3  4  5  6
 ///     flow             0  1  2  3  4  5  6  7  8     equal on all ranks, which start operations in one order
-///     lane, machine    0  1  2  3  4  5  6  7  0     flow % 8
+///     lane, runner     0  1  2  3  4  5  6  7  0     flow % 8
 ///
 /// A lane carries one flow at a time: flow 8 begins when flow 0 has ended on this rank. Lanes never wait for each
 /// other, so the oldest flow can always progress. Messages are told apart by flow, peers and order.
@@ -41,13 +41,13 @@ class segments {
   static constexpr bool is_gated = stages_devices<typename Communicator::transport_type> && !Transfers;
   using gate = typename gate_of<typename Communicator::transport_type>::type;
 
-  /// @param what the call that this operation announces to its peers
+  /// @param call the call that this operation announces to its peers
   /// @param number identity of the operation, valid from `take_place` on
-  segments(Communicator& world, call const& what, operation_number& number, schedule_view const& schedule,
+  segments(Communicator& world, tutti::call const& call, operation_number& number, schedule_view const& schedule,
            payload const& elements)
       : flows_(access::state(world).flows),
         context_{world.transport(), world.trace(), world.extent(), world.rank(), schedule, elements, {}, number},
-        what_(what) {
+        call_(call) {
     if constexpr (Transfers) {
       sends_ = &access::state(world).sends;
       receives_ = &access::state(world).receives;
@@ -59,37 +59,37 @@ class segments {
     context_.payload.set_element_bytes(bytes);
   }
 
-  /// Sets the size of the schedule. `stays`: every run until the next call of this has the same steps.
-  [[gnu::always_inline]] void set_schedule(std::uint32_t steps, std::uint32_t blocks, bool stays) {
+  /// Sets the size of the schedule. `is_constant`: every run until the next call of this has the same steps.
+  [[gnu::always_inline]] void set_schedule(std::uint32_t steps, std::uint32_t blocks, bool is_constant) {
     schedule_view& s = context_.schedule;
     s.steps = steps;
     s.blocks = blocks;
-    s.first_known = false;
-    if (stays && steps != 0) {
+    s.has_first = false;
+    if (is_constant && steps != 0) {
       context_.step_at(0, s.first);
-      s.first_known = true;
+      s.has_first = true;
     }
   }
 
-  /// Sets this rank's parts at in-network aggregators for the operations prepared next. @pre `all` outlives them
-  void set_helpers(std::span<helper_share const> all) noexcept { context_.schedule.helpers = all; }
+  /// Sets this rank's parts at in-network aggregators for the operations prepared next. @pre `shares` outlives them
+  void set_aggregators(std::span<aggregator_share const> shares) noexcept { context_.schedule.aggregators = shares; }
 
   /// Makes the next operations a device's: its gate copies segments to host memory and back, and gives their number and
   /// the memory of each. @pre `g` outlives them
   void set_gate(gate& g) noexcept
     requires is_gated
   {
-    gated_.by = &g;
+    gate_state_.gate = &g;
   }
 
   /// Sets sender and receiver of the next message.
-  [[gnu::always_inline]] void set_pair(rank_type from, rank_type to) noexcept
+  [[gnu::always_inline]] void set_pair(rank_type sender, rank_type receiver) noexcept
     requires Transfers
   {
     operation_number& number = context_.number;
-    if (number.sender != from || number.receiver != to) {
-      number.sender = from;
-      number.receiver = to;
+    if (number.sender != sender || number.receiver != receiver) {
+      number.sender = sender;
+      number.receiver = receiver;
     }
   }
 
@@ -103,17 +103,17 @@ class segments {
       provide_work();
     }
     if constexpr (is_gated) {
-      segments_ = has_gate() ? gated_.by->segments() : segments_;
+      segments_ = has_gate() ? gate_state_.gate->segments() : segments_;
     }
-    begun_ = 0;
-    done_ = 0;
+    begun_count_ = 0;
+    finished_count_ = 0;
     active_ = 0;
   }
 
   /// Takes the operation's place in the order of the communicator.
   [[gnu::always_inline]] void take_place() {
     if constexpr (Transfers) {
-      base_ = numbers().reserve(other());
+      base_ = numbers().reserve(partner());
       context_.number.sequence = base_;
     } else {
       base_ = flows_.reserve(segments_);
@@ -129,11 +129,11 @@ class segments {
     event e{event_kind::start, context_.transport.now(), context_.number, {}, 0, no_rank, count_, {}};
     if constexpr (Transfers) {
       e.flow = {transfer_lane, static_cast<std::uint32_t>(base_)};
-      e.peer = other();
+      e.peer = partner();
     } else {
       e.flow = flow_numbers::flow_of(base_);
     }
-    auto const text = describe(what_, context_.number);
+    auto const text = describe(call_, context_.number);
     e.text = text;
     context_.trace.record(e);
   }
@@ -152,9 +152,9 @@ class segments {
   [[nodiscard]] std::uint64_t progress() const noexcept {
     std::uint64_t sum = 0;
     if constexpr (shares_memory<typename Communicator::transport_type>) {
-      sum = std::uint64_t{done_} << 32;
+      sum = std::uint64_t{finished_count_} << 32;
       for (std::uint32_t busy = active_; busy != 0; busy &= busy - 1) {
-        sum += machines_[static_cast<std::uint32_t>(std::countr_zero(busy))].moved();
+        sum += runners_[static_cast<std::uint32_t>(std::countr_zero(busy))].progress_count();
       }
     }
     return sum;
@@ -163,20 +163,20 @@ class segments {
   /// A rank that a segment waits for, or no_rank.
   [[nodiscard]] rank_type awaits() const noexcept {
     rank_type peer = no_rank;
-    each_that_waits([&](auto const& m) { peer = peer == no_rank ? waited_for(m) : peer; });
+    for_each_waiting([&](auto const& runner) { peer = peer == no_rank ? awaited_rank(runner) : peer; });
     return peer;
   }
   [[nodiscard]] flow current_flow() const noexcept {
     if constexpr (Transfers) {
       return transfer();
     } else {
-      return active_ == 0 ? flow_numbers::flow_of(base_ + begun_)
-                          : machines_[static_cast<std::uint32_t>(std::countr_zero(active_))].current_flow();
+      return active_ == 0 ? flow_numbers::flow_of(base_ + begun_count_)
+                          : runners_[static_cast<std::uint32_t>(std::countr_zero(active_))].current_flow();
     }
   }
 
   /// True if no segment is running and some have not begun: they wait for a lane, or for the gate.
-  [[nodiscard]] bool is_queued() const noexcept { return active_ == 0 && begun_ != segments_; }
+  [[nodiscard]] bool is_queued() const noexcept { return active_ == 0 && begun_count_ != segments_; }
   /// The queue whose operations begin in order of starting: one for all collectives, one for each pair of sender and
   /// receiver.
   [[nodiscard]] std::uint64_t queue() const noexcept {
@@ -190,34 +190,35 @@ class segments {
   [[nodiscard]] lane_use lanes() const noexcept
     requires(!Transfers)
   {
-    std::uint32_t const left = segments_ - begun_;
-    auto const first = static_cast<std::uint32_t>((base_ + begun_) % collective_lanes);
+    std::uint32_t const left = segments_ - begun_count_;
+    auto const first = static_cast<std::uint32_t>((base_ + begun_count_) % collective_lanes);
     std::uint32_t const next = left < collective_lanes ? (1U << left) - 1 : all_lanes;
     return {.held = active_ | ((next << first | next >> (collective_lanes - first)) & all_lanes),
             .awaited = is_queued() ? 1U << first : 0};
   }
 
   [[nodiscard]] std::uint32_t step_number() const noexcept {
-    return active_ == 0 ? 0 : machines_[static_cast<std::uint32_t>(std::countr_zero(active_))].step_number();
+    return active_ == 0 ? 0 : runners_[static_cast<std::uint32_t>(std::countr_zero(active_))].step_number();
   }
 
  private:
   template <class F>
-  void each_that_waits(F f) const {
+  void for_each_waiting(F f) const {
     for (std::uint32_t busy = active_; busy != 0; busy &= busy - 1) {
-      auto const& m = machines_[static_cast<std::uint32_t>(std::countr_zero(busy))];
-      if (m.awaits() != no_rank) {
-        f(m);
+      auto const& runner = runners_[static_cast<std::uint32_t>(std::countr_zero(busy))];
+      if (runner.awaits() != no_rank) {
+        f(runner);
       }
     }
   }
 
-  /// The rank that a machine waits for. For an in-network aggregator: a rank that this waits for, if known.
-  [[nodiscard]] rank_type waited_for(machine<Communicator> const& m) const noexcept {
-    rank_type const peer = m.awaits();
+  /// The rank that a runner waits for. For an in-network aggregator: a rank that this waits for, if known.
+  [[nodiscard]] rank_type awaited_rank(segment_runner<Communicator> const& runner) const noexcept {
+    rank_type const peer = runner.awaits();
     if constexpr (aggregates<typename Communicator::transport_type>) {
-      return peer != no_rank && peer >= rank_type{context_.extent} ? context_.transport.missing(peer, m.current_flow())
-                                                                   : peer;
+      return peer != no_rank && peer >= rank_type{context_.extent}
+                 ? context_.transport.missing(peer, runner.current_flow())
+                 : peer;
     } else {
       return peer;
     }
@@ -227,14 +228,14 @@ class segments {
   TUTTI_COLD void provide_work();
 
   /// The elements of a segment. Built in one expression: copying a slice just written in parts stalls the processor.
-  [[nodiscard, gnu::always_inline]] slice cut(std::uint32_t segment) const noexcept {
+  [[nodiscard, gnu::always_inline]] slice slice_of(std::uint32_t segment) const noexcept {
     std::size_t first = 0;
     std::size_t count = count_;
     std::uint32_t part = 0;
     std::uint32_t parts = 1;
     if constexpr (is_gated) {
       if (has_gate()) {
-        return slice::of_vector(0, gated_.by->count(segment), context_.schedule.blocks);
+        return slice::of_vector(0, gate_state_.gate->count(segment), context_.schedule.blocks);
       }
     }
     if (context_.schedule.blocks_have_owners) {
@@ -249,52 +250,52 @@ class segments {
 
   [[nodiscard]] bool may_begin() {
     if constexpr (Transfers) {
-      return numbers().may_begin(other(), base_);
+      return numbers().may_begin(partner(), base_);
     } else {
       if constexpr (is_gated) {
-        if (gated_.by != nullptr && !gated_.by->may_begin(begun_)) {
+        if (gate_state_.gate != nullptr && !gate_state_.gate->may_begin(begun_count_)) {
           return false;
         }
       }
-      return flows_.may_begin(base_ + begun_);
+      return flows_.may_begin(base_ + begun_count_);
     }
   }
   [[gnu::always_inline]] void begin() {
     if constexpr (Transfers) {
       active_ = 1;
-      machines_[0].start(context_, cut(0), transfer());
+      runners_[0].start(context_, slice_of(0), transfer());
     } else {
-      const flow s = flow_numbers::flow_of(base_ + begun_);
+      const flow s = flow_numbers::flow_of(base_ + begun_count_);
       active_ |= 1U << s.lane;
-      context_.transport.begin(s, what_);
+      context_.transport.begin(s, call_);
       if constexpr (is_gated) {
-        gated_.number[s.lane] = begun_;
-        gated_.at[s.lane] = has_gate() ? gated_.by->memory(begun_) : context_.memories;
+        gate_state_.number[s.lane] = begun_count_;
+        gate_state_.memory[s.lane] = has_gate() ? gate_state_.gate->memory(begun_count_) : context_.memories;
       }
       take_memory(s.lane);
-      machines_[s.lane].start(context_, cut(begun_), s);
+      runners_[s.lane].start(context_, slice_of(begun_count_), s);
     }
-    ++begun_;
+    ++begun_count_;
   }
   [[gnu::always_inline]] void end(std::uint32_t slot) {
     active_ &= ~(1U << slot);
-    ++done_;
+    ++finished_count_;
     if constexpr (Transfers) {
-      numbers().end(other());
+      numbers().end(partner());
     } else {
       if constexpr (is_gated) {
         if (has_gate()) {
-          gated_.by->has_ended(gated_.number[slot]);
+          gate_state_.gate->has_ended(gate_state_.number[slot]);
         }
       }
-      context_.transport.end(machines_[slot].current_flow());
+      context_.transport.end(runners_[slot].current_flow());
       flows_.end(slot);
     }
   }
 
   [[nodiscard]] bool has_gate() const noexcept {
     if constexpr (is_gated) {
-      return gated_.by != nullptr;
+      return gate_state_.gate != nullptr;
     } else {
       return false;
     }
@@ -302,16 +303,16 @@ class segments {
   /// Selects the memory of the segment on this lane: with a gate, each has its own.
   [[gnu::always_inline]] void take_memory([[maybe_unused]] std::uint32_t slot) noexcept {
     if constexpr (is_gated) {
-      context_.memories = gated_.at[slot];
+      context_.memories = gate_state_.memory[slot];
     }
   }
 
   [[nodiscard]] flow transfer() const noexcept
     requires Transfers
   {
-    return {transfer_lane, what_.fingerprint()};
+    return {transfer_lane, call_.fingerprint()};
   }
-  [[nodiscard]] rank_type other() const noexcept
+  [[nodiscard]] rank_type partner() const noexcept
     requires Transfers
   {
     return context_.rank == context_.number.sender ? context_.number.receiver : context_.number.sender;
@@ -330,14 +331,14 @@ class segments {
   run_context<Communicator> context_;
   std::size_t count_ = 0;
   std::uint32_t segments_ = 1;
-  std::uint32_t begun_ = 0;
-  std::uint32_t done_ = 0;
-  std::uint32_t active_ = 0;  ///< lanes whose machine runs, one bit each
+  std::uint32_t begun_count_ = 0;
+  std::uint32_t finished_count_ = 0;
+  std::uint32_t active_ = 0;  ///< lanes whose runner is active, one bit each
   std::uint64_t base_ = 0;    ///< flow of the first segment
   engine_memory<typename Communicator::transport_type> scratch_;
-  call const& what_;
-  [[no_unique_address]] std::conditional_t<is_gated, gated_segments<gate>, no_gated_segments> gated_;
-  std::array<machine<Communicator>, Transfers ? 1 : collective_lanes> machines_;
+  call const& call_;
+  [[no_unique_address]] std::conditional_t<is_gated, gate_state<gate>, no_gate_state> gate_state_;
+  std::array<segment_runner<Communicator>, Transfers ? 1 : collective_lanes> runners_;
 };
 
 // Not `inline` (compilers.md: Members defined out of class).
@@ -345,19 +346,19 @@ class segments {
 template <class Communicator, bool Transfers>
 bool segments<Communicator, Transfers>::advance() {
   for (;;) {
-    while (begun_ != segments_ && may_begin()) {
+    while (begun_count_ != segments_ && may_begin()) {
       begin();
     }
-    std::uint32_t const before = done_;
+    std::uint32_t const previous_count = finished_count_;
     for (std::uint32_t busy = active_; busy != 0; busy &= busy - 1) {
       auto const slot = static_cast<std::uint32_t>(std::countr_zero(busy));
       take_memory(slot);
-      if (machines_[slot].advance(context_)) {
+      if (runners_[slot].advance(context_)) {
         end(slot);
       }
     }
-    if (done_ == before || begun_ == segments_) {  // no lane was freed for another segment
-      return done_ == segments_;
+    if (finished_count_ == previous_count || begun_count_ == segments_) {  // no lane was freed for another segment
+      return finished_count_ == segments_;
     }
   }
 }
@@ -365,9 +366,9 @@ bool segments<Communicator, Transfers>::advance() {
 template <class Communicator, bool Transfers>
 void segments<Communicator, Transfers>::detect_mismatch() {
   if constexpr (detects_mismatch<typename Communicator::transport_type>) {
-    each_that_waits([&](auto const& m) {
-      if (rank_type const peer = waited_for(m); peer != no_rank) {
-        context_.transport.detect_mismatch(peer, m.current_flow());
+    for_each_waiting([&](auto const& runner) {
+      if (rank_type const peer = awaited_rank(runner); peer != no_rank) {
+        context_.transport.detect_mismatch(peer, runner.current_flow());
       }
     });
   }
@@ -376,12 +377,13 @@ void segments<Communicator, Transfers>::detect_mismatch() {
 template <class Communicator, bool Transfers>
 void segments<Communicator, Transfers>::publish_wait(bool blocks) {
   if constexpr (reports_waits<typename Communicator::transport_type>) {
-    each_that_waits([&](auto const& m) {
-      context_.transport.publish_wait({.peer = waited_for(m),
-                                       .flow = m.current_flow(),
-                                       .progress = static_cast<std::uint32_t>(m.moved()) + m.step_number(),
-                                       .blocks_program = blocks,
-                                       .call = what_});
+    for_each_waiting([&](auto const& runner) {
+      context_.transport.publish_wait(
+          {.peer = awaited_rank(runner),
+           .flow = runner.current_flow(),
+           .progress = static_cast<std::uint32_t>(runner.progress_count()) + runner.step_number(),
+           .blocks_program = blocks,
+           .call = call_});
     });
   }
 }
@@ -400,14 +402,14 @@ std::uint32_t segments<Communicator, Transfers>::segment_count(std::size_t segme
 
 template <class Communicator, bool Transfers>
 void segments<Communicator, Transfers>::provide_work() {
-  bool used = false;
-  for (std::uint32_t i = 0; i < context_.schedule.steps && !used; ++i) {
-    step place;
-    step const& st = context_.step_at(i, place);
-    used = (st.sends() && st.send.memory == memory::work) || st.receive.memory == memory::work ||
-           (st.action != action::copy && st.local == memory::work);
+  bool uses_work = false;
+  for (std::uint32_t i = 0; i < context_.schedule.steps && !uses_work; ++i) {
+    step storage;
+    step const& st = context_.step_at(i, storage);
+    uses_work = (st.sends() && st.send.memory == memory::work) || st.receive.memory == memory::work ||
+                (st.action != action::copy && st.local == memory::work);
   }
-  if (!used) {
+  if (!uses_work) {
     return;
   }
   scratch_.reserve(context_.transport, count_ * context_.payload.size_of(memory::work));

@@ -37,8 +37,8 @@ class slice {
     if (blocks_ == 1 && parts_ == 1) {
       return first_;
     }
-    const std::size_t at = first_ + block_begin(count_, blocks_, b);
-    return parts_ == 1 ? at : at + block_begin(block_size(count_, blocks_, b), parts_, part_);
+    const std::size_t position = first_ + block_begin(count_, blocks_, b);
+    return parts_ == 1 ? position : position + block_begin(block_size(count_, blocks_, b), parts_, part_);
   }
 
   /// The number of elements of block `b`.
@@ -67,18 +67,18 @@ class slice {
       return {begin(b), size(b), 1};
     }
     const std::uint32_t left = range.count - skip;
-    const std::uint32_t here = left < blocks_ - b ? left : blocks_ - b;
-    const std::size_t from = block_begin(count_, blocks_, b);
-    return {first_ + from, block_begin(count_, blocks_, b + here) - from, here};
+    const std::uint32_t run_blocks = left < blocks_ - b ? left : blocks_ - b;
+    const std::size_t offset = block_begin(count_, blocks_, b);
+    return {first_ + offset, block_begin(count_, blocks_, b + run_blocks) - offset, run_blocks};
   }
 
   /// The number of elements in a range of blocks.
   [[nodiscard]] constexpr std::size_t elements_in(block_range range) const noexcept {
     std::size_t count = 0;
-    for (std::uint32_t done = 0; done < range.count;) {
-      run const r = run_at(range, done);
+    for (std::uint32_t skip = 0; skip < range.count;) {
+      run const r = run_at(range, skip);
       count += r.count;
-      done += r.blocks;
+      skip += r.blocks;
     }
     return count;
   }

@@ -18,15 +18,15 @@ class fan_out {
   void begin(aggregation_part const& part) {
     part_ = part;
     place_ = 0;
-    taken_ = 0;
+    accepted_bytes_ = 0;
     under_way_.clear();
     skip();
   }
   /// The rank that sends the message, or no_rank.
   [[nodiscard]] rank_type root() const noexcept {
-    for (aggregation_worker const& w : part_.workers) {
-      if (w.contributes) {
-        return w.rank;
+    for (aggregation_worker const& worker : part_.workers) {
+      if (worker.contributes) {
+        return worker.rank;
       }
     }
     return no_rank;
@@ -35,7 +35,7 @@ class fan_out {
   [[nodiscard]] rank_type waits_for() const noexcept {
     return place_ < part_.workers.size() ? part_.workers[place_].rank
            : under_way_.empty()          ? no_rank
-                                         : under_way_.front().to;
+                                         : under_way_.front().receiver;
   }
   [[nodiscard]] std::size_t bytes() const noexcept { return part_.bytes; }
 
@@ -43,17 +43,17 @@ class fan_out {
   template <tutti::transport Host>
   bool send(Host& host, flow s, std::span<std::byte const> bytes, std::size_t granule) {
     while (place_ < part_.workers.size()) {
-      rank_type const to = part_.workers[place_].rank;
-      send_result const now = host.send(to, s, bytes.subspan(taken_), granule);
-      if (!now.is_accepted) {
+      rank_type const receiver = part_.workers[place_].rank;
+      send_result const result = host.send(receiver, s, bytes.subspan(accepted_bytes_), granule);
+      if (!result.is_accepted) {
         return false;
       }
-      if (now.release_ticket != 0) {
-        under_way_.push_back({to, now.release_ticket});
+      if (result.release_ticket != 0) {
+        under_way_.push_back({receiver, result.release_ticket});
       }
-      taken_ += now.bytes;
-      if (taken_ == bytes.size()) {
-        taken_ = 0;
+      accepted_bytes_ += result.bytes;
+      if (accepted_bytes_ == bytes.size()) {
+        accepted_bytes_ = 0;
         ++place_;
         skip();
         if constexpr (reuses_copies<Host>) {
@@ -65,7 +65,7 @@ class fan_out {
   }
   template <tutti::transport Host>
   bool is_released(Host& host, flow s) {
-    while (!under_way_.empty() && host.is_released(under_way_.back().to, s, under_way_.back().until)) {
+    while (!under_way_.empty() && host.is_released(under_way_.back().receiver, s, under_way_.back().ticket)) {
       under_way_.pop_back();
     }
     return under_way_.empty();
@@ -73,8 +73,8 @@ class fan_out {
 
  private:
   struct reader {
-    rank_type to;
-    ticket until;
+    rank_type receiver;
+    tutti::ticket ticket;
   };
   /// Skips workers that receive nothing.
   void skip() noexcept {
@@ -84,8 +84,8 @@ class fan_out {
   }
 
   aggregation_part part_{};
-  std::size_t place_ = 0;  ///< index of the current receiver
-  std::size_t taken_ = 0;  ///< bytes accepted for the current receiver
+  std::size_t place_ = 0;           ///< index of the current receiver
+  std::size_t accepted_bytes_ = 0;  ///< bytes accepted for the current receiver
   std::vector<reader> under_way_;
 };
 

@@ -55,10 +55,10 @@ class over_host {
   {
     return peer < size() ? host_.result_place(peer, s) : nullptr;
   }
-  void next_message(flow s, bool same)
+  void next_message(flow s, bool is_repeat)
     requires reuses_copies<Host>
   {
-    host_.next_message(s, same);
+    host_.next_message(s, is_repeat);
   }
   void detect_mismatch(rank_type peer, flow s)
     requires detects_mismatch<Host>
@@ -114,16 +114,16 @@ class over_host {
   void disarm() { host_.disarm(); }
   [[nodiscard]] time_point now() const { return host_.now(); }
   [[nodiscard]] tutti::fault fault() { return host_.fault(); }
-  void revoke(tutti::fault const& why) { host_.revoke(why); }
-  void announce_departure(tutti::fault const& why)
+  void revoke(tutti::fault const& cause) { host_.revoke(cause); }
+  void announce_departure(tutti::fault const& cause)
     requires announces_departure<Host>
   {
-    host_.announce_departure(why);
+    host_.announce_departure(cause);
   }
 
  protected:
   template <class M, class Options>
-  over_host(M& meet, Options const& o) : host_(open_transport<Host>(meet, o)) {}
+  over_host(M& meet, Options const& options) : host_(open_transport<Host>(meet, options)) {}
   ~over_host() = default;
 
   /// The descriptor to sleep on for arrivals through Host or on `other`.
@@ -141,44 +141,44 @@ class over_host {
         host_.detect_mismatch(other, s);
       }
     }
-    auto& since = differs_since_[s.lane];
-    if (since.number != s.number || since.at == time_point{}) {
-      since = {s.number, now()};
-    } else if (now() - since.at > std::chrono::seconds(1)) {
+    auto& first_notice = differs_since_[s.lane];
+    if (first_notice.number != s.number || first_notice.at == time_point{}) {
+      first_notice = {s.number, now()};
+    } else if (now() - first_notice.at > std::chrono::seconds(1)) {
       host_.revoke({failure::mismatch, other, rank()});
       throw messages_differ(rank(), other);
     }
   }
-  /// Revokes the world if a needed rank has been gone for two seconds. Before that, its contribution may have arrived,
-  /// and the result may be on its way. Does nothing if Host does not notice departures.
+  /// Revokes the world if a required rank has been gone for two seconds. Before that, its contribution may have
+  /// arrived, and the result may be on its way. Does nothing if Host does not notice departures.
   /// @param wait a lane, or `other_wait`
-  /// @param needed all ranks without which the wait cannot end; no_rank and this rank are skipped
-  void look_for(std::uint32_t wait, std::initializer_list<rank_type> needed) {
+  /// @param required_ranks all ranks without which the wait cannot end; no_rank and this rank are skipped
+  void revoke_if_absent(std::uint32_t wait, std::initializer_list<rank_type> required_ranks) {
     if constexpr (notices_departure<Host>) {
-      absence& a = absent_[wait];
-      for (rank_type const one : needed) {
-        if (one == no_rank || one == rank() || !host_.has_left(one)) {
+      absence& entry = absences_[wait];
+      for (rank_type const peer : required_ranks) {
+        if (peer == no_rank || peer == rank() || !host_.has_left(peer)) {
           continue;
         }
-        if (a.of != one) {
-          a = {one, now()};
-        } else if (now() - a.since > std::chrono::seconds(2)) {
-          host_.revoke({failure::peer_lost, one, rank()});
+        if (entry.rank != peer) {
+          entry = {peer, now()};
+        } else if (now() - entry.start > std::chrono::seconds(2)) {
+          host_.revoke({failure::peer_lost, peer, rank()});
         }
         return;
       }
-      a = {};
+      entry = {};
     }
   }
-  /// The number, for `look_for`, of a wait outside all operations.
+  /// The number, for `revoke_if_absent`, of a wait outside all operations.
   static constexpr std::uint32_t other_wait = collective_lanes;
 
   Host host_;
 
  private:
   struct absence {
-    rank_type of = no_rank;
-    time_point since{};
+    rank_type rank = no_rank;
+    time_point start{};
   };
   struct difference {
     std::uint32_t number = 0;
@@ -187,7 +187,7 @@ class over_host {
 
   either_descriptor bells_;
   std::array<difference, collective_lanes> differs_since_{};
-  std::array<absence, collective_lanes + 1> absent_{};  ///< by lane, and for `other_wait`
+  std::array<absence, collective_lanes + 1> absences_{};  ///< by lane, and for `other_wait`
 };
 
 }  // namespace tutti::detail::transport

@@ -29,10 +29,13 @@ class trials {
  public:
   /// True if choices with in-network aggregators may be tried on elements of this type.
   template <class Op, class T>
-  static constexpr bool helped = can_be_helped<typename Communicator::transport_type, typename runner<Op, T>::payload>;
+  static constexpr bool may_try_aggregators =
+      can_aggregate<typename Communicator::transport_type, typename runner<Op, T>::payload>;
 
   explicit trials(Communicator& world)
-      : world_(world), meet_(world, doubling{}, sum<std::int32_t>{}), agree_(world, doubling{}, max<std::int64_t>{}) {}
+      : world_(world),
+        barrier_(world, doubling{}, sum<std::int32_t>{}),
+        agree_(world, doubling{}, max<std::int64_t>{}) {}
 
   /// The index of the fastest choice in `ways`, equal on all ranks. Each choice gets `turns` turns of about `turn`
   /// each, and their median counts. Collective. Overwrites the vector.
@@ -51,7 +54,7 @@ class trials {
       }
     }
     std::vector<std::int64_t> times;
-    for (std::size_t done = 0; done < turns; ++done) {
+    for (std::size_t turn_index = 0; turn_index < turns; ++turn_index) {
       for (std::size_t i = 0; i < ways.size(); ++i) {
         auto const expected = std::max<std::int64_t>(ways[i].time / 1000, 1);
         times.push_back(time(*candidates[i], std::clamp<std::int64_t>(turn.count() / expected, 1, 1000)));
@@ -89,9 +92,9 @@ class trials {
       run_.segment(way.segment_bytes);
     }
     void run() {
-      std::array<std::int32_t, 1> all{};
+      std::array<std::int32_t, 1> dummy{};
       run_(vector_, root_);
-      answer_(all, root_);
+      answer_(dummy, root_);
     }
     [[nodiscard]] bool counts() const noexcept { return run_.world().rank() == root_; }
 
@@ -104,27 +107,27 @@ class trials {
 
   /// Nanoseconds per operation, measured over `times` operations; 0 on a rank that cannot tell.
   template <class Runner>
-  [[nodiscard]] std::int64_t time(Runner& one, std::int64_t times) {
-    std::array<std::int32_t, 1> nothing{};
-    meet_(nothing);
+  [[nodiscard]] std::int64_t time(Runner& operation, std::int64_t times) {
+    std::array<std::int32_t, 1> dummy{};
+    barrier_(dummy);
     access::state(world_).patience = {};  // resets the backoff, as if each rank had a core
     auto const begin = world_.transport().now();
     for (std::int64_t i = 0; i < times; ++i) {
-      one.run();
+      operation.run();
     }
-    return one.counts() ? (world_.transport().now() - begin).count() / times : 0;
+    return operation.counts() ? (world_.transport().now() - begin).count() / times : 0;
   }
 
   [[nodiscard]] static std::size_t least_median(std::span<std::int64_t const> times, std::size_t ways) {
-    std::vector<std::int64_t> of_one(times.size() / ways);
+    std::vector<std::int64_t> choice_times(times.size() / ways);
     std::size_t best = 0;
     std::int64_t least = INT64_MAX;
     for (std::size_t i = 0; i < ways; ++i) {
-      for (std::size_t turn = 0; turn < of_one.size(); ++turn) {
-        of_one[turn] = times[turn * ways + i];
+      for (std::size_t turn = 0; turn < choice_times.size(); ++turn) {
+        choice_times[turn] = times[turn * ways + i];
       }
-      auto const middle = of_one.begin() + static_cast<std::ptrdiff_t>(of_one.size() / 2);
-      std::nth_element(of_one.begin(), middle, of_one.end());
+      auto const middle = choice_times.begin() + static_cast<std::ptrdiff_t>(choice_times.size() / 2);
+      std::nth_element(choice_times.begin(), middle, choice_times.end());
       if (*middle < least) {
         least = *middle;
         best = i;
@@ -134,7 +137,7 @@ class trials {
   }
 
   Communicator& world_;
-  allreduce<Communicator, doubling, sum<std::int32_t>> meet_;
+  allreduce<Communicator, doubling, sum<std::int32_t>> barrier_;
   allreduce<Communicator, doubling, max<std::int64_t>> agree_;
 };
 

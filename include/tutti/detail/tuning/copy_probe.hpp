@@ -56,10 +56,10 @@ class copy_probe {
   /// @throws error
   [[nodiscard]] copy_prices measure(std::vector<rank_type> const& group, std::int64_t latency, std::int64_t budget,
                                     std::span<float> memory) {
-    copy_prices all;
+    copy_prices prices;
     auto const place = std::find(group.begin(), group.end(), world_.rank()) - group.begin();
     sends_ = place % 2 == 0 && place + 1 < static_cast<std::ptrdiff_t>(group.size());
-    std::vector<times> seen;
+    std::vector<times> measurements;
     std::int64_t left = budget;
     std::int64_t once = 0;
     for (std::size_t const bytes : sizes) {
@@ -68,21 +68,21 @@ class copy_probe {
       }
       std::int64_t const share = bytes == sizes.back() ? left : left / 4;
       times const t = time_size(group, memory.first(bytes / sizeof(float) * train), share, once);
-      left -= t.spent;
-      seen.push_back(t);
+      left -= t.total;
+      measurements.push_back(t);
     }
     if constexpr (!through_memory) {  // sharing a message may be faster than copying a shorter one
-      for (std::size_t i = seen.size() - 1; i-- > 0;) {
-        seen[i].undisturbed_by(seen[i + 1]);
+      for (std::size_t i = measurements.size() - 1; i-- > 0;) {
+        measurements[i].undisturbed_by(measurements[i + 1]);
       }
     }
-    for (times const& t : seen) {
-      all.sizes.push_back(solve(t, latency));
+    for (times const& t : measurements) {
+      prices.sizes.push_back(solve(t, latency));
       if (t.bytes == always) {
-        all.by_processors = 2 * t.sending > t.in_a_row;
+        prices.by_processors = 2 * t.sending > t.in_a_row;
       }
     }
-    return all;
+    return prices;
   }
 
  private:
@@ -95,44 +95,45 @@ class copy_probe {
 
   struct times {
     std::size_t bytes;
-    std::int64_t one;       ///< time of a message
+    std::int64_t single;    ///< time of a message
     std::int64_t in_a_row;  ///< time of a train
     std::int64_t trade;     ///< time of sending one message and receiving one
     std::int64_t sending;   ///< time until the sender of a train is done with it
-    std::int64_t spent;
+    std::int64_t total;
     /// Lowers the times of a short message to those of a longer one.
     void undisturbed_by(times const& longer) {
-      one = (std::min)(one, longer.one);
+      single = (std::min)(single, longer.single);
       in_a_row = (std::min)(in_a_row, longer.in_a_row);
       trade = (std::min)(trade, longer.trade);
     }
   };
 
   static network_profile::move solve(times const& t, std::int64_t latency) {
-    std::int64_t const whole = std::max<std::int64_t>(t.one - latency, 2);
-    std::int64_t const each = std::clamp<std::int64_t>((t.in_a_row - t.one) / (train - 1), 1, whole - 1);
-    std::int64_t const lead = (std::min)(whole - each, each);
+    std::int64_t const whole = std::max<std::int64_t>(t.single - latency, 2);
+    std::int64_t const interval = std::clamp<std::int64_t>((t.in_a_row - t.single) / (train - 1), 1, whole - 1);
+    std::int64_t const lead = (std::min)(whole - interval, interval);
     return {.bytes = t.bytes,
-            .send = std::clamp(t.trade - latency - each, lead, each),
+            .send = std::clamp(t.trade - latency - interval, lead, interval),
             .lead = lead,
-            .delay = whole - lead - each,
-            .receive = each};
+            .delay = whole - lead - interval,
+            .receive = interval};
   }
 
   /// @param once set to the time of one turn of this size
   times time_size(std::vector<rank_type> const& group, std::span<float> memory, std::int64_t share,
                   std::int64_t& once) {
     time_point const begin = world_.transport().now();
-    std::size_t const one = memory.size() / train;
+    std::size_t const message_length = memory.size() / train;
     auto const turn = [&] {
-      return std::array{time({probe::kind::train, group, world_.rank(), 1, action::copy}, memory.first(one)),
-                        time({probe::kind::train, group, world_.rank(), train, action::copy}, memory),
-                        time({probe::kind::trade, group, world_.rank(), 1, action::copy}, memory.first(2 * one))};
+      return std::array{
+          time({probe::kind::train, group, world_.rank(), 1, action::copy}, memory.first(message_length)),
+          time({probe::kind::train, group, world_.rank(), train, action::copy}, memory),
+          time({probe::kind::trade, group, world_.rank(), 1, action::copy}, memory.first(2 * message_length))};
     };
     for (int i = 0; i < 2; ++i) {  // the second turn counts
-      time_point const before = world_.transport().now();
+      time_point const start = world_.transport().now();
       (void)turn();
-      once = since(before);
+      once = time_since(start);
     }
     agree_(std::span(&once, 1));  // ranks decide alike because they use only agreed times
     auto const turns =
@@ -144,28 +145,31 @@ class copy_probe {
         took[k][i] = now[k];
       }
     }
-    for (auto& of : took) {
-      std::nth_element(of.begin(), of.begin() + turns / quantile, of.begin() + turns);
+    for (auto& series : took) {
+      std::nth_element(series.begin(), series.begin() + turns / quantile, series.begin() + turns);
     }
-    auto const at = static_cast<std::size_t>(turns / quantile);
-    std::int64_t t[5] = {took[0][at], took[1][at], took[2][at], sends_ ? took[1][at] : 0, since(begin)};
+    auto const middle = static_cast<std::size_t>(turns / quantile);
+    std::int64_t t[5] = {took[0][middle], took[1][middle], took[2][middle], sends_ ? took[1][middle] : 0,
+                         time_since(begin)};
     agree_(std::span(t));
-    return {one * sizeof(float), t[0], t[1], t[2], t[3], t[4]};
+    return {message_length * sizeof(float), t[0], t[1], t[2], t[3], t[4]};
   }
 
-  std::int64_t time(probe const& what, std::span<float> memory) {
-    broadcast run{world_, what};
+  std::int64_t time(probe const& schedule, std::span<float> memory) {
+    broadcast run{world_, schedule};
     std::int64_t ready[1] = {0};
     std::fill(memory.begin(), memory.end(), 1.0F);
     agree_(std::span(ready));
     access::state(world_).patience = {};  // resets the backoff, as if each rank had a core
     time_point const begin = world_.transport().now();
     run(memory, 0);
-    return since(begin);
+    return time_since(begin);
   }
 
   /// The time since `begin` in picoseconds.
-  [[nodiscard]] std::int64_t since(time_point begin) const { return (world_.transport().now() - begin).count() * 1000; }
+  [[nodiscard]] std::int64_t time_since(time_point begin) const {
+    return (world_.transport().now() - begin).count() * 1000;
+  }
 
   Communicator& world_;
   allreduce<Communicator, doubling, max<std::int64_t>> agree_;

@@ -12,8 +12,8 @@ namespace explanation {
 
 /// "12.3 us".
 inline std::string in_words(std::int64_t picoseconds) {
-  auto const us = static_cast<double>(picoseconds) * 1e-6;
-  return us < 1000 ? general_text(us, 3) + " us" : general_text(us * 1e-3, 4) + " ms";
+  auto const microseconds = static_cast<double>(picoseconds) * 1e-6;
+  return microseconds < 1000 ? general_text(microseconds, 3) + " us" : general_text(microseconds * 1e-3, 4) + " ms";
 }
 
 /// "64 KiB", "1000 bytes".
@@ -31,8 +31,8 @@ inline std::string in_words(schedule_choice<selection> const& way) {
   return way.segment_bytes == 0 ? text : text + " in segments of " + bytes_in_words(way.segment_bytes);
 }
 
-inline int percent(std::int64_t part, std::int64_t all) {
-  return all <= 0 ? 0 : static_cast<int>((100 * static_cast<double>(part)) / static_cast<double>(all) + 0.5);
+inline int percent(std::int64_t part, std::int64_t whole) {
+  return whole <= 0 ? 0 : static_cast<int>((100 * static_cast<double>(part)) / static_cast<double>(whole) + 0.5);
 }
 
 }  // namespace explanation
@@ -43,15 +43,16 @@ template <class Op>
   using namespace explanation;
   schedule_choice<selection> const way = t.choose(op, bytes, needs);
   auto const s = t.analyse(op, bytes, way);
-  std::int64_t const latency = (std::min)(s.empty, s.all);
-  std::int64_t const combining = (std::min)(std::max<std::int64_t>(s.all - s.uncombining, 0), s.all - latency);
-  std::int64_t const moving = s.all - latency - combining;
+  std::int64_t const latency = (std::min)(s.without_bytes, s.total);
+  std::int64_t const combining =
+      (std::min)(std::max<std::int64_t>(s.total - s.without_combining, 0), s.total - latency);
+  std::int64_t const moving = s.total - latency - combining;
   char const* const bound = latency >= moving && latency >= combining ? "the latency of messages"
                             : moving >= combining                     ? "bandwidth"
                                                                       : "combining";
   std::string text = std::string(tutti::name(verify::kind_of<Op>)) + " of " + bytes_in_words(bytes) + " over " +
                      std::to_string(t.profile().ranks) + (t.profile().ranks == 1 ? " rank: " : " ranks: ") +
-                     in_words(way) + ", " + in_words(s.all) + " expected\n";
+                     in_words(way) + ", " + in_words(s.total) + " expected\n";
   if (t.memory() == memory_kind::allocator) {
     text += std::string("  for vectors by tutti::allocator") +
             (t.profile().tells_apart() ? "\n" : ", whose times are not in this profile: priced as others\n");
@@ -60,17 +61,18 @@ template <class Op>
         "  for vectors in ordinary memory; if those of all ranks are by tutti::allocator, say "
         "for_memory(tutti::memory_kind::allocator)\n";
   }
-  preference const* const wish = t.template preferred<Op>(bytes, needs);
+  preference const* const wish = t.template find_preference<Op>(bytes, needs);
   text += "  because: " +
-          (wish == nullptr    ? "of all, it is expected to be the fastest for the longest of its class of sizes"
-           : wish->tried == 0 ? "it was told to"
-                              : "of the " + std::to_string(wish->tried) + " that were tried, it was the fastest") +
+          (wish == nullptr ? "of all, it is expected to be the fastest for the longest of its class of sizes"
+           : wish->trial_count == 0
+               ? "it was told to"
+               : "of the " + std::to_string(wish->trial_count) + " that were tried, it was the fastest") +
           "\n";
-  text += std::string("  bound by ") + bound + ": " + std::to_string(percent(latency, s.all)) +
-          " % would remain if messages were empty, " + std::to_string(percent(moving, s.all)) +
-          " % is for moving bytes, " + std::to_string(percent(combining, s.all)) + " % for combining\n";
-  auto const all = t.predict(op, bytes, needs);
-  for (prediction const& p : all) {
+  text += std::string("  bound by ") + bound + ": " + std::to_string(percent(latency, s.total)) +
+          " % would remain if messages were empty, " + std::to_string(percent(moving, s.total)) +
+          " % is for moving bytes, " + std::to_string(percent(combining, s.total)) + " % for combining\n";
+  auto const predictions = t.predict(op, bytes, needs);
+  for (prediction const& p : predictions) {
     text += "  " + in_words(p.time) + "  " + in_words(p.way) + "\n";
   }
   return text;

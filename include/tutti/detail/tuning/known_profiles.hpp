@@ -25,41 +25,41 @@ class known_profiles {
       lines.push_back(world.members()[ranks.front()].host + " " + std::to_string(ranks.size()) + "\n");
     }
     std::sort(lines.begin(), lines.end());
-    std::string all;
+    std::string text;
     for (std::string const& line : lines) {
-      all += line;
+      text += line;
     }
-    return all;
+    return text;
   }
 
   /// The profile of these hosts as text, if it was measured with at least this budget; otherwise empty.
   [[nodiscard]] std::string find(std::string_view hosts, duration budget) {
     std::lock_guard const lock(mutex_);
-    auto const known = place(hosts);
-    return known != all_.end() && known->budget >= budget ? known->text : "";
+    auto const entry = place(hosts);
+    return entry != profiles_.end() && entry->budget >= budget ? entry->text : "";
   }
   void learn(std::string const& hosts, duration budget, std::string const& text) {
     std::lock_guard const lock(mutex_);
-    auto const known = place(hosts);
-    if (known == all_.end()) {
-      all_.push_back({hosts, budget, text});
-    } else if (budget >= known->budget) {
-      *known = {hosts, budget, text};
+    auto const entry = place(hosts);
+    if (entry == profiles_.end()) {
+      profiles_.push_back({hosts, budget, text});
+    } else if (budget >= entry->budget) {
+      *entry = {hosts, budget, text};
     }
   }
 
  private:
-  struct profile_of {
+  struct profile_entry {
     std::string hosts;
     duration budget;
     std::string text;
   };
-  std::vector<profile_of>::iterator place(std::string_view hosts) {
-    return std::find_if(all_.begin(), all_.end(), [&](profile_of const& p) { return p.hosts == hosts; });
+  std::vector<profile_entry>::iterator place(std::string_view hosts) {
+    return std::find_if(profiles_.begin(), profiles_.end(), [&](profile_entry const& p) { return p.hosts == hosts; });
   }
 
   std::mutex mutex_;
-  std::vector<profile_of> all_;
+  std::vector<profile_entry> profiles_;
 };
 
 }  // namespace tutti::detail::tuning

@@ -28,13 +28,17 @@ class probe {
   static constexpr bool keeps_order = false;
   static constexpr bool sends_raw_contributions = false;
 
-  probe(kind what, std::vector<rank_type> const& group, rank_type me, std::uint32_t repeats, action how)
-      : kind_(what), how_(how), size_(static_cast<rank_type>(group.size())), blocks_(repeats), repeats_(repeats) {
+  probe(kind pattern, std::vector<rank_type> const& group, rank_type me, std::uint32_t repeats, action receive_action)
+      : kind_(pattern),
+        action_(receive_action),
+        size_(static_cast<rank_type>(group.size())),
+        blocks_(repeats),
+        repeats_(repeats) {
     for (rank_type i = 0; i < size_; ++i) {
       if (group[i] == me) {
         place_ = i;
         next_ = group[(i + 1) % size_];
-        before_ = group[(i + size_ - 1) % size_];
+        previous_ = group[(i + size_ - 1) % size_];
       }
     }
     if (place_ == no_rank || size_ < 2 || (goes_one_way() && place_ % 2 == 0 && place_ + 1 == size_)) {
@@ -44,8 +48,9 @@ class probe {
 
   /// Identifies the measurement; groups never communicate with each other.
   [[nodiscard]] topology_settings settings(rank_type) const {
-    topology_settings s{
-        .identity = (static_cast<std::uint32_t>(kind_) * 4 + static_cast<std::uint32_t>(how_)) * 16777619U ^ blocks_};
+    topology_settings s{.identity =
+                            (static_cast<std::uint32_t>(kind_) * 4 + static_cast<std::uint32_t>(action_)) * 16777619U ^
+                            blocks_};
     s.set_label("probe");
     return s;
   }
@@ -96,7 +101,7 @@ class probe {
     bool const last = i == repeats_;
     bool const sender = place_ % 2 == 0;
     step s = sends_and_receives(sender != last, sender == last, 0, 1);
-    (s.sends() ? s.send.peer : s.receive.peer) = sender ? next_ : before_;
+    (s.sends() ? s.send.peer : s.receive.peer) = sender ? next_ : previous_;
     return s;
   }
 
@@ -111,27 +116,29 @@ class probe {
     return s;
   }
   [[nodiscard]] step gives_back(bool sends, bool receives) const {
-    return {.send = {sends ? before_ : no_rank, memory::output, {1, 1}},
+    return {.send = {sends ? previous_ : no_rank, memory::output, {1, 1}},
             .receive = {receives ? next_ : no_rank, memory::output, {0, 1}},
             .arrives = memory::output,
             .loan = loan::give_back};
   }
-  [[nodiscard]] step sends_and_receives(bool sends, bool receives, std::uint32_t sent, std::uint32_t received) const {
-    step s{
-        .send = {no_rank, memory::work, {sent, 1}}, .receive = {no_rank, memory::work, {received, 1}}, .action = how_};
+  [[nodiscard]] step sends_and_receives(bool sends, bool receives, std::uint32_t send_block,
+                                        std::uint32_t receive_block) const {
+    step s{.send = {no_rank, memory::work, {send_block, 1}},
+           .receive = {no_rank, memory::work, {receive_block, 1}},
+           .action = action_};
     s.send.peer = sends ? next_ : no_rank;
-    s.receive.peer = receives ? before_ : no_rank;
+    s.receive.peer = receives ? previous_ : no_rank;
     return s;
   }
 
   kind kind_;
-  action how_;
+  action action_;
   rank_type size_;
   std::uint32_t blocks_;
   std::uint32_t repeats_;
   rank_type place_ = no_rank;
   rank_type next_ = no_rank;
-  rank_type before_ = no_rank;
+  rank_type previous_ = no_rank;
 };
 
 }  // namespace tutti::detail::tuning

@@ -11,22 +11,22 @@ namespace tutti::inline v0_1_0::detail::inline tuning {
 
 /// Linear interpolation between the values at two sizes.
 struct line_between {
-  std::int64_t wide;    ///< second size minus first size
+  std::int64_t width;   ///< second size minus first size
   std::int64_t target;  ///< wanted size minus first size
-  [[nodiscard]] std::int64_t signed_at(std::int64_t from, std::int64_t to) const {
-    std::int64_t const rise = to - from;
-    return from + rise / wide * target + rise % wide * (target % wide) / wide + rise % wide * (target / wide);
+  [[nodiscard]] std::int64_t signed_at(std::int64_t first, std::int64_t second) const {
+    std::int64_t const rise = second - first;
+    return first + rise / width * target + rise % width * (target % width) / width + rise % width * (target / width);
   }
-  [[nodiscard]] std::int64_t at(std::int64_t from, std::int64_t to) const {
-    return std::max<std::int64_t>(signed_at(from, to), 0);
+  [[nodiscard]] std::int64_t at(std::int64_t first, std::int64_t second) const {
+    return std::max<std::int64_t>(signed_at(first, second), 0);
   }
 };
 /// The index of the upper of the two sizes between which `bytes` lies; the last size if it lies beyond.
 /// @pre there are two sizes
 template <class Sizes>
-[[nodiscard]] std::size_t end_of_line(Sizes const& all, std::size_t bytes) {
+[[nodiscard]] std::size_t end_of_line(Sizes const& sizes, std::size_t bytes) {
   std::size_t i = 1;
-  while (i + 1 < all.size() && all[i].bytes < bytes) {
+  while (i + 1 < sizes.size() && sizes[i].bytes < bytes) {
     ++i;
   }
   return i;
@@ -35,16 +35,16 @@ template <class Sizes>
 /// The prices of a message of `bytes` bytes on a link: interpolated between the measured sizes, extrapolated beyond
 /// the last, and those of the first size below it.
 [[nodiscard]] inline network_profile::point at_size(network_profile::link const& link, std::size_t bytes) {
-  auto const& all = link.points;
-  if (all.empty()) {
+  auto const& points = link.points;
+  if (points.empty()) {
     return {.bytes = bytes};
   }
-  if (bytes <= all.front().bytes || all.size() == 1) {
-    return all.front();
+  if (bytes <= points.front().bytes || points.size() == 1) {
+    return points.front();
   }
-  std::size_t const i = end_of_line(all, bytes);
-  network_profile::point const& a = all[i - 1];
-  network_profile::point const& b = all[i];
+  std::size_t const i = end_of_line(points, bytes);
+  network_profile::point const& a = points[i - 1];
+  network_profile::point const& b = points[i];
   line_between const line{static_cast<std::int64_t>(b.bytes - a.bytes), static_cast<std::int64_t>(bytes - a.bytes)};
   network_profile::point p{bytes,
                            line.at(a.send, b.send),
@@ -62,14 +62,14 @@ template <class Sizes>
 /// The prices of a message that is only moved: interpolated, but in proportion beyond the last size.
 /// @pre sizes were measured
 [[nodiscard]] inline network_profile::move move_at_size(network_profile::link const& link, std::size_t bytes) {
-  auto const& all = link.moves;
-  if (bytes <= all.front().bytes) {
-    return all.front();
+  auto const& moves = link.moves;
+  if (bytes <= moves.front().bytes) {
+    return moves.front();
   }
-  bool const beyond = bytes > all.back().bytes;
-  std::size_t const i = end_of_line(all, bytes);
-  network_profile::move const a = beyond || all.size() == 1 ? network_profile::move{} : all[i - 1];
-  network_profile::move const& b = beyond ? all.back() : all[i];
+  bool const is_beyond = bytes > moves.back().bytes;
+  std::size_t const i = end_of_line(moves, bytes);
+  network_profile::move const a = is_beyond || moves.size() == 1 ? network_profile::move{} : moves[i - 1];
+  network_profile::move const& b = is_beyond ? moves.back() : moves[i];
   line_between const line{static_cast<std::int64_t>(b.bytes - a.bytes), static_cast<std::int64_t>(bytes - a.bytes)};
   return {bytes, line.at(a.send, b.send), line.at(a.lead, b.lead), line.at(a.delay, b.delay),
           line.at(a.receive, b.receive)};

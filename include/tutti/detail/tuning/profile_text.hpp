@@ -23,9 +23,9 @@ class profile_error : public std::runtime_error {
 namespace profile_text {
 
 inline constexpr std::string_view title = "tutti-profile 7";
-inline constexpr std::size_t most_points = 64;
+inline constexpr std::size_t max_points = 64;
 /// The limit of every number, which keeps sums far from overflow.
-inline constexpr std::int64_t most = std::int64_t{1} << 50;
+inline constexpr std::int64_t number_limit = std::int64_t{1} << 50;
 
 /// Reads a profile word by word.
 class reader {
@@ -34,38 +34,39 @@ class reader {
 
   /// Reads a line that must equal `expected`.
   void line(std::string_view expected) {
-    if (std::string_view const found = next_line(); found != expected) {
-      fail("must be \"" + std::string(expected) + "\", not \"" + std::string(found.substr(0, shown)) + "\"" +
+    if (std::string_view const actual = next_line(); actual != expected) {
+      fail("must be \"" + std::string(expected) + "\", not \"" + std::string(actual.substr(0, quote_length)) + "\"" +
            (line_ == 1 ? ", so this is not a profile of this version" : ""));
     }
   }
   /// Reads a line of `word` and N numbers.
   template <std::size_t N>
-  void numbers(std::string_view word, std::int64_t (&into)[N]) {
-    std::string_view const found = next_line();
-    std::string_view rest = found;
+  void numbers(std::string_view word, std::int64_t (&values)[N]) {
+    std::string_view const actual = next_line();
+    std::string_view rest = actual;
     if (!rest.starts_with(word)) {
-      fail("must begin with \"" + std::string(word) + "\": \"" + std::string(found.substr(0, shown)) + "\"");
+      fail("must begin with \"" + std::string(word) + "\": \"" + std::string(actual.substr(0, quote_length)) + "\"");
     }
     rest.remove_prefix(word.size());
-    for (std::int64_t& value : into) {
-      if (!word.empty() || &value != into) {
+    for (std::int64_t& value : values) {
+      if (!word.empty() || &value != values) {
         if (!rest.starts_with(' ')) {
-          fail("must hold " + std::to_string(N) + " numbers, not fewer: \"" + std::string(found.substr(0, shown)) +
-               "\"");
+          fail("must hold " + std::to_string(N) + " numbers, not fewer: \"" +
+               std::string(actual.substr(0, quote_length)) + "\"");
         }
         rest.remove_prefix(1);
       }
       auto const [end, problem] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
-      bool const may_be_negative = &value - into == 6;  // the price of overwriting may be negative
-      if (problem != std::errc{} || value < (may_be_negative ? -most : 0) || value > most) {
-        fail("must hold numbers from 0 to 2^50, not \"" + std::string(rest.substr(0, rest.find(' ')).substr(0, shown)) +
-             "\"");
+      bool const may_be_negative = &value - values == 6;  // the price of overwriting may be negative
+      if (problem != std::errc{} || value < (may_be_negative ? -number_limit : 0) || value > number_limit) {
+        fail("must hold numbers from 0 to 2^50, not \"" +
+             std::string(rest.substr(0, rest.find(' ')).substr(0, quote_length)) + "\"");
       }
       rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
     }
     if (!rest.empty()) {
-      fail("must hold " + std::to_string(N) + " numbers, not more: \"" + std::string(found.substr(0, shown)) + "\"");
+      fail("must hold " + std::to_string(N) + " numbers, not more: \"" + std::string(actual.substr(0, quote_length)) +
+           "\"");
     }
   }
   /// Reads a line of `word` and a number of ranks.
@@ -77,8 +78,8 @@ class reader {
     }
     return static_cast<rank_type>(value[0]);
   }
-  [[noreturn]] void fail(std::string const& what) const {
-    throw profile_error("profile: line " + std::to_string(line_) + " " + what +
+  [[noreturn]] void fail(std::string const& reason) const {
+    throw profile_error("profile: line " + std::to_string(line_) + " " + reason +
                         "; measure the world again, or give another file");
   }
 
@@ -94,7 +95,7 @@ class reader {
     return line;
   }
 
-  static constexpr std::size_t shown = 60;  ///< characters of a line that a message quotes
+  static constexpr std::size_t quote_length = 60;  ///< characters of a line that a message quotes
 
   std::string_view text_;
   std::size_t line_ = 0;
@@ -103,36 +104,37 @@ class reader {
 /// Reads lines of N numbers. The first number is a size, the second the time to send it, the third the time until the
 /// message begins to leave.
 template <std::size_t N, class Take>
-void read_sizes(reader& in, std::int64_t lines, Take const& take) {
+void read_sizes(reader& input, std::int64_t lines, Take const& take) {
   std::int64_t last = -1;
   for (std::int64_t i = 0; i < lines; ++i) {
     std::int64_t v[N];
-    in.numbers("", v);
+    input.numbers("", v);
     if (v[0] <= last) {
-      in.fail("must begin with a size above that of the line before, " + std::to_string(last) + ", not " +
-              std::to_string(v[0]));
+      input.fail("must begin with a size above that of the line before, " + std::to_string(last) + ", not " +
+                 std::to_string(v[0]));
     }
     if (v[2] > v[1]) {
-      in.fail("must say that a message of " + std::to_string(v[0]) + " bytes begins to leave while it is sent, after " +
-              std::to_string(v[1]) + " at most, not " + std::to_string(v[2]));
+      input.fail("must say that a message of " + std::to_string(v[0]) +
+                 " bytes begins to leave while it is sent, after " + std::to_string(v[1]) + " at most, not " +
+                 std::to_string(v[2]));
     }
     last = v[0];
     take(static_cast<std::size_t>(v[0]), v);
   }
 }
 
-inline network_profile::link read_link(reader& in, std::string_view word) {
+inline network_profile::link read_link(reader& input, std::string_view word) {
   std::int64_t head[4];
-  in.numbers(word, head);
-  if ((std::max)(head[2], head[3]) > static_cast<std::int64_t>(most_points)) {
-    in.fail("must name at most " + std::to_string(most_points) + " sizes, not " +
-            std::to_string((std::max)(head[2], head[3])));
+  input.numbers(word, head);
+  if ((std::max)(head[2], head[3]) > static_cast<std::int64_t>(max_points)) {
+    input.fail("must name at most " + std::to_string(max_points) + " sizes, not " +
+               std::to_string((std::max)(head[2], head[3])));
   }
   network_profile::link link{.latency = head[0], .burst = head[1]};
-  read_sizes<9>(in, head[2], [&](std::size_t bytes, auto const& v) {
+  read_sizes<9>(input, head[2], [&](std::size_t bytes, auto const& v) {
     link.points.push_back({bytes, v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8]});
   });
-  read_sizes<5>(in, head[3], [&](std::size_t bytes, auto const& v) {
+  read_sizes<5>(input, head[3], [&](std::size_t bytes, auto const& v) {
     link.moves.push_back({bytes, v[1], v[2], v[3], v[4]});
   });
   return link;
@@ -142,47 +144,48 @@ inline network_profile::link read_link(reader& in, std::string_view word) {
 
 /// The profile as text, for `read_profile`.
 [[nodiscard]] inline std::string to_text(network_profile const& p) {
-  std::string out(profile_text::title);
-  auto const put = [&](std::string_view word, auto... numbers) {
-    out += word;
-    (out.append(out.back() == '\n' ? "" : " ").append(std::to_string(numbers)), ...);
-    out += '\n';
+  std::string text(profile_text::title);
+  auto const write = [&](std::string_view word, auto... numbers) {
+    text += word;
+    (text.append(text.back() == '\n' ? "" : " ").append(std::to_string(numbers)), ...);
+    text += '\n';
   };
-  auto const put_link = [&](std::string_view word, network_profile::link const& l) {
-    put(word, l.latency, l.burst, l.points.size(), l.moves.size());
-    for (network_profile::point const& at : l.points) {
-      put("", at.bytes, at.send, at.lead, at.wire, at.receive, at.combine, at.overwrite, at.loan, at.solo);
+  auto const write_link = [&](std::string_view word, network_profile::link const& l) {
+    write(word, l.latency, l.burst, l.points.size(), l.moves.size());
+    for (network_profile::point const& point : l.points) {
+      write("", point.bytes, point.send, point.lead, point.wire, point.receive, point.combine, point.overwrite,
+            point.loan, point.solo);
     }
-    for (network_profile::move const& at : l.moves) {
-      put("", at.bytes, at.send, at.lead, at.delay, at.receive);
+    for (network_profile::move const& move : l.moves) {
+      write("", move.bytes, move.send, move.lead, move.delay, move.receive);
     }
   };
-  out += '\n';
-  put("ranks", p.ranks);
-  put("hosts", p.hosts);
-  put("start", p.start);
-  put_link("near", p.within_host);
-  put_link("allocator", p.allocator);
-  put_link("far", p.between_hosts);
-  put_link("aggregator", p.aggregator);
-  return out + "end\n";
+  text += '\n';
+  write("ranks", p.ranks);
+  write("hosts", p.hosts);
+  write("start", p.start);
+  write_link("near", p.within_host);
+  write_link("provided", p.allocator);
+  write_link("far", p.between_hosts);
+  write_link("helper", p.aggregator);
+  return text + "end\n";
 }
 
 /// @throws profile_error if the text is cut off, is no profile, or has another version
 [[nodiscard]] inline network_profile read_profile(std::string_view text) {
-  profile_text::reader in(text);
-  in.line(profile_text::title);
+  profile_text::reader input(text);
+  input.line(profile_text::title);
   network_profile p;
-  p.ranks = in.ranks("ranks");
-  p.hosts = in.ranks("hosts");
+  p.ranks = input.ranks("ranks");
+  p.hosts = input.ranks("hosts");
   std::int64_t start[1];
-  in.numbers("start", start);
+  input.numbers("start", start);
   p.start = start[0];
-  p.within_host = profile_text::read_link(in, "near");
-  p.allocator = profile_text::read_link(in, "allocator");
-  p.between_hosts = profile_text::read_link(in, "far");
-  p.aggregator = profile_text::read_link(in, "aggregator");
-  in.line("end");
+  p.within_host = profile_text::read_link(input, "near");
+  p.allocator = profile_text::read_link(input, "provided");
+  p.between_hosts = profile_text::read_link(input, "far");
+  p.aggregator = profile_text::read_link(input, "helper");
+  input.line("end");
   return p;
 }
 

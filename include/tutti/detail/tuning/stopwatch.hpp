@@ -33,8 +33,8 @@ class stopwatch {
   void agree(std::span<std::int64_t> values) { agree_(values); }
 
   /// The lower quartile of the times of `turns` runs, after `warming` runs that are not timed.
-  std::int64_t time(probe const& what, std::span<float> memory, int turns, int warming) {
-    allreduce run{world_, what, sum<float>{}};
+  std::int64_t time(probe const& schedule, std::span<float> memory, int turns, int warming) {
+    allreduce run{world_, schedule, sum<float>{}};
     return time(run, memory, turns, warming);
   }
   template <class Topology>
@@ -48,7 +48,7 @@ class stopwatch {
       access::state(world_).patience = {};  // resets the backoff, as if each rank had a core
       auto const begin = world_.transport().now();
       run(memory);
-      took[static_cast<std::size_t>(i)] = since(begin);
+      took[static_cast<std::size_t>(i)] = time_since(begin);
     }
     auto const middle = took.begin() + turns / 4;
     std::nth_element(took.begin(), middle, took.begin() + turns);
@@ -56,7 +56,9 @@ class stopwatch {
   }
 
   /// The time since `begin` in picoseconds.
-  [[nodiscard]] std::int64_t since(time_point begin) const { return (world_.transport().now() - begin).count() * 1000; }
+  [[nodiscard]] std::int64_t time_since(time_point begin) const {
+    return (world_.transport().now() - begin).count() * 1000;
+  }
 
  private:
   Communicator& world_;

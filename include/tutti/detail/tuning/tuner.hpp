@@ -26,12 +26,12 @@ class tuner {
  public:
   static constexpr std::array<std::size_t, 5> segment_sizes{0, 16 << 10, 64 << 10, 256 << 10, 1024 << 10};
   /// Schedules with more messages take longer to price than they could gain.
-  static constexpr std::size_t most_messages = std::size_t{1} << 18;
-  static constexpr std::size_t most_messages_in_segments = std::size_t{1} << 12;
+  static constexpr std::size_t max_messages = std::size_t{1} << 18;
+  static constexpr std::size_t max_messages_in_segments = std::size_t{1} << 12;
 
-  /// Chooses for vectors in memory `where`. @pre the map outlives the tuner, and the profile is of the same world
-  tuner(network_profile p, host_map const& hosts, memory_kind where)
-      : profile_(std::move(p)), hosts_(&hosts), memory_(where) {}
+  /// Chooses for vectors in memory `memory`. @pre the map outlives the tuner, and the profile is of the same world
+  tuner(network_profile p, host_map const& hosts, memory_kind memory)
+      : profile_(std::move(p)), hosts_(&hosts), memory_(memory) {}
 
   [[nodiscard]] network_profile const& profile() const noexcept { return profile_; }
   [[nodiscard]] host_map const& hosts() const noexcept { return *hosts_; }
@@ -41,22 +41,22 @@ class tuner {
   /// Adds preferences; the last one that fits counts.
   void prefer(std::vector<preference> const& more) {
     preferences_.insert(preferences_.end(), more.begin(), more.end());
-    chosen_ = {};
+    cache_ = {};
   }
 
   /// The choice for vectors of `bytes` bytes. Takes some nanoseconds once the size class has been priced. Pricing
   /// allocates, and takes milliseconds for long vectors of many ranks: docs/guide/automatic.md.
   template <class Op>
   [[nodiscard]] schedule_choice<selection> choose(Op, std::size_t bytes, schedule_requirements needs) {
-    if (preference const* const wish = preferred<Op>(bytes, needs)) {
+    if (preference const* const wish = find_preference<Op>(bytes, needs)) {
       return {selection(wish->kind, hosts_), wish->segment_bytes};
     }
-    remembered& c = chosen_[static_cast<std::size_t>(verify::kind_of<Op>)][place_of(needs)][class_of(bytes)];
-    if (!c.known) {
+    saved_choice& entry = cache_[static_cast<std::size_t>(verify::kind_of<Op>)][place_of(needs)][class_of(bytes)];
+    if (!entry.is_known) {
       prediction const best = fastest(Op{}, std::size_t{1} << class_of(bytes), needs);
-      c = {true, best.way.topology.kind(), best.way.segment_bytes};
+      entry = {true, best.way.topology.kind(), best.way.segment_bytes};
     }
-    return {selection(c.kind, hosts_), c.segment_bytes};
+    return {selection(entry.kind, hosts_), entry.segment_bytes};
   }
 
   /// All choices for an operation, the fastest first.
@@ -64,12 +64,13 @@ class tuner {
   [[nodiscard]] std::vector<prediction> predict(Op op, std::size_t bytes, schedule_requirements needs) const {
     profiled_network const network(profile_, *hosts_, verify::kind_of<Op>, memory_);
     std::vector<timed_schedule> schedules;
-    std::vector<prediction> all;
+    std::vector<prediction> predictions;
     for (candidate const& c : candidates(network, op, bytes, needs, schedules)) {
-      all.push_back({c.way, schedules[c.schedule].time(network, bytes, c.way.segment_bytes)});
+      predictions.push_back({c.way, schedules[c.schedule].time(network, bytes, c.way.segment_bytes)});
     }
-    std::stable_sort(all.begin(), all.end(), [](auto const& a, auto const& b) { return a.time < b.time; });
-    return all;
+    std::stable_sort(predictions.begin(), predictions.end(),
+                     [](auto const& a, auto const& b) { return a.time < b.time; });
+    return predictions;
   }
 
   /// The first of `predict`. Choices whose lower bound exceeds the best time so far are not run.
@@ -77,47 +78,48 @@ class tuner {
   [[nodiscard]] prediction fastest(Op op, std::size_t bytes, schedule_requirements needs) const {
     profiled_network const network(profile_, *hosts_, verify::kind_of<Op>, memory_);
     std::vector<timed_schedule> schedules;
-    std::vector<candidate> const all = candidates(network, op, bytes, needs, schedules);
-    std::vector<std::size_t> by_least_time(all.size());
-    for (std::size_t i = 0; i != all.size(); ++i) {
+    std::vector<candidate> const choices = candidates(network, op, bytes, needs, schedules);
+    std::vector<std::size_t> by_least_time(choices.size());
+    for (std::size_t i = 0; i != choices.size(); ++i) {
       by_least_time[i] = i;
     }
     std::stable_sort(by_least_time.begin(), by_least_time.end(),
-                     [&](std::size_t a, std::size_t b) { return all[a].least_time < all[b].least_time; });
+                     [&](std::size_t a, std::size_t b) { return choices[a].least_time < choices[b].least_time; });
     std::size_t best = by_least_time.front();
     std::int64_t time = INT64_MAX;
     for (std::size_t const i : by_least_time) {
-      if (all[i].least_time > time) {
+      if (choices[i].least_time > time) {
         break;
       }
-      std::int64_t const takes = schedules[all[i].schedule].time(network, bytes, all[i].way.segment_bytes);
-      if (takes < time || (takes == time && i < best)) {
+      std::int64_t const price = schedules[choices[i].schedule].time(network, bytes, choices[i].way.segment_bytes);
+      if (price < time || (price == time && i < best)) {
         best = i;
-        time = takes;
+        time = price;
       }
     }
-    return {all[best].way, time};
+    return {choices[best].way, time};
   }
 
   /// The expected time of one choice, and its times on networks that are ideal in one respect.
   struct shares {
-    std::int64_t all;
-    std::int64_t empty;        ///< if its messages were empty
-    std::int64_t uncombining;  ///< if combining were free
+    std::int64_t total;
+    std::int64_t without_bytes;      ///< if its messages were empty
+    std::int64_t without_combining;  ///< if combining were free
   };
   template <class Op>
   [[nodiscard]] shares analyse(Op op, std::size_t bytes, schedule_choice<selection> const& way) const {
     profiled_network const network(profile_, *hosts_, verify::kind_of<Op>, memory_);
-    timed_schedule timed(way.topology, op, profile_.ranks);
-    return {timed.time(network, bytes, way.segment_bytes), timed.time(without<true>{network}, bytes, way.segment_bytes),
-            timed.time(without<false>{network}, bytes, way.segment_bytes)};
+    timed_schedule schedule(way.topology, op, profile_.ranks);
+    return {schedule.time(network, bytes, way.segment_bytes),
+            schedule.time(ideal_network<true>{network}, bytes, way.segment_bytes),
+            schedule.time(ideal_network<false>{network}, bytes, way.segment_bytes)};
   }
 
   /// The last preference that fits and can be followed, or null.
   template <class Op>
-  [[nodiscard]] preference const* preferred(std::size_t bytes, schedule_requirements needs) const {
+  [[nodiscard]] preference const* find_preference(std::size_t bytes, schedule_requirements needs) const {
     for (auto p = preferences_.rbegin(); p != preferences_.rend(); ++p) {
-      if (p->operation == verify::kind_of<Op> && p->from <= bytes && bytes <= p->to &&
+      if (p->operation == verify::kind_of<Op> && p->min_bytes <= bytes && bytes <= p->max_bytes &&
           is_candidate<Op>(p->kind, needs)) {
         return &*p;
       }
@@ -127,34 +129,34 @@ class tuner {
 
   /// The smallest and the largest number of bytes in a size class.
   struct sizes {
-    std::size_t from;
-    std::size_t to;
+    std::size_t min_bytes;
+    std::size_t max_bytes;
   };
-  [[nodiscard]] static constexpr sizes like(std::size_t bytes) noexcept {
+  [[nodiscard]] static constexpr sizes size_class(std::size_t bytes) noexcept {
     std::size_t const c = class_of(bytes);
     return {c == 0 ? 0 : (std::size_t{1} << (c - 1)) + 1, std::size_t{1} << c};
   }
 
  private:
-  struct remembered {
-    bool known = false;
+  struct saved_choice {
+    bool is_known = false;
     schedule_kind kind = schedule_kind::direct;
     std::size_t segment_bytes = 0;
   };
 
   /// A network whose messages take as long as empty ones, or on which combining is free.
   template <bool Bytes>
-  struct without {
-    profiled_network const& of;
-    [[nodiscard]] message_time message(rank_type a, rank_type b, std::size_t bytes, loan held, bool solo) const {
-      return of.message(a, b, Bytes ? 0 : bytes, held, solo);
+  struct ideal_network {
+    profiled_network const& network;
+    [[nodiscard]] message_time message(rank_type a, rank_type b, std::size_t bytes, tutti::loan loan, bool solo) const {
+      return network.message(a, b, Bytes ? 0 : bytes, loan, solo);
     }
     [[nodiscard]] std::int64_t combine(rank_type, rank_type, std::size_t, loan) const { return 0; }
     [[nodiscard]] std::int64_t overwrite(rank_type a, rank_type b, std::size_t bytes) const {
-      return of.overwrite(a, b, Bytes ? 0 : bytes);
+      return network.overwrite(a, b, Bytes ? 0 : bytes);
     }
-    [[nodiscard]] rank_type port(rank_type a, rank_type b) const { return of.port(a, b); }
-    [[nodiscard]] std::int64_t start() const { return of.start(); }
+    [[nodiscard]] rank_type port(rank_type a, rank_type b) const { return network.port(a, b); }
+    [[nodiscard]] std::int64_t start() const { return network.start(); }
   };
 
   /// A choice with a lower bound of its time.
@@ -167,23 +169,23 @@ class tuner {
   [[nodiscard]] std::vector<candidate> candidates(profiled_network const& network, Op op, std::size_t bytes,
                                                   schedule_requirements needs,
                                                   std::vector<timed_schedule>& schedules) const {
-    std::vector<candidate> all;
+    std::vector<candidate> result;
     for (schedule_kind const kind : all_schedule_kinds) {
       if (is_candidate<Op>(kind, needs)) {
         selection const s(kind, hosts_);
         std::size_t const messages = steps(s, op);
-        if (messages > most_messages && !all.empty()) {
+        if (messages > max_messages && !result.empty()) {
           continue;
         }
-        timed_schedule& timed = schedules.emplace_back(s, op, profile_.ranks);
+        timed_schedule& schedule = schedules.emplace_back(s, op, profile_.ranks);
         for (std::size_t const segment : segment_sizes) {
-          if (segment == 0 || (bytes > segment && messages <= most_messages_in_segments && profile_.ranks > 1)) {
-            all.push_back({{s, segment}, schedules.size() - 1, timed.least_time(network, bytes, segment)});
+          if (segment == 0 || (bytes > segment && messages <= max_messages_in_segments && profile_.ranks > 1)) {
+            result.push_back({{s, segment}, schedules.size() - 1, schedule.least_time(network, bytes, segment)});
           }
         }
       }
     }
-    return all;
+    return result;
   }
 
   static constexpr std::size_t classes = 64;
@@ -194,8 +196,8 @@ class tuner {
   template <class Op>
   [[nodiscard]] bool is_candidate(schedule_kind kind, schedule_requirements needs) const {
     bool const groups = hosts_->hosts() > 1 && hosts_->hosts() < hosts_->ranks();
-    bool const helped = needs.may_aggregate && !profile_.aggregator.points.empty();
-    if ((selection::groups_hosts(kind) && !groups) || (kind == schedule_kind::in_network && !helped)) {
+    bool const has_aggregators = needs.may_aggregate && !profile_.aggregator.points.empty();
+    if ((selection::groups_hosts(kind) && !groups) || (kind == schedule_kind::in_network && !has_aggregators)) {
       return false;
     }
     selection const s(kind, hosts_);
@@ -207,18 +209,18 @@ class tuner {
 
   template <class Op>
   [[nodiscard]] std::size_t steps(selection const& s, Op op) const {
-    std::size_t all = 0;
+    std::size_t sum = 0;
     for (rank_type r = 0; r < profile_.ranks; ++r) {
-      all += s.steps(op, profile_.ranks, r);
+      sum += s.steps(op, profile_.ranks, r);
     }
-    return all;
+    return sum;
   }
 
   network_profile profile_;
   host_map const* hosts_;
   memory_kind memory_;
   std::vector<preference> preferences_{};
-  std::array<std::array<std::array<remembered, classes>, 4>, 12> chosen_{};
+  std::array<std::array<std::array<saved_choice, classes>, 4>, 12> cache_{};
 };
 
 }  // namespace tutti::detail::tuning

@@ -175,8 +175,8 @@ class symbolic_run {
       fail(result_.ends_match, "names blocks that do not exist", r);
     } else if ((receives || !sends) && s.receive.memory == memory::input) {
       fail(result_.exact, "writes to its input", r);
-    } else if (std::string_view const wrong = reduces<Op> ? misplacement(s) : ""; !wrong.empty()) {
-      fail(result_.exact, wrong, r);
+    } else if (std::string_view const reason = reduces<Op> ? misplacement(s) : ""; !reason.empty()) {
+      fail(result_.exact, reason, r);
     } else if (s.loan != loan::none && !(sends && reduces<Op>)) {
       fail(result_.exact, "lends or gives back blocks that it does not send, or in an operation that does not reduce",
            r);

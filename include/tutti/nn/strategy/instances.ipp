@@ -18,13 +18,13 @@
 // the same for all transports. Otherwise nothing includes this file.
 namespace tutti::inline v0_1_0 {
 
-template struct detail::payload::by<sum<half>>;
-template struct detail::payload::by<sum<bfloat16>>;
-template struct detail::payload::by<accumulate_in<float, sum<half>>>;
-template struct detail::payload::by<accumulate_in<float, sum<bfloat16>>>;
-template struct detail::payload::by<fixed_point_sum>;
-template struct detail::payload::by<reproducible_sum<binned_sum, float>>;
-template struct detail::payload::by<max<std::uint64_t>>;
+template struct detail::payload::code_of<sum<half>>;
+template struct detail::payload::code_of<sum<bfloat16>>;
+template struct detail::payload::code_of<accumulate_in<float, sum<half>>>;
+template struct detail::payload::code_of<accumulate_in<float, sum<bfloat16>>>;
+template struct detail::payload::code_of<fixed_point_sum>;
+template struct detail::payload::code_of<reproducible_sum<binned_sum, float>>;
+template struct detail::payload::code_of<max<std::uint64_t>>;
 
 }  // namespace tutti
 

@@ -109,13 +109,13 @@ class simulated_processors {
     processor& p = processors_[r];
     p.resting = true;
     p.deadline = deadline;
-    if (std::exchange(p.missed, false)) {
+    if (std::exchange(p.has_missed_event, false)) {
       wake_when_free(r);
     }
     set_timer(r);
   }
   /// Records an event that a busy rank did not see.
-  void note_missed(rank_type r) noexcept { processors_[r].missed = true; }
+  void note_missed(rank_type r) noexcept { processors_[r].has_missed_event = true; }
   void wake(rank_type r) { events_.push(events_.now(), simulated_event::kind::wake, r); }
 
   /// Returns rank r if an event that reached it lets it run now, otherwise no_rank.
@@ -175,7 +175,7 @@ class simulated_processors {
     picoseconds detection_time = never;  ///< time from which others can know of the death
     double slowness = 1;
     bool resting = false;
-    bool missed = false;  ///< an event arrived that the busy rank has not seen
+    bool has_missed_event = false;  ///< an event arrived that the busy rank has not seen
     bool is_dead = false;
   };
 

@@ -96,7 +96,7 @@ class simulator {
   bool send(simulated_world& w, rank_type sender, rank_type receiver, flow s, std::span<std::byte const> bytes) {
     simulated_edges::edge& e = w.edges.at(sender, receiver, s.lane);
     if (e.length == options_.window) {
-      e.refused = true;
+      e.sender_waits = true;
       return false;
     }
     std::uint32_t const id = messages_.make();
@@ -122,7 +122,7 @@ class simulator {
   [[nodiscard]] bool peek(simulated_edges::edge const& e, arrival& result) const noexcept {
     message const& m = messages_[e.first];
     result = {m.opening, m.contents.get(), m.bytes};
-    return m.stage == progress::arrived;
+    return m.stage == progress::at_receiver;
   }
   /// True if the first message of an edge will never arrive: its sender died before it left.
   [[nodiscard]] bool will_never_arrive(simulated_edges::edge const& e) const noexcept {
@@ -133,7 +133,7 @@ class simulator {
     simulated_edges::edge& e = *w.edges.find(sender, receiver, s.lane);
     std::uint32_t const id = e.first;
     e.first = messages_[id].next;
-    if (std::exchange(e.refused, false)) {
+    if (std::exchange(e.sender_waits, false)) {
       processors_.wake(w.members()[sender]);
     }
     if (--e.length == 0) {
@@ -148,10 +148,10 @@ class simulator {
 
   /// Registers member r with a flow of an aggregator. False if an earlier member opened that flow with another call,
   /// which `peer_opening` then is.
-  bool join_helped_flow(simulated_world& w, rank_type r, flow s, aggregation_part const& part,
-                        simulated_opening& peer_opening) {
-    helped_flow_key const key{part.aggregator, s.lane, s.number};
-    helped_flow& f = w.helped_flows.try_emplace(key, w, key, part, w.current_opening(r, s)).first->second;
+  bool join_aggregated_flow(simulated_world& w, rank_type r, flow s, aggregation_part const& part,
+                            simulated_opening& peer_opening) {
+    aggregated_flow_key const key{part.aggregator, s.lane, s.number};
+    aggregated_flow& f = w.aggregated_flows.try_emplace(key, w, key, part, w.current_opening(r, s)).first->second;
     peer_opening = f.opening;
     if (peer_opening != w.current_opening(r, s)) {
       return false;
@@ -168,7 +168,7 @@ class simulator {
   /// Sends the contribution of a member. @pre the member has joined the flow, and has not contributed yet
   void contribute(simulated_world& w, rank_type sender, flow s, aggregation_part const& part,
                   std::span<std::byte const> bytes) {
-    helped_flow& f = w.helped_flows.find({part.aggregator, s.lane, s.number})->second;
+    aggregated_flow& f = w.aggregated_flows.find({part.aggregator, s.lane, s.number})->second;
     f.contribute(part, carries_ ? bytes : std::span<std::byte const>{});
     std::uint32_t const id = messages_.make();
     message& m = messages_[id];
@@ -238,7 +238,7 @@ class simulator {
         enter(subject);
         return no_rank;
       case kind::arrive:
-        messages_[subject].stage = progress::arrived;
+        messages_[subject].stage = progress::at_receiver;
         return processors_.run_if_idle(messages_[subject].receiver);
       case kind::wake:
         return processors_.run_if_idle(subject);
@@ -349,7 +349,7 @@ class simulator {
 
   /// Handles the head of a contribution at an aggregator. The first packet of the result leaves as soon as the first
   /// packet of every contribution is there (cut-through).
-  void reach_aggregator(helped_flow& f, std::uint32_t id) {
+  void reach_aggregator(aggregated_flow& f, std::uint32_t id) {
     message const& m = messages_[id];
     std::size_t const packet = m.bytes < aggregator_packet_bytes ? m.bytes : aggregator_packet_bytes;
     picoseconds const head =
@@ -363,7 +363,7 @@ class simulator {
     }
   }
   /// Sends the result of an aggregator to the workers that wait for it.
-  void send_results(helped_flow& f) {
+  void send_results(aggregated_flow& f) {
     simulated_world& w = *f.world;
     for (auto const& [rank, arrival_time] : f.waiters) {
       std::uint32_t const id = messages_.make();
@@ -377,12 +377,12 @@ class simulator {
       if (carries_) {
         m.store(*f.result);
       }
-      enqueue(w.edges.at(f.key.helper, rank, f.key.lane), id);
+      enqueue(w.edges.at(f.key.aggregator, rank, f.key.lane), id);
       forward(id, arrival_time < f.head ? f.head : arrival_time);
     }
     f.waiters.clear();
     if (f.is_complete()) {
-      w.helped_flows.erase(f.key);
+      w.aggregated_flows.erase(f.key);
     }
   }
 

@@ -5,7 +5,7 @@
 #include <tutti/extend/error.hpp>
 #include <tutti/extend/message.hpp>
 #include <tutti/extend/operation.hpp>
-#include <tutti/simulation/detail/helped_flow.hpp>
+#include <tutti/simulation/detail/aggregated_flow.hpp>
 #include <tutti/simulation/detail/messages.hpp>
 #include <tutti/simulation/extend/simulated_network.hpp>
 
@@ -28,7 +28,7 @@ class simulated_edges {
     std::uint32_t first = no_message;
     std::uint32_t last = no_message;
     std::uint32_t length = 0;
-    bool refused = false;  ///< the sender has found the queue full
+    bool sender_waits = false;  ///< the sender has found the queue full
   };
 
   /// Returns null if nothing is under way. Valid until the next `at` or `erase`.
@@ -117,7 +117,7 @@ class simulated_world {
   [[nodiscard]] std::vector<rank_type> const& members() const noexcept { return members_; }
 
   simulated_edges edges;
-  std::map<helped_flow_key, helped_flow> helped_flows;
+  std::map<aggregated_flow_key, aggregated_flow> aggregated_flows;
   fault first_fault{};
   picoseconds fault_time{};  ///< time at which the other members learn of the first fault
 

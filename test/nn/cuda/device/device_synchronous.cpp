@@ -40,13 +40,13 @@ struct threaded_order {
 
   static void record(event_type& e, stream_type& s) {
     e.ran = std::make_shared<std::atomic<bool>>(false);
-    s.put([ran = e.ran] {
+    s.enqueue([ran = e.ran] {
       ran->store(true);
       ran->notify_all();
     });
   }
   static void hold(stream_type& s, event_type& e) {
-    s.put([before = e] { finish(before); });
+    s.enqueue([before = e] { finish(before); });
   }
   [[nodiscard]] static bool has_run(event_type const& e) { return !e.ran || e.ran->load(); }
   static void finish(event_type const& e) {

@@ -5,7 +5,7 @@
 #include <tutti/cuda/detail/device/scratch_layout.hpp>
 #include <tutti/cuda/detail/device/tables.hpp>
 #include <tutti/cuda/detail/device/wait.hpp>
-#include <tutti/detail/engine/enqueued.hpp>
+#include <tutti/detail/engine/device_launcher.hpp>
 #include <tutti/detail/engine/payload.hpp>
 #include <tutti/extend/expects.hpp>
 #include <tutti/extend/extent.hpp>

@@ -5,7 +5,7 @@
 #include <tutti/detail/communicator/access.hpp>
 #include <tutti/detail/communicator/untyped_operation.hpp>
 #include <tutti/detail/core/owned.hpp>
-#include <tutti/detail/engine/enqueued.hpp>
+#include <tutti/detail/engine/device_launcher.hpp>
 #include <tutti/detail/engine/operation.hpp>
 #include <tutti/extend/expects.hpp>
 #include <tutti/extend/time.hpp>

@@ -88,6 +88,6 @@ class sparse_sum {
 
 #ifdef TUTTI_SEPARATE_COMPILATION
 namespace tutti::inline v0_1_0 {
-extern template struct detail::payload::by<max<std::uint64_t>>;
+extern template struct detail::payload::code_of<max<std::uint64_t>>;
 }  // namespace tutti
 #endif

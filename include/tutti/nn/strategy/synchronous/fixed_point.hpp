@@ -226,6 +226,6 @@ class fixed_point : public summing_strategy {
 
 #ifdef TUTTI_SEPARATE_COMPILATION
 namespace tutti::inline v0_1_0 {
-extern template struct detail::payload::by<fixed_point_sum>;
+extern template struct detail::payload::code_of<fixed_point_sum>;
 }  // namespace tutti
 #endif

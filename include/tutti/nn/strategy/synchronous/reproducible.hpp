@@ -96,6 +96,6 @@ class reproducible : public summing_strategy {
 
 #ifdef TUTTI_SEPARATE_COMPILATION
 namespace tutti::inline v0_1_0 {
-extern template struct detail::payload::by<reproducible_sum<binned_sum, float>>;
+extern template struct detail::payload::code_of<reproducible_sum<binned_sum, float>>;
 }  // namespace tutti
 #endif

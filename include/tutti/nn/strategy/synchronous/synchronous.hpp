@@ -196,9 +196,9 @@ class synchronous : public summing_strategy {
 
 #ifdef TUTTI_SEPARATE_COMPILATION
 namespace tutti::inline v0_1_0 {
-extern template struct detail::payload::by<sum<half>>;
-extern template struct detail::payload::by<sum<bfloat16>>;
-extern template struct detail::payload::by<accumulate_in<float, sum<half>>>;
-extern template struct detail::payload::by<accumulate_in<float, sum<bfloat16>>>;
+extern template struct detail::payload::code_of<sum<half>>;
+extern template struct detail::payload::code_of<sum<bfloat16>>;
+extern template struct detail::payload::code_of<accumulate_in<float, sum<half>>>;
+extern template struct detail::payload::code_of<accumulate_in<float, sum<bfloat16>>>;
 }  // namespace tutti
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/engine/machine.hpp>
+#include <tutti/detail/engine/segment_runner.hpp>
 #include <tutti/detail/tuning/profile.hpp>
 #include <tutti/detail/tuning/stopwatch.hpp>
 #include <tutti/topology/in_network.hpp>
@@ -18,12 +18,12 @@ namespace tutti::inline v0_1_0::detail::inline tuning {
 /// twice the latency, the message, and a packet, which is forwarded once it is complete. Short segments show the
 /// processor's share. Ranks that share an interface send at the same time here, as in later operations.
 template <class Communicator>
-class helper_meter {
+class aggregator_meter {
  public:
   /// True if the transport has aggregators that sum.
-  static constexpr bool sums = can_be_helped<typename Communicator::transport_type, combining<sum<float>>>;
+  static constexpr bool sums = can_aggregate<typename Communicator::transport_type, combining<sum<float>>>;
 
-  helper_meter(Communicator& world, stopwatch<Communicator>& clock) : world_(world), clock_(clock) {}
+  aggregator_meter(Communicator& world, stopwatch<Communicator>& clock) : world_(world), clock_(clock) {}
 
   /// Collective; all ranks get the same result.
   /// @param neighbour the link whose price of combining is subtracted
@@ -34,14 +34,14 @@ class helper_meter {
       is_new = world_.transport().helpers_are_new();
     }
     std::int64_t const limit = budget.count() * 1000;
-    std::int64_t spent = 0;
+    std::int64_t total = 0;
     std::vector<float> memory;
-    auto const timed = [&](std::int64_t turns, int warming) {
+    auto const time_turns = [&](std::int64_t turns, int warming) {
       auto const begin = world_.transport().now();
       std::int64_t t[2] = {clock_.time(run, memory, static_cast<int>(turns), warming), 0};
-      t[1] = clock_.since(begin);
+      t[1] = clock_.time_since(begin);
       clock_.agree(std::span(t));
-      spent += t[1];
+      total += t[1];
       return t[0];
     };
     network_profile::link link;
@@ -52,13 +52,13 @@ class helper_meter {
       auto const size = static_cast<std::int64_t>(bytes);
       std::int64_t const expected =
           bytes <= 2048 ? last : last * (size / static_cast<std::int64_t>(memory.size() * sizeof(float)));
-      if (bytes > always_measured && spent + 3 * expected > limit) {
+      if (bytes > always_measured && total + 3 * expected > limit) {
         break;
       }
       memory.resize(bytes / sizeof(float));
-      last = timed(
+      last = time_turns(
           last == 0 ? 16
-                    : std::clamp<std::int64_t>((limit - spent) / 6 / expected, 2, stopwatch<Communicator>::most_turns),
+                    : std::clamp<std::int64_t>((limit - total) / 6 / expected, 2, stopwatch<Communicator>::most_turns),
           1);
       if (link.points.empty()) {
         shortest = last;
@@ -69,7 +69,7 @@ class helper_meter {
       if (bytes == always_measured) {
         run.segment(short_segment);
         constexpr std::int64_t segments = always_measured / short_segment;
-        gap = std::clamp<std::int64_t>((timed(4, 1) - shortest) / segments, 0, shortest / 2) / 2;
+        gap = std::clamp<std::int64_t>((time_turns(4, 1) - shortest) / segments, 0, shortest / 2) / 2;
         run.segment(0);
       }
     }

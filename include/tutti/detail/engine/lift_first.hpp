@@ -11,7 +11,7 @@ namespace tutti::inline v0_1_0::detail::inline engine {
 /// accumulators first ("lifted"). Aggregators cannot lift, so each rank does, in a local step before the others, and
 /// only accumulators travel.
 template <tutti::topology Inner>
-struct lifted {
+struct lift_first {
   static constexpr std::string_view name = Inner::name;
   static constexpr bool keeps_order = Inner::keeps_order;
   static constexpr bool sends_raw_contributions = false;
@@ -50,24 +50,24 @@ struct lifted {
     requires reduces<Op>
   [[nodiscard]] constexpr step at(Op const& op, rank_type n, rank_type me, std::uint32_t i) const {
     if (me < n && i == 0) {
-      block_range const all{0, inner.blocks(op, n)};
-      return {.send = {no_rank, memory::input, all}, .receive = {no_rank, memory::work, all}};
+      block_range const full_range{0, inner.blocks(op, n)};
+      return {.send = {no_rank, memory::input, full_range}, .receive = {no_rank, memory::work, full_range}};
     }
     step s = inner.at(op, n, me, me < n ? i - 1 : i);
-    s.arrives = from_here_on(s.arrives);
+    s.arrives = lifted_memory(s.arrives);
     if (me < n) {  // an aggregator's input is the identity, never lifted
-      s.send.memory = from_here_on(s.send.memory);
-      s.local = from_here_on(s.local);
+      s.send.memory = lifted_memory(s.send.memory);
+      s.local = lifted_memory(s.local);
     }
     return s;
   }
 
  private:
-  [[nodiscard]] static constexpr memory from_here_on(memory m) noexcept {
-    return m == memory::input ? memory::work : m;
+  [[nodiscard]] static constexpr memory lifted_memory(tutti::memory memory) noexcept {
+    return memory == memory::input ? memory::work : memory;
   }
 };
 template <tutti::topology Inner>
-lifted(Inner) -> lifted<Inner>;
+lift_first(Inner) -> lift_first<Inner>;
 
 }  // namespace tutti::detail::engine

@@ -9,17 +9,17 @@
 namespace tutti::inline v0_1_0::detail::inline engine {
 
 /// The schedule of an in-network aggregator ("helper" in names), as far as the engine needs it.
-struct helper_summary {
+struct aggregator_summary {
   std::vector<aggregation_worker> workers{};  ///< in the order of the aggregator's first message from or to each
   block_range blocks{};                       ///< blocks of every message to and from the aggregator
-  memory from = memory::input;
+  memory source_memory = memory::input;
 
   /// Reads the summary from the schedule. Allocates only for more workers than ever before.
   /// @pre the aggregator has at most one message from each rank and one to each, all of the same blocks
   template <class Topology, class Op>
     requires has_aggregators<Topology, Op>
-  void read(Topology const& t, Op const& op, rank_type n, rank_type helper) {
-    fill(workers, places_, t, op, n, helper);
+  void read(Topology const& t, Op const& op, rank_type n, rank_type aggregator) {
+    fill(workers, places_, t, op, n, aggregator);
   }
 
   /// The place of a rank among the workers, or no_rank.
@@ -28,21 +28,21 @@ struct helper_summary {
  private:
   /// A template on the vector, so that it is compiled only for topologies with aggregators.
   template <class Workers, class Places, class Topology, class Op>
-  void fill(Workers& all, Places& places, Topology const& t, Op const& op, rank_type n, rank_type helper) {
+  void fill(Workers& entries, Places& places, Topology const& t, Op const& op, rank_type n, rank_type aggregator) {
     auto const worker = [&](rank_type r) -> aggregation_worker& {
       if (places[r] == no_rank) {
-        places[r] = static_cast<rank_type>(all.size());
-        all.emplace_back(aggregation_worker{.rank = r});
+        places[r] = static_cast<rank_type>(entries.size());
+        entries.emplace_back(aggregation_worker{.rank = r});
       }
-      return all[places[r]];
+      return entries[places[r]];
     };
-    all.clear();
+    entries.clear();
     places.assign(n, no_rank);
-    for (std::uint32_t i = 0; i != t.steps(op, n, helper); ++i) {
-      const step s = t.at(op, n, helper, i);
+    for (std::uint32_t i = 0; i != t.steps(op, n, aggregator); ++i) {
+      const step s = t.at(op, n, aggregator, i);
       if (s.receives()) {
         blocks = s.receive.blocks;
-        from = s.arrives;
+        source_memory = s.arrives;
         worker(s.receive.peer).contributes = true;
       }
       if (s.sends()) {
@@ -55,15 +55,15 @@ struct helper_summary {
 };
 
 /// A helper_summary with the place of one rank in it.
-struct helper_share {
-  helper_summary const* of;
-  rank_type mine;  ///< index of the rank among the workers, or no_rank
+struct aggregator_share {
+  aggregator_summary const* summary;
+  rank_type place;  ///< index of the rank among the workers, or no_rank
 };
 
 /// The parts of one rank at all in-network aggregators of an operation.
-struct helper_shares {
-  std::vector<helper_summary> summaries{};
-  std::vector<helper_share> shares{};
+struct aggregator_shares {
+  std::vector<aggregator_summary> summaries{};
+  std::vector<aggregator_share> shares{};
 
   template <class Topology, class Op>
   void read(Topology const& t, Op const& op, rank_type n, rank_type me) {
@@ -73,11 +73,11 @@ struct helper_shares {
 
  private:
   template <class Summaries, class Shares, class Topology, class Op>
-  static void fill(Summaries& all, Shares& mine, Topology const& t, Op const& op, rank_type n, rank_type me) {
-    mine.clear();
-    for (std::size_t i = 0; i != all.size(); ++i) {
-      all[i].read(t, op, n, n + static_cast<rank_type>(i));
-      mine.push_back({&all[i], all[i].place_of(me)});
+  static void fill(Summaries& summaries, Shares& shares, Topology const& t, Op const& op, rank_type n, rank_type me) {
+    shares.clear();
+    for (std::size_t i = 0; i != summaries.size(); ++i) {
+      summaries[i].read(t, op, n, n + static_cast<rank_type>(i));
+      shares.push_back({&summaries[i], summaries[i].place_of(me)});
     }
   }
 };

@@ -12,12 +12,12 @@ namespace tutti::inline v0_1_0::detail::inline simulation {
 class simulated_world;
 
 /// The key of one flow at one aggregator.
-struct helped_flow_key {
-  rank_type helper;
+struct aggregated_flow_key {
+  rank_type aggregator;
   std::uint32_t lane;
   std::uint32_t number;
 
-  friend constexpr auto operator<=>(helped_flow_key const&, helped_flow_key const&) = default;
+  friend constexpr auto operator<=>(aggregated_flow_key const&, aggregated_flow_key const&) = default;
 };
 
 /// Marks of the workers of a flow. Marks are only set, so the first worker without one is found in constant amortised
@@ -43,9 +43,9 @@ class worker_marks {
 
 /// State of one flow at a simulated aggregator: workers arrive, contributions reach it, results leave to workers that
 /// want them.
-struct helped_flow {
-  helped_flow(simulated_world& owner, helped_flow_key const& flow_key, aggregation_part const& part,
-              simulated_opening first_opening)
+struct aggregated_flow {
+  aggregated_flow(simulated_world& owner, aggregated_flow_key const& flow_key, aggregation_part const& part,
+                  simulated_opening first_opening)
       : world(&owner),
         key(flow_key),
         opening(first_opening),
@@ -54,8 +54,8 @@ struct helped_flow {
         known_contributions(workers.size()),
         sent_contributions(workers.size()),
         bytes(part.bytes) {
-    for (aggregation_worker const& w : workers) {
-      unknown_count += w.contributes ? 1U : 0U;
+    for (aggregation_worker const& worker : workers) {
+      unknown_count += worker.contributes ? 1U : 0U;
     }
     outstanding_count = unknown_count;
   }
@@ -66,7 +66,7 @@ struct helped_flow {
   };
 
   simulated_world* world;
-  helped_flow_key key;
+  aggregated_flow_key key;
   simulated_opening opening;  ///< the call of the first worker that arrived
   std::vector<aggregation_worker> workers;
   std::vector<std::vector<std::byte>> contents;  ///< by worker: the elements it contributed

@@ -24,14 +24,19 @@ struct message_time {
 
 /// A network for which schedules can be priced. Times are in picoseconds.
 template <class N>
-concept timed_network = requires(N const net, rank_type from, rank_type to, std::size_t bytes, loan held, bool solo) {
-  // `solo`: the sender's step receives nothing, so only the receiver works on the message.
-  { net.message(from, to, bytes, held, solo) } -> std::same_as<message_time>;
-  { net.combine(from, to, bytes, held) } -> std::same_as<std::int64_t>;  // receiver's price, beyond storing
-  { net.overwrite(from, to, bytes) } -> std::same_as<std::int64_t>;      // added if it overwrites the sent block
-  { net.port(from, to) } -> std::same_as<rank_type>;  // the port that `from` uses, below 2 n; ranks may share one
-  { net.start() } -> std::same_as<std::int64_t>;      // the processor's price of a new segment
-};
+concept timed_network =
+    requires(N const net, rank_type sender, rank_type receiver, std::size_t bytes, tutti::loan loan, bool solo) {
+      // `solo`: the sender's step receives nothing, so only the receiver works on the message.
+      { net.message(sender, receiver, bytes, loan, solo) } -> std::same_as<message_time>;
+      { net.combine(sender, receiver, bytes, loan) } -> std::same_as<std::int64_t>;  // receiver's price, beyond storing
+      {
+        net.overwrite(sender, receiver, bytes)
+      } -> std::same_as<std::int64_t>;  // added if it overwrites the sent block
+      {
+        net.port(sender, receiver)
+      } -> std::same_as<rank_type>;                   // the port that `sender` uses, below 2 n; ranks may share one
+      { net.start() } -> std::same_as<std::int64_t>;  // the processor's price of a new segment
+    };
 
 /// Prices a schedule on a network, for any number of bytes, whole or in segments: an interpreter of schedules that
 /// runs them in virtual time like the engine. Each rank has one processor, which handles the messages of its segments
@@ -53,14 +58,14 @@ concept timed_network = requires(N const net, rank_type from, rank_type to, std:
 class timed_schedule {
  public:
   static constexpr std::uint32_t lanes = 8;  ///< equal to the engine's number of lanes
-  static constexpr std::uint32_t most_messages = 1U << 11;
+  static constexpr std::uint32_t message_limit = 1U << 11;
 
   template <class Topology, class Op>
     requires offers<Topology, Op>
   timed_schedule(Topology const& topology, Op const& op, rank_type n)
       : blocks_(topology.blocks(op, n)), n_(n), ranks_(members(topology, op, n)) {
-    out_.resize(2 * std::size_t{n} + (ranks_.size() - n) * ranks_.size());
-    in_.resize(out_.size());
+    outgoing_.resize(2 * std::size_t{n} + (ranks_.size() - n) * ranks_.size());
+    incoming_.resize(outgoing_.size());
     for (rank_type r = 0; r < ranks_.size(); ++r) {
       const std::uint32_t count = topology.steps(op, n, r);
       ranks_[r].steps.reserve(count);
@@ -77,14 +82,16 @@ class timed_schedule {
   [[nodiscard]] std::int64_t time(Network const& network, std::size_t bytes, std::size_t segment_bytes = 0) {
     const std::size_t segments = segment_bytes == 0 || bytes == 0 ? 1 : (bytes - 1) / segment_bytes + 1;
     bytes_ = (bytes + segments - 1) / segments;
-    auto const many = static_cast<std::uint32_t>(std::max<std::size_t>(most_messages / (messages_ + 1), 4 * lanes));
-    if (segments <= many) {
+    auto const segment_limit =
+        static_cast<std::uint32_t>(std::max<std::size_t>(message_limit / (messages_ + 1), 4 * lanes));
+    if (segments <= segment_limit) {
       return run(network, static_cast<std::uint32_t>(segments));
     }
-    std::int64_t const some = run(network, many / 2);
-    std::int64_t const more = run(network, many);
-    std::int64_t const rest = (more - some) / (many - many / 2) * static_cast<std::int64_t>(segments - many);
-    return (std::max)(more + rest, busiest(network) * static_cast<std::int64_t>(segments));
+    std::int64_t const half_time = run(network, segment_limit / 2);
+    std::int64_t const whole_time = run(network, segment_limit);
+    std::int64_t const rest = (whole_time - half_time) / (segment_limit - segment_limit / 2) *
+                              static_cast<std::int64_t>(segments - segment_limit);
+    return (std::max)(whole_time + rest, busiest(network) * static_cast<std::int64_t>(segments));
   }
 
   /// A lower bound of `time`: the work of the busiest processor or interface. Costs a fraction of `time`, as no events
@@ -101,37 +108,37 @@ class timed_schedule {
 
   /// A message in flight, or one that has arrived.
   struct message {
-    rank_type from;
-    rank_type to;
+    rank_type sender;
+    rank_type receiver;
     std::uint32_t segment;
     std::size_t bytes;
-    message_time takes;
+    message_time price;
     tutti::loan loan;
-    std::int64_t sent;         ///< time when all of it has been sent
+    std::int64_t send_end;     ///< time when all of it has been sent
     std::int64_t ready = 0;    ///< time when the receiver may begin with it
-    std::int64_t arrived = 0;  ///< time when all of it has arrived
+    std::int64_t arrival = 0;  ///< time when all of it has arrived
   };
   struct lane {
     std::uint32_t segment = 0;
-    std::uint32_t at = 0;
+    std::uint32_t step_index = 0;
     bool active = false;
-    bool sent = false;
-    bool received = false;
+    bool is_sent = false;
+    bool is_received = false;
     std::int64_t tail = 0;  ///< aggregators only: the time when everything received has arrived
   };
   struct state {
     std::vector<step> steps{};
     std::vector<message> inbox{};
     std::array<lane, lanes> segments{};
-    std::uint32_t begun = 0;
+    std::uint32_t begun_count = 0;
     std::int64_t now = 0;
-    std::int64_t ended = 0;
-    std::int64_t woken = never;  ///< the time of its next event
+    std::int64_t end = 0;
+    std::int64_t next_event = never;  ///< the time of its next event
   };
   /// One direction of an interface.
   struct port {
-    std::int64_t busy = 0;     ///< end of the last transmission, without bursts
-    std::int64_t carried = 0;  ///< total transmission time
+    std::int64_t busy = 0;  ///< end of the last transmission, without bursts
+    std::int64_t load = 0;  ///< total transmission time
     struct times {
       std::int64_t begins;
       std::int64_t ends;
@@ -139,7 +146,7 @@ class timed_schedule {
     /// Transmits a message that arrives at `now`.
     times carry(std::int64_t now, message_time const& m) {
       busy = (std::max)(now, busy) + m.wire;
-      carried += m.wire;
+      load += m.wire;
       return {(std::max)(now, busy - m.burst - m.wire), (std::max)(now, busy - m.burst)};
     }
   };
@@ -159,17 +166,17 @@ class timed_schedule {
   std::int64_t run(Network const& network, std::uint32_t segments) {
     segments_ = segments;
     events_.clear();
-    flying_.clear();
-    std::fill(out_.begin(), out_.end(), port{});
-    std::fill(in_.begin(), in_.end(), port{});
+    in_flight_.clear();
+    std::fill(outgoing_.begin(), outgoing_.end(), port{});
+    std::fill(incoming_.begin(), incoming_.end(), port{});
     for (rank_type r = 0; r < ranks_.size(); ++r) {
       state& me = ranks_[r];
       me.inbox.clear();
       me.segments = {};
-      me.begun = 0;
+      me.begun_count = 0;
       me.now = 0;
-      me.ended = 0;
-      me.woken = never;
+      me.end = 0;
+      me.next_event = never;
       wake(r, 0);
     }
     while (!events_.empty()) {
@@ -177,12 +184,12 @@ class timed_schedule {
       event const e = events_.back();
       events_.pop_back();
       if (e.message != event::wakes) {
-        arrive(network, flying_[e.message], e.time);
+        arrive(network, in_flight_[e.message], e.time);
         continue;
       }
       state& me = ranks_[e.rank];
-      if (e.time == me.woken) {
-        me.woken = never;
+      if (e.time == me.next_event) {
+        me.next_event = never;
       }
       if (me.now > e.time) {
         wake(e.rank, me.now);  // the rank is busy until then
@@ -193,13 +200,13 @@ class timed_schedule {
     }
     std::int64_t end = 0;
     for (state const& r : ranks_) {
-      end = (std::max)(end, r.ended);
+      end = (std::max)(end, r.end);
     }
-    for (port const& i : out_) {
-      end = (std::max)(end, i.carried);
+    for (port const& i : outgoing_) {
+      end = (std::max)(end, i.load);
     }
-    for (port const& i : in_) {
-      end = (std::max)(end, i.carried);
+    for (port const& i : incoming_) {
+      end = (std::max)(end, i.load);
     }
     return end;
   }
@@ -207,8 +214,8 @@ class timed_schedule {
   /// The work of the busiest processor or interface for one segment.
   template <class Network>
   std::int64_t busiest(Network const& network) {
-    std::fill(out_.begin(), out_.end(), port{});
-    std::fill(in_.begin(), in_.end(), port{});
+    std::fill(outgoing_.begin(), outgoing_.end(), port{});
+    std::fill(incoming_.begin(), incoming_.end(), port{});
     for (rank_type r = 0; r < ranks_.size(); ++r) {
       ranks_[r].inbox.clear();
       ranks_[r].now = r < n_ ? network.start() : 0;
@@ -217,22 +224,22 @@ class timed_schedule {
       for (step const& s : ranks_[r].steps) {
         if (s.sends()) {
           const std::size_t bytes = elements_in(bytes_, blocks_, s.send.blocks);
-          message_time const takes = network.message(r, s.send.peer, bytes, s.loan, !s.receives());
-          ranks_[r].now += takes.send;
-          out_[port_of(network, r, s.send.peer)].carried += takes.wire;
-          in_[port_of(network, s.send.peer, r)].carried += takes.wire;
-          ranks_[s.send.peer].inbox.push_back({r, s.send.peer, 0, bytes, takes, s.loan, 0});
+          message_time const price = network.message(r, s.send.peer, bytes, s.loan, !s.receives());
+          ranks_[r].now += price.send;
+          outgoing_[port_of(network, r, s.send.peer)].load += price.wire;
+          incoming_[port_of(network, s.send.peer, r)].load += price.wire;
+          ranks_[s.send.peer].inbox.push_back({r, s.send.peer, 0, bytes, price, s.loan, 0});
         } else if (finishes(s)) {
           ranks_[r].now += network.combine(r, r, elements_in(bytes_, blocks_, s.send.blocks), loan::none);
         }
       }
     }
-    std::int64_t most = 0;
-    for (port const& i : out_) {
-      most = (std::max)(most, i.carried);
+    std::int64_t maximum = 0;
+    for (port const& i : outgoing_) {
+      maximum = (std::max)(maximum, i.load);
     }
-    for (port const& i : in_) {
-      most = (std::max)(most, i.carried);
+    for (port const& i : incoming_) {
+      maximum = (std::max)(maximum, i.load);
     }
     std::vector<std::size_t> next(ranks_.size());
     for (rank_type r = 0; r < n_; ++r) {
@@ -240,30 +247,30 @@ class timed_schedule {
       // The senders were visited in rank order, so each one's messages are contiguous.
       std::fill(next.begin(), next.end(), me.inbox.size());
       for (std::size_t i = me.inbox.size(); i-- > 0;) {
-        next[me.inbox[i].from] = i;
+        next[me.inbox[i].sender] = i;
       }
       for (step const& s : me.steps) {
         if (s.receives()) {
           me.now += work_on(network, s, me.inbox[next[s.receive.peer]++]);
         }
       }
-      most = (std::max)(most, me.now);
+      maximum = (std::max)(maximum, me.now);
     }
-    return most;
+    return maximum;
   }
 
   /// The receiver's processor time for a message.
   template <class Network>
   [[nodiscard]] std::int64_t work_on(Network const& network, step const& s, message const& m) const {
-    std::int64_t const needs = m.takes.receive +
-                               (s.action == action::copy ? 0 : network.combine(m.from, m.to, m.bytes, m.loan)) +
-                               (overwrites_itself(s) ? network.overwrite(m.from, m.to, m.bytes) : 0);
+    std::int64_t const needs = m.price.receive +
+                               (s.action == action::copy ? 0 : network.combine(m.sender, m.receiver, m.bytes, m.loan)) +
+                               (overwrites_itself(s) ? network.overwrite(m.sender, m.receiver, m.bytes) : 0);
     return std::max<std::int64_t>(needs, 0);
   }
 
   void wake(rank_type r, std::int64_t time) {
-    if (time < ranks_[r].woken) {
-      ranks_[r].woken = time;
+    if (time < ranks_[r].next_event) {
+      ranks_[r].next_event = time;
       expect({time, event::wakes, r});
     }
   }
@@ -277,46 +284,46 @@ class timed_schedule {
   void act(Network const& network, rank_type r) {
     state& me = ranks_[r];
     std::int64_t next = never;
-    bool const helps = r >= n_;
-    begin_segments(me, helps ? 0 : network.start());
-    for (lane& l : me.segments) {
-      while (l.active) {
-        if (l.at == me.steps.size()) {
-          l.active = false;
-          me.ended = me.now;
-          begin_segments(me, helps ? 0 : network.start());
+    bool const is_aggregator = r >= n_;
+    begin_segments(me, is_aggregator ? 0 : network.start());
+    for (lane& slot : me.segments) {
+      while (slot.active) {
+        if (slot.step_index == me.steps.size()) {
+          slot.active = false;
+          me.end = me.now;
+          begin_segments(me, is_aggregator ? 0 : network.start());
           continue;
         }
-        step const& s = me.steps[l.at];
-        if (s.sends() && !l.sent) {
-          send(network, r, l, s);
+        step const& s = me.steps[slot.step_index];
+        if (s.sends() && !slot.is_sent) {
+          send(network, r, slot, s);
           return wake(r, me.now);
         }
-        if (s.receives() && !l.received) {
-          auto const m = std::find_if(me.inbox.begin(), me.inbox.end(), [&](message const& in) {
-            return in.from == s.receive.peer && in.segment == l.segment;
+        if (s.receives() && !slot.is_received) {
+          auto const m = std::find_if(me.inbox.begin(), me.inbox.end(), [&](message const& candidate) {
+            return candidate.sender == s.receive.peer && candidate.segment == slot.segment;
           });
           if (m == me.inbox.end() || m->ready > me.now) {
             next = m == me.inbox.end() ? next : (std::min)(next, m->ready);
             break;
           }
-          if (helps) {
-            l.tail = (std::max)(l.tail, m->arrived);
+          if (is_aggregator) {
+            slot.tail = (std::max)(slot.tail, m->arrival);
             me.inbox.erase(m);
-            l.received = true;
+            slot.is_received = true;
             continue;
           }
-          std::int64_t const takes = work_on(network, s, *m);
+          std::int64_t const price = work_on(network, s, *m);
           // The last part of a message that arrives in parts is processed when it is there.
-          std::int64_t const last = whole(*m) ? takes : takes / 1024 * (m->takes.lead * 1024 / m->takes.send);
-          me.now = (std::max)(me.now + takes, m->arrived + last);
+          std::int64_t const last = whole(*m) ? price : price / 1024 * (m->price.lead * 1024 / m->price.send);
+          me.now = (std::max)(me.now + price, m->arrival + last);
           me.inbox.erase(m);
-          l.received = true;
+          slot.is_received = true;
           return wake(r, me.now);
         }
-        l.sent = false;
-        l.received = false;
-        ++l.at;
+        slot.is_sent = false;
+        slot.is_received = false;
+        ++slot.step_index;
         if (finishes(s)) {
           me.now += network.combine(r, r, elements_in(bytes_, blocks_, s.send.blocks), loan::none);
           return wake(r, me.now);
@@ -328,49 +335,52 @@ class timed_schedule {
     }
   }
 
-  void begin_segments(state& me, std::int64_t takes) {
-    while (me.begun != segments_ && !me.segments[me.begun % lanes].active) {
-      me.segments[me.begun % lanes] = {.segment = me.begun, .active = true};
-      ++me.begun;
-      me.now += takes;
+  void begin_segments(state& me, std::int64_t price) {
+    while (me.begun_count != segments_ && !me.segments[me.begun_count % lanes].active) {
+      me.segments[me.begun_count % lanes] = {.segment = me.begun_count, .active = true};
+      ++me.begun_count;
+      me.now += price;
     }
   }
 
   template <class Network>
-  void send(Network const& network, rank_type r, lane& l, step const& s) {
+  void send(Network const& network, rank_type r, lane& slot, step const& s) {
     state& me = ranks_[r];
-    rank_type const to = s.send.peer;
+    rank_type const receiver = s.send.peer;
     const std::size_t bytes = elements_in(bytes_, blocks_, s.send.blocks);
-    bool const helps = r >= n_;
-    message_time takes = network.message(r, to, bytes, s.loan, !s.receives());
-    if (helps) {
-      takes.send = takes.lead = 0;
+    bool const is_aggregator = r >= n_;
+    message_time price = network.message(r, receiver, bytes, s.loan, !s.receives());
+    if (is_aggregator) {
+      price.send = price.lead = 0;
     }
-    auto const [leaves, left] = out_[port_of(network, r, to)].carry(me.now + takes.lead, takes);
-    me.now += takes.send;
-    l.sent = true;
-    std::int64_t const sent = helps ? l.tail : takes.burst == 0 ? me.now : (std::max)(me.now, left);
-    flying_.push_back({r, to, l.segment, bytes, takes, s.loan, sent});
-    expect({leaves + takes.latency, flying_.size() - 1, no_rank});
+    auto const [departure_begin, departure_end] =
+        outgoing_[port_of(network, r, receiver)].carry(me.now + price.lead, price);
+    me.now += price.send;
+    slot.is_sent = true;
+    std::int64_t const send_end = is_aggregator      ? slot.tail
+                                  : price.burst == 0 ? me.now
+                                                     : (std::max)(me.now, departure_end);
+    in_flight_.push_back({r, receiver, slot.segment, bytes, price, s.loan, send_end});
+    expect({departure_begin + price.latency, in_flight_.size() - 1, no_rank});
   }
 
   template <class Network>
   void arrive(Network const& network, message& m, std::int64_t now) {
-    auto const [begins, ends] = in_[port_of(network, m.to, m.from)].carry(now, m.takes);
-    m.arrived = (std::max)(ends, m.sent + m.takes.latency);
-    m.ready = whole(m) ? m.arrived : begins;
-    if (m.to >= n_ && m.bytes > aggregator_packet_bytes) {
+    auto const [begins, ends] = incoming_[port_of(network, m.receiver, m.sender)].carry(now, m.price);
+    m.arrival = (std::max)(ends, m.send_end + m.price.latency);
+    m.ready = whole(m) ? m.arrival : begins;
+    if (m.receiver >= n_ && m.bytes > aggregator_packet_bytes) {
       m.ready = begins +
-                m.takes.wire / static_cast<std::int64_t>(m.bytes) * static_cast<std::int64_t>(aggregator_packet_bytes);
+                m.price.wire / static_cast<std::int64_t>(m.bytes) * static_cast<std::int64_t>(aggregator_packet_bytes);
     }
-    ranks_[m.to].inbox.push_back(m);
-    wake(m.to, m.ready);
+    ranks_[m.receiver].inbox.push_back(m);
+    wake(m.receiver, m.ready);
   }
 
   /// The interface that a member uses; aggregators' ports follow those of the ranks.
   template <class Network>
-  [[nodiscard]] std::size_t port_of(Network const& network, rank_type of, rank_type other) const noexcept {
-    return of < n_ ? network.port(of, other) : 2 * std::size_t{n_} + (of - n_) * ranks_.size() + other;
+  [[nodiscard]] std::size_t port_of(Network const& network, rank_type member, rank_type peer) const noexcept {
+    return member < n_ ? network.port(member, peer) : 2 * std::size_t{n_} + (member - n_) * ranks_.size() + peer;
   }
 
   /// True if the step overwrites its sent block when the operation runs in place, as in the engine.
@@ -383,7 +393,7 @@ class timed_schedule {
     return !s.sends() && !s.receives() && s.send.memory == memory::work && s.receive.memory == memory::output;
   }
 
-  static bool whole(message const& m) noexcept { return m.takes.lead == m.takes.send; }
+  static bool whole(message const& m) noexcept { return m.price.lead == m.price.send; }
 
   std::uint32_t blocks_;
   rank_type n_;
@@ -391,10 +401,10 @@ class timed_schedule {
   std::uint32_t segments_ = 1;
   std::size_t bytes_ = 0;  ///< bytes of a segment
   std::vector<state> ranks_;
-  std::vector<port> out_{};  ///< outgoing directions; `in_` has the incoming ones
-  std::vector<port> in_{};
+  std::vector<port> outgoing_{};  ///< outgoing directions; `incoming_` has the incoming ones
+  std::vector<port> incoming_{};
   std::vector<event> events_{};
-  std::vector<message> flying_{};
+  std::vector<message> in_flight_{};
 };
 
 }  // namespace tutti::detail::tuning

@@ -31,7 +31,7 @@ inline constexpr bool runs_on_devices =
 /// The launcher for streams of devices, or an empty type: if Op does not run on devices, the transport has none, or the
 /// schedule depends on the length.
 template <class Communicator, class Topology, class Op, class Payload>
-struct enqueued_part {
+struct device_launcher {
   struct type {
     type(Communicator const&, Topology const&, Payload const&) noexcept {}
   };
@@ -39,13 +39,13 @@ struct enqueued_part {
 template <class Communicator, class Topology, class Op, class Payload>
   requires(maps_devices<typename Communicator::transport_type> && runs_on_devices<Op> &&
            !chooses_schedule<Topology, Op>)
-struct enqueued_part<Communicator, Topology, Op, Payload> {
+struct device_launcher<Communicator, Topology, Op, Payload> {
   using type = device::launcher<Communicator, Topology, Op, Payload>;
 };
 template <class Communicator, class Topology, class Op, class Payload>
   requires(stages_devices<typename Communicator::transport_type> && runs_on_devices<Op> &&
            !chooses_schedule<Topology, Op>)
-struct enqueued_part<Communicator, Topology, Op, Payload> {
+struct device_launcher<Communicator, Topology, Op, Payload> {
   using type = device::staged_launcher<Communicator, Topology, Op, Payload>;
 };
 
