@@ -40,8 +40,8 @@ class chrome_trace {
   chrome_trace(causality const& timelines, std::span<std::string const> parts) : timelines_(timelines), parts_(parts) {
     bool first = true;
     for (rank_type r = 0; r != timelines.size(); ++r) {
-      for (std::size_t i = 0; i != timelines.of(r).size(); ++i) {
-        auto const time = timelines.of(r)[i].time;
+      for (std::size_t i = 0; i != timelines.timeline_of(r).size(); ++i) {
+        auto const time = timelines.timeline_of(r)[i].time;
         begin_ = first ? time : (std::min)(begin_, time);
         first = false;
       }
@@ -66,7 +66,7 @@ class chrome_trace {
   }
 
   void add_events(rank_type r) {
-    timeline const& t = timelines_.of(r);
+    timeline const& t = timelines_.timeline_of(r);
     for (std::size_t i = 0; i != t.size(); ++i) {
       event const e = t[i];
       switch (e.kind) {

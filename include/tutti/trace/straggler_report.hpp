@@ -32,15 +32,15 @@ namespace tutti::inline v0_1_0 {
   for (rank_type waiter = 0; waiter != delays.ranks(); ++waiter) {
     report += "  by " + name(waiter) + padding(15, name(waiter));
     for (rank_type culprit = 0; culprit != delays.size(); ++culprit) {
-      report += right(11, waiter == culprit ? "-" : seconds(delays.of(waiter, culprit)));
+      report += right(11, waiter == culprit ? "-" : seconds(delays.wait_time(waiter, culprit)));
     }
-    report += right(20, seconds(delays.under_way(waiter))) + "\n";
+    report += right(20, seconds(delays.transit_time(waiter))) + "\n";
   }
   for (rank_type member = 0; member != delays.size(); ++member) {
-    worst = delays.by(member) > delays.by(worst) ? member : worst;
+    worst = delays.caused_time(member) > delays.caused_time(worst) ? member : worst;
   }
   if (delays.size() > 1) {
-    report += name(worst) + " held up the others most: " + seconds(delays.by(worst)) +
+    report += name(worst) + " held up the others most: " + seconds(delays.caused_time(worst)) +
               " s in all, counting ranks that waited for one that waited for it\n";
   }
   return report;

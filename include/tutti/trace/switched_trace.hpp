@@ -30,11 +30,11 @@ class switched_trace {
   /// The number of recorded events.
   [[nodiscard]] std::size_t size() const noexcept { return trace_.size(); }
   /// The number of older events that were overwritten.
-  [[nodiscard]] std::size_t dropped_count() const noexcept { return trace_.dropped(); }
+  [[nodiscard]] std::size_t dropped_count() const noexcept { return trace_.dropped_count(); }
   /// Calls f with each event, oldest first.
   template <class F>
   void for_each(F f) const {
-    trace_.each(f);
+    trace_.for_each(f);
   }
 
  private:

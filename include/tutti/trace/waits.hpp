@@ -32,7 +32,7 @@ class blame {
   [[nodiscard]] static std::vector<std::vector<waiting>> waits_of(causality const& timelines) {
     std::vector<std::vector<waiting>> waits(timelines.size());
     for (rank_type r = 0; r != timelines.size(); ++r) {
-      timeline const& t = timelines.of(r);
+      timeline const& t = timelines.timeline_of(r);
       std::map<operation_number, time_point> start_times;  // start of each operation
       time_point free = (time_point::min)();               // time of the previous event
       bool busy = false;
