@@ -23,7 +23,7 @@ namespace bench::gpu {
 namespace cuda = tutti::cuda;
 
 /// Status of a program without a GPU to run on.
-inline constexpr int skipped = 77;
+inline constexpr int skip_status = 77;
 
 /// Bytes of a long vector.
 inline constexpr std::size_t long_vector = std::size_t{64} << 20;
@@ -59,15 +59,15 @@ class arguments {
   return cudaGetDeviceCount(&count) == cudaSuccess ? count : 0;
 }
 [[nodiscard]] inline std::string device_name() {
-  cudaDeviceProp known{};
-  tutti::detail::runtime::examine(cudaGetDeviceProperties(&known, 0),
+  cudaDeviceProp properties{};
+  tutti::detail::runtime::examine(cudaGetDeviceProperties(&properties, 0),
                                   [] { return std::string("asking for a GPU's name"); });
-  return known.name;
+  return properties.name;
 }
 
 /// Numbers in [-1, 1) of a few bits each, so that every type holds them; their sums need rounding.
 template <class T>
-[[nodiscard]] std::vector<T> drawn(std::size_t n, std::uint32_t seed) {
+[[nodiscard]] std::vector<T> random_numbers(std::size_t n, std::uint32_t seed) {
   std::vector<T> v(n);
   std::uint32_t state = seed * 2654435761U + 1;
   for (T& x : v) {
@@ -79,16 +79,16 @@ template <class T>
 }
 /// Fills the array with bytes that no right result has in all places.
 template <class T>
-void poison(cuda::array<T> const& a, cuda::stream const& in) {
-  tutti::detail::runtime::examine(cudaMemsetAsync(a.data(), 0xA5, a.size() * sizeof(T), in.native()),
+void poison(cuda::array<T> const& a, cuda::stream const& stream) {
+  tutti::detail::runtime::examine(cudaMemsetAsync(a.data(), 0xA5, a.size() * sizeof(T), stream.native()),
                                   [] { return std::string("poisoning device memory"); });
 }
 template <class T>
-[[nodiscard]] bool holds(cuda::array<T> const& a, std::vector<T> const& wanted, cuda::stream const& in) {
-  std::vector<T> here(wanted.size());
-  a.copy_to(here, in);
-  in.wait();
-  return here.empty() || std::memcmp(here.data(), wanted.data(), here.size() * sizeof(T)) == 0;
+[[nodiscard]] bool holds(cuda::array<T> const& a, std::vector<T> const& expected, cuda::stream const& stream) {
+  std::vector<T> values(expected.size());
+  a.copy_to(values, stream);
+  stream.wait();
+  return values.empty() || std::memcmp(values.data(), expected.data(), values.size() * sizeof(T)) == 0;
 }
 
 /// Marks a place in a stream, as the beginning or end of a measurement.
@@ -101,12 +101,12 @@ class mark {
   mark& operator=(mark const&) = delete;
   ~mark() { static_cast<void>(cudaEventDestroy(event_)); }
 
-  void set(cuda::stream const& in) const {
-    tutti::detail::runtime::examine(cudaEventRecord(event_, in.native()),
+  void set(cuda::stream const& stream) const {
+    tutti::detail::runtime::examine(cudaEventRecord(event_, stream.native()),
                                     [] { return std::string("recording an event"); });
   }
   /// Seconds since the other mark. @pre both have been passed
-  [[nodiscard]] double since(mark const& begin) const {
+  [[nodiscard]] double seconds_since(mark const& begin) const {
     float milliseconds = 0;
     tutti::detail::runtime::examine(cudaEventElapsedTime(&milliseconds, begin.event_, event_),
                                     [] { return std::string("reading the time between events"); });
@@ -131,33 +131,34 @@ struct repeats {
   return bytes < long_vector / 2 ? repeats{1, 1} : repeats{9, 10};
 }
 /// Seconds that `work` takes in the stream: the median of some rounds, of several runs each.
-[[nodiscard]] inline double seconds(cuda::stream const& in, repeats often, std::function<void()> const& work) {
-  auto const [rounds, runs] = often;
+[[nodiscard]] inline double seconds(cuda::stream const& stream, repeats repeats_per_round,
+                                    std::function<void()> const& work) {
+  auto const [rounds, runs] = repeats_per_round;
   mark begin;
   mark end;
-  std::vector<double> all;
+  std::vector<double> times;
   for (int i = 0; i != rounds + 1; ++i) {  // the first round warms up
-    begin.set(in);
+    begin.set(stream);
     for (int k = 0; k != runs; ++k) {
       work();
     }
-    end.set(in);
-    in.wait();
+    end.set(stream);
+    stream.wait();
     if (i != 0) {
-      all.push_back(end.since(begin) / runs);
+      times.push_back(end.seconds_since(begin) / runs);
     }
   }
-  return median(all);
+  return median(times);
 }
 /// Bytes a second of cudaMemcpy within the device, read plus written, four long vectors at a time.
-[[nodiscard]] inline double copy_bandwidth(cuda::stream const& in, std::size_t long_vector_bytes) {
+[[nodiscard]] inline double copy_bandwidth(cuda::stream const& stream, std::size_t long_vector_bytes) {
   std::size_t const bytes = 4 * long_vector_bytes;
-  cuda::array<std::uint8_t> const from(bytes);
-  cuda::array<std::uint8_t> const to(bytes);
-  poison(from, in);
-  return 2.0 * static_cast<double>(bytes) / seconds(in, repeats_of(long_vector_bytes), [&] {
+  cuda::array<std::uint8_t> const source(bytes);
+  cuda::array<std::uint8_t> const destination(bytes);
+  poison(source, stream);
+  return 2.0 * static_cast<double>(bytes) / seconds(stream, repeats_of(long_vector_bytes), [&] {
            tutti::detail::runtime::examine(
-               cudaMemcpyAsync(to.data(), from.data(), bytes, cudaMemcpyDeviceToDevice, in.native()),
+               cudaMemcpyAsync(destination.data(), source.data(), bytes, cudaMemcpyDeviceToDevice, stream.native()),
                [] { return std::string("copying within a device"); });
          });
 }
@@ -173,37 +174,38 @@ class report {
   }
 
   /// Adds a bandwidth as a share of the copy bandwidth: `bytes` in `seconds`. `target` is a percentage.
-  void bandwidth(std::string const& what, double bytes, double seconds, double target, bool right) {
-    add(what, 100 * bytes / seconds / bandwidth_, target, "%", right);
+  void bandwidth(std::string const& description, double bytes, double seconds, double target, bool right) {
+    add(description, 100 * bytes / seconds / bandwidth_, target, "%", right);
   }
   /// Adds a result. It reaches a target in percent from above, any other from below.
-  void add(std::string const& what, double measured, double target, std::string const& unit, bool right) {
-    bool const reached = unit == "%" ? measured >= target : measured <= target;
-    std::printf("%-58s %10.2f %10.2f  %-6s %s%s\n", what.c_str(), measured, target, unit.c_str(),
-                right ? "right" : "WRONG", reached ? "" : ", target missed");
+  void add(std::string const& description, double value, double target, std::string const& unit, bool right) {
+    bool const is_reached = unit == "%" ? value >= target : value <= target;
+    std::printf("%-58s %10.2f %10.2f  %-6s %s%s\n", description.c_str(), value, target, unit.c_str(),
+                right ? "right" : "WRONG", is_reached ? "" : ", target missed");
     std::fflush(stdout);
     wrong_ += right ? 0 : 1;
-    json_ += (json_.empty() ? "" : ",\n") + std::string("    {\"what\": \"") + what +
-             "\", \"measured\": " + std::to_string(measured) + ", \"target\": " + std::to_string(target) +
+    json_ += (json_.empty() ? "" : ",\n") + std::string("    {\"what\": \"") + description +
+             "\", \"measured\": " + std::to_string(value) + ", \"target\": " + std::to_string(target) +
              ", \"unit\": \"" + unit + "\", \"right\": " + (right ? "true" : "false") + "}";
   }
   /// Adds a result without a target.
-  void only(std::string const& what, double measured, std::string const& unit, bool right) {
-    std::printf("%-58s %10.2f %10s  %-6s %s\n", what.c_str(), measured, "-", unit.c_str(), right ? "right" : "WRONG");
+  void add_without_target(std::string const& description, double value, std::string const& unit, bool right) {
+    std::printf("%-58s %10.2f %10s  %-6s %s\n", description.c_str(), value, "-", unit.c_str(),
+                right ? "right" : "WRONG");
     std::fflush(stdout);
     wrong_ += right ? 0 : 1;
-    json_ += (json_.empty() ? "" : ",\n") + std::string("    {\"what\": \"") + what +
-             "\", \"measured\": " + std::to_string(measured) + ", \"target\": null, \"unit\": \"" + unit +
+    json_ += (json_.empty() ? "" : ",\n") + std::string("    {\"what\": \"") + description +
+             "\", \"measured\": " + std::to_string(value) + ", \"target\": null, \"unit\": \"" + unit +
              "\", \"right\": " + (right ? "true" : "false") + "}";
   }
   /// The status of the program: 1 if a value was wrong. A target that is missed is only shown.
   [[nodiscard]] int end(char const* file) const {
     if (file != nullptr) {
-      std::ofstream out(file);
-      out << "{\n  \"part\": \"" << part_ << "\",\n  \"device\": \"" << device_
-          << "\",\n  \"copy_bytes_per_second\": " << bandwidth_ << ",\n  \"rows\": [\n"
-          << json_ << "\n  ]\n}\n";
-      if (!out.flush()) {
+      std::ofstream file_stream(file);
+      file_stream << "{\n  \"part\": \"" << part_ << "\",\n  \"device\": \"" << device_
+                  << "\",\n  \"copy_bytes_per_second\": " << bandwidth_ << ",\n  \"rows\": [\n"
+                  << json_ << "\n  ]\n}\n";
+      if (!file_stream.flush()) {
         std::fprintf(stderr, "error: cannot write %s\n", file);
         return 1;
       }

@@ -17,29 +17,29 @@ namespace bench::gpu {
 using sum_of_floats = tutti::sum<float>;
 
 /// Results of one rank.
-struct found {
+struct measurement {
   double seconds = 0;
   bool right = false;
-  double of_nccl = 0;  ///< seconds by NCCL; 0: not measured
+  double nccl_seconds = 0;  ///< seconds by NCCL; 0: not measured
 };
 /// The slowest rank's time; right if all ranks are.
 template <class Results>
-[[nodiscard]] found of_all(Results const& results) {
-  found all{0, true};
-  for (auto const& one : results) {
-    found const f = one.value();
-    all.seconds = std::max(all.seconds, f.seconds);
-    all.of_nccl = std::max(all.of_nccl, f.of_nccl);
-    all.right = all.right && f.right;
+[[nodiscard]] measurement slowest(Results const& results) {
+  measurement world_result{0, true};
+  for (auto const& result : results) {
+    measurement const rank_measurement = result.value();
+    world_result.seconds = std::max(world_result.seconds, rank_measurement.seconds);
+    world_result.nccl_seconds = std::max(world_result.nccl_seconds, rank_measurement.nccl_seconds);
+    world_result.right = world_result.right && rank_measurement.right;
   }
-  return all;
+  return world_result;
 }
 
 /// The result on rank 0 of an allreduce on host memory; all ranks get the same.
 template <class Topology>
 [[nodiscard]] std::vector<float> on_host(Topology const& topology, tutti::rank_type n, std::size_t count) {
   auto const results = tutti::spawn<tutti::loopback>(n, [&](auto& world) {
-    auto v = drawn<float>(count, world.rank() + 1);
+    auto v = random_numbers<float>(count, world.rank() + 1);
     tutti::allreduce{world, topology, sum_of_floats{}}(v);
     return world.rank() == 0 ? v : std::vector<float>();
   });

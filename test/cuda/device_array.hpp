@@ -14,21 +14,22 @@ namespace laws {
 template <class T>
 class device_array<T, tutti::cuda::stream> {
  public:
-  device_array(std::vector<T> const& v, tutti::cuda::stream const& in) : all_(new tutti::cuda::array<T>(v.size())) {
-    all_->copy_from(v, in);
-    in.wait();
+  device_array(std::vector<T> const& v, tutti::cuda::stream const& stream)
+      : array_(new tutti::cuda::array<T>(v.size())) {
+    array_->copy_from(v, stream);
+    stream.wait();
   }
 
-  [[nodiscard]] tutti::device_span<T> span() const { return all_->span(); }
-  [[nodiscard]] std::vector<T> values(tutti::cuda::stream const& in) const {
-    std::vector<T> here(all_->size());
-    all_->copy_to(here, in);
-    in.wait();
-    return here;
+  [[nodiscard]] tutti::device_span<T> span() const { return array_->span(); }
+  [[nodiscard]] std::vector<T> values(tutti::cuda::stream const& stream) const {
+    std::vector<T> values(array_->size());
+    array_->copy_to(values, stream);
+    stream.wait();
+    return values;
   }
 
  private:
-  tutti::cuda::array<T>* all_;
+  tutti::cuda::array<T>* array_;
 };
 
 }  // namespace laws

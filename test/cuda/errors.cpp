@@ -50,54 +50,55 @@ template <class F>
 
 BOOST_AUTO_TEST_CASE(a_span_knows_its_bounds) {
   float x[4] = {};  // only addresses are used
-  tutti::device_span<float> const all(x, 4);
-  BOOST_TEST(all.subspan(1, 3).data() == x + 1);
-  BOOST_TEST(all.subspan(4, 0).empty());
-  BOOST_CHECK_THROW(static_cast<void>(all.subspan(2, 3)), tutti::precondition_error);
-  BOOST_CHECK_THROW(static_cast<void>(all.subspan(5, 0)), tutti::precondition_error);
+  tutti::device_span<float> const span(x, 4);
+  BOOST_TEST(span.subspan(1, 3).data() == x + 1);
+  BOOST_TEST(span.subspan(4, 0).empty());
+  BOOST_CHECK_THROW(static_cast<void>(span.subspan(2, 3)), tutti::precondition_error);
+  BOOST_CHECK_THROW(static_cast<void>(span.subspan(5, 0)), tutti::precondition_error);
 }
 
 BOOST_AUTO_TEST_CASE(memory_that_is_not_there) {
-  std::string const said = refusal([] { cuda::array<float>(std::size_t{1} << 58); });
-  BOOST_TEST(said.starts_with("allocating 1152921504606846976 bytes of device memory failed: "), said);
-  BOOST_TEST(said.find("nvidia-smi") != std::string::npos, said);
-  std::string const pinned = refusal([] { cuda::pinned_array<float>(std::size_t{1} << 58); });
-  BOOST_TEST(pinned.starts_with("allocating 1152921504606846976 bytes of host memory whose pages are pinned failed: "),
-             pinned);
+  std::string const text = refusal([] { cuda::array<float>(std::size_t{1} << 58); });
+  BOOST_TEST(text.starts_with("allocating 1152921504606846976 bytes of device memory failed: "), text);
+  BOOST_TEST(text.find("nvidia-smi") != std::string::npos, text);
+  std::string const pinned_text = refusal([] { cuda::pinned_array<float>(std::size_t{1} << 58); });
+  BOOST_TEST(
+      pinned_text.starts_with("allocating 1152921504606846976 bytes of host memory whose pages are pinned failed: "),
+      pinned_text);
 }
 
 BOOST_AUTO_TEST_CASE(nothing_takes_no_device) {
-  cuda::array<float> none(0);
-  cuda::array<float> moved(std::move(none));
-  BOOST_TEST(moved.size() == 0U);
-  BOOST_TEST(moved.span().empty());
+  cuda::array<float> empty(0);
+  cuda::array<float> new_owner(std::move(empty));
+  BOOST_TEST(new_owner.size() == 0U);
+  BOOST_TEST(new_owner.span().empty());
   BOOST_TEST(cuda::pinned_array<int>(0).size() == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(devices_are_counted) {
   int count = 0;
-  std::string const said = refusal([&] { count = cuda::devices(); });
+  std::string const text = refusal([&] { count = cuda::devices(); });
   BOOST_TEST((count != 0) == has_device());
-  BOOST_TEST((said.empty() || said.starts_with("looking for devices of CUDA failed: ")), said);
+  BOOST_TEST((text.empty() || text.starts_with("looking for devices of CUDA failed: ")), text);
 }
 
 BOOST_AUTO_TEST_CASE(a_stream_without_a_device) {
-  std::string const said = refusal([] { cuda::stream(); });
-  BOOST_TEST(said.empty() == has_device(), said);
-  BOOST_TEST((said.empty() || said.starts_with("making a stream of CUDA failed: ")), said);
+  std::string const text = refusal([] { cuda::stream(); });
+  BOOST_TEST(text.empty() == has_device(), text);
+  BOOST_TEST((text.empty() || text.starts_with("making a stream of CUDA failed: ")), text);
 }
 
 BOOST_AUTO_TEST_CASE(ranks_without_a_device) {
   auto const results = tutti::spawn<cuda::staged<tutti::loopback>>(2, [](auto&) {});
-  for (auto const& one : results) {
-    std::string said;
+  for (auto const& result : results) {
+    std::string text;
     try {
-      one.value();
+      result.value();
     } catch (tutti::error const& e) {
-      said = e.what();
+      text = e.what();
     }
-    BOOST_TEST(said.empty() == has_device(), said);
-    BOOST_TEST((said.empty() || said.find("cuda_staged: rank 0: ") != std::string::npos), said);
+    BOOST_TEST(text.empty() == has_device(), text);
+    BOOST_TEST((text.empty() || text.find("cuda_staged: rank 0: ") != std::string::npos), text);
   }
 }
 
@@ -108,9 +109,9 @@ BOOST_AUTO_TEST_CASE(a_handle_of_memory_is_a_text) {
     handle.reserved[i] = static_cast<char>(i * 5);
   }
   std::string const text = memory_handle::text(handle);
-  cudaIpcMemHandle_t const back = memory_handle::of(text);
+  cudaIpcMemHandle_t const back = memory_handle::parse(text);
   BOOST_TEST(std::memcmp(&handle, &back, sizeof handle) == 0);
   for (std::string const& wrong : {std::string(), text + "0", text.substr(1), "x" + text.substr(1)}) {
-    BOOST_CHECK_THROW(static_cast<void>(memory_handle::of(wrong)), tutti::precondition_error);
+    BOOST_CHECK_THROW(static_cast<void>(memory_handle::parse(wrong)), tutti::precondition_error);
   }
 }

@@ -24,10 +24,10 @@ namespace cuda = tutti::cuda;
 
 /// True if CUDA knows an address.
 bool is_allocated(void const* p) {
-  cudaPointerAttributes known{};
-  bool const good = cudaPointerGetAttributes(&known, p) == cudaSuccess;
+  cudaPointerAttributes attributes{};
+  bool const good = cudaPointerGetAttributes(&attributes, p) == cudaSuccess;
   static_cast<void>(cudaGetLastError());
-  return good && known.type != cudaMemoryTypeUnregistered;
+  return good && attributes.type != cudaMemoryTypeUnregistered;
 }
 
 }  // namespace
@@ -36,18 +36,18 @@ BOOST_AUTO_TEST_CASE(there_and_back) {
   if (!has_device()) {
     return;
   }
-  cuda::stream const in;
+  cuda::stream const stream;
   for (std::size_t const n : {1U, 1000U, 1U << 20}) {
-    cuda::pinned_array<int> from(n);
-    std::iota(from.begin(), from.end(), 7);
-    cuda::array<int> there(n);
-    there.copy_from({from.data(), n}, in);
-    cuda::array<int> const moved(std::move(there));
+    cuda::pinned_array<int> source(n);
+    std::iota(source.begin(), source.end(), 7);
+    cuda::array<int> first_owner(n);
+    first_owner.copy_from({source.data(), n}, stream);
+    cuda::array<int> const new_owner(std::move(first_owner));
     std::vector<int> back(n);
-    moved.copy_to(back, in);
-    in.wait();
-    BOOST_TEST(std::equal(back.begin(), back.end(), from.begin()));
-    BOOST_CHECK_THROW(moved.copy_to({back.data(), n - 1}, in), tutti::precondition_error);
+    new_owner.copy_to(back, stream);
+    stream.wait();
+    BOOST_TEST(std::equal(back.begin(), back.end(), source.begin()));
+    BOOST_CHECK_THROW(new_owner.copy_to({back.data(), n - 1}, stream), tutti::precondition_error);
   }
 }
 
@@ -56,18 +56,18 @@ BOOST_AUTO_TEST_CASE(a_stream_waits_for_a_word) {
     return;
   }
   tutti::detail::runtime::stream_memory const memory(0);
-  cuda::stream const held;
+  cuda::stream const held_stream;
   cuda::stream const other;
   cuda::pinned_array<std::uint64_t> words(2);
   words[0] = words[1] = 0;
-  memory.wait(held.native(), &words[0], 7);
-  memory.write(held.native(), &words[1], 1);
-  BOOST_TEST(cudaStreamQuery(held.native()) == cudaErrorNotReady);
+  memory.wait(held_stream.native(), &words[0], 7);
+  memory.write(held_stream.native(), &words[1], 1);
+  BOOST_TEST(cudaStreamQuery(held_stream.native()) == cudaErrorNotReady);
   memory.write(other.native(), &words[0], 6);
   other.wait();
-  BOOST_TEST(cudaStreamQuery(held.native()) == cudaErrorNotReady);
+  BOOST_TEST(cudaStreamQuery(held_stream.native()) == cudaErrorNotReady);
   memory.write(other.native(), &words[0], 8);
-  held.wait();
+  held_stream.wait();
   BOOST_TEST(words[1] == 1U);
 }
 
@@ -76,18 +76,18 @@ BOOST_AUTO_TEST_CASE(memory_that_is_given_back_waits_for_the_last_user) {
   if (!has_device()) {
     return;
   }
-  int made = 0;
+  int allocation_count = 0;
   auto const take = [&](int place, std::size_t bytes) {
     return unused_memory::take(place, bytes, [&] {
       void* p = nullptr;
-      ++made;
+      ++allocation_count;
       auto const code = place == unused_memory::host ? cudaMallocHost(&p, bytes) : cudaMalloc(&p, bytes);
       BOOST_REQUIRE(code == cudaSuccess);
       return static_cast<std::byte*>(p);
     });
   };
   for (int const place : {0, unused_memory::host}) {
-    made = 0;
+    allocation_count = 0;
     std::optional<unused_memory::user> first(std::in_place);
     std::byte* const a = take(place, 1000);
     {
@@ -96,9 +96,9 @@ BOOST_AUTO_TEST_CASE(memory_that_is_given_back_waits_for_the_last_user) {
       BOOST_TEST(a != b);
       unused_memory::give_back(a);
       BOOST_TEST(take(place, 1001) != a);
-      BOOST_TEST(made == 3);
+      BOOST_TEST(allocation_count == 3);
       BOOST_TEST(take(place, 1000) == a);
-      BOOST_TEST(made == 3);
+      BOOST_TEST(allocation_count == 3);
       unused_memory::give_back(a);
       unused_memory::give_back(b);
     }

@@ -38,15 +38,17 @@ using transport = cuda::peers<tutti::shared_memory>;
 using namespace std::chrono_literals;
 using clock_type = std::chrono::steady_clock;
 
-[[nodiscard]] tutti::world_options<transport> with(std::uint32_t groups, tutti::duration deadline = 60s) {
-  tutti::world_options<transport> o;
-  o.deadline = deadline;
-  o.transport.groups = groups;
-  o.transport.scratch_bytes = 65536;
-  return o;
+[[nodiscard]] tutti::world_options<transport> options_for(std::uint32_t groups, tutti::duration deadline = 60s) {
+  tutti::world_options<transport> options;
+  options.deadline = deadline;
+  options.transport.groups = groups;
+  options.transport.scratch_bytes = 65536;
+  return options;
 }
 struct amounts {
-  static auto with(std::uint32_t groups, tutti::duration deadline = 60s) { return ::with(groups, deadline); }
+  static auto options_for(std::uint32_t groups, tutti::duration deadline = 60s) {
+    return ::options_for(groups, deadline);
+  }
   static std::vector<std::size_t> counts() { return {0, 1, 5'001}; }
   static constexpr tutti::duration short_deadline = 1s;
   static constexpr rank_type ranks_of_a_late_one = 3;
@@ -90,15 +92,15 @@ BOOST_AUTO_TEST_CASE(a_killed_process_is_named) {
       if (meet.rank() == 1 && while_ranks_meet) {
         kill_soon();
       }
-      auto begun = clock_type::now();
+      auto begin_time = clock_type::now();
       try {
-        tutti::communicator<transport> world(meet, with(2, deadline));
+        tutti::communicator<transport> world(meet, options_for(2, deadline));
         tutti::allreduce by_ring{world, tutti::ring{}, tutti::sum<float>{}};
         tutti::allreduce by_direct{world, tutti::direct{}, tutti::sum<float>{}};
         cuda::stream stream;
         laws::device_array const v(std::vector<float>(5'000), stream);
         for (;;) {
-          begun = clock_type::now();
+          begin_time = clock_type::now();
           by_ring.enqueue(v, stream);
           by_direct.enqueue(v, stream);
           cuda::wait(world, stream);
@@ -107,15 +109,15 @@ BOOST_AUTO_TEST_CASE(a_killed_process_is_named) {
           }
         }
       } catch (tutti::error const& e) {
-        return (clock_type::now() - begun > deadline + 1s ? "too late: " : "") + std::string(tutti::name(e.kind())) +
-               ": " + e.what();
+        return (clock_type::now() - begin_time > deadline + 1s ? "too late: " : "") +
+               std::string(tutti::name(e.kind())) + ": " + e.what();
       }
     });
     BOOST_TEST(!results[1]);
     for (rank_type const r : {0U, 2U}) {
-      std::string const said = results[r].value();
-      BOOST_TEST((said.starts_with("peer lost") || said.starts_with("join failed")), said);
-      BOOST_TEST(has(said, "rank 1"), "trial " << trial << ", rank " << r << ": " << said);
+      std::string const text = results[r].value();
+      BOOST_TEST((text.starts_with("peer lost") || text.starts_with("join failed")), text);
+      BOOST_TEST(has(text, "rank 1"), "trial " << trial << ", rank " << r << ": " << text);
     }
   }
 }

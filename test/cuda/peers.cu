@@ -36,14 +36,14 @@ using enum tutti::schedule_kind;
 using transport = cuda::peers<tutti::loopback>;
 using namespace std::chrono_literals;
 
-[[nodiscard]] tutti::world_options<transport> with(std::uint32_t groups, tutti::duration deadline = 60s) {
-  tutti::world_options<transport> o;
-  o.deadline = deadline;
-  o.transport.groups = groups;
-  return o;
+[[nodiscard]] tutti::world_options<transport> options_for(std::uint32_t groups, tutti::duration deadline = 60s) {
+  tutti::world_options<transport> options;
+  options.deadline = deadline;
+  options.transport.groups = groups;
+  return options;
 }
 struct amounts {
-  static auto with(std::uint32_t groups, tutti::duration deadline = 60s) { return ::with(groups, deadline); }
+  static auto options_for(std::uint32_t groups, tutti::duration deadline = 60s) { return ::options_for(groups, deadline); }
   static std::vector<std::size_t> counts() { return {0, 1, 257, 5'001}; }
   static constexpr tutti::duration short_deadline = 1s;
   static constexpr rank_type ranks_of_a_late_one = 4;
@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(allreduce_of_elements_of_gpus) {
 
 /// An allreduce of two operations in two streams, replayed ten times by a graph, and once more outside of it.
 BOOST_AUTO_TEST_CASE(a_graph_is_replayed) {
-  auto const all = complaints(
+  auto const errors = complaints(
       2,
       [](auto& world) {
         tutti::allreduce sum{world, tutti::direct{}, tutti::sum<int>{}};
@@ -117,51 +117,51 @@ BOOST_AUTO_TEST_CASE(a_graph_is_replayed) {
         check(cudaEventDestroy(fork));
         check(cudaEventDestroy(join));
       },
-      with(1));
-  BOOST_TEST(std::count(all.begin(), all.end(), "") == 2, all[0] << all[1]);
+      options_for(1));
+  BOOST_TEST(std::count(errors.begin(), errors.end(), "") == 2, errors[0] << errors[1]);
 }
 
 BOOST_AUTO_TEST_CASE(memory_of_the_host_is_refused) {
-  auto const all = complaints(
+  auto const errors = complaints(
       1,
       [](auto& world) {
         tutti::allreduce sum{world, tutti::direct{}, tutti::sum<float>{}};
         cuda::stream stream;
-        std::vector<float> here(100);
-        sum.enqueue(tutti::device_span<float>(here.data(), here.size()), stream);
+        std::vector<float> host_values(100);
+        sum.enqueue(tutti::device_span<float>(host_values.data(), host_values.size()), stream);
       },
-      with(1));
-  BOOST_TEST(has(all[0], "is not in memory of this rank's device, 0000:"), all[0]);
+      options_for(1));
+  BOOST_TEST(has(errors[0], "is not in memory of this rank's device, 0000:"), errors[0]);
 }
 
 BOOST_AUTO_TEST_CASE(a_stream_that_waits_for_the_default_one_is_refused) {
-  auto const all = complaints(
+  auto const errors = complaints(
       2,
       [](auto& world) {
         tutti::allreduce sum{world, tutti::direct{}, tutti::sum<float>{}};
-        cudaStream_t own = nullptr;
-        check(cudaStreamCreateWithFlags(&own, cudaStreamDefault));
-        cuda::stream const stream(own);
+        cudaStream_t native_stream = nullptr;
+        check(cudaStreamCreateWithFlags(&native_stream, cudaStreamDefault));
+        cuda::stream const stream(native_stream);
         laws::device_array const v(std::vector<float>(100), stream);
         sum.enqueue(v, stream);
         cuda::wait(world, stream);
       },
       [] {
-        auto o = with(1);
-        o.transport.device = 0;
-        return o;
+        auto options = options_for(1);
+        options.transport.device = 0;
+        return options;
       }());
-  for (std::string const& one : all) {
-    BOOST_TEST(has(one, "this stream waits for the default stream of CUDA"), one);
+  for (std::string const& text : errors) {
+    BOOST_TEST(has(text, "this stream waits for the default stream of CUDA"), text);
   }
 }
 
 BOOST_AUTO_TEST_CASE(more_groups_than_run_at_a_time) {
-  auto o = with(10'000);
-  auto const all = complaints(
-      2, [](auto&) {}, o);
-  for (std::string const& one : all) {
-    BOOST_TEST(has(one, "groups at the same time, but its "), one);
+  auto options = options_for(10'000);
+  auto const errors = complaints(
+      2, [](auto&) {}, options);
+  for (std::string const& text : errors) {
+    BOOST_TEST(has(text, "groups at the same time, but its "), text);
   }
 }
 

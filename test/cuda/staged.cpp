@@ -32,7 +32,7 @@ using tutti::rank_type;
 using transport = cuda::staged<tutti::loopback>;
 static_assert(tutti::stages_devices<transport> && !tutti::maps_devices<transport>);
 
-[[nodiscard]] std::vector<float> drawn(std::size_t n, rank_type r) {
+[[nodiscard]] std::vector<float> make_numbers(std::size_t n, rank_type r) {
   std::vector<float> v(n);
   for (std::size_t i = 0; i != n; ++i) {
     v[i] = static_cast<float>((i * 7919 + r * 104729) % 4096) / static_cast<float>(1 + i % 37);
@@ -47,56 +47,56 @@ BOOST_AUTO_TEST_CASE(values) {
     return;
   }
   for (rank_type const n : {1U, 2U, 3U}) {
-    tutti::world_options<transport> o;
-    o.transport.slot_bytes = 4096;
+    tutti::world_options<transport> options;
+    options.transport.slot_bytes = 4096;
     auto const results = tutti::spawn<transport>(
         n,
         [n](auto& world) -> std::string {
           std::size_t const count = 10'007;
           rank_type const me = world.rank();
-          std::size_t const own = tutti::block_size(count, n, me);
+          std::size_t const block_size = tutti::block_size(count, n, me);
           cuda::stream const stream;
-          cuda::array<float> const in(count);
-          cuda::array<float> const out(count);
-          cuda::array<float> const block(own);
+          cuda::array<float> const input(count);
+          cuda::array<float> const output(count);
+          cuda::array<float> const block(block_size);
           tutti::allreduce sum{world, tutti::ring{}, tutti::sum<float>{}};
           tutti::reduce to_one{world, tutti::direct{}, tutti::sum<float>{}};
           tutti::reduce_scatter scatter{world, tutti::ring{}, tutti::sum<float>{}};
           tutti::allgather gather{world, tutti::ring{}};
           tutti::broadcast share{world, tutti::direct{}};
-          auto const mine = drawn(count, me);
+          auto const numbers = make_numbers(count, me);
           std::vector<float> total(count);
-          std::vector<float> part(own);
-          std::vector<float> gathered(count);
-          sum(mine, total);
-          scatter(mine, part);
-          gather(part, gathered);
-          in.copy_from(mine, stream);
-          sum.enqueue(in, out, stream);
-          scatter.enqueue(in, block, stream);
-          std::vector<float> here(count);
-          std::vector<float> block_here(own);
+          std::vector<float> part(block_size);
+          std::vector<float> full_sum(count);
+          sum(numbers, total);
+          scatter(numbers, part);
+          gather(part, full_sum);
+          input.copy_from(numbers, stream);
+          sum.enqueue(input, output, stream);
+          scatter.enqueue(input, block, stream);
+          std::vector<float> host_values(count);
+          std::vector<float> block_values(block_size);
           cuda::wait(world, stream);
-          out.copy_to(here, stream);
-          block.copy_to(block_here, stream);
-          gather.enqueue(block, out, stream);
+          output.copy_to(host_values, stream);
+          block.copy_to(block_values, stream);
+          gather.enqueue(block, output, stream);
           cuda::wait(world, stream);
-          std::string wrong = here == total && block_here == part ? "" : "a sum ";
-          out.copy_to(here, stream);
-          to_one.enqueue(in, 0, stream);
-          share.enqueue(in, 0, stream);
+          std::string wrong = host_values == total && block_values == part ? "" : "a sum ";
+          output.copy_to(host_values, stream);
+          to_one.enqueue(input, 0, stream);
+          share.enqueue(input, 0, stream);
           cuda::wait(world, stream);
-          wrong += here == gathered ? "" : "allgather ";
-          std::vector<float> reduced = mine;
-          to_one(reduced, 0);
-          share(reduced, 0);
-          in.copy_to(here, stream);
+          wrong += host_values == full_sum ? "" : "allgather ";
+          std::vector<float> root_values = numbers;
+          to_one(root_values, 0);
+          share(root_values, 0);
+          input.copy_to(host_values, stream);
           stream.wait();
-          return wrong + (here == reduced ? "" : "reduce and broadcast");
+          return wrong + (host_values == root_values ? "" : "reduce and broadcast");
         },
-        o);
-    for (auto const& one : results) {
-      BOOST_TEST(one.value() == "");
+        options);
+    for (auto const& result : results) {
+      BOOST_TEST(result.value() == "");
     }
   }
 }
@@ -106,10 +106,10 @@ BOOST_AUTO_TEST_CASE(a_rank_that_has_left) {
   if (!has_device()) {
     return;
   }
-  tutti::world_options<transport> o;
-  o.deadline = std::chrono::seconds(60);
-  auto const begun = std::chrono::steady_clock::now();
-  auto const all = laws::complaints(
+  tutti::world_options<transport> options;
+  options.deadline = std::chrono::seconds(60);
+  auto const begin_time = std::chrono::steady_clock::now();
+  auto const errors = laws::complaints(
       3,
       [](auto& world) {
         cuda::stream stream;
@@ -121,10 +121,10 @@ BOOST_AUTO_TEST_CASE(a_rank_that_has_left) {
           cuda::wait(world, stream);
         }
       },
-      o);
+      options);
   for (rank_type const r : {0U, 1U}) {
-    BOOST_TEST(laws::has(all[r], "peer lost"), all[r]);
-    BOOST_TEST(laws::has(all[r], "rank 2"), all[r]);
+    BOOST_TEST(laws::has(errors[r], "peer lost"), errors[r]);
+    BOOST_TEST(laws::has(errors[r], "rank 2"), errors[r]);
   }
-  BOOST_TEST((std::chrono::steady_clock::now() - begun < std::chrono::seconds(30)), "long before the deadline");
+  BOOST_TEST((std::chrono::steady_clock::now() - begin_time < std::chrono::seconds(30)), "long before the deadline");
 }

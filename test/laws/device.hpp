@@ -157,17 +157,18 @@ class device_rank {
     m.input = case_.in_place ? output : reinterpret_cast<std::byte const*>(input_.data());
     m.output = output;
     m.work = work_fits ? output : nullptr;  // null: in scratch memory
-    return {.table = steps_.view(), .mine = m, .count = case_.count, .what = {.count = 7}, .number = 1};
+    return {.table = steps_.view(), .buffers = m, .count = case_.count, .call_record = {.count = 7}, .number = 1};
   }
   /// @param parts at least `groups`
   template <class G>
   void run(G const& g, on_device::board const& board, std::uint32_t group, std::uint32_t groups, std::uint32_t parts) {
     if constexpr (combines) {
       using payload = on_device::group_combining<R>;
-      run_group(g, on_device::by_steps<payload>{board, operation(), groups, parts, payload{case_.reduction}}, group);
+      run_group(g, on_device::steps_kernel<payload>{board, operation(), groups, parts, payload{case_.reduction}},
+                group);
     } else {
       using payload = on_device::group_moving;
-      run_group(g, on_device::by_steps<payload>{board, operation(), groups, parts, payload{sizeof(value)}}, group);
+      run_group(g, on_device::steps_kernel<payload>{board, operation(), groups, parts, payload{sizeof(value)}}, group);
     }
   }
   [[nodiscard]] bool has(std::vector<value> const& expected) const {
@@ -268,7 +269,7 @@ template <rank_type N, class R>
     std::vector<std::uint32_t> under_way(N, groups * 2);
     has_ended = models::run_as_fibers(
         N, groups, 2, 3 * seed + i, [&](rank_type r, std::uint32_t group, models::fiber_group const& g) {
-          using kernel = on_device::by_direct<R, N>;
+          using kernel = on_device::direct_kernel<R, N>;
           run_group(g, kernel{world.board_of(r), ranks[r].operation(), groups, parts, in_one_hop, reduction}, group);
           wrong += world.first_failed(r) == 0 ? 0U : 1U;
           if (--under_way[r] == 0) {

@@ -20,7 +20,8 @@
 /// The test cases of operations in kernels that reach each other's memory, on devices and on models of them.
 namespace laws {
 
-/// @tparam Amounts `with(groups, deadline)` returns the options of a world, `counts()` the lengths of vectors, some of
+/// @tparam Amounts `options_for(groups, deadline)` returns the options of a world, `counts()` the lengths of vectors,
+/// some of
 ///     them cut into more parts than there are groups; `short_deadline` passes in a test, and one of
 ///     `ranks_of_a_late_one` ranks never arrives
 template <class Transport, class Amounts>
@@ -47,7 +48,7 @@ struct device_cases {
   template <class Op, class R, class... Topology>
   static void on_topologies(std::vector<rank_type> const& ranks, Op operation, R reduction,
                             Topology const&... topology) {
-    auto options = Amounts::with(2);
+    auto options = Amounts::options_for(2);
     options.transport.scratch_bytes = 8192;
     BOOST_TEST(enqueued_have_bits_of_engine<Transport>(options, ranks, Amounts::counts(), operation, reduction,
                                                        topology...) == "");
@@ -113,15 +114,15 @@ struct device_cases {
           auto const values = v.values(first);
           require(std::count(values.begin(), values.end(), 65536) == 1000, "eight sums one after the other");
         },
-        Amounts::with(2));
+        Amounts::options_for(2));
     BOOST_TEST(std::count(complaints_of_ranks.begin(), complaints_of_ranks.end(), "") == 4, complaints_of_ranks[0]);
   }
 
   static void never_comes() {
-    a_rank_that_never_comes<Transport>(Amounts::ranks_of_a_late_one, Amounts::with(2, Amounts::short_deadline));
+    a_rank_that_never_comes<Transport>(Amounts::ranks_of_a_late_one, Amounts::options_for(2, Amounts::short_deadline));
   }
-  static void has_left() { a_rank_that_has_left<Transport>(Amounts::with(1)); }
-  static void other_count() { another_count<Transport>(Amounts::with(1)); }
+  static void has_left() { a_rank_that_has_left<Transport>(Amounts::options_for(1)); }
+  static void other_count() { another_count<Transport>(Amounts::options_for(1)); }
 };
 
 }  // namespace laws

@@ -150,9 +150,9 @@ class host_driver {
     ++live_allocations;
     return exported_memory::allocate(bytes);
   }
-  [[nodiscard]] std::string exported(std::byte* p) const { return exported_memory::export_piece(p); }
-  [[nodiscard]] std::byte* imported(std::string_view text) const { return exported_memory::import_piece(text); }
-  void let_go(std::byte* p) const noexcept { exported_memory::free(p); }
+  [[nodiscard]] std::string export_memory(std::byte* p) const { return exported_memory::export_piece(p); }
+  [[nodiscard]] std::byte* import_memory(std::string_view text) const { return exported_memory::import_piece(text); }
+  void unmap(std::byte* p) const noexcept { exported_memory::free(p); }
   static void free_for_all(std::byte* p) noexcept { free(p); }
 
   void upload(std::byte* destination, std::byte const* source, std::size_t bytes) const {

@@ -124,10 +124,10 @@ class basic_host_math : public Order {
   /// The size of stored weights: narrowed to the number format of a GPU's matrix units.
   [[nodiscard]] std::size_t weight_bytes(geometry::dense const& l) const { return stored_bytes(l.inputs * l.outputs); }
   [[nodiscard]] std::size_t weight_bytes(geometry::convolution const& l) const { return stored_bytes(l.weights()); }
-  void take_weights(geometry::dense const& l, float const* p, std::byte* destination) {
+  void convert_weights(geometry::dense const& l, float const* p, std::byte* destination) {
     narrow(l.inputs * l.outputs, p, destination);
   }
-  void take_weights(geometry::convolution const& l, float const* p, std::byte* destination) {
+  void convert_weights(geometry::convolution const& l, float const* p, std::byte* destination) {
     narrow(l.weights(), p, destination);
   }
 
@@ -136,7 +136,7 @@ class basic_host_math : public Order {
   void forward(geometry::dense const& l, std::size_t rows, weights const& w, numbers_in x, std::byte* y) {
     stream_.enqueue([=, this] {
       auto const input = read(x, rows * l.inputs);
-      auto const matrix = read(w.kept, l.inputs * l.outputs);
+      auto const matrix = read(w.native_weights, l.inputs * l.outputs);
       std::vector<float> output(rows * l.outputs);
       for (std::size_t r = 0; r != rows; ++r) {
         for (std::size_t o = 0; o != l.outputs; ++o) {
@@ -172,7 +172,7 @@ class basic_host_math : public Order {
   }
   void differentiate_input(geometry::dense const& l, std::size_t rows, weights const& w, numbers_in dy, std::byte* dx) {
     stream_.enqueue([=, this] {
-      auto const matrix = read(w.kept, l.inputs * l.outputs);
+      auto const matrix = read(w.native_weights, l.inputs * l.outputs);
       auto const slope = read(dy, rows * l.outputs);
       std::vector<float> output(rows * l.inputs);
       for (std::size_t r = 0; r != rows; ++r) {
@@ -191,7 +191,7 @@ class basic_host_math : public Order {
   void forward(geometry::convolution const& l, std::size_t rows, weights const& w, numbers_in x, std::byte* y) {
     stream_.enqueue([=, this] {
       auto const input = read(x, rows * l.input.size());
-      auto const matrix = read(w.kept, l.weights());
+      auto const matrix = read(w.native_weights, l.weights());
       std::vector<float> output(rows * l.output.size());
       for_each_product(l, rows,
                        [&](std::size_t i, std::size_t o, std::size_t k) { output[o] += input[i] * matrix[k]; });
@@ -222,7 +222,7 @@ class basic_host_math : public Order {
   void differentiate_input(geometry::convolution const& l, std::size_t rows, weights const& w, numbers_in dy,
                            std::byte* dx) {
     stream_.enqueue([=, this] {
-      auto const matrix = read(w.kept, l.weights());
+      auto const matrix = read(w.native_weights, l.weights());
       auto const slope = read(dy, rows * l.output.size());
       std::vector<float> output(rows * l.input.size());
       for_each_product(l, rows,
@@ -233,7 +233,7 @@ class basic_host_math : public Order {
 
   // --- layers without weights
 
-  [[nodiscard]] static std::size_t kept_bytes(geometry::pooling const& l, std::size_t rows) {
+  [[nodiscard]] static std::size_t cache_bytes(geometry::pooling const& l, std::size_t rows) {
     return l.kind == geometry::pooling_kind::mean ? 0 : rows * l.output.size() * sizeof(std::uint32_t);
   }
   void forward(geometry::pooling const& l, std::size_t rows, numbers_in x, std::byte* y, std::byte* indices) {
@@ -507,10 +507,10 @@ class basic_host_math : public Order {
           continue;
         }
         float const decay = step.decay * w[i];
-        float const s = step.corrected ? decay : step.decay == 0 ? g[i] : g[i] + decay;
+        float const s = step.is_corrected ? decay : step.decay == 0 ? g[i] : g[i] + decay;
         v[i] = step.momentum * v[i] + s;
         float const d = step.lookahead ? s + step.momentum * v[i] : v[i];
-        w[i] -= step.rate * (step.corrected ? g[i] + d : d);
+        w[i] -= step.rate * (step.is_corrected ? g[i] + d : d);
       }
     });
   }

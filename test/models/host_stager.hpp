@@ -58,7 +58,7 @@ class host_stager {
       is_passed_ = std::make_shared<std::atomic<bool>>(false);
       s.enqueue([p = is_passed_] { p->store(true); });
     }
-    [[nodiscard]] bool passed() const {
+    [[nodiscard]] bool has_passed() const {
       expect_device();
       return is_passed_->load();
     }
@@ -98,8 +98,8 @@ class host_stager {
   void upload(std::byte* destination, std::byte const* source, std::size_t bytes) {
     copy(up_, host(destination), source, bytes);
   }
-  void tell_downloaded(std::uint64_t* word, std::uint64_t value) { tell(down_, word, value); }
-  void tell_uploaded(std::uint64_t* word, std::uint64_t value) { tell(up_, word, value); }
+  void signal_downloads(std::uint64_t* word, std::uint64_t value) { tell(down_, word, value); }
+  void signal_uploads(std::uint64_t* word, std::uint64_t value) { tell(up_, word, value); }
   [[nodiscard]] bool is_done(stream_type const& s) const {
     expect_device();
     return s.is_done();
@@ -147,6 +147,6 @@ class host_stager {
 static_assert(device::stager<host_stager>);
 
 template <class Host>
-using host_staged = device::staged<Host, host_stager>;
+using host_staged = device::staged_transport<Host, host_stager>;
 
 }  // namespace models

@@ -45,7 +45,7 @@ class device_world {
       b.scratch = ranks_[r].scratch.data();
       b.scratch_bytes = scratch_bytes;
       b.fault = &ranks_[r].fault;
-      b.failed = &ranks_[r].first_failed;
+      b.failed_operation = &ranks_[r].first_failed;
       b.progress = &ranks_[r].progress;
       for (rank_type q = 0; q != n; ++q) {
         b.boxes[q] = boxes_[q].data();
@@ -145,7 +145,7 @@ class fiber_group {
 
   [[nodiscard]] std::uint32_t rank() const { return rank_; }
   [[nodiscard]] std::uint32_t size() const { return size_; }
-  bool all(bool good) const {
+  bool barrier_and(bool good) const {
     order_.step_aside();
     room_.good = room_.good && good;
     std::uint64_t const current_round = room_.round;
@@ -159,15 +159,15 @@ class fiber_group {
     }
     return room_.result;  // no thread passes the next barrier before this one has reached it
   }
-  [[nodiscard]] std::uint64_t look(std::uint64_t const* word) const {
+  [[nodiscard]] std::uint64_t load_acquire(std::uint64_t const* word) const {
     order_.step_aside();
     return *word;
   }
-  void tell(std::uint64_t* word, std::uint64_t value) const {
+  void store_release(std::uint64_t* word, std::uint64_t value) const {
     order_.step_aside();
     *word = value;
   }
-  void announce(std::uint64_t* word, std::uint64_t value) const { tell(word, value); }
+  void store_fenced(std::uint64_t* word, std::uint64_t value) const { store_release(word, value); }
   void pause() const { order_.step_aside(); }
   [[nodiscard]] bool is_late() const { return order_.turns() > deadline_; }
 
@@ -214,7 +214,7 @@ class host_thread_group {
 
   [[nodiscard]] std::uint32_t rank() const { return rank_; }
   [[nodiscard]] std::uint32_t size() const { return size_; }
-  bool all(bool good) const {
+  bool barrier_and(bool good) const {
     if (!good) {
       room_.good = false;
     }
@@ -229,13 +229,13 @@ class host_thread_group {
     }
     return room_.result;
   }
-  [[nodiscard]] std::uint64_t look(std::uint64_t const* word) const {
+  [[nodiscard]] std::uint64_t load_acquire(std::uint64_t const* word) const {
     return std::atomic_ref(*const_cast<std::uint64_t*>(word)).load(std::memory_order_acquire);
   }
-  void tell(std::uint64_t* word, std::uint64_t value) const {
+  void store_release(std::uint64_t* word, std::uint64_t value) const {
     std::atomic_ref(*word).store(value, std::memory_order_release);
   }
-  void announce(std::uint64_t* word, std::uint64_t value) const { std::atomic_ref(*word).exchange(value); }
+  void store_fenced(std::uint64_t* word, std::uint64_t value) const { std::atomic_ref(*word).exchange(value); }
   void pause() const { std::this_thread::yield(); }
   [[nodiscard]] bool is_late() const { return last_ != clock::time_point::max() && clock::now() > last_; }
 

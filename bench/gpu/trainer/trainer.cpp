@@ -49,7 +49,7 @@ struct task {
   nn::settings settings;
 };
 /// Results of a training.
-struct trained {
+struct training_result {
   nn::history history;
   bool equal = true;  ///< true if all ranks have the same weights
 
@@ -57,35 +57,35 @@ struct trained {
 };
 
 /// Trains with ranks from `hosts` on on the GPU, the others on the CPU.
-[[nodiscard]] trained train(task const& what, rank_type size, rank_type hosts, nn::precision numbers) {
-  struct ended {
+[[nodiscard]] training_result train(task const& training, rank_type size, rank_type hosts, nn::precision numbers) {
+  struct rank_result {
     nn::history history;
     std::vector<float> weights;
   };
   auto results = tutti::spawn<tutti::loopback>(size, [&](auto& world) {
     nn::set_threads(world.rank() < hosts ? static_cast<int>(std::thread::hardware_concurrency()) : 1);
     nn::synchronous ranks(world, tutti::ring{});
-    auto const run = [&](auto&& mine) {
-      ended result;
-      nn::train(mine, ranks, result.history);
-      auto const weights = std::as_const(mine).parameters();
+    auto const run = [&](auto&& replica) {
+      rank_result result;
+      nn::train(replica, ranks, result.history);
+      auto const weights = std::as_const(replica).parameters();
       result.weights.assign(weights.begin(), weights.end());
       return result;
     };
     if (world.rank() < hosts) {
-      return run(nn::replica(nn::model<float>(what.model(), nn::replica::attached), what.data.training, what.data.test,
-                             what.settings, world.rank(), world.size()));
+      return run(nn::replica(nn::model<float>(training.model(), nn::replica::attached), training.data.training,
+                             training.data.test, training.settings, world.rank(), world.size()));
     }
-    return run(nn::cuda::replica(nn::device_model{what.model(), numbers, 0}, what.data.training, what.data.test,
-                                 what.settings, world.rank(), world.size()));
+    return run(nn::cuda::replica(nn::device_model{training.model(), numbers, 0}, training.data.training,
+                                 training.data.test, training.settings, world.rank(), world.size()));
   });
-  trained all{std::move(results[0].value().history)};
-  for (auto const& one : results) {
-    auto const& weights = one.value().weights;
-    all.equal = all.equal &&
-                std::memcmp(weights.data(), results[0].value().weights.data(), weights.size() * sizeof(float)) == 0;
+  training_result world_result{std::move(results[0].value().history)};
+  for (auto const& result : results) {
+    auto const& weights = result.value().weights;
+    world_result.equal = world_result.equal && std::memcmp(weights.data(), results[0].value().weights.data(),
+                                                           weights.size() * sizeof(float)) == 0;
   }
-  return all;
+  return world_result;
 }
 
 void keep_first(nn::dataset& set, std::size_t count) {
@@ -96,16 +96,16 @@ void keep_first(nn::dataset& set, std::size_t count) {
 }
 
 /// Measures, in points of accuracy, the distance of the GPU from the CPU.
-void compare(report& all, std::string const& name, task const& what, double points,
+void compare(report& table, std::string const& name, task const& training, double points,
              std::vector<std::pair<rank_type, rank_type>> const& worlds) {
-  double const host = train(what, 1, 1, nn::precision::float32).percent();
+  double const host = train(training, 1, 1, nn::precision::float32).percent();
   std::printf("%s on the CPU: %.2f %%\n", name.c_str(), host);
   for (auto const& [size, hosts] : worlds) {
-    trained const found = train(what, size, hosts, nn::precision::float32);
+    training_result const result = train(training, size, hosts, nn::precision::float32);
     std::string const ranks = std::to_string(size - hosts) + (size - hosts == 1 ? " GPU rank" : " GPU ranks") +
                               (hosts == 0 ? "" : " and " + std::to_string(hosts) + " on the CPU");
-    all.add(name + ", " + ranks + ": off the CPU's accuracy", std::abs(found.percent() - host), points, "points",
-            found.equal && std::isfinite(found.history.epochs.back().test_loss));
+    table.add(name + ", " + ranks + ": off the CPU's accuracy", std::abs(result.percent() - host), points, "points",
+              result.equal && std::isfinite(result.history.epochs.back().test_loss));
   }
 }
 
@@ -127,40 +127,40 @@ void compare(report& all, std::string const& name, task const& what, double poin
 }
 
 /// Images a second by PyTorch for each model and precision, from lines such as `resnet20 float 12345.6`.
-[[nodiscard]] std::map<std::string, double> of_pytorch(char const* file) {
-  std::map<std::string, double> all;
-  std::ifstream in(file);
+[[nodiscard]] std::map<std::string, double> read_pytorch_speeds(char const* file) {
+  std::map<std::string, double> speeds;
+  std::ifstream lines(file);
   std::string model;
   std::string numbers;
   double images = 0;
-  while (in >> model >> numbers >> images) {
-    all[model + " " + numbers] = images;
+  while (lines >> model >> numbers >> images) {
+    speeds[model + " " + numbers] = images;
   }
   return all;
 }
 
-void race(report& all, char const* file) {
-  auto const torch = of_pytorch(file);
+void race(report& table, char const* file) {
+  auto const torch = read_pytorch_speeds(file);
   nn::data_pair const data = noise();
-  nn::settings s;
-  s.epochs = 3;
-  s.rate = s.last_rate = 0.001F;
-  s.prefetch = true;
+  nn::settings settings;
+  settings.epochs = 3;
+  settings.rate = settings.last_rate = 0.001F;
+  settings.prefetch = true;
   for (std::string const name : {"resnet20", "vgg16"}) {
-    task const what{[&] {
-                      return name == "vgg16" ? nn::vgg<float>(16, data.training.shape, 10)
-                                             : nn::small_resnet<float>(20, data.training.shape, 10);
-                    },
-                    data, s};
+    task const training{[&] {
+                          return name == "vgg16" ? nn::vgg<float>(16, data.training.shape, 10)
+                                                 : nn::small_resnet<float>(20, data.training.shape, 10);
+                        },
+                        data, settings};
     for (nn::precision const p : {nn::precision::float32, nn::precision::bfloat16}) {
-      trained const found = train(what, 1, 0, p);
-      double const images = found.history.epochs.back().images_per_second();
+      training_result const result = train(training, 1, 0, p);
+      double const images = result.history.epochs.back().images_per_second();
       std::string const key = name + " " + std::string(nn::name(p));
-      bool const right = std::isfinite(found.history.epochs.back().training_loss);
+      bool const right = std::isfinite(result.history.epochs.back().training_loss);
       std::printf("%s: %.0f images/s\n", key.c_str(), images);
-      if (auto const there = torch.find(key); there != torch.end()) {
-        all.add(key + ", images/s in percent of PyTorch's " + std::to_string(static_cast<long>(there->second)),
-                100 * images / there->second, 100, "%", right);
+      if (auto const baseline = torch.find(key); baseline != torch.end()) {
+        table.add(key + ", images/s in percent of PyTorch's " + std::to_string(static_cast<long>(baseline->second)),
+                  100 * images / baseline->second, 100, "%", right);
       } else {
         std::printf("left out: %s against PyTorch, which was not found\n", key.c_str());
       }
@@ -168,23 +168,23 @@ void race(report& all, char const* file) {
   }
 }
 
-void learn(report& all, std::filesystem::path const& folder) {
+void learn(report& table, std::filesystem::path const& folder) {
   if (std::filesystem::exists(folder / "mnist")) {
     nn::data_pair const data = nn::read_folder(folder / "mnist");
-    nn::settings s;
-    s.rate = 0.05F;
-    compare(all, "LeNet-5 on MNIST", {[&] { return nn::lenet5<float>(data.training.shape, 10); }, data, s}, 0.3,
-            {{1, 0}, {2, 0}, {2, 1}});
+    nn::settings settings;
+    settings.rate = 0.05F;
+    compare(table, "LeNet-5 on MNIST", {[&] { return nn::lenet5<float>(data.training.shape, 10); }, data, settings},
+            0.3, {{1, 0}, {2, 0}, {2, 1}});
   } else {
     std::printf("left out: LeNet-5; there is no %s\n", (folder / "mnist").c_str());
   }
   if (std::filesystem::exists(folder / "cifar-10")) {
     nn::data_pair data = nn::read_folder(folder / "cifar-10");
     keep_first(data.training, 10'000);
-    nn::settings s;
-    s.epochs = 10;
-    compare(all, "ResNet-20 on CIFAR-10",
-            {[&] { return nn::small_resnet<float>(20, data.training.shape, 10); }, data, s}, 1.5, {{1, 0}});
+    nn::settings settings;
+    settings.epochs = 10;
+    compare(table, "ResNet-20 on CIFAR-10",
+            {[&] { return nn::small_resnet<float>(20, data.training.shape, 10); }, data, settings}, 1.5, {{1, 0}});
   } else {
     std::printf("left out: ResNet-20; there is no %s\n", (folder / "cifar-10").c_str());
   }
@@ -200,12 +200,12 @@ int main(int count, char** words) {
   try {
     if (bench::gpu::devices() == 0) {
       std::puts("SKIPPED: no CUDA device");
-      return bench::gpu::skipped;
+      return bench::gpu::skip_status;
     }
-    report all("trainer", bench::gpu::copy_bandwidth(bench::gpu::cuda::stream(), bench::gpu::long_vector));
-    race(all, words[3]);
-    learn(all, words[2]);
-    return all.end(words[1]);
+    report table("trainer", bench::gpu::copy_bandwidth(bench::gpu::cuda::stream(), bench::gpu::long_vector));
+    race(table, words[3]);
+    learn(table, words[2]);
+    return table.end(words[1]);
   } catch (std::exception const& e) {
     std::fprintf(stderr, "error: %s\n", e.what());
     return 1;

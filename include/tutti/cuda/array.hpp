@@ -59,21 +59,22 @@ class array {
 
   /// Enqueues a copy from the host, whose elements must not change before it has run. From a `pinned_array` the call
   /// does not block. @pre as many elements @throws cuda::error
-  void copy_from(std::span<T const> host, stream const& in) const {
-    copy(first_, host.data(), host.size(), cudaMemcpyHostToDevice, in);
+  void copy_from(std::span<T const> host, cuda::stream const& stream) const {
+    copy(first_, host.data(), host.size(), cudaMemcpyHostToDevice, stream);
   }
   /// Enqueues a copy to the host. @pre as many elements @throws cuda::error
-  void copy_to(std::span<T> host, stream const& in) const {
-    copy(host.data(), first_, host.size(), cudaMemcpyDeviceToHost, in);
+  void copy_to(std::span<T> host, cuda::stream const& stream) const {
+    copy(host.data(), first_, host.size(), cudaMemcpyDeviceToHost, stream);
   }
 
  private:
-  void copy(T* to, T const* from, std::size_t count, cudaMemcpyKind way, stream const& in) const {
+  void copy(T* destination, T const* source, std::size_t count, cudaMemcpyKind direction,
+            cuda::stream const& stream) const {
     expects(count == size_, "cuda::array: a copy of ", count, " elements, where there are ", size_,
             "; pass spans of as many");
-    detail::runtime::examine(cudaMemcpyAsync(to, from, count * sizeof(T), way, in.native()), [count] {
-      return "copying " + std::to_string(count * sizeof(T)) + " bytes between host and device";
-    });
+    detail::runtime::examine(
+        cudaMemcpyAsync(destination, source, count * sizeof(T), direction, stream.native()),
+        [count] { return "copying " + std::to_string(count * sizeof(T)) + " bytes between host and device"; });
   }
 
   T* first_ = nullptr;

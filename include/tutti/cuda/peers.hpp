@@ -81,8 +81,8 @@ using peers = detail::device::peers<Host, detail::runtime::driver>;
 /// Thread safety: that of the communicator.
 template <class Communicator>
   requires std::same_as<typename Communicator::transport_type::stream_type, stream>
-void wait(Communicator const& world, stream const& in) {
-  detail::device::stream_wait(world, in).run();
+void wait(Communicator const& world, cuda::stream const& stream) {
+  detail::device::stream_wait(world, stream).run();
 }
 
 }  // namespace tutti::cuda

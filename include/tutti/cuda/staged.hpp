@@ -56,7 +56,7 @@ namespace tutti::inline v0_1_0::cuda {
 /// Thread safety: one thread at a time; instances are independent.
 template <transport Host>
   requires(!waits_for_work<Host>)
-using staged = detail::device::staged<Host, detail::runtime::stager>;
+using staged = detail::device::staged_transport<Host, detail::runtime::stager>;
 
 /// Blocks until everything in the stream has run, or the deadlines of this rank's enqueued operations pass. Meanwhile
 /// everything that this thread has started advances.
@@ -70,8 +70,8 @@ using staged = detail::device::staged<Host, detail::runtime::stager>;
 template <class Communicator>
   requires std::same_as<typename Communicator::transport_type::stream_type, stream> &&
            stages_devices<typename Communicator::transport_type>
-void wait(Communicator const& world, stream const& in) {
-  detail::device::wait_for_staged(world, in);
+void wait(Communicator const& world, cuda::stream const& stream) {
+  detail::device::wait_for_staged(world, stream);
 }
 
 }  // namespace tutti::cuda

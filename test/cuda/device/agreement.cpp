@@ -17,26 +17,27 @@ namespace device = tutti::detail::device;
 using tutti::rank_type;
 
 /// Each rank's error, or the texts that the ranks exchanged. Rank `failing` throws instead of sending a text.
-std::vector<std::string> agreed(rank_type size, rank_type failing) {
-  std::vector<std::string> all;
-  for (auto const& one : tutti::detail::run_threads(size, [&](tutti::detail::thread_rendezvous& meet) -> std::string {
+std::vector<std::string> exchange_texts(rank_type size, rank_type failing) {
+  std::vector<std::string> rank_texts;
+  for (auto const& result :
+       tutti::detail::run_threads(size, [&](tutti::detail::thread_rendezvous& meet) -> std::string {
          try {
            std::string text;
-           for (std::string const& said : device::agree("a transport", meet, [&] {
+           for (std::string const& rank_text : device::agree("a transport", meet, [&] {
                   return meet.rank() == failing ? throw std::runtime_error("no device here")
                                                 : "<" + std::to_string(meet.rank()) + ">";
                 })) {
-             text += said;
+             text += rank_text;
            }
            return text;
          } catch (tutti::error const& e) {
-           bool const named = e.kind() == tutti::failure::join && e.at_fault() == std::vector{failing};
-           return (named ? "" : "another rank is named: ") + std::string(e.what());
+           bool const is_named = e.kind() == tutti::failure::join && e.at_fault() == std::vector{failing};
+           return (is_named ? "" : "another rank is named: ") + std::string(e.what());
          }
        })) {
-    all.push_back(one.value());
+    rank_texts.push_back(result.value());
   }
-  return all;
+  return rank_texts;
 }
 
 struct three_devices {
@@ -49,13 +50,13 @@ struct no_devices {
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(all_hear_what_all_say) {
-  for (std::string const& text : agreed(3, tutti::no_rank)) {
+  for (std::string const& text : exchange_texts(3, tutti::no_rank)) {
     BOOST_TEST(text == "<0><1><2>");
   }
 }
 
 BOOST_AUTO_TEST_CASE(all_get_the_error_of_a_rank) {
-  for (std::string const& text : agreed(3, 1)) {
+  for (std::string const& text : exchange_texts(3, 1)) {
     BOOST_TEST(text == "a transport: rank 1: no device here");
   }
 }

@@ -22,34 +22,34 @@ using transport = models::host_peers<tutti::loopback>;
 namespace op = tutti::op;
 
 template <class Op, class R, class... Topology>
-void on_topologies(Op what, R reduction, Topology const&... topology) {
-  tutti::world_options<transport> o;
-  o.transport.groups = 2;
-  o.transport.scratch_bytes = 16384;
-  BOOST_TEST(laws::enqueued_have_bits_of_engine<transport>(o, {1, 2, 3, 4}, {0, 257, 40'001}, what, reduction,
-                                                           topology...) == "");
+void check_topologies(Op operation, R reduction, Topology const&... topology) {
+  tutti::world_options<transport> options;
+  options.transport.groups = 2;
+  options.transport.scratch_bytes = 16384;
+  BOOST_TEST(laws::enqueued_have_bits_of_engine<transport>(options, {1, 2, 3, 4}, {0, 257, 40'001}, operation,
+                                                           reduction, topology...) == "");
 }
 
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(allreduce) {
-  on_topologies(op::allreduce{}, tutti::sum<float>{}, tutti::direct{}, tutti::ring{}, tutti::doubling{});
+  check_topologies(op::allreduce{}, tutti::sum<float>{}, tutti::direct{}, tutti::ring{}, tutti::doubling{});
 }
 BOOST_AUTO_TEST_CASE(allreduce_with_large_accumulators) {
-  on_topologies(op::allreduce{}, tutti::reproducible_sum<float>{}, tutti::direct{}, tutti::ring{});
+  check_topologies(op::allreduce{}, tutti::reproducible_sum<float>{}, tutti::direct{}, tutti::ring{});
 }
 BOOST_AUTO_TEST_CASE(reduce) {
-  on_topologies(op::reduce{}, tutti::sum<float>{}, tutti::direct{}, tutti::ring{});
+  check_topologies(op::reduce{}, tutti::sum<float>{}, tutti::direct{}, tutti::ring{});
 }
 BOOST_AUTO_TEST_CASE(reduce_scatter) {
-  on_topologies(op::reduce_scatter{}, tutti::mean<float>{}, tutti::ring{}, tutti::butterfly{});
+  check_topologies(op::reduce_scatter{}, tutti::mean<float>{}, tutti::ring{}, tutti::butterfly{});
 }
 BOOST_AUTO_TEST_CASE(allgather) {
-  on_topologies(op::allgather{}, tutti::sum<float>{}, tutti::ring{}, tutti::doubling{});
+  check_topologies(op::allgather{}, tutti::sum<float>{}, tutti::ring{}, tutti::doubling{});
 }
 BOOST_AUTO_TEST_CASE(broadcast) {
-  on_topologies(op::broadcast{}, tutti::sum<float>{}, tutti::direct{}, tutti::doubling{});
+  check_topologies(op::broadcast{}, tutti::sum<float>{}, tutti::direct{}, tutti::doubling{});
 }
 BOOST_AUTO_TEST_CASE(allreduce_of_other_contributions) {
-  on_topologies(op::allreduce{}, tutti::accumulate_in<float, tutti::sum<tutti::bfloat16>>{}, tutti::direct{});
+  check_topologies(op::allreduce{}, tutti::accumulate_in<float, tutti::sum<tutti::bfloat16>>{}, tutti::direct{});
 }

@@ -23,11 +23,11 @@ using tutti::rank_type;
 
 /// Runs over ranks, topologies and lengths. Numbers of groups, threads and parts, and the order, are drawn.
 template <class Op, class R, class... Topology>
-void everywhere(Op what, R reduction, bool may_be_apart, Topology... topology) {
+void check_everywhere(Op operation, R reduction, bool may_be_apart, Topology... topology) {
   std::uint64_t seed = 1;
   for (rank_type n : {1U, 2U, 3U, 4U, 5U, 7U, 8U}) {
-    if constexpr (requires { what.root; }) {
-      what.root = n / 2;
+    if constexpr (requires { operation.root; }) {
+      operation.root = n / 2;
     }
     for (bool const in_place : {false, true}) {
       if (!in_place && !may_be_apart) {
@@ -36,7 +36,7 @@ void everywhere(Op what, R reduction, bool may_be_apart, Topology... topology) {
       auto const check = [&](auto const& t) {
         ++seed;
         constexpr std::array<std::size_t, 5> lengths{0, 1, 13, 64, 257};
-        laws::device_case<Op, R> const c{what, reduction, n, lengths[seed % lengths.size()], in_place};
+        laws::device_case<Op, R> const c{operation, reduction, n, lengths[seed % lengths.size()], in_place};
         auto const groups = static_cast<std::uint32_t>(1 + seed % 3);
         auto const threads = static_cast<std::uint32_t>(1 + seed / 3 % 2);
         auto const parts = static_cast<std::uint32_t>(groups + seed / 6 % 4);
@@ -49,39 +49,39 @@ void everywhere(Op what, R reduction, bool may_be_apart, Topology... topology) {
   }
 }
 template <class Op, class R>
-void on_all_topologies(Op what, R reduction, bool may_be_apart = true) {
-  auto const of = [](tutti::schedule_kind k) { return tutti::selection(k); };
-  everywhere(what, reduction, may_be_apart, of(direct), of(doubling), of(ring), of(butterfly), of(binary_tree),
-             of(double_tree), of(chain), of(star));
+void check_all_topologies(Op operation, R reduction, bool may_be_apart = true) {
+  auto const topology = [](tutti::schedule_kind k) { return tutti::selection(k); };
+  check_everywhere(operation, reduction, may_be_apart, topology(direct), topology(doubling), topology(ring),
+                   topology(butterfly), topology(binary_tree), topology(double_tree), topology(chain), topology(star));
 }
 
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(allreduce_of_floats) {
-  on_all_topologies(tutti::op::allreduce{}, tutti::sum<float>{});
+  check_all_topologies(tutti::op::allreduce{}, tutti::sum<float>{});
 }
 BOOST_AUTO_TEST_CASE(allreduce_of_halves) {
-  on_all_topologies(tutti::op::allreduce{}, tutti::sum<tutti::half>{});
+  check_all_topologies(tutti::op::allreduce{}, tutti::sum<tutti::half>{});
 }
 BOOST_AUTO_TEST_CASE(allreduce_that_divides_at_the_end) {
-  on_all_topologies(tutti::op::allreduce{}, tutti::mean<float>{});
+  check_all_topologies(tutti::op::allreduce{}, tutti::mean<float>{});
 }
 BOOST_AUTO_TEST_CASE(allreduce_with_accumulators_of_another_type) {
-  everywhere(tutti::op::allreduce{}, tutti::accumulate_in<float, tutti::sum<tutti::bfloat16>>{}, true, tutti::direct{},
-             tutti::star{});
+  check_everywhere(tutti::op::allreduce{}, tutti::accumulate_in<float, tutti::sum<tutti::bfloat16>>{}, true,
+                   tutti::direct{}, tutti::star{});
 }
 BOOST_AUTO_TEST_CASE(allreduce_with_large_accumulators) {
-  on_all_topologies(tutti::op::allreduce{}, tutti::reproducible_sum<float>{});
+  check_all_topologies(tutti::op::allreduce{}, tutti::reproducible_sum<float>{});
 }
 BOOST_AUTO_TEST_CASE(reduce) {
-  on_all_topologies(tutti::op::reduce{}, tutti::sum<float>{});
+  check_all_topologies(tutti::op::reduce{}, tutti::sum<float>{});
 }
 BOOST_AUTO_TEST_CASE(reduce_scatter) {
-  on_all_topologies(tutti::op::reduce_scatter{}, tutti::sum<float>{});
+  check_all_topologies(tutti::op::reduce_scatter{}, tutti::sum<float>{});
 }
 BOOST_AUTO_TEST_CASE(allgather) {
-  on_all_topologies(tutti::op::allgather{}, tutti::sum<float>{});
+  check_all_topologies(tutti::op::allgather{}, tutti::sum<float>{});
 }
 BOOST_AUTO_TEST_CASE(broadcast) {
-  on_all_topologies(tutti::op::broadcast{}, tutti::sum<float>{}, false);
+  check_all_topologies(tutti::op::broadcast{}, tutti::sum<float>{}, false);
 }

@@ -35,14 +35,16 @@ using models::on_device;
 using tutti::detail::device::stream_wait;
 using namespace std::chrono_literals;
 
-[[nodiscard]] tutti::world_options<transport> with(std::uint32_t groups, tutti::duration deadline = 60s) {
-  tutti::world_options<transport> o;
-  o.deadline = deadline;
-  o.transport.groups = groups;
-  return o;
+[[nodiscard]] tutti::world_options<transport> options_for(std::uint32_t groups, tutti::duration deadline = 60s) {
+  tutti::world_options<transport> options;
+  options.deadline = deadline;
+  options.transport.groups = groups;
+  return options;
 }
 struct amounts {
-  static auto with(std::uint32_t groups, tutti::duration deadline = 60s) { return ::with(groups, deadline); }
+  static auto options_for(std::uint32_t groups, tutti::duration deadline = 60s) {
+    return ::options_for(groups, deadline);
+  }
   static constexpr tutti::duration short_deadline = 300ms;
   static constexpr rank_type ranks_of_a_late_one = 4;
 };
@@ -52,15 +54,15 @@ support::cases const streams = test_cases::streams();
 support::cases const failing = test_cases::failing();
 
 /// The texts of the errors that keep ranks from joining.
-[[nodiscard]] std::vector<std::string> refusals(rank_type n, tutti::world_options<transport> const& o) {
+[[nodiscard]] std::vector<std::string> refusals(rank_type n, tutti::world_options<transport> const& options) {
   return complaints(
-      n, [](auto&) {}, o);
+      n, [](auto&) {}, options);
 }
 
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(a_graph_is_replayed) {
-  auto const all = complaints(
+  auto const errors = complaints(
       2,
       [](auto& world) {
         tutti::allreduce sum{world, tutti::direct{}, tutti::sum<int>{}};
@@ -84,37 +86,37 @@ BOOST_AUTO_TEST_CASE(a_graph_is_replayed) {
         require(v[999] == 2048, "a sum of " + std::to_string(v[999]));
         require(models::host_driver::allocations == pieces, "nothing is allocated to enqueue an operation");
       },
-      with(1));
-  BOOST_TEST(std::count(all.begin(), all.end(), "") == 2);
+      options_for(1));
+  BOOST_TEST(std::count(errors.begin(), errors.end(), "") == 2);
 }
 
 BOOST_AUTO_TEST_CASE(operations_of_the_host_go_on_beside) {
-  auto const all = complaints(
+  auto const errors = complaints(
       3,
       [](auto& world) {
         tutti::allreduce sum{world, tutti::ring{}, tutti::sum<int>{}};
         models::device_stream stream;
-        std::vector<int> there(100, 1);
-        std::vector<int> here(100, 1);
-        sum.enqueue(on_device(there), stream);
-        sum(here);
-        sum.enqueue(on_device(there), stream);
+        std::vector<int> device_values(100, 1);
+        std::vector<int> host_values(100, 1);
+        sum.enqueue(on_device(device_values), stream);
+        sum(host_values);
+        sum.enqueue(on_device(device_values), stream);
         stream_wait(world, stream).run();
-        require(there[0] == 9, "there");
-        require(here[0] == 3, "here");
+        require(device_values[0] == 9, "there");
+        require(host_values[0] == 3, "here");
       },
-      with(1));
-  BOOST_TEST(std::count(all.begin(), all.end(), "") == 3);
+      options_for(1));
+  BOOST_TEST(std::count(errors.begin(), errors.end(), "") == 3);
 }
 
 /// Kernels spin for another rank, forever unless they are stopped.
 BOOST_AUTO_TEST_CASE(a_rank_that_leaves_ends_its_kernels) {
   models::host_driver::clock_stands = true;
-  enum class other { is_late, has_left, gives_up };
-  for (other const what : {other::is_late, other::has_left, other::gives_up}) {
-    auto const begun = std::chrono::steady_clock::now();
+  enum class event { is_late, has_left, gives_up };
+  for (event const peer_event : {event::is_late, event::has_left, event::gives_up}) {
+    auto const begin_time = std::chrono::steady_clock::now();
     std::atomic<bool> is_over = false;
-    auto const all = complaints(
+    auto const errors = complaints(
         2,
         [&](auto& world) {
           models::device_stream stream;
@@ -127,21 +129,21 @@ BOOST_AUTO_TEST_CASE(a_rank_that_leaves_ends_its_kernels) {
             }
             is_over = true;
             is_over.notify_all();
-          } else if (what == other::gives_up) {
+          } else if (peer_event == event::gives_up) {
             world.transport().revoke({tutti::failure::cancelled, 1, 1});
-          } else if (what == other::is_late) {
+          } else if (peer_event == event::is_late) {
             is_over.wait(false);
           }
         },
-        with(1, what == other::is_late ? tutti::duration(300ms) : tutti::no_deadline));
-    BOOST_TEST((std::chrono::steady_clock::now() - begun < 30s));
-    BOOST_TEST(std::count(all.begin(), all.end(), "") == 2, all[0]);
+        options_for(1, peer_event == event::is_late ? tutti::duration(300ms) : tutti::no_deadline));
+    BOOST_TEST((std::chrono::steady_clock::now() - begin_time < 30s));
+    BOOST_TEST(std::count(errors.begin(), errors.end(), "") == 2, errors[0]);
   }
   models::host_driver::clock_stands = false;
 }
 
 BOOST_AUTO_TEST_CASE(a_rank_may_leave_when_its_part_is_done) {
-  auto const all = complaints(
+  auto const errors = complaints(
       2,
       [](auto& world) {
         tutti::allreduce sum{world, tutti::ring{}, tutti::sum<int>{}};
@@ -153,12 +155,12 @@ BOOST_AUTO_TEST_CASE(a_rank_may_leave_when_its_part_is_done) {
         stream_wait(world, stream).run();
         require(v[0] == 32, "a sum of " + std::to_string(v[0]));
       },
-      with(1));
-  BOOST_TEST(std::count(all.begin(), all.end(), "") == 2, all[0] << all[1]);
+      options_for(1));
+  BOOST_TEST(std::count(errors.begin(), errors.end(), "") == 2, errors[0] << errors[1]);
 }
 
 BOOST_AUTO_TEST_CASE(parts_of_a_world_are_on_its_devices) {
-  auto const all = complaints(
+  auto const errors = complaints(
       4,
       [](auto& world) {
         rank_type const me = world.rank();
@@ -172,20 +174,21 @@ BOOST_AUTO_TEST_CASE(parts_of_a_world_are_on_its_devices) {
         stream_wait(part, stream).run();
         require(v[0] == (me % 2 == 0 ? 2 : 4), "the sum of a part");
       },
-      with(2));
-  BOOST_TEST(std::count(all.begin(), all.end(), "") == 4);
+      options_for(2));
+  BOOST_TEST(std::count(errors.begin(), errors.end(), "") == 4);
 }
 
 BOOST_AUTO_TEST_CASE(one_shows_both_calls) {
-  auto const all = laws::another_count(with(1));
-  BOOST_TEST(has(all[1], "x 101"), all[1]);
-  BOOST_TEST(std::any_of(all.begin(), all.end(), [](auto const& t) { return has(t, "x 100,") && has(t, "x 101,"); }),
-             "one shows both calls: " << all[0] << all[1] << all[2]);
+  auto const errors = laws::another_count(options_for(1));
+  BOOST_TEST(has(errors[1], "x 101"), errors[1]);
+  BOOST_TEST(
+      std::any_of(errors.begin(), errors.end(), [](auto const& t) { return has(t, "x 100,") && has(t, "x 101,"); }),
+      "one shows both calls: " << errors[0] << errors[1] << errors[2]);
 }
 
 BOOST_AUTO_TEST_CASE(a_fault_of_the_host_ends_kernels_that_wait) {
-  auto const begun = std::chrono::steady_clock::now();
-  auto const all = complaints(
+  auto const begin_time = std::chrono::steady_clock::now();
+  auto const errors = complaints(
       2,
       [](auto& world) {
         tutti::allreduce sum{world, tutti::direct{}, tutti::sum<float>{}};
@@ -198,16 +201,16 @@ BOOST_AUTO_TEST_CASE(a_fault_of_the_host_ends_kernels_that_wait) {
         sum.enqueue(on_device(v), stream);
         stream_wait(world, stream).run();
       },
-      with(1));
-  BOOST_TEST(has(all[0], "rank 1"), all[0]);
-  BOOST_TEST(has(all[0], "gave up"), all[0]);
-  BOOST_TEST((std::chrono::steady_clock::now() - begun < 20s), "long before the deadline");
+      options_for(1));
+  BOOST_TEST(has(errors[0], "rank 1"), errors[0]);
+  BOOST_TEST(has(errors[0], "gave up"), errors[0]);
+  BOOST_TEST((std::chrono::steady_clock::now() - begin_time < 20s), "long before the deadline");
 }
 
 BOOST_AUTO_TEST_CASE(memory_is_the_users_again_after_a_fault) {
   for (int trial = 0; trial != 40; ++trial) {
     bool const waits = trial % 2 == 0;  // false: leaves
-    auto const all = complaints(
+    auto const errors = complaints(
         3,
         [=](auto& world) {
           models::device_stream stream;
@@ -233,13 +236,13 @@ BOOST_AUTO_TEST_CASE(memory_is_the_users_again_after_a_fault) {
             throw;
           }
         },
-        with(2));
-    BOOST_TEST(std::all_of(all.begin(), all.end(), [](auto const& t) { return t.empty() || has(t, "gave up"); }));
+        options_for(2));
+    BOOST_TEST(std::all_of(errors.begin(), errors.end(), [](auto const& t) { return t.empty() || has(t, "gave up"); }));
   }
 }
 
 BOOST_AUTO_TEST_CASE(memory_that_is_not_on_the_device_is_refused) {
-  auto const all = complaints(
+  auto const errors = complaints(
       1,
       [](auto& world) {
         tutti::allreduce sum{world, tutti::direct{}, tutti::sum<float>{}};
@@ -248,27 +251,27 @@ BOOST_AUTO_TEST_CASE(memory_that_is_not_on_the_device_is_refused) {
         std::vector<float> on_host(100);
         models::host_driver::not_here = on_host.data();
         for (bool const is_input : {false, true}) {
-          std::string said;
+          std::string text;
           try {
             sum.enqueue(on_device(is_input ? on_host : v), on_device(is_input ? v : on_host), stream);
           } catch (tutti::precondition_error const& e) {
-            said = e.what();
+            text = e.what();
           }
-          require(has(said, is_input ? "the input is not in memory of this rank's device, host 0"
+          require(has(text, is_input ? "the input is not in memory of this rank's device, host 0"
                                      : "the output is not in memory of this rank's device, host 0"),
-                  said);
+                  text);
         }
         sum.enqueue(device_span<float>(on_host.data(), 0), stream);  // an empty buffer may be anywhere
         models::host_driver::not_here = nullptr;
         sum.enqueue(on_device(v), stream);
         stream_wait(world, stream).run();
       },
-      with(1));
-  BOOST_TEST(all[0] == "");
+      options_for(1));
+  BOOST_TEST(errors[0] == "");
 }
 
 BOOST_AUTO_TEST_CASE(a_communicator_that_has_failed_says_so_again) {
-  auto const all = complaints(
+  auto const errors = complaints(
       2,
       [](auto& world) {
         tutti::allreduce sum{world, tutti::direct{}, tutti::sum<float>{}};
@@ -285,31 +288,31 @@ BOOST_AUTO_TEST_CASE(a_communicator_that_has_failed_says_so_again) {
         sum.enqueue(on_device(v), stream);  // throws here, too
         require(false, "an operation is put behind one that has failed");
       },
-      with(1));
-  BOOST_TEST(has(all[0], "mismatched call"), all[0]);
-  BOOST_TEST(has(all[1], "mismatched call"), all[1]);
+      options_for(1));
+  BOOST_TEST(has(errors[0], "mismatched call"), errors[0]);
+  BOOST_TEST(has(errors[1], "mismatched call"), errors[1]);
 }
 
 BOOST_AUTO_TEST_CASE(what_keeps_ranks_from_joining) {
-  for (std::string const& one : refusals(17, with(0))) {
-    BOOST_TEST(has(one, "join failed"), one);
-    BOOST_TEST(has(one, "at most 16 ranks, and there are 17"), one);
+  for (std::string const& text : refusals(17, options_for(0))) {
+    BOOST_TEST(has(text, "join failed"), text);
+    BOOST_TEST(has(text, "at most 16 ranks, and there are 17"), text);
   }
-  for (std::string const& one : refusals(4, with(9))) {  // two ranks on each device
-    BOOST_TEST(has(one, "16 groups at the same time, but its 2 ranks need 9 each"), one);
+  for (std::string const& text : refusals(4, options_for(9))) {  // two ranks on each device
+    BOOST_TEST(has(text, "16 groups at the same time, but its 2 ranks need 9 each"), text);
   }
-  auto on_one = with(5);
-  on_one.transport.device = 1;
-  for (std::string const& one : refusals(4, on_one)) {
-    BOOST_TEST(has(one, "device host 1 runs 16 groups at the same time, but its 4 ranks need 5 each"), one);
+  auto settings = options_for(5);
+  settings.transport.device = 1;
+  for (std::string const& text : refusals(4, settings)) {
+    BOOST_TEST(has(text, "device host 1 runs 16 groups at the same time, but its 4 ranks need 5 each"), text);
   }
-  on_one.transport.device = 2;
-  for (std::string const& one : refusals(2, on_one)) {
-    BOOST_TEST(has(one, "device 2 is asked for, and there are 2"), one);
+  settings.transport.device = 2;
+  for (std::string const& text : refusals(2, settings)) {
+    BOOST_TEST(has(text, "device 2 is asked for, and there are 2"), text);
   }
   models::host_driver::left = 100'000;
-  for (std::string const& one : refusals(2, with(1))) {
-    BOOST_TEST(has(one, "rank 0: allocating "), one);
+  for (std::string const& text : refusals(2, options_for(1))) {
+    BOOST_TEST(has(text, "rank 0: allocating "), text);
   }
   models::host_driver::left = SIZE_MAX;
 }

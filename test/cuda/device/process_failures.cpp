@@ -41,15 +41,17 @@ using tutti::detail::device::stream_wait;
 using namespace std::chrono_literals;
 using clock_type = std::chrono::steady_clock;
 
-[[nodiscard]] tutti::world_options<transport> with(std::uint32_t groups, tutti::duration deadline = 60s) {
-  tutti::world_options<transport> o;
-  o.deadline = deadline;
-  o.transport.groups = groups;
-  o.transport.scratch_bytes = 65536;
-  return o;
+[[nodiscard]] tutti::world_options<transport> options_for(std::uint32_t groups, tutti::duration deadline = 60s) {
+  tutti::world_options<transport> options;
+  options.deadline = deadline;
+  options.transport.groups = groups;
+  options.transport.scratch_bytes = 65536;
+  return options;
 }
 struct amounts {
-  static auto with(std::uint32_t groups, tutti::duration deadline = 60s) { return ::with(groups, deadline); }
+  static auto options_for(std::uint32_t groups, tutti::duration deadline = 60s) {
+    return ::options_for(groups, deadline);
+  }
   static constexpr tutti::duration short_deadline = 1s;
   static constexpr rank_type ranks_of_a_late_one = 3;
 };
@@ -59,12 +61,12 @@ support::cases const streams = test_cases::streams();
 support::cases const failing = test_cases::failing();
 
 [[nodiscard]] std::size_t descriptors() {
-  auto const all = std::filesystem::directory_iterator("/proc/self/fd");
-  return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+  auto const entries = std::filesystem::directory_iterator("/proc/self/fd");
+  return static_cast<std::size_t>(std::distance(begin(entries), end(entries)));
 }
 /// Waits until a process has stopped or ended: an earlier SIGCONT would have no effect.
 void await_stop(pid_t process) {
-  for (auto const until = clock_type::now() + 20s; clock_type::now() < until; std::this_thread::yield()) {
+  for (auto const end_time = clock_type::now() + 20s; clock_type::now() < end_time; std::this_thread::yield()) {
     std::ifstream stat("/proc/" + std::to_string(process) + "/stat");
     std::string text;
     std::getline(stat, text);
@@ -101,16 +103,16 @@ BOOST_AUTO_TEST_CASE(a_killed_process_is_named) {
           ::kill(::getpid(), SIGKILL);
         });
       }
-      auto begun = clock_type::now();
+      auto begin_time = clock_type::now();
       try {
-        tutti::communicator<transport> world(meet, with(2, deadline));
+        tutti::communicator<transport> world(meet, options_for(2, deadline));
         tutti::allreduce by_ring{world, tutti::ring{}, tutti::sum<float>{}};
         tutti::allreduce by_direct{world, tutti::direct{}, tutti::sum<float>{}};
         models::device_stream stream;
         auto v = std::make_unique<std::vector<float>>(50'000);
         try {
           for (;;) {
-            begun = clock_type::now();
+            begin_time = clock_type::now();
             for (int i = 0; i != 4; ++i) {
               by_ring.enqueue(on_device(*v), stream);
               by_direct.enqueue(on_device(*v), stream);
@@ -122,22 +124,22 @@ BOOST_AUTO_TEST_CASE(a_killed_process_is_named) {
           throw;
         }
       } catch (tutti::error const& e) {
-        return (clock_type::now() - begun > deadline + 1s ? "too late: " : "") + std::string(tutti::name(e.kind())) +
-               ": " + e.what();
+        return (clock_type::now() - begin_time > deadline + 1s ? "too late: " : "") +
+               std::string(tutti::name(e.kind())) + ": " + e.what();
       }
     });
     BOOST_TEST(!results[1]);
     for (rank_type const r : {0U, 2U, 3U}) {
-      std::string const said = results[r].value();
-      BOOST_TEST((said.starts_with("peer lost") || said.starts_with("join failed")), said);
-      BOOST_TEST(has(said, "rank 1"), "trial " << trial << ", rank " << r << ": " << said);
+      std::string const text = results[r].value();
+      BOOST_TEST((text.starts_with("peer lost") || text.starts_with("join failed")), text);
+      BOOST_TEST(has(text, "rank 1"), "trial " << trial << ", rank " << r << ": " << text);
     }
   }
 }
 
 /// Stops a process and its kernels, which access other ranks' windows when it continues.
 BOOST_AUTO_TEST_CASE(a_process_that_is_stopped) {
-  auto const all = complaints(
+  auto const errors = complaints(
       3,
       [](auto& world) {
         tutti::allreduce sum{world, tutti::direct{}, tutti::sum<float>{}};
@@ -145,10 +147,10 @@ BOOST_AUTO_TEST_CASE(a_process_that_is_stopped) {
         models::device_stream stream;
         std::vector<float> v(50'000, 1);
         pid_t const me = ::getpid();
-        tutti::allreduce<std::remove_reference_t<decltype(world)>, tutti::ring, tutti::sum<pid_t>> told{
+        tutti::allreduce<std::remove_reference_t<decltype(world)>, tutti::ring, tutti::sum<pid_t>> share_pids{
             world, tutti::ring{}, tutti::sum<pid_t>{}};
-        std::vector<pid_t> stopped{world.rank() == 1 ? me : 0};
-        told(stopped);
+        std::vector<pid_t> stopped_pids{world.rank() == 1 ? me : 0};
+        share_pids(stopped_pids);
         try {
           sum.enqueue(on_device(v), stream);
           stream_wait(world, stream).run();
@@ -159,29 +161,29 @@ BOOST_AUTO_TEST_CASE(a_process_that_is_stopped) {
           stream_wait(world, stream).run();
         } catch (tutti::error const&) {
           if (world.rank() == 0) {
-            await_stop(stopped[0]);
-            ::kill(stopped[0], SIGCONT);
+            await_stop(stopped_pids[0]);
+            ::kill(stopped_pids[0], SIGCONT);
           }
           throw;
         }
       },
-      with(2, 1s));
+      options_for(2, 1s));
   for (rank_type r = 0; r != 3; ++r) {
-    BOOST_TEST(has(all[r], "rank 1"), r << ": " << all[r]);
+    BOOST_TEST(has(errors[r], "rank 1"), r << ": " << errors[r]);
   }
 }
 
 /// A rank leaves while its kernels spin for another one, forever unless they are stopped.
 BOOST_AUTO_TEST_CASE(a_process_is_killed_while_another_leaves) {
-  auto const all = complaints(
+  auto const errors = complaints(
       2,
       [](auto& world) {
         models::device_stream stream;
         std::vector<float> v(100);
         std::vector<pid_t> pids{world.rank() == 1 ? ::getpid() : 0};
         {
-          tutti::allreduce told{world, tutti::ring{}, tutti::sum<pid_t>{}};
-          told(pids);
+          tutti::allreduce share_pids{world, tutti::ring{}, tutti::sum<pid_t>{}};
+          share_pids(pids);
         }
         if (world.rank() == 1) {
           for (;;) {
@@ -194,12 +196,12 @@ BOOST_AUTO_TEST_CASE(a_process_is_killed_while_another_leaves) {
         sum.enqueue(on_device(v), stream);
         auto const ends = std::move(world);
       },
-      with(1, tutti::no_deadline));
-  BOOST_TEST(all[0] == "");
-  BOOST_TEST(all[1] == tutti::support::died);
+      options_for(1, tutti::no_deadline));
+  BOOST_TEST(errors[0] == "");
+  BOOST_TEST(errors[1] == tutti::support::died);
 }
 BOOST_AUTO_TEST_CASE(a_process_leaves_and_another_waits_for_it) {
-  auto const all = complaints(
+  auto const errors = complaints(
       2,
       [](auto& world) {
         models::device_stream stream;
@@ -210,22 +212,22 @@ BOOST_AUTO_TEST_CASE(a_process_leaves_and_another_waits_for_it) {
         }
         auto const ends = std::move(world);
       },
-      with(1, tutti::no_deadline));
-  BOOST_TEST(std::count(all.begin(), all.end(), "") == 2, all[0]);
+      options_for(1, tutti::no_deadline));
+  BOOST_TEST(std::count(errors.begin(), errors.end(), "") == 2, errors[0]);
 }
 
 /// A child forked while kernels are under way unwinds its stack, which destroys its copy of the world.
 BOOST_AUTO_TEST_CASE(kernels_go_on_in_the_parent) {
-  auto const all = complaints(
+  auto const errors = complaints(
       2,
       [](auto& world) {
         models::device_stream stream;
         std::vector<int> v(1000, 1);
         std::optional sum(tutti::allreduce{world, tutti::direct{}, tutti::sum<int>{}});
-        bool ended = true;
+        bool child_has_ended = true;
         if (world.rank() == 0) {
           sum->enqueue(on_device(v), stream);
-          ended = ends_in_a_forked_child([&] {
+          child_has_ended = ends_in_a_forked_child([&] {
             auto const ends = std::move(world);
             sum.reset();
           });
@@ -235,35 +237,36 @@ BOOST_AUTO_TEST_CASE(kernels_go_on_in_the_parent) {
           sum->enqueue(on_device(v), stream);
         }
         stream_wait(world, stream).run();
-        require(ended && std::count(v.begin(), v.end(), 2) == 1000, "the child or the operation came to harm");
+        require(child_has_ended && std::count(v.begin(), v.end(), 2) == 1000,
+                "the child or the operation came to harm");
       },
-      with(1));
-  BOOST_TEST(std::count(all.begin(), all.end(), "") == 2, all[0] << all[1]);
+      options_for(1));
+  BOOST_TEST(std::count(errors.begin(), errors.end(), "") == 2, errors[0] << errors[1]);
 }
 
 BOOST_AUTO_TEST_CASE(groups_of_processes) {
-  auto const all = complaints(
+  auto const errors = complaints(
       4,
       [](auto& world) {
         int const me = static_cast<int>(world.rank());
         auto part = tutti::split(world, world.rank() % 2);
-        auto same = tutti::dup(world);
-        tutti::allreduce in_part{part, tutti::direct{}, tutti::sum<int>{}};
-        tutti::allreduce in_same{same, tutti::ring{}, tutti::sum<int>{}};
+        auto duplicate = tutti::dup(world);
+        tutti::allreduce part_sum{part, tutti::direct{}, tutti::sum<int>{}};
+        tutti::allreduce duplicate_sum{duplicate, tutti::ring{}, tutti::sum<int>{}};
         models::device_stream stream;
         std::vector<int> v(1000, me);
-        in_part.enqueue(on_device(v), stream);
-        in_same.enqueue(on_device(v), stream);
+        part_sum.enqueue(on_device(v), stream);
+        duplicate_sum.enqueue(on_device(v), stream);
         stream_wait(part, stream).run();
-        stream_wait(same, stream).run();
+        stream_wait(duplicate, stream).run();
         require(std::count(v.begin(), v.end(), 12) == 1000, "the sum is " + std::to_string(v[0]));
       },
-      with(2));
-  BOOST_TEST(std::count(all.begin(), all.end(), "") == 4, all[0]);
+      options_for(2));
+  BOOST_TEST(std::count(errors.begin(), errors.end(), "") == 4, errors[0]);
 }
 
 BOOST_AUTO_TEST_CASE(a_graph_is_replayed) {
-  auto const all = complaints(
+  auto const errors = complaints(
       2,
       [](auto& world) {
         tutti::allreduce sum{world, tutti::direct{}, tutti::sum<int>{}};
@@ -281,8 +284,8 @@ BOOST_AUTO_TEST_CASE(a_graph_is_replayed) {
         require(v[29'999] == 2048, "a sum of " + std::to_string(v[29'999]));
         require(models::host_driver::allocations == pieces, "nothing is allocated to enqueue an operation");
       },
-      with(2));
-  BOOST_TEST(std::count(all.begin(), all.end(), "") == 2, all[0]);
+      options_for(2));
+  BOOST_TEST(std::count(errors.begin(), errors.end(), "") == 2, errors[0]);
 }
 
 /// Windows, mappings and descriptors of worlds and of their parts are freed.
@@ -296,19 +299,19 @@ BOOST_AUTO_TEST_CASE(nothing_is_left_of_worlds) {
       stream_wait(world, stream).run();
     };
     std::size_t files = 0;
-    tutti::communicator<transport> all(meet, with(1));
+    tutti::communicator<transport> lasting_world(meet, options_for(1));
     for (int i = 0; i != 200; ++i) {
       {
-        tutti::communicator<transport> world(meet, with(1));
+        tutti::communicator<transport> world(meet, options_for(1));
         if (i % 50 == 0) {
           sum_of(world);
         }
       }
       if (i % 4 == 0) {
-        auto part = tutti::split(all, all.rank() == 2 ? 1 : 0);
-        auto same = tutti::dup(all);
+        auto part = tutti::split(lasting_world, lasting_world.rank() == 2 ? 1 : 0);
+        auto duplicate = tutti::dup(lasting_world);
         sum_of(part);
-        sum_of(same);
+        sum_of(duplicate);
       }
       // The remaining world has 3 windows. Every other world had as many, and keeps its own while a peer maps it.
       if (i == 4) {
@@ -322,7 +325,7 @@ BOOST_AUTO_TEST_CASE(nothing_is_left_of_worlds) {
     }
     return "";
   });
-  for (auto const& one : results) {
-    BOOST_TEST(one.value() == "");
+  for (auto const& result : results) {
+    BOOST_TEST(result.value() == "");
   }
 }

@@ -12,10 +12,10 @@ namespace {
 using transport = models::host_peers<tutti::shared_memory>;
 
 struct amounts {
-  static tutti::world_options<transport> with(std::uint32_t groups) {
-    tutti::world_options<transport> o;
-    o.transport.groups = groups;
-    return o;
+  static tutti::world_options<transport> options_for(std::uint32_t groups) {
+    tutti::world_options<transport> options;
+    options.transport.groups = groups;
+    return options;
   }
   static std::vector<std::size_t> counts() { return {0, 1, 257, 20'001}; }
 };

@@ -36,17 +36,17 @@ using transport = models::host_staged<tutti::loopback>;
 using tutti::detail::device::wait_for_staged;
 using namespace std::chrono_literals;
 
-[[nodiscard]] tutti::world_options<transport> with(tutti::duration deadline) {
-  tutti::world_options<transport> o;
-  o.deadline = deadline;
-  o.transport.slot_bytes = 1024;
-  o.transport.slot_count = 3;
-  return o;
+[[nodiscard]] tutti::world_options<transport> options_for(tutti::duration deadline) {
+  tutti::world_options<transport> options;
+  options.deadline = deadline;
+  options.transport.slot_bytes = 1024;
+  options.transport.slot_count = 3;
+  return options;
 }
 template <class F>
 [[nodiscard]] std::vector<std::string> complaints(rank_type n, F const& f,
-                                                  tutti::world_options<transport> const& o = with(60s)) {
-  return laws::complaints(n, f, o);
+                                                  tutti::world_options<transport> const& options = options_for(60s)) {
+  return laws::complaints(n, f, options);
 }
 /// Blocks the stream's later work until `goes_on` is true.
 void block(models::device_stream const& stream, std::atomic<bool> const& goes_on) {
@@ -64,8 +64,8 @@ void drain(models::device_stream const& stream) {
 }
 /// Progresses the rank's operations until the world has failed.
 void serve_until_fault(auto& world) {
-  auto const begun = std::chrono::steady_clock::now();
-  while (std::chrono::steady_clock::now() - begun < 10s && !world.transport().fault()) {
+  auto const begin_time = std::chrono::steady_clock::now();
+  while (std::chrono::steady_clock::now() - begin_time < 10s && !world.transport().fault()) {
     world.poll();
     tutti::detail::access::state(world).probe();
     std::this_thread::yield();
@@ -86,7 +86,7 @@ void wait_or_throw(auto& world, models::device_stream const& stream) {
 
 BOOST_AUTO_TEST_CASE(operations_of_two_streams_keep_their_order) {
   models::host_stager::lateness = 20;
-  auto const all = complaints(4, [](auto& world) {
+  auto const errors = complaints(4, [](auto& world) {
     tutti::allreduce sum{world, tutti::ring{}, tutti::sum<int>{}};
     models::device_stream first;
     models::device_stream second;
@@ -97,23 +97,23 @@ BOOST_AUTO_TEST_CASE(operations_of_two_streams_keep_their_order) {
       sum.enqueue(in_device(v), second);
       wait_for_staged(world, second);
     }
-    std::vector<std::vector<int>> many(8, std::vector<int>(1000, 1));
-    for (std::size_t i = 0; i != many.size(); ++i) {
-      sum.enqueue(in_device(many[i]), i % 2 == 0 ? first : second);
+    std::vector<std::vector<int>> vectors(8, std::vector<int>(1000, 1));
+    for (std::size_t i = 0; i != vectors.size(); ++i) {
+      sum.enqueue(in_device(vectors[i]), i % 2 == 0 ? first : second);
     }
     wait_for_staged(world, first);
     wait_for_staged(world, second);
     require(std::count(v.begin(), v.end(), 65536) == 1000, "eight sums one after the other");
-    for (auto const& one : many) {
-      require(std::count(one.begin(), one.end(), 4) == 1000, "eight sums at a time");
+    for (auto const& vector : vectors) {
+      require(std::count(vector.begin(), vector.end(), 4) == 1000, "eight sums at a time");
     }
   });
-  BOOST_TEST(std::count(all.begin(), all.end(), "") == 4, all[0]);
+  BOOST_TEST(std::count(errors.begin(), errors.end(), "") == 4, errors[0]);
 }
 
 BOOST_AUTO_TEST_CASE(what_follows_in_the_stream_sees_the_result) {
   models::host_stager::lateness = 20;
-  auto const all = complaints(3, [](auto& world) {
+  auto const errors = complaints(3, [](auto& world) {
     tutti::allreduce sum{world, tutti::ring{}, tutti::sum<int>{}};
     models::device_stream stream;
     std::vector<int> v(2000);
@@ -126,32 +126,32 @@ BOOST_AUTO_TEST_CASE(what_follows_in_the_stream_sees_the_result) {
     wait_for_staged(world, stream);
     require(wrong == 0, "what is behind an operation in a stream runs before its end");
   });
-  BOOST_TEST(std::count(all.begin(), all.end(), "") == 3, all[0]);
+  BOOST_TEST(std::count(errors.begin(), errors.end(), "") == 3, errors[0]);
 }
 
 BOOST_AUTO_TEST_CASE(operations_of_the_host_go_on_beside) {
-  auto const all = complaints(3, [](auto& world) {
+  auto const errors = complaints(3, [](auto& world) {
     tutti::allreduce sum{world, tutti::ring{}, tutti::sum<int>{}};
     models::device_stream stream;
-    std::vector<int> there(3000, 1);
-    std::vector<int> here(100, 1);
+    std::vector<int> device_values(3000, 1);
+    std::vector<int> host_values(100, 1);
     std::vector<int> later(100, 1);
-    sum.enqueue(in_device(there), stream);
+    sum.enqueue(in_device(device_values), stream);
     auto pending = sum.start(later);
-    sum(here);
-    sum.enqueue(in_device(there), stream);
+    sum(host_values);
+    sum.enqueue(in_device(device_values), stream);
     wait_for_staged(world, stream);
     pending.wait();
-    require(there[2999] == 9, "there");
-    require(here[0] == 3, "here");
+    require(device_values[2999] == 9, "there");
+    require(host_values[0] == 3, "here");
     require(later[0] == 3, "later");
   });
-  BOOST_TEST(std::count(all.begin(), all.end(), "") == 3, all[0]);
+  BOOST_TEST(std::count(errors.begin(), errors.end(), "") == 3, errors[0]);
 }
 
 BOOST_AUTO_TEST_CASE(a_thread_may_move_them_on) {
   models::host_stager::lateness = 20;
-  auto const all = complaints(3, [](auto& world) {
+  auto const errors = complaints(3, [](auto& world) {
     tutti::allreduce sum{world, tutti::ring{}, tutti::sum<int>{}};
     models::device_stream stream;
     std::vector<int> v(3000, 1);
@@ -166,11 +166,11 @@ BOOST_AUTO_TEST_CASE(a_thread_may_move_them_on) {
     }
     require(v[0] == 9, "the sum of sums");
   });
-  BOOST_TEST(std::count(all.begin(), all.end(), "") == 3, all[0]);
+  BOOST_TEST(std::count(errors.begin(), errors.end(), "") == 3, errors[0]);
 }
 
 BOOST_AUTO_TEST_CASE(parts_of_a_world_are_on_its_devices) {
-  auto const all = complaints(4, [](auto& world) {
+  auto const errors = complaints(4, [](auto& world) {
     rank_type const me = world.rank();
     auto part = tutti::split(world, me % 2);
     require(part.transport().device_number() == static_cast<int>(me % 2), "the device of a part");
@@ -181,12 +181,12 @@ BOOST_AUTO_TEST_CASE(parts_of_a_world_are_on_its_devices) {
     wait_for_staged(part, stream);
     require(v[0] == (me % 2 == 0 ? 2 : 4), "the sum of a part");
   });
-  BOOST_TEST(std::count(all.begin(), all.end(), "") == 4, all[0]);
+  BOOST_TEST(std::count(errors.begin(), errors.end(), "") == 4, errors[0]);
 }
 
 BOOST_AUTO_TEST_CASE(an_operator_ends_when_its_operations_have) {
   models::host_stager::lateness = 50;
-  auto const all = complaints(3, [](auto& world) {
+  auto const errors = complaints(3, [](auto& world) {
     models::device_stream stream;
     std::vector<int> v(3000, 1);
     auto first =
@@ -203,18 +203,18 @@ BOOST_AUTO_TEST_CASE(an_operator_ends_when_its_operations_have) {
     {
       tutti::allreduce last{world, tutti::ring{}, tutti::sum<int>{}};
       last.enqueue(in_device(v), stream);
-      auto moved = std::move(last);
-      moved.enqueue(in_device(v), stream);
+      auto new_owner = std::move(last);
+      new_owner.enqueue(in_device(v), stream);
     }
     drain(stream);  // without another call
     require(v[0] == 243, "operations of operators that are gone");
   });
-  BOOST_TEST(std::count(all.begin(), all.end(), "") == 3, all[0]);
+  BOOST_TEST(std::count(errors.begin(), errors.end(), "") == 3, errors[0]);
 }
 
 BOOST_AUTO_TEST_CASE(a_rank_that_never_comes) {
   models::host_stager::lateness = 0;
-  auto const all = complaints(
+  auto const errors = complaints(
       4,
       [](auto& world) {
         tutti::barrier meet{world, tutti::ring{}};
@@ -229,15 +229,15 @@ BOOST_AUTO_TEST_CASE(a_rank_that_never_comes) {
         wait_or_throw(world, stream);
         meet();  // a barrier of the host, which fails, too
       },
-      with(300ms));
+      options_for(300ms));
   for (rank_type r = 0; r != 4; ++r) {
-    BOOST_TEST((has(all[r], "deadline passed") || has(all[r], "mismatched call")), all[r]);
-    BOOST_TEST(has(all[r], "rank 3"), all[r]);
+    BOOST_TEST((has(errors[r], "deadline passed") || has(errors[r], "mismatched call")), errors[r]);
+    BOOST_TEST(has(errors[r], "rank 3"), errors[r]);
   }
 }
 
 BOOST_AUTO_TEST_CASE(a_rank_that_does_something_else) {
-  auto const all = complaints(
+  auto const errors = complaints(
       3,
       [](auto& world) {
         models::device_stream stream;
@@ -252,16 +252,16 @@ BOOST_AUTO_TEST_CASE(a_rank_that_does_something_else) {
           serve_until_fault(world);
         }
       },
-      with(300ms));
+      options_for(300ms));
   for (rank_type const r : {0U, 1U}) {
-    BOOST_TEST(has(all[r], "deadline passed"), all[r]);
-    BOOST_TEST(has(all[r], "rank 2"), all[r]);
-    BOOST_TEST(has(all[r], "allreduce(sum float32 x 5000, ring) #1"), all[r]);
+    BOOST_TEST(has(errors[r], "deadline passed"), errors[r]);
+    BOOST_TEST(has(errors[r], "rank 2"), errors[r]);
+    BOOST_TEST(has(errors[r], "allreduce(sum float32 x 5000, ring) #1"), errors[r]);
   }
 }
 
 BOOST_AUTO_TEST_CASE(a_rank_whose_stream_does_not_get_there) {
-  auto const all = complaints(
+  auto const errors = complaints(
       3,
       [](auto& world) {
         models::device_stream stream;
@@ -281,16 +281,16 @@ BOOST_AUTO_TEST_CASE(a_rank_whose_stream_does_not_get_there) {
           throw;
         }
       },
-      with(300ms));
+      options_for(300ms));
   for (rank_type r = 0; r != 3; ++r) {
-    BOOST_TEST(has(all[r], "deadline passed"), all[r]);
-    BOOST_TEST(has(all[r], "rank 1"), all[r]);
+    BOOST_TEST(has(errors[r], "deadline passed"), errors[r]);
+    BOOST_TEST(has(errors[r], "rank 1"), errors[r]);
   }
 }
 
 BOOST_AUTO_TEST_CASE(a_rank_that_has_left) {
-  auto const begun = std::chrono::steady_clock::now();
-  auto const all = complaints(3, [](auto& world) {
+  auto const begin_time = std::chrono::steady_clock::now();
+  auto const errors = complaints(3, [](auto& world) {
     models::device_stream stream;
     std::vector<float> v(100);
     tutti::allreduce sum{world, tutti::ring{}, tutti::sum<float>{}};
@@ -300,15 +300,15 @@ BOOST_AUTO_TEST_CASE(a_rank_that_has_left) {
     }
   });
   for (rank_type const r : {0U, 1U}) {
-    BOOST_TEST(has(all[r], "peer lost"), all[r]);
-    BOOST_TEST(has(all[r], "rank 2"), all[r]);
-    BOOST_TEST(has(all[r], "allreduce(sum float32 x 100, ring) #0"), all[r]);
+    BOOST_TEST(has(errors[r], "peer lost"), errors[r]);
+    BOOST_TEST(has(errors[r], "rank 2"), errors[r]);
+    BOOST_TEST(has(errors[r], "allreduce(sum float32 x 100, ring) #0"), errors[r]);
   }
-  BOOST_TEST((std::chrono::steady_clock::now() - begun < 30s), "long before the deadline");
+  BOOST_TEST((std::chrono::steady_clock::now() - begin_time < 30s), "long before the deadline");
 }
 
 BOOST_AUTO_TEST_CASE(another_count) {
-  auto const all = complaints(3, [](auto& world) {
+  auto const errors = complaints(3, [](auto& world) {
     models::device_stream stream;
     std::vector<float> v(world.rank() == 1 ? 1001 : 1000);
     tutti::allreduce sum{world, tutti::ring{}, tutti::sum<float>{}};
@@ -323,15 +323,15 @@ BOOST_AUTO_TEST_CASE(another_count) {
     sum.enqueue(in_device(v), stream);  // throws here, too
     require(false, "an operation is put behind one that has failed");
   });
-  for (std::string const& one : all) {
-    BOOST_TEST(has(one, "mismatched call"), one);
-    BOOST_TEST(has(one, "rank 1"), one);
-    BOOST_TEST(has(one, "allreduce(sum float32 x 100"), one);
+  for (std::string const& text : errors) {
+    BOOST_TEST(has(text, "mismatched call"), text);
+    BOOST_TEST(has(text, "rank 1"), text);
+    BOOST_TEST(has(text, "allreduce(sum float32 x 100"), text);
   }
 }
 
 BOOST_AUTO_TEST_CASE(a_rank_with_elements_of_its_host) {
-  auto const all = complaints(2, [](auto& world) {
+  auto const errors = complaints(2, [](auto& world) {
     models::device_stream stream;
     std::vector<float> v(1000);
     tutti::allreduce sum{world, tutti::ring{}, tutti::sum<float>{}};
@@ -342,15 +342,15 @@ BOOST_AUTO_TEST_CASE(a_rank_with_elements_of_its_host) {
       wait_or_throw(world, stream);
     }
   });
-  for (std::string const& one : all) {
-    BOOST_TEST(has(one, "mismatched call"), one);
+  for (std::string const& text : errors) {
+    BOOST_TEST(has(text, "mismatched call"), text);
   }
 }
 
 BOOST_AUTO_TEST_CASE(memory_is_the_users_again_after_a_fault) {
   for (unsigned trial = 0; trial != 20; ++trial) {
     models::host_stager::lateness = 1 + trial * 3;
-    auto const all = complaints(3, [trial](auto& world) {
+    auto const errors = complaints(3, [trial](auto& world) {
       models::device_stream stream;
       auto v = std::make_unique<std::vector<float>>(20'000);
       tutti::allreduce sum{world, tutti::ring{}, tutti::sum<float>{}};
@@ -370,15 +370,15 @@ BOOST_AUTO_TEST_CASE(memory_is_the_users_again_after_a_fault) {
         throw;
       }
     });
-    BOOST_TEST(std::all_of(all.begin(), all.end(), [](auto const& t) { return t.empty() || has(t, "gave up"); }),
-               all[0]);
+    BOOST_TEST(std::all_of(errors.begin(), errors.end(), [](auto const& t) { return t.empty() || has(t, "gave up"); }),
+               errors[0]);
   }
   models::host_stager::lateness = 0;
 }
 
 BOOST_AUTO_TEST_CASE(operators_and_worlds_that_go_before_their_operations) {
-  auto const begun = std::chrono::steady_clock::now();
-  auto const all = complaints(
+  auto const begin_time = std::chrono::steady_clock::now();
+  auto const errors = complaints(
       3,
       [](auto& world) {
         models::device_stream stream;
@@ -390,36 +390,36 @@ BOOST_AUTO_TEST_CASE(operators_and_worlds_that_go_before_their_operations) {
             sum.enqueue(in_device(v), stream);  // rank 0 never calls it
           }
         }
-        auto const moved = std::move(world);
+        auto const new_owner = std::move(world);
       },
-      with(300ms));
-  BOOST_TEST(std::count(all.begin(), all.end(), "") == 3, all[1]);
-  BOOST_TEST((std::chrono::steady_clock::now() - begun < 30s));
+      options_for(300ms));
+  BOOST_TEST(std::count(errors.begin(), errors.end(), "") == 3, errors[1]);
+  BOOST_TEST((std::chrono::steady_clock::now() - begin_time < 30s));
 }
 
 BOOST_AUTO_TEST_CASE(a_stream_that_is_captured) {
-  auto const all = complaints(2, [](auto& world) {
+  auto const errors = complaints(2, [](auto& world) {
     models::device_stream stream;
     std::vector<float> v(100, 1);
     tutti::allreduce sum{world, tutti::ring{}, tutti::sum<float>{}};
     stream.record();
-    std::string said;
+    std::string text;
     try {
       sum.enqueue(in_device(v), stream);
     } catch (tutti::precondition_error const& e) {
-      said = e.what();
+      text = e.what();
     }
-    require(has(said, "this stream is being captured"), said);
+    require(has(text, "this stream is being captured"), text);
     require(stream.recorded_jobs().empty(), "nothing is put into a graph");
     sum.enqueue(in_device(v), stream);
     wait_for_staged(world, stream);
     require(v[99] == 2, "after the capture");
   });
-  BOOST_TEST(std::count(all.begin(), all.end(), "") == 2, all[0]);
+  BOOST_TEST(std::count(errors.begin(), errors.end(), "") == 2, errors[0]);
 }
 
 BOOST_AUTO_TEST_CASE(a_stream_that_cannot_be_held) {
-  auto const all = complaints(3, [](auto& world) {
+  auto const errors = complaints(3, [](auto& world) {
     models::device_stream stream;
     std::vector<float> v(5000, 1);
     tutti::allreduce sum{world, tutti::ring{}, tutti::sum<float>{}};
@@ -438,25 +438,25 @@ BOOST_AUTO_TEST_CASE(a_stream_that_cannot_be_held) {
       throw;
     }
   });
-  BOOST_TEST((has(all[1], "a stream cannot be held") || has(all[1], "gave up")), all[1]);
-  for (std::string const& one : all) {
-    BOOST_TEST(!one.empty());
+  BOOST_TEST((has(errors[1], "a stream cannot be held") || has(errors[1], "gave up")), errors[1]);
+  for (std::string const& text : errors) {
+    BOOST_TEST(!text.empty());
   }
 }
 
 /// Fails a device before the stream reaches an operation, or after it.
 BOOST_AUTO_TEST_CASE(a_device_that_fails) {
-  for (bool const before : {true, false}) {
-    auto const all = complaints(3, [before](auto& world) {
+  for (bool const fails_first : {true, false}) {
+    auto const errors = complaints(3, [fails_first](auto& world) {
       models::device_stream stream;
       std::atomic<bool> goes_on = false;
       std::vector<float> v(5000, 1);
       tutti::allreduce sum{world, tutti::ring{}, tutti::sum<float>{}};
-      if (before) {
+      if (fails_first) {
         block(stream, goes_on);
       }
       sum.enqueue(in_device(v), stream);
-      if (!before) {
+      if (!fails_first) {
         block(stream, goes_on);
       }
       try {
@@ -469,18 +469,19 @@ BOOST_AUTO_TEST_CASE(a_device_that_fails) {
       }
     });
     models::host_stager::fails = false;
-    for (std::string const& one : all) {
-      BOOST_TEST((has(one, "the device has failed") || has(one, "gave up")), one);
+    for (std::string const& text : errors) {
+      BOOST_TEST((has(text, "the device has failed") || has(text, "gave up")), text);
     }
-    BOOST_TEST(std::any_of(all.begin(), all.end(), [](auto const& one) { return has(one, "the device has failed"); }),
-               all[0]);
+    BOOST_TEST(
+        std::any_of(errors.begin(), errors.end(), [](auto const& text) { return has(text, "the device has failed"); }),
+        errors[0]);
   }
 }
 
 /// The stream passes a failed operation only after the operation of the other world has ended.
 BOOST_AUTO_TEST_CASE(an_operator_that_has_failed_behind_another_world) {
   models::host_stager::lateness = 50;
-  auto const all = complaints(2, [](auto& world) {
+  auto const errors = complaints(2, [](auto& world) {
     models::device_stream stream;
     std::vector<int> v(3000, 1);
     std::vector<int> w(3000, 1);
@@ -500,20 +501,20 @@ BOOST_AUTO_TEST_CASE(an_operator_that_has_failed_behind_another_world) {
     require(std::count(v.begin(), v.end(), 2) == 3000, "the sum of the world that goes on");
   });
   models::host_stager::lateness = 0;
-  BOOST_TEST(std::count(all.begin(), all.end(), "") == 2, all[0]);
+  BOOST_TEST(std::count(errors.begin(), errors.end(), "") == 2, errors[0]);
 }
 
 BOOST_AUTO_TEST_CASE(an_operator_that_is_assigned_to) {
-  auto const all = complaints(2, [](auto& world) {
+  auto const errors = complaints(2, [](auto& world) {
     models::device_stream stream;
     std::vector<int> v(3000, 1);
-    auto const of_another_world = [&] {
+    auto const make_in_other_world = [&] {
       auto other = tutti::dup(world);
       return tutti::allreduce{other, tutti::ring{}, tutti::sum<int>{}};
     };
-    auto idle = of_another_world();  // the only name of that world
+    auto idle = make_in_other_world();  // the only name of that world
     idle = tutti::allreduce{world, tutti::ring{}, tutti::sum<int>{}};
-    auto sum = of_another_world();
+    auto sum = make_in_other_world();
     sum.enqueue(in_device(v), stream);
     sum = tutti::allreduce{world, tutti::ring{}, tutti::sum<int>{}};
     require(std::count(v.begin(), v.end(), 2) == 3000, "the sum of the operator that was assigned to");
@@ -522,60 +523,60 @@ BOOST_AUTO_TEST_CASE(an_operator_that_is_assigned_to) {
     wait_for_staged(world, stream);
     require(std::count(v.begin(), v.end(), 4) == 3000, "the sum of the one that it is now");
   });
-  BOOST_TEST(std::count(all.begin(), all.end(), "") == 2, all[0]);
+  BOOST_TEST(std::count(errors.begin(), errors.end(), "") == 2, errors[0]);
 }
 
 BOOST_AUTO_TEST_CASE(a_slot_that_is_too_small) {
-  auto o = with(60s);
-  o.transport.slot_bytes = 192;
-  auto const all = complaints(
+  auto options = options_for(60s);
+  options.transport.slot_bytes = 192;
+  auto const errors = complaints(
       3,
       [](auto& world) {
         struct wide {
-          double all[16];
+          double values[16];
         };
         models::device_stream stream;
         std::vector<wide> v(10);
         tutti::broadcast share{world, tutti::ring{}};
         share.enqueue(in_device(v), 0, stream);
       },
-      o);
-  for (std::string const& one : all) {
-    BOOST_TEST(has(one, "raise the transport's option slot_bytes"), one);
+      options);
+  for (std::string const& text : errors) {
+    BOOST_TEST(has(text, "raise the transport's option slot_bytes"), text);
   }
 }
 
 BOOST_AUTO_TEST_CASE(what_keeps_ranks_from_joining) {
-  auto o = with(60s);
-  o.transport.slot_bytes = 100;
-  for (std::string const& one : complaints(
-           2, [](auto&) {}, o)) {
-    BOOST_TEST(has(one, "rank 0: slot_bytes must be a multiple of 64, not 100"), one);
+  auto options = options_for(60s);
+  options.transport.slot_bytes = 100;
+  for (std::string const& text : complaints(
+           2, [](auto&) {}, options)) {
+    BOOST_TEST(has(text, "rank 0: slot_bytes must be a multiple of 64, not 100"), text);
   }
-  o = with(60s);
-  o.transport.slot_count = 0;
-  for (std::string const& one : complaints(
-           2, [](auto&) {}, o)) {
-    BOOST_TEST(has(one, "slot_count must be 1 or more"), one);
+  options = options_for(60s);
+  options.transport.slot_count = 0;
+  for (std::string const& text : complaints(
+           2, [](auto&) {}, options)) {
+    BOOST_TEST(has(text, "slot_count must be 1 or more"), text);
   }
-  o = with(60s);
-  o.transport.device = 2;
-  for (std::string const& one : complaints(
-           2, [](auto&) {}, o)) {
-    BOOST_TEST(has(one, "device 2 is asked for, and there are 2"), one);
+  options = options_for(60s);
+  options.transport.device = 2;
+  for (std::string const& text : complaints(
+           2, [](auto&) {}, options)) {
+    BOOST_TEST(has(text, "device 2 is asked for, and there are 2"), text);
   }
-  auto const each = tutti::detail::run_threads(2, [](auto& meet) -> std::string {
-    auto mine = with(60s);
-    mine.transport.slot_bytes = meet.rank() == 0 ? 1024 : 2048;
+  auto const results = tutti::detail::run_threads(2, [](auto& meet) -> std::string {
+    auto rank_options = options_for(60s);
+    rank_options.transport.slot_bytes = meet.rank() == 0 ? 1024 : 2048;
     try {
-      tutti::communicator<transport> const world(meet, mine);
+      tutti::communicator<transport> const world(meet, rank_options);
     } catch (tutti::error const& e) {
       return e.what();
     }
     return "";
   });
-  for (auto const& one : each) {
-    BOOST_TEST(has(one.value(), "rank 1 has slot_bytes = 2048, and rank 0 has 1024"), one.value());
+  for (auto const& text : results) {
+    BOOST_TEST(has(text.value(), "rank 1 has slot_bytes = 2048, and rank 0 has 1024"), text.value());
   }
 }
 

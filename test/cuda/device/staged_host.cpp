@@ -34,8 +34,8 @@ using hosts = std::tuple<tutti::loopback, tutti::shared_memory>;
 class registering : public tutti::loopback {
  public:
   using loopback::loopback;
-  static inline std::atomic<std::size_t> known = 0;    ///< messages in registered memory
-  static inline std::atomic<std::size_t> unknown = 0;  ///< messages in other memory
+  static inline std::atomic<std::size_t> registered_count = 0;    ///< messages in registered memory
+  static inline std::atomic<std::size_t> unregistered_count = 0;  ///< messages in other memory
 
   void adopt(tutti::intrusive_pointer<tutti::memory_source> s) { sources_.push_back(std::move(s)); }
   tutti::send_result send(rank_type peer, tutti::flow s, std::span<std::byte const> bytes, std::size_t granule) {
@@ -53,29 +53,29 @@ class registering : public tutti::loopback {
     for (auto const& s : sources_) {
       auto const whole = s->region(bytes.data());
       if (whole.data() <= bytes.data() && bytes.data() + bytes.size() <= whole.data() + whole.size()) {
-        ++known;
+        ++registered_count;
         return;
       }
     }
-    unknown += bytes.empty() ? 0U : 1U;
+    unregistered_count += bytes.empty() ? 0U : 1U;
   }
 
   std::vector<tutti::intrusive_pointer<tutti::memory_source>> sources_;
 };
 
-template <class Over, class Host>
-constexpr bool can_what_host_can =
-    tutti::shares_memory<Over> == tutti::shares_memory<Host> && tutti::lends<Over> == tutti::lends<Host> &&
-    tutti::reuses_copies<Over> == tutti::reuses_copies<Host> &&
-    tutti::detects_mismatch<Over> == tutti::detects_mismatch<Host> &&
-    tutti::reports_waits<Over> == tutti::reports_waits<Host> &&
-    tutti::provides_memory<Over> == tutti::provides_memory<Host> &&
-    tutti::registers_memory<Over> == tutti::registers_memory<Host> &&
-    tutti::notices_departure<Over> == tutti::notices_departure<Host> &&
-    tutti::in_process<Over> == tutti::in_process<Host>;
+template <class Outer, class Host>
+constexpr bool has_abilities_of =
+    tutti::shares_memory<Outer> == tutti::shares_memory<Host> && tutti::lends<Outer> == tutti::lends<Host> &&
+    tutti::reuses_copies<Outer> == tutti::reuses_copies<Host> &&
+    tutti::detects_mismatch<Outer> == tutti::detects_mismatch<Host> &&
+    tutti::reports_waits<Outer> == tutti::reports_waits<Host> &&
+    tutti::provides_memory<Outer> == tutti::provides_memory<Host> &&
+    tutti::registers_memory<Outer> == tutti::registers_memory<Host> &&
+    tutti::notices_departure<Outer> == tutti::notices_departure<Host> &&
+    tutti::in_process<Outer> == tutti::in_process<Host>;
 template <class Host>
 constexpr bool is_forwarded =
-    can_what_host_can<models::host_staged<Host>, Host> && can_what_host_can<models::host_peers<Host>, Host>;
+    has_abilities_of<models::host_staged<Host>, Host> && has_abilities_of<models::host_peers<Host>, Host>;
 static_assert(is_forwarded<tutti::loopback> && is_forwarded<tutti::shared_memory> && is_forwarded<registering>);
 static_assert(tutti::registers_memory<registering>);
 
@@ -96,18 +96,18 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(operations_on_host_memory, host, hosts) {
 BOOST_AUTO_TEST_CASE_TEMPLATE(operations_on_buffers_of_the_transport, host, hosts) {
   for (auto const& end : tutti::spawn<models::host_staged<host>>(3, [](auto& world) -> std::string {
          using value = std::vector<int, tutti::allocator<int>>;
-         tutti::allocator<int> const from(world);
+         tutti::allocator<int> const allocator(world);
          if constexpr (tutti::provides_memory<host>) {
-           if (!(from.source() == world.transport().host().memory())) {
+           if (!(allocator.source() == world.transport().host().memory())) {
              return "buffers are not of the host";
            }
          }
          tutti::allreduce sum{world, tutti::direct{}, tutti::sum<int>{}};
-         value v(300'000, static_cast<int>(world.rank()), from);
-         value w(v.size(), 0, from);
+         value v(300'000, static_cast<int>(world.rank()), allocator);
+         value w(v.size(), 0, allocator);
          sum(v, w);
          sum(w);
-         return w == value(v.size(), 9, from) ? "" : "a sum is wrong";
+         return w == value(v.size(), 9, allocator) ? "" : "a sum is wrong";
        })) {
     BOOST_TEST(end.value() == "");
   }
@@ -125,8 +125,8 @@ BOOST_AUTO_TEST_CASE(a_host_is_told_of_the_slots) {
        })) {
     BOOST_TEST(end.value() == "");
   }
-  BOOST_TEST(registering::known != 0U);
-  BOOST_TEST(registering::unknown == 0U);
+  BOOST_TEST(registering::registered_count != 0U);
+  BOOST_TEST(registering::unregistered_count == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(nothing_is_left_behind) {

@@ -42,10 +42,10 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(sums_of_floats, host, hosts) {
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_rank_that_is_killed, host, hosts) {
   using transport = models::host_staged<host>;
-  tutti::world_options<transport> o;
-  o.deadline = 60s;
-  o.transport.slot_bytes = 4096;
-  auto const begun = std::chrono::steady_clock::now();
+  tutti::world_options<transport> options;
+  options.deadline = 60s;
+  options.transport.slot_bytes = 4096;
+  auto const begin_time = std::chrono::steady_clock::now();
   auto const results = tutti::spawn<transport>(
       3,
       [](auto& world) -> std::string {
@@ -68,21 +68,21 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_rank_that_is_killed, host, hosts) {
           return (idle ? "" : "still copying; ") + std::string(tutti::name(e.kind())) + ": " + e.what();
         }
       },
-      o);
+      options);
   for (tutti::rank_type const r : {0U, 2U}) {
-    std::string const said = results[r].value();
-    BOOST_TEST(said.starts_with("peer lost"), said);
-    BOOST_TEST(said.find("rank 1") != said.npos, said);
+    std::string const text = results[r].value();
+    BOOST_TEST(text.starts_with("peer lost"), text);
+    BOOST_TEST(text.find("rank 1") != text.npos, text);
   }
-  BOOST_TEST((std::chrono::steady_clock::now() - begun < 30s), "long before the deadline");
+  BOOST_TEST((std::chrono::steady_clock::now() - begin_time < 30s), "long before the deadline");
 }
 
 /// A child forked while an operation is under way unwinds its stack, which destroys its copy of the operator.
 BOOST_AUTO_TEST_CASE_TEMPLATE(operations_go_on_in_the_parent, host, hosts) {
   using transport = models::host_staged<host>;
-  tutti::world_options<transport> o;
-  o.deadline = 60s;
-  o.transport.slot_bytes = 4096;
+  tutti::world_options<transport> options;
+  options.deadline = 60s;
+  options.transport.slot_bytes = 4096;
   auto const results = tutti::spawn<transport>(
       2,
       [](auto& world) -> std::string {
@@ -91,10 +91,10 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(operations_go_on_in_the_parent, host, hosts) {
         auto sum =
             std::make_unique<tutti::allreduce<std::remove_reference_t<decltype(world)>, tutti::ring, tutti::sum<int>>>(
                 world, tutti::ring{}, tutti::sum<int>{});
-        bool ended = true;
+        bool child_has_ended = true;
         if (world.rank() == 0) {
           sum->enqueue(models::in_device(v), stream);
-          ended = ends_in_a_forked_child([&] { sum.reset(); });
+          child_has_ended = ends_in_a_forked_child([&] { sum.reset(); });
           tutti::send{world}(std::array{1}, 1);
         } else {  // the message arrives when the child has ended
           int x = 0;
@@ -103,10 +103,10 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(operations_go_on_in_the_parent, host, hosts) {
         }
         tutti::detail::device::wait_for_staged(world, stream);
         bool const right = std::count(v.begin(), v.end(), 2) == 10'000;
-        return ended && right ? "" : "the child or the operation came to harm";
+        return child_has_ended && right ? "" : "the child or the operation came to harm";
       },
-      o);
-  for (auto const& one : results) {
-    BOOST_TEST(one.value() == "");
+      options);
+  for (auto const& result : results) {
+    BOOST_TEST(result.value() == "");
   }
 }

@@ -11,8 +11,8 @@
 
 BOOST_AUTO_TEST_CASE(allreduce) {
   using enum tutti::schedule_kind;
-  constexpr std::array all{ring, doubling, butterfly, direct, binary_tree};
-  for (auto const kind : all) {
+  constexpr std::array kinds{ring, doubling, butterfly, direct, binary_tree};
+  for (auto const kind : kinds) {
     for (tutti::rank_type const n : {2U, 3U, 4U}) {
       for (bool const in_place : {false, true}) {
         laws::device_case<tutti::op::allreduce, tutti::sum<float>> const c{{}, {}, n, 257, in_place};

@@ -22,19 +22,19 @@
 namespace {
 
 thread_local int current = 0;
-std::size_t alive = 0;     ///< streams, events, memories and handles
-std::size_t products = 0;  ///< computed by cuBLAS
+std::size_t object_count = 0;  ///< streams, events, memories and handles
+std::size_t products = 0;      ///< computed by cuBLAS
 
 template <class T>
-cudaError_t make(T** made) {
-  *made = new T;
-  ++alive;
+cudaError_t make(T** object) {
+  *object = new T;
+  ++object_count;
   return cudaSuccess;
 }
 template <class T>
-cudaError_t destroy(T* made) {
-  alive -= made == nullptr ? 0U : 1U;
-  delete made;
+cudaError_t destroy(T* object) {
+  object_count -= object == nullptr ? 0U : 1U;
+  delete object;
   return cudaSuccess;
 }
 
@@ -92,20 +92,20 @@ cudaError_t cudaEventQuery(cudaEvent_t e) {
 cudaError_t cudaEventSynchronize(cudaEvent_t e) {
   return cudaEventQuery(e);
 }
-cudaError_t cudaMemcpyAsync(void* to, void const* from, std::size_t bytes, cudaMemcpyKind, cudaStream_t s) {
+cudaError_t cudaMemcpyAsync(void* destination, void const* source, std::size_t bytes, cudaMemcpyKind, cudaStream_t s) {
   if (s->device != current) {
     return cudaErrorInvalidResourceHandle;
   }
-  std::memcpy(to, from, bytes);
+  std::memcpy(destination, source, bytes);
   return cudaSuccess;
 }
 cudaError_t cudaMalloc(void** p, std::size_t bytes) {
   *p = std::malloc(bytes);
-  ++alive;
+  ++object_count;
   return cudaSuccess;
 }
 cudaError_t cudaFree(void* p) {
-  alive -= p == nullptr ? 0U : 1U;
+  object_count -= p == nullptr ? 0U : 1U;
   std::free(p);
   return cudaSuccess;
 }
@@ -159,24 +159,25 @@ using nn::detail::runtime::event;
 using nn::detail::runtime::memory_and_order;
 
 /// Throws if a function of CUDA fails. @returns true if all work was on the device and has run
-[[nodiscard]] bool use(memory_and_order& gpu, event& loaded) {
-  auto more = gpu.another_stream();
-  bool good = more.native()->device == 1;
-  event never;
-  good = gpu.has_run(never) && good;
-  gpu.finish(never);
-  gpu.hold(more, never);
+[[nodiscard]] bool use(memory_and_order& gpu, event& load_event) {
+  auto second_stream = gpu.another_stream();
+  bool good = second_stream.native()->device == 1;
+  event unrecorded_event;
+  good = gpu.has_run(unrecorded_event) && good;
+  gpu.finish(unrecorded_event);
+  gpu.hold(second_stream, unrecorded_event);
   for (int i = 0; i != 2; ++i) {
-    gpu.record(loaded, gpu.stream());
-    gpu.hold(more, loaded);
-    gpu.record(loaded, more);
-    good = gpu.has_run(loaded) && good;
-    gpu.finish(loaded);
+    gpu.record(load_event, gpu.stream());
+    gpu.hold(second_stream, load_event);
+    gpu.record(load_event, second_stream);
+    good = gpu.has_run(load_event) && good;
+    gpu.finish(load_event);
   }
-  float const from = 1;
-  float to = 0;
-  gpu.upload(more, reinterpret_cast<std::byte*>(&to), reinterpret_cast<std::byte const*>(&from), sizeof to);
-  return good && to == 1;
+  float const source = 1;
+  float destination = 0;
+  gpu.upload(second_stream, reinterpret_cast<std::byte*>(&destination), reinterpret_cast<std::byte const*>(&source),
+             sizeof destination);
+  return good && destination == 1;
 }
 
 /// Sums of two ranks; the other rank contributes nothing.
@@ -185,8 +186,8 @@ struct sums : nn::any_device_sums<tutti::cuda::stream> {
   [[nodiscard]] tutti::rank_type size() const override { return 2; }
   void share(std::span<float> /*numbers*/) override {}
   void sum(std::span<float> /*numbers*/) override {}
-  void enqueue(tutti::device_span<float> /*numbers*/, tutti::cuda::stream& in) override {
-    device = in.native()->device;
+  void enqueue(tutti::device_span<float> /*numbers*/, tutti::cuda::stream& stream) override {
+    device = stream.native()->device;
   }
   void wait(tutti::cuda::stream& /*in*/) override {}
 
@@ -205,7 +206,7 @@ BOOST_AUTO_TEST_CASE(a_device_is_the_current_one_for_a_while) {
     tutti::detail::runtime::current_device const outer(1);
     BOOST_TEST(current == 1);
     {
-      tutti::detail::runtime::current_device const same(1);
+      tutti::detail::runtime::current_device const middle(1);
       tutti::detail::runtime::current_device const inner(0);
       BOOST_TEST(current == 0);
     }
@@ -219,14 +220,14 @@ BOOST_AUTO_TEST_CASE(another_device_is_the_current_one) {
     memory_and_order gpu(1);
     BOOST_TEST(gpu.stream().native()->device == 1);
     cudaSetDevice(0);
-    event loaded;
-    BOOST_TEST(use(gpu, loaded));
+    event load_event;
+    BOOST_TEST(use(gpu, load_event));
     BOOST_TEST(current == 0, "the thread's device is as it was");
     bool good = false;
-    std::thread([&] { good = use(gpu, loaded); }).join();
+    std::thread([&] { good = use(gpu, load_event); }).join();
     BOOST_TEST(good, "in another thread");
   }
-  BOOST_TEST(alive == 0U);
+  BOOST_TEST(object_count == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(libraries_have_handles_of_the_device) {
@@ -241,19 +242,19 @@ BOOST_AUTO_TEST_CASE(libraries_have_handles_of_the_device) {
     std::thread([&] { gpu.reset(); }).join();
   }
   BOOST_TEST(current == 0, "the thread's device is as it was");
-  BOOST_TEST(alive == 0U);
+  BOOST_TEST(object_count == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(messages_are_summed_on_their_device) {
   memory_and_order gpu(1);
-  auto beside = gpu.another_stream();
+  auto sum_stream = gpu.another_stream();
   cudaSetDevice(0);
-  sums all;
-  nn::device_synchronous strategy(all);
-  owner computes;
+  sums device_sums;
+  nn::device_synchronous strategy(device_sums);
+  owner buffer_owner;
   std::array<float, 3> message{};
   BOOST_TEST(strategy.begin_on_device(
-      nn::device_message<tutti::cuda::stream>({message.data(), message.size()}, beside, computes)));
+      nn::device_message<tutti::cuda::stream>({message.data(), message.size()}, sum_stream, buffer_owner)));
   strategy.enqueued(0);
-  BOOST_TEST(all.device == 1);
+  BOOST_TEST(device_sums.device == 1);
 }

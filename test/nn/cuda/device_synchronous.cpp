@@ -36,63 +36,63 @@ using weights = std::vector<float>;
 }
 
 [[nodiscard]] nn::data_pair const& images() {
-  static nn::data_pair const all{nn::digits(320, 1), nn::digits(100, 1, 1000)};
-  return all;
+  static nn::data_pair const data{nn::digits(320, 1), nn::digits(100, 1, 1000)};
+  return data;
 }
 
 /// A replica on the GPU that `cuda::peers` assigns to the rank.
 [[nodiscard]] replica make_replica(tutti::rank_type rank, tutti::rank_type size) {
   nn::set_threads(1);
-  nn::settings s;
-  s.epochs = 2;
-  s.batch = 32;
-  s.rate = 0.05F;
+  nn::settings settings;
+  settings.epochs = 2;
+  settings.batch = 32;
+  settings.rate = 0.05F;
   nn::layer_list<float> layers{nn::dense<float>(784, 64), nn::batch_norm<float, nn::relu>({64, 1, 1}),
                                nn::dense<float>(64, 10)};
   return {nn::device_model{std::move(layers), nn::precision::float32, static_cast<int>(rank) % devices()},
           images().training,
           images().test,
-          s,
+          settings,
           rank,
           size};
 }
 
-[[nodiscard]] weights weights_of(replica const& mine) {
-  return {mine.parameters().begin(), mine.parameters().end()};
+[[nodiscard]] weights weights_of(replica const& replica_of_rank) {
+  return {replica_of_rank.parameters().begin(), replica_of_rank.parameters().end()};
 }
 
 /// The weights of all ranks.
 [[nodiscard]] std::vector<weights> trained_on_gpus(tutti::rank_type size, std::size_t bucket) {
-  std::vector<weights> all(size);
+  std::vector<weights> weights_by_rank(size);
   on_gpus(size, [&](sums_on_gpus& sums) {
-    auto mine = make_replica(sums.rank(), size);
+    auto replica_of_rank = make_replica(sums.rank(), size);
     {
       // A first training loads all kernels: CUDA loads on first use, and may then wait for running sums on the same
       // GPU.
-      auto other = make_replica(sums.rank(), size);
-      nn::local_only nobody;
-      nn::train(other, nobody);
+      auto warm_up_replica = make_replica(sums.rank(), size);
+      nn::local_only strategy_without_ranks;
+      nn::train(warm_up_replica, strategy_without_ranks);
     }
-    std::array<float, 1> all_have{};
-    sums.sum(all_have);
+    std::array<float, 1> round{};
+    sums.sum(round);
     nn::device_synchronous strategy(sums, bucket);
-    nn::train(mine, strategy);
-    all[sums.rank()] = weights_of(mine);
+    nn::train(replica_of_rank, strategy);
+    weights_by_rank[sums.rank()] = weights_of(replica_of_rank);
   });
-  return all;
+  return weights_by_rank;
 }
 
 [[nodiscard]] std::vector<weights> trained_by_hosts_sums(tutti::rank_type size) {
-  std::vector<weights> all;
-  for (auto& one : tutti::spawn<tutti::loopback>(size, [&](auto& world) {
-         auto mine = make_replica(world.rank(), size);
+  std::vector<weights> weights_by_rank;
+  for (auto& result : tutti::spawn<tutti::loopback>(size, [&](auto& world) {
+         auto replica_of_rank = make_replica(world.rank(), size);
          nn::synchronous strategy(world, tutti::ring{});
-         nn::train(mine, strategy);
-         return weights_of(mine);
+         nn::train(replica_of_rank, strategy);
+         return weights_of(replica_of_rank);
        })) {
-    all.push_back(std::move(one.value()));
+    weights_by_rank.push_back(std::move(result.value()));
   }
-  return all;
+  return weights_by_rank;
 }
 
 }  // namespace

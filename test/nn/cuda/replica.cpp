@@ -30,29 +30,29 @@ namespace nn = tutti::nn;
   return cudaGetDeviceCount(&count) == cudaSuccess ? count : 0;
 }
 
-[[nodiscard]] nn::settings of_a_short_training() {
-  nn::settings s;
-  s.epochs = 2;
-  s.batch = 32;
-  s.rate = 0.05F;
-  return s;
+[[nodiscard]] nn::settings short_training() {
+  nn::settings settings;
+  settings.epochs = 2;
+  settings.batch = 32;
+  settings.rate = 0.05F;
+  return settings;
 }
 
 /// The weights of all ranks. Ranks from `first_on_device` on are on the device.
-[[nodiscard]] std::vector<std::vector<float>> trained(tutti::rank_type size, tutti::rank_type first_on_device,
-                                                      nn::precision numbers) {
+[[nodiscard]] std::vector<std::vector<float>> train(tutti::rank_type size, tutti::rank_type first_on_device,
+                                                    nn::precision numbers) {
   nn::data_pair const data{nn::digits(320, 1), nn::digits(100, 1, 1000)};
-  std::vector<std::vector<float>> all;
-  for (auto& one : tutti::spawn<tutti::loopback>(size, [&](auto& world) {
+  std::vector<std::vector<float>> weights_by_rank;
+  for (auto& result : tutti::spawn<tutti::loopback>(size, [&](auto& world) {
          nn::set_threads(1);
          nn::synchronous ranks(world, tutti::ring{});
-         auto const run = [&](auto&& mine) {
-           nn::train(mine, ranks);
-           auto const weights = std::as_const(mine).parameters();
+         auto const run = [&](auto&& replica) {
+           nn::train(replica, ranks);
+           auto const weights = std::as_const(replica).parameters();
            return std::vector<float>(weights.begin(), weights.end());
          };
          auto layers = nn::lenet5<float>(data.training.shape, data.training.classes);
-         auto const settings = of_a_short_training();
+         auto const settings = short_training();
          if (world.rank() >= first_on_device) {
            return run(nn::cuda::replica(nn::device_model{std::move(layers), numbers, 0}, data.training, data.test,
                                         settings, world.rank(), world.size()));
@@ -60,9 +60,9 @@ namespace nn = tutti::nn;
          return run(nn::replica(nn::model<float>(std::move(layers), nn::replica::attached), data.training, data.test,
                                 settings, world.rank(), world.size()));
        })) {
-    all.push_back(std::move(one.value()));
+    weights_by_rank.push_back(std::move(result.value()));
   }
-  return all;
+  return weights_by_rank;
 }
 
 }  // namespace
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(without_a_device_it_says_so) {
   if (devices() == 0) {
     nn::data_pair const data{nn::digits(32, 1), nn::digits(32, 2)};
     BOOST_CHECK_THROW(nn::cuda::replica(nn::device_model{nn::lenet5<float>(data.training.shape, 10)}, data.training,
-                                        data.test, of_a_short_training(), 0, 1),
+                                        data.test, short_training(), 0, 1),
                       tutti::cuda::error);
   }
 }
@@ -81,22 +81,23 @@ BOOST_AUTO_TEST_CASE(it_learns_what_the_cpu_learns) {
     std::puts("SKIPPED: no CUDA device");
     return;
   }
-  auto const host = trained(1, 1, nn::precision::float32)[0];
-  auto const near = [&](std::vector<float> const& other, double most) {
+  auto const host = train(1, 1, nn::precision::float32)[0];
+  auto const check_distance = [&](std::vector<float> const& other, double max_error) {
     double difference = 0;
     double size = 0;
     for (std::size_t i = 0; i != host.size(); ++i) {
       difference += (double{other[i]} - double{host[i]}) * (double{other[i]} - double{host[i]});
       size += double{host[i]} * double{host[i]};
     }
-    BOOST_TEST(difference <= most * most * size);
+    BOOST_TEST(difference <= max_error * max_error * size);
   };
   for (auto const& [size, first] : {std::pair<tutti::rank_type, tutti::rank_type>{1, 0}, {2, 0}, {2, 1}}) {
-    auto const all = trained(size, first, nn::precision::float32);
-    near(all[0], 1e-2);
-    BOOST_TEST(std::memcmp(all.front().data(), all.back().data(), all[0].size() * sizeof(float)) == 0);
-    BOOST_TEST(trained(size, first, nn::precision::float32) == all);  // a second run gives the same bits
+    auto const weights_by_rank = train(size, first, nn::precision::float32);
+    check_distance(weights_by_rank[0], 1e-2);
+    BOOST_TEST(std::memcmp(weights_by_rank.front().data(), weights_by_rank.back().data(),
+                           weights_by_rank[0].size() * sizeof(float)) == 0);
+    BOOST_TEST(train(size, first, nn::precision::float32) == weights_by_rank);  // a second run gives the same bits
   }
-  near(trained(1, 0, nn::precision::bfloat16)[0], 0.1);
-  near(trained(1, 0, nn::precision::float16)[0], 0.1);
+  check_distance(train(1, 0, nn::precision::bfloat16)[0], 0.1);
+  check_distance(train(1, 0, nn::precision::float16)[0], 0.1);
 }

@@ -14,7 +14,7 @@ void on_gpus(tutti::rank_type size, std::function<void(sums_on_gpus&)> const& ra
   using transport = tutti::cuda::peers<tutti::loopback>;
   tutti::world_options<transport> options;
   options.deadline = std::chrono::seconds(60);
-  for (auto const& one : tutti::spawn<transport>(
+  for (auto const& result : tutti::spawn<transport>(
            size,
            [&](auto& world) {
              tutti::nn::device_sums sums(world, tutti::ring{});
@@ -22,6 +22,6 @@ void on_gpus(tutti::rank_type size, std::function<void(sums_on_gpus&)> const& ra
              return 0;
            },
            options)) {
-    static_cast<void>(one.value());
+    static_cast<void>(result.value());
   }
 }

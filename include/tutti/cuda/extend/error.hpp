@@ -12,9 +12,9 @@ namespace tutti::inline v0_1_0::cuda {
 /// A failed call of CUDA. The text names the purpose of the call, CUDA's reason and, for some, a remedy.
 class error : public std::runtime_error {
  public:
-  /// Makes the error of a failed call; `doing` says what the call was for.
-  error(cudaError_t code, std::string const& doing)
-      : std::runtime_error(doing + " failed: " + cudaGetErrorString(code) + " (" + cudaGetErrorName(code) + ")" +
+  /// Makes the error of a failed call; `purpose` says what the call was for.
+  error(cudaError_t code, std::string const& purpose)
+      : std::runtime_error(purpose + " failed: " + cudaGetErrorString(code) + " (" + cudaGetErrorName(code) + ")" +
                            remedy(code)),
         code_(code) {}
 
@@ -43,12 +43,12 @@ class error : public std::runtime_error {
 
 namespace tutti::inline v0_1_0::detail::runtime {
 
-/// Throws a tutti::cuda::error if a call of CUDA has failed; `doing` returns the purpose of the call.
-template <class Doing>
-void examine(cudaError_t code, Doing const& doing) {
+/// Throws a tutti::cuda::error if a call of CUDA has failed; `purpose` returns the purpose of the call.
+template <class Purpose>
+void examine(cudaError_t code, Purpose const& purpose) {
   if (code != cudaSuccess) [[unlikely]] {
     static_cast<void>(cudaGetLastError());  // clears the error, which the next call would report
-    throw tutti::cuda::error(code, doing());
+    throw tutti::cuda::error(code, purpose());
   }
 }
 

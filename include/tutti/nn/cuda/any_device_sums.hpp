@@ -30,10 +30,10 @@ class any_device_sums {
   /// Replaces the numbers, in host memory, by their sums over all ranks. Collective.
   virtual void sum(std::span<float> numbers) = 0;
   /// Enqueues the replacement of the numbers by their sums over all ranks. Collective.
-  virtual void enqueue(device_span<float> numbers, Stream& in) = 0;
+  virtual void enqueue(device_span<float> numbers, Stream& stream) = 0;
   /// Waits until everything in the stream has run.
   /// @throws error if one of these sums has failed
-  virtual void wait(Stream& in) = 0;
+  virtual void wait(Stream& stream) = 0;
 };
 
 }  // namespace tutti::nn

@@ -23,19 +23,21 @@ class device_sums : public any_device_sums<typename Communicator::transport_type
 
   /// @pre the communicator outlives this object
   explicit device_sums(Communicator& world, Topology topology = {})
-      : all_(world, topology), sum_on_device_(world, topology, tutti::sum<float>{}) {}
+      : host_operations_(world, topology), device_sum_(world, topology, tutti::sum<float>{}) {}
 
   /// The rank of this process.
-  [[nodiscard]] rank_type rank() const noexcept override { return all_.rank(); }
-  [[nodiscard]] rank_type size() const noexcept override { return all_.size(); }
-  void share(std::span<float> numbers) override { all_.share(numbers); }
-  void sum(std::span<float> numbers) override { all_.sum(numbers); }
-  void enqueue(device_span<float> numbers, stream_type& in) override { sum_on_device_.enqueue(numbers, in); }
-  void wait(stream_type& in) override { tutti::detail::device::stream_wait(all_.world(), in).run(); }
+  [[nodiscard]] rank_type rank() const noexcept override { return host_operations_.rank(); }
+  [[nodiscard]] rank_type size() const noexcept override { return host_operations_.size(); }
+  void share(std::span<float> numbers) override { host_operations_.share(numbers); }
+  void sum(std::span<float> numbers) override { host_operations_.sum(numbers); }
+  void enqueue(device_span<float> numbers, stream_type& stream) override { device_sum_.enqueue(numbers, stream); }
+  void wait(stream_type& stream) override {
+    tutti::detail::device::stream_wait(host_operations_.world(), stream).run();
+  }
 
  private:
-  detail::group_operations<Communicator, Topology> all_;
-  allreduce<Communicator, Topology, tutti::sum<float>> sum_on_device_;
+  detail::group_operations<Communicator, Topology> host_operations_;
+  allreduce<Communicator, Topology, tutti::sum<float>> device_sum_;
 };
 
 }  // namespace tutti::nn

@@ -44,28 +44,28 @@ class device_synchronous : public strategy {
 
   /// @returns false if the gradient buffer is in another kind of device memory
   [[nodiscard]] bool begin_on_device(any_device_message const& message) override {
-    auto const* const known = message.template as<device_message<Stream>>();
-    if (known == nullptr) {
+    auto const* const typed_message = message.template get_if<device_message<Stream>>();
+    if (typed_message == nullptr) {
       return false;
     }
-    message_.emplace(*known);
-    waiting_ = known->numbers().size();
+    message_.emplace(*typed_message);
+    pending_count_ = typed_message->numbers().size();
     return true;
   }
   [[nodiscard]] bool is_on_device() const noexcept override { return true; }
   /// Sums the numbers from `first` on, after the earlier work in the computation's stream, which makes them final.
   void enqueued(std::size_t first) override {
-    std::size_t const most =
+    std::size_t const bucket_size =
         bucket_ == 0 ? message_->numbers().size() : (std::max)(bucket_ / sizeof(float), std::size_t{1});
-    bool follows = false;
-    for (std::size_t cut = waiting_ - (std::min)(waiting_, most); waiting_ != 0 && cut >= first;
-         cut = waiting_ - (std::min)(waiting_, most)) {
-      if (!follows) {
+    bool has_followed = false;
+    for (std::size_t begin = pending_count_ - (std::min)(pending_count_, bucket_size);
+         pending_count_ != 0 && begin >= first; begin = pending_count_ - (std::min)(pending_count_, bucket_size)) {
+      if (!has_followed) {
         message_->follow();
-        follows = true;
+        has_followed = true;
       }
-      sums_.enqueue(message_->numbers().subspan(cut, waiting_ - cut), message_->stream());
-      waiting_ = cut;
+      sums_.enqueue(message_->numbers().subspan(begin, pending_count_ - begin), message_->stream());
+      pending_count_ = begin;
     }
   }
   /// @throws error if a bucket's allreduce has failed; the weights are then unchanged
@@ -87,7 +87,7 @@ class device_synchronous : public strategy {
   any_device_sums<Stream>& sums_;
   std::size_t bucket_;
   std::optional<device_message<Stream>> message_;
-  std::size_t waiting_ = 0;  // numbers at the front that are in no bucket yet
+  std::size_t pending_count_ = 0;  // numbers at the front that are in no bucket yet
 };
 
 }  // namespace tutti::nn

@@ -14,7 +14,7 @@ namespace tutti::inline v0_1_0::nn {
 /// Allocates nothing.
 ///
 /// To add an optimizer, derive a class, add its name to `optimizer_kind` (base/settings.hpp) and a case to
-/// `make_optimizer`. Replicas on devices have code of their own (cuda/detail/device/compute.hpp).
+/// `make_optimizer`. Replicas on devices have code of their own (cuda/detail/device/learner_state.hpp).
 template <class T>
 class optimizer {
  public:

@@ -34,16 +34,16 @@ using tutti::rank_type;
 struct block {
   TEST_BOTH std::uint32_t rank() const { return __nvvm_read_ptx_sreg_tid_x(); }
   TEST_BOTH std::uint32_t size() const { return __nvvm_read_ptx_sreg_ntid_x(); }
-  TEST_BOTH bool all(bool good) const { return __nvvm_bar0_and(good) != 0; }
-  TEST_BOTH std::uint64_t look(std::uint64_t const* word) const {
+  TEST_BOTH bool barrier_and(bool good) const { return __nvvm_bar0_and(good) != 0; }
+  TEST_BOTH std::uint64_t load_acquire(std::uint64_t const* word) const {
     std::uint64_t value;
     asm volatile("ld.acquire.sys.u64 %0, [%1];" : "=l"(value) : "l"(word) : "memory");
     return value;
   }
-  TEST_BOTH void tell(std::uint64_t* word, std::uint64_t value) const {
+  TEST_BOTH void store_release(std::uint64_t* word, std::uint64_t value) const {
     asm volatile("st.release.sys.u64 [%0], %1;" : : "l"(word), "l"(value) : "memory");
   }
-  TEST_BOTH void announce(std::uint64_t* word, std::uint64_t value) const {
+  TEST_BOTH void store_fenced(std::uint64_t* word, std::uint64_t value) const {
     asm volatile("st.relaxed.sys.u64 [%0], %1; fence.sc.sys;" : : "l"(word), "l"(value) : "memory");
   }
   TEST_BOTH void pause() const {}
@@ -66,26 +66,26 @@ using functor = decltype(tutti::reduce_with<float>(larger_and_half_the_other{}, 
 
 template <class T, rank_type N>
 struct inputs {
-  T const* from[N];
+  T const* addresses[N];
 };
 /// Wraps a reduction: a kernel takes no empty struct by itself.
 template <class R>
-struct how {
+struct reduction_argument {
   R reduction;
   std::uint32_t rank;
 };
 
 template <class R, rank_type N, std::size_t... I>
-TEST_BOTH void combine_all(how<R> const& a, inputs<typename R::value_type, N> const& in,
-                           device::places<typename R::value_type> const& to, std::size_t n,
+TEST_BOTH void combine_all(reduction_argument<R> const& a, inputs<typename R::value_type, N> const& memory,
+                           device::places<typename R::value_type> const& output, std::size_t n,
                            std::index_sequence<I...>) {
-  device::for_each_element(block{}, device::fold_of_all<R, N>{a.reduction}, n, to, in.from[I]...);
+  device::for_each_element(block{}, device::fold_of_all<R, N>{a.reduction}, n, output, memory.addresses[I]...);
 }
 /// Combines N inputs into one output.
 template <class R, rank_type N>
-TEST_KERNEL void combine(how<R> const a, inputs<typename R::value_type, N> const in,
-                         device::places<typename R::value_type> const to, std::size_t const n) {
-  combine_all<R, N>(a, in, to, n, std::make_index_sequence<N>{});
+TEST_KERNEL void combine(reduction_argument<R> const a, inputs<typename R::value_type, N> const memory,
+                         device::places<typename R::value_type> const output, std::size_t const n) {
+  combine_all<R, N>(a, memory, output, n, std::make_index_sequence<N>{});
 }
 /// An allreduce, by its steps or fused.
 template <class Kernel>
@@ -94,12 +94,12 @@ TEST_KERNEL __attribute__((launch_bounds(512, 1))) void run(Kernel const TEST_CO
   device::run_group(g, kernel, this_group());
 }
 template <class R>
-using interpret = device::by_steps<device::group_combining<R>>;
+using interpret = device::steps_kernel<device::group_combining<R>>;
 template <class R>
-using fuse = device::by_direct<R, 8>;
+using fuse = device::direct_kernel<R, 8>;
 
-#define TEST_COMBINE(R, N)                                                                                       \
-  template TEST_KERNEL void combine<R, N>(how<R> const, inputs<R::value_type, N> const,                          \
+#define TEST_COMBINE(R, N)                                                                                        \
+  template TEST_KERNEL void combine<R, N>(reduction_argument<R> const, inputs<R::value_type, N> const,            \
                                           device::places<R::value_type> const, std::size_t const);
 #define TEST_REDUCTION(R)                                                                                         \
   TEST_COMBINE(R, 2)                                                                                              \

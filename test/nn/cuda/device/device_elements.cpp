@@ -36,22 +36,23 @@ constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
 using laws::floats, laws::relative_error, laws::same_bits;
 
 struct by_host : laws::layer_on_host {
-  explicit by_host(nn::layer_list<float> one) : layer_on_host(std::move(one), ::rows) {}
+  explicit by_host(nn::layer_list<float> layers) : layer_on_host(std::move(layers), ::rows) {}
 };
 
 /// Applies an operation to all numbers of a batch. @returns the output and its sums
 template <class Operation>
-std::pair<floats, floats> through(Operation const& o, std::size_t channels, floats const& first, floats const& second) {
-  floats out(first.size());
+std::pair<floats, floats> run_operation(Operation const& o, std::size_t channels, floats const& first,
+                                        floats const& second) {
+  floats output(first.size());
   floats sums(2 * channels);
   for (std::size_t i = 0; i != first.size(); ++i) {
     std::size_t const c = i % channels;
     float sum[2] = {};
-    out[i] = o(o.at(c), first[i], second[i], sum);
+    output[i] = o(o.at(c), first[i], second[i], sum);
     sums[c] += sum[0];
     sums[channels + c] += sum[1];
   }
-  return {out, sums};
+  return {output, sums};
 }
 
 template <class Activation>
@@ -64,32 +65,32 @@ void check_norm() {
   host.statistics = statistics;
   host.run();
 
-  auto [same, sums] = through(device::norm_sums{statistics.data()}, channels, host.x, host.x);
+  auto [unchanged_x, sums] = run_operation(device::norm_sums{statistics.data()}, channels, host.x, host.x);
   sums.push_back(static_cast<float>(host.x.size() / channels));
-  floats room(2 * channels + 1);
-  device::norm_kept const kept{room.data(), channels};
+  floats cache_room(2 * channels + 1);
+  device::norm_cache const cache{cache_room.data(), channels};
   for (std::size_t c = 0; c != channels; ++c) {
-    device::finish_norm(l, c, sums.data(), statistics.data(), kept);
+    device::finish_norm(l, c, sums.data(), statistics.data(), cache);
   }
   BOOST_TEST(relative_error(statistics, host.statistics) < 1e-6);
-  device::norm_forward<Activation::kind> const forward{host.parameters.data(), kept};
-  BOOST_TEST(relative_error(through(forward, channels, host.x, host.x).first, host.y) < 1e-6);
+  device::norm_forward<Activation::kind> const forward{host.parameters.data(), cache};
+  BOOST_TEST(relative_error(run_operation(forward, channels, host.x, host.x).first, host.y) < 1e-6);
 
   device::norm_slopes<Activation::kind> const slopes{forward};
-  auto const [dy, both] = through(slopes, channels, host.x, host.dy);
+  auto const [dy, slope_sums] = run_operation(slopes, channels, host.x, host.dy);
   floats gradients(2 * channels);
   for (std::size_t c = 0; c != channels; ++c) {
-    gradients[c] = both[channels + c] * kept.spread(c);
-    gradients[channels + c] = both[c];
+    gradients[c] = slope_sums[channels + c] * cache.spread(c);
+    gradients[channels + c] = slope_sums[c];
   }
   BOOST_TEST(relative_error(gradients, host.gradients) < 1e-6);
-  device::norm_backward const backward{host.parameters.data(), kept, both.data()};
-  BOOST_TEST(relative_error(through(backward, channels, host.x, dy).first, host.dx) < 1e-6);
+  device::norm_backward const backward{host.parameters.data(), cache, slope_sums.data()};
+  BOOST_TEST(relative_error(run_operation(backward, channels, host.x, dy).first, host.dx) < 1e-6);
 
   host.forward({});
   device::norm_inference<Activation::kind> const inference{host.parameters.data(), statistics.data(), channels,
                                                            l.epsilon};
-  BOOST_TEST(relative_error(through(inference, channels, host.x, host.x).first, host.y) < 1e-6);
+  BOOST_TEST(relative_error(run_operation(inference, channels, host.x, host.x).first, host.y) < 1e-6);
 }
 
 template <class Activation>
@@ -102,12 +103,12 @@ void check_activation() {
   std::fill_n(sums.parameters.begin() + 24, 4, 0.0F);
   sums.run();
   device::bias_and_activation<Activation::kind> const forward{host.parameters.data() + 24};
-  BOOST_TEST(relative_error(through(forward, 4, sums.y, sums.y).first, host.y) < 1e-6);
+  BOOST_TEST(relative_error(run_operation(forward, 4, sums.y, sums.y).first, host.y) < 1e-6);
   device::activation_slopes<Activation::kind> const slopes;
-  bool const alone = device::activation_slopes<Activation::kind>::inputs == 1;
-  auto const made = through(slopes, 4, alone ? host.dy : host.y, host.dy).second;
-  BOOST_TEST(relative_error({made.begin(), made.begin() + 4}, {host.gradients.begin() + 24, host.gradients.end()}) <
-             1e-6);
+  bool const is_single_input = device::activation_slopes<Activation::kind>::inputs == 1;
+  auto const slope_sums = run_operation(slopes, 4, is_single_input ? host.dy : host.y, host.dy).second;
+  BOOST_TEST(relative_error({slope_sums.begin(), slope_sums.begin() + 4},
+                            {host.gradients.begin() + 24, host.gradients.end()}) < 1e-6);
 }
 
 template <std::size_t V>
@@ -123,18 +124,19 @@ void check_pool(nn::layer_list<float> layer, nn::geometry::pooling const& l, boo
   host.run();
   floats y(host.y.size());
   floats dx(host.x.size(), not_a_number);
-  std::vector<device::pooled_from> from(y.size());
+  std::vector<device::window_index> indices(y.size());
   bool const largest = l.kind == nn::geometry::pooling_kind::largest;
   for (std::size_t r = 0; r != rows; ++r) {
-    std::size_t const in = r * l.input.size();
-    std::size_t const out = r * l.output.size();
+    std::size_t const input_offset = r * l.input.size();
+    std::size_t const output_offset = r * l.output.size();
     for (std::size_t i = 0; i != l.output.rows; ++i) {
       for (std::size_t j = 0; j != l.output.columns; ++j) {
         for (std::size_t c = 0; c != l.output.channels; c += V) {
           if (largest) {
-            device::pool_largest<V>(l, i, j, c, host.x.data() + in, y.data() + out, from.data() + out);
+            device::pool_largest<V>(l, i, j, c, host.x.data() + input_offset, y.data() + output_offset,
+                                    indices.data() + output_offset);
           } else {
-            device::pool_mean<V>(l, i, j, c, host.x.data() + in, y.data() + out);
+            device::pool_mean<V>(l, i, j, c, host.x.data() + input_offset, y.data() + output_offset);
           }
         }
       }
@@ -142,8 +144,8 @@ void check_pool(nn::layer_list<float> layer, nn::geometry::pooling const& l, boo
     for (std::size_t i = 0; i != l.input.rows; ++i) {
       for (std::size_t j = 0; j != l.input.columns; ++j) {
         for (std::size_t c = 0; c != l.input.channels; c += V) {
-          device::pool_backward<V>(l, i, j, c, host.dy.data() + out, largest ? from.data() + out : nullptr,
-                                   dx.data() + in);
+          device::pool_backward<V>(l, i, j, c, host.dy.data() + output_offset,
+                                   largest ? indices.data() + output_offset : nullptr, dx.data() + input_offset);
         }
       }
     }
@@ -170,11 +172,11 @@ void check_step(sgd_step const& step, bool velocity = true) {
     host.step(expected, g, step.rate);
     for (std::size_t k = 0; k != count; ++k) {
       if (velocity) {
-        auto const both = device::followed{step}(w[k], v[k], g[k]);
-        w[k] = both.first;
-        v[k] = both.second;
+        auto const updated_pair = device::momentum_step{step}(w[k], v[k], g[k]);
+        w[k] = updated_pair.first;
+        v[k] = updated_pair.second;
       } else {
-        w[k] = device::followed_at_once{step}(w[k], g[k]);
+        w[k] = device::plain_step{step}(w[k], g[k]);
       }
     }
   }
@@ -196,27 +198,27 @@ BOOST_AUTO_TEST_CASE(batch_norm_in_its_parts) {
 }
 
 BOOST_AUTO_TEST_CASE(pooling_forward_and_backward) {
-  for (nn::window const over : {nn::window{2, 2}, nn::window{3, 2, 1}, nn::window{3, 1, 2}, nn::window{2, 3}}) {
-    nn::max_pool<float> const largest(image, over);
+  for (nn::window const window : {nn::window{2, 2}, nn::window{3, 2, 1}, nn::window{3, 1, 2}, nn::window{2, 3}}) {
+    nn::max_pool<float> const largest(image, window);
     check_pool<4>(largest, std::get<nn::geometry::pooling>(largest.geometry().one));
     check_pool<1>(largest, std::get<nn::geometry::pooling>(largest.geometry().one), true);
-    nn::average_pool<float> const mean(image, over);
+    nn::average_pool<float> const mean(image, window);
     check_pool<8>(mean, std::get<nn::geometry::pooling>(mean.geometry().one));
   }
-  nn::average_pool<float> const all(image);
-  check_pool<2>(all, std::get<nn::geometry::pooling>(all.geometry().one));
+  nn::average_pool<float> const global_mean(image);
+  check_pool<2>(global_mean, std::get<nn::geometry::pooling>(global_mean.geometry().one));
 }
 
 BOOST_AUTO_TEST_CASE(steps_of_sgd_have_the_cpu_s_bits) {
   using lookahead = nn::sgd<float, nn::nesterov>;
-  using corrected = nn::detail::corrected_sgd<float, nn::heavy_ball>;
-  using corrected_lookahead = nn::detail::corrected_sgd<float, nn::nesterov>;
+  using corrected_sgd = nn::detail::corrected_sgd<float, nn::heavy_ball>;
+  using corrected_nesterov = nn::detail::corrected_sgd<float, nn::nesterov>;
   for (float const decay : {0.0F, 0.01F}) {
     check_step<nn::sgd<float>>({0.1F, 0.9F, decay, false, false});
     check_step<lookahead>({0.1F, 0.9F, decay, true, false});
     check_step<nn::sgd<float>>({0.1F, 0, decay, false, false}, false);
-    check_step<corrected>({0.1F, 0.9F, decay, false, true}, decay != 0);
-    check_step<corrected_lookahead>({0.1F, 0.9F, decay, true, true}, decay != 0);
+    check_step<corrected_sgd>({0.1F, 0.9F, decay, false, true}, decay != 0);
+    check_step<corrected_nesterov>({0.1F, 0.9F, decay, true, true}, decay != 0);
   }
 }
 
@@ -226,12 +228,12 @@ BOOST_AUTO_TEST_CASE(what_is_dropped_has_the_cpu_s_bits) {
   host.run();
   nn::random_sequence random(3);
   layer.initialise(random);
-  auto const dropped = std::get<nn::geometry::dropout>(layer.geometry().one);
-  std::uint64_t const key = nn::random_sequence(dropped.key, host.how.step)();
+  auto const dropout = std::get<nn::geometry::dropout>(layer.geometry().one);
+  std::uint64_t const key = nn::random_sequence(dropout.key, host.how.step)();
   floats y(host.y.size());
   for (std::size_t r = 0; r != rows; ++r) {
     for (std::size_t first = 0; first != 30; first += 6) {  // threads begin in the middle of a row, too
-      device::drops factor(dropped, key, host.how.first_row + r, first);
+      device::dropout_factors factor(dropout, key, host.how.first_row + r, first);
       for (std::size_t c = first; c != first + 6; ++c) {
         y[r * 30 + c] = host.x[r * 30 + c] * factor();
       }
@@ -254,10 +256,10 @@ BOOST_AUTO_TEST_CASE(the_loss_of_rows) {
   floats slopes(scores.size(), not_a_number);
   device::row_score sum{};
   for (std::size_t r = 0; r != rows; ++r) {
-    auto const one = device::softmax_of_row(device::one_lane{}, classes, scores.data() + r * classes, labels[r], 0.25F,
-                                            slopes.data() + r * classes);
-    sum.loss += one.loss;
-    sum.correct += one.correct;
+    auto const row_score = device::softmax_of_row(device::one_lane{}, classes, scores.data() + r * classes, labels[r],
+                                                  0.25F, slopes.data() + r * classes);
+    sum.loss += row_score.loss;
+    sum.correct += row_score.correct;
   }
   BOOST_TEST(sum.correct == score.correct);
   BOOST_TEST(std::abs(sum.loss - score.loss) < 1e-6 * score.loss);
@@ -265,37 +267,37 @@ BOOST_AUTO_TEST_CASE(the_loss_of_rows) {
 
   floats row(classes, 1);
   row[4] = not_a_number;
-  auto const lost =
+  auto const nan_score =
       device::softmax_of_row(device::one_lane{}, classes, row.data(), 0, 1.0F, static_cast<float*>(nullptr));
-  BOOST_TEST(std::isnan(lost.loss));
+  BOOST_TEST(std::isnan(nan_score.loss));
 }
 
 BOOST_AUTO_TEST_CASE(lanes_agree_on_the_largest) {
   using device::largest_of_row;
-  BOOST_TEST(largest_of_row::of({1, 5}, {1, 2}).at == 2U);
-  BOOST_TEST(largest_of_row::of({1, 2}, {1, 5}).at == 2U);
-  BOOST_TEST(largest_of_row::of({1, 2}, {3, 5}).at == 5U);
-  BOOST_TEST(largest_of_row::of({-INFINITY, 0}, {-INFINITY, 3}).at == 0U);
+  BOOST_TEST(largest_of_row::larger({1, 5}, {1, 2}).at == 2U);
+  BOOST_TEST(largest_of_row::larger({1, 2}, {1, 5}).at == 2U);
+  BOOST_TEST(largest_of_row::larger({1, 2}, {3, 5}).at == 5U);
+  BOOST_TEST(largest_of_row::larger({-INFINITY, 0}, {-INFINITY, 3}).at == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(numbers_one_by_one) {
   std::uint32_t overflow = 0;
-  device::unscaled const unscaled{0.5F, &overflow};
-  BOOST_TEST(unscaled(3) == 1.5F);
+  device::unscaler const unscale{0.5F, &overflow};
+  BOOST_TEST(unscale(3) == 1.5F);
   BOOST_TEST(overflow == 0U);
-  static_cast<void>(unscaled(std::numeric_limits<float>::infinity()));
+  static_cast<void>(unscale(std::numeric_limits<float>::infinity()));
   BOOST_TEST(overflow == 1U);
   overflow = 0;
-  static_cast<void>(unscaled(not_a_number));
+  static_cast<void>(unscale(not_a_number));
   BOOST_TEST(overflow == 1U);
   using number = tutti::bfloat16;
-  device::added_and_rectified<number> const rectified;
-  BOOST_TEST(float{rectified(number(-1.0F), number(0.5F))} == 0.0F);
-  BOOST_TEST(float{rectified(number(1.0F), number(0.5F))} == 1.5F);
-  BOOST_TEST(std::isnan(float{rectified(number(not_a_number), number(0.5F))}));
+  device::rectifying_adder<number> const rectify;
+  BOOST_TEST(float{rectify(number(-1.0F), number(0.5F))} == 0.0F);
+  BOOST_TEST(float{rectify(number(1.0F), number(0.5F))} == 1.5F);
+  BOOST_TEST(std::isnan(float{rectify(number(not_a_number), number(0.5F))}));
   device::slope_of_rectified<number> const split;
-  auto const none = split(number(0.0F), number(2.0F));
-  auto const both = split(number(1.0F), number(2.0F));
-  BOOST_TEST((float{none.first} == 0.0F && float{none.second} == 0.0F));
-  BOOST_TEST((float{both.first} == 2.0F && float{both.second} == 2.0F));
+  auto const zero_slope = split(number(0.0F), number(2.0F));
+  auto const full_slope = split(number(1.0F), number(2.0F));
+  BOOST_TEST((float{zero_slope.first} == 0.0F && float{zero_slope.second} == 0.0F));
+  BOOST_TEST((float{full_slope.first} == 2.0F && float{full_slope.second} == 2.0F));
 }

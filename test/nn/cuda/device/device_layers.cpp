@@ -37,7 +37,7 @@ constexpr std::size_t most_rows = 7;  // a batch may be smaller than the allocat
 constexpr nn::image_shape image{4, 5, 6};
 
 /// Numbers that are exact in bfloat16, so that the test compares layers and not the rounding of their inputs.
-std::vector<float> drawn(std::size_t count, std::uint64_t seed) {
+std::vector<float> random_numbers(std::size_t count, std::uint64_t seed) {
   nn::random_sequence random(seed);
   std::vector<float> result(count);
   std::ranges::generate(result, [&] { return float{tutti::bfloat16(2 * random.fraction<float>() - 1)}; });
@@ -56,7 +56,7 @@ double relative_error(std::vector<float> const& a, std::vector<float> const& b) 
 }
 
 /// The results of a batch.
-struct seen {
+struct batch_result {
   std::vector<float> y, dx, gradients, statistics, tested;
 };
 
@@ -64,12 +64,12 @@ struct layer_case {
   layer_list<float> list;
   std::vector<float> parameters;
   std::vector<float> statistics;
-  std::vector<float> x = drawn(rows * layer().inputs(), 1);
-  std::vector<float> dy = drawn(rows * layer().outputs(), 2);
-  nn::pass<float> how{true, 7, 3, {}};
+  std::vector<float> x = random_numbers(rows * layer().inputs(), 1);
+  std::vector<float> dy = random_numbers(rows * layer().outputs(), 2);
+  nn::pass<float> context{true, 7, 3, {}};
 
-  explicit layer_case(layer_list<float> one)
-      : list(std::move(one)), parameters(layer().parameters()), statistics(layer().statistics()) {
+  explicit layer_case(layer_list<float> layers)
+      : list(std::move(layers)), parameters(layer().parameters()), statistics(layer().statistics()) {
     std::vector<float> gradients(layer().parameters());
     layer().bind(parameters, gradients, statistics);
     nn::random_sequence random(3);
@@ -81,79 +81,81 @@ struct layer_case {
 
   [[nodiscard]] nn::layer<float>& layer() { return list.front(); }
 
-  seen by_host() {
-    seen result{std::vector<float>(dy.size()), std::vector<float>(x.size()), std::vector<float>(parameters.size(), 99),
-                statistics, std::vector<float>(dy.size())};
+  batch_result by_host() {
+    batch_result result{std::vector<float>(dy.size()), std::vector<float>(x.size()),
+                        std::vector<float>(parameters.size(), 99), statistics, std::vector<float>(dy.size())};
     layer().bind(parameters, result.gradients, result.statistics);
     layer().reserve(rows);
     auto slopes = dy;
-    auto const in = nn::view<float const>(x.data(), rows, layer().inputs());
+    auto const input = nn::view<float const>(x.data(), rows, layer().inputs());
     auto const y = nn::view<float>(result.y.data(), rows, layer().outputs());
-    layer().forward(how, in, y);
-    layer().backward(how, in, y, nn::view<float>(slopes.data(), rows, layer().outputs()),
+    layer().forward(context, input, y);
+    layer().backward(context, input, y, nn::view<float>(slopes.data(), rows, layer().outputs()),
                      nn::view<float>(result.dx.data(), rows, layer().inputs()));
-    layer().forward({}, in, nn::view<float>(result.tested.data(), rows, layer().outputs()));
+    layer().forward({}, input, nn::view<float>(result.tested.data(), rows, layer().outputs()));
     return result;
   }
 
-  seen by_device(precision p) {
+  batch_result by_device(precision p) {
     host_math math(0, p);
     auto const stage = device::make_stage(math, layer().geometry());
-    BOOST_TEST(stage->of().inputs == layer().inputs());
-    BOOST_TEST(stage->of().outputs == layer().outputs());
-    BOOST_TEST(stage->of().parameters == layer().parameters());
-    BOOST_TEST(stage->of().statistics == layer().statistics());
-    device::mirrored<host_math> weights(math, parameters.size());
-    device::mirrored<host_math> remembered(math, statistics.size());
-    device::mirrored<host_math> gradients(math, parameters.size());
+    BOOST_TEST(stage->shape().inputs == layer().inputs());
+    BOOST_TEST(stage->shape().outputs == layer().outputs());
+    BOOST_TEST(stage->shape().parameters == layer().parameters());
+    BOOST_TEST(stage->shape().statistics == layer().statistics());
+    device::mirrored_array<host_math> weights(math, parameters.size());
+    device::mirrored_array<host_math> device_statistics(math, statistics.size());
+    device::mirrored_array<host_math> gradients(math, parameters.size());
     std::ranges::copy(parameters, weights.write().begin());
-    std::ranges::copy(statistics, remembered.write().begin());
-    stage->bind(weights.on_device(), gradients.change_on_device(), remembered.change_on_device());
+    std::ranges::copy(statistics, device_statistics.write().begin());
+    stage->bind(weights.on_device(), gradients.change_on_device(), device_statistics.change_on_device());
     stage->reserve(most_rows);
     stage->refresh();
-    numbers in(math, x), out(math, dy.size()), slopes(math, dy), back(math, x.size()), tested(math, dy.size());
-    stage->forward(how, rows, in.data(), out.data());
-    stage->backward(how, rows, in.data(), out.data(), slopes.data(), back.data());
-    stage->forward({}, rows, in.data(), tested.data());
-    auto const floats = [](std::span<float const> from) { return std::vector<float>(from.begin(), from.end()); };
-    return {out.read(), back.read(), floats(gradients.read()), floats(remembered.read()), tested.read()};
+    numbers input(math, x), output(math, dy.size()), slopes(math, dy), input_slopes(math, x.size()),
+        tested(math, dy.size());
+    stage->forward(context, rows, input.data(), output.data());
+    stage->backward(context, rows, input.data(), output.data(), slopes.data(), input_slopes.data());
+    stage->forward({}, rows, input.data(), tested.data());
+    auto const floats = [](std::span<float const> source) { return std::vector<float>(source.begin(), source.end()); };
+    return {output.read(), input_slopes.read(), floats(gradients.read()), floats(device_statistics.read()),
+            tested.read()};
   }
 
  private:
   /// Numbers in the math's precision, converted from floats and back.
   struct numbers {
     numbers(host_math& m, std::size_t count)
-        : math(m), size(count), there(m, count * nn::bytes_of(m.numbers())), floats(m, count) {}
-    numbers(host_math& m, std::vector<float> const& from) : numbers(m, from.size()) {
-      std::ranges::copy(from, floats.write().begin());
-      math.narrow(size, floats.on_device(), there.data());
+        : math(m), size(count), device_numbers(m, count * nn::bytes_of(m.numbers())), floats(m, count) {}
+    numbers(host_math& m, std::vector<float> const& source) : numbers(m, source.size()) {
+      std::ranges::copy(source, floats.write().begin());
+      math.narrow(size, floats.on_device(), device_numbers.data());
     }
-    [[nodiscard]] std::byte* data() const { return there.data(); }
+    [[nodiscard]] std::byte* data() const { return device_numbers.data(); }
     [[nodiscard]] std::vector<float> read() {
-      math.widen(size, there.data(), floats.change_on_device());
-      auto const all = floats.read();
-      return {all.begin(), all.end()};
+      math.widen(size, device_numbers.data(), floats.change_on_device());
+      auto const span = floats.read();
+      return {span.begin(), span.end()};
     }
 
     host_math& math;
     std::size_t size;
-    device::buffer<host_math> there;
-    device::mirrored<host_math> floats;
+    device::buffer<host_math> device_numbers;
+    device::mirrored_array<host_math> floats;
   };
 };
 
 void check(std::string const& name, layer_list<float> layer) {
   nn::set_threads(1);
-  layer_case one(std::move(layer));
-  auto const right = one.by_host();
-  for (auto const& [p, most] : {std::pair(precision::float32, 1e-4), std::pair(precision::bfloat16, 2e-2)}) {
+  layer_case subject(std::move(layer));
+  auto const right = subject.by_host();
+  for (auto const& [p, max_error] : {std::pair(precision::float32, 1e-4), std::pair(precision::bfloat16, 2e-2)}) {
     BOOST_TEST_CONTEXT(name << ", " << nn::name(p)) {
-      auto const found = one.by_device(p);
-      BOOST_TEST(relative_error(found.y, right.y) <= most);
-      BOOST_TEST(relative_error(found.dx, right.dx) <= most);
-      BOOST_TEST(relative_error(found.gradients, right.gradients) <= most);
-      BOOST_TEST(relative_error(found.statistics, right.statistics) <= most);
-      BOOST_TEST(relative_error(found.tested, right.tested) <= most);
+      auto const result = subject.by_device(p);
+      BOOST_TEST(relative_error(result.y, right.y) <= max_error);
+      BOOST_TEST(relative_error(result.dx, right.dx) <= max_error);
+      BOOST_TEST(relative_error(result.gradients, right.gradients) <= max_error);
+      BOOST_TEST(relative_error(result.statistics, right.statistics) <= max_error);
+      BOOST_TEST(relative_error(result.tested, right.tested) <= max_error);
     }
   }
 }
@@ -162,8 +164,8 @@ void check(std::string const& name, layer_list<float> layer) {
 layer_list<float> block(std::size_t channels, std::size_t stride) {
   conv2d<float, nn::tanh> first(image, {.channels = channels, .over = {3, stride, 1}});
   conv2d<float> second(first.output_shape(), {.channels = channels, .over = {3, 1, 1}, .bias = false});
-  auto const made = second.output_shape();
-  return {std::move(first), std::move(second), batch_norm<float>(made)};
+  auto const shape = second.output_shape();
+  return {std::move(first), std::move(second), batch_norm<float>(shape)};
 }
 
 }  // namespace
@@ -201,6 +203,6 @@ BOOST_AUTO_TEST_CASE(residual_blocks_compute_what_the_cpu_s_do) {
 }
 
 BOOST_AUTO_TEST_CASE(what_is_dropped_has_the_cpu_s_bits) {
-  layer_case one(dropout<float>(30, 0.4));
-  BOOST_TEST(one.by_device(precision::float32).y == one.by_host().y);
+  layer_case subject(dropout<float>(30, 0.4));
+  BOOST_TEST(subject.by_device(precision::float32).y == subject.by_host().y);
 }

@@ -39,28 +39,32 @@ constexpr std::size_t device_most_rows = 7;  // a batch may be smaller than the 
 template <class Math>
 class on_device {
  public:
-  on_device(Math& math, std::size_t bytes, std::size_t over = 0)
-      : math_(math), size_(bytes + over == 0 ? 1 : bytes + over), over_(over), first_(math.allocate(size_)) {
+  on_device(Math& math, std::size_t bytes, std::size_t misalignment = 0)
+      : math_(math),
+        size_(bytes + misalignment == 0 ? 1 : bytes + misalignment),
+        misalignment_(misalignment),
+        first_(math.allocate(size_)) {
     move([&](std::byte* host) { std::memset(host, 0xA5, size_); }, true);
   }
-  on_device(Math& math, floats const& from, std::size_t over = 0) : on_device(math, 4 * from.size(), over) {
-    put(from);
+  on_device(Math& math, floats const& source, std::size_t misalignment = 0)
+      : on_device(math, 4 * source.size(), misalignment) {
+    write(source);
   }
   on_device(on_device const&) = delete;
   on_device& operator=(on_device const&) = delete;
   ~on_device() { math_.free(first_); }
 
-  [[nodiscard]] std::byte* data() const { return first_ + over_; }
+  [[nodiscard]] std::byte* data() const { return first_ + misalignment_; }
   [[nodiscard]] float* as_floats() const { return reinterpret_cast<float*>(data()); }
   template <class T>
-  void put(std::vector<T> const& from) const {
-    move([&](std::byte* host) { std::ranges::copy(std::as_bytes(std::span(from)), host + over_); }, true);
+  void write(std::vector<T> const& source) const {
+    move([&](std::byte* host) { std::ranges::copy(std::as_bytes(std::span(source)), host + misalignment_); }, true);
   }
   template <class T>
   [[nodiscard]] std::vector<T> get(std::size_t count) const {
     std::vector<T> result(count);
     auto const bytes = std::as_writable_bytes(std::span(result));
-    move([&](std::byte const* host) { std::copy_n(host + over_, bytes.size(), bytes.begin()); }, false);
+    move([&](std::byte const* host) { std::copy_n(host + misalignment_, bytes.size(), bytes.begin()); }, false);
     return result;
   }
 
@@ -85,39 +89,39 @@ class on_device {
 
   Math& math_;
   std::size_t size_;
-  std::size_t over_;
+  std::size_t misalignment_;
   std::byte* first_;
 };
 
 /// Numbers of the math's precision.
 template <class Math>
-class numbers_there {
+class device_numbers {
  public:
-  numbers_there(Math& math, std::size_t count)
-      : math_(math), count_(count), there_(math, count * tutti::nn::bytes_of(math.numbers())) {}
-  numbers_there(Math& math, floats const& from) : numbers_there(math, from.size()) {
-    on_device<Math> const all(math, from);
-    math.narrow(count_, all.as_floats(), there_.data());
-    static_cast<void>(all.template get<float>(count_));  // waits until it has run
+  device_numbers(Math& math, std::size_t count)
+      : math_(math), count_(count), memory_(math, count * tutti::nn::bytes_of(math.numbers())) {}
+  device_numbers(Math& math, floats const& source) : device_numbers(math, source.size()) {
+    on_device<Math> const floats_on_device(math, source);
+    math.narrow(count_, floats_on_device.as_floats(), memory_.data());
+    static_cast<void>(floats_on_device.template get<float>(count_));  // waits until it has run
   }
-  [[nodiscard]] std::byte* data() const { return there_.data(); }
+  [[nodiscard]] std::byte* data() const { return memory_.data(); }
   [[nodiscard]] floats get() const {
-    on_device<Math> const all(math_, 4 * count_);
-    math_.widen(count_, there_.data(), all.as_floats());
-    return all.template get<float>(count_);
+    on_device<Math> const floats_on_device(math_, 4 * count_);
+    math_.widen(count_, memory_.data(), floats_on_device.as_floats());
+    return floats_on_device.template get<float>(count_);
   }
 
  private:
   Math& math_;
   std::size_t count_;
-  on_device<Math> there_;
+  on_device<Math> memory_;
 };
 
 /// The results of a batch.
-struct found_there {
+struct batch_result {
   floats y, dx, gradients, statistics, tested;
 
-  friend bool operator==(found_there const& a, found_there const& b) {
+  friend bool operator==(batch_result const& a, batch_result const& b) {
     return same_bits(a.y, b.y) && same_bits(a.dx, b.dx) && same_bits(a.gradients, b.gradients) &&
            same_bits(a.statistics, b.statistics) && same_bits(a.tested, b.tested);
   }
@@ -137,11 +141,11 @@ class batch_on_device {
         dy_(math, host.dy),
         dx_(math, host.x.size()),
         tested_(math, host.y.size()),
-        how_(host.how),
+        context_(host.how),
         counts_{host.parameters.size(), host.statistics.size()} {}
 
-  [[nodiscard]] found_there run(geometry::variant const& l) {
-    l.visit([this](auto const& one) { this->pass(one); });
+  [[nodiscard]] batch_result run(geometry::variant const& l) {
+    l.visit([this](auto const& layer) { this->pass(layer); });
     return {y_.get(), dx_.get(), gradients_.template get<float>(counts_.first),
             statistics_.template get<float>(counts_.second), tested_.get()};
   }
@@ -155,24 +159,24 @@ class batch_on_device {
   template <class L>
   void products(L const& l, float const* parameters, float* gradients) {
     math_.reserve(l, device_most_rows);
-    on_device<Math> const kept(math_, math_.weight_bytes(l));
-    math_.take_weights(l, parameters, kept.data());
-    device::weights const w{parameters, math_.weight_bytes(l) == 0 ? nullptr : kept.data()};
+    on_device<Math> const native_weights(math_, math_.weight_bytes(l));
+    math_.convert_weights(l, parameters, native_weights.data());
+    device::weights const w{parameters, math_.weight_bytes(l) == 0 ? nullptr : native_weights.data()};
     math_.forward(l, device_rows, w, x_.data(), y_.data());
     math_.forward(l, device_rows, w, x_.data(), tested_.data());
     math_.differentiate_sums(l, device_rows, y_.data(), dy_.data(), gradients);
     math_.differentiate_weights(l, device_rows, x_.data(), dy_.data(), gradients);
     math_.differentiate_input(l, device_rows, w, dy_.data(), dx_.data());
-    static_cast<void>(dx_.get());  // waits until all users of `kept` have run
+    static_cast<void>(dx_.get());  // waits until all users of `native_weights` have run
   }
   void pass(geometry::weight_norm const& l) {
-    on_device<Math> const made(math_, 4 * l.learned, 4);
+    on_device<Math> const inner_parameters(math_, 4 * l.learned, 4);
     on_device<Math> const slopes(math_, 4 * l.learned, 4);
-    math_.normalise(l, parameters_.as_floats(), made.as_floats());
-    l.layer[0].visit([&](auto const& inside) {
-      using inner = std::remove_cvref_t<decltype(inside)>;
+    math_.normalise(l, parameters_.as_floats(), inner_parameters.as_floats());
+    l.layer[0].visit([&](auto const& inner_layer) {
+      using inner = std::remove_cvref_t<decltype(inner_layer)>;
       if constexpr (std::is_same_v<inner, geometry::dense> || std::is_same_v<inner, geometry::convolution>) {
-        products(inside, made.as_floats(), slopes.as_floats());
+        products(inner_layer, inner_parameters.as_floats(), slopes.as_floats());
       }
     });
     math_.differentiate_norm(l, parameters_.as_floats(), slopes.as_floats(), gradients_.as_floats());
@@ -180,31 +184,31 @@ class batch_on_device {
   }
   void pass(geometry::pooling const& l) {
     math_.reserve(l, device_most_rows);
-    on_device<Math> const kept(math_, math_.kept_bytes(l, device_rows));
-    math_.forward(l, device_rows, x_.data(), y_.data(), kept.data());
-    math_.forward(l, device_rows, x_.data(), tested_.data(), kept.data());
-    math_.backward(l, device_rows, x_.data(), y_.data(), kept.data(), dy_.data(), dx_.data());
+    on_device<Math> const cache(math_, math_.cache_bytes(l, device_rows));
+    math_.forward(l, device_rows, x_.data(), y_.data(), cache.data());
+    math_.forward(l, device_rows, x_.data(), tested_.data(), cache.data());
+    math_.backward(l, device_rows, x_.data(), y_.data(), cache.data(), dy_.data(), dx_.data());
     static_cast<void>(dx_.get());
   }
   void pass(geometry::batch_norm const& l) {
     std::size_t const room = 4 * (2 * l.image.channels + 1);
     on_device<Math> const sums(math_, room);
-    on_device<Math> const kept(math_, room);
+    on_device<Math> const cache(math_, room);
     math_.reserve(l, device_most_rows);
     math_.sums(l, device_rows, x_.data(), statistics_.as_floats(), sums.as_floats());
     math_.forward(l, device_rows, x_.data(), parameters_.as_floats(), sums.as_floats(), statistics_.as_floats(),
-                  kept.as_floats(), y_.data());
-    math_.slopes(l, device_rows, x_.data(), parameters_.as_floats(), kept.as_floats(), dy_.data(), sums.as_floats(),
+                  cache.as_floats(), y_.data());
+    math_.slopes(l, device_rows, x_.data(), parameters_.as_floats(), cache.as_floats(), dy_.data(), sums.as_floats(),
                  gradients_.as_floats());
-    math_.backward(l, device_rows, x_.data(), parameters_.as_floats(), kept.as_floats(), sums.as_floats(), dy_.data(),
+    math_.backward(l, device_rows, x_.data(), parameters_.as_floats(), cache.as_floats(), sums.as_floats(), dy_.data(),
                    dx_.data());
     math_.inference(l, device_rows, x_.data(), parameters_.as_floats(), statistics_.as_floats(), tested_.data());
     static_cast<void>(tested_.get());
   }
   void pass(geometry::dropout const& l) {
-    std::uint64_t const key = tutti::nn::random_sequence(l.key, how_.step)();
-    math_.drop(l, device_rows, key, how_.first_row, x_.data(), y_.data());
-    math_.drop(l, device_rows, key, how_.first_row, dy_.data(), dx_.data());
+    std::uint64_t const key = tutti::nn::random_sequence(l.key, context_.step)();
+    math_.drop(l, device_rows, key, context_.first_row, x_.data(), y_.data());
+    math_.drop(l, device_rows, key, context_.first_row, dy_.data(), dx_.data());
     math_.copy(tested_.data(), x_.data(), device_rows * l.numbers * tutti::nn::bytes_of(math_.numbers()));
   }
   void pass(geometry::channels_last const& l) {
@@ -216,8 +220,8 @@ class batch_on_device {
 
   Math& math_;
   on_device<Math> parameters_, gradients_, statistics_;
-  numbers_there<Math> x_, y_, dy_, dx_, tested_;
-  tutti::nn::pass<float> how_;
+  device_numbers<Math> x_, y_, dy_, dx_, tested_;
+  tutti::nn::pass<float> context_;
   std::pair<std::size_t, std::size_t> counts_;
 };
 
@@ -227,18 +231,18 @@ void check_layer(Math& math, std::string const& name, nn::layer_list<float> laye
   layer_on_host host(std::move(layer), device_rows);
   // Exact inputs make the test compare layers, and not the rounding of their inputs.
   if (math.numbers() != precision::float32) {
-    for (floats* all : {&host.x, &host.dy, &host.parameters}) {
-      std::ranges::for_each(*all, [](float& x) { x = float{tutti::bfloat16(x)}; });
+    for (floats* inputs : {&host.x, &host.dy, &host.parameters}) {
+      std::ranges::for_each(*inputs, [](float& x) { x = float{tutti::bfloat16(x)}; });
     }
   }
   geometry::variant const l = host.layer().geometry();
   // Rounding may move a number across relu's corner, which changes its derivative entirely.
   if (math.numbers() != precision::float32) {
-    floats const rounded = batch_on_device<Math>(math, host).run(l).y;
+    floats const rounded_y = batch_on_device<Math>(math, host).run(l).y;
     layer_on_host exact = host;
     exact.run();
-    for (std::size_t i = 0; i != rounded.size(); ++i) {
-      host.dy[i] = (rounded[i] > 0) == (exact.y[i] > 0) ? host.dy[i] : 0;
+    for (std::size_t i = 0; i != rounded_y.size(); ++i) {
+      host.dy[i] = (rounded_y[i] > 0) == (exact.y[i] > 0) ? host.dy[i] : 0;
     }
   }
   batch_on_device<Math> first(math, host);
@@ -246,17 +250,17 @@ void check_layer(Math& math, std::string const& name, nn::layer_list<float> laye
   host.run();
   floats const y = host.y;
   host.forward({});
-  found_there const found = first.run(l);
-  double const most = math.numbers() == precision::float32 ? 1e-4 : 2e-2;
+  batch_result const result = first.run(l);
+  double const max_error = math.numbers() == precision::float32 ? 1e-4 : 2e-2;
   BOOST_TEST_CONTEXT(name << ", " << nn::name(math.numbers())) {
-    BOOST_TEST(relative_error(found.y, y) <= most);
-    BOOST_TEST(relative_error(found.dx, host.dx) <= most);
-    BOOST_TEST(relative_error(found.gradients, host.gradients) <= most);
-    BOOST_TEST(relative_error(found.statistics, host.statistics) <= most);
-    BOOST_TEST(relative_error(found.tested, host.y) <= most);
-    BOOST_TEST((again.run(l) == found), "the same batch gave other bits");
+    BOOST_TEST(relative_error(result.y, y) <= max_error);
+    BOOST_TEST(relative_error(result.dx, host.dx) <= max_error);
+    BOOST_TEST(relative_error(result.gradients, host.gradients) <= max_error);
+    BOOST_TEST(relative_error(result.statistics, host.statistics) <= max_error);
+    BOOST_TEST(relative_error(result.tested, host.y) <= max_error);
+    BOOST_TEST((again.run(l) == result), "the same batch gave other bits");
     if (std::holds_alternative<geometry::dropout>(l.one) && math.numbers() == precision::float32) {
-      BOOST_TEST(same_bits(found.y, y));
+      BOOST_TEST(same_bits(result.y, y));
     }
   }
 }
@@ -298,49 +302,49 @@ template <class Math>
 void check_step_math(Math& math) {
   constexpr std::size_t count = 1003;
   bool const exact = math.numbers() == precision::float32;
-  double const most = exact ? 1e-4 : 2e-2;
-  auto const rounded = [&](floats v) {
+  double const max_error = exact ? 1e-4 : 2e-2;
+  auto const to_precision = [&](floats v) {
     std::ranges::for_each(v, [&](float& x) { x = exact ? x : float{tutti::bfloat16(x)}; });
     return v;
   };
-  floats const a = rounded(drawn_floats(count, 11));
-  floats const b = rounded(drawn_floats(count, 12));
+  floats const a = to_precision(drawn_floats(count, 11));
+  floats const b = to_precision(drawn_floats(count, 12));
   floats sum(count);
-  floats rectified(count);
+  floats rectified_sum(count);
   floats split(count);
   for (std::size_t i = 0; i != count; ++i) {
     sum[i] = a[i] + b[i];
-    rectified[i] = sum[i] > 0 ? sum[i] : 0;
+    rectified_sum[i] = sum[i] > 0 ? sum[i] : 0;
     split[i] = a[i] > 0 ? b[i] : 0;
   }
-  numbers_there<Math> const first(math, a), second(math, b), made(math, count), more(math, count);
+  device_numbers<Math> const first(math, a), second(math, b), output(math, count), slope_copy(math, count);
   BOOST_TEST(same_bits(first.get(), a));
-  math.add_rectified(count, first.data(), second.data(), made.data());
-  BOOST_TEST(relative_error(made.get(), rectified) <= most);
-  math.split_slopes(count, first.data(), second.data(), more.data());
-  BOOST_TEST(same_bits(more.get(), split));
+  math.add_rectified(count, first.data(), second.data(), output.data());
+  BOOST_TEST(relative_error(output.get(), rectified_sum) <= max_error);
+  math.split_slopes(count, first.data(), second.data(), slope_copy.data());
+  BOOST_TEST(same_bits(slope_copy.get(), split));
   BOOST_TEST(same_bits(second.get(), split));
-  numbers_there<Math> const added(math, b);
-  math.add(count, first.data(), added.data());
-  BOOST_TEST(relative_error(added.get(), sum) <= most);
+  device_numbers<Math> const sums(math, b);
+  math.add(count, first.data(), sums.data());
+  BOOST_TEST(relative_error(sums.get(), sum) <= max_error);
 
-  on_device<Math> const from(math, a, 4), to(math, b, 4), word(math, 4), scaled(math, 4 * count, 8);
-  word.template put<std::uint32_t>({0});
-  math.accumulate(count, from.as_floats(), to.as_floats());
+  on_device<Math> const addends(math, a, 4), totals(math, b, 4), word(math, 4), scaled(math, 4 * count, 8);
+  word.template write<std::uint32_t>({0});
+  math.accumulate(count, addends.as_floats(), totals.as_floats());
   floats exact_sum = drawn_floats(0, 0);
   for (std::size_t i = 0; i != count; ++i) {
     exact_sum.push_back(b[i] + a[i]);
   }
-  BOOST_TEST(same_bits(to.template get<float>(count), exact_sum));
-  math.multiply(count, 0.3F, to.as_floats());
+  BOOST_TEST(same_bits(totals.template get<float>(count), exact_sum));
+  math.multiply(count, 0.3F, totals.as_floats());
   floats product = exact_sum;
   std::ranges::for_each(product, [](float& x) { x *= 0.3F; });
-  BOOST_TEST(same_bits(to.template get<float>(count), product));
+  BOOST_TEST(same_bits(totals.template get<float>(count), product));
   auto* const overflow = reinterpret_cast<std::uint32_t*>(word.data());
-  math.unscale(count, 1.0F, from.as_floats(), scaled.as_floats(), overflow);
+  math.unscale(count, 1.0F, addends.as_floats(), scaled.as_floats(), overflow);
   BOOST_TEST(same_bits(scaled.template get<float>(count), a));
   BOOST_TEST(word.template get<std::uint32_t>(1)[0] == 0U);
-  math.unscale(count, INFINITY, from.as_floats(), scaled.as_floats(), overflow);
+  math.unscale(count, INFINITY, addends.as_floats(), scaled.as_floats(), overflow);
   BOOST_TEST(word.template get<std::uint32_t>(1)[0] == 1U);
 
   tutti::nn::sgd<float, tutti::nn::nesterov> host(count, 0.9F, 0.01F);
@@ -358,7 +362,7 @@ void check_step_math(Math& math) {
 
 template <class Math>
 void check_loss(Math& math) {
-  double const most = math.numbers() == precision::float32 ? 1e-4 : 2e-2;
+  double const max_error = math.numbers() == precision::float32 ? 1e-4 : 2e-2;
   for (auto const& [rows, classes] : {std::pair<std::size_t, std::size_t>{5, 10}, {2000, 100}, {1, 1}}) {
     floats scores = drawn_floats(rows * classes, 30);
     std::ranges::for_each(scores, [](float& x) { x = float{tutti::bfloat16(3 * x)}; });
@@ -369,17 +373,18 @@ void check_loss(Math& math) {
     floats slopes(scores.size());
     auto const score = nn::softmax_cross_entropy::differentiate<float>(
         nn::view<float>(scores.data(), rows, classes), labels, 0.25F, nn::view<float>(slopes.data(), rows, classes));
-    numbers_there<Math> const there(math, scores), derivatives(math, scores.size());
+    device_numbers<Math> const device_scores(math, scores), derivatives(math, scores.size());
     on_device<Math> const names(math, rows), result(math, 8);
-    names.put(labels);
+    names.write(labels);
     auto const* const label = reinterpret_cast<std::uint8_t const*>(names.data());
-    math.softmax_cross_entropy(rows, classes, there.data(), label, 0.5F, 0.25F, derivatives.data(), result.as_floats());
-    auto const both = result.template get<float>(2);
-    BOOST_TEST(relative_error({both[0]}, {0.5F * score.loss}) <= 1e-4);
-    BOOST_TEST(both[1] == 0.5F * score.correct);
-    BOOST_TEST(relative_error(derivatives.get(), slopes) <= most);
-    math.softmax_cross_entropy(rows, classes, there.data(), label, 0.5F, 0, nullptr, result.as_floats());
-    BOOST_TEST(same_bits(result.template get<float>(2), both));
+    math.softmax_cross_entropy(rows, classes, device_scores.data(), label, 0.5F, 0.25F, derivatives.data(),
+                               result.as_floats());
+    auto const metrics = result.template get<float>(2);
+    BOOST_TEST(relative_error({metrics[0]}, {0.5F * score.loss}) <= 1e-4);
+    BOOST_TEST(metrics[1] == 0.5F * score.correct);
+    BOOST_TEST(relative_error(derivatives.get(), slopes) <= max_error);
+    math.softmax_cross_entropy(rows, classes, device_scores.data(), label, 0.5F, 0, nullptr, result.as_floats());
+    BOOST_TEST(same_bits(result.template get<float>(2), metrics));
   }
 }
 

@@ -58,16 +58,17 @@ data const& images_of(nn::image_shape const& shape) {
 constexpr nn::image_shape digit{1, 28, 28};
 constexpr nn::image_shape small{3, 8, 8};
 
-nn::replica on_host(layers of, nn::image_shape const& shape, nn::settings const& s, tutti::rank_type rank = 0,
+nn::replica on_host(layers layer_list, nn::image_shape const& shape, nn::settings const& s, tutti::rank_type rank = 0,
                     tutti::rank_type size = 1) {
   nn::set_threads(1);
   auto const& d = images_of(shape);
-  return {nn::model<float>(std::move(of), nn::replica::attached), d.training, d.test, s, rank, size};
+  return {nn::model<float>(std::move(layer_list), nn::replica::attached), d.training, d.test, s, rank, size};
 }
-device_replica on_device(layers of, nn::image_shape const& shape, nn::settings const& s, tutti::rank_type rank = 0,
-                         tutti::rank_type size = 1, nn::precision p = nn::precision::float32) {
+device_replica on_device(layers layer_list, nn::image_shape const& shape, nn::settings const& s,
+                         tutti::rank_type rank = 0, tutti::rank_type size = 1,
+                         nn::precision p = nn::precision::float32) {
   auto const& d = images_of(shape);
-  return {nn::device_model{std::move(of), p}, d.training, d.test, s, rank, size};
+  return {nn::device_model{std::move(layer_list), p}, d.training, d.test, s, rank, size};
 }
 
 double relative_error(auto const& a, auto const& b) {
@@ -81,28 +82,28 @@ double relative_error(auto const& a, auto const& b) {
 }
 
 /// Compares these steps of both replicas, each with its own gradients, and a test pass.
-void check_steps(std::string const& name, nn::settings s, layers const& of, nn::image_shape const& shape,
-                 nn::precision p = nn::precision::float32, double most = 1e-4, std::size_t steps = 3) {
+void check_steps(std::string const& name, nn::settings s, layers const& layer_list, nn::image_shape const& shape,
+                 nn::precision p = nn::precision::float32, double max_error = 1e-4, std::size_t steps = 3) {
   s.batch = std::min<std::size_t>(s.batch, images_of(shape).training.size());
-  auto host = on_host(of, shape, s);
-  auto device = on_device(of, shape, s, 0, 1, p);
+  auto host = on_host(layer_list, shape, s);
+  auto device = on_device(layer_list, shape, s, 0, 1, p);
   BOOST_TEST_CONTEXT(name << ", " << nn::name(p)) {
     BOOST_TEST(relative_error(std::as_const(device).parameters(), std::as_const(host).parameters()) == 0);
     host.start(0);
     device.start(0);
     for (std::size_t b = 0; b != std::min(host.batches(), steps); ++b) {
       auto const right = host.gradient(b);
-      auto const found = device.gradient(b);
-      BOOST_TEST(relative_error(found, right) <= most,
-                 "gradients of batch " << b << " differ by " << relative_error(found, right));
+      auto const result = device.gradient(b);
+      BOOST_TEST(relative_error(result, right) <= max_error,
+                 "gradients of batch " << b << " differ by " << relative_error(result, right));
       host.update(0.05F);
       device.update(0.05F);
     }
-    BOOST_TEST(relative_error(std::as_const(device).parameters(), std::as_const(host).parameters()) <= most);
-    BOOST_TEST(relative_error(device.statistics(), host.statistics()) <= most);
+    BOOST_TEST(relative_error(std::as_const(device).parameters(), std::as_const(host).parameters()) <= max_error);
+    BOOST_TEST(relative_error(device.statistics(), host.statistics()) <= max_error);
     auto const right = host.test();
-    auto const found = device.test();
-    BOOST_TEST(std::abs(found.loss - right.loss) <= most * right.loss);
+    auto const result = device.test();
+    BOOST_TEST(std::abs(result.loss - right.loss) <= max_error * right.loss);
   }
 }
 
@@ -124,9 +125,9 @@ BOOST_AUTO_TEST_CASE(whole_models_take_the_host_s_steps) {
   check_steps("LeNet-5", plain(), nn::lenet5<float>(digit, 10), digit);
   check_steps("ResNet-8", plain(), nn::small_resnet<float>(8, small, 10), small);
   check_steps("cnn, with dropout", plain(), nn::cnn<float>(small, 10), small);
-  nn::settings few = plain();
-  few.batch = 4;
-  check_steps("VGG-16", few, nn::vgg<float>(16, {3, 32, 32}, 10), {3, 32, 32}, nn::precision::float32, 1e-4, 1);
+  nn::settings small_batch = plain();
+  small_batch.batch = 4;
+  check_steps("VGG-16", small_batch, nn::vgg<float>(16, {3, 32, 32}, 10), {3, 32, 32}, nn::precision::float32, 1e-4, 1);
 }
 
 BOOST_AUTO_TEST_CASE(pieces_of_a_batch_add_up) {
@@ -194,12 +195,12 @@ BOOST_AUTO_TEST_CASE(what_was_told_is_final) {
 
     void completed(std::size_t first) override {
       for (; end > first; --end) {
-        copied[end - 1] = std::exchange(message[end - 1], 99.0F);
+        copy[end - 1] = std::exchange(message[end - 1], 99.0F);
       }
       ++calls;
     }
     std::span<float> message;
-    std::vector<float> copied = std::vector<float>(message.size());
+    std::vector<float> copy = std::vector<float>(message.size());
     std::size_t end = message.size();
     std::size_t calls = 0;
   };
@@ -212,8 +213,8 @@ BOOST_AUTO_TEST_CASE(what_was_told_is_final) {
     BOOST_TEST(listener.calls >= 2U);  // arrives in several parts
     auto again = on_device(nn::cnn<float>(digit, 10), digit, plain(), 0, 1, p);
     again.start(0);
-    BOOST_TEST(std::ranges::equal(again.gradient(0), listener.copied));
-    BOOST_TEST(std::ranges::count(device.message(), 99.0F) == static_cast<std::ptrdiff_t>(listener.copied.size()));
+    BOOST_TEST(std::ranges::equal(again.gradient(0), listener.copy));
+    BOOST_TEST(std::ranges::count(device.message(), 99.0F) == static_cast<std::ptrdiff_t>(listener.copy.size()));
   }
 }
 
@@ -225,16 +226,16 @@ BOOST_AUTO_TEST_CASE(a_loss_scaled_too_much_is_scaled_less) {
   layers const linear = nn::mlp<float>(784, std::array<std::size_t, 1>{64}, 10, nn::hidden_activation::relu);
   nn::replica host(nn::model<float>(linear, nn::replica::attached), images.training, images.test, s, 0, 1);
   device_replica device(nn::device_model{linear, nn::precision::float16}, images.training, images.test, s, 0, 1);
-  for (auto* const one : {&host}) {
-    std::ranges::for_each(one->parameters(), [](float& w) { w *= 4; });
+  for (auto* const replica : {&host}) {
+    std::ranges::for_each(replica->parameters(), [](float& w) { w *= 4; });
   }
   std::ranges::copy(std::as_const(host).parameters(), device.parameters().begin());
   host.start(0);
   device.start(0);
   for (std::size_t b = 0; b != 4; ++b) {
-    auto const found = device.gradient(b);
-    BOOST_TEST(std::ranges::all_of(found, [](float g) { return std::isfinite(g); }));
-    BOOST_TEST(relative_error(found, host.gradient(b)) <= 2e-2);
+    auto const result = device.gradient(b);
+    BOOST_TEST(std::ranges::all_of(result, [](float g) { return std::isfinite(g); }));
+    BOOST_TEST(relative_error(result, host.gradient(b)) <= 2e-2);
   }
 }
 
@@ -245,13 +246,13 @@ BOOST_AUTO_TEST_CASE(a_loss_scale_shrinks_and_grows) {
   BOOST_TEST(scale.value() == first / 2);
   for (std::size_t i = 0; i != nn::detail::device::loss_scale::steps_to_grow; ++i) {
     BOOST_TEST(scale.value() == first / 2);
-    scale.good_step();
+    scale.count_good_step();
   }
   BOOST_TEST(scale.value() == first);
-  int halved = 0;
-  for (; scale.halve(); ++halved) {
+  int halving_count = 0;
+  for (; scale.halve(); ++halving_count) {
   }
-  BOOST_TEST(halved == 16);
+  BOOST_TEST(halving_count == 16);
   BOOST_TEST(scale.value() == 1);
 }
 
@@ -260,23 +261,23 @@ BOOST_AUTO_TEST_CASE(a_step_allocates_nothing) {
   device.start(0);
   static_cast<void>(device.gradient(0));
   device.update(0.1F);
-  std::size_t const before = host_math::allocations;
+  std::size_t const previous_allocations = host_math::allocations;
   static_cast<void>(device.gradient(1));
   device.update(0.1F);
   static_cast<void>(device.test());
-  BOOST_TEST(host_math::allocations == before);
+  BOOST_TEST(host_math::allocations == previous_allocations);
 }
 
 BOOST_AUTO_TEST_CASE(a_rank_without_an_image_of_the_batch_gives_zeros) {
   nn::settings s = plain();
   // The last batch has one image, on rank 0.
   s.batch = images_of(digit).training.size() - 1;
-  auto const check = [](auto mine) {
-    mine.start(0);
-    static_cast<void>(mine.gradient(0));
-    mine.update(0.1F);
-    auto const message = mine.gradient(1);
-    BOOST_TEST(message.size() > mine.parameters().size());
+  auto const check = [](auto replica) {
+    replica.start(0);
+    static_cast<void>(replica.gradient(0));
+    replica.update(0.1F);
+    auto const message = replica.gradient(1);
+    BOOST_TEST(message.size() > replica.parameters().size());
     BOOST_TEST(std::ranges::all_of(message, [](float x) { return x == 0; }));
   };
   auto const& d = images_of(digit);
@@ -286,44 +287,44 @@ BOOST_AUTO_TEST_CASE(a_rank_without_an_image_of_the_batch_gives_zeros) {
 }
 
 BOOST_AUTO_TEST_CASE(a_replica_of_either_kind_has_the_bits_of_the_one_that_is_chosen) {
-  auto const take = [](auto& mine) {
-    mine.start(0);
-    std::vector<float> seen;
-    auto const keep = [&](auto const& numbers) { seen.insert(seen.end(), numbers.begin(), numbers.end()); };
+  auto const take = [](auto& replica) {
+    replica.start(0);
+    std::vector<float> values;
+    auto const append = [&](auto const& numbers) { values.insert(values.end(), numbers.begin(), numbers.end()); };
     for (std::size_t b = 0; b != 2; ++b) {
-      keep(mine.gradient(b));
-      mine.keep_own(b);
-      mine.update(0.1F);
-      keep(std::array{mine.batch_score().loss, mine.batch_score().correct});
+      append(replica.gradient(b));
+      replica.keep_own(b);
+      replica.update(0.1F);
+      append(std::array{replica.batch_score().loss, replica.batch_score().correct});
     }
-    keep(std::as_const(mine).parameters());
-    keep(mine.optimizer_state());
-    keep(mine.statistics());
-    auto const end = mine.test();
-    keep(std::array{end.loss, end.correct, static_cast<float>(mine.ranges().size())});
-    return std::pair(seen, std::vector<tutti::binned_sum>(mine.sums().begin(), mine.sums().end()));
+    append(std::as_const(replica).parameters());
+    append(replica.optimizer_state());
+    append(replica.statistics());
+    auto const end = replica.test();
+    append(std::array{end.loss, end.correct, static_cast<float>(replica.ranges().size())});
+    return std::pair(values, std::vector<tutti::binned_sum>(replica.sums().begin(), replica.sums().end()));
   };
-  auto const of = nn::small_resnet<float>(8, small, 10);
-  auto const either = [&](nn::replica mine) {
-    auto moved = std::move(mine);
-    return take(moved);
+  auto const layer_list = nn::small_resnet<float>(8, small, 10);
+  auto const take_moved = [&](nn::replica replica) {
+    auto moved_replica = std::move(replica);
+    return take(moved_replica);
   };
   nn::settings s = plain();
   s.micro_batch = 5;
-  auto device = on_device(of, small, s, 1, 2, nn::precision::bfloat16);
-  BOOST_TEST((either(on_device(of, small, s, 1, 2, nn::precision::bfloat16)) == take(device)));
+  auto device = on_device(layer_list, small, s, 1, 2, nn::precision::bfloat16);
+  BOOST_TEST((take_moved(on_device(layer_list, small, s, 1, 2, nn::precision::bfloat16)) == take(device)));
   for (bool const reproducible : {false, true}) {
     s.reproducible = reproducible;
-    auto host = on_host(of, small, s, 1, 2);
-    BOOST_TEST((either(on_host(of, small, s, 1, 2)) == take(host)));
+    auto host = on_host(layer_list, small, s, 1, 2);
+    BOOST_TEST((take_moved(on_host(layer_list, small, s, 1, 2)) == take(host)));
   }
 }
 
 BOOST_AUTO_TEST_CASE(what_a_device_cannot_do_is_refused) {
-  auto const refuses = [](nn::settings const& s, nn::precision p, std::string const& why) {
+  auto const refuses = [](nn::settings const& s, nn::precision p, std::string const& reason) {
     BOOST_CHECK_EXCEPTION(
         on_device(small_mlp(), digit, s, 0, 1, p), tutti::precondition_error,
-        [&](tutti::precondition_error const& e) { return std::string(e.what()).find(why) != std::string::npos; });
+        [&](tutti::precondition_error const& e) { return std::string(e.what()).find(reason) != std::string::npos; });
   };
   nn::settings s = plain();
   s.reproducible = true;

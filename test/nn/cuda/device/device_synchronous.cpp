@@ -38,15 +38,15 @@ struct threaded_order {
     std::shared_ptr<std::atomic<bool>> ran;
   };
 
-  static void record(event_type& e, stream_type& s) {
+  static void record(event_type& e, stream_type& stream) {
     e.ran = std::make_shared<std::atomic<bool>>(false);
-    s.enqueue([ran = e.ran] {
+    stream.enqueue([ran = e.ran] {
       ran->store(true);
       ran->notify_all();
     });
   }
-  static void hold(stream_type& s, event_type& e) {
-    s.enqueue([before = e] { finish(before); });
+  static void hold(stream_type& stream, event_type& e) {
+    stream.enqueue([event = e] { finish(event); });
   }
   [[nodiscard]] static bool has_run(event_type const& e) { return !e.ran || e.ran->load(); }
   static void finish(event_type const& e) {
@@ -62,16 +62,16 @@ using replica = nn::detail::device::replica<math>;
 using transport = models::host_peers<tutti::loopback>;
 
 nn::data_pair const& images() {
-  static nn::data_pair const all{nn::digits(50, 1), nn::digits(20, 1, 1000)};
-  return all;
+  static nn::data_pair const data{nn::digits(50, 1), nn::digits(20, 1, 1000)};
+  return data;
 }
 
 nn::settings make_settings() {
-  nn::settings s;
-  s.epochs = 2;
-  s.batch = 16;  // the last batch has 2 images: one of 3 ranks has none
-  s.rate = 0.05F;
-  return s;
+  nn::settings settings;
+  settings.epochs = 2;
+  settings.batch = 16;  // the last batch has 2 images: one of 3 ranks has none
+  settings.rate = 0.05F;
+  return settings;
 }
 
 replica make_replica(tutti::rank_type rank, tutti::rank_type size, nn::precision p) {
@@ -82,36 +82,36 @@ replica make_replica(tutti::rank_type rank, tutti::rank_type size, nn::precision
 }
 
 tutti::world_options<transport> two_groups() {
-  tutti::world_options<transport> o;
-  o.transport.groups = 2;
-  o.transport.scratch_bytes = 16384;
-  return o;
+  tutti::world_options<transport> options;
+  options.transport.groups = 2;
+  options.transport.scratch_bytes = 16384;
+  return options;
 }
 
 /// Each rank's final weights, and the losses of its steps.
-using ended = std::pair<std::vector<float>, std::vector<float>>;
+using final_state = std::pair<std::vector<float>, std::vector<float>>;
 
 /// @param choose passes a strategy of a world to the trainer
 template <class Choose>
-std::vector<ended> train(tutti::rank_type size, Choose const& choose, nn::precision p = nn::precision::float32) {
-  std::vector<ended> all;
-  for (auto& one : tutti::spawn<transport>(
+std::vector<final_state> train(tutti::rank_type size, Choose const& choose, nn::precision p = nn::precision::float32) {
+  std::vector<final_state> states;
+  for (auto& result : tutti::spawn<transport>(
            size,
            [&](auto& world) {
-             auto mine = make_replica(world.rank(), world.size(), p);
-             nn::history seen;
-             choose(world, [&](auto&& strategy) { nn::train(mine, strategy, seen); });
-             auto const weights = std::as_const(mine).parameters();
-             ended result{{weights.begin(), weights.end()}, {}};
-             for (auto const& step : seen.steps) {
+             auto rank_replica = make_replica(world.rank(), world.size(), p);
+             nn::history history;
+             choose(world, [&](auto&& strategy) { nn::train(rank_replica, strategy, history); });
+             auto const weights = std::as_const(rank_replica).parameters();
+             final_state result{{weights.begin(), weights.end()}, {}};
+             for (auto const& step : history.steps) {
                result.second.push_back(step.loss);
              }
              return result;
            },
            two_groups())) {
-    all.push_back(std::move(one.value()));
+    states.push_back(std::move(result.value()));
   }
-  return all;
+  return states;
 }
 
 /// Sums on devices over a topology, type-erased as for a unit without kernels.
@@ -119,8 +119,8 @@ template <class Topology>
 auto on_devices(Topology topology, std::size_t bucket = 0) {
   return [=](auto& world, auto const& use) {
     nn::device_sums sums(world, topology);
-    nn::any_device_sums<models::device_stream>& any = sums;
-    use(nn::device_synchronous(any, bucket));
+    nn::any_device_sums<models::device_stream>& erased_sums = sums;
+    use(nn::device_synchronous(erased_sums, bucket));
   };
 }
 
@@ -129,9 +129,9 @@ auto on_devices(Topology topology, std::size_t bucket = 0) {
 BOOST_AUTO_TEST_CASE(sums_on_devices_have_the_bits_of_those_on_hosts) {
   for (tutti::rank_type const size : {2U, 3U}) {
     auto const right = train(size, [](auto& world, auto const& use) { use(nn::synchronous(world, tutti::ring{})); });
-    auto const found = train(size, on_devices(tutti::ring{}));
+    auto const states = train(size, on_devices(tutti::ring{}));
     for (tutti::rank_type r = 0; r != size; ++r) {
-      BOOST_TEST((found[r] == right[r]), "rank " << r << " of " << size);
+      BOOST_TEST((states[r] == right[r]), "rank " << r << " of " << size);
     }
   }
 }
@@ -139,17 +139,17 @@ BOOST_AUTO_TEST_CASE(sums_on_devices_have_the_bits_of_those_on_hosts) {
 BOOST_AUTO_TEST_CASE(buckets_change_no_bit_of_two_terms) {
   auto const right = train(2, on_devices(tutti::direct{}));
   for (std::size_t const bucket : {std::size_t{256}, std::size_t{4096}}) {
-    auto const found = train(2, on_devices(tutti::direct{}, bucket));
-    BOOST_TEST((found == right), "buckets of " << bucket << " bytes");
+    auto const states = train(2, on_devices(tutti::direct{}, bucket));
+    BOOST_TEST((states == right), "buckets of " << bucket << " bytes");
   }
 }
 
 BOOST_AUTO_TEST_CASE(scaled_losses_are_summed_on_devices) {
   auto const sums = on_devices(tutti::ring{});
-  auto const found = train(2, sums, nn::precision::float16);
+  auto const states = train(2, sums, nn::precision::float16);
   auto const right = train(2, sums);
-  BOOST_TEST((found[0] == found[1]));
-  BOOST_TEST(std::abs(found[0].second.back() - right[0].second.back()) <= 2e-2F * right[0].second.back());
+  BOOST_TEST((states[0] == states[1]));
+  BOOST_TEST(std::abs(states[0].second.back() - right[0].second.back()) <= 2e-2F * right[0].second.back());
 }
 
 BOOST_AUTO_TEST_CASE(a_message_on_the_host_is_refused) {
@@ -159,13 +159,13 @@ BOOST_AUTO_TEST_CASE(a_message_on_the_host_is_refused) {
         nn::device_sums sums(world, tutti::ring{});
         nn::device_synchronous strategy(sums);
         std::vector<float> message(3);
-        std::string why;
+        std::string reason;
         try {
           strategy.begin(std::span(message));
         } catch (tutti::precondition_error const& e) {
-          why = e.what();
+          reason = e.what();
         }
-        return why;
+        return reason;
       },
       two_groups());
   BOOST_TEST(ends[0].value().find("is not on a device of this world") != std::string::npos);

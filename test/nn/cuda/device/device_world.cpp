@@ -46,8 +46,8 @@ using nn::replica;
 namespace {
 
 nn::data_pair const& images() {
-  static nn::data_pair const all{nn::digits(90, 1), nn::digits(40, 1, 1000)};
-  return all;
+  static nn::data_pair const data{nn::digits(90, 1), nn::digits(40, 1, 1000)};
+  return data;
 }
 
 nn::settings make_settings() {
@@ -63,32 +63,32 @@ nn::layer_list<float> layers() {
   return {nn::dense<float>(784, 12), nn::batch_norm<float, nn::relu>({12, 1, 1}), nn::dense<float>(12, 10)};
 }
 
-struct enough {};
+struct epochs_done {};
 
 /// Ends a training after `epochs` epochs.
-struct until {
+struct stop_after {
   std::size_t epochs;
   template <class Replica>
   void step(nn::step_result const&, Replica const&) const {}
-  void epoch(nn::epoch_result const& done) const {
-    if (done.epoch + 1 == epochs) {
-      throw enough();
+  void epoch(nn::epoch_result const& result) const {
+    if (result.epoch + 1 == epochs) {
+      throw epochs_done();
     }
   }
 };
 
-/// The placement of ranks; in `mixed`, odd ranks are on devices.
-enum class ranks { hosts, devices, mixed };
+/// The placement of ranks; in `hosts_and_devices`, odd ranks are on devices.
+enum class ranks { hosts, devices, hosts_and_devices };
 
 /// The final state of a rank.
-struct ended {
+struct final_state {
   std::vector<float> weights;
   nn::history history;
 };
 
-replica make_replica(ranks which, tutti::rank_type rank, tutti::rank_type size, nn::settings const& s) {
+replica make_replica(ranks placement, tutti::rank_type rank, tutti::rank_type size, nn::settings const& s) {
   nn::set_threads(1);
-  bool const on_device = which == ranks::devices || (which == ranks::mixed && rank % 2 == 1);
+  bool const on_device = placement == ranks::devices || (placement == ranks::hosts_and_devices && rank % 2 == 1);
   if (on_device) {
     return nn::detail::device::replica<models::host_math>(nn::device_model{layers()}, images().training, images().test,
                                                           s, rank, size);
@@ -103,42 +103,42 @@ constexpr auto on_loopback = [](tutti::rank_type size, auto const& rank) {
 
 /// Trains by the strategy that `choose(world, use)` passes to `use`.
 template <class Choose, class Start = decltype(on_loopback)>
-std::vector<ended> train(ranks which, nn::settings const& s, Choose const& choose, tutti::rank_type size = 2,
-                         Start const& start = on_loopback) {
-  std::vector<ended> all;
-  for (auto& one : start(size, [&](auto& world) {
-         ended result;
+std::vector<final_state> train(ranks placement, nn::settings const& s, Choose const& choose, tutti::rank_type size = 2,
+                               Start const& start = on_loopback) {
+  std::vector<final_state> states;
+  for (auto& rank_result : start(size, [&](auto& world) {
+         final_state result;
          choose(world, [&](auto&& strategy) {
-           auto mine = make_replica(which, world.rank(), world.size(), s);
-           nn::train(mine, strategy, result.history);
-           auto const weights = std::as_const(mine).parameters();
+           auto replica_of_rank = make_replica(placement, world.rank(), world.size(), s);
+           nn::train(replica_of_rank, strategy, result.history);
+           auto const weights = std::as_const(replica_of_rank).parameters();
            result.weights.assign(weights.begin(), weights.end());
          });
          return result;
        })) {
-    all.push_back(std::move(one.value()));
+    states.push_back(std::move(rank_result.value()));
   }
-  return all;
+  return states;
 }
 
 /// Checks that ranks end with equal weights, and learn like hosts.
 template <class Choose, class Start = decltype(on_loopback)>
-void check(std::string const& name, Choose const& choose, nn::settings const& s = make_settings(), double most = 1e-2,
-           Start const& start = on_loopback) {
+void check(std::string const& name, Choose const& choose, nn::settings const& s = make_settings(),
+           double max_error = 1e-2, Start const& start = on_loopback) {
   BOOST_TEST_CONTEXT(name) {
     auto const hosts = train(ranks::hosts, s, choose, 2, start);
-    auto const mixed = train(ranks::mixed, s, choose, 2, start);
-    BOOST_TEST(mixed[0].weights == mixed[1].weights);
-    BOOST_TEST_REQUIRE(mixed[0].history.epochs.size() == s.epochs);
-    BOOST_TEST_REQUIRE(mixed[0].history.steps.size() == hosts[0].history.steps.size());
+    auto const mixture = train(ranks::hosts_and_devices, s, choose, 2, start);
+    BOOST_TEST(mixture[0].weights == mixture[1].weights);
+    BOOST_TEST_REQUIRE(mixture[0].history.epochs.size() == s.epochs);
+    BOOST_TEST_REQUIRE(mixture[0].history.steps.size() == hosts[0].history.steps.size());
     for (std::size_t i = 0; i != hosts[0].history.steps.size(); ++i) {
       double const right = hosts[0].history.steps[i].loss;
-      BOOST_TEST(std::abs(mixed[0].history.steps[i].loss - right) <= most * right, "loss of step " << i);
+      BOOST_TEST(std::abs(mixture[0].history.steps[i].loss - right) <= max_error * right, "loss of step " << i);
     }
     for (std::size_t e = 0; e != s.epochs; ++e) {
       double const right = hosts[0].history.epochs[e].test_loss;
-      BOOST_TEST(std::abs(mixed[0].history.epochs[e].test_loss - right) <= most * right);
-      BOOST_TEST(mixed[1].history.epochs[e].test_loss == mixed[0].history.epochs[e].test_loss);
+      BOOST_TEST(std::abs(mixture[0].history.epochs[e].test_loss - right) <= max_error * right);
+      BOOST_TEST(mixture[1].history.epochs[e].test_loss == mixture[0].history.epochs[e].test_loss);
     }
   }
 }
@@ -222,53 +222,54 @@ BOOST_AUTO_TEST_CASE(devices_alone_train) {
 }
 
 BOOST_AUTO_TEST_CASE(a_device_goes_on_from_a_checkpoint_of_a_host_and_the_other_way_round) {
-  auto const run = [](ranks which, std::size_t epochs, tutti::nn::checkpoint_options const& keep) {
+  auto const run = [](ranks placement, std::size_t epochs, tutti::nn::checkpoint_options const& keep) {
     nn::settings s = make_settings();
     s.schedule = nn::rate_schedule_kind::constant;
     auto const results = tutti::spawn<tutti::loopback>(2, [&](auto& world) {
-      ended result;
+      final_state result;
       nn::synchronous strategy(world, tutti::ring{});
-      auto mine = make_replica(which, world.rank(), world.size(), s);
-      until stop{epochs};
-      nn::checkpointer saver(world, mine, strategy, result.history, nn::fingerprint{}, keep);
+      auto replica_of_rank = make_replica(placement, world.rank(), world.size(), s);
+      stop_after stop{epochs};
+      nn::checkpointer saver(world, replica_of_rank, strategy, result.history, nn::fingerprint{}, keep);
       try {
-        nn::train(mine, strategy, result.history, saver, stop);
-      } catch (enough const&) {
+        nn::train(replica_of_rank, strategy, result.history, saver, stop);
+      } catch (epochs_done const&) {
       }
       return result;
     });
     return results[0].value().history.epochs;
   };
-  support::folder const all;
-  auto const from_host = all.path / "host";
-  auto const from_device = all.path / "device";
-  auto const right = run(ranks::hosts, 99, {.folder = all.path / "whole"});
+  support::folder const folder;
+  auto const from_host = folder.path / "host";
+  auto const from_device = folder.path / "device";
+  auto const right = run(ranks::hosts, 99, {.folder = folder.path / "whole"});
   BOOST_TEST_REQUIRE(right.size() == 2U);
   static_cast<void>(run(ranks::hosts, 1, {.folder = from_host}));
   static_cast<void>(run(ranks::devices, 1, {.folder = from_device}));
-  for (auto const& found : {run(ranks::devices, 99, {.folder = from_host, .resume = true}),
-                            run(ranks::hosts, 99, {.folder = from_device, .resume = true})}) {
-    BOOST_TEST_REQUIRE(found.size() == 2U);  // the first epoch was computed by the other kind of rank
-    BOOST_TEST(std::abs(found[1].test_loss - right[1].test_loss) <= 1e-2 * right[1].test_loss);
+  for (auto const& epochs : {run(ranks::devices, 99, {.folder = from_host, .resume = true}),
+                             run(ranks::hosts, 99, {.folder = from_device, .resume = true})}) {
+    BOOST_TEST_REQUIRE(epochs.size() == 2U);  // the first epoch was computed by the other kind of rank
+    BOOST_TEST(std::abs(epochs[1].test_loss - right[1].test_loss) <= 1e-2 * right[1].test_loss);
   }
 }
 
 BOOST_AUTO_TEST_CASE(workers_of_both_kinds_push_to_servers) {
   nn::settings const s = make_settings();
-  auto const run = [&](ranks which) {
+  auto const run = [&](ranks placement) {
     auto const results = tutti::spawn<tutti::loopback>(3, [&](auto& world) {
       namespace ps = nn::parameter_server;
       ps::roles const roles(world.size(), 1);
       nn::history history;
       auto const part = roles.serves(world.rank()) ? 0U : roles.worker(world.rank());
-      auto mine = make_replica(which, part, roles.workers(), s);
-      static_cast<void>(ps::train(world, roles, mine, ps::consistency{}, ps::regulariser{}, ps::full_speed{}, history));
+      auto replica_of_rank = make_replica(placement, part, roles.workers(), s);
+      static_cast<void>(
+          ps::train(world, roles, replica_of_rank, ps::consistency{}, ps::regulariser{}, ps::full_speed{}, history));
       return history.epochs;
     });
     return results[0].value();
   };
   auto const hosts = run(ranks::hosts);
-  auto const mixed = run(ranks::mixed);
-  BOOST_TEST_REQUIRE(mixed.size() == s.epochs);
-  BOOST_TEST(std::abs(mixed[1].test_loss - hosts[1].test_loss) <= 3e-2 * hosts[1].test_loss);
+  auto const mixture = run(ranks::hosts_and_devices);
+  BOOST_TEST_REQUIRE(mixture.size() == s.epochs);
+  BOOST_TEST(std::abs(mixture[1].test_loss - hosts[1].test_loss) <= 3e-2 * hosts[1].test_loss);
 }

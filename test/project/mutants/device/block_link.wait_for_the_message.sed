@@ -1,2 +1,2 @@
 # A message is read before it has arrived.
-s/wait(&from(peer)\.sent, counts_\.received\[peer\] + message, peer)/wait(\&from(peer).sent, 0 * message, peer)/
+s/wait(&inbox(peer)\.sent_count, counts_\.received_counts\[peer\] + message, peer)/wait(\&inbox(peer).sent_count, 0 * message, peer)/

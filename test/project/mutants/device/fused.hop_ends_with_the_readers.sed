@@ -1,2 +1,2 @@
 # An operation ends while peers still read its input.
-s/good = link_\.wait_taken(peer(i), 1);/good = true;/
+s/good = link_\.wait_for_consumed(peer(i), 1);/good = true;/

@@ -1,2 +1,2 @@
 # In place, peers read memory that is being overwritten.
-s/return is_copied(of(r)) ? copied/return false ? copied/
+s/return is_copied(buffers_of(r)) ? scratch/return false ? scratch/

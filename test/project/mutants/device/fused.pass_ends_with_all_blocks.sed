@@ -1,2 +1,2 @@
 # An operation ends before its peers have stored their blocks.
-s/good = link_\.wait_sent(peer(i), 1);/good = true;/
+s/good = link_\.wait_for_sent(peer(i), 1);/good = true;/

@@ -1,2 +1,2 @@
 # A block is announced to peers before all threads have stored it.
-s/bool good = g_\.all(true);/bool good = true;/
+s/bool good = g_\.barrier_and(true);/bool good = true;/

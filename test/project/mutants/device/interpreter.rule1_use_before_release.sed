@@ -1,2 +1,2 @@
 # A message is released before all threads have used it.
-s/bool const used = g_\.all(true);/bool const used = true;/
+s/bool const is_used = g_\.barrier_and(true);/bool const is_used = true;/

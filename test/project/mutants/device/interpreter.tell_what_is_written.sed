@@ -1,2 +1,2 @@
 # A message is announced before all threads have written it.
-s/bool const written = g_\.all(true);/bool const written = true;/
+s/bool const is_written = g_\.barrier_and(true);/bool const is_written = true;/

@@ -1,2 +1,2 @@
 # If ranks are `apart`, steps read blocks that have not been copied.
-s/if (!has(written_, b) && !has(reads_, b))/if (has(written_, b) \&\& !has(reads_, b))/
+s/if (!has(written_blocks_, b) && !has(reads_, b))/if (has(written_blocks_, b) \&\& !has(reads_, b))/

@@ -11,7 +11,7 @@ namespace tutti::inline v0_1_0::detail::device {
 
 /// Multiplies the combined element: a sum by 1 / n, for example.
 template <class Fold, class T>
-struct scaled {
+struct scaled_fold {
   Fold fold;
   T factor;
 
@@ -23,7 +23,7 @@ struct scaled {
 
 /// Converts the combined element to another type.
 template <class Fold, class To>
-struct converted {
+struct converted_fold {
   Fold fold;
 
   template <class... X>
@@ -41,7 +41,7 @@ struct sgd_step {
   T momentum;
 
   template <class... X>
-  constexpr two<T> operator()(T w, T v, X const&... x) const {
+  constexpr result_pair<T> operator()(T w, T v, X const&... x) const {
     T const velocity = product(momentum, v) + static_cast<T>(fold(x...));
     return {w - product(rate, velocity), velocity};
   }

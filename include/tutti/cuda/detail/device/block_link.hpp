@@ -16,32 +16,32 @@ namespace tutti::inline v0_1_0::detail::device {
 template <thread_group G>
 class block_link {
  public:
-  constexpr block_link(G const& g, board const& on, std::uint32_t group)
-      : g_(g), on_(on), group_(group), counts_(on.counts[group]) {}
+  constexpr block_link(G const& g, device::board const& board, std::uint32_t group)
+      : g_(g), board_(board), group_(group), counts_(board.counts[group]) {}
 
   [[nodiscard]] constexpr G const& threads() const noexcept { return g_; }
-  [[nodiscard]] constexpr board const& on() const noexcept { return on_; }
+  [[nodiscard]] constexpr device::board const& board() const noexcept { return board_; }
   [[nodiscard]] constexpr bool is_first() const noexcept { return g_.rank() == 0; }
-  [[nodiscard]] constexpr memories const& where(rank_type peer) const noexcept { return from(peer).where; }
-  [[nodiscard]] constexpr std::byte* scratch() const noexcept { return on_.scratch + group_ * on_.scratch_bytes; }
+  [[nodiscard]] constexpr memories const& buffers(rank_type peer) const noexcept { return inbox(peer).buffers; }
+  [[nodiscard]] constexpr std::byte* scratch() const noexcept { return board_.scratch + group_ * board_.scratch_bytes; }
   [[nodiscard]] constexpr std::byte const* scratch_of(rank_type peer) const noexcept {
-    return on_.scratches[peer] + group_ * on_.scratch_bytes;
+    return board_.scratches[peer] + group_ * board_.scratch_bytes;
   }
 
   /// Marks this group as possibly accessing other ranks' memory. Returns false if the world has failed. Called by all
   /// threads.
   constexpr bool enter() const {
     if (is_first()) {
-      g_.announce(&counts_.busy, 1);
+      g_.store_fenced(&counts_.busy, 1);
     }
-    return g_.all(!is_first() || !has_ended());
+    return g_.barrier_and(!is_first() || !has_ended());
   }
   /// Ends that access. Called by all threads.
   constexpr void leave() const {
-    if (g_.all(true); is_first()) {
-      g_.tell(&counts_.busy, 0);
+    if (g_.barrier_and(true); is_first()) {
+      g_.store_release(&counts_.busy, 0);
       if (group_ == 0) {
-        g_.tell(on_.progress, counts_.begun);
+        g_.store_release(board_.progress, counts_.operation_count);
       }
     }
   }
@@ -49,66 +49,68 @@ class block_link {
   /// Tells all ranks this rank's call and memories, and waits for the peers. Returns false if a peer has called
   /// something else or the world has failed. Called by all threads. `peer_at(i)` is one of `count` peers.
   template <class PeerAt>
-  constexpr bool begin(std::uint32_t count, PeerAt const& peer_at, memories const& mine, call const& what) const {
-    std::uint64_t const number = counts_.begun + 1;
-    for (rank_type r = g_.rank(); r < on_.ranks; r += g_.size()) {
-      if (r != on_.rank) {
-        mailbox& there = to(r);
-        there.where = as_seen_by(r, mine);
-        there.what = what;
-        g_.tell(&there.begun, number);
+  constexpr bool begin(std::uint32_t count, PeerAt const& peer_at, memories const& buffers,
+                       call const& call_record) const {
+    std::uint64_t const number = counts_.operation_count + 1;
+    for (rank_type r = g_.rank(); r < board_.ranks; r += g_.size()) {
+      if (r != board_.rank) {
+        mailbox& box = outbox(r);
+        box.buffers = as_seen_by(r, buffers);
+        box.call_record = call_record;
+        g_.store_release(&box.operation_count, number);
       }
     }
     bool good = true;
     for (std::uint32_t i = g_.rank(); good && i < count; i += g_.size()) {
       rank_type const p = peer_at(i).rank;
-      good = wait(&from(p).begun, number, p) &&
-             (from(p).what.fingerprint() == what.fingerprint() || fail(failure::mismatch, p));
+      good = wait(&inbox(p).operation_count, number, p) &&
+             (inbox(p).call_record.fingerprint() == call_record.fingerprint() || fail(failure::mismatch, p));
     }
-    return g_.all(good);
+    return g_.barrier_and(good);
   }
   /// Counts the operation's messages. @pre all threads have reached its end, and the first one calls this
   template <class PeerAt>
   constexpr void end(std::uint32_t count, PeerAt const& peer_at) const {
-    ++counts_.begun;
+    ++counts_.operation_count;
     for (std::uint32_t i = 0; i != count; ++i) {
       table_peer const p = peer_at(i);
-      counts_.sent[p.rank] += p.sent;
-      counts_.received[p.rank] += p.received;
+      counts_.sent_counts[p.rank] += p.sent_count;
+      counts_.received_counts[p.rank] += p.received_count;
     }
   }
   // --- for one thread per peer; messages are numbered within the operation
 
-  constexpr void tell_sent(rank_type peer, std::uint32_t message, bool of_snapshot) const {
-    mailbox& there = to(peer);
-    std::uint64_t const number = counts_.sent[peer] + message;
+  constexpr void publish_sent(rank_type peer, std::uint32_t message, bool of_snapshot) const {
+    mailbox& box = outbox(peer);
+    std::uint64_t const number = counts_.sent_counts[peer] + message;
     std::uint64_t const bit = std::uint64_t{1} << number % most_messages;
-    std::uint64_t& known = counts_.snapshots[peer];
-    if (std::uint64_t const now = of_snapshot ? known | bit : known & ~bit; now != known) {
-      known = now;
-      g_.tell(&there.snapshots, now);
+    std::uint64_t& bits = counts_.snapshots[peer];
+    if (std::uint64_t const new_bits = of_snapshot ? bits | bit : bits & ~bit; new_bits != bits) {
+      bits = new_bits;
+      g_.store_release(&box.snapshots, new_bits);
     }
-    g_.tell(&there.sent, number);
+    g_.store_release(&box.sent_count, number);
   }
-  constexpr void tell_taken(rank_type peer, std::uint32_t message) const {
-    g_.tell(&to(peer).taken, counts_.received[peer] + message);
+  constexpr void publish_consumed(rank_type peer, std::uint32_t message) const {
+    g_.store_release(&outbox(peer).consumed_count, counts_.received_counts[peer] + message);
   }
-  [[nodiscard]] constexpr bool wait_sent(rank_type peer, std::uint32_t message) const {
-    return wait(&from(peer).sent, counts_.received[peer] + message, peer);
+  [[nodiscard]] constexpr bool wait_for_sent(rank_type peer, std::uint32_t message) const {
+    return wait(&inbox(peer).sent_count, counts_.received_counts[peer] + message, peer);
   }
-  [[nodiscard]] constexpr bool wait_taken(rank_type peer, std::uint32_t messages) const {
-    return wait(&from(peer).taken, counts_.sent[peer] + messages, peer);
+  [[nodiscard]] constexpr bool wait_for_consumed(rank_type peer, std::uint32_t messages) const {
+    return wait(&inbox(peer).consumed_count, counts_.sent_counts[peer] + messages, peer);
   }
 
   /// True if a peer's message that has arrived is in its snapshot. Called by any thread.
   [[nodiscard]] constexpr bool is_snapshot(rank_type peer, std::uint32_t message) const {
-    return (g_.look(&from(peer).snapshots) >> (counts_.received[peer] + message) % most_messages & 1) != 0;
+    return (g_.load_acquire(&inbox(peer).snapshots) >> (counts_.received_counts[peer] + message) % most_messages & 1) !=
+           0;
   }
 
  private:
   /// Translates addresses in this rank's window, which differ in another process.
   [[nodiscard]] constexpr memories as_seen_by(rank_type peer, memories m) const noexcept {
-    if (std::uintptr_t const shift = on_.shifts[peer]; shift != 0) {
+    if (std::uintptr_t const shift = board_.shifts[peer]; shift != 0) {
       auto const move = [shift](auto*& p) {
         if (p != nullptr) {
           p = reinterpret_cast<std::remove_reference_t<decltype(p)>>(reinterpret_cast<std::uintptr_t>(p) + shift);
@@ -121,18 +123,20 @@ class block_link {
     return m;
   }
 
-  static constexpr std::uint32_t looks = 64;  ///< reads between two checks for faults and the deadline
+  static constexpr std::uint32_t reads_per_check = 64;  ///< reads between two checks for faults and the deadline
 
   /// The box of messages from a peer to this group.
-  [[nodiscard]] constexpr mailbox const& from(rank_type peer) const noexcept {
-    return *on_.box(on_.rank, group_, peer);
+  [[nodiscard]] constexpr mailbox const& inbox(rank_type peer) const noexcept {
+    return *board_.box(board_.rank, group_, peer);
   }
-  [[nodiscard]] constexpr mailbox& to(rank_type peer) const noexcept { return *on_.box(peer, group_, on_.rank); }
+  [[nodiscard]] constexpr mailbox& outbox(rank_type peer) const noexcept {
+    return *board_.box(peer, group_, board_.rank);
+  }
 
   constexpr bool wait(std::uint64_t const* word, std::uint64_t least, rank_type peer) const {
-    for (std::uint32_t i = 1; g_.look(word) < least; ++i) {
-      if (i % looks == 0) {
-        if (has_ended() || g_.look(on_.fault) != 0) {
+    for (std::uint32_t i = 1; g_.load_acquire(word) < least; ++i) {
+      if (i % reads_per_check == 0) {
+        if (has_ended() || g_.load_acquire(board_.fault) != 0) {
           return false;
         }
         if (g_.is_late()) {
@@ -145,17 +149,17 @@ class block_link {
   }
   /// True if a rank has ended the current operation; tells this rank's host.
   [[nodiscard]] constexpr bool has_ended() const {
-    std::uint64_t const why = g_.look(on_.stops[on_.rank]);
-    if (why != 0) {
-      g_.tell(on_.fault, why);
+    std::uint64_t const packed_fault = g_.load_acquire(board_.stops[board_.rank]);
+    if (packed_fault != 0) {
+      g_.store_release(board_.fault, packed_fault);
     }
-    return why != 0;
+    return packed_fault != 0;
   }
   /// The rank to blame while waiting for `peer`: one that has not begun, if any, as the peer may wait for it, too.
   [[nodiscard]] constexpr rank_type late(rank_type peer) const {
-    for (rank_type i = 0; i != on_.ranks; ++i) {
-      rank_type const r = (peer + i) % on_.ranks;
-      if (r != on_.rank && g_.look(&from(r).begun) <= counts_.begun) {
+    for (rank_type i = 0; i != board_.ranks; ++i) {
+      rank_type const r = (peer + i) % board_.ranks;
+      if (r != board_.rank && g_.load_acquire(&inbox(r).operation_count) <= counts_.operation_count) {
         return r;
       }
     }
@@ -167,16 +171,16 @@ class block_link {
     if (has_ended()) {
       return false;
     }
-    std::uint64_t const why = tutti::fault{.kind = kind, .culprit = culprit, .reporter = on_.rank}.pack();
-    g_.tell(on_.fault, why);
-    for (rank_type r = 0; r != on_.ranks; ++r) {
-      g_.tell(on_.stops[r], why);
+    std::uint64_t const packed_fault = tutti::fault{.kind = kind, .culprit = culprit, .reporter = board_.rank}.pack();
+    g_.store_release(board_.fault, packed_fault);
+    for (rank_type r = 0; r != board_.ranks; ++r) {
+      g_.store_release(board_.stops[r], packed_fault);
     }
     return false;
   }
 
   G const& g_;
-  board const& on_;
+  device::board const& board_;
   std::uint32_t group_;
   block_counts& counts_;
 };

@@ -37,19 +37,19 @@ inline constexpr bool moves_as_words = sizeof(T) < sizeof(std::uint32_t) && N * 
 
 /// Extracts element K.
 template <class T, std::size_t K, std::size_t Bytes>
-[[nodiscard]] constexpr T out_of_words(words<Bytes> const& all) {
+[[nodiscard]] constexpr T out_of_words(words<Bytes> const& source) {
   using bits = std::conditional_t<sizeof(T) == 1, std::uint8_t, std::uint16_t>;
   constexpr std::size_t in_word = sizeof(std::uint32_t) / sizeof(T);
   constexpr std::size_t place = std::endian::native == std::endian::little ? K % in_word : in_word - 1 - K % in_word;
-  return std::bit_cast<T>(static_cast<bits>(all.at[K / in_word] >> 8 * sizeof(T) * place));
+  return std::bit_cast<T>(static_cast<bits>(source.at[K / in_word] >> 8 * sizeof(T) * place));
 }
 
 // Places are expanded at compile time, not looped over (compilers.md: Loads of a GPU).
 template <std::size_t N, class T>
 [[nodiscard]] constexpr pack<T, N> load_pack(T const* p) {
   if constexpr (moves_as_words<T, N>) {
-    return [&]<std::size_t... K>(words<N * sizeof(T)> const all, std::index_sequence<K...>) {
-      return pack<T, N>{{out_of_words<T, K>(all)...}};
+    return [&]<std::size_t... K>(words<N * sizeof(T)> const source, std::index_sequence<K...>) {
+      return pack<T, N>{{out_of_words<T, K>(source)...}};
     }(*reinterpret_cast<words<N * sizeof(T)> const*>(p), std::make_index_sequence<N>{});
   } else {
     return *reinterpret_cast<pack<T, N> const*>(p);
@@ -72,10 +72,10 @@ template <std::size_t N, class T>
 
 /// Applies f to each place of some packs. The packs are copies: no result changes an operand.
 template <class To, std::size_t N, class F, class... From>
-[[nodiscard]] constexpr pack<To, N> of_packs(F const& f, pack<From, N> const... from) {
-  auto const of = [&]<std::size_t K>(std::integral_constant<std::size_t, K>) { return f(from.at[K]...); };
+[[nodiscard]] constexpr pack<To, N> map_packs(F const& f, pack<From, N> const... operands) {
+  auto const apply = [&]<std::size_t K>(std::integral_constant<std::size_t, K>) { return f(operands.at[K]...); };
   return [&]<std::size_t... K>(std::index_sequence<K...>) {
-    return pack<To, N>{{of(std::integral_constant<std::size_t, K>{})...}};
+    return pack<To, N>{{apply(std::integral_constant<std::size_t, K>{})...}};
   }(std::make_index_sequence<N>{});
 }
 
@@ -85,107 +85,108 @@ struct places {
   using element_type = T;  ///< type of a stored element
   using result_type = T;   ///< type of a computed element
 
-  T* to[M];
+  T* addresses[M];
 
   /// True if all memories are aligned for packs at element `at`.
   template <std::size_t N>
   [[nodiscard]] constexpr bool begin_packs(std::size_t at) const noexcept {
-    return each([&](T* p) { return begins_pack<N>(p + at); });
+    return for_each([&](T* p) { return begins_pack<N>(p + at); });
   }
-  constexpr void put(std::size_t i, T const& x) const {
-    each([&](T* p) { return (p[i] = x, true); });
+  constexpr void store(std::size_t i, T const& x) const {
+    for_each([&](T* p) { return (p[i] = x, true); });
   }
   template <std::size_t N>
-  constexpr void put(std::size_t i, pack<T, N> const& x) const {
-    each([&](T* p) { return (store_pack<N>(p + i, x), true); });
+  constexpr void store(std::size_t i, pack<T, N> const& x) const {
+    for_each([&](T* p) { return (store_pack<N>(p + i, x), true); });
   }
 
  private:
   template <class F>
-  constexpr bool each(F const& f) const {
+  constexpr bool for_each(F const& f) const {
     return [&]<std::size_t... Index>(std::index_sequence<Index...>) {
-      return (f(to[Index]) && ...);
+      return (f(addresses[Index]) && ...);
     }(std::make_index_sequence<M>{});
   }
 };
 
 /// Two results for one element.
 template <class T>
-struct two {
+struct result_pair {
   T first;
   T second;
 };
 /// Two memories, one for each result.
 template <class T>
-struct two_places {
+struct place_pair {
   using element_type = T;
-  using result_type = two<T>;
+  using result_type = result_pair<T>;
 
-  T* to[2];
+  T* addresses[2];
 
   template <std::size_t N>
   [[nodiscard]] constexpr bool begin_packs(std::size_t at) const noexcept {
-    return begins_pack<N>(to[0] + at) && begins_pack<N>(to[1] + at);
+    return begins_pack<N>(addresses[0] + at) && begins_pack<N>(addresses[1] + at);
   }
-  constexpr void put(std::size_t i, two<T> const& x) const {
-    to[0][i] = x.first;
-    to[1][i] = x.second;
+  constexpr void store(std::size_t i, result_pair<T> const& x) const {
+    addresses[0][i] = x.first;
+    addresses[1][i] = x.second;
   }
   template <std::size_t N>
-  constexpr void put(std::size_t i, pack<two<T>, N> const& x) const {
-    store_pack<N>(to[0] + i, of_packs<T, N>([](two<T> const& one) { return one.first; }, x));
-    store_pack<N>(to[1] + i, of_packs<T, N>([](two<T> const& one) { return one.second; }, x));
+  constexpr void store(std::size_t i, pack<result_pair<T>, N> const& x) const {
+    store_pack<N>(addresses[0] + i, map_packs<T, N>([](result_pair<T> const& pair) { return pair.first; }, x));
+    store_pack<N>(addresses[1] + i, map_packs<T, N>([](result_pair<T> const& pair) { return pair.second; }, x));
   }
 };
 
 /// `to[i] = f(from[i]...)` for i < n, by all threads. Moves 16 bytes of the widest type at a time if all memories are
 /// aligned alike. Written places may be among the operands.
 template <numbered_threads G, class F, class Places, class... From>
-constexpr void for_each_element(G const& g, F const& f, std::size_t n, Places const& to, From const*... from) {
+constexpr void for_each_element(G const& g, F const& f, std::size_t n, Places const& destination,
+                                From const*... sources) {
   using To = typename Places::element_type;
   constexpr std::size_t width = pack_elements<To, From...>;
-  std::size_t done = 0;
+  std::size_t packed_end = 0;
   if constexpr (width > 1) {
-    std::size_t const over = reinterpret_cast<std::uintptr_t>(to.to[0]) / sizeof(To) % width;
-    std::size_t const head = over == 0 ? 0 : width - over < n ? width - over : n;
-    if (to.template begin_packs<width>(head) && (begins_pack<width>(from + head) && ...)) {
+    std::size_t const misalignment = reinterpret_cast<std::uintptr_t>(destination.addresses[0]) / sizeof(To) % width;
+    std::size_t const head = misalignment == 0 ? 0 : width - misalignment < n ? width - misalignment : n;
+    if (destination.template begin_packs<width>(head) && (begins_pack<width>(sources + head) && ...)) {
       for (std::size_t i = g.rank(); i < head; i += g.size()) {
-        to.put(i, f(from[i]...));
+        destination.store(i, f(sources[i]...));
       }
       std::size_t const packs = (n - head) / width;
       for (std::size_t i = g.rank(); i < packs; i += g.size()) {
         std::size_t const at = head + i * width;
-        to.put(at, of_packs<typename Places::result_type, width>(f, load_pack<width>(from + at)...));
+        destination.store(at, map_packs<typename Places::result_type, width>(f, load_pack<width>(sources + at)...));
       }
-      done = head + packs * width;
+      packed_end = head + packs * width;
     }
   }
-  for (std::size_t i = done + g.rank(); i < n; i += g.size()) {
-    to.put(i, f(from[i]...));
+  for (std::size_t i = packed_end + g.rank(); i < n; i += g.size()) {
+    destination.store(i, f(sources[i]...));
   }
 }
 template <numbered_threads G, class F, class To, class... From>
-constexpr void for_each_element(G const& g, F const& f, std::size_t n, To* to, From const*... from) {
-  for_each_element(g, f, n, places<To>{{to}}, from...);
+constexpr void for_each_element(G const& g, F const& f, std::size_t n, To* destination, From const*... sources) {
+  for_each_element(g, f, n, places<To>{{destination}}, sources...);
 }
 
 /// Copies bytes. The two places do not overlap, or are identical.
 template <numbered_threads G>
-constexpr void copy_bytes(G const& g, std::byte const* from, std::byte* to, std::size_t bytes) {
-  auto const as = [&]<class Word>(Word const* words) {
+constexpr void copy_bytes(G const& g, std::byte const* source, std::byte* destination, std::size_t bytes) {
+  auto const copy_words = [&]<class Word>(Word const* words) {
     for_each_element(
-        g, [](Word w) { return w; }, bytes / sizeof(Word), reinterpret_cast<Word*>(to), words);
+        g, [](Word w) { return w; }, bytes / sizeof(Word), reinterpret_cast<Word*>(destination), words);
   };
-  auto const low = reinterpret_cast<std::uintptr_t>(from) | reinterpret_cast<std::uintptr_t>(to) | bytes;
-  if (from == to) {
+  auto const low = reinterpret_cast<std::uintptr_t>(source) | reinterpret_cast<std::uintptr_t>(destination) | bytes;
+  if (source == destination) {
     return;
   }
   if (low % sizeof(std::uint32_t) == 0) {
-    as(reinterpret_cast<std::uint32_t const*>(from));
+    copy_words(reinterpret_cast<std::uint32_t const*>(source));
   } else if (low % sizeof(std::uint16_t) == 0) {
-    as(reinterpret_cast<std::uint16_t const*>(from));
+    copy_words(reinterpret_cast<std::uint16_t const*>(source));
   } else {
-    as(reinterpret_cast<std::uint8_t const*>(from));
+    copy_words(reinterpret_cast<std::uint8_t const*>(source));
   }
 }
 
@@ -196,9 +197,9 @@ struct group_combining {
   // compilers.md: Smaller gaps
   static constexpr bool lifting = lifts<R>;
   static constexpr bool lowering = lowers<R>;
-  static constexpr bool sided = !symmetric<R>;
+  static constexpr bool is_sided = !symmetric<R>;
 
-  R how;
+  R reduction;
 
   [[nodiscard]] static constexpr std::size_t size_of(memory m) noexcept { return combining<R>::size_of(m); }
 
@@ -207,10 +208,10 @@ struct group_combining {
                       std::size_t n, rank_type ranks) const {
     with_flag<lifting>(st.local == memory::input, [&](auto local_is_element) {
       with_flag<lifting>(st.arrives == memory::input, [&](auto arriving_is_element) {
-        with_flag<sided>(st.action == action::fold_left, [&](auto arriving_on_left) {
+        with_flag<is_sided>(st.action == action::fold_left, [&](auto arriving_on_left) {
           with_flag<lowering>(st.receive.memory == memory::output, [&](auto finishes) {
             using pair = fold_pair<R, local_is_element, arriving_is_element, arriving_on_left, finishes>;
-            for_each_element(g, pair{how, ranks}, n, reinterpret_cast<typename pair::result_type*>(result),
+            for_each_element(g, pair{reduction, ranks}, n, reinterpret_cast<typename pair::result_type*>(result),
                              reinterpret_cast<typename pair::local_type const*>(local),
                              reinterpret_cast<typename pair::arriving_type const*>(arriving));
           });
@@ -220,26 +221,27 @@ struct group_combining {
   }
   /// Runs a step without a peer.
   template <thread_group G>
-  constexpr void local(G const& g, step const& st, std::byte const* from, std::byte* to, std::size_t n,
+  constexpr void local(G const& g, step const& st, std::byte const* source, std::byte* destination, std::size_t n,
                        rank_type ranks) const {
     bool const ends = st.receive.memory == memory::output && st.send.memory != memory::output;
     bool const is_element = st.send.memory == memory::input;
     if constexpr (lifting || lowering) {
       if (ends) {
         return with_flag<lifting>(is_element, [&](auto element) {
-          using one = finish_one<R, element>;
-          for_each_element(g, one{how, ranks}, n, reinterpret_cast<typename R::value_type*>(to),
-                           reinterpret_cast<operand_t<R, element> const*>(from));
+          using finisher = finish_one<R, element>;
+          for_each_element(g, finisher{reduction, ranks}, n, reinterpret_cast<typename R::value_type*>(destination),
+                           reinterpret_cast<operand_t<R, element> const*>(source));
         });
       }
     }
     if constexpr (lifting) {
       if (is_element) {
-        return for_each_element(g, lift_one<R>{how}, n, reinterpret_cast<typename R::accumulator_type*>(to),
-                                reinterpret_cast<contribution_t<R> const*>(from));
+        return for_each_element(g, lift_one<R>{reduction}, n,
+                                reinterpret_cast<typename R::accumulator_type*>(destination),
+                                reinterpret_cast<contribution_t<R> const*>(source));
       }
     }
-    copy_bytes(g, from, to, n * size_of(st.send.memory));
+    copy_bytes(g, source, destination, n * size_of(st.send.memory));
   }
 };
 
@@ -249,8 +251,9 @@ struct group_moving {
 
   [[nodiscard]] constexpr std::size_t size_of(memory) const noexcept { return element_bytes; }
   template <thread_group G>
-  constexpr void local(G const& g, step const&, std::byte const* from, std::byte* to, std::size_t n, rank_type) const {
-    copy_bytes(g, from, to, n * element_bytes);
+  constexpr void local(G const& g, step const&, std::byte const* source, std::byte* destination, std::size_t n,
+                       rank_type) const {
+    copy_bytes(g, source, destination, n * element_bytes);
   }
 };
 

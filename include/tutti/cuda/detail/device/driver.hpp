@@ -14,7 +14,7 @@ namespace tutti::inline v0_1_0::detail::device {
 
 /// The smallest kernel that a driver must be able to launch.
 struct empty_kernel {
-  board on;
+  device::board board;
   template <thread_group G>
   constexpr bool run(G const&, std::uint32_t) const {
     return true;
@@ -31,24 +31,24 @@ struct empty_kernel {
 /// - `device` identifies the physical device; `groups` is the number of thread groups that run on it at the same time,
 ///   for every kernel.
 /// - `load<Kernel>` prepares a kernel, so that no later `launch` of it waits for others to end. `launch` enqueues
-///   `groups` groups, each of which runs `run_group(threads, kernel, group)`, after all earlier launches, even in
-///   other streams; its waits are late after `limit` nanoseconds.
+///   `groups` groups after all earlier launches, even in other streams. Each runs `run_group(threads, kernel, group)`;
+///   its waits are late after `limit` nanoseconds.
 /// - `is_done` is true if everything in a stream has run; it throws if some of it failed.
 /// - `is_idle` is true if all launches have run, or never will because the device has failed.
 template <class D>
-concept driver = requires(D& d, D const& c, typename D::stream_type const& s, std::string const& other, std::byte* to,
-                          std::byte const* from, std::size_t bytes, empty_kernel const& k, std::uint32_t groups,
-                          std::uint64_t limit) {
+concept driver = requires(D& d, D const& c, typename D::stream_type const& s, std::string const& other,
+                          std::byte* destination, std::byte const* source, std::size_t bytes, empty_kernel const& k,
+                          std::uint32_t groups, std::uint64_t limit) {
   { D::name } -> std::convertible_to<std::string_view>;
   { D::devices() } -> std::same_as<int>;
   requires std::constructible_from<D, int>;
   { c.allocate(bytes) } -> std::same_as<std::byte*>;
   { c.allocate_for_all(bytes) } -> std::same_as<std::byte*>;
-  D::free(to);
-  D::free_for_all(to);
-  c.upload(to, from, bytes);
-  c.download(to, from, bytes);
-  { c.has(from) } -> std::same_as<bool>;
+  D::free(destination);
+  D::free_for_all(destination);
+  c.upload(destination, source, bytes);
+  c.download(destination, source, bytes);
+  { c.has(source) } -> std::same_as<bool>;
   { c.device() } -> std::same_as<std::string>;
   { c.groups() } -> std::same_as<std::uint32_t>;
   d.reach(other);
@@ -60,15 +60,16 @@ concept driver = requires(D& d, D const& c, typename D::stream_type const& s, st
 
 /// A driver whose memory is accessible to kernels of other processes.
 ///
-/// - `allocate_to_export` is like `allocate`, but shares no pages with other memory; `exported` returns the text by
-///   which another process maps it.
-/// - `imported` maps it, at any address, on any device; `let_go` unmaps it. The memory is freed only afterwards.
+/// - `allocate_to_export` is like `allocate`, but shares no pages with other memory; `export_memory` returns a
+///   text with which another process maps it.
+/// - `import_memory` maps it, at any address, on any device; `unmap` unmaps it. The memory is freed only afterwards.
 template <class D>
-concept exports_memory = driver<D> && requires(D const& c, std::byte* mine, std::size_t bytes, std::string_view text) {
-  { c.allocate_to_export(bytes) } -> std::same_as<std::byte*>;
-  { c.exported(mine) } -> std::same_as<std::string>;
-  { c.imported(text) } -> std::same_as<std::byte*>;
-  c.let_go(mine);
-};
+concept exports_memory =
+    driver<D> && requires(D const& c, std::byte* memory, std::size_t bytes, std::string_view text) {
+      { c.allocate_to_export(bytes) } -> std::same_as<std::byte*>;
+      { c.export_memory(memory) } -> std::same_as<std::string>;
+      { c.import_memory(text) } -> std::same_as<std::byte*>;
+      c.unmap(memory);
+    };
 
 }  // namespace tutti::detail::device

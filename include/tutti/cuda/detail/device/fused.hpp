@@ -18,23 +18,23 @@ namespace tutti::inline v0_1_0::detail::device {
 /// ranks below it, each from the left.
 template <tutti::reduction R, rank_type N>
 struct fold_of_all {
-  R how;
+  R reduction;
 
   template <class... X>
   constexpr typename R::value_type operator()(X const&... x) const {
-    return lower_last(of(x...));
+    return lower_last(accumulate(x...));
   }
 
  private:
   template <class First, class... X>
-  constexpr typename R::accumulator_type of(First const& first, X const&... x) const {
-    typename R::accumulator_type acc = raise<true>(how, first);
-    ((acc = how.combine(raise<true>(how, x), acc)), ...);
+  constexpr typename R::accumulator_type accumulate(First const& first, X const&... x) const {
+    typename R::accumulator_type acc = raise<true>(reduction, first);
+    ((acc = reduction.combine(raise<true>(reduction, x), acc)), ...);
     return acc;
   }
   constexpr typename R::value_type lower_last(typename R::accumulator_type const& acc) const {
     if constexpr (lowers<R>) {
-      return how.lower(acc, N);
+      return reduction.lower(acc, N);
     } else {
       return acc;
     }
@@ -50,96 +50,99 @@ template <thread_group G, tutti::reduction R, rank_type N>
   requires(N >= 2 && N <= most_ranks)
 class fused_allreduce {
  public:
-  /// @pre the same group runs that part on every rank; the board has N ranks. The table of `what` is not used
-  constexpr fused_allreduce(G const& g, board const& on, std::uint32_t group, std::uint32_t part, std::uint32_t parts,
-                            operation const& what, R const& how)
+  /// @pre groups with one number run that part on all ranks; the board has N ranks. Does not use `operation.table`
+  constexpr fused_allreduce(G const& g, device::board const& board, std::uint32_t group, std::uint32_t part,
+                            std::uint32_t parts, device::operation const& operation, R const& reduction)
       : g_(g),
-        link_(g, on, group),
-        what_(what),
-        how_(how),
-        cut_(slice::of_blocks(what.count, N, part, parts)),
-        layout_(what.count, N, parts) {}
+        link_(g, board, group),
+        operation_(operation),
+        reduction_(reduction),
+        slice_(slice::of_blocks(operation.count, N, part, parts)),
+        layout_(operation.count, N, parts) {}
 
   /// Combines this rank's block and stores it everywhere. Returns false if the operation has failed; the board has the
   /// fault.
   constexpr bool in_one_pass() const {
-    bool const apart = link_.on().apart;
+    bool const apart = link_.board().apart;
     if (!apart) {
-      if (!link_.begin(N - 1, peer_at(), what_.mine, what_.what)) {
+      if (!link_.begin(N - 1, peer_at(), operation_.buffers, operation_.call_record)) {
         return false;
       }
     } else {
       for (std::uint32_t b = 0; b != N; ++b) {
-        copy_bytes(g_, read(what_.mine, b), own<contribution>(memory::input, b), cut_.size(b) * sizeof(contribution));
+        copy_bytes(g_, read(operation_.buffers, b), area_of_block<contribution>(memory::input, b),
+                   slice_.size(b) * sizeof(contribution));
       }
-      bool const copied = g_.all(true);
-      if (!copied ||
-          !link_.begin(N - 1, peer_at(), areas(what_.mine, link_.scratch(), link_.on().area_bytes()), what_.what)) {
+      bool const is_ready = g_.barrier_and(true);
+      if (!is_ready ||
+          !link_.begin(N - 1, peer_at(), areas(operation_.buffers, link_.scratch(), link_.board().area_bytes()),
+                       operation_.call_record)) {
         return false;
       }
     }
-    rank_type const me = link_.on().rank;
-    places<value, N> to{};
+    rank_type const me = link_.board().rank;
+    places<value, N> outputs{};
     for (rank_type r = 0; r != N; ++r) {
-      std::byte* const there = !apart    ? of(r).write(memory::output, cut_.begin(me), sizeof(value))
-                               : r == me ? own<value>(memory::output, me)
-                                         : in_area<value>(link_.where(r).output, me);
-      to.to[r] = reinterpret_cast<value*>(there);
+      std::byte* const address = !apart    ? buffers_of(r).write(memory::output, slice_.begin(me), sizeof(value))
+                                 : r == me ? area_of_block<value>(memory::output, me)
+                                           : in_area<value>(link_.buffers(r).output, me);
+      outputs.addresses[r] = reinterpret_cast<value*>(address);
     }
     combine(
-        g_, me, to,
+        g_, me, outputs,
         [&](rank_type r) -> std::byte const* {
-          return !apart    ? read(of(r), me)
-                 : r == me ? own<contribution>(memory::input, me)
-                           : in_area<contribution>(link_.where(r).input, me);
+          return !apart    ? read(buffers_of(r), me)
+                 : r == me ? area_of_block<contribution>(memory::input, me)
+                           : in_area<contribution>(link_.buffers(r).input, me);
         },
         std::make_index_sequence<N>{});
-    bool good = g_.all(true);
+    bool good = g_.barrier_and(true);
     for (rank_type i = g_.rank(); i < N - 1; i += g_.size()) {
-      link_.tell_sent(peer(i), 1, false);
+      link_.publish_sent(peer(i), 1, false);
     }
     for (rank_type i = g_.rank(); good && i < N - 1; i += g_.size()) {
-      good = link_.wait_sent(peer(i), 1);  // that peer has then also stopped reading this rank's memory
+      good = link_.wait_for_sent(peer(i), 1);  // afterwards that peer no longer reads this rank's memory
     }
     if (!end(good)) {
       return false;
     }
     for (std::uint32_t b = 0; apart && b != N; ++b) {
-      copy_bytes(g_, own<value>(memory::output, b), what_.mine.write(memory::output, cut_.begin(b), sizeof(value)),
-                 cut_.size(b) * sizeof(value));
+      copy_bytes(g_, area_of_block<value>(memory::output, b),
+                 operation_.buffers.write(memory::output, slice_.begin(b), sizeof(value)),
+                 slice_.size(b) * sizeof(value));
     }
-    return g_.all(true);
+    return g_.barrier_and(true);
   }
 
   /// Combines all blocks on each rank. In place, or apart, peers read a copy of the input.
   /// @pre the first half of a group's scratch memory has room for that copy
   constexpr bool in_one_hop() const {
-    if (is_copied(what_.mine)) {
+    if (is_copied(operation_.buffers)) {
       for_each_block([&](block_share const& threads, rank_type b) {
-        copy_bytes(threads, read(what_.mine, b), link_.scratch() + offset<contribution>(b),
-                   cut_.size(b) * sizeof(contribution));
+        copy_bytes(threads, read(operation_.buffers, b), link_.scratch() + offset<contribution>(b),
+                   slice_.size(b) * sizeof(contribution));
       });
     }
-    if (!g_.all(true) || !link_.begin(N - 1, peer_at(), what_.mine, what_.what)) {
+    if (!g_.barrier_and(true) || !link_.begin(N - 1, peer_at(), operation_.buffers, operation_.call_record)) {
       return false;
     }
     for_each_block([&](block_share const& threads, rank_type b) {
-      places<value> const to{
-          {reinterpret_cast<value*>(what_.mine.write(memory::output, cut_.begin(b), sizeof(value)))}};
+      places<value> const output{
+          {reinterpret_cast<value*>(operation_.buffers.write(memory::output, slice_.begin(b), sizeof(value)))}};
       combine(
-          threads, b, to,
+          threads, b, output,
           [&](rank_type r) {
-            std::byte const* const copied = r == link_.on().rank ? link_.scratch() : link_.scratch_of(r);
-            return is_copied(of(r)) ? copied + offset<contribution>(b) : read(of(r), b);
+            std::byte const* const scratch = r == link_.board().rank ? link_.scratch() : link_.scratch_of(r);
+            return is_copied(buffers_of(r)) ? scratch + offset<contribution>(b) : read(buffers_of(r), b);
           },
           std::make_index_sequence<N>{});
     });
-    bool good = g_.all(true);
+    bool good = g_.barrier_and(true);
     for (rank_type i = g_.rank(); i < N - 1; i += g_.size()) {
-      link_.tell_taken(peer(i), 1);
+      link_.publish_consumed(peer(i), 1);
     }
     for (rank_type i = g_.rank(); good && i < N - 1; i += g_.size()) {
-      good = link_.wait_taken(peer(i), 1);
+      good = link_.wait_for_consumed(peer(i), 1);
     }
     return end(good);
   }
@@ -149,18 +152,18 @@ class fused_allreduce {
   using value = typename R::value_type;
 
   /// The i-th of the N - 1 peers.
-  [[nodiscard]] constexpr rank_type peer(rank_type i) const noexcept { return (link_.on().rank + 1 + i) % N; }
+  [[nodiscard]] constexpr rank_type peer(rank_type i) const noexcept { return (link_.board().rank + 1 + i) % N; }
   [[nodiscard]] constexpr auto peer_at() const noexcept {
-    return [this](std::uint32_t i) { return table_peer{.rank = peer(i), .sent = 1, .received = 1}; };
+    return [this](std::uint32_t i) { return table_peer{.rank = peer(i), .sent_count = 1, .received_count = 1}; };
   }
 
   [[nodiscard]] constexpr bool is_copied(memories const& m) const noexcept {
-    return link_.on().apart || m.input == m.output;
+    return link_.board().apart || m.input == m.output;
   }
   /// The offset of this group's part of a block in a copy.
   template <class T>
   [[nodiscard]] constexpr std::size_t offset(std::uint32_t block) const noexcept {
-    return layout_.place(block, cut_.begin(block)) * sizeof(T);
+    return layout_.place(block, slice_.begin(block)) * sizeof(T);
   }
   /// This group's part of a block in a peer's area; null if the peer has no such memory, for example without elements.
   template <class T, class Byte>
@@ -168,24 +171,24 @@ class fused_allreduce {
     return area == nullptr ? nullptr : area + offset<T>(block);
   }
   /// The memories of rank r, as it has announced them.
-  [[nodiscard]] constexpr memories const& of(rank_type r) const noexcept {
-    return r == link_.on().rank ? what_.mine : link_.where(r);
+  [[nodiscard]] constexpr memories const& buffers_of(rank_type r) const noexcept {
+    return r == link_.board().rank ? operation_.buffers : link_.buffers(r);
   }
   /// This group's part of a block in this rank's areas.
   template <class T>
-  [[nodiscard]] constexpr std::byte* own(memory m, std::uint32_t block) const noexcept {
-    return link_.scratch() + area_number(what_.mine, m) * link_.on().area_bytes() + offset<T>(block);
+  [[nodiscard]] constexpr std::byte* area_of_block(memory m, std::uint32_t block) const noexcept {
+    return link_.scratch() + area_number(operation_.buffers, m) * link_.board().area_bytes() + offset<T>(block);
   }
   [[nodiscard]] constexpr std::byte const* read(memories const& m, std::uint32_t block) const noexcept {
-    return m.read(memory::input, cut_.begin(block), sizeof(contribution));
+    return m.read(memory::input, slice_.begin(block), sizeof(contribution));
   }
 
   /// Combines these threads' part of a block; `input_of` gives each rank's input.
   template <numbered_threads Threads, std::size_t M, class InputOf, std::size_t... Index>
-  constexpr void combine(Threads const& threads, rank_type block, places<value, M> const& to, InputOf const& input_of,
-                         std::index_sequence<Index...>) const {
+  constexpr void combine(Threads const& threads, rank_type block, places<value, M> const& outputs,
+                         InputOf const& input_of, std::index_sequence<Index...>) const {
     for_each_element(
-        threads, fold_of_all<R, N>{how_}, cut_.size(block), to,
+        threads, fold_of_all<R, N>{reduction_}, slice_.size(block), outputs,
         reinterpret_cast<contribution const*>(input_of((block + N - static_cast<rank_type>(Index)) % N))...);
   }
 
@@ -213,20 +216,20 @@ class fused_allreduce {
   }
 
   constexpr bool end(bool good) const {
-    if (!g_.all(good)) {
+    if (!g_.barrier_and(good)) {
       return false;
     }
     if (link_.is_first()) {
       link_.end(N - 1, peer_at());
     }
-    return g_.all(true);
+    return g_.barrier_and(true);
   }
 
   G const& g_;
   block_link<G> link_;
-  operation const& what_;
-  R const& how_;
-  slice cut_;
+  device::operation const& operation_;
+  R const& reduction_;
+  slice slice_;
   scratch_layout layout_;
 };
 

@@ -14,37 +14,37 @@ namespace tutti::inline v0_1_0::detail::device {
 
 /// Failure detection by a rank's host while it waits for its kernels: a rank that they wait for has left, or no
 /// operation ends in time. Running kernels detect late ranks themselves.
-template <class Peers>
+template <class Transport>
 class kernel_watch {
  public:
-  explicit kernel_watch(Peers& on) : on_(on), moved_(on.now()) {}
+  explicit kernel_watch(Transport& transport) : transport_(transport), progress_time_(transport.now()) {}
 
   /// True if a check is due: at first, and then every few milliseconds.
   [[nodiscard]] bool is_due() {
-    time_point const now = on_.now();
-    if (has_looked_ && now - looked_ < between_looks) {
+    time_point const now = transport_.now();
+    if (has_checked_ && now - check_time_ < between_looks) {
       return false;
     }
-    has_looked_ = true;
-    looked_ = now;
+    has_checked_ = true;
+    check_time_ = now;
     return true;
   }
   /// The fault that has to end the kernels, or none. @param limit the longest deadline of all operations
-  [[nodiscard]] tutti::fault found(duration limit) {
-    if (std::uint64_t const here = on_.progress(); here != progress_) {
-      progress_ = here;
-      moved_ = looked_;
+  [[nodiscard]] tutti::fault find_fault(duration limit) {
+    if (std::uint64_t const progress = transport_.progress(); progress != progress_) {
+      progress_ = progress;
+      progress_time_ = check_time_;
     }
-    if (limit != no_deadline && looked_ - moved_ > limit + grace) {
-      return {failure::deadline, no_rank, on_.rank()};
+    if (limit != no_deadline && check_time_ - progress_time_ > limit + grace) {
+      return {failure::deadline, no_rank, transport_.rank()};
     }
-    if constexpr (requires { on_.missing(); }) {
-      rank_type const missing = on_.missing();
+    if constexpr (requires { transport_.missing(); }) {
+      rank_type const missing = transport_.missing();
       if (missing == no_rank || missing != missing_) {
         missing_ = missing;
-        missed_ = looked_;
-      } else if (looked_ - missed_ > farewell) {
-        return {failure::peer_lost, missing, on_.rank()};
+        missing_time_ = check_time_;
+      } else if (check_time_ - missing_time_ > farewell) {
+        return {failure::peer_lost, missing, transport_.rank()};
       }
     }
     return {};
@@ -56,13 +56,13 @@ class kernel_watch {
   /// Operations that a rank began before it left may still be under way for this time.
   static constexpr duration farewell = std::chrono::seconds(2);
 
-  Peers& on_;
-  bool has_looked_ = false;
-  time_point looked_{};
-  time_point moved_;
+  Transport& transport_;
+  bool has_checked_ = false;
+  time_point check_time_{};
+  time_point progress_time_;
   std::uint64_t progress_ = 0;
   rank_type missing_ = no_rank;
-  time_point missed_{};
+  time_point missing_time_{};
 };
 
 }  // namespace tutti::detail::device

@@ -9,13 +9,13 @@
 
 namespace tutti::inline v0_1_0::detail::device {
 
-/// A kernel that runs an operation by its steps, cut into parts. Trivially copyable, like `by_direct`.
+/// A kernel that runs an operation by its steps, cut into parts. Trivially copyable, like `direct_kernel`.
 ///
 /// Members of user-defined types come last (compilers.md: Places of members).
 template <class Payload>
-struct by_steps {
-  board on;
-  operation what;
+struct steps_kernel {
+  device::board board;
+  device::operation operation;
   std::uint32_t groups;
   std::uint32_t parts;  ///< at least `groups`; a group runs several in turn
   Payload payload;
@@ -23,7 +23,7 @@ struct by_steps {
   template <thread_group G>
   constexpr bool run(G const& g, std::uint32_t group) const {
     for (std::uint32_t part = group; part < parts; part += groups) {
-      if (!interpreter(g, on, group, part, parts, what, payload).run()) {
+      if (!interpreter(g, board, group, part, parts, operation, payload).run()) {
         return false;
       }
     }
@@ -33,19 +33,19 @@ struct by_steps {
 
 /// A kernel that runs an allreduce by `direct` without steps.
 template <tutti::reduction R, rank_type N>
-struct by_direct {
-  board on;
-  operation what;
+struct direct_kernel {
+  device::board board;
+  device::operation operation;
   std::uint32_t groups;
   std::uint32_t parts;  ///< at least `groups`; a group runs several in turn
   bool in_one_hop;
-  R how;
+  R reduction;
 
   template <thread_group G>
   constexpr bool run(G const& g, std::uint32_t group) const {
     for (std::uint32_t part = group; part < parts; part += groups) {
-      fused_allreduce<G, R, N> const all(g, on, group, part, parts, what, how);
-      if (!(in_one_hop ? all.in_one_hop() : all.in_one_pass())) {
+      fused_allreduce<G, R, N> const allreduce(g, board, group, part, parts, operation, reduction);
+      if (!(in_one_hop ? allreduce.in_one_hop() : allreduce.in_one_pass())) {
         return false;
       }
     }
@@ -56,10 +56,10 @@ struct by_direct {
 /// Runs a kernel in one thread group.
 template <thread_group G, class Kernel>
 constexpr void run_group(G const& g, Kernel const& kernel, std::uint32_t group) {
-  block_link<G> const link(g, kernel.on, group);
+  block_link<G> const link(g, kernel.board, group);
   bool const good = link.enter() && kernel.run(g, group);
-  if (!good && link.is_first() && g.look(kernel.on.failed) == 0) {
-    g.tell(kernel.on.failed, kernel.what.number);
+  if (!good && link.is_first() && g.load_acquire(kernel.board.failed_operation) == 0) {
+    g.store_release(kernel.board.failed_operation, kernel.operation.number);
   }
   link.leave();
 }

@@ -38,60 +38,61 @@ class launcher {
   using driver_type = std::remove_cvref_t<decltype(std::declval<transport_type&>().driver())>;
   using extent_type = std::remove_cvref_t<decltype(std::declval<Communicator const&>().extent())>;
   using payload_type = decltype(for_groups(std::declval<Payload const&>()));
-  using steps = by_steps<payload_type>;
+  using steps = steps_kernel<payload_type>;
 
  public:
   /// Prepares tables and kernels, so that nothing is allocated or loaded later.
   launcher(Communicator const& world, Topology const& topology, Payload const&)
-      : on_(&world.transport()), tables_(&on_->tables_of(topology, Op{})) {
-    auto& driver = on_->driver();
+      : transport_(&world.transport()), tables_(&transport_->tables_of(topology, Op{})) {
+    auto& driver = transport_->driver();
     driver.template load<steps>();
     if constexpr (is_fused) {
-      with_ranks([&]<rank_type N>(std::integral_constant<rank_type, N>) { driver.template load<fused<N>>(); });
+      with_ranks([&]<rank_type N>(std::integral_constant<rank_type, N>) { driver.template load<fused_for<N>>(); });
     }
   }
 
   /// @param limit deadline, from the beginning of the operation
   /// @throws error if an earlier operation of this rank has no result
-  void enqueue(Communicator const& world, Op const& op, Payload const& elements, call const& what, memories const& m,
-               std::size_t count, duration limit, stream_type const& in) const {
+  void enqueue(Communicator const& world, Op const& op, Payload const& elements, call const& call_record,
+               memories const& buffers, std::size_t count, duration limit, stream_type const& stream) const {
     expect_results(world);
     if (count != 0) {
-      expect_own("input", m.input);
-      expect_own("output", m.output);
+      expect_device_memory("input", buffers.input);
+      expect_device_memory("output", buffers.output);
     }
     payload_type const payload = for_groups(elements);
-    shared_places const places{.input_is_output = m.input != nullptr && m.input == m.output,
-                               .work_is_output = m.work != nullptr && m.work == m.output};
-    step_table const& table = tables_->of(root_of(op), places);
+    shared_places const places{.input_is_output = buffers.input != nullptr && buffers.input == buffers.output,
+                               .work_is_output = buffers.work != nullptr && buffers.work == buffers.output};
+    step_table const& table = tables_->table(root_of(op), places);
     std::size_t const bytes = count * payload.size_of(memory::output);
-    std::uint32_t const groups = on_->groups_for(bytes);
-    operation now{.table = table, .mine = m, .count = count, .what = what};
+    std::uint32_t const groups = transport_->groups_for(bytes);
+    operation next{.table = table, .buffers = buffers, .count = count, .call_record = call_record};
     if constexpr (is_fused) {
-      bool put = false;
+      bool is_launched = false;
       with_ranks([&]<rank_type N>(std::integral_constant<rank_type, N>) {
-        put = true;
+        is_launched = true;
         bool const in_one_hop = is_short(payload, count, groups);
         std::uint32_t const parts =
-            in_one_hop || !on_->board().apart ? groups : parts_that_fit(payload, N, count, groups);
-        now.number = on_->count(what, limit);
-        launch(fused<N>{on_->board(), now, groups, parts, in_one_hop, elements.reduction}, groups, limit, in);
+            in_one_hop || !transport_->board().apart ? groups : parts_that_fit(payload, N, count, groups);
+        next.number = transport_->count(call_record, limit);
+        launch(fused_for<N>{transport_->board(), next, groups, parts, in_one_hop, elements.reduction}, groups, limit,
+               stream);
       });
-      if (put) {
+      if (is_launched) {
         return;
       }
     }
     std::uint32_t const parts = parts_of(payload, table, count, groups);
-    now.number = on_->count(what, limit);
-    launch(steps{on_->board(), now, groups, parts, payload}, groups, limit, in);
+    next.number = transport_->count(call_record, limit);
+    launch(steps{transport_->board(), next, groups, parts, payload}, groups, limit, stream);
   }
 
  private:
   /// Checked for every call: memory may have been freed since, and another allocation have its address.
-  void expect_own(char const* what, std::byte const* p) const {
-    if (p != nullptr && !on_->driver().has(p)) [[unlikely]] {
-      std::string const device = on_->driver().device();
-      expects(false, "enqueue: the ", what, " is not in memory of this rank's device, ", device.c_str(),
+  void expect_device_memory(char const* memory_name, std::byte const* p) const {
+    if (p != nullptr && !transport_->driver().has(p)) [[unlikely]] {
+      std::string const device = transport_->driver().device();
+      expects(false, "enqueue: the ", memory_name, " is not in memory of this rank's device, ", device.c_str(),
               "; make that device current and allocate it there (cudaMalloc, cuda::array)");
     }
   }
@@ -105,7 +106,7 @@ class launcher {
     using type = R;
   };
   template <rank_type N, class R = typename reduction_of<Payload>::type>
-  using fused = by_direct<R, N>;
+  using fused_for = direct_kernel<R, N>;
 
   /// True if an allreduce by direct needs no steps: the number of ranks is known to the compiler, or is 2, 4 or 8.
   static constexpr bool is_fused = std::same_as<Op, op::allreduce> && std::same_as<Topology, direct>;
@@ -126,19 +127,19 @@ class launcher {
   }
   template <class F>
   void with_ranks(F const& f) const {
-    rank_type const n = on_->size();
-    auto const if_it_is = [&]<rank_type N>(std::integral_constant<rank_type, N> of) {
+    rank_type const n = transport_->size();
+    auto const call_if_size = [&]<rank_type N>(std::integral_constant<rank_type, N> ranks) {
       if (n == N) {
-        f(of);
+        f(ranks);
       }
     };
-    constexpr rank_type known = known_ranks(static_cast<extent_type const*>(nullptr));
-    if constexpr (known >= 2 && known <= most_ranks) {
-      if_it_is(std::integral_constant<rank_type, known>{});
-    } else if constexpr (known == dynamic) {
-      if_it_is(std::integral_constant<rank_type, 2>{});
-      if_it_is(std::integral_constant<rank_type, 4>{});
-      if_it_is(std::integral_constant<rank_type, 8>{});
+    constexpr rank_type fixed_size = known_ranks(static_cast<extent_type const*>(nullptr));
+    if constexpr (fixed_size >= 2 && fixed_size <= most_ranks) {
+      call_if_size(std::integral_constant<rank_type, fixed_size>{});
+    } else if constexpr (fixed_size == dynamic) {
+      call_if_size(std::integral_constant<rank_type, 2>{});
+      call_if_size(std::integral_constant<rank_type, 4>{});
+      call_if_size(std::integral_constant<rank_type, 8>{});
     }
   }
 
@@ -152,13 +153,14 @@ class launcher {
   /// True if reading all inputs is faster than a second wait: each rank then reads at most 256 KiB.
   [[nodiscard]] bool is_short(payload_type const& payload, std::size_t count, std::uint32_t groups) const noexcept {
     std::size_t const size = payload.size_of(memory::input);
-    std::uint32_t const fits = scratch_layout::parts(count, on_->size(), size, on_->board().area_bytes(), groups);
-    return fits == groups && count * size * on_->size() <= std::size_t{256} << 10;
+    std::uint32_t const fits =
+        scratch_layout::parts(count, transport_->size(), size, transport_->board().area_bytes(), groups);
+    return fits == groups && count * size * transport_->size() <= std::size_t{256} << 10;
   }
   /// The number of parts of each block, so that a group's scratch memory has room for one part.
   [[nodiscard]] std::uint32_t parts_of(payload_type const& payload, step_table const& table, std::size_t count,
                                        std::uint32_t groups) const {
-    if (!tables_->sends_snapshots() && !works_in_scratch && !on_->board().apart) {
+    if (!tables_->sends_snapshots() && !works_in_scratch && !transport_->board().apart) {
       return groups;
     }
     return parts_that_fit(payload, table.blocks, count, groups);
@@ -166,22 +168,23 @@ class launcher {
   [[nodiscard]] std::uint32_t parts_that_fit(payload_type const& payload, std::uint32_t blocks, std::size_t count,
                                              std::uint32_t groups) const {
     std::size_t size = 1;
-    for (memory const each : {memory::input, memory::work, memory::output}) {
-      size = payload.size_of(each) > size ? payload.size_of(each) : size;
+    for (memory const candidate : {memory::input, memory::work, memory::output}) {
+      size = payload.size_of(candidate) > size ? payload.size_of(candidate) : size;
     }
-    std::size_t const room = on_->board().area_bytes();
+    std::size_t const room = transport_->board().area_bytes();
     std::uint32_t const parts = scratch_layout::parts(count, blocks, size, room, groups);
     expects(parts != 0, "scratch_bytes leaves a group of threads ", room, " bytes, and a topology with ", blocks,
             " blocks of elements of ", size, " bytes needs more: raise the transport's option scratch_bytes");
     return parts;
   }
   template <class Kernel>
-  void launch(Kernel const& kernel, std::uint32_t groups, duration limit, stream_type const& in) const {
+  void launch(Kernel const& kernel, std::uint32_t groups, duration limit, stream_type const& stream) const {
     auto const ns = std::chrono::duration_cast<std::chrono::nanoseconds>(limit).count();
-    on_->driver().launch(in, groups, kernel, limit == no_deadline ? UINT64_MAX : static_cast<std::uint64_t>(ns));
+    transport_->driver().launch(stream, groups, kernel,
+                                limit == no_deadline ? UINT64_MAX : static_cast<std::uint64_t>(ns));
   }
 
-  transport_type* on_;
+  transport_type* transport_;
   tables<driver_type> const* tables_;
 };
 

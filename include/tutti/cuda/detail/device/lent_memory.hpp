@@ -21,37 +21,37 @@ class lent_memory {
  public:
   using borrowers = std::shared_ptr<datagram_doorbells>;
 
-  /// Returns `memory` with a deleter that sets it aside. The sockets `to` are connected to those of the ranks that may
-  /// map it; this rank's own is ignored.
-  [[nodiscard]] static std::shared_ptr<std::byte> lend(std::shared_ptr<std::byte> memory, borrowers to, rank_type ranks,
-                                                       rank_type me) {
+  /// Returns `memory` with a deleter that sets it aside. `sockets` are connected to those of the ranks that may map it;
+  /// this rank's own is ignored.
+  [[nodiscard]] static std::shared_ptr<std::byte> lend(std::shared_ptr<std::byte> memory, borrowers sockets,
+                                                       rank_type ranks, rank_type me) {
     std::byte* const p = memory.get();
-    return {p, [one = lent{std::move(memory), std::move(to), ranks, me}](std::byte*) mutable {
+    return {p, [entry = loan{std::move(memory), std::move(sockets), ranks, me}](std::byte*) mutable {
               std::lock_guard const hold(lock());
-              aside().push_back(std::move(one));
-              free_returned();
+              entries().push_back(std::move(entry));
+              erase_unmapped();
             }};
   }
-  static void free_what_is_back() {
+  static void collect() {
     std::lock_guard const hold(lock());
-    free_returned();
+    erase_unmapped();
   }
   /// The number of memories set aside.
   [[nodiscard]] static std::size_t count() {
     std::lock_guard const hold(lock());
-    return aside().size();
+    return entries().size();
   }
 
  private:
-  struct lent {
+  struct loan {
     std::shared_ptr<std::byte> memory;
-    borrowers to;
+    borrowers sockets;
     rank_type ranks;
     rank_type me;
 
-    [[nodiscard]] bool is_back() const noexcept {
+    [[nodiscard]] bool is_unmapped() const noexcept {
       for (rank_type r = 0; r != ranks; ++r) {
-        if (r != me && to->reaches(r)) {
+        if (r != me && sockets->reaches(r)) {
           return false;
         }
       }
@@ -59,17 +59,17 @@ class lent_memory {
     }
   };
 
-  static void free_returned() {
-    std::erase_if(aside(), [](lent const& one) { return one.is_back(); });
+  static void erase_unmapped() {
+    std::erase_if(entries(), [](loan const& entry) { return entry.is_unmapped(); });
   }
   [[nodiscard]] static std::mutex& lock() noexcept {
     static std::mutex m;
     return m;
   }
   /// Never destroyed: at the end of the process the device may be gone, so nothing can be freed.
-  [[nodiscard]] static std::vector<lent>& aside() {
-    static auto& all = *new std::vector<lent>;
-    return all;
+  [[nodiscard]] static std::vector<loan>& entries() {
+    static auto& list = *new std::vector<loan>;
+    return list;
   }
 };
 

@@ -47,16 +47,16 @@ concept meets_windows = in_process<Host> || (shares_memory<Host> && exports_memo
 template <driver D>
 class peers_memory {
  protected:
-  struct kept_tables {
+  struct cached_tables {
     void const* type;
     std::uint32_t identity;
-    std::unique_ptr<tables<D>> all;
+    std::unique_ptr<tables<D>> value;
   };
 
   std::unique_ptr<D> driver_;
   std::shared_ptr<host_words> words_;
-  known_windows windows_;
-  std::vector<kept_tables> tables_;
+  world_windows windows_;
+  std::vector<cached_tables> tables_;
 };
 
 /// Ranks that have a device, or share one, and whose kernels work in each other's memory. Host does everything else:
@@ -69,12 +69,12 @@ template <tutti::transport Host, driver D>
   requires meets_windows<Host, D>
 class peers : private peers_memory<D>, public over_host<Host> {
   using base = over_host<Host>;
-  using there = peers_memory<D>;
+  using storage = peers_memory<D>;
   using base::host_;
-  using there::driver_;
-  using there::tables_;
-  using there::windows_;
-  using there::words_;
+  using storage::driver_;
+  using storage::tables_;
+  using storage::windows_;
+  using storage::words_;
 
  public:
   static constexpr std::string_view name = D::name;
@@ -87,9 +87,9 @@ class peers : private peers_memory<D>, public over_host<Host> {
   /// @throws error(failure::join) if Host cannot be opened, a rank has no device or no memory on it, devices cannot
   ///         reach each other, there are more than 16 ranks, or more ranks than groups on one device
   template <rendezvous M>
-  explicit peers(M& meet, options const& o = {}) : base(meet, o.host) {
-    expects(o.scratch_bytes % 512 == 0 && o.scratch_bytes != 0, "peers: scratch_bytes must be a multiple of 512, not ",
-            o.scratch_bytes);
+  explicit peers(M& meet, options const& settings = {}) : base(meet, settings.host) {
+    expects(settings.scratch_bytes % 512 == 0 && settings.scratch_bytes != 0,
+            "peers: scratch_bytes must be a multiple of 512, not ", settings.scratch_bytes);
     std::string device;
     static_cast<void>(agree(name, meet, [&] {
       if (size() > most_ranks) {
@@ -97,7 +97,7 @@ class peers : private peers_memory<D>, public over_host<Host> {
                                        " ranks, and there are " + std::to_string(size()) +
                                        "; use fewer, or take staged");
       }
-      device_ = device_for<D>(rank(), o.device);
+      device_ = device_for<D>(rank(), settings.device);
       driver_ = std::make_unique<D>(device_);
       device = driver_->device();
       return std::string();
@@ -109,27 +109,27 @@ class peers : private peers_memory<D>, public over_host<Host> {
           driver_->reach(other);
         }
       }
-      return std::to_string(share(devices, o.groups));
+      return std::to_string(share(devices, settings.groups));
     });
-    for (std::string const& one : groups) {
-      groups_ = (std::min)(groups_, word_reader(one).number<std::uint32_t>());
+    for (std::string const& text : groups) {
+      groups_ = (std::min)(groups_, word_reader(text).number<std::uint32_t>());
     }
     static_cast<void>(agree(name, meet, [&] {
       words_ = make_host_words(*driver_);
       return std::string();
     }));
-    window_shape const shape{size(), groups_, o.scratch_bytes};
+    window_shape const shape{size(), groups_, settings.scratch_bytes};
     if constexpr (in_process<Host>) {
       windows_ = windows_of_threads(*driver_, meet, shape);
     } else {
       windows_ = windows_of_processes(*driver_, meet, shape);
     }
-    fill_board(o.scratch_bytes);
+    fill_board(settings.scratch_bytes);
   }
   /// Waits until everything enqueued has run, or was ended by its deadline or a fault of the world. Afterwards no
   /// kernel accesses this rank's memory. Does not wait in a forked child.
   ~peers() {
-    if (made_in_ != inheritance::generation()) {  // kernels continue in the parent
+    if (generation_ != inheritance::generation()) {  // kernels continue in the parent
       return;
     }
     kernel_watch watch(*this);
@@ -137,15 +137,15 @@ class peers : private peers_memory<D>, public over_host<Host> {
       if_device_works([&] {
         if (watch.is_due()) {
           probe();
-          if (tutti::fault const found = watch.found(longest_)) {
-            revoke(found);
+          if (tutti::fault const cause = watch.find_fault(longest_deadline_)) {
+            revoke(cause);
           }
         }
       });
       std::this_thread::yield();
     }
-    if (tutti::fault const found = device_fault()) {
-      revoke(found);
+    if (tutti::fault const cause = device_fault()) {
+      revoke(cause);
     }
     if (host_.fault()) {
       quiesce();
@@ -160,40 +160,40 @@ class peers : private peers_memory<D>, public over_host<Host> {
   [[nodiscard]] device::board const& board() const noexcept { return board_; }
   /// The number of groups of an operation that moves `bytes` bytes. Equal on all ranks.
   [[nodiscard]] std::uint32_t groups_for(std::size_t bytes) const noexcept {
-    constexpr std::size_t each = std::size_t{16} << 10;
-    return static_cast<std::uint32_t>(std::clamp<std::size_t>(bytes / each, 1, groups_));
+    constexpr std::size_t group_bytes = std::size_t{16} << 10;
+    return static_cast<std::uint32_t>(std::clamp<std::size_t>(bytes / group_bytes, 1, groups_));
   }
   /// The tables of an operation of a topology. They live as long as this transport, as graphs may use them.
   template <class Topology, class Op>
   [[nodiscard]] tables<D> const& tables_of(Topology const& topology, Op const& op) {
     static constexpr char type = 0;  // identifies the type by its address
     std::uint32_t const identity = identity_of(topology, size()).identity;
-    for (auto const& known : tables_) {
-      if (known.type == &type && known.identity == identity) {
-        return *known.all;
+    for (auto const& entry : tables_) {
+      if (entry.type == &type && entry.identity == identity) {
+        return *entry.value;
       }
     }
     tables_.push_back({&type, identity, std::make_unique<tables<D>>(*driver_, topology, op, size(), rank())});
-    return *tables_.back().all;
+    return *tables_.back().value;
   }
   /// Counts an operation that is enqueued with deadline `limit`, and returns its number.
-  [[nodiscard]] std::uint64_t count(call const& what, duration limit) {
-    longest_ = (std::max)(longest_, limit);
-    recent_[++enqueued_ % recent_.size()] = what;
-    return enqueued_;
+  [[nodiscard]] std::uint64_t count(call const& call_record, duration limit) {
+    longest_deadline_ = (std::max)(longest_deadline_, limit);
+    recent_[++enqueued_count_ % recent_.size()] = call_record;
+    return enqueued_count_;
   }
   /// The longest deadline of all enqueued operations.
-  [[nodiscard]] duration longest() const noexcept { return longest_; }
+  [[nodiscard]] duration longest_deadline() const noexcept { return longest_deadline_; }
 
   // --- failure
 
   /// The fault that has ended operations on devices, as far as kernels or this rank have noticed.
   [[nodiscard]] tutti::fault device_fault() const noexcept { return tutti::fault::unpack(read(board_.fault)); }
   /// This rank's first operation that ended without a result, or 0.
-  [[nodiscard]] std::uint64_t failed() const noexcept { return read(board_.failed); }
+  [[nodiscard]] std::uint64_t failed_operation() const noexcept { return read(board_.failed_operation); }
   /// The call of that number, if it is one of the last 64.
-  [[nodiscard]] call called(std::uint64_t number) const noexcept {
-    return number != 0 && number + recent_.size() > enqueued_ ? recent_[number % recent_.size()] : call{};
+  [[nodiscard]] call recent_call(std::uint64_t number) const noexcept {
+    return number != 0 && number + recent_.size() > enqueued_count_ ? recent_[number % recent_.size()] : call{};
   }
   /// Changes whenever an operation of this rank ends.
   [[nodiscard]] std::uint64_t progress() const noexcept { return read(board_.progress); }
@@ -207,7 +207,7 @@ class peers : private peers_memory<D>, public over_host<Host> {
         block_counts counts;
         load(&counts, board_.counts);
         load(&box, board_.box(rank(), 0, r));
-        if (counts.busy != 0 && box.begun <= counts.begun) {
+        if (counts.busy != 0 && box.operation_count <= counts.operation_count) {
           return r;
         }
       }
@@ -215,21 +215,21 @@ class peers : private peers_memory<D>, public over_host<Host> {
     return no_rank;
   }
   /// The call of another rank that differs from this rank's, if this rank has been told of it.
-  [[nodiscard]] call told_by(rank_type other) {
+  [[nodiscard]] call differing_call(rank_type other) {
     for (std::uint32_t g = 0; g != groups_; ++g) {
       mailbox box;
       block_counts counts;
       load(&box, board_.box(rank(), g, other));
       load(&counts, board_.counts + g);
-      if (box.begun > counts.begun) {
-        return box.what;
+      if (box.operation_count > counts.operation_count) {
+        return box.call_record;
       }
     }
     return {};
   }
 
-  void revoke(tutti::fault const& why) {
-    host_.revoke(why);
+  void revoke(tutti::fault const& cause) {
+    host_.revoke(cause);
     stop();
   }
   void probe() {
@@ -245,7 +245,7 @@ class peers : private peers_memory<D>, public over_host<Host> {
     host_.quiesce();
     stop();
     if_device_works([this] {
-      for (window const& w : within_reach()) {
+      for (window const& w : reachable_windows()) {
         await_groups(w);
       }
     });
@@ -253,7 +253,7 @@ class peers : private peers_memory<D>, public over_host<Host> {
 
   // --- messages
 
-  void begin(flow s, call const& what) { host_.begin(s, what); }
+  void begin(flow s, call const& call_record) { host_.begin(s, call_record); }
   void end(flow s) { host_.end(s); }
   [[nodiscard]] send_result send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule) {
     return host_.send(peer, s, bytes, granule);
@@ -273,39 +273,39 @@ class peers : private peers_memory<D>, public over_host<Host> {
   static constexpr std::uint32_t most_groups = 64;
 
   /// The number of groups of this rank: all ranks of a device must run at the same time.
-  [[nodiscard]] std::uint32_t share(std::vector<std::string> const& devices, std::uint32_t asked) const {
+  [[nodiscard]] std::uint32_t share(std::vector<std::string> const& devices, std::uint32_t requested_groups) const {
     auto const ranks = static_cast<std::uint32_t>(std::count(devices.begin(), devices.end(), devices[rank()]));
-    std::uint32_t const most = driver_->groups() / ranks;
-    if (most == 0 || asked > most) {
+    std::uint32_t const limit = driver_->groups() / ranks;
+    if (limit == 0 || requested_groups > limit) {
       throw error(failure::join, "device " + devices[rank()] + " runs " + std::to_string(driver_->groups()) +
                                      " groups at the same time, but its " + std::to_string(ranks) + " ranks need " +
-                                     std::to_string(asked == 0 ? 1 : asked) +
+                                     std::to_string(requested_groups == 0 ? 1 : requested_groups) +
                                      " each; use fewer ranks on it, or fewer groups");
     }
-    return asked != 0 ? asked : (std::min)(most, most_groups);
+    return requested_groups != 0 ? requested_groups : (std::min)(limit, most_groups);
   }
   void fill_board(std::size_t scratch_bytes) {
-    window const& mine = windows_.of[rank()];
+    window const& local_window = windows_.by_rank[rank()];
     board_.rank = rank();
     board_.ranks = size();
     board_.apart = !in_process<Host>;
-    board_.counts = mine.counts();
-    board_.scratch = mine.scratch();
+    board_.counts = local_window.counts();
+    board_.scratch = local_window.scratch();
     board_.scratch_bytes = scratch_bytes;
     board_.fault = &words_->fault;
-    board_.failed = &words_->failed;
+    board_.failed_operation = &words_->failed_operation;
     board_.progress = &words_->progress;
     for (rank_type r = 0; r != size(); ++r) {
       board_.shifts[r] = windows_.shifts[r];
-      board_.boxes[r] = windows_.of[r].boxes();
-      board_.scratches[r] = windows_.of[r].scratch();
-      board_.stops[r] = windows_.of[r].stop();
+      board_.boxes[r] = windows_.by_rank[r].boxes();
+      board_.scratches[r] = windows_.by_rank[r].scratch();
+      board_.stops[r] = windows_.by_rank[r].stop();
     }
   }
   /// The windows of the ranks whose kernels may access this rank's user memory. Ranks that are apart have only their
   /// own: others may be dead, their memory gone, and their counters never change again.
-  [[nodiscard]] std::span<window const> within_reach() const noexcept {
-    return board_.apart ? std::span(&windows_.of[rank()], 1) : std::span(windows_.of);
+  [[nodiscard]] std::span<window const> reachable_windows() const noexcept {
+    return board_.apart ? std::span(&windows_.by_rank[rank()], 1) : std::span(windows_.by_rank);
   }
 
   [[nodiscard]] static std::uint64_t read(std::uint64_t const* word) noexcept {
@@ -314,15 +314,15 @@ class peers : private peers_memory<D>, public over_host<Host> {
   /// Ends the operations of all ranks' kernels, now and later, after the world has failed. If ranks are apart, each is
   /// told by its own host, as Host knows the fault everywhere.
   void stop() {
-    tutti::fault const why = host_.fault();
-    if (!why || stopped_) {
+    tutti::fault const cause = host_.fault();
+    if (!cause || is_stopped_) {
       return;
     }
-    stopped_ = true;
-    std::uint64_t const word = why.pack();
+    is_stopped_ = true;
+    std::uint64_t const word = cause.pack();
     std::atomic_ref(*board_.fault).store(word, std::memory_order_release);
     if_device_works([&] {
-      for (window const& w : within_reach()) {
+      for (window const& w : reachable_windows()) {
         driver_->upload(reinterpret_cast<std::byte*>(w.stop()), reinterpret_cast<std::byte const*>(&word), sizeof word);
       }
     });
@@ -336,8 +336,8 @@ class peers : private peers_memory<D>, public over_host<Host> {
     }
   }
   template <class T>
-  void load(T* to, T const* from) {
-    driver_->download(reinterpret_cast<std::byte*>(to), reinterpret_cast<std::byte const*>(from), sizeof(T));
+  void load(T* destination, T const* source) {
+    driver_->download(reinterpret_cast<std::byte*>(destination), reinterpret_cast<std::byte const*>(source), sizeof(T));
   }
   void await_groups(window const& w) {
     for (std::uint32_t g = 0; g != groups_; ++g) {
@@ -352,10 +352,10 @@ class peers : private peers_memory<D>, public over_host<Host> {
   std::uint32_t groups_ = UINT32_MAX;
   device::board board_;
   std::array<call, 64> recent_{};
-  std::uint64_t enqueued_ = 0;
-  duration longest_{};
-  bool stopped_ = false;
-  std::uint32_t made_in_ = inheritance::generation();  ///< detects a forked child
+  std::uint64_t enqueued_count_ = 0;
+  duration longest_deadline_{};
+  bool is_stopped_ = false;
+  std::uint32_t generation_ = inheritance::generation();  ///< detects a forked child
 };
 
 }  // namespace tutti::detail::device

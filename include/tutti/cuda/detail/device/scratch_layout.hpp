@@ -23,14 +23,14 @@ class scratch_layout {
   /// The least number of parts, but at least `least`, with which all blocks fit `bytes` bytes; 0 if they never fit.
   [[nodiscard]] static constexpr std::uint32_t parts(std::size_t count, std::uint32_t blocks, std::size_t element,
                                                      std::size_t bytes, std::uint32_t least) noexcept {
-    std::size_t const each = bytes / element / blocks / pack * pack;
-    if (each < 2 * pack) {
+    std::size_t const block_room = bytes / element / blocks / pack * pack;
+    if (block_room < 2 * pack) {
       return 0;
     }
     std::size_t const longest = block_size(count, blocks, 0);
-    std::size_t const elements = each - pack;
-    auto const needed = static_cast<std::uint32_t>((longest + elements - 1) / elements);
-    return needed < least ? least : needed;
+    std::size_t const elements = block_room - pack;
+    auto const part_count = static_cast<std::uint32_t>((longest + elements - 1) / elements);
+    return part_count < least ? least : part_count;
   }
 
  private:

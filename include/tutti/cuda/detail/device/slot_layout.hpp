@@ -30,15 +30,15 @@ class slot_layout {
   [[nodiscard]] std::size_t input() const noexcept { return input_; }
   [[nodiscard]] std::size_t output() const noexcept { return output_; }
   /// The bytes of a slot that one element takes.
-  [[nodiscard]] std::size_t each() const noexcept {
+  [[nodiscard]] std::size_t element_bytes() const noexcept {
     return output_ + (input_is_output_ ? 0 : input_) + (work_is_output_ ? 0 : work_);
   }
   /// The number of elements that fit a slot.
   [[nodiscard]] std::size_t room(std::size_t slot_bytes) const noexcept {
-    return slot_bytes < 2 * line ? 0 : (slot_bytes - 2 * line) / each();
+    return slot_bytes < 2 * line ? 0 : (slot_bytes - 2 * line) / element_bytes();
   }
   /// The memories in a slot. @param room the value of room()
-  [[nodiscard]] memories in(std::byte* slot, std::size_t room) const noexcept {
+  [[nodiscard]] memories memories_in(std::byte* slot, std::size_t room) const noexcept {
     std::byte* next = slot + whole(room * output_);
     memories m{.input = slot, .work = slot, .output = slot};
     if (!input_is_output_) {

@@ -16,12 +16,12 @@ template <stager D>
 class slot_memory : public memory_source {
  public:
   /// @throws the stager's errors
-  slot_memory(D const& by, std::size_t bytes)
+  slot_memory(D const& driver, std::size_t bytes)
       : memory_source([](memory_source&, std::size_t) -> void* { throw std::bad_alloc(); },
                       [](memory_source&, void*, std::size_t) noexcept {},
                       [](memory_source& s) noexcept { delete static_cast<slot_memory*>(&s); },
                       [](memory_source& s, void const* p) { return static_cast<slot_memory&>(s).piece_around(p); }),
-        piece_(by.allocate_for_all(bytes), bytes) {}
+        piece_(driver.allocate_for_all(bytes), bytes) {}
 
   [[nodiscard]] std::byte* data() const noexcept { return piece_.data(); }
 
@@ -29,9 +29,9 @@ class slot_memory : public memory_source {
   ~slot_memory() { D::free_for_all(piece_.data()); }
 
   [[nodiscard]] std::span<std::byte const> piece_around(void const* p) const noexcept {
-    auto const* const at = static_cast<std::byte const*>(p);
-    bool const is_here = at >= piece_.data() && at < piece_.data() + piece_.size();
-    return is_here ? std::span<std::byte const>(piece_) : std::span<std::byte const>();
+    auto const* const address = static_cast<std::byte const*>(p);
+    bool const is_inside = address >= piece_.data() && address < piece_.data() + piece_.size();
+    return is_inside ? std::span<std::byte const>(piece_) : std::span<std::byte const>();
   }
 
   std::span<std::byte> piece_;

@@ -48,12 +48,12 @@ class staged_memory {
 /// back.
 template <tutti::transport Host, stager D>
   requires(!waits_for_work<Host>)
-class staged : private staged_memory<D>, public over_host<Host> {
+class staged_transport : private staged_memory<D>, public over_host<Host> {
   using base = over_host<Host>;
-  using there = staged_memory<D>;
+  using storage = staged_memory<D>;
   using base::host_;
-  using there::driver_;
-  using there::staging_;
+  using storage::driver_;
+  using storage::staging_;
 
  public:
   static constexpr std::string_view name = D::name;
@@ -67,25 +67,26 @@ class staged : private staged_memory<D>, public over_host<Host> {
   /// @throws error(failure::join) if Host cannot be opened, a rank has no device, or no host memory for it, or ranks
   ///         have different `slot_bytes`
   template <rendezvous M>
-  explicit staged(M& meet, options const& o = {}) : base(meet, o.host) {
-    auto const all = agree(name, meet, [&] {
-      expects(o.slot_bytes % 64 == 0 && o.slot_bytes != 0, "slot_bytes must be a multiple of 64, not ", o.slot_bytes);
-      expects(o.slot_count != 0, "slot_count must be 1 or more, not 0");
-      device_ = device_for<D>(rank(), o.device);
+  explicit staged_transport(M& meet, options const& settings = {}) : base(meet, settings.host) {
+    auto const sizes = agree(name, meet, [&] {
+      expects(settings.slot_bytes % 64 == 0 && settings.slot_bytes != 0, "slot_bytes must be a multiple of 64, not ",
+              settings.slot_bytes);
+      expects(settings.slot_count != 0, "slot_count must be 1 or more, not 0");
+      device_ = device_for<D>(rank(), settings.device);
       driver_ = std::make_unique<D>(device_);
-      staging_ = std::make_unique<device::staging<D>>(*driver_, o.slot_count, o.slot_bytes);
+      staging_ = std::make_unique<device::staging<D>>(*driver_, settings.slot_count, settings.slot_bytes);
       if constexpr (registers_memory<Host>) {
         host_.adopt(staging_->memory());
       }
       timer_ = descriptor([] { return ::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK); });
       expects(static_cast<bool>(timer_), "cannot create a timer: ", describe_errno(errno),
               "; allow this process more descriptors (ulimit -n)");
-      return std::to_string(o.slot_bytes);
+      return std::to_string(settings.slot_bytes);
     });
     for (rank_type r = 0; r != size(); ++r) {
-      if (all[r] != all[0]) {
-        throw error(failure::join, std::string(name) + ": rank " + std::to_string(r) + " has slot_bytes = " + all[r] +
-                                       ", and rank 0 has " + all[0] + "; give all ranks the same")
+      if (sizes[r] != sizes[0]) {
+        throw error(failure::join, std::string(name) + ": rank " + std::to_string(r) + " has slot_bytes = " + sizes[r] +
+                                       ", and rank 0 has " + sizes[0] + "; give all ranks the same")
             .set_ranks(rank(), {r});
       }
     }
@@ -112,7 +113,7 @@ class staged : private staged_memory<D>, public over_host<Host> {
 
   // --- messages
 
-  void begin(flow s, call const& what) { host_.begin(s, what); }
+  void begin(flow s, call const& call_record) { host_.begin(s, call_record); }
   void end(flow s) { host_.end(s); }
   [[nodiscard]] send_result send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule) {
     return host_.send(peer, s, bytes, granule);

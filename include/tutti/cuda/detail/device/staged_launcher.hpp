@@ -35,14 +35,14 @@ class staged_launcher {
     }
     staged_vector<driver_type> vector;
   };
-  struct places {
-    places(Communicator const& in, Topology const& t)
-        : world(in.alias()), topology(t), pool(new operation_pool([](untyped_operation& one) noexcept {
-            delete &static_cast<staged_operation&>(one);
+  struct resources {
+    resources(Communicator const& parent, Topology const& t)
+        : world(parent.alias()), topology(t), pool(new operation_pool([](untyped_operation& operation) noexcept {
+            delete &static_cast<staged_operation&>(operation);
           })) {}
-    places(places const&) = delete;
-    places& operator=(places const&) = delete;
-    ~places() { world.transport().staging().finish(world, pool.get()); }
+    resources(resources const&) = delete;
+    resources& operator=(resources const&) = delete;
+    ~resources() { world.transport().staging().finish(world, pool.get()); }
     Communicator world;  ///< outlives the members below, also in an assignment of operators
     Topology topology;
     owned<operation_pool, operation_pool::leave> pool;
@@ -50,38 +50,38 @@ class staged_launcher {
 
  public:
   staged_launcher(Communicator const& world, Topology const& topology, Payload const&)
-      : places_(new places(world, topology)) {}
+      : resources_(new resources(world, topology)) {}
 
   /// @param limit deadline, from the time when the stream reaches the operation
   /// @throws error if an earlier operation of this rank has failed; precondition_error if the stream is being captured
-  void enqueue(Communicator& world, Op const& op, Payload const& elements, call const& what, memories const& m,
-               std::size_t count, duration limit, stream_type const& in) {
-    expects(!driver_type::is_captured(in),
+  void enqueue(Communicator& world, Op const& op, Payload const& elements, call const& call_record,
+               memories const& buffers, std::size_t count, duration limit, stream_type const& stream) {
+    expects(!driver_type::is_captured(stream),
             "enqueue: this stream is being captured, but a graph cannot hold an operation that the host takes part in; "
             "enqueue after the capture, or use a transport of kernels alone, such as cuda::peers");
     auto& staging = world.transport().staging();
     staging.collect();
     staging.expect_results();
     duties::take(access::state(world));
-    staged_operation& next = take(world, elements);
-    next.set_limit(limit);
+    staged_operation& operation = take(world, elements);
+    operation.set_limit(limit);
     try {
-      next.call_record() = what;
-      next.call_record().identity ^= is_staged;
+      operation.call_record() = call_record;
+      operation.call_record().identity ^= is_staged;
       slot_layout const layout(elements);
-      next.vector.prepare(m, count, places_->topology.blocks(op, world.extent()), layout, given(op, world, count),
-                          wanted(op, world, count));
-      next.start({places_->topology, 0}, op, elements, m, count);
+      operation.vector.prepare(buffers, count, resources_->topology.blocks(op, world.extent()), layout,
+                               input_range(op, world, count), output_range(op, world, count));
+      operation.start({resources_->topology, 0}, op, elements, buffers, count);
     } catch (...) {
-      next.retire();
+      operation.retire();
       throw;
     }
-    staging.append(next.vector, next);
-    next.enlist();
+    staging.append(operation.vector, operation);
+    operation.enlist();
     try {
-      staging.hold(next.vector, in);
+      staging.hold(operation.vector, stream);
     } catch (...) {
-      next.cancel();
+      operation.cancel();
       throw;
     }
     access::state(world).advance_operations();
@@ -93,28 +93,28 @@ class staged_launcher {
 
   /// Takes an idle operation of the pool, or makes one.
   [[nodiscard]] staged_operation& take(Communicator& world, Payload const& elements) {
-    operation_pool& pool = *places_->pool;
+    operation_pool& pool = *resources_->pool;
     untyped_operation* const idle = pool.take();
     return idle != nullptr ? static_cast<staged_operation&>(*idle)
-                           : pool.adopt(new staged_operation(world, places_->topology, elements, pool));
+                           : pool.adopt(new staged_operation(world, resources_->topology, elements, pool));
   }
 
   /// The elements of this rank's block.
-  [[nodiscard]] static element_range own(Communicator const& world, std::size_t count) {
+  [[nodiscard]] static element_range local_block(Communicator const& world, std::size_t count) {
     return {block_begin(count, world.size(), world.rank()), block_begin(count, world.size(), world.rank() + 1)};
   }
-  [[nodiscard]] static element_range given(Op const& op, Communicator const& world, std::size_t count) {
+  [[nodiscard]] static element_range input_range(Op const& op, Communicator const& world, std::size_t count) {
     if constexpr (std::same_as<Op, op::allgather>) {
-      return own(world, count);
+      return local_block(world, count);
     } else if constexpr (std::same_as<Op, op::broadcast>) {
       return {0, world.rank() == op.root ? count : 0};
     } else {
       return {0, count};
     }
   }
-  [[nodiscard]] static element_range wanted(Op const& op, Communicator const& world, std::size_t count) {
+  [[nodiscard]] static element_range output_range(Op const& op, Communicator const& world, std::size_t count) {
     if constexpr (std::same_as<Op, op::reduce_scatter>) {
-      return own(world, count);
+      return local_block(world, count);
     } else if constexpr (std::same_as<Op, op::broadcast>) {
       return {0, world.rank() == op.root ? 0 : count};
     } else if constexpr (std::same_as<Op, op::reduce>) {
@@ -124,7 +124,7 @@ class staged_launcher {
     }
   }
 
-  owned<places> places_;
+  owned<resources> resources_;
 };
 
 }  // namespace tutti::detail::device

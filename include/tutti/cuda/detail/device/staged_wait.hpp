@@ -14,27 +14,27 @@ namespace tutti::inline v0_1_0::detail::device {
 /// @throws error if an operation of this rank has failed; the driver's error if other work in the stream has failed
 template <class Communicator>
 void wait_for_staged(Communicator const& world, typename Communicator::transport_type::stream_type const& stream) {
-  auto& on = world.transport();
-  auto const move_on = [&] {
-    turn mine(access::state(world));
+  auto& transport = world.transport();
+  auto const advance = [&] {
+    turn guard(access::state(world));
     world.poll();
-    on.staging().collect();
-    on.staging().expect_results();
-    mine.end();
+    transport.staging().collect();
+    transport.staging().expect_results();
+    guard.end();
   };
   try {
-    time_point looked = on.now();
-    for (move_on(); !on.driver().is_done(stream); move_on()) {
-      if (time_point const now = on.now(); now - looked >= between_looks) {
-        looked = now;
+    time_point check_time = transport.now();
+    for (advance(); !transport.driver().is_done(stream); advance()) {
+      if (time_point const now = transport.now(); now - check_time >= between_looks) {
+        check_time = now;
         access::state(world).probe();
       }
       std::this_thread::yield();
     }
-    move_on();
+    advance();
   } catch (
       ...) {  // an operation has failed, and with it the world; or the device, which runs no more work of this rank
-    on.revoke({failure::cancelled, world.rank(), world.rank()});
+    transport.revoke({failure::cancelled, world.rank(), world.rank()});
     try {
       world.poll();
     } catch (...) {  // the first error is reported

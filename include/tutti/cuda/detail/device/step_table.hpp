@@ -15,7 +15,7 @@ struct shared_places {
   bool input_is_output = false;
   bool work_is_output = true;
 
-  [[nodiscard]] constexpr bool same(memory a, memory b) const noexcept {
+  [[nodiscard]] constexpr bool coincide(memory a, memory b) const noexcept {
     if (a == b) {
       return true;
     }
@@ -26,14 +26,14 @@ struct shared_places {
 };
 
 /// A condition: a peer has taken `messages` messages of this operation.
-struct taken_before {
+struct reader_wait {
   rank_type peer;
   std::uint32_t messages;
 };
 
 /// A step, with facts computed before the operation. Waits are ranges of `step_table::waits`.
 struct table_step {
-  step what{};
+  tutti::step step{};
   bool snapshot = false;             ///< overwrites its sent block, so a copy is sent (rule 3)
   std::uint32_t message = 0;         ///< number of its message to the peer in this operation, from 1
   std::uint32_t arrival = 0;         ///< number of the message that it receives
@@ -45,20 +45,20 @@ struct table_step {
 /// A peer, with the numbers of messages to and from it in this operation.
 struct table_peer {
   rank_type rank;
-  std::uint32_t sent = 0;
-  std::uint32_t received = 0;
+  std::uint32_t sent_count = 0;
+  std::uint32_t received_count = 0;
 };
 
 /// A block of one of a rank's memories.
 struct table_block {
-  memory of;
+  tutti::memory memory;
   std::uint32_t block;
 };
 
 /// One rank's steps of one operation, as threads of a device read them. Trivially copyable; does not own the arrays.
 struct step_table {
   table_step const* steps = nullptr;
-  taken_before const* waits = nullptr;
+  reader_wait const* waits = nullptr;
   table_peer const* peers = nullptr;
   table_block const* reads = nullptr;   ///< blocks that steps read before any step writes them
   table_block const* writes = nullptr;  ///< blocks of the output that steps write
@@ -109,7 +109,7 @@ class step_list {
   };
 
   void add(step const& s) {
-    table_step t{.what = s, .wait = static_cast<std::uint32_t>(waits_.size())};
+    table_step t{.step = s, .wait = static_cast<std::uint32_t>(waits_.size())};
     t.snapshot = s.sends() && s.receives() && overlap(s.send, s.receive);
     if (t.snapshot) {
       for (reader const& r : readers_) {
@@ -117,13 +117,13 @@ class step_list {
       }
     }
     if (s.sends()) {
-      t.message = ++peer(s.send.peer).sent;
+      t.message = ++peer(s.send.peer).sent_count;
       expects(t.message <= most_messages, "a device's schedules send at most ", most_messages,
               " messages to one rank; take another topology");
       readers_.push_back({s.send, t.message, t.snapshot});
     }
     if (s.receives()) {
-      t.arrival = ++peer(s.receive.peer).received;
+      t.arrival = ++peer(s.receive.peer).received_count;
     }
     if (s.receives() || !s.sends()) {
       for (reader const& r : readers_) {
@@ -144,31 +144,31 @@ class step_list {
       if (s.receives() && s.action != action::copy) {
         read({s.local, block});
       }
-      written_.push_back({s.receive.memory, block});
+      written_blocks_.push_back({s.receive.memory, block});
       if (s.receive.memory == memory::output && !has(writes_, {memory::output, block})) {
         writes_.push_back({memory::output, block});
       }
     }
   }
   void read(table_block const& b) {
-    if (!has(written_, b) && !has(reads_, b)) {
+    if (!has(written_blocks_, b) && !has(reads_, b)) {
       reads_.push_back(b);
     }
   }
-  [[nodiscard]] bool has(std::vector<table_block> const& all, table_block const& b) const {
-    for (table_block const& one : all) {
-      if (one.block == b.block && places_.same(one.of, b.of)) {
+  [[nodiscard]] bool has(std::vector<table_block> const& blocks, table_block const& b) const {
+    for (table_block const& candidate : blocks) {
+      if (candidate.block == b.block && places_.coincide(candidate.memory, b.memory)) {
         return true;
       }
     }
     return false;
   }
   [[nodiscard]] bool overlap(endpoint const& a, endpoint const& b) const noexcept {
-    return places_.same(a.memory, b.memory) && a.blocks.overlaps(b.blocks, blocks_);
+    return places_.coincide(a.memory, b.memory) && a.blocks.overlaps(b.blocks, blocks_);
   }
   /// Adds a wait for the reader. Returns false if an earlier wait covers it.
   bool wait_for(reader const& r) {
-    for (taken_before const& w : waits_) {
+    for (reader_wait const& w : waits_) {
       if (w.peer == r.end.peer && w.messages >= r.message) {
         return false;
       }
@@ -177,9 +177,9 @@ class step_list {
     return true;
   }
   [[nodiscard]] table_peer& peer(rank_type p) {
-    for (table_peer& known : peers_) {
-      if (known.rank == p) {
-        return known;
+    for (table_peer& entry : peers_) {
+      if (entry.rank == p) {
+        return entry;
       }
     }
     peers_.push_back({p});
@@ -189,12 +189,12 @@ class step_list {
   shared_places places_;
   std::uint32_t blocks_;
   std::vector<table_step> steps_;
-  std::vector<taken_before> waits_;
+  std::vector<reader_wait> waits_;
   std::vector<table_peer> peers_;
   std::vector<reader> readers_;
   std::vector<table_block> reads_;
   std::vector<table_block> writes_;
-  std::vector<table_block> written_;
+  std::vector<table_block> written_blocks_;
 };
 
 }  // namespace tutti::detail::device

@@ -13,30 +13,30 @@
 
 namespace tutti::inline v0_1_0::detail::device {
 
-/// Throws the error of this rank's first operation without a result, or of `found`. The world has failed afterwards,
-/// and no kernel accesses this rank's memory.
+/// Throws the error of this rank's first operation without a result, or of `noticed_fault`. The world has failed
+/// afterwards, and no kernel accesses this rank's memory.
 template <class Communicator>
-[[noreturn]] void throw_explained(Communicator const& world, tutti::fault const& found) {
-  auto& on = world.transport();
-  on.revoke(found);  // if there are several faults, the first becomes known to all
-  on.quiesce();
-  tutti::fault const why = on.fault();
-  std::uint64_t const number = on.failed();
-  call const what = on.called(number);
-  operation_number const which{.sequence = number == 0 ? 0 : number - 1};
-  if (why.kind == failure::mismatch && (why.reporter == world.rank() || why.culprit == world.rank())) {
-    rank_type const other = why.reporter == world.rank() ? why.culprit : why.reporter;
-    if (call const theirs = on.told_by(other); theirs.kind != operation_kind::none) {
-      error const both = calls_differ(world.rank(), describe(what), other, describe(theirs));
-      throw access::state(world).report(failure::mismatch, both.what(), what, which, 0, {other});
+[[noreturn]] void throw_explained(Communicator const& world, tutti::fault const& noticed_fault) {
+  auto& transport = world.transport();
+  transport.revoke(noticed_fault);  // if there are several faults, the first becomes known to all
+  transport.quiesce();
+  tutti::fault const cause = transport.fault();
+  std::uint64_t const number = transport.failed_operation();
+  call const call_record = transport.recent_call(number);
+  operation_number const sequence{.sequence = number == 0 ? 0 : number - 1};
+  if (cause.kind == failure::mismatch && (cause.reporter == world.rank() || cause.culprit == world.rank())) {
+    rank_type const other = cause.reporter == world.rank() ? cause.culprit : cause.reporter;
+    if (call const peer_call = transport.differing_call(other); peer_call.kind != operation_kind::none) {
+      error const difference = calls_differ(world.rank(), describe(call_record), other, describe(peer_call));
+      throw access::state(world).report(failure::mismatch, difference.what(), call_record, sequence, 0, {other});
     }
   }
-  throw access::state(world).explain(why, what, which, 0);
+  throw access::state(world).explain(cause, call_record, sequence, 0);
 }
 /// @throws error if an operation of this rank on a device has no result
 template <class Communicator>
 void expect_results(Communicator const& world) {
-  if (world.transport().failed() != 0) [[unlikely]] {
+  if (world.transport().failed_operation() != 0) [[unlikely]] {
     throw_explained(world, world.transport().device_fault());
   }
 }
@@ -49,7 +49,7 @@ class stream_wait {
 
  public:
   stream_wait(Communicator const& world, stream_type const& stream)
-      : world_(world), on_(world.transport()), stream_(stream), watch_(on_) {}
+      : world_(world), transport_(world.transport()), stream_(stream), watch_(transport_) {}
 
   /// @throws error if an operation of this rank has ended without a result, or none ends in time
   void run() {
@@ -57,8 +57,9 @@ class stream_wait {
       world_.poll();
       if (watch_.is_due()) {
         access::state(world_).probe();
-        if (tutti::fault const found = watch_.found((std::max)(world_.deadline(), on_.longest()))) {
-          throw_explained(world_, found);
+        if (tutti::fault const cause =
+                watch_.find_fault((std::max)(world_.deadline(), transport_.longest_deadline()))) {
+          throw_explained(world_, cause);
         }
       }
       std::this_thread::yield();
@@ -69,15 +70,15 @@ class stream_wait {
  private:
   [[nodiscard]] bool is_done() {
     try {
-      return on_.driver().is_done(stream_);
+      return transport_.driver().is_done(stream_);
     } catch (...) {  // another kernel has failed, so the device runs no more work of this rank
-      on_.revoke({failure::cancelled, world_.rank(), world_.rank()});
+      transport_.revoke({failure::cancelled, world_.rank(), world_.rank()});
       throw;
     }
   }
 
   Communicator const& world_;
-  transport_type& on_;
+  transport_type& transport_;
   stream_type const& stream_;
   kernel_watch<transport_type> watch_;
 };

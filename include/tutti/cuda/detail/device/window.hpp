@@ -58,12 +58,12 @@ class window {
 /// Words in host memory that a rank's own kernels write.
 struct alignas(64) host_words {
   std::uint64_t fault;
-  std::uint64_t failed;
+  std::uint64_t failed_operation;
   std::uint64_t progress;
 };
 template <driver D>
-[[nodiscard]] std::shared_ptr<host_words> make_host_words(D const& on) {
-  return {reinterpret_cast<host_words*>(on.allocate_for_all(sizeof(host_words))),
+[[nodiscard]] std::shared_ptr<host_words> make_host_words(D const& driver) {
+  return {reinterpret_cast<host_words*>(driver.allocate_for_all(sizeof(host_words))),
           [](host_words* p) { D::free_for_all(reinterpret_cast<std::byte*>(p)); }};
 }
 

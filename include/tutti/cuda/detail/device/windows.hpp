@@ -21,27 +21,27 @@
 namespace tutti::inline v0_1_0::detail::device {
 
 /// The windows of all ranks, as one rank reaches them.
-struct known_windows {
-  std::vector<window> of;                         ///< by rank
+struct world_windows {
+  std::vector<window> by_rank;                    ///< by rank
   std::array<std::uintptr_t, most_ranks> shifts;  ///< from addresses in this rank's own window to those of each rank
 };
 
 /// Windows of ranks that are threads of one process and share memory.
 template <driver D, rendezvous M>
-[[nodiscard]] known_windows windows_of_threads(D const& on, M& meet, window_shape const& shape) {
-  known_windows all{};
-  std::shared_ptr<std::byte> mine;
+[[nodiscard]] world_windows windows_of_threads(D const& driver, M& meet, window_shape const& shape) {
+  world_windows windows{};
+  std::shared_ptr<std::byte> local_memory;
   auto const places = agree(D::name, meet, [&] {
-    mine = std::shared_ptr<std::byte>(on.allocate(shape.bytes()), D::free);
-    return std::to_string(reinterpret_cast<std::uintptr_t>(&mine));
+    local_memory = std::shared_ptr<std::byte>(driver.allocate(shape.bytes()), D::free);
+    return std::to_string(reinterpret_cast<std::uintptr_t>(&local_memory));
   });
-  for (std::string const& one : places) {
-    auto const* const theirs =
-        reinterpret_cast<std::shared_ptr<std::byte> const*>(word_reader(one).number<std::uintptr_t>());
-    all.of.emplace_back(shape, *theirs);
+  for (std::string const& text : places) {
+    auto const* const peer_memory =
+        reinterpret_cast<std::shared_ptr<std::byte> const*>(word_reader(text).number<std::uintptr_t>());
+    windows.by_rank.emplace_back(shape, *peer_memory);
   }
   static_cast<void>(meet.exchange({}));  // all have copied all pointers
-  return all;
+  return windows;
 }
 
 /// Windows of ranks that are processes of one host. Each maps the memory of the others, at any address.
@@ -50,52 +50,54 @@ template <driver D, rendezvous M>
 /// notices when all have unmapped it, even much later, or were killed.
 /// @pre the driver outlives the result
 template <exports_memory D, rendezvous M>
-[[nodiscard]] known_windows windows_of_processes(D const& on, M& meet, window_shape const& shape) {
-  known_windows all{};
-  auto const holds = std::make_shared<datagram_doorbells>();
-  std::shared_ptr<std::byte> mine;
+[[nodiscard]] world_windows windows_of_processes(D const& driver, M& meet, window_shape const& shape) {
+  world_windows windows{};
+  auto const open_socket = std::make_shared<datagram_doorbells>();
+  std::shared_ptr<std::byte> local_memory;
   std::string const name = "tutti-window-" + unique_text();
   auto const offers = agree(D::name, meet, [&] {
-    lent_memory<D>::free_what_is_back();
-    std::string const address = holds->open(name);
-    mine = std::shared_ptr<std::byte>(on.allocate_to_export(shape.bytes()), D::free);
-    return address + ' ' + on.exported(mine.get());
+    lent_memory<D>::collect();
+    std::string const address = open_socket->open(name);
+    local_memory = std::shared_ptr<std::byte>(driver.allocate_to_export(shape.bytes()), D::free);
+    return address + ' ' + driver.export_memory(local_memory.get());
   });
   std::vector<std::string> names;
-  for (std::string const& one : offers) {
-    names.push_back(one.substr(0, one.find(' ')));
+  for (std::string const& offer : offers) {
+    names.push_back(offer.substr(0, offer.find(' ')));
   }
   auto const borrowers = std::make_shared<datagram_doorbells>();
   static_cast<void>(agree(D::name, meet, [&] {
     borrowers->connect(names);
     return std::string();
   }));
-  mine = lent_memory<D>::lend(std::move(mine), borrowers, meet.size(), meet.rank());  // others may map it from here on
+  local_memory = lent_memory<D>::lend(std::move(local_memory), borrowers, meet.size(),
+                                      meet.rank());  // others may map it from here on
   auto const places = agree(D::name, meet, [&] {
-    std::string seen;
+    std::string addresses;
     for (rank_type r = 0; r != meet.size(); ++r) {
-      std::shared_ptr<std::byte> there = mine;
+      std::shared_ptr<std::byte> memory = local_memory;
       if (r != meet.rank()) {
         try {
-          there = {on.imported(std::string_view(offers[r]).substr(names[r].size() + 1)),
-                   [holds, &on](std::byte* p) { on.let_go(p); }};
+          memory = {driver.import_memory(std::string_view(offers[r]).substr(names[r].size() + 1)),
+                    [open_socket, &driver](std::byte* p) { driver.unmap(p); }};
         } catch (std::exception const& e) {  // the process may have been killed
           throw std::runtime_error("memory of rank " + std::to_string(r) + ": " + e.what());
         }
       }
-      seen += std::to_string(reinterpret_cast<std::uintptr_t>(there.get())) + ' ';
-      all.of.emplace_back(shape, std::move(there));
+      addresses += std::to_string(reinterpret_cast<std::uintptr_t>(memory.get())) + ' ';
+      windows.by_rank.emplace_back(shape, std::move(memory));
     }
-    return seen;
+    return addresses;
   });
   for (rank_type r = 0; r != meet.size(); ++r) {
-    std::string_view seen = places[r];
+    std::string_view addresses = places[r];
     for (rank_type i = 0; i != meet.rank(); ++i) {
-      seen.remove_prefix(seen.find(' ') + 1);
+      addresses.remove_prefix(addresses.find(' ') + 1);
     }
-    all.shifts[r] = word_reader(seen).number<std::uintptr_t>() - reinterpret_cast<std::uintptr_t>(mine.get());
+    windows.shifts[r] =
+        word_reader(addresses).number<std::uintptr_t>() - reinterpret_cast<std::uintptr_t>(local_memory.get());
   }
-  return all;
+  return windows;
 }
 
 }  // namespace tutti::detail::device

@@ -18,15 +18,15 @@ class block {
 
   [[nodiscard]] __host__ __device__ std::uint32_t rank() const;
   [[nodiscard]] __host__ __device__ std::uint32_t size() const;
-  __host__ __device__ bool all(bool good) const;
-  [[nodiscard]] __host__ __device__ std::uint64_t look(std::uint64_t const* word) const;
-  __host__ __device__ void tell(std::uint64_t* word, std::uint64_t value) const;
-  __host__ __device__ void announce(std::uint64_t* word, std::uint64_t value) const;
+  __host__ __device__ bool barrier_and(bool good) const;
+  [[nodiscard]] __host__ __device__ std::uint64_t load_acquire(std::uint64_t const* word) const;
+  __host__ __device__ void store_release(std::uint64_t* word, std::uint64_t value) const;
+  __host__ __device__ void store_fenced(std::uint64_t* word, std::uint64_t value) const;
   __host__ __device__ void pause() const;
   [[nodiscard]] __host__ __device__ bool is_late() const;
 
  private:
-  std::uint64_t last_;  // deadline on the device's clock
+  std::uint64_t deadline_;  // deadline on the device's clock
 };
 static_assert(device::thread_group<block>);
 
@@ -40,7 +40,7 @@ static_assert(device::thread_group<block>);
 
 inline block::block(std::uint64_t nanoseconds) {
   std::uint64_t const now = device_clock();
-  last_ = nanoseconds > UINT64_MAX - now ? UINT64_MAX : now + nanoseconds;
+  deadline_ = nanoseconds > UINT64_MAX - now ? UINT64_MAX : now + nanoseconds;
 }
 inline std::uint32_t block::rank() const {
   return threadIdx.x;
@@ -48,27 +48,27 @@ inline std::uint32_t block::rank() const {
 inline std::uint32_t block::size() const {
   return blockDim.x;
 }
-inline bool block::all(bool good) const {
+inline bool block::barrier_and(bool good) const {
   return __syncthreads_and(good) != 0;
 }
 // Memory order of system scope, among devices and host. Writes of the block before its last barrier precede the value
-// that `tell` writes: the barrier orders them before the caller's release, which is cumulative.
-inline std::uint64_t block::look(std::uint64_t const* word) const {
+// that `store_release` writes: the barrier orders them before the caller's release, which is cumulative.
+inline std::uint64_t block::load_acquire(std::uint64_t const* word) const {
   std::uint64_t value;
   asm volatile("ld.acquire.sys.u64 %0, [%1];" : "=l"(value) : "l"(word) : "memory");
   return value;
 }
-inline void block::tell(std::uint64_t* word, std::uint64_t value) const {
+inline void block::store_release(std::uint64_t* word, std::uint64_t value) const {
   asm volatile("st.release.sys.u64 [%0], %1;" : : "l"(word), "l"(value) : "memory");
 }
-inline void block::announce(std::uint64_t* word, std::uint64_t value) const {
+inline void block::store_fenced(std::uint64_t* word, std::uint64_t value) const {
   asm volatile("st.relaxed.sys.u64 [%0], %1; fence.sc.sys;" : : "l"(word), "l"(value) : "memory");
 }
 inline void block::pause() const {
   __nanosleep(20);
 }
 inline bool block::is_late() const {
-  return device_clock() > last_;
+  return device_clock() > deadline_;
 }
 
 #endif

@@ -11,23 +11,23 @@ namespace tutti::inline v0_1_0::detail::runtime {
 class current_device {
  public:
   explicit current_device(int number) {
-    examine(cudaGetDevice(&before_), [] { return std::string("asking for the current device of CUDA"); });
-    if (before_ != number) {
+    examine(cudaGetDevice(&previous_), [] { return std::string("asking for the current device of CUDA"); });
+    if (previous_ != number) {
       examine(cudaSetDevice(number), [&] { return "taking device " + std::to_string(number) + " of CUDA"; });
     }
-    changed_ = before_ != number;
+    has_changed_ = previous_ != number;
   }
   current_device(current_device const&) = delete;
   current_device& operator=(current_device const&) = delete;
   ~current_device() {
-    if (changed_) {
-      static_cast<void>(cudaSetDevice(before_));
+    if (has_changed_) {
+      static_cast<void>(cudaSetDevice(previous_));
     }
   }
 
  private:
-  int before_ = 0;
-  bool changed_ = false;
+  int previous_ = 0;
+  bool has_changed_ = false;
 };
 
 /// Allows this thread to allocate and copy while another thread captures a stream.

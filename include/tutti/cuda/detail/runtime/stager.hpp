@@ -21,11 +21,11 @@ namespace tutti::inline v0_1_0::detail::runtime {
 class copy_stream {
  public:
   copy_stream() {
-    int least = 0;
-    int most = 0;
-    examine(cudaDeviceGetStreamPriorityRange(&least, &most),
+    int lowest = 0;
+    int highest = 0;
+    examine(cudaDeviceGetStreamPriorityRange(&lowest, &highest),
             [] { return std::string("asking for the priorities of CUDA's streams"); });
-    examine(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, most),
+    examine(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, highest),
             [] { return std::string("making a stream of CUDA"); });
   }
   copy_stream(copy_stream const&) = delete;
@@ -33,8 +33,8 @@ class copy_stream {
   ~copy_stream() { static_cast<void>(cudaStreamDestroy(stream_)); }
 
   [[nodiscard]] cudaStream_t native() const noexcept { return stream_; }
-  void copy(std::byte* to, std::byte const* from, std::size_t bytes, cudaMemcpyKind way) const {
-    examine(cudaMemcpyAsync(to, from, bytes, way, stream_),
+  void copy(std::byte* destination, std::byte const* source, std::size_t bytes, cudaMemcpyKind direction) const {
+    examine(cudaMemcpyAsync(destination, source, bytes, direction, stream_),
             [bytes] { return "copying " + std::to_string(bytes) + " bytes between host and device"; });
   }
   void wait() const {
@@ -62,18 +62,18 @@ class stager {
         static_cast<void>(cudaEventDestroy(event_));
       }
     }
-    void set(stream_type const& in) {
-      auto const doing = [] { return std::string("putting an event into a stream of CUDA"); };
+    void set(stream_type const& stream) {
+      auto const purpose = [] { return std::string("putting an event into a stream of CUDA"); };
       if (event_ == nullptr) {
         int device = 0;
-        examine(cudaStreamGetDevice(in.native(), &device), doing);
-        current_device const there(device);
-        examine(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), doing);
+        examine(cudaStreamGetDevice(stream.native(), &device), purpose);
+        current_device const guard(device);
+        examine(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), purpose);
       }
-      examine(cudaEventRecord(event_, in.native()), doing);
+      examine(cudaEventRecord(event_, stream.native()), purpose);
     }
-    [[nodiscard]] bool passed() const {
-      relaxed_capture const meanwhile;
+    [[nodiscard]] bool has_passed() const {
+      relaxed_capture const capture_guard;
       return has_run(cudaEventQuery(event_), [] { return std::string("asking for an event of CUDA"); });
     }
 
@@ -82,63 +82,64 @@ class stager {
   };
 
   [[nodiscard]] static int devices() { return tutti::cuda::devices(); }
-  explicit stager(int number) : number_(taken(number)), memory_(number) {}
+  explicit stager(int number) : number_(make_current(number)), memory_(number) {}
 
   [[nodiscard]] std::byte* allocate_for_all(std::size_t bytes) const {
-    current_device const here(number_);
+    current_device const guard(number_);
     return pinned_memory(bytes);
   }
   static void free_for_all(std::byte* p) noexcept { unused_memory::give_back(p); }
 
-  [[nodiscard]] static bool is_captured(stream_type const& s) {
+  [[nodiscard]] static bool is_captured(stream_type const& stream) {
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-    examine(cudaStreamIsCapturing(s.native(), &status),
+    examine(cudaStreamIsCapturing(stream.native(), &status),
             [] { return std::string("asking whether a stream of CUDA is captured"); });
     return status != cudaStreamCaptureStatusNone;
   }
-  void hold(stream_type const& s, std::uint64_t* word, std::uint64_t value) const {
-    current_device const here(number_);
-    memory_.wait(s.native(), word, value);
+  void hold(stream_type const& stream, std::uint64_t* word, std::uint64_t value) const {
+    current_device const guard(number_);
+    memory_.wait(stream.native(), word, value);
   }
-  void download(std::byte* to, std::byte const* from, std::size_t bytes) const {
-    current_device const here(number_);
-    down_.copy(to, from, bytes, cudaMemcpyDeviceToHost);
+  void download(std::byte* destination, std::byte const* source, std::size_t bytes) const {
+    current_device const guard(number_);
+    download_stream_.copy(destination, source, bytes, cudaMemcpyDeviceToHost);
   }
-  void upload(std::byte* to, std::byte const* from, std::size_t bytes) const {
-    current_device const here(number_);
-    up_.copy(to, from, bytes, cudaMemcpyHostToDevice);
+  void upload(std::byte* destination, std::byte const* source, std::size_t bytes) const {
+    current_device const guard(number_);
+    upload_stream_.copy(destination, source, bytes, cudaMemcpyHostToDevice);
   }
-  void tell_downloaded(std::uint64_t* word, std::uint64_t value) const {
-    current_device const here(number_);
-    memory_.write(down_.native(), word, value);
+  void signal_downloads(std::uint64_t* word, std::uint64_t value) const {
+    current_device const guard(number_);
+    memory_.write(download_stream_.native(), word, value);
   }
-  void tell_uploaded(std::uint64_t* word, std::uint64_t value) const {
-    current_device const here(number_);
-    memory_.write(up_.native(), word, value);
+  void signal_uploads(std::uint64_t* word, std::uint64_t value) const {
+    current_device const guard(number_);
+    memory_.write(upload_stream_.native(), word, value);
   }
-  [[nodiscard]] bool is_done(stream_type const& s) const {
-    relaxed_capture const meanwhile;
-    return has_run(cudaStreamQuery(s.native()), [] { return std::string("asking whether a stream of CUDA has run"); });
+  [[nodiscard]] bool is_done(stream_type const& stream) const {
+    relaxed_capture const capture_guard;
+    return has_run(cudaStreamQuery(stream.native()),
+                   [] { return std::string("asking whether a stream of CUDA has run"); });
   }
   void finish() const {
-    relaxed_capture const meanwhile;
-    down_.wait();
-    up_.wait();
+    relaxed_capture const capture_guard;
+    download_stream_.wait();
+    upload_stream_.wait();
   }
 
  private:
   /// Interprets the result of a query.
-  template <class Doing>
-  [[nodiscard]] static bool has_run(cudaError_t code, Doing const& doing) {
+  template <class Purpose>
+  [[nodiscard]] static bool has_run(cudaError_t code, Purpose const& purpose) {
     if (code == cudaErrorNotReady) {
       static_cast<void>(cudaGetLastError());
       return false;
     }
-    examine(code, doing);
+    examine(code, purpose);
     return true;
   }
   /// Selects the device before its streams are made.
-  [[nodiscard]] static int taken(int number) {
+  [[nodiscard]] static int make_current(int number) {
     examine(cudaSetDevice(number), [=] { return "taking device " + std::to_string(number) + " of CUDA"; });
     return number;
   }
@@ -146,8 +147,8 @@ class stager {
   unused_memory::user user_;  ///< declared first, so that it outlives all other members
   int number_;
   stream_memory memory_;
-  copy_stream down_;
-  copy_stream up_;
+  copy_stream download_stream_;
+  copy_stream upload_stream_;
 };
 static_assert(device::stager<stager>);
 

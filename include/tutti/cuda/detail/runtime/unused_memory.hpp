@@ -37,20 +37,20 @@ class unused_memory {
     user(user const&) = delete;
     user& operator=(user const&) = delete;
     ~user() {
-      if (inheritance::forked_since(made_in_)) {
+      if (inheritance::forked_since(generation_)) {
         return;
       }
       std::lock_guard const hold(state().lock);
       if (--state().users == 0) {
-        for (piece const& one : state().pieces) {
-          static_cast<void>(one.device == host ? cudaFreeHost(one.at) : cudaFree(one.at));
+        for (piece const& entry : state().pieces) {
+          static_cast<void>(entry.device == host ? cudaFreeHost(entry.address) : cudaFree(entry.address));
         }
         state().pieces.clear();
       }
     }
 
    private:
-    std::uint32_t made_in_ = inheritance::generation();
+    std::uint32_t generation_ = inheritance::generation();
   };
 
   /// Returned memory of that device (or `host`) of that size, or a new piece from `make()`.
@@ -58,61 +58,61 @@ class unused_memory {
   [[nodiscard]] static std::byte* take(int device, std::size_t bytes, Make const& make) {
     {
       std::lock_guard const hold(state().lock);
-      for (piece& one : state().pieces) {
-        if (one.unused && one.device == device && one.bytes == bytes) {
-          one.unused = false;
-          return one.at;
+      for (piece& entry : state().pieces) {
+        if (entry.is_unused && entry.device == device && entry.bytes == bytes) {
+          entry.is_unused = false;
+          return entry.address;
         }
       }
     }
-    std::byte* const made = make();
+    std::byte* const memory = make();
     std::lock_guard const hold(state().lock);
-    state().pieces.push_back({made, bytes, device, false});
-    return made;
+    state().pieces.push_back({memory, bytes, device, false});
+    return memory;
   }
   /// Returns memory from `take`.
   static void give_back(std::byte* p) noexcept {
-    if (inheritance::forked_since(state().made_in)) {
+    if (inheritance::forked_since(state().generation)) {
       return;
     }
     std::lock_guard const hold(state().lock);
-    for (piece& one : state().pieces) {
-      one.unused = one.unused || one.at == p;
+    for (piece& entry : state().pieces) {
+      entry.is_unused = entry.is_unused || entry.address == p;
     }
   }
 
  private:
   struct piece {
-    std::byte* at;
+    std::byte* address;
     std::size_t bytes;
     int device;
-    bool unused;
+    bool is_unused;
   };
-  struct all_of_process {
+  struct process_state {
     std::mutex lock;
     std::uint32_t users = 0;
     std::vector<piece> pieces;
-    std::uint32_t made_in = inheritance::generation();
+    std::uint32_t generation = inheritance::generation();
   };
 
   /// Never destroyed, as ranks may end after static objects have.
-  [[nodiscard]] static all_of_process& state() {
-    static auto& one = *new all_of_process;
-    return one;
+  [[nodiscard]] static process_state& state() {
+    static auto& entry = *new process_state;
+    return entry;
   }
 };
 
 /// Pinned host memory, zeroed, that all devices read and write. Returned by `unused_memory::give_back`.
 [[nodiscard]] inline std::byte* pinned_memory(std::size_t bytes) {
-  relaxed_capture const meanwhile;
-  std::byte* const all = unused_memory::take(unused_memory::host, bytes, [bytes] {
+  relaxed_capture const capture_guard;
+  std::byte* const memory = unused_memory::take(unused_memory::host, bytes, [bytes] {
     void* p = nullptr;
     examine(cudaHostAlloc(&p, bytes, cudaHostAllocPortable | cudaHostAllocMapped),
             [bytes] { return "allocating " + std::to_string(bytes) + " bytes of host memory whose pages are pinned"; });
     return static_cast<std::byte*>(p);
   });
-  std::memset(all, 0, bytes);
-  return all;
+  std::memset(memory, 0, bytes);
+  return memory;
 }
 
 }  // namespace tutti::detail::runtime

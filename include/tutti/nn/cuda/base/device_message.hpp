@@ -12,7 +12,7 @@ class any_device_message {
 
   /// The gradient buffer with its stream, if that is of this type; else null.
   template <class Message>
-  [[nodiscard]] Message const* as() const noexcept {
+  [[nodiscard]] Message const* get_if() const noexcept {
     return type() == &Message::tag ? static_cast<Message const*>(this) : nullptr;
   }
 
@@ -31,16 +31,16 @@ class any_device_message {
 template <class Stream>
 class device_message final : public any_device_message {
  public:
-  /// @param beside a stream of the same device
+  /// @param stream a stream of the same device
   /// @param owner outlives this, as the stream does. Its `follow()` makes that stream wait for the computation so far,
   ///        its `precede()` makes later computation wait for that stream
   template <class Owner>
-  device_message(device_span<float> numbers, Stream& beside, Owner& owner) noexcept
+  device_message(device_span<float> numbers, Stream& stream, Owner& owner) noexcept
       : numbers_(numbers),
-        stream_(&beside),
+        stream_(&stream),
         owner_(&owner),
-        follow_([](void* at) { static_cast<Owner*>(at)->follow(); }),
-        precede_([](void* at) { static_cast<Owner*>(at)->precede(); }) {}
+        follow_([](void* owner_address) { static_cast<Owner*>(owner_address)->follow(); }),
+        precede_([](void* owner_address) { static_cast<Owner*>(owner_address)->precede(); }) {}
 
   /// The gradients, followed by the batch metrics, in device memory.
   [[nodiscard]] device_span<float> numbers() const noexcept { return numbers_; }

@@ -88,32 +88,32 @@ struct norm_sums {
   }
 };
 
-/// The layout of `kept`, from forward to backward: mean, spread, and the number of pixels.
-struct norm_kept {
-  float* kept;
+/// The layout of the cache, from forward to backward: mean, spread, and the number of pixels.
+struct norm_cache {
+  float* values;
   std::size_t channels;
 
-  [[nodiscard]] constexpr float& mean(std::size_t c) const { return kept[c]; }
-  [[nodiscard]] constexpr float& spread(std::size_t c) const { return kept[channels + c]; }
-  [[nodiscard]] constexpr float& pixels() const { return kept[2 * channels]; }
+  [[nodiscard]] constexpr float& mean(std::size_t c) const { return values[c]; }
+  [[nodiscard]] constexpr float& spread(std::size_t c) const { return values[channels + c]; }
+  [[nodiscard]] constexpr float& pixels() const { return values[2 * channels]; }
 };
 
 /// Computes a channel's mean and spread from its sums, and updates the running statistics.
 template <std::same_as<float> T>
 constexpr void finish_norm(geometry::batch_norm const& l, std::size_t c, T const* sums, T* statistics,
-                           norm_kept const& kept) {
+                           norm_cache const& cache) {
   std::size_t const channels = l.image.channels;
   T const n = sums[2 * channels];
   T const difference = sums[c] / n;
   T const raw = sums[channels + c] / n - difference * difference;
   T const variance = raw < T{0} ? T{0} : raw;
-  T const others = n - T{1} < T{1} ? T{1} : n - T{1};
-  kept.mean(c) = statistics[c] + difference;
-  kept.spread(c) = spread_of(variance, l.epsilon);
+  T const degrees_of_freedom = n - T{1} < T{1} ? T{1} : n - T{1};
+  cache.mean(c) = statistics[c] + difference;
+  cache.spread(c) = spread_of(variance, l.epsilon);
   statistics[c] += l.momentum * difference;
-  statistics[channels + c] += l.momentum * (variance * n / others - statistics[channels + c]);
+  statistics[channels + c] += l.momentum * (variance * n / degrees_of_freedom - statistics[channels + c]);
   if (c == 0) {
-    kept.pixels() = n;
+    cache.pixels() = n;
   }
 }
 
@@ -139,10 +139,10 @@ struct norm_forward {
   using channel = norm_line;
 
   float const* parameters;
-  norm_kept kept;
+  norm_cache cache;
 
   [[nodiscard]] constexpr channel at(std::size_t c) const {
-    return line_of(parameters, kept.channels, c, kept.mean(c), kept.spread(c));
+    return line_of(parameters, cache.channels, c, cache.mean(c), cache.spread(c));
   }
   constexpr float operator()(channel const& l, float x, float, float*) const {
     return activation_of<Kind>::value(x * l.factor + l.offset);
@@ -177,11 +177,11 @@ struct norm_slopes {
   static constexpr bool writes = Kind != activation_kind::identity;
   using channel = norm_line;
 
-  norm_forward<Kind> before;
+  norm_forward<Kind> forward;
 
-  [[nodiscard]] constexpr channel at(std::size_t c) const { return before.at(c); }
+  [[nodiscard]] constexpr channel at(std::size_t c) const { return forward.at(c); }
   constexpr float operator()(channel const& l, float x, float dy, float* sum) const {
-    float const slope = dy * activation_of<Kind>::slope(before(l, x, 0, nullptr));
+    float const slope = dy * activation_of<Kind>::slope(forward(l, x, 0, nullptr));
     sum[0] += slope;
     sum[1] += slope * (x - l.mean);
     return slope;
@@ -201,15 +201,15 @@ struct norm_backward {
   };
 
   float const* parameters;
-  norm_kept kept;
+  norm_cache cache;
   float const* sums_of_slopes;
 
   [[nodiscard]] constexpr channel at(std::size_t c) const {
-    float const spread = kept.spread(c);
+    float const spread = cache.spread(c);
     float const factor = parameters[c] * spread;
-    float const share = factor / kept.pixels();
-    return {factor, kept.mean(c), sums_of_slopes[c] * share,
-            sums_of_slopes[kept.channels + c] * share * spread * spread};
+    float const share = factor / cache.pixels();
+    return {factor, cache.mean(c), sums_of_slopes[c] * share,
+            sums_of_slopes[cache.channels + c] * share * spread * spread};
   }
   constexpr float operator()(channel const& l, float x, float dy, float*) const {
     return l.factor * dy - l.mean_slope - (x - l.mean) * l.moment;

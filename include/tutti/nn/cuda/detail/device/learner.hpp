@@ -3,7 +3,7 @@
 
 #include <tutti/nn/cuda/base/device_message.hpp>
 #include <tutti/nn/cuda/base/device_model.hpp>
-#include <tutti/nn/cuda/detail/device/compute.hpp>
+#include <tutti/nn/cuda/detail/device/learner_state.hpp>
 #include <tutti/nn/extend/learner.hpp>
 #include <tutti/nn/layer_products.hpp>
 
@@ -26,52 +26,52 @@ template <device_math M>
 class device_learner final : public learner {
  public:
   /// @throws the math's error if the device does not exist or has not enough memory
-  device_learner(device_model what, nn::settings const& settings) : device_(std::move(what), settings) {}
+  device_learner(device_model model, nn::settings const& settings) : state_(std::move(model), settings) {}
 
-  [[nodiscard]] std::size_t inputs() const override { return device_.layers().inputs(); }
-  [[nodiscard]] std::size_t outputs() const override { return device_.layers().outputs(); }
+  [[nodiscard]] std::size_t inputs() const override { return state_.layers().inputs(); }
+  [[nodiscard]] std::size_t outputs() const override { return state_.layers().outputs(); }
   [[nodiscard]] std::vector<parameter_range> ranges() const override {
-    return gradient_ranges<float>(device_.layers().layers());
+    return gradient_ranges<float>(state_.layers().layers());
   }
   [[nodiscard]] std::vector<double> products() const override {
-    return layer_products<float>(device_.layers().layers());
+    return layer_products<float>(state_.layers().layers());
   }
-  [[nodiscard]] std::span<float> parameters() override { return device_.parameters().write(); }
-  [[nodiscard]] std::span<float const> parameters() const override { return device_.parameters().read(); }
-  [[nodiscard]] std::span<float> message() override { return device_.message(); }
+  [[nodiscard]] std::span<float> parameters() override { return state_.parameters().write(); }
+  [[nodiscard]] std::span<float const> parameters() const override { return state_.parameters().read(); }
+  [[nodiscard]] std::span<float> message() override { return state_.message(); }
   [[nodiscard]] any_device_message const* on_device() override {
-    return &message_there_.emplace(device_.message_there());
+    return &message_on_device_.emplace(state_.message_on_device());
   }
-  [[nodiscard]] score<float> attached() override { return device_.attached_numbers(); }
-  [[nodiscard]] std::span<float> statistics() override { return device_.statistics().write(); }
-  [[nodiscard]] std::span<float> optimizer_state() override { return device_.optimizer_state(); }
+  [[nodiscard]] score<float> attached() override { return state_.metrics(); }
+  [[nodiscard]] std::span<float> statistics() override { return state_.statistics().write(); }
+  [[nodiscard]] std::span<float> optimizer_state() override { return state_.optimizer_state(); }
 
-  void reserve(std::size_t rows) override { device_.reserve(rows); }
-  void initialise(std::uint64_t seed) override { device_.initialise(seed); }
-  void expect_pieces() override { device_.expect_pieces(); }
-  void begin() override { device_.begin(); }
-  void gradient(image_batch const& images, pass<float> const& how, float scale, bool last,
+  void reserve(std::size_t rows) override { state_.reserve(rows); }
+  void initialise(std::uint64_t seed) override { state_.initialise(seed); }
+  void expect_pieces() override { state_.expect_pieces(); }
+  void begin() override { state_.begin(); }
+  void gradient(image_batch const& images, pass<float> const& context, float scale, bool last,
                 gradient_listener& listener) override {
-    device_.gradient(images, how, scale, last, listener);
+    state_.gradient(images, context, scale, last, listener);
   }
   void nothing(gradient_listener& listener) override {
     if (listener.is_on_device()) {
-      device_.clear();
+      state_.clear();
       listener.enqueued(0);
     } else {
-      std::ranges::fill(device_.message(), 0.0F);
+      std::ranges::fill(state_.message(), 0.0F);
       listener.completed(0);
     }
   }
   void multiply(float factor) override {
-    std::ranges::for_each(device_.message(), [factor](float& number) { number *= factor; });
+    std::ranges::for_each(state_.message(), [factor](float& number) { number *= factor; });
   }
-  void update(float rate) override { device_.update(rate); }
-  [[nodiscard]] score<float> test(image_batch const& images) override { return device_.test(images); }
+  void update(float rate) override { state_.update(rate); }
+  [[nodiscard]] score<float> test(image_batch const& images) override { return state_.test(images); }
 
  private:
-  mutable compute<M> device_;  // mutable because reading parameters may copy them to the host
-  std::optional<device_message<typename M::stream_type>> message_there_;
+  mutable learner_state<M> state_;  // mutable because reading parameters may copy them to the host
+  std::optional<device_message<typename M::stream_type>> message_on_device_;
 };
 
 }  // namespace tutti::nn::detail::device

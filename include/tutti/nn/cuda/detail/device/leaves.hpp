@@ -33,22 +33,23 @@ namespace tutti::inline v0_1_0::nn::detail::device {
 template <device_math M, class L>
 class product_stage final : public stage<M> {
  public:
-  product_stage(M& math, L const& l) : stage<M>(extents_of(l)), math_(math), l_(l), kept_(math, math.weight_bytes(l)) {}
+  product_stage(M& math, L const& l)
+      : stage<M>(extents_of(l)), math_(math), l_(l), native_weights_(math, math.weight_bytes(l)) {}
 
   void bind(float const* parameters, float* gradients, float*) override {
-    weights_ = {parameters, kept_.data()};
+    weights_ = {parameters, native_weights_.data()};
     gradients_ = gradients;
   }
   void reserve(std::size_t rows) override { math_.reserve(l_, rows); }
-  void refresh() override { math_.take_weights(l_, weights_.parameters, kept_.data()); }
+  void refresh() override { math_.convert_weights(l_, weights_.parameters, native_weights_.data()); }
   void forward(pass<float> const&, std::size_t rows, std::byte const* x, std::byte* y) override {
     math_.forward(l_, rows, weights_, x, y);
   }
-  void backward(pass<float> const& how, std::size_t rows, std::byte const* x, std::byte const* y, std::byte* dy,
+  void backward(pass<float> const& context, std::size_t rows, std::byte const* x, std::byte const* y, std::byte* dy,
                 std::byte* dx) override {
     math_.differentiate_sums(l_, rows, y, dy, gradients_);
     math_.differentiate_weights(l_, rows, x, dy, gradients_);
-    how.completed(gradients_);
+    context.completed(gradients_);
     if (dx != nullptr) {
       math_.differentiate_input(l_, rows, weights_, dy, dx);
     }
@@ -57,7 +58,7 @@ class product_stage final : public stage<M> {
  private:
   M& math_;
   L l_;
-  buffer<M> kept_;
+  buffer<M> native_weights_;
   weights weights_;
   float* gradients_ = nullptr;
 };
@@ -69,22 +70,22 @@ class pooling_stage final : public stage<M> {
 
   void reserve(std::size_t rows) override {
     math_.reserve(l_, rows);
-    kept_ = buffer<M>(math_, math_.kept_bytes(l_, rows));
+    cache_ = buffer<M>(math_, math_.cache_bytes(l_, rows));
   }
   void forward(pass<float> const&, std::size_t rows, std::byte const* x, std::byte* y) override {
-    math_.forward(l_, rows, x, y, kept_.data());
+    math_.forward(l_, rows, x, y, cache_.data());
   }
   void backward(pass<float> const&, std::size_t rows, std::byte const* x, std::byte const* y, std::byte* dy,
                 std::byte* dx) override {
     if (dx != nullptr) {
-      math_.backward(l_, rows, x, y, kept_.data(), dy, dx);
+      math_.backward(l_, rows, x, y, cache_.data(), dy, dx);
     }
   }
 
  private:
   M& math_;
   geometry::pooling l_;
-  buffer<M> kept_;
+  buffer<M> cache_;
 };
 
 /// Normalises over the batch of this rank or, if the pass sums over ranks, of all; then the host waits for the sums.
@@ -96,8 +97,8 @@ class norm_stage final : public stage<M> {
         math_(math),
         l_(l),
         sums_(math, numbers() * sizeof(float)),
-        kept_(math, numbers() * sizeof(float)),
-        exchanged_(math, numbers()) {}
+        cache_(math, numbers() * sizeof(float)),
+        host_sums_(math, numbers()) {}
 
   void bind(float const* parameters, float* gradients, float* statistics) override {
     parameters_ = parameters;
@@ -105,40 +106,40 @@ class norm_stage final : public stage<M> {
     statistics_ = statistics;
   }
   void reserve(std::size_t rows) override { math_.reserve(l_, rows); }
-  void forward(pass<float> const& how, std::size_t rows, std::byte const* x, std::byte* y) override {
-    if (!how.training) {
+  void forward(pass<float> const& context, std::size_t rows, std::byte const* x, std::byte* y) override {
+    if (!context.training) {
       math_.inference(l_, rows, x, parameters_, statistics_, y);
       return;
     }
     math_.sums(l_, rows, x, statistics_, sums_.floats());
-    exchange(how, numbers());
-    math_.forward(l_, rows, x, parameters_, sums_.floats(), statistics_, kept_.floats(), y);
+    exchange(context, numbers());
+    math_.forward(l_, rows, x, parameters_, sums_.floats(), statistics_, cache_.floats(), y);
   }
-  void backward(pass<float> const& how, std::size_t rows, std::byte const* x, std::byte const*, std::byte* dy,
+  void backward(pass<float> const& context, std::size_t rows, std::byte const* x, std::byte const*, std::byte* dy,
                 std::byte* dx) override {
-    math_.slopes(l_, rows, x, parameters_, kept_.floats(), dy, sums_.floats(), gradients_);
+    math_.slopes(l_, rows, x, parameters_, cache_.floats(), dy, sums_.floats(), gradients_);
     if (dx != nullptr) {  // otherwise no rank waits for the sum
-      exchange(how, numbers() - 1);
-      math_.backward(l_, rows, x, parameters_, kept_.floats(), sums_.floats(), dy, dx);
+      exchange(context, numbers() - 1);
+      math_.backward(l_, rows, x, parameters_, cache_.floats(), sums_.floats(), dy, dx);
     }
   }
 
  private:
   [[nodiscard]] std::size_t numbers() const noexcept { return 2 * l_.image.channels + 1; }
 
-  void exchange(pass<float> const& how, std::size_t count) {
-    if (how.sum) {
-      download_now(math_, exchanged_.bytes(), sums_.data(), count * sizeof(float));
-      how.sum(exchanged_.span().first(count));
-      math_.upload(math_.stream(), sums_.data(), exchanged_.bytes(), count * sizeof(float));
+  void exchange(pass<float> const& context, std::size_t count) {
+    if (context.sum) {
+      download_now(math_, host_sums_.bytes(), sums_.data(), count * sizeof(float));
+      context.sum(host_sums_.span().first(count));
+      math_.upload(math_.stream(), sums_.data(), host_sums_.bytes(), count * sizeof(float));
     }
   }
 
   M& math_;
   geometry::batch_norm l_;
   buffer<M> sums_;
-  buffer<M> kept_;
-  pinned<M, float> exchanged_;
+  buffer<M> cache_;
+  pinned_buffer<M, float> host_sums_;
   float const* parameters_ = nullptr;
   float* gradients_ = nullptr;
   float* statistics_ = nullptr;
@@ -150,18 +151,18 @@ class dropout_stage final : public stage<M> {
   dropout_stage(M& math, geometry::dropout const& l) : stage<M>(extents_of(l)), math_(math), l_(l) {}
 
   void reserve(std::size_t) override {}
-  void forward(pass<float> const& how, std::size_t rows, std::byte const* x, std::byte* y) override {
-    if (how.training) {
-      key_ = random_sequence(l_.key, how.step)();
-      math_.drop(l_, rows, key_, how.first_row, x, y);
+  void forward(pass<float> const& context, std::size_t rows, std::byte const* x, std::byte* y) override {
+    if (context.training) {
+      key_ = random_sequence(l_.key, context.step)();
+      math_.drop(l_, rows, key_, context.first_row, x, y);
     } else {
       math_.copy(y, x, rows * l_.numbers * bytes_of(math_.numbers()));
     }
   }
-  void backward(pass<float> const& how, std::size_t rows, std::byte const*, std::byte const*, std::byte* dy,
+  void backward(pass<float> const& context, std::size_t rows, std::byte const*, std::byte const*, std::byte* dy,
                 std::byte* dx) override {
     if (dx != nullptr) {
-      math_.drop(l_, rows, key_, how.first_row, dy, dx);
+      math_.drop(l_, rows, key_, context.first_row, dy, dx);
     }
   }
 

@@ -18,25 +18,25 @@ class loss_scale {
   [[nodiscard]] float value() const noexcept { return value_; }
   /// @returns true if a smaller scale is to be tried
   [[nodiscard]] bool halve() noexcept {
-    good_ = 0;
+    good_steps_ = 0;
     if (value_ <= 1) {
       return false;
     }
     value_ /= 2;
     return true;
   }
-  void good_step() noexcept {
-    if (++good_ == steps_to_grow) {
-      good_ = 0;
-      value_ = (std::min)(value_ * 2, most);
+  void count_good_step() noexcept {
+    if (++good_steps_ == steps_to_grow) {
+      good_steps_ = 0;
+      value_ = (std::min)(value_ * 2, maximum);
     }
   }
 
  private:
-  static constexpr float most = 16777216;
+  static constexpr float maximum = 16777216;
 
   float value_ = 65536;
-  std::size_t good_ = 0;  // steps since the last change or overflow
+  std::size_t good_steps_ = 0;  // steps since the last change or overflow
 };
 
 }  // namespace tutti::nn::detail::device

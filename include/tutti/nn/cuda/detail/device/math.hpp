@@ -38,10 +38,10 @@
 namespace tutti::inline v0_1_0::nn::detail::device {
 
 /// A layer's parameters: floats in the order of the CPU, and the math's own form of them, if any, from the last
-/// `take_weights`, such as weights as numbers in the order that its products need.
+/// `convert_weights`, such as weights as numbers in the order that its products need.
 struct weights {
   float const* parameters = nullptr;
-  std::byte const* kept = nullptr;
+  std::byte const* native_weights = nullptr;
 };
 
 /// A step of sgd for weight w, gradient g and velocity v. Each operation is rounded separately (no product is fused
@@ -49,14 +49,14 @@ struct weights {
 ///
 ///     s = decay == 0 ? g : g + decay w;   v = momentum v + s;   w = w - rate d
 ///
-/// where d = v, or with `lookahead` d = s + momentum v. If `corrected`, momentum has been applied before: without a
+/// Here d = v, or with `lookahead` d = s + momentum v. If `is_corrected`, momentum has been applied before: without a
 /// velocity w = w - rate g; with one, s = decay w, v = momentum v + s, and w = w - rate (g + d).
 struct sgd_step {
   float rate = 0;
   float momentum = 0;
   float decay = 0;
   bool lookahead = false;
-  bool corrected = false;
+  bool is_corrected = false;
 };
 
 /// Memory, streams and events of one device. The current device of a thread may be another one.
@@ -66,42 +66,44 @@ struct sgd_step {
 ///   on devices; `allocate_host` returns pinned host memory, aligned to 256. Both are uninitialized. The size is not
 ///   0. `free` and `free_host` take memory back once nothing enqueued uses it; the model waits for that first.
 /// - `stream()` is the stream of arithmetic; `another_stream()` makes one of the same device.
-/// - `upload(stream, to, from, bytes)` and `download` enqueue a copy between memory of `allocate_host` and of the
-///   device. Host memory is read, or written, when the copy runs; the caller does not touch it before. `copy(to, from,
-///   bytes)` copies within device memory, `clear(to, bytes)` zeroes it, both in `stream()`.
+/// - `upload(stream, destination, source, bytes)` and `download` enqueue a copy between memory of `allocate_host` and
+///   of the device. Host memory is read, or written, when the copy runs; the caller does not touch it before.
+///   `copy(destination, source, bytes)` copies within device memory, `clear(destination, bytes)` zeroes it, both in
+///   `stream()`.
 /// - `record` makes an event stand for all work in the stream so far; `hold` makes later work in a stream wait for the
 ///   event as last recorded. `has_run` tests on the host, and `finish` waits, until the event's work has run, which is
 ///   true of an event never recorded. Both throw if the work failed.
 template <class M>
-concept device_memory_and_order = requires(M& m, M const& c, typename M::stream_type& s, typename M::event_type& e,
-                                           std::byte* to, std::byte const* from, std::size_t bytes, precision p) {
-  { M::name } -> std::convertible_to<std::string_view>;
-  { M::devices() } -> std::same_as<int>;
-  requires std::constructible_from<M, int, precision>;
-  requires std::default_initializable<typename M::event_type>;
-  { c.numbers() } -> std::same_as<precision>;
-  { m.allocate(bytes) } -> std::same_as<std::byte*>;
-  { m.allocate_host(bytes) } -> std::same_as<std::byte*>;
-  m.free(to);
-  m.free_host(to);
-  { m.stream() } -> std::same_as<typename M::stream_type&>;
-  { m.another_stream() } -> std::same_as<typename M::stream_type>;
-  m.upload(s, to, from, bytes);
-  m.download(s, to, from, bytes);
-  m.copy(to, from, bytes);
-  m.clear(to, bytes);
-  m.record(e, s);
-  m.hold(s, e);
-  { m.has_run(e) } -> std::same_as<bool>;
-  m.finish(e);
-};
+concept device_memory_and_order =
+    requires(M& m, M const& c, typename M::stream_type& s, typename M::event_type& e, std::byte* destination,
+             std::byte const* source, std::size_t bytes, precision p) {
+      { M::name } -> std::convertible_to<std::string_view>;
+      { M::devices() } -> std::same_as<int>;
+      requires std::constructible_from<M, int, precision>;
+      requires std::default_initializable<typename M::event_type>;
+      { c.numbers() } -> std::same_as<precision>;
+      { m.allocate(bytes) } -> std::same_as<std::byte*>;
+      { m.allocate_host(bytes) } -> std::same_as<std::byte*>;
+      m.free(destination);
+      m.free_host(destination);
+      { m.stream() } -> std::same_as<typename M::stream_type&>;
+      { m.another_stream() } -> std::same_as<typename M::stream_type>;
+      m.upload(s, destination, source, bytes);
+      m.download(s, destination, source, bytes);
+      m.copy(destination, source, bytes);
+      m.clear(destination, bytes);
+      m.record(e, s);
+      m.hold(s, e);
+      { m.has_run(e) } -> std::same_as<bool>;
+      m.finish(e);
+    };
 
 /// Layers with weights, L = geometry::dense or geometry::convolution.
 ///
 /// - `reserve(l, rows)` prepares for batches of up to `rows` rows; afterwards no call for that layer allocates device
 ///   memory.
-/// - `weight_bytes(l)` bytes of device memory per layer belong to the math: `take_weights(l, parameters, kept)` writes
-///   its own form of the layer's parameters there. May be 0; then kept is null.
+/// - `weight_bytes(l)` bytes of device memory per layer belong to the math: `convert_weights(l, parameters,
+///   native_weights)` writes its own form of the layer's parameters there. May be 0; then native_weights is null.
 /// - `forward(l, rows, w, x, y)` writes y = activation(x W + b), or of the convolution.
 /// - `differentiate_sums(l, rows, y, dy, gradients)` multiplies dy by the derivative of the activation, a function of
 ///   its value y (relu: 1 if y > 0, else 0; tanh: 1 - y^2; sigmoid: y (1 - y)). Writes the sums over rows, or pixels,
@@ -111,73 +113,73 @@ concept device_memory_and_order = requires(M& m, M const& c, typename M::stream_
 /// - `differentiate_input(l, rows, w, dy, dx)` writes the derivative by x.
 template <class M, class L>
 concept device_products = requires(M& m, L const& l, std::size_t rows, weights const& w, float const* parameters,
-                                   float* gradients, std::byte const* in, std::byte* out) {
+                                   float* gradients, std::byte const* input, std::byte* output) {
   m.reserve(l, rows);
   { m.weight_bytes(l) } -> std::same_as<std::size_t>;
-  m.take_weights(l, parameters, out);
-  m.forward(l, rows, w, in, out);
-  m.differentiate_sums(l, rows, in, out, gradients);
-  m.differentiate_weights(l, rows, in, in, gradients);
-  m.differentiate_input(l, rows, w, in, out);
+  m.convert_weights(l, parameters, output);
+  m.forward(l, rows, w, input, output);
+  m.differentiate_sums(l, rows, input, output, gradients);
+  m.differentiate_weights(l, rows, input, input, gradients);
+  m.differentiate_input(l, rows, w, input, output);
 };
 
 /// Layers without weights.
 ///
-/// Pooling. `reserve(l, rows)` as for layers with weights. `kept_bytes(l, rows)` bytes of device memory pass from
+/// Pooling. `reserve(l, rows)` as for layers with weights. `cache_bytes(l, rows)` bytes of device memory pass from
 /// forward to backward, such as the index of the largest pixel; may be 0.
-/// - `forward(l, rows, x, y, kept)` writes y and kept.
-/// - `backward(l, rows, x, y, kept, dy, dx)` writes dx; x, y and kept are as forward read and wrote them.
+/// - `forward(l, rows, x, y, cache)` writes y and the cache.
+/// - `backward(l, rows, x, y, cache, dy, dx)` writes dx; x, y and the cache are as forward read and wrote them.
 ///
 /// Batch normalisation over P = rows x pixels of an image, C channels. It has five parts, so that ranks can add up the
-/// sums between them. `kept` are 2 C + 1 floats of the math, from the forward of a batch to its backward.
+/// sums between them. `cache` are 2 C + 1 floats of the math, from the forward of a batch to its backward.
 /// - `sums(l, rows, x, statistics, sums)` writes 2 C + 1 floats: the sums over pixels of x - running mean, of the
 ///   squares of that, and P.
-/// - `forward(l, rows, x, parameters, sums, statistics, kept, y)`: with n = sums[2 C], d = sums[c] / n and variance =
+/// - `forward(l, rows, x, parameters, sums, statistics, cache, y)`: with n = sums[2 C], d = sums[c] / n and variance =
 ///   max(sums[C + c] / n - d^2, 0), the batch's mean is running mean + d. Writes y; adds momentum d to the running
 ///   mean, and momentum (variance n / max(n - 1, 1) - running variance) to the running variance.
 /// - `inference(l, rows, x, parameters, statistics, y)` writes y by the running statistics.
-/// - `slopes(l, rows, x, parameters, kept, dy, sums, gradients)` multiplies dy by the derivative of the activation.
+/// - `slopes(l, rows, x, parameters, cache, dy, sums, gradients)` multiplies dy by the derivative of the activation.
 ///   Writes the 2 C sums over pixels of dy, and of dy (x - mean). Writes the gradients: gamma's, the latter times
 ///   spread = 1 / sqrt(variance + epsilon), then beta's, the former.
-/// - `backward(l, rows, x, parameters, kept, sums, dy, dx)` writes dx = f dy - f sums[c] / n - (x - mean) f spread^2
+/// - `backward(l, rows, x, parameters, cache, sums, dy, dx)` writes dx = f dy - f sums[c] / n - (x - mean) f spread^2
 ///   sums[C + c] / n, with f = gamma spread, and n from `forward`; the sums may be those of all ranks.
 ///
-/// Dropout: `drop(l, rows, key, first_row, from, to)` writes `to`, with key = random_sequence(l.key, step)(). Used for
-/// forward and backward.
+/// Dropout: `drop(l, rows, key, first_row, input, output)` writes `output`, with key = random_sequence(l.key, step)().
+/// Used for forward and backward.
 ///
 /// Channels last: `forward(l, rows, x, y)`, and its inverse `backward(l, rows, dy, dx)`.
 ///
 /// Residual blocks, over `count` numbers: `add_rectified(count, a, b, y)` writes y = max(a + b, 0), keeping NaNs.
-/// `split_slopes(count, y, dy, more)` sets dy to 0 unless y > 0, and copies it to `more`. `add(count, from, to)` adds
-/// to numbers.
+/// `split_slopes(count, y, dy, copy)` sets dy to 0 unless y > 0, and copies it to `copy`. `add(count, addends, sums)`
+/// adds to numbers.
 ///
-/// Weight normalisation, on floats: `normalise(l, parameters, made)` writes the parameters of the inner layer to
-/// `made`. `differentiate_norm(l, parameters, slopes, gradients)` writes gradients, with n = v / |v| dg = dw n and dv
-/// = g / |v| (dw - dg n), where dw are `slopes`, the gradients of the inner layer. Gradients of its other parameters
-/// are copied.
+/// Weight normalisation, on floats: `normalise(l, parameters, inner_parameters)` writes the parameters of the inner
+/// layer to `inner_parameters`. `differentiate_norm(l, parameters, slopes, gradients)` writes gradients, with n = v /
+/// |v| dg = dw n and dv = g / |v| (dw - dg n), where dw are `slopes`, the gradients of the inner layer. Gradients of
+/// its other parameters are copied.
 template <class M>
 concept device_layers = requires(
     M& m, geometry::pooling const& pooling, geometry::batch_norm const& norm, geometry::dropout const& dropout,
     geometry::channels_last const& order, geometry::weight_norm const& lengths, std::size_t rows, std::uint64_t key,
-    std::size_t count, float const* floats, float* to, std::byte const* in, std::byte* out) {
+    std::size_t count, float const* floats, float* output_floats, std::byte const* input, std::byte* output) {
   m.reserve(pooling, rows);
-  { m.kept_bytes(pooling, rows) } -> std::same_as<std::size_t>;
-  m.forward(pooling, rows, in, out, out);
-  m.backward(pooling, rows, in, in, in, in, out);
+  { m.cache_bytes(pooling, rows) } -> std::same_as<std::size_t>;
+  m.forward(pooling, rows, input, output, output);
+  m.backward(pooling, rows, input, input, input, input, output);
   m.reserve(norm, rows);
-  m.sums(norm, rows, in, floats, to);
-  m.forward(norm, rows, in, floats, floats, to, to, out);
-  m.inference(norm, rows, in, floats, floats, out);
-  m.slopes(norm, rows, in, floats, floats, out, to, to);
-  m.backward(norm, rows, in, floats, floats, floats, in, out);
-  m.drop(dropout, rows, key, count, in, out);
-  m.forward(order, rows, in, out);
-  m.backward(order, rows, in, out);
-  m.add_rectified(count, in, in, out);
-  m.split_slopes(count, in, out, out);
-  m.add(count, in, out);
-  m.normalise(lengths, floats, to);
-  m.differentiate_norm(lengths, floats, floats, to);
+  m.sums(norm, rows, input, floats, output_floats);
+  m.forward(norm, rows, input, floats, floats, output_floats, output_floats, output);
+  m.inference(norm, rows, input, floats, floats, output);
+  m.slopes(norm, rows, input, floats, floats, output, output_floats, output_floats);
+  m.backward(norm, rows, input, floats, floats, floats, input, output);
+  m.drop(dropout, rows, key, count, input, output);
+  m.forward(order, rows, input, output);
+  m.backward(order, rows, input, output);
+  m.add_rectified(count, input, input, output);
+  m.split_slopes(count, input, output, output);
+  m.add(count, input, output);
+  m.normalise(lengths, floats, output_floats);
+  m.differentiate_norm(lengths, floats, floats, output_floats);
 };
 
 /// Arithmetic of a step beyond its layers.
@@ -188,23 +190,24 @@ concept device_layers = requires(
 ///   times the sum over rows of -log softmax(row)[label], and share times the number of rows whose largest number, the
 ///   first of equal ones, is at the label. Unless `derivatives` is null, writes there, as numbers, scale times the
 ///   derivative of each row's loss by its numbers, softmax - [c == label].
-/// - `unscale(count, factor, from, to, overflow)` writes to[i] = factor from[i], and sets the word `overflow` to 1 if
-///   a result is not finite; otherwise the word is unchanged. `from` may be `to`.
-/// - `accumulate(count, from, to)` adds floats to floats, each sum rounded once; `multiply(count, factor, numbers)`
-///   multiplies floats.
+/// - `unscale(count, factor, scaled_gradients, gradients, overflow)` writes gradients[i] = factor
+///   scaled_gradients[i], and sets the word `overflow` to 1 if a result is not finite; otherwise the word is unchanged.
+///   Both may be the same memory.
+/// - `accumulate(count, addends, sums)` adds floats to floats, each sum rounded once;
+///   `multiply(count, factor, numbers)` multiplies floats.
 /// - `follow(count, step, weights, gradients, velocity)` is a step of sgd; `velocity` is null if it has none.
 template <class M>
-concept device_step_math =
-    requires(M& m, std::size_t rows, std::size_t count, float factor, sgd_step const& step, float const* floats,
-             float* to, std::byte const* in, std::byte* out, std::uint8_t const* labels, std::uint32_t* word) {
-      m.narrow(count, floats, out);
-      m.widen(count, in, to);
-      m.softmax_cross_entropy(rows, count, in, labels, factor, factor, out, to);
-      m.unscale(count, factor, floats, to, word);
-      m.accumulate(count, floats, to);
-      m.multiply(count, factor, to);
-      m.follow(count, step, to, floats, to);
-    };
+concept device_step_math = requires(M& m, std::size_t rows, std::size_t count, float factor, sgd_step const& step,
+                                    float const* floats, float* output_floats, std::byte const* input,
+                                    std::byte* output, std::uint8_t const* labels, std::uint32_t* overflow) {
+  m.narrow(count, floats, output);
+  m.widen(count, input, output_floats);
+  m.softmax_cross_entropy(rows, count, input, labels, factor, factor, output, output_floats);
+  m.unscale(count, factor, floats, output_floats, overflow);
+  m.accumulate(count, floats, output_floats);
+  m.multiply(count, factor, output_floats);
+  m.follow(count, step, output_floats, floats, output_floats);
+};
 
 /// Everything that a device provides to the trainer.
 ///

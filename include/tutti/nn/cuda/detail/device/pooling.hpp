@@ -24,51 +24,51 @@ struct place_range {
   std::size_t end;
 };
 [[nodiscard]] constexpr place_range places_over(window const& w, std::size_t pixel, std::size_t places) noexcept {
-  std::size_t const from_edge = pixel + w.padding;
-  std::size_t const first = from_edge < w.side ? 0 : (from_edge - w.side) / w.stride + 1;
-  std::size_t const end = from_edge / w.stride + 1;
+  std::size_t const edge_distance = pixel + w.padding;
+  std::size_t const first = edge_distance < w.side ? 0 : (edge_distance - w.side) / w.stride + 1;
+  std::size_t const end = edge_distance / w.stride + 1;
   return {first, end < places ? end : places};
 }
 
 /// The index of the pixel under its window from which a number comes; counted row by row, including pixels beyond the
 /// edge.
-using pooled_from = std::uint16_t;
+using window_index = std::uint16_t;
 
 /// The number of pixels of a window.
 [[nodiscard]] constexpr std::size_t area(geometry::pooling const& l) noexcept {
   return l.down.side * l.across.side;
 }
 
-/// Computes the pixel (i, j) of an image's output: V channels from c on. `x` and `y` are the image's numbers, `from`
-/// its part of `kept`.
+/// Computes the pixel (i, j) of an image's output: V channels from c on. `x` and `y` are the image's numbers, `indices`
+/// its part of the cache.
 template <std::size_t V, class T>
 constexpr void pool_largest(geometry::pooling const& l, std::size_t i, std::size_t j, std::size_t c, T const* x, T* y,
-                            pooled_from* from) {
+                            window_index* indices) {
   using namespace tutti::detail::device;
   using tutti::detail::device::pack;  // nn has a function named pack
   std::int32_t best[V];
   pack<T, V> largest{};
-  pack<pooled_from, V> chosen{};
+  pack<window_index, V> best_place{};
   for (std::size_t k = 0; k != V; ++k) {
     best[k] = INT32_MIN;
   }
   for (std::size_t r = l.down.begin(i); r != l.down.end(i, l.input.rows); ++r) {
     for (std::size_t s = l.across.begin(j); s != l.across.end(j, l.input.columns); ++s) {
       pack<T, V> const pixel = load_pack<V>(x + (r * l.input.columns + s) * l.input.channels + c);
-      auto const place = static_cast<pooled_from>((r + l.down.padding - i * l.down.stride) * l.across.side +
-                                                  (s + l.across.padding - j * l.across.stride));
+      auto const place = static_cast<window_index>((r + l.down.padding - i * l.down.stride) * l.across.side +
+                                                   (s + l.across.padding - j * l.across.stride));
       for (std::size_t k = 0; k != V; ++k) {
         std::int32_t const order = order_of(static_cast<float>(pixel.at[k]));
         bool const better = order > best[k];
         best[k] = better ? order : best[k];
         largest.at[k] = better ? pixel.at[k] : largest.at[k];
-        chosen.at[k] = better ? place : chosen.at[k];
+        best_place.at[k] = better ? place : best_place.at[k];
       }
     }
   }
-  std::size_t const made = (i * l.output.columns + j) * l.output.channels + c;
-  store_pack<V>(y + made, largest);
-  store_pack<V>(from + made, chosen);
+  std::size_t const offset = (i * l.output.columns + j) * l.output.channels + c;
+  store_pack<V>(y + offset, largest);
+  store_pack<V>(indices + offset, best_place);
 }
 
 /// Computes the same pixel of a mean.
@@ -88,18 +88,18 @@ constexpr void pool_mean(geometry::pooling const& l, std::size_t i, std::size_t 
       }
     }
   }
-  pack<T, V> made;
+  pack<T, V> result;
   for (std::size_t k = 0; k != V; ++k) {
-    made.at[k] = static_cast<T>(mean[k]);
+    result.at[k] = static_cast<T>(mean[k]);
   }
-  store_pack<V>(y + (i * l.output.columns + j) * l.output.channels + c, made);
+  store_pack<V>(y + (i * l.output.columns + j) * l.output.channels + c, result);
 }
 
-/// Computes dx of the pixel (r, s), V channels from c on, from all window places that cover it, in order. `from` is
+/// Computes dx of the pixel (r, s), V channels from c on, from all window places that cover it, in order. `indices` is
 /// null for a mean.
 template <std::size_t V, class T>
 constexpr void pool_backward(geometry::pooling const& l, std::size_t r, std::size_t s, std::size_t c, T const* dy,
-                             pooled_from const* from, T* dx) {
+                             window_index const* indices, T* dx) {
   using namespace tutti::detail::device;
   using tutti::detail::device::pack;  // nn has a function named pack
   float sum[V] = {};
@@ -109,12 +109,12 @@ constexpr void pool_backward(geometry::pooling const& l, std::size_t r, std::siz
     for (std::size_t j = columns.first; j < columns.end; ++j) {
       std::size_t const at = (i * l.output.columns + j) * l.output.channels + c;
       pack<T, V> const slope = load_pack<V>(dy + at);
-      if (from != nullptr) {
-        pack<pooled_from, V> const chosen = load_pack<V>(from + at);
-        auto const place = static_cast<pooled_from>((r + l.down.padding - i * l.down.stride) * l.across.side +
-                                                    (s + l.across.padding - j * l.across.stride));
+      if (indices != nullptr) {
+        pack<window_index, V> const best_place = load_pack<V>(indices + at);
+        auto const place = static_cast<window_index>((r + l.down.padding - i * l.down.stride) * l.across.side +
+                                                     (s + l.across.padding - j * l.across.stride));
         for (std::size_t k = 0; k != V; ++k) {
-          sum[k] += chosen.at[k] == place ? static_cast<float>(slope.at[k]) : 0.0F;
+          sum[k] += best_place.at[k] == place ? static_cast<float>(slope.at[k]) : 0.0F;
         }
       } else {
         std::size_t const pixels =
@@ -126,11 +126,11 @@ constexpr void pool_backward(geometry::pooling const& l, std::size_t r, std::siz
       }
     }
   }
-  pack<T, V> made;
+  pack<T, V> result;
   for (std::size_t k = 0; k != V; ++k) {
-    made.at[k] = static_cast<T>(sum[k]);
+    result.at[k] = static_cast<T>(sum[k]);
   }
-  store_pack<V>(dx + (r * l.input.columns + s) * l.input.channels + c, made);
+  store_pack<V>(dx + (r * l.input.columns + s) * l.input.channels + c, result);
 }
 
 }  // namespace tutti::nn::detail::device

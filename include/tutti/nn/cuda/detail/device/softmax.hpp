@@ -17,7 +17,7 @@ struct largest_of_row {
   std::size_t at;
 
   /// Returns the larger one; the first of equal ones.
-  [[nodiscard]] static constexpr largest_of_row of(largest_of_row const& a, largest_of_row const& b) {
+  [[nodiscard]] static constexpr largest_of_row larger(largest_of_row const& a, largest_of_row const& b) {
     return b.value > a.value || (b.value == a.value && b.at < a.at) ? b : a;
   }
 };
@@ -26,8 +26,8 @@ struct largest_of_row {
 struct one_lane {
   [[nodiscard]] static constexpr std::size_t rank() { return 0; }
   [[nodiscard]] static constexpr std::size_t size() { return 1; }
-  [[nodiscard]] static constexpr largest_of_row largest(largest_of_row const& mine) { return mine; }
-  [[nodiscard]] static constexpr float sum(float mine) { return mine; }
+  [[nodiscard]] static constexpr largest_of_row largest(largest_of_row const& value) { return value; }
+  [[nodiscard]] static constexpr float sum(float value) { return value; }
 };
 
 /// The metrics of one row.
@@ -52,11 +52,11 @@ constexpr row_score softmax_of_row(Lanes const& g, std::size_t classes, T const*
   if (first != first) {  // no number is larger than a NaN
     best = {first, 0};
   }
-  float mine = 0;
+  float value = 0;
   for (std::size_t c = g.rank(); c < classes; c += g.size()) {
-    mine += exponential(static_cast<float>(row[c]) - best.value);
+    value += exponential(static_cast<float>(row[c]) - best.value);
   }
-  float const total = g.sum(mine);
+  float const total = g.sum(value);
   float const loss = std::log(total) + (best.value - static_cast<float>(row[label]));
   if (derivatives != nullptr) {
     float const factor = scale / total;

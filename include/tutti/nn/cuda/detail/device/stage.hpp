@@ -22,12 +22,12 @@ struct extents {
 template <device_math M>
 class stage {
  public:
-  explicit stage(extents const& of) noexcept : of_(of) {}
+  explicit stage(extents const& shape) noexcept : shape_(shape) {}
   stage(stage const&) = delete;
   stage& operator=(stage const&) = delete;
   virtual ~stage() = default;
 
-  [[nodiscard]] extents const& of() const noexcept { return of_; }
+  [[nodiscard]] extents const& shape() const noexcept { return shape_; }
 
   /// Sets the places of this layer's parameters, gradients and statistics.
   virtual void bind(float const* /*parameters*/, float* /*gradients*/, float* /*statistics*/) {}
@@ -35,12 +35,12 @@ class stage {
   virtual void reserve(std::size_t rows) = 0;
   /// Notes that the parameters have changed.
   virtual void refresh() {}
-  virtual void forward(pass<float> const& how, std::size_t rows, std::byte const* x, std::byte* y) = 0;
-  virtual void backward(pass<float> const& how, std::size_t rows, std::byte const* x, std::byte const* y, std::byte* dy,
-                        std::byte* dx) = 0;
+  virtual void forward(pass<float> const& context, std::size_t rows, std::byte const* x, std::byte* y) = 0;
+  virtual void backward(pass<float> const& context, std::size_t rows, std::byte const* x, std::byte const* y,
+                        std::byte* dy, std::byte* dx) = 0;
 
  private:
-  extents of_;
+  extents shape_;
 };
 
 }  // namespace tutti::nn::detail::device

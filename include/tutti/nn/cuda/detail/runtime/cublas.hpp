@@ -25,39 +25,39 @@ namespace tutti::inline v0_1_0::nn::detail::runtime {
 /// own, and atomic sums are off by default.
 class products {
  public:
-  /// @param in a stream of that device
-  products(memory_and_order const& of, cudaStream_t in, precision numbers)
-      : numbers_(numbers), handle_(of, [](cublasStatus_t s) { demand(s, "beginning to use cuBLAS"); }) {
-    workspace_.reserve(workspace_bytes, of);
-    demand(cublasSetStream(handle_.get(), in), "giving cuBLAS a stream");
-    demand(cublasSetWorkspace(handle_.get(), workspace_.data(), workspace_.size()), "giving cuBLAS memory");
-    demand(cublasSetPointerMode(handle_.get(), CUBLAS_POINTER_MODE_HOST), "setting up cuBLAS");
-    demand(cublasSetMathMode(handle_.get(), numbers == precision::float32
-                                                ? CUBLAS_PEDANTIC_MATH
-                                                : CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION),
-           "setting up cuBLAS");
+  /// @param stream a stream of that device
+  products(memory_and_order const& device, cudaStream_t stream, precision numbers)
+      : numbers_(numbers), handle_(device, [](cublasStatus_t s) { check(s, "beginning to use cuBLAS"); }) {
+    workspace_.reserve(workspace_bytes, device);
+    check(cublasSetStream(handle_.get(), stream), "giving cuBLAS a stream");
+    check(cublasSetWorkspace(handle_.get(), workspace_.data(), workspace_.size()), "giving cuBLAS memory");
+    check(cublasSetPointerMode(handle_.get(), CUBLAS_POINTER_MODE_HOST), "setting up cuBLAS");
+    check(cublasSetMathMode(handle_.get(), numbers == precision::float32
+                                               ? CUBLAS_PEDANTIC_MATH
+                                               : CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION),
+          "setting up cuBLAS");
   }
 
   /// A matrix in memory, to be used as it is or transposed.
   struct matrix {
     void const* numbers;
     std::size_t columns;  ///< columns in memory
-    bool transposed;
+    bool is_transposed;
   };
   /// c = a b: m x n numbers, or floats, each the sum of k products.
   /// @pre its device is current
   void multiply(std::size_t m, std::size_t n, std::size_t k, matrix const& a, matrix const& b, void* c,
                 bool floats) const {
     // cuBLAS is column-major, so it computes the transpose of c: b's transpose times a's.
-    float const one = 1;
-    float const none = 0;
+    float const alpha = 1;
+    float const beta = 0;
     auto const size = [](std::size_t x) { return static_cast<std::int64_t>(x); };
-    cudaDataType_t const from = data_type(numbers_);
-    demand(cublasGemmEx_64(handle_.get(), operation(b), operation(a), size(n), size(m), size(k), &one, b.numbers, from,
-                           size(b.columns), a.numbers, from, size(a.columns), &none, c, floats ? CUDA_R_32F : from,
-                           size(n), numbers_ == precision::float32 ? CUBLAS_COMPUTE_32F_PEDANTIC : CUBLAS_COMPUTE_32F,
-                           CUBLAS_GEMM_DEFAULT),
-           "multiplying matrices by cuBLAS");
+    cudaDataType_t const type = data_type(numbers_);
+    check(cublasGemmEx_64(handle_.get(), operation(b), operation(a), size(n), size(m), size(k), &alpha, b.numbers, type,
+                          size(b.columns), a.numbers, type, size(a.columns), &beta, c, floats ? CUDA_R_32F : type,
+                          size(n), numbers_ == precision::float32 ? CUBLAS_COMPUTE_32F_PEDANTIC : CUBLAS_COMPUTE_32F,
+                          CUBLAS_GEMM_DEFAULT),
+          "multiplying matrices by cuBLAS");
   }
 
  private:
@@ -65,11 +65,11 @@ class products {
   static constexpr std::size_t workspace_bytes = std::size_t{32} << 20;
 
   [[nodiscard]] static cublasOperation_t operation(matrix const& m) noexcept {
-    return m.transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+    return m.is_transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
   }
-  static void demand(cublasStatus_t status, char const* doing) {
+  static void check(cublasStatus_t status, char const* purpose) {
     if (status != CUBLAS_STATUS_SUCCESS) {
-      throw std::runtime_error(std::string(doing) + " failed: " + cublasGetStatusString(status) + " (" +
+      throw std::runtime_error(std::string(purpose) + " failed: " + cublasGetStatusString(status) + " (" +
                                cublasGetStatusName(status) + "); CUBLAS_LOGINFO_DBG=1 makes it say more");
     }
   }

@@ -18,38 +18,38 @@
 
 namespace tutti::inline v0_1_0::nn::detail::runtime {
 
-inline void demand(cudnnStatus_t status, char const* doing) {
+inline void check(cudnnStatus_t status, char const* purpose) {
   if (status != CUDNN_STATUS_SUCCESS) {
-    throw std::runtime_error(std::string(doing) + " failed: " + cudnnGetErrorString(status) +
+    throw std::runtime_error(std::string(purpose) + " failed: " + cudnnGetErrorString(status) +
                              "; CUDNN_LOGLEVEL_DBG=1 makes it say more");
   }
 }
 
 /// A cuDNN descriptor. Belongs to no device.
 template <class T, cudnnStatus_t (*Create)(T*), cudnnStatus_t (*Destroy)(T)>
-class described {
+class descriptor {
  public:
-  described() { demand(Create(&it_), "beginning to use cuDNN"); }
-  described(described&& other) noexcept : it_(std::exchange(other.it_, nullptr)) {}
-  described& operator=(described&& other) noexcept {
-    std::swap(it_, other.it_);
+  descriptor() { check(Create(&descriptor_), "beginning to use cuDNN"); }
+  descriptor(descriptor&& other) noexcept : descriptor_(std::exchange(other.descriptor_, nullptr)) {}
+  descriptor& operator=(descriptor&& other) noexcept {
+    std::swap(descriptor_, other.descriptor_);
     return *this;
   }
-  ~described() {
-    if (it_ != nullptr) {
-      static_cast<void>(Destroy(it_));
+  ~descriptor() {
+    if (descriptor_ != nullptr) {
+      static_cast<void>(Destroy(descriptor_));
     }
   }
 
-  [[nodiscard]] T get() const noexcept { return it_; }
+  [[nodiscard]] T get() const noexcept { return descriptor_; }
 
  private:
-  T it_ = nullptr;
+  T descriptor_ = nullptr;
 };
-using cudnn_tensor = described<cudnnTensorDescriptor_t, cudnnCreateTensorDescriptor, cudnnDestroyTensorDescriptor>;
-using cudnn_filter = described<cudnnFilterDescriptor_t, cudnnCreateFilterDescriptor, cudnnDestroyFilterDescriptor>;
+using cudnn_tensor = descriptor<cudnnTensorDescriptor_t, cudnnCreateTensorDescriptor, cudnnDestroyTensorDescriptor>;
+using cudnn_filter = descriptor<cudnnFilterDescriptor_t, cudnnCreateFilterDescriptor, cudnnDestroyFilterDescriptor>;
 using cudnn_convolution =
-    described<cudnnConvolutionDescriptor_t, cudnnCreateConvolutionDescriptor, cudnnDestroyConvolutionDescriptor>;
+    descriptor<cudnnConvolutionDescriptor_t, cudnnCreateConvolutionDescriptor, cudnnDestroyConvolutionDescriptor>;
 
 /// Products of a layer's images and weights, by cuDNN.
 ///
@@ -65,10 +65,10 @@ using cudnn_convolution =
 /// @pre the device is current in every call
 class convolutions {
  public:
-  /// @param in a stream of that device
-  convolutions(memory_and_order const& of, cudaStream_t in, precision numbers)
-      : numbers_(numbers), handle_(of, [](cudnnStatus_t s) { demand(s, "beginning to use cuDNN"); }) {
-    demand(cudnnSetStream(handle_.get(), in), "giving cuDNN a stream");
+  /// @param stream a stream of that device
+  convolutions(memory_and_order const& device, cudaStream_t stream, precision numbers)
+      : numbers_(numbers), handle_(device, [](cudnnStatus_t s) { check(s, "beginning to use cuDNN"); }) {
+    check(cudnnSetStream(handle_.get(), stream), "giving cuDNN a stream");
   }
 
   /// The algorithms for a layer and a number of rows, chosen once.
@@ -82,18 +82,18 @@ class convolutions {
       describe(x_, type, l.input);
       describe(y_, type, l.output);
       int const side = as_int(l.over.side);
-      demand(cudnnSetFilter4dDescriptor(w_.get(), type, CUDNN_TENSOR_NHWC, as_int(l.output.channels),
-                                        as_int(l.input.channels / l.groups), side, side),
-             "describing weights to cuDNN");
+      check(cudnnSetFilter4dDescriptor(w_.get(), type, CUDNN_TENSOR_NHWC, as_int(l.output.channels),
+                                       as_int(l.input.channels / l.groups), side, side),
+            "describing weights to cuDNN");
       int const padding = as_int(l.over.padding);
       int const stride = as_int(l.over.stride);
-      demand(cudnnSetConvolution2dDescriptor(how_.get(), padding, padding, stride, stride, 1, 1,
-                                             CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT),
-             "describing a convolution to cuDNN");
-      demand(cudnnSetConvolutionGroupCount(how_.get(), as_int(l.groups)), "describing groups to cuDNN");
-      demand(cudnnSetConvolutionMathType(how_.get(),
-                                         numbers == precision::float32 ? CUDNN_FMA_MATH : CUDNN_TENSOR_OP_MATH),
-             "saying to cuDNN how to multiply");
+      check(cudnnSetConvolution2dDescriptor(convolution_.get(), padding, padding, stride, stride, 1, 1,
+                                            CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT),
+            "describing a convolution to cuDNN");
+      check(cudnnSetConvolutionGroupCount(convolution_.get(), as_int(l.groups)), "describing groups to cuDNN");
+      check(cudnnSetConvolutionMathType(convolution_.get(),
+                                        numbers == precision::float32 ? CUDNN_FMA_MATH : CUDNN_TENSOR_OP_MATH),
+            "saying to cuDNN how to multiply");
       choose(handle);
     }
 
@@ -109,7 +109,7 @@ class convolutions {
     friend class convolutions;
 
     template <class Algorithm>
-    struct chosen {
+    struct algorithm_choice {
       Algorithm algorithm{};
       std::size_t bytes = 0;
     };
@@ -121,31 +121,32 @@ class convolutions {
       return static_cast<int>(x);
     }
     void describe(cudnn_tensor const& t, cudnnDataType_t type, image_shape const& image) const {
-      demand(cudnnSetTensor4dDescriptor(t.get(), CUDNN_TENSOR_NHWC, type, as_int(rows_), as_int(image.channels),
-                                        as_int(image.rows), as_int(image.columns)),
-             "describing images to cuDNN");
+      check(cudnnSetTensor4dDescriptor(t.get(), CUDNN_TENSOR_NHWC, type, as_int(rows_), as_int(image.channels),
+                                       as_int(image.rows), as_int(image.columns)),
+            "describing images to cuDNN");
     }
 
     /// The first allowed algorithm in the order of cuDNN's expected speed.
     /// @param bytes_of sets the bytes that an algorithm needs
-    template <class Algorithm, class Known, class BytesOf>
-    [[nodiscard]] chosen<Algorithm> first_of(std::span<Known const> known, std::span<Algorithm const> may,
-                                             BytesOf const& bytes_of) const {
-      auto const taken = [&](Algorithm a, chosen<Algorithm>& one) {
-        one.algorithm = a;
-        return bytes_of(a, &one.bytes) == CUDNN_STATUS_SUCCESS && one.bytes <= most_bytes;
+    template <class Algorithm, class Proposal, class BytesOf>
+    [[nodiscard]] algorithm_choice<Algorithm> first_of(std::span<Proposal const> proposals,
+                                                       std::span<Algorithm const> candidates,
+                                                       BytesOf const& bytes_of) const {
+      auto const is_usable = [&](Algorithm a, algorithm_choice<Algorithm>& choice) {
+        choice.algorithm = a;
+        return bytes_of(a, &choice.bytes) == CUDNN_STATUS_SUCCESS && choice.bytes <= most_bytes;
       };
-      chosen<Algorithm> found;
-      for (Known const& k : known) {
-        bool const allowed = std::find(may.begin(), may.end(), k.algo) != may.end();
-        if (allowed && k.status == CUDNN_STATUS_SUCCESS && k.determinism == CUDNN_DETERMINISTIC &&
-            taken(k.algo, found)) {
-          return found;
+      algorithm_choice<Algorithm> choice;
+      for (Proposal const& proposal : proposals) {
+        bool const is_allowed = std::find(candidates.begin(), candidates.end(), proposal.algo) != candidates.end();
+        if (is_allowed && proposal.status == CUDNN_STATUS_SUCCESS && proposal.determinism == CUDNN_DETERMINISTIC &&
+            is_usable(proposal.algo, choice)) {
+          return choice;
         }
       }
-      for (Algorithm const a : may) {  // cuDNN may support more than it lists
-        if (taken(a, found)) {
-          return found;
+      for (Algorithm const a : candidates) {  // cuDNN may support more than it lists
+        if (is_usable(a, choice)) {
+          return choice;
         }
       }
       throw std::runtime_error(
@@ -156,42 +157,42 @@ class convolutions {
     }
 
     void choose(cudnnHandle_t handle) {
-      constexpr int most = 16;
+      constexpr int limit = 16;
       int count = 0;
       {
-        constexpr cudnnConvolutionFwdAlgo_t may[] = {CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM,
-                                                     CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM};
-        cudnnConvolutionFwdAlgoPerf_t known[most];
-        demand(cudnnGetConvolutionForwardAlgorithm_v7(handle, x_.get(), w_.get(), how_.get(), y_.get(), most, &count,
-                                                      known),
-               "asking cuDNN for a convolution");
+        constexpr cudnnConvolutionFwdAlgo_t candidates[] = {CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM,
+                                                            CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM};
+        cudnnConvolutionFwdAlgoPerf_t proposals[limit];
+        check(cudnnGetConvolutionForwardAlgorithm_v7(handle, x_.get(), w_.get(), convolution_.get(), y_.get(), limit,
+                                                     &count, proposals),
+              "asking cuDNN for a convolution");
         forward_ = first_of<cudnnConvolutionFwdAlgo_t, cudnnConvolutionFwdAlgoPerf_t>(
-            {known, static_cast<std::size_t>(count)}, may, [&](auto a, std::size_t* bytes) {
-              return cudnnGetConvolutionForwardWorkspaceSize(handle, x_.get(), w_.get(), how_.get(), y_.get(), a,
-                                                             bytes);
+            {proposals, static_cast<std::size_t>(count)}, candidates, [&](auto a, std::size_t* bytes) {
+              return cudnnGetConvolutionForwardWorkspaceSize(handle, x_.get(), w_.get(), convolution_.get(), y_.get(),
+                                                             a, bytes);
             });
       }
       {
-        constexpr cudnnConvolutionBwdFilterAlgo_t may[] = {CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1};
-        cudnnConvolutionBwdFilterAlgoPerf_t known[most];
-        demand(cudnnGetConvolutionBackwardFilterAlgorithm_v7(handle, x_.get(), y_.get(), how_.get(), w_.get(), most,
-                                                             &count, known),
-               "asking cuDNN for the gradients of a convolution");
+        constexpr cudnnConvolutionBwdFilterAlgo_t candidates[] = {CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1};
+        cudnnConvolutionBwdFilterAlgoPerf_t proposals[limit];
+        check(cudnnGetConvolutionBackwardFilterAlgorithm_v7(handle, x_.get(), y_.get(), convolution_.get(), w_.get(),
+                                                            limit, &count, proposals),
+              "asking cuDNN for the gradients of a convolution");
         weights_ = first_of<cudnnConvolutionBwdFilterAlgo_t, cudnnConvolutionBwdFilterAlgoPerf_t>(
-            {known, static_cast<std::size_t>(count)}, may, [&](auto a, std::size_t* bytes) {
-              return cudnnGetConvolutionBackwardFilterWorkspaceSize(handle, x_.get(), y_.get(), how_.get(), w_.get(), a,
-                                                                    bytes);
+            {proposals, static_cast<std::size_t>(count)}, candidates, [&](auto a, std::size_t* bytes) {
+              return cudnnGetConvolutionBackwardFilterWorkspaceSize(handle, x_.get(), y_.get(), convolution_.get(),
+                                                                    w_.get(), a, bytes);
             });
       }
-      constexpr cudnnConvolutionBwdDataAlgo_t may[] = {CUDNN_CONVOLUTION_BWD_DATA_ALGO_1};
-      cudnnConvolutionBwdDataAlgoPerf_t known[most];
-      demand(cudnnGetConvolutionBackwardDataAlgorithm_v7(handle, w_.get(), y_.get(), how_.get(), x_.get(), most, &count,
-                                                         known),
-             "asking cuDNN for the slopes of a convolution");
+      constexpr cudnnConvolutionBwdDataAlgo_t candidates[] = {CUDNN_CONVOLUTION_BWD_DATA_ALGO_1};
+      cudnnConvolutionBwdDataAlgoPerf_t proposals[limit];
+      check(cudnnGetConvolutionBackwardDataAlgorithm_v7(handle, w_.get(), y_.get(), convolution_.get(), x_.get(), limit,
+                                                        &count, proposals),
+            "asking cuDNN for the slopes of a convolution");
       input_ = first_of<cudnnConvolutionBwdDataAlgo_t, cudnnConvolutionBwdDataAlgoPerf_t>(
-          {known, static_cast<std::size_t>(count)}, may, [&](auto a, std::size_t* bytes) {
-            return cudnnGetConvolutionBackwardDataWorkspaceSize(handle, w_.get(), y_.get(), how_.get(), x_.get(), a,
-                                                                bytes);
+          {proposals, static_cast<std::size_t>(count)}, candidates, [&](auto a, std::size_t* bytes) {
+            return cudnnGetConvolutionBackwardDataWorkspaceSize(handle, w_.get(), y_.get(), convolution_.get(),
+                                                                x_.get(), a, bytes);
           });
     }
 
@@ -202,14 +203,14 @@ class convolutions {
     cudnn_tensor x_;
     cudnn_tensor y_;
     cudnn_filter w_;
-    cudnn_convolution how_;
-    chosen<cudnnConvolutionFwdAlgo_t> forward_;
-    chosen<cudnnConvolutionBwdFilterAlgo_t> weights_;
-    chosen<cudnnConvolutionBwdDataAlgo_t> input_;
+    cudnn_convolution convolution_;
+    algorithm_choice<cudnnConvolutionFwdAlgo_t> forward_;
+    algorithm_choice<cudnnConvolutionBwdFilterAlgo_t> weights_;
+    algorithm_choice<cudnnConvolutionBwdDataAlgo_t> input_;
   };
 
   /// The plan for a layer and a number of rows.
-  [[nodiscard]] plan const& of(geometry::convolution const& l, std::size_t rows) {
+  [[nodiscard]] plan const& plan_for(geometry::convolution const& l, std::size_t rows) {
     for (plan const& p : plans_) {
       if (p.serves(l, rows)) {
         return p;
@@ -220,24 +221,24 @@ class convolutions {
 
   // `workspace` has at least the plan's number of bytes.
   void forward(plan const& p, void const* w, void const* x, void* y, void* workspace) const {
-    demand(cudnnConvolutionForward(handle_.get(), &whole, p.x_.get(), x, p.w_.get(), w, p.how_.get(),
-                                   p.forward_.algorithm, workspace, p.forward_.bytes, &none, p.y_.get(), y),
-           "a convolution by cuDNN");
+    check(cudnnConvolutionForward(handle_.get(), &alpha, p.x_.get(), x, p.w_.get(), w, p.convolution_.get(),
+                                  p.forward_.algorithm, workspace, p.forward_.bytes, &beta, p.y_.get(), y),
+          "a convolution by cuDNN");
   }
   void differentiate_weights(plan const& p, void const* x, void const* dy, void* dw, void* workspace) const {
-    demand(cudnnConvolutionBackwardFilter(handle_.get(), &whole, p.x_.get(), x, p.y_.get(), dy, p.how_.get(),
-                                          p.weights_.algorithm, workspace, p.weights_.bytes, &none, p.w_.get(), dw),
-           "the gradients of a convolution by cuDNN");
+    check(cudnnConvolutionBackwardFilter(handle_.get(), &alpha, p.x_.get(), x, p.y_.get(), dy, p.convolution_.get(),
+                                         p.weights_.algorithm, workspace, p.weights_.bytes, &beta, p.w_.get(), dw),
+          "the gradients of a convolution by cuDNN");
   }
   void differentiate_input(plan const& p, void const* w, void const* dy, void* dx, void* workspace) const {
-    demand(cudnnConvolutionBackwardData(handle_.get(), &whole, p.w_.get(), w, p.y_.get(), dy, p.how_.get(),
-                                        p.input_.algorithm, workspace, p.input_.bytes, &none, p.x_.get(), dx),
-           "the slopes of a convolution by cuDNN");
+    check(cudnnConvolutionBackwardData(handle_.get(), &alpha, p.w_.get(), w, p.y_.get(), dy, p.convolution_.get(),
+                                       p.input_.algorithm, workspace, p.input_.bytes, &beta, p.x_.get(), dx),
+          "the slopes of a convolution by cuDNN");
   }
 
  private:
-  static constexpr float whole = 1;
-  static constexpr float none = 0;
+  static constexpr float alpha = 1;
+  static constexpr float beta = 0;
 
   precision numbers_;
   handle<cudnnHandle_t, cudnnCreate, cudnnDestroy> handle_;

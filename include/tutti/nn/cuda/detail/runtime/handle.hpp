@@ -10,27 +10,27 @@ namespace tutti::inline v0_1_0::nn::detail::runtime {
 template <class T, auto Create, auto Destroy>
 class handle {
  public:
-  /// @param demand throws if the result of `Create` is an error
+  /// @param check throws if the result of `Create` is an error
   template <class Demand>
-  handle(memory_and_order const& of, Demand const& demand) : device_(of.number()) {
-    current_device const here(device_);
-    demand(Create(&it_));
+  handle(memory_and_order const& device, Demand const& check) : device_(device.number()) {
+    current_device const guard(device_);
+    check(Create(&handle_));
   }
   handle(handle const&) = delete;
   handle& operator=(handle const&) = delete;
   ~handle() {
     try {
-      current_device const here(device_);
-      static_cast<void>(Destroy(it_));
+      current_device const guard(device_);
+      static_cast<void>(Destroy(handle_));
     } catch (tutti::cuda::error const&) {  // a device that has failed holds no resources
     }
   }
 
-  [[nodiscard]] T get() const noexcept { return it_; }
+  [[nodiscard]] T get() const noexcept { return handle_; }
 
  private:
   int device_;
-  T it_ = nullptr;
+  T handle_ = nullptr;
 };
 
 }  // namespace tutti::nn::detail::runtime

@@ -51,13 +51,14 @@ void with_width(std::size_t row, F const& f) {
 }
 
 /// The number of blocks for `pieces` pieces of work; each thread loops if there are more.
-[[nodiscard]] inline unsigned blocks_for(std::size_t pieces, std::size_t most = 4096) {
+[[nodiscard]] inline unsigned blocks_for(std::size_t pieces, std::size_t limit = 4096) {
   std::size_t const blocks = (pieces + block_threads - 1) / block_threads;
-  return static_cast<unsigned>(blocks == 0 ? 1 : blocks < most ? blocks : most);
+  return static_cast<unsigned>(blocks == 0 ? 1 : blocks < limit ? blocks : limit);
 }
 
-inline void check_launch(char const* what) {
-  tutti::detail::runtime::examine(cudaGetLastError(), [=] { return "launching the kernel of " + std::string(what); });
+inline void check_launch(char const* description) {
+  tutti::detail::runtime::examine(cudaGetLastError(),
+                                  [=] { return "launching the kernel of " + std::string(description); });
 }
 
 /// All threads of a launch as one group that shares elements and never waits.
@@ -69,41 +70,44 @@ struct all_threads {
 /// Arguments of a kernel, which takes no empty struct by itself; f is last for the reason in
 /// cuda/detail/device/kernels.hpp.
 template <class F>
-struct how {
+struct kernel_argument {
   std::size_t n;
   F f;
 };
-/// Computes `to = f(from...)` element by element, in packs if all memories are aligned alike.
+/// Computes `destination = f(sources...)` element by element, in packs if all memories are aligned alike.
 template <class F, class Places, class... From>
-__global__ void __launch_bounds__(block_threads) elements(how<F> const what, Places const to, From const*... from) {
+__global__ void __launch_bounds__(block_threads)
+    elements(kernel_argument<F> const argument, Places const destination, From const*... sources) {
   using namespace tutti::detail::device;
   using To = typename Places::element_type;
   constexpr std::size_t width = pack_elements<To, From...>;
   all_threads const g;
-  std::size_t done = 0;
-  if (to.template begin_packs<width>(0) && (begins_pack<width>(from) && ...)) {
-    std::size_t const packs = what.n / width;
+  std::size_t packed_end = 0;
+  if (destination.template begin_packs<width>(0) && (begins_pack<width>(sources) && ...)) {
+    std::size_t const packs = argument.n / width;
     for (std::size_t i = g.rank(); i < packs; i += g.size()) {
-      to.put(i * width, of_packs<typename Places::result_type, width>(what.f, load_pack<width>(from + i * width)...));
+      destination.store(i * width, map_packs<typename Places::result_type, width>(
+                                       argument.f, load_pack<width>(sources + i * width)...));
     }
-    done = packs * width;
+    packed_end = packs * width;
   }
-  for (std::size_t i = done + g.rank(); i < what.n; i += g.size()) {
-    to.put(i, what.f(from[i]...));
+  for (std::size_t i = packed_end + g.rank(); i < argument.n; i += g.size()) {
+    destination.store(i, argument.f(sources[i]...));
   }
 }
 template <class F, class Places, class... From>
-void for_elements(char const* what, cudaStream_t in, std::size_t n, F const& f, Places const& to, From const*... from) {
+void for_elements(char const* description, cudaStream_t stream, std::size_t n, F const& f, Places const& destination,
+                  From const*... sources) {
   constexpr std::size_t width = tutti::detail::device::pack_elements<typename Places::element_type, From...>;
-  elements<<<blocks_for(n / width + 1), block_threads, 0, in>>>(how<F>{n, f}, to, from...);
-  check_launch(what);
+  elements<<<blocks_for(n / width + 1), block_threads, 0, stream>>>(kernel_argument<F>{n, f}, destination, sources...);
+  check_launch(description);
 }
 template <class T>
-[[nodiscard]] tutti::detail::device::places<T> to(T* p) {
+[[nodiscard]] tutti::detail::device::places<T> places_at(T* p) {
   return {{p}};
 }
 template <class T>
-[[nodiscard]] tutti::detail::device::two_places<T> to(T* p, T* q) {
+[[nodiscard]] tutti::detail::device::place_pair<T> places_at(T* p, T* q) {
   return {{p, q}};
 }
 

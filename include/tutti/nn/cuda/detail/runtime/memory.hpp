@@ -32,12 +32,12 @@ class event {
   }
 
   /// @pre the stream belongs to the current device
-  void record(cudaStream_t in) {
+  void record(cudaStream_t stream) {
     if (event_ == nullptr) {
       examine(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming),
               [] { return std::string("making an event of CUDA"); });
     }
-    examine(cudaEventRecord(event_, in), [] { return std::string("recording an event in a stream of CUDA"); });
+    examine(cudaEventRecord(event_, stream), [] { return std::string("recording an event in a stream of CUDA"); });
   }
   /// CUDA's handle; null if never recorded.
   [[nodiscard]] cudaEvent_t native() const noexcept { return event_; }
@@ -55,20 +55,20 @@ class memory_and_order {
 
   [[nodiscard]] static int devices() { return tutti::cuda::devices(); }
   /// Makes the device current in this thread.
-  explicit memory_and_order(int number) : number_(taken(number)) {}
+  explicit memory_and_order(int number) : number_(make_current(number)) {}
 
   /// CUDA's number of the device.
   [[nodiscard]] int number() const noexcept { return number_; }
 
   [[nodiscard]] std::byte* allocate(std::size_t bytes) const {
-    current_device const here(number_);
+    current_device const guard(number_);
     void* p = nullptr;
     examine(cudaMalloc(&p, bytes), [=] { return "allocating " + std::to_string(bytes) + " bytes of device memory"; });
     return static_cast<std::byte*>(p);
   }
   /// CUDA returns whole pages, which are aligned to far more than 256 bytes.
   [[nodiscard]] std::byte* allocate_host(std::size_t bytes) const {
-    current_device const here(number_);
+    current_device const guard(number_);
     void* p = nullptr;
     examine(cudaHostAlloc(&p, bytes, cudaHostAllocPortable),
             [=] { return "allocating " + std::to_string(bytes) + " bytes of host memory whose pages are pinned"; });
@@ -79,33 +79,33 @@ class memory_and_order {
 
   [[nodiscard]] stream_type& stream() noexcept { return stream_; }
   [[nodiscard]] stream_type another_stream() const {
-    current_device const here(number_);
+    current_device const guard(number_);
     return {};
   }
 
-  void upload(stream_type& in, std::byte* to, std::byte const* from, std::size_t bytes) const {
-    move(in, to, from, bytes, cudaMemcpyHostToDevice);
+  void upload(stream_type& stream, std::byte* destination, std::byte const* source, std::size_t bytes) const {
+    move(stream, destination, source, bytes, cudaMemcpyHostToDevice);
   }
-  void download(stream_type& in, std::byte* to, std::byte const* from, std::size_t bytes) const {
-    move(in, to, from, bytes, cudaMemcpyDeviceToHost);
+  void download(stream_type& stream, std::byte* destination, std::byte const* source, std::size_t bytes) const {
+    move(stream, destination, source, bytes, cudaMemcpyDeviceToHost);
   }
-  void copy(std::byte* to, std::byte const* from, std::size_t bytes) const {
-    move(stream_, to, from, bytes, cudaMemcpyDeviceToDevice);
+  void copy(std::byte* destination, std::byte const* source, std::size_t bytes) const {
+    move(stream_, destination, source, bytes, cudaMemcpyDeviceToDevice);
   }
-  void clear(std::byte* to, std::size_t bytes) const {
-    current_device const here(number_);
-    examine(cudaMemsetAsync(to, 0, bytes, stream_.native()),
+  void clear(std::byte* destination, std::size_t bytes) const {
+    current_device const guard(number_);
+    examine(cudaMemsetAsync(destination, 0, bytes, stream_.native()),
             [=] { return "clearing " + std::to_string(bytes) + " bytes of device memory"; });
   }
 
-  void record(event_type& e, stream_type& in) const {
-    current_device const here(number_);
-    e.record(in.native());
+  void record(event_type& e, stream_type& stream) const {
+    current_device const guard(number_);
+    e.record(stream.native());
   }
-  void hold(stream_type& in, event_type& e) const {
+  void hold(stream_type& stream, event_type& e) const {
     if (e.native() != nullptr) {
-      current_device const here(number_);
-      examine(cudaStreamWaitEvent(in.native(), e.native(), 0),
+      current_device const guard(number_);
+      examine(cudaStreamWaitEvent(stream.native(), e.native(), 0),
               [] { return std::string("putting an event into a stream of CUDA"); });
     }
   }
@@ -132,13 +132,14 @@ class memory_and_order {
 
  private:
   /// Selects the device before its stream is made.
-  [[nodiscard]] static int taken(int number) {
+  [[nodiscard]] static int make_current(int number) {
     examine(cudaSetDevice(number), [=] { return "taking device " + std::to_string(number) + " of CUDA"; });
     return number;
   }
-  void move(stream_type const& in, std::byte* to, std::byte const* from, std::size_t bytes, cudaMemcpyKind way) const {
-    current_device const here(number_);
-    examine(cudaMemcpyAsync(to, from, bytes, way, in.native()),
+  void move(stream_type const& stream, std::byte* destination, std::byte const* source, std::size_t bytes,
+            cudaMemcpyKind direction) const {
+    current_device const guard(number_);
+    examine(cudaMemcpyAsync(destination, source, bytes, direction, stream.native()),
             [=] { return "copying " + std::to_string(bytes) + " bytes of a GPU"; });
   }
 
@@ -160,11 +161,11 @@ class scratch {
   ~scratch() { static_cast<void>(cudaFree(first_)); }
 
   /// Grows to at least `bytes` bytes. CUDA first waits for all work that uses the old memory; its contents are lost.
-  void reserve(std::size_t bytes, memory_and_order const& of) {
+  void reserve(std::size_t bytes, memory_and_order const& device) {
     if (bytes > bytes_) {
       static_cast<void>(cudaFree(std::exchange(first_, nullptr)));
       bytes_ = 0;
-      first_ = of.allocate(bytes);
+      first_ = device.allocate(bytes);
       bytes_ = bytes;
     }
   }

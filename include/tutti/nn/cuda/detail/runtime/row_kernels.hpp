@@ -14,22 +14,23 @@ namespace tutti::inline v0_1_0::nn::detail::runtime {
 
 /// The threads of a warp; see device::softmax_of_row.
 struct warp_lanes {
-  static constexpr unsigned all = 0xffffffffU;
+  static constexpr unsigned all_lanes = 0xffffffffU;
 
   [[nodiscard]] __device__ static std::size_t rank() { return threadIdx.x; }
   [[nodiscard]] __device__ static std::size_t size() { return warpSize; }
-  [[nodiscard]] __device__ static device::largest_of_row largest(device::largest_of_row mine) {
+  [[nodiscard]] __device__ static device::largest_of_row largest(device::largest_of_row candidate) {
     for (int step = 16; step != 0; step /= 2) {
-      device::largest_of_row const other{__shfl_xor_sync(all, mine.value, step), __shfl_xor_sync(all, mine.at, step)};
-      mine = device::largest_of_row::of(mine, other);
+      device::largest_of_row const other{__shfl_xor_sync(all_lanes, candidate.value, step),
+                                         __shfl_xor_sync(all_lanes, candidate.at, step)};
+      candidate = device::largest_of_row::larger(candidate, other);
     }
-    return mine;
+    return candidate;
   }
-  [[nodiscard]] __device__ static float sum(float mine) {
+  [[nodiscard]] __device__ static float sum(float value) {
     for (int step = 16; step != 0; step /= 2) {
-      mine += __shfl_xor_sync(all, mine, step);
+      value += __shfl_xor_sync(all_lanes, value, step);
     }
-    return mine;
+    return value;
   }
 };
 
@@ -50,17 +51,17 @@ struct loss_call {
 template <class T>
 __global__ void __launch_bounds__(block_threads) losses(loss_call<T> const call) {
   __shared__ float sums[2][warps];
-  device::row_score mine{};
+  device::row_score thread_score{};
   for (std::size_t row = blockIdx.x * warps + threadIdx.y; row < call.rows; row += gridDim.x * warps) {
     T* const derivatives = call.derivatives == nullptr ? nullptr : call.derivatives + row * call.classes;
-    device::row_score const one = device::softmax_of_row(warp_lanes{}, call.classes, call.scores + row * call.classes,
-                                                         call.labels[row], call.scale, derivatives);
-    mine.loss += one.loss;
-    mine.correct += one.correct;
+    device::row_score const score = device::softmax_of_row(warp_lanes{}, call.classes, call.scores + row * call.classes,
+                                                           call.labels[row], call.scale, derivatives);
+    thread_score.loss += score.loss;
+    thread_score.correct += score.correct;
   }
   if (threadIdx.x == 0) {
-    sums[0][threadIdx.y] = mine.loss;
-    sums[1][threadIdx.y] = mine.correct;
+    sums[0][threadIdx.y] = thread_score.loss;
+    sums[1][threadIdx.y] = thread_score.correct;
   }
   __syncthreads();
   if (threadIdx.y == 0 && threadIdx.x < 2) {
@@ -73,7 +74,7 @@ __global__ void __launch_bounds__(block_threads) losses(loss_call<T> const call)
 }
 
 /// Multiplies a sum by a share.
-struct shared_out {
+struct share_writer {
   float share;
   float* result;
 
@@ -81,13 +82,13 @@ struct shared_out {
 };
 
 template <class T>
-void add_losses(cudaStream_t in, loss_call<T> const& call, float share, float* result) {
-  std::size_t const wanted = (call.rows + warps - 1) / warps;
-  auto const blocks = static_cast<unsigned>(wanted < loss_blocks ? wanted : loss_blocks);
-  losses<<<blocks, dim3(32, warps), 0, in>>>(call);
+void add_losses(cudaStream_t stream, loss_call<T> const& call, float share, float* result) {
+  std::size_t const requested_blocks = (call.rows + warps - 1) / warps;
+  auto const blocks = static_cast<unsigned>(requested_blocks < loss_blocks ? requested_blocks : loss_blocks);
+  losses<<<blocks, dim3(32, warps), 0, stream>>>(call);
   check_launch("softmax");
-  sum_parts<<<1, dim3(32, warps), 0, in>>>(how<shared_out>{2, {share, result}}, blocks,
-                                           static_cast<float const*>(call.partial));
+  sum_parts<<<1, dim3(32, warps), 0, stream>>>(kernel_argument<share_writer>{2, {share, result}}, blocks,
+                                               static_cast<float const*>(call.partial));
   check_launch("summing losses");
 }
 
@@ -98,7 +99,7 @@ struct weights_call {
   float const* v;
   float const* lengths;  ///< g
   float const* slopes;   ///< dw; null to compute w
-  float* to;             ///< w, or dv
+  float* output;         ///< w, or dv
   float* length_slopes;  ///< dg
 };
 /// Normalises columns, 32 per block, each shared by several threads.
@@ -106,39 +107,39 @@ template <class Call>
 __global__ void __launch_bounds__(block_threads) normalise_columns(Call const call) {
   std::size_t const first = blockIdx.y * call.length * call.units;
   std::size_t const unit = blockIdx.x * blockDim.x + threadIdx.x;
-  bool const mine = unit < call.units;
+  bool const is_in_range = unit < call.units;
   float sum[2] = {};  // sum of squares, and of products with dw
-  for (std::size_t i = threadIdx.y; mine && i < call.length; i += blockDim.y) {
+  for (std::size_t i = threadIdx.y; is_in_range && i < call.length; i += blockDim.y) {
     std::size_t const at = first + i * call.units + unit;
     sum[0] += call.v[at] * call.v[at];
     sum[1] += call.slopes == nullptr ? 0.0F : call.slopes[at] * call.v[at];
   }
-  __shared__ float all[2][32];
+  __shared__ float unit_totals[2][32];
   float total[2];
   sum_of_block(sum, total);
   if (threadIdx.y == 0) {
-    all[0][threadIdx.x] = total[0];
-    all[1][threadIdx.x] = total[1];
+    unit_totals[0][threadIdx.x] = total[0];
+    unit_totals[1][threadIdx.x] = total[1];
   }
   __syncthreads();
-  if (!mine) {
+  if (!is_in_range) {
     return;
   }
-  float const square = all[0][threadIdx.x];
-  float const product = all[1][threadIdx.x];
+  float const square = unit_totals[0][threadIdx.x];
+  float const product = unit_totals[1][threadIdx.x];
   float const factor = call.lengths[blockIdx.y * call.units + unit] / std::sqrt(square);
   if (call.slopes != nullptr && threadIdx.y == 0) {
     call.length_slopes[blockIdx.y * call.units + unit] = product / std::sqrt(square);
   }
   for (std::size_t i = threadIdx.y; i < call.length; i += blockDim.y) {
     std::size_t const at = first + i * call.units + unit;
-    call.to[at] =
+    call.output[at] =
         call.slopes == nullptr ? call.v[at] * factor : factor * (call.slopes[at] - call.v[at] * product / square);
   }
 }
-inline void for_weights(cudaStream_t in, geometry::weight_norm const& l, weights_call const& call) {
+inline void for_weights(cudaStream_t stream, geometry::weight_norm const& l, weights_call const& call) {
   normalise_columns<<<dim3(static_cast<unsigned>((l.units + 31) / 32), static_cast<unsigned>(l.blocks)),
-                      dim3(32, block_threads / 32), 0, in>>>(call);
+                      dim3(32, block_threads / 32), 0, stream>>>(call);
   check_launch("normalising weights");
 }
 
