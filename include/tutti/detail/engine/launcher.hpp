@@ -5,7 +5,7 @@
 #include <tutti/detail/communicator/operation_handle.hpp>
 #include <tutti/detail/communicator/untyped_operation.hpp>
 #include <tutti/detail/core/deadline.hpp>
-#include <tutti/detail/core/owned.hpp>
+#include <tutti/detail/core/owner.hpp>
 #include <tutti/detail/engine/enqueued.hpp>
 #include <tutti/detail/engine/lifted.hpp>
 #include <tutti/detail/engine/operation.hpp>
@@ -93,19 +93,19 @@ class launcher {
   /// Inlined down to the start of the operation: the arguments stay in registers. Written to memory in parts and read
   /// as a whole, they would stall the processor.
   [[gnu::always_inline]] void run(Op op, Payload payload, call const& what, memories const& memory, std::size_t count) {
-    turn mine(access::state(world_));
+    call_guard guard(access::state(world_));
     auto const by = pick(op, payload, count);
     tell(blocking_->call_record(), what, op, count, by);
     expect_order(by.topology, blocking_->call_record());
     blocking_->start(by, op, payload, memory, count);
     blocking_->finish(deadline_);
-    mine.end();
+    guard.end();
   }
 
   [[nodiscard]] operation_handle launch(Op op, Payload payload, call const& what, memories const& memory,
                                         std::size_t count) {
-    turn mine(access::state(world_));
-    duties::take(access::state(world_));
+    call_guard guard(access::state(world_));
+    progress_list::take(access::state(world_));
     auto const by = pick(op, payload, count);
     untyped_operation* const idle = pool_->take();
     operation_type& next = idle != nullptr ? static_cast<operation_type&>(*idle)
@@ -122,20 +122,20 @@ class launcher {
     operation_handle started(next);
     next.enlist();
     access::state(world_).advance_operations();  // its first messages leave now if their lanes are free
-    mine.end();
+    guard.end();
     return started;
   }
 
   /// Enqueues an operation in a device's stream, after all earlier work there. `memory` is the device's.
   template <class Stream>
   void put(Op op, Payload payload, call const& what, memories const& memory, std::size_t count, Stream const& in) {
-    turn mine(access::state(world_));
+    call_guard guard(access::state(world_));
     call told;
     schedule_choice<schedule> const by{topology_, 0};
     tell(told, what, op, count, by);
     expect_order(by.topology, told);
     on_device_.enqueue(world_, op, payload, told, memory, count, deadline_, in);
-    mine.end();
+    guard.end();
   }
 
  private:
@@ -208,8 +208,8 @@ class launcher {
 
   [[no_unique_address]] topology_type topology_;
   [[no_unique_address]] std::conditional_t<agrees_once, topology_settings, nothing> agreed_;
-  owned<operation_type> blocking_;
-  owned<operation_pool, operation_pool::leave> pool_;
+  owner<operation_type> blocking_;
+  owner<operation_pool, operation_pool::leave> pool_;
   [[no_unique_address]] typename enqueued_part<Communicator, topology_type, Op, Payload>::type on_device_;
   duration deadline_;
   std::size_t segment_ = 0;

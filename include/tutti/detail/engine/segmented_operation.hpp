@@ -73,8 +73,8 @@ class segmented_operation : public untyped_operation {
   /// Waits for the rest after a first attempt. @throws as finish
   void wait_for_the_rest(duration limit);
   /// Completes the operation unless the wait ended otherwise. @throws error
-  [[gnu::always_inline]] void conclude(waited how) {
-    if (how != waited::done || spoilt()) [[unlikely]] {
+  [[gnu::always_inline]] void conclude(wait_outcome how) {
+    if (how != wait_outcome::complete || spoilt()) [[unlikely]] {
       throw_explained();
     }
     complete();
@@ -145,7 +145,7 @@ void segmented_operation<Communicator, Transfers>::finish(duration limit) {
     throw_current();
   }
   if (done) {
-    conclude(waited::done);
+    conclude(wait_outcome::complete);
   } else {
     wait_for_the_rest(limit);
   }

@@ -4,7 +4,7 @@
 #include <tutti/cuda/detail/device/staging.hpp>
 #include <tutti/detail/communicator/access.hpp>
 #include <tutti/detail/communicator/untyped_operation.hpp>
-#include <tutti/detail/core/owned.hpp>
+#include <tutti/detail/core/owner.hpp>
 #include <tutti/detail/engine/enqueued.hpp>
 #include <tutti/detail/engine/operation.hpp>
 #include <tutti/extend/expects.hpp>
@@ -45,7 +45,7 @@ class staged_launcher {
     ~places() { world.transport().staging().finish(world, pool.get()); }
     Communicator world;  ///< outlives the members below, also in an assignment of operators
     Topology topology;
-    owned<operation_pool, operation_pool::leave> pool;
+    owner<operation_pool, operation_pool::leave> pool;
   };
 
  public:
@@ -63,7 +63,7 @@ class staged_launcher {
     auto& staging = world.transport().staging();
     staging.collect();
     staging.expect_results();
-    duties::take(access::state(world));
+    progress_list::take(access::state(world));
     staged_operation& next = take(world, elements);
     next.set_limit(limit);
     try {
@@ -125,7 +125,7 @@ class staged_launcher {
     }
   }
 
-  owned<places> places_;
+  owner<places> places_;
 };
 
 }  // namespace tutti::detail::device

@@ -16,11 +16,11 @@ template <class Communicator>
 void wait_for_staged(Communicator const& world, typename Communicator::transport_type::stream_type const& stream) {
   auto& on = world.transport();
   auto const move_on = [&] {
-    turn mine(access::state(world));
+    call_guard guard(access::state(world));
     world.poll();
     on.staging().collect();
     on.staging().expect_results();
-    mine.end();
+    guard.end();
   };
   try {
     time_point looked = on.now();
